@@ -10,7 +10,7 @@
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 
-static void die(const char *what, const char *which)
+static void fail(const char *what, const char *which)
 {
 	fprintf(stderr, "test world: %s: %s\n", what, which);
 	abort();
@@ -204,11 +204,6 @@ static void record_report(void *ctx, enum health_change change, struct finding *
 	struct world *world = ctx;
 	struct world_report *report = find_report(world, finding);
 
-	if (getenv("WORLD_TRACE"))
-		fprintf(stderr, "%6.0f s %s %s %s [%s] %s: %s\n", (double)world->now_us / 1e6,
-			change == HEALTH_OPENED ? "opened" : change == HEALTH_CHANGED ? "changed" : "closed",
-			finding_kind_name(finding->kind), finding_severity_name(finding->severity),
-			finding->cause ? finding->cause : "", finding->subject, finding->text);
 	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
 	if (change == HEALTH_OPENED && !report->opened)
 		report->opened_us = world->now_us;
@@ -347,7 +342,7 @@ static void sweep(struct world *world)
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
-	size_t ports, wants;
+	size_t ports, requested;
 
 	if (world->changed)
 		discover(world);
@@ -371,8 +366,8 @@ static void sweep(struct world *world)
 		abort();
 	clear_counts(world);
 	/* Requested tables are read before the next sweep. */
-	wants = health_wants_tables(world->health, &wanted);
-	for (size_t i = 0; i < wants && world->has_routes; i++)
+	requested = health_wants_tables(world->health, &wanted);
+	for (size_t i = 0; i < requested && world->has_routes; i++)
 		read_table(world, find_guid(world, wanted[i]));
 	free(data.samples);
 	free(data.deltas);
@@ -565,7 +560,7 @@ static uint32_t node_named(const struct world *world, const char *name)
 	for (uint32_t i = 0; i < world->node_count; i++)
 		if (!strcmp(world->nodes[i].name, name))
 			return i;
-	die("no such node", name);
+	fail("no such node", name);
 	return 0;
 }
 
@@ -577,11 +572,11 @@ static struct world_link *link_named(struct world *world, const char *name, stru
 	uint32_t at;
 
 	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
-		die("no such port", name);
+		fail("no such port", name);
 	at = node_named(world, node);
 	link = world->link_of[at][num % 256];
 	if (!link)
-		die("no such link", name);
+		fail("no such link", name);
 	*ret_end = &link->end[end_of(link, at, num)];
 	return link;
 }
@@ -718,7 +713,7 @@ static void run_one(struct world *world, const char *command)
 		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
 		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
 	} else {
-		die("no such command", command);
+		fail("no such command", command);
 	}
 }
 

@@ -4,9 +4,6 @@
 #define IBWIRE_SIM_CMD_H
 
 struct error;
-struct fabric;
-struct net_shape;
-struct text;
 
 struct command {
 	const char *name;
@@ -25,18 +22,6 @@ int cmd_pma(int argc, char **argv, struct error *err);
 int cmd_opensm(int argc, char **argv, struct error *err);
 int cmd_routes(int argc, char **argv, struct error *err);
 int cmd_console(int argc, char **argv, struct error *err);
-
-/*
- * cmd_parse_shape - parse "rail --units 4 --speed NDR", split into arguments
- * Return: 0 or ERR_USAGE.
- */
-int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err);
-
-/* cmd_load_net - read an ibnetdiscover output ("-": stdin) and repair it; lists the repairs on stderr. */
-int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct error *err);
-
-/* cmd_make_net - generate a fabric and its net file; lists deviations from the options on stderr. */
-int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric **ret, struct error *err);
 
 /*
  * cmd_control_opensm - send a command for opensm to the launcher, and wait until it has taken effect

@@ -12,14 +12,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "sim/cmd.h"
 #include "sim/ibsim/programs.h"
 #include "sim/launch.h"
 #include "sim/lft.h"
+#include "sim/relay/key_values.h"
 #include "sim/rundir.h"
-#include "sim/traffic/skew.h"
 
 #define TIMEOUT_US (30 * US_PER_S)
 
@@ -161,26 +160,6 @@ static int load(struct tables *tables, const char *path, struct error *err)
 	return code < 0 ? err_prefix(err, "%s", path) : 0;
 }
 
-/* NODE/PORT, where NODE is a full name, a short name or 0xGUID. */
-static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	const char *slash = strrchr(typed, '/');
-	char short_name[NODE_NAME_SIZE];
-
-	if (names_find_port(fabric, typed, ret, err) == 0)
-		return 0;
-	for (uint32_t node = 0; slash && node < fabric->node_count; node++) {
-		names_short(fabric->nodes[node].name, short_name);
-		if (strlen(short_name) != (size_t)(slash - typed) ||
-		    strncmp(short_name, typed, strlen(short_name)))
-			continue;
-		*ret = fabric_node_port(fabric, node, (uint8_t)strtoul(slash + 1, NULL, 10));
-		if (*ret != FABRIC_NONE)
-			return 0;
-	}
-	return err ? err->code : ERR_USAGE;
-}
-
 static int skew(struct tables *tables, const char *port_typed, const char *share_typed, struct error *err)
 {
 	struct routes routes = { 0 };
@@ -189,7 +168,7 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 	uint32_t port = FABRIC_NONE;
 	char *end;
 	double share = strtod(share_typed, &end);
-	int code = *end || end == share_typed ? usage(err) : find_port(tables->fabric, port_typed, &port, err);
+	int code = *end || end == share_typed ? usage(err) : parse_port(tables->fabric, port_typed, &port, err);
 
 	if (code == 0)
 		code = skew_routes(tables->fabric, &tables->lft, port, share, &routes, &moved, &all, err);
@@ -204,7 +183,7 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 	return code;
 }
 
-/* Without the file opensm computes routes again. There are no tables to compare with: its log tells when it did. */
+/* Without the file opensm computes routes again. There are no tables to compare with: its log shows when it did. */
 static int reset(struct tables *tables, struct error *err)
 {
 	unsigned before = opensm_routed_count(tables->dir);

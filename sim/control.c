@@ -64,7 +64,8 @@ void control_serve(int fd, int64_t timeout_us, control_handler *handler, void *c
 }
 
 /* Return: the length of the reply; 0 or less with errno set if there is none. */
-static ssize_t ask_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply, size_t size)
+static ssize_t send_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply,
+			 size_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), cause = 0;
 	ssize_t got = -1;
@@ -96,7 +97,7 @@ int control_send(const char *sockname, const char *part, const char *command, co
 	 * connection is closed before the command is read. A command that was read always gets a response.
 	 */
 	do
-		got = ask_once(&address, len, command, reply, sizeof(reply) - 1);
+		got = send_once(&address, len, command, reply, sizeof(reply) - 1);
 	while (got < 0 && (errno == EPIPE || errno == ECONNRESET) && ++tries < TRIES);
 	if (got <= 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s", unavailable);

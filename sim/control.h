@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * control.h - control connections to the processes of a running simulation
- *
- * Each process listens on an abstract socket named after the simulation and its part ("traffic",
- * "wire", "opensm"). One connection carries one command and its response.
- */
+/* control.h - control sockets of a simulation's processes ("traffic", "wire", "opensm"): one command each */
 #ifndef IBWIRE_SIM_CONTROL_H
 #define IBWIRE_SIM_CONTROL_H
 
@@ -17,11 +12,8 @@ struct text;
 #define CONTROL_MAX 4096
 
 /*
- * control_listen - open the control socket of a part
- * @sockname:  of the simulation (IBSIM_SOCKNAME)
- * @part:      "traffic", "wire", "opensm"
- * @ret_fd:    a non-blocking listening socket; closed by the caller
- *
+ * control_listen - open the control socket of a part of the simulation @sockname (IBSIM_SOCKNAME)
+ * @ret_fd:  a non-blocking listening socket; closed by the caller
  * Return: 0 or ERR_UNAVAILABLE.
  */
 int control_listen(const char *sockname, const char *part, int *ret_fd, struct error *err);

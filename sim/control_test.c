@@ -20,25 +20,25 @@ static char name[32];
 /* Counts commands: none is run twice. */
 static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
-	unsigned *obeyed = ctx;
+	unsigned *executed = ctx;
 
 	if (!strcmp(command, "wrong"))
 		return err_set(err, ERR_USAGE, "no such command");
-	text_appendf(response, "%s %u", command, ++*obeyed);
+	text_appendf(response, "%s %u", command, ++*executed);
 	return 0;
 }
 
 /* Send two commands, in a process of its own. Return: an exit status that identifies the failed step. */
-static int ask(void)
+static int run_client(void)
 {
 	struct text response = { 0 };
 	struct error err = { 0 };
 
-	if (control_send(name, PART, "do", "nobody", &response, &err) < 0)
+	if (control_send(name, PART, "do", "no server", &response, &err) < 0)
 		return 1;
 	if (strcmp(text_chars(&response), "do 1"))
 		return 2;
-	if (control_send(name, PART, "wrong", "nobody", &response, &err) != ERR_USAGE)
+	if (control_send(name, PART, "wrong", "no server", &response, &err) != ERR_USAGE)
 		return 3;
 	text_done(&response);
 	return 0;
@@ -46,7 +46,7 @@ static int ask(void)
 
 TEST(a_connection_closed_before_reading_is_retried)
 {
-	unsigned obeyed = 0;
+	unsigned executed = 0;
 	int fd, status;
 	pid_t child;
 
@@ -55,7 +55,7 @@ TEST(a_connection_closed_before_reading_is_retried)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child)
-		_exit(ask());
+		_exit(run_client());
 	alarm(100);
 	for (int i = 0; i < 5; i++) {
 		struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -64,12 +64,12 @@ TEST(a_connection_closed_before_reading_is_retried)
 		if (i < 3)
 			close(accept(fd, NULL, NULL));
 		else
-			control_serve(fd, 50 * US_PER_S, handle_command, &obeyed);
+			control_serve(fd, 50 * US_PER_S, handle_command, &executed);
 	}
 	alarm(0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_int_equal(obeyed, 1);
+	assert_int_equal(executed, 1);
 	close(fd);
 }
 
@@ -78,8 +78,8 @@ TEST(a_missing_server_is_reported)
 	struct text response = { 0 };
 	struct error err = { 0 };
 
-	assert_int_equal(control_send("control-test-of-nobody", PART, "do", "nobody is there", &response, &err),
+	assert_int_equal(control_send("control-test-without-server", PART, "do", "no such server", &response, &err),
 			 ERR_UNAVAILABLE);
-	assert_string_equal(err.text, "nobody is there");
+	assert_string_equal(err.text, "no such server");
 	text_done(&response);
 }

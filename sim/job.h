@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * job.h - hosts, jobs and their flows
- *
- * A ring all-reduce job has one ring per rail: host i sends to host i + 1, the last one to the first.
- * sim/traffic/hosts.c finds the hosts, sim/traffic/job.c parses jobs.
+ * A ring all-reduce has one ring per rail: host i sends to host i + 1, the last one to the first.
  */
 #ifndef IBWIRE_SIM_JOB_H
 #define IBWIRE_SIM_JOB_H
@@ -24,7 +22,6 @@ struct host_hca {
 
 struct host {
 	char *name;
-	uint64_t system_guid;
 	size_t first_hca, hca_count; /* in host_table.hcas, ordered by rail */
 };
 

@@ -25,7 +25,6 @@
 #include "sim/ibsim/console.h"
 #include "sim/ibsim/programs.h"
 #include "sim/ibsim/attach.h"
-#include "sim/ibsim/slots.h"
 #include "sim/process.h"
 #include "sim/relay/relay.h"
 #include "sim/rundir.h"

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * launch.h - runs a command within a simulated fabric
- *
- * A launch has its own run directory and socket name, and its children end with it, so several can
- * run at the same time. Start order: ibsim has loaded the net file, the relay is ready, opensm
- * reports SUBNET UP, the traffic driver is ready, the command starts. The order of the end is the
- * reverse; ibsim is last because opensm hangs without it.
- */
+/* launch.h - run a command within a simulated fabric (docs/simulation.md) */
 #ifndef IBWIRE_SIM_LAUNCH_H
 #define IBWIRE_SIM_LAUNCH_H
 
@@ -44,11 +37,8 @@ struct launch_options {
  * launch_run - bring the fabric up, run the command, take everything down
  * @ret_status:  the command's exit status, as a shell reports it
  *
- * The environment of the command has LD_PRELOAD, IBSIM_SOCKNAME, SIM_HOST, IBWIRE_SIM_DIR (the run
- * directory), IBWIRE_SIM_CONSOLE (ibsim's console, a FIFO) and IBWIRE_SIM_OPENSM_PID. The command
- * has the terminal, and Ctrl-C goes to it. SIGTERM, SIGHUP and a SIGINT sent to the launcher are
- * passed on to it.
- *
+ * Start order: ibsim has loaded the net file, the relay is ready, opensm reports SUBNET UP, the driver is
+ * ready, the command starts. The end is in reverse order: opensm hangs without ibsim.
  * Return: 0; ERR_UNAVAILABLE if the fabric did not come up; ERR_USAGE for an invalid node or job;
  * ERR_IO. No process is left running.
  */

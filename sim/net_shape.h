@@ -2,9 +2,8 @@
 /*
  * net_shape.h - generated fabrics: rail-optimised clusters and fat-trees
  *
- * A shape is built into a struct fabric whose links are all Active. Management hosts come first, then
- * compute hosts, then switches from the leaves up. Names have the form written by rdma-ndd and by
- * managed switches: "node0001 mlx5_0", "MF0;leaf-u01-r0:MQM8700/U1".
+ * All links are Active. Management hosts come first, then compute hosts, then switches from the leaves
+ * up, with names as rdma-ndd and switches write them: "node0001 mlx5_0", "MF0;leaf-u01-r0:MQM8700/U1".
  */
 #ifndef IBWIRE_SIM_NET_SHAPE_H
 #define IBWIRE_SIM_NET_SHAPE_H
@@ -60,10 +59,7 @@ int net_shape_option(struct net_shape *shape, const char *name, const char *valu
  */
 int net_shape_build(const struct net_shape *shape, struct fabric **ret, struct error *err);
 
-/*
- * host_is_management - is a node with this description excluded from jobs?
- * The names of management hosts in generated nets are "mgmt" and a number.
- */
+/* host_is_management - is a node with this description ("mgmt" and a number) excluded from jobs? */
 bool host_is_management(const char *desc);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 
 /*
  * The launcher reads signals from a descriptor; its children have the default actions, even if a shell
@@ -125,6 +126,14 @@ void process_stop(pid_t *pid, int signal, int wait_ms)
 	waitpid(*pid, NULL, 0);
 out:
 	*pid = 0;
+}
+
+void process_report_ready(int *fd)
+{
+	if (write(*fd, "", 1) < 0)
+		log_debug("the launcher does not wait for this process");
+	close(*fd);
+	*fd = -1;
 }
 
 int process_exit_status(int wait_status)

@@ -42,6 +42,9 @@ pid_t process_fork(int death_signal, struct error *err);
  */
 void process_stop(pid_t *pid, int signal, int wait_ms);
 
+/* process_report_ready - write a NUL, for which the launcher waits, and close @fd; it is set to -1. */
+void process_report_ready(int *fd);
+
 /* process_exit_status - the exit status a shell reports: 128 + signal for a killed process. */
 int process_exit_status(int wait_status);
 

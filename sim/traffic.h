@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * traffic.h - effect of flows on the counters of the ports on their paths
- *
- * A model without clock and I/O: the driver provides forwarding tables and elapsed time, and applies the
- * increments to ibsim.
- *
- * Every port on the path of a flow counts each of its packets, at the sending and the receiving end of
- * each link, so both ends agree exactly. If a full link limits a flow to less than its demand, the ports
- * that feed the link, back to the sender, count PortXmitWait. A flow without a route has rate 0, as has
- * its whole job if it is coupled.
+ * traffic.h - rates of flows and the counters of the ports on their paths, without clock and I/O
+ * docs/simulation.md, Traffic, describes the model.
  */
 #ifndef IBWIRE_SIM_TRAFFIC_H
 #define IBWIRE_SIM_TRAFFIC_H
@@ -18,15 +11,15 @@
 #include <stdint.h>
 
 #include "sim/job.h"
+#include "sim/share.h"
 
 struct error;
 struct fabric;
 struct lft;
 
 /*
- * A packet of 4 KiB: LRH 8, BTH 12, payload 4096, ICRC 4 octets; PortXmitData
- * counts neither the VCRC nor the delimiters, in words of 4 octets.
- * Source: IBA Vol 1, 5.1 (packet), 16.1.3.5 (PortXmitData).
+ * A packet of 4 KiB: LRH 8, BTH 12, payload 4096, ICRC 4 octets, in words of 4 octets; PortXmitData does
+ * not count the VCRC and the delimiters. Source: IBA Vol 1, 5.1, 16.1.3.5.
  */
 #define TRAFFIC_PACKET_WORDS 1030
 #define TRAFFIC_PACKET_BITS (32 * TRAFFIC_PACKET_WORDS)
@@ -45,13 +38,8 @@ struct port_amount {
 struct traffic {
 	const struct fabric *fabric; /* borrowed */
 	const struct flow_list *list; /* borrowed */
-	/* Paths: the sending port of each link, flow after flow. */
-	uint32_t *path;
-	size_t path_capacity;
-	size_t *path_first;   /* by flow; one more at the end */
-	bool *routed;         /* by flow */
-	size_t routed_count;
-	double *rate;         /* by flow, bits per second */
+	struct share share;           /* paths and rates of all flows */
+	size_t routed_count;          /* flows that have a path */
 	double *carry;        /* by flow: fraction of a packet not yet counted */
 	double *wait_rate;    /* by port: ticks per second */
 	double *wait_carry;   /* by port */
@@ -64,9 +52,12 @@ void traffic_done(struct traffic *traffic);
 
 /*
  * traffic_route - compute all paths and rates for forwarding tables
- * Return: 0, with the number of flows that have a path in traffic->routed_count; or ERR_NOMEM.
+ * A flow without a path has rate 0, as has its whole job if it is coupled. Return: 0 or ERR_NOMEM.
  */
 int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *err);
+
+/* traffic_rate - the rate of a flow of the list, in bits per second; 0 before traffic_route(). */
+double traffic_rate(const struct traffic *traffic, size_t flow);
 
 /* traffic_advance - add the increments of @elapsed_s seconds to traffic->pending. */
 void traffic_advance(struct traffic *traffic, double elapsed_s);

@@ -50,8 +50,8 @@ __attribute__((constructor)) static void begin(void)
 	if (!path)
 		return;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	unsetenv("IBWIRE_HEAP_WATCH"); /* a child is none that is watched */
-	sigfillset(&all); /* signals are for the program */
+	unsetenv("IBWIRE_HEAP_WATCH"); /* children are not watched */
+	sigfillset(&all); /* the program handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (fd >= 0 && !pthread_create(&thread, NULL, watch, &fd))
 		pthread_detach(thread);

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "sim/net_shape.h"
+#include "sim/relay/key_values.h"
 
 /* A client attaches to port 0 of a switch or port 1 of a CA. Source: ibsim.c, sim_ctl_new_client. */
 static bool can_attach(const struct fabric *fabric, uint32_t node)
@@ -33,9 +33,9 @@ static uint32_t first_node(const struct fabric *fabric, bool management, uint32_
 	return FABRIC_NONE;
 }
 
-static int parse_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+static int find_place(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
-	if (names_find_node(fabric, typed, ret, err) < 0)
+	if (parse_node(fabric, typed, ret, err) < 0)
 		return ERR_USAGE;
 	if (can_attach(fabric, *ret))
 		return 0;
@@ -47,9 +47,9 @@ int attach_choose(const struct fabric *fabric, const char *sm, const char *attac
 {
 	uint32_t sm_node = FABRIC_NONE, attach_node = FABRIC_NONE;
 
-	if (sm && parse_node(fabric, sm, &sm_node, err) < 0)
+	if (sm && find_place(fabric, sm, &sm_node, err) < 0)
 		return ERR_USAGE;
-	if (attach && parse_node(fabric, attach, &attach_node, err) < 0)
+	if (attach && find_place(fabric, attach, &attach_node, err) < 0)
 		return ERR_USAGE;
 	if (attach_node == FABRIC_NONE && fabric->from_node != FABRIC_NONE && fabric->from_node != sm_node &&
 	    can_attach(fabric, fabric->from_node))

@@ -2,10 +2,8 @@
 /*
  * client.h - ibsim's datagram protocol without umad2sim
  *
- * ibsim listens on abstract sockets: one for control, one for each of ten clients. A client is
- * attached to a node; attaching to another one takes two datagrams. A request to the LID of that node
- * crosses no link and changes no counter: counters are read this way.
- * Source: ibsim.c (sim_ctl_new_client, make_name), sim_mad.c (process_packet, lid_route_MAD).
+ * A client is attached to a node. A request to the LID of that node crosses no link and changes no
+ * counter. Source: ibsim.c (sim_ctl_new_client, make_name), sim_mad.c (process_packet, lid_route_MAD).
  */
 #ifndef IBWIRE_SIM_CLIENT_H
 #define IBWIRE_SIM_CLIENT_H

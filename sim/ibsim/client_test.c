@@ -12,7 +12,7 @@
 #include "sim/ibsim/client.h"
 #include "sim/ibsim/packet.h"
 
-enum { QUERIES = 3, SLOT = 4, ANSWER_AFTER_US = 60000 };
+enum { QUERIES = 3, SLOT = 4, RESPONSE_AFTER_US = 60000 };
 
 static char name[32];
 
@@ -33,7 +33,7 @@ static void on_signal(int number)
 }
 
 /* Runs in a process of its own. Return: an exit status that identifies the failed step. */
-static int ask(void)
+static int run_client(void)
 {
 	const struct itimerval often = { .it_interval = { .tv_usec = 5000 }, .it_value = { .tv_usec = 5000 } };
 	struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART */
@@ -64,18 +64,18 @@ static int ask(void)
 static void response_control(int ctl, enum ctl_type type)
 {
 	struct ctl_message message;
-	struct ctl_connect wish;
+	struct ctl_connect attached;
 	struct sockaddr_un peer;
 	socklen_t len = sizeof(peer);
 
 	assert_int_equal(recvfrom(ctl, &message, sizeof(message), 0, (struct sockaddr *)&peer, &len), sizeof(message));
 	assert_int_equal(message.type, type);
 	if (type == CTL_CONNECT) {
-		memcpy(&wish, message.data, sizeof(wish));
-		wish.id = SLOT;
-		memcpy(message.data, &wish, sizeof(wish));
+		memcpy(&attached, message.data, sizeof(attached));
+		attached.id = SLOT;
+		memcpy(message.data, &attached, sizeof(attached));
 	}
-	usleep(ANSWER_AFTER_US);
+	usleep(RESPONSE_AFTER_US);
 	assert_int_equal(sendto(ctl, &message, sizeof(message), 0, (struct sockaddr *)&peer, len), sizeof(message));
 }
 
@@ -93,7 +93,7 @@ TEST(signals_do_not_interrupt_a_response)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child)
-		_exit(ask());
+		_exit(run_client());
 	alarm(100);
 	response_control(ctl, CTL_CONNECT);
 	for (int i = 0; i < QUERIES; i++) {
@@ -102,7 +102,7 @@ TEST(signals_do_not_interrupt_a_response)
 
 		assert_int_equal(recvfrom(out, &packets[i], sizeof(packets[i]), 0, (struct sockaddr *)&peer, &len),
 				 sizeof(packets[i]));
-		usleep(ANSWER_AFTER_US);
+		usleep(RESPONSE_AFTER_US);
 		assert_int_equal(sendto(out, &packets[i], sizeof(packets[i]), 0, (struct sockaddr *)&peer, len),
 				 sizeof(packets[i]));
 	}

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * packet.h - the datagrams of ibsim
- *
- * MADs are big-endian, as are the LIDs and queue pairs of a packet (LIDs: 16 bits in a word of 32 bits
- * in host byte order). All other members are in host byte order.
- * Source: ibsim.h (struct sim_request, sim_ctl, sim_client_info).
+ * packet.h - the datagrams of ibsim. Source: ibsim.h (struct sim_request, sim_ctl, sim_client_info).
+ * MADs, LIDs (16 bits in a word of 32 bits) and queue pairs are big-endian, other members in host order.
  */
 #ifndef IBWIRE_SIM_PACKET_H
 #define IBWIRE_SIM_PACKET_H

@@ -202,29 +202,8 @@ void opensm_explain(const char *dir, struct error *err)
 /* The library described in sim/ibsim/umad_preload.h. */
 #define OWN_LIBRARY "ibwire-sim-umad.so"
 
-/* ibsim-run is a shell script with a line sim_so=PATH. */
-static bool from_script(const char *script, char ret[PATH_MAX])
-{
-	FILE *file = fopen(script, "re");
-	char line[PATH_MAX];
-	bool found = false;
-
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "sim_so=", 7))
-			continue;
-		line[strcspn(line, "\r\n")] = '\0';
-		found = access(line + 7, R_OK) == 0;
-		if (found)
-			memcpy(ret, line + 7, strlen(line + 7) + 1);
-	}
-	if (file)
-		fclose(file);
-	return found;
-}
-
 int preload_find(char ret[PATH_MAX], struct error *err)
 {
-	static const char *const scripts[] = { "/usr/bin/ibsim-run", "/usr/local/bin/ibsim-run" };
 	static const char *const patterns[] = {
 		"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib64/umad2sim/libumad2sim.so",
 		"/usr/lib/umad2sim/libumad2sim.so", "/usr/local/lib*/umad2sim/libumad2sim.so",
@@ -238,9 +217,6 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 		snprintf(ret, PATH_MAX, "%s", chosen);
 		return 0;
 	}
-	for (i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
-		if (from_script(scripts[i], ret))
-			return 0;
 	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		glob_t found;
 
@@ -257,7 +233,7 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 /* In the directory of this program, else in the installed one, relative to this program first. */
 static int find_own(char ret[PATH_MAX], struct error *err)
 {
-	static const char *const beside[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
+	static const char *const places[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -265,8 +241,8 @@ static int find_own(char ret[PATH_MAX], struct error *err)
 
 	self[len > 0 ? len : 0] = '\0';
 	slash = strrchr(self, '/');
-	for (i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++)
-		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, beside[i]) < PATH_MAX &&
+	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, places[i]) < PATH_MAX &&
 		    access(ret, R_OK) == 0)
 			return 0;
 	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" OWN_LIBRARY);

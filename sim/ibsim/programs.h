@@ -55,10 +55,7 @@ struct opensm_place {
 	const char *preload;  /* value of LD_PRELOAD: preload_value() */
 };
 
-/*
- * opensm_start - start opensm; an existing log is appended to
- * Return: 0; ERR_UNAVAILABLE if opensm is not installed; ERR_IO; ERR_NOMEM.
- */
+/* opensm_start - Return: 0; ERR_UNAVAILABLE if opensm is not installed; ERR_IO; ERR_NOMEM. */
 int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err);
 
 /* opensm_subnet_up_count - number of SUBNET UP lines in the log, one for each start. */
@@ -75,7 +72,7 @@ void opensm_explain(const char *dir, struct error *err);
 
 /*
  * preload_find - the path of libumad2sim.so
- * Searched for in $IBWIRE_UMAD2SIM, in the script ibsim-run, and where Debian, RHEL and SUSE install it.
+ * $IBWIRE_UMAD2SIM, or where Debian, RHEL and SUSE install it.
  * Return: 0 or ERR_UNAVAILABLE with the name of the package.
  */
 int preload_find(char ret[PATH_MAX], struct error *err);

@@ -245,7 +245,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The thread that polled the socket was cancelled: another one takes over. */
+/* The thread that polled the socket was cancelled: another one polls it. */
 static void stop_polling(void *unused)
 {
 	(void)unused;

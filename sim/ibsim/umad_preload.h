@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * umad_preload.h - the library that is preloaded into clients of ibsim, ibwire-sim-umad.so
+ * umad_preload.h - ibwire-sim-umad.so, the library that is preloaded into clients of ibsim
  *
- * It is loaded before libumad2sim.so. umad2sim emulates sysfs, descriptors and agents; this library
- * transfers the MADs between the program and the relay's socket, in the calling thread. umad2sim
- * alone is not sufficient:
- *
- *   - its buffers hold 288 bytes of the 320 of a umad header and a MAD, so bytes 224 to 255 of each
- *     MAD are undefined (PortXmitWait in PortCountersExtended, for example),
- *   - it has one agent per management class, whichever descriptor registered it,
- *   - with 384 MADs in flight it deadlocks with ibsim.
- *
- * The library is loaded into every program of the simulation, shells included. It therefore uses
- * only the C library and is built without sanitizers. umad_preload.c replaces functions of the C
- * library and passes calls on other descriptors through; umad_mads.c implements the transfer.
+ * umad_preload.c replaces functions of the C library, umad_mads.c transfers MADs (docs/simulation.md).
+ * It is loaded into every program of the simulation, shells included, so it uses only the C library and
+ * is built without sanitizers.
  */
 #ifndef IBWIRE_SIM_UMAD_PRELOAD_H
 #define IBWIRE_SIM_UMAD_PRELOAD_H

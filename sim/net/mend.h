@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * mend.h - net files that ibsim 0.10 loads, from fabrics and from ibnetdiscover outputs
- *
- * Net files have the format of an ibnetdiscover output and are written by fabric/netfile.h. Width and speed
- * are in the comment, where ibsim reads all widths, and speeds up to HDR and FDR10; its options w=, s= and
- * e= are less complete. Source: ibsim sim_net.c (parse_port, parse_port_connection_data, parse_node_desc),
- * tried on the ibsim 0.10 of Debian 12.
+ * Source: ibsim sim_net.c (parse_port, parse_port_connection_data, parse_node_desc); docs/simulation.md.
  */
 #ifndef IBWIRE_SIM_MEND_H
 #define IBWIRE_SIM_MEND_H
@@ -51,10 +47,7 @@ void mend_write(struct text *text, const struct fabric *fabric);
 int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, struct mend_notes *ret_notes,
 	 struct error *err);
 
-/*
- * mend_describe - one line for each kind of repair
- * @print:  called with each line
- */
+/* mend_describe - call @print with one line for each kind of repair. */
 void mend_describe(const struct mend_notes *notes, netfile_print *print, void *ctx);
 
 #endif

@@ -2,14 +2,16 @@
 #include "sim/net_shape.h"
 
 #include <ctype.h>
-#include <stddef.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "sim/net/plan.h"
+#include "fabric/fabric.h"
+#include "sim/net/mend.h"
 
 #define VENDOR_MELLANOX 0x2c9
 
@@ -139,47 +141,144 @@ bool host_is_management(const char *desc)
 	return !strncmp(desc, "mgmt", 4) && isdigit((unsigned char)desc[4]);
 }
 
+/*
+ * A fabric under construction. The number of ports of a switch is known when all its cables are, but a
+ * struct fabric needs it first. After the first error nothing is added.
+ */
 struct builder {
 	const struct net_shape *shape;
 	const struct model *model;
-	struct plan plan;
 	unsigned host_count, switch_count;
+	struct node *nodes; /* port_count: the number of cables so far */
+	size_t node_count, node_capacity;
+	struct cable {
+		uint32_t node[2];
+		uint8_t port[2];
+	} *cables;
+	size_t cable_count, cable_capacity;
+	/* The first node of each group. Hosts come first: see net_shape.h. */
+	uint32_t management, hosts, leafs, spines, cores;
+	unsigned leafs_per_unit, hosts_per_unit;
+	int code;
+	struct error *err;
 };
 
-/* Add a host with its HCAs. Return: the index of its first HCA (the others follow), or an error. */
-static int64_t add_host(struct builder *builder, const char *prefix, unsigned number, unsigned hcas,
-			struct error *err)
+static void add_node(struct builder *builder, const struct node *node)
+{
+	struct node *nodes = array_grow(builder->nodes, builder->node_count, &builder->node_capacity, sizeof(*nodes));
+
+	if (!nodes)
+		builder->code = err_nomem(builder->err);
+	if (builder->code < 0)
+		return;
+	builder->nodes = nodes;
+	nodes[builder->node_count++] = *node;
+}
+
+/* Add a host with its HCAs. */
+static void add_host(struct builder *builder, const char *prefix, unsigned number, unsigned hcas)
 {
 	uint64_t guid = HCA_GUID_BASE + ((uint64_t)++builder->host_count << 12);
-	int64_t first = ERR_NOMEM;
 
 	for (unsigned i = 0; i < hcas; i++) {
 		struct node node = {
 			.type = NODE_CA, .guid = guid + (i << 4), .system_guid = guid,
 			.vendor_id = VENDOR_MELLANOX, .device_id = builder->model->hca_id,
 		};
-		int64_t index;
 
 		snprintf(node.desc, sizeof(node.desc), "%s%04u mlx5_%u", prefix, number, i);
-		index = plan_add(&builder->plan, &node, err);
-		if (index < 0)
-			return index;
-		if (i == 0)
-			first = index;
+		add_node(builder, &node);
 	}
-	return first;
 }
 
-static int64_t add_switch(struct builder *builder, const char *name, struct error *err)
+__attribute__((format(printf, 2, 3))) static void add_switch(struct builder *builder, const char *format, ...)
 {
 	uint64_t guid = SWITCH_GUID_BASE + ((uint64_t)++builder->switch_count << 6);
 	struct node node = {
 		.type = NODE_SWITCH, .guid = guid, .system_guid = guid, .enhanced_port0 = true,
 		.vendor_id = VENDOR_MELLANOX, .device_id = builder->model->switch_id,
 	};
+	char name[48];
+	va_list args;
 
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
 	snprintf(node.desc, sizeof(node.desc), "MF0;%.40s:%s/U1", name, builder->model->switch_model);
-	return plan_add(&builder->plan, &node, err);
+	add_node(builder, &node);
+}
+
+static void add_nodes(struct builder *builder)
+{
+	const struct net_shape *shape = builder->shape;
+
+	builder->management = (uint32_t)builder->node_count;
+	for (unsigned i = 1; i <= shape->management; i++)
+		add_host(builder, "mgmt", i, 1);
+	builder->hosts = (uint32_t)builder->node_count;
+	for (unsigned i = 1; i <= builder->hosts_per_unit * shape->units; i++)
+		add_host(builder, "node", i, shape->rails);
+	builder->leafs = (uint32_t)builder->node_count;
+	for (unsigned i = 1; i <= shape->units; i++) {
+		for (unsigned j = 0; j < builder->leafs_per_unit; j++) {
+			if (shape->kind == NET_SHAPE_RAIL)
+				add_switch(builder, "leaf-u%02u-r%u", i, j);
+			else if (shape->kind == NET_SHAPE_TREE2)
+				add_switch(builder, "leaf-%03u", j + 1);
+			else
+				add_switch(builder, "leaf-p%02u-%02u", i, j + 1);
+		}
+	}
+	builder->spines = (uint32_t)builder->node_count;
+	if (shape->kind != NET_SHAPE_TREE3) {
+		for (unsigned i = 1; i <= shape->spines; i++)
+			add_switch(builder, "spine-%02u", i);
+		return;
+	}
+	for (unsigned i = 1; i <= shape->units; i++)
+		for (unsigned j = 1; j <= shape->spines; j++)
+			add_switch(builder, "spine-p%02u-%02u", i, j);
+	builder->cores = (uint32_t)builder->node_count;
+	for (unsigned i = 1; i <= shape->cores; i++)
+		add_switch(builder, "core-%03u", i);
+}
+
+/* Connect the next free ports of two nodes. */
+static void add_cable(struct builder *builder, uint32_t a, uint32_t b)
+{
+	uint32_t ends[2] = { a, b };
+	struct cable *cable, *cables;
+
+	if (builder->code < 0)
+		return;
+	cables = array_grow(builder->cables, builder->cable_count, &builder->cable_capacity, sizeof(*cables));
+	if (!cables) {
+		builder->code = err_nomem(builder->err);
+		return;
+	}
+	builder->cables = cables;
+	cable = &cables[builder->cable_count++];
+	for (int i = 0; i < 2; i++) {
+		struct node *node = &builder->nodes[ends[i]];
+
+		if (node->port_count >= MEND_MAX_PORTS)
+			builder->code = err_set(builder->err, ERR_USAGE, "\"%s\" would need more than %d ports: use "
+						"smaller units, more spines or fewer links", node->desc,
+						MEND_MAX_PORTS);
+		cable->node[i] = ends[i];
+		cable->port[i] = ++node->port_count;
+	}
+}
+
+static void cable_hosts(struct builder *builder)
+{
+	const struct net_shape *shape = builder->shape;
+
+	for (unsigned host = 0; host < builder->hosts_per_unit * shape->units; host++)
+		for (unsigned rail = 0; rail < shape->rails; rail++)
+			add_cable(builder, builder->hosts + host * shape->rails + rail, builder->leafs +
+				  (shape->kind == NET_SHAPE_RAIL ?
+				   host / shape->hosts * builder->leafs_per_unit + rail : host / shape->hosts));
 }
 
 /* The number of uplinks of a switch with @down downlinks. */
@@ -190,150 +289,65 @@ static unsigned uplinks_for(unsigned down, unsigned oversubscription_milli)
 	return up ? up : 1;
 }
 
-/* The first index of each group of nodes in the plan. Hosts come first: see net_shape.h. */
-struct places {
-	uint32_t management, hosts, leafs, spines, cores;
-	unsigned leafs_per_unit, hosts_per_unit;
-};
-
-static int add_nodes(struct builder *builder, struct places *places, struct error *err)
+/*
+ * Uplinks are distributed over the spines: the numbers of cables of two pairs differ by one at most. The
+ * cables of a pair are on adjacent ports.
+ */
+static void cable_leafs(struct builder *builder)
 {
 	const struct net_shape *shape = builder->shape;
-	unsigned hosts = places->hosts_per_unit * shape->units;
-	unsigned spine_units = shape->kind == NET_SHAPE_TREE3 ? shape->units : 1;
-	char name[48];
-
-	places->management = (uint32_t)builder->plan.node_count;
-	for (unsigned i = 0; i < shape->management; i++)
-		if (add_host(builder, "mgmt", i + 1, 1, err) < 0)
-			return ERR_NOMEM;
-	places->hosts = (uint32_t)builder->plan.node_count;
-	for (unsigned i = 0; i < hosts; i++)
-		if (add_host(builder, "node", i + 1, shape->rails, err) < 0)
-			return ERR_NOMEM;
-	places->leafs = (uint32_t)builder->plan.node_count;
-	for (unsigned i = 0; i < shape->units; i++) {
-		for (unsigned j = 0; j < places->leafs_per_unit; j++) {
-			if (shape->kind == NET_SHAPE_RAIL)
-				snprintf(name, sizeof(name), "leaf-u%02u-r%u", i + 1, j);
-			else if (shape->kind == NET_SHAPE_TREE2)
-				snprintf(name, sizeof(name), "leaf-%03u", j + 1);
-			else
-				snprintf(name, sizeof(name), "leaf-p%02u-%02u", i + 1, j + 1);
-			if (add_switch(builder, name, err) < 0)
-				return ERR_NOMEM;
-		}
-	}
-	places->spines = (uint32_t)builder->plan.node_count;
-	for (unsigned i = 0; i < spine_units; i++) {
-		for (unsigned j = 0; j < shape->spines; j++) {
-			if (shape->kind == NET_SHAPE_TREE3)
-				snprintf(name, sizeof(name), "spine-p%02u-%02u", i + 1, j + 1);
-			else
-				snprintf(name, sizeof(name), "spine-%02u", j + 1);
-			if (add_switch(builder, name, err) < 0)
-				return ERR_NOMEM;
-		}
-	}
-	places->cores = (uint32_t)builder->plan.node_count;
-	for (unsigned i = 0; shape->kind == NET_SHAPE_TREE3 && i < shape->cores; i++) {
-		snprintf(name, sizeof(name), "core-%03u", i + 1);
-		if (add_switch(builder, name, err) < 0)
-			return ERR_NOMEM;
-	}
-	return 0;
-}
-
-static int cable_hosts(struct builder *builder, const struct places *places, struct error *err)
-{
-	const struct net_shape *shape = builder->shape;
-	unsigned hosts = places->hosts_per_unit * shape->units;
-	int code;
-
-	for (unsigned host = 0; host < hosts; host++) {
-		for (unsigned rail = 0; rail < shape->rails; rail++) {
-			unsigned leaf = shape->kind == NET_SHAPE_RAIL ?
-				host / shape->hosts * places->leafs_per_unit + rail : host / shape->hosts;
-
-			code = plan_cable(&builder->plan, places->hosts + host * shape->rails + rail,
-					  places->leafs + leaf, err);
-			if (code < 0)
-				return code;
-		}
-	}
-	return 0;
-}
-
-/* Uplinks are distributed over the spines: the numbers of cables of two pairs differ by one at most. */
-static int cable_leafs(struct builder *builder, const struct places *places, struct error *err)
-{
-	const struct net_shape *shape = builder->shape;
-	unsigned leafs = places->leafs_per_unit * shape->units;
 	unsigned down = shape->kind == NET_SHAPE_RAIL ? shape->hosts : shape->hosts * shape->rails;
 	unsigned up = shape->links ? shape->links * shape->spines : uplinks_for(down, shape->oversubscription_milli);
-	int code;
+	unsigned per_spine = (up + shape->spines - 1) / shape->spines;
 
-	for (unsigned leaf = 0; leaf < leafs; leaf++) {
-		unsigned unit = shape->kind == NET_SHAPE_TREE3 ? leaf / places->leafs_per_unit : 0;
-		unsigned per_spine = (up + shape->spines - 1) / shape->spines;
+	for (unsigned leaf = 0; leaf < builder->leafs_per_unit * shape->units; leaf++) {
+		unsigned unit = shape->kind == NET_SHAPE_TREE3 ? leaf / builder->leafs_per_unit : 0;
 
-		/* Spine by spine: the cables of a pair are on adjacent ports. */
-		for (unsigned i = 0; i < per_spine * shape->spines; i++) {
-			unsigned spine = i / per_spine, nth = i % per_spine;
-
-			if (nth * shape->spines + spine >= up)
-				continue;
-			code = plan_cable(&builder->plan, places->leafs + leaf,
-					  places->spines + unit * shape->spines + spine, err);
-			if (code < 0)
-				return code;
-		}
+		for (unsigned spine = 0; spine < shape->spines; spine++)
+			for (unsigned nth = 0; nth < per_spine && nth * shape->spines + spine < up; nth++)
+				add_cable(builder, builder->leafs + leaf,
+					  builder->spines + unit * shape->spines + spine);
 	}
-	return 0;
 }
 
 /* The nth spine of each pod is connected to the nth group of cores. */
-static int cable_spines(struct builder *builder, const struct places *places, struct error *err)
+static void cable_spines(struct builder *builder)
 {
 	const struct net_shape *shape = builder->shape;
 	unsigned group = shape->cores / shape->spines;
-	int code;
 
-	for (unsigned unit = 0; unit < shape->units; unit++) {
-		for (unsigned spine = 0; spine < shape->spines; spine++) {
-			uint32_t node = places->spines + unit * shape->spines + spine;
-			unsigned up = uplinks_for(builder->plan.nodes[node].port_count,
-						  shape->core_oversubscription_milli);
+	for (unsigned i = 0; i < shape->units * shape->spines && builder->code == 0; i++) {
+		unsigned up = uplinks_for(builder->nodes[builder->spines + i].port_count,
+					  shape->core_oversubscription_milli);
 
-			for (unsigned i = 0; i < up; i++) {
-				code = plan_cable(&builder->plan, node, places->cores + spine * group + i % group, err);
-				if (code < 0)
-					return code;
-			}
-		}
+		for (unsigned j = 0; j < up; j++)
+			add_cable(builder, builder->spines + i,
+				  builder->cores + i % shape->spines * group + j % group);
 	}
-	return 0;
 }
 
-/* One per leaf, after the uplinks: their number does not change the ports of other hosts. */
-static int cable_management(struct builder *builder, const struct places *places, struct error *err)
+static void add_cables(struct builder *builder)
 {
-	unsigned leafs = places->leafs_per_unit * builder->shape->units;
-	int code;
+	const struct net_shape *shape = builder->shape;
 
-	for (unsigned i = 0; i < builder->shape->management; i++) {
-		code = plan_cable(&builder->plan, places->management + i, places->leafs + i % leafs, err);
-		if (code < 0)
-			return code;
-	}
-	return 0;
+	cable_hosts(builder);
+	cable_leafs(builder);
+	if (shape->kind == NET_SHAPE_TREE3)
+		cable_spines(builder);
+	/* One per leaf, after the uplinks: their number does not change the ports of other hosts. */
+	for (unsigned i = 0; i < shape->management; i++)
+		add_cable(builder, builder->management + i,
+			  builder->leafs + i % (builder->leafs_per_unit * shape->units));
 }
 
-static int check_shape(const struct net_shape *shape, const struct places *places, struct error *err)
+static int check_shape(const struct builder *builder, struct error *err)
 {
-	unsigned long long hcas = (unsigned long long)places->hosts_per_unit * shape->units * shape->rails;
+	const struct net_shape *shape = builder->shape;
+	unsigned long long hcas = (unsigned long long)builder->hosts_per_unit * shape->units * shape->rails;
 
-	if (!shape->units || !places->leafs_per_unit || !shape->hosts || !shape->rails || !shape->spines)
+	if (!builder->model)
+		return err_set(err, ERR_USAGE, "this link speed cannot be simulated");
+	if (!shape->units || !builder->leafs_per_unit || !shape->hosts || !shape->rails || !shape->spines)
 		return err_set(err, ERR_USAGE, "units, leafs, hosts, rails and spines must be at least 1");
 	if (hcas > NET_SHAPE_MAX_HCAS)
 		return err_set(err, ERR_USAGE, "%llu HCAs exceed the maximum of %d", hcas,
@@ -345,42 +359,84 @@ static int check_shape(const struct net_shape *shape, const struct places *place
 	return 0;
 }
 
-static int add_cables(struct builder *builder, const struct places *places, struct error *err)
+static int make_node(struct fabric *fabric, const struct node *planned, unsigned switch_ports, struct error *err)
 {
-	int code = cable_hosts(builder, places, err);
+	struct node node = *planned;
+	bool is_switch = node.type == NODE_SWITCH;
 
+	if (is_switch && node.port_count < switch_ports)
+		node.port_count = (uint8_t)switch_ports;
+	if (fabric_add_node(fabric, &node, err) < 0)
+		return ERR_IO;
+	for (unsigned i = is_switch ? 0 : 1; i <= node.port_count; i++) {
+		struct port port = {
+			.num = (uint8_t)i, .guid = is_switch && i ? 0 : node.guid + i,
+			.state = i ? PORT_DOWN : PORT_ACTIVE, .phys_state = i ? PHYS_POLLING : PHYS_LINK_UP,
+		};
+
+		if (fabric_add_port(fabric, &port, err) < 0)
+			return ERR_IO;
+	}
+	return 0;
+}
+
+static int make_link(struct fabric *fabric, const struct cable *cable, const struct net_shape *shape,
+		     struct error *err)
+{
+	uint32_t ports[2];
+
+	for (int end = 0; end < 2; end++) {
+		struct port *port;
+
+		/* The fabric has the nodes in the same order. */
+		ports[end] = fabric_node_port(fabric, cable->node[end], cable->port[end]);
+		port = &fabric->ports[ports[end]];
+		port->state = PORT_ACTIVE;
+		port->phys_state = PHYS_LINK_UP;
+		port->speed = (uint8_t)shape->speed;
+		port->width = shape->width;
+	}
+	return fabric_link(fabric, ports[0], ports[1], err);
+}
+
+static int make_fabric(const struct builder *builder, struct fabric **ret, struct error *err)
+{
+	struct fabric *fabric = fabric_create(err);
+	int code = fabric ? 0 : ERR_NOMEM;
+
+	for (size_t i = 0; i < builder->node_count && code == 0; i++)
+		code = make_node(fabric, &builder->nodes[i], builder->model->switch_ports, err);
+	for (size_t i = 0; i < builder->cable_count && code == 0; i++)
+		code = make_link(fabric, &builder->cables[i], builder->shape, err);
 	if (code == 0)
-		code = cable_leafs(builder, places, err);
-	if (code == 0 && builder->shape->kind == NET_SHAPE_TREE3)
-		code = cable_spines(builder, places, err);
-	if (code == 0)
-		code = cable_management(builder, places, err);
-	return code;
+		code = fabric_finish(fabric, NULL, err);
+	if (code < 0) {
+		fabric_destroy(fabric);
+		return code;
+	}
+	/* The first management host is for opensm, the second for the command. */
+	fabric->from_node = builder->shape->management > 1 ? builder->management + 1 : 0;
+	fabric->from_port = 1;
+	*ret = fabric;
+	return 0;
 }
 
 int net_shape_build(const struct net_shape *shape, struct fabric **ret, struct error *err)
 {
-	struct builder builder = { .shape = shape, .model = find_model(shape->speed) };
-	struct places places = {
+	struct builder builder = {
+		.shape = shape, .model = find_model(shape->speed), .err = err,
 		.leafs_per_unit = shape->kind == NET_SHAPE_RAIL ? shape->rails : shape->leafs,
 		.hosts_per_unit = shape->kind == NET_SHAPE_RAIL ? shape->hosts : shape->hosts * shape->leafs,
 	};
-	uint32_t from_node;
-	int code;
 
-	if (!builder.model)
-		return err_set(err, ERR_USAGE, "this link speed cannot be simulated");
-	code = check_shape(shape, &places, err);
-	if (code == 0)
-		code = add_nodes(&builder, &places, err);
-	if (code == 0)
-		code = add_cables(&builder, &places, err);
-	if (code == 0) {
-		/* The first management host is for opensm, the second for the command. */
-		from_node = shape->management > 1 ? places.management + 1 : 0;
-		code = plan_build(&builder.plan, builder.model->switch_ports, shape->speed, shape->width, from_node,
-				  ret, err);
-	}
-	plan_done(&builder.plan);
-	return code;
+	builder.code = check_shape(&builder, err);
+	if (builder.code == 0)
+		add_nodes(&builder);
+	if (builder.code == 0)
+		add_cables(&builder);
+	if (builder.code == 0)
+		builder.code = make_fabric(&builder, ret, err);
+	free(builder.nodes);
+	free(builder.cables);
+	return builder.code;
 }

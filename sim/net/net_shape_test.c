@@ -275,7 +275,7 @@ TEST(opensm_and_the_command_have_different_nodes)
 	assert_int_equal(attach_choose(fabric, NULL, "mgmt0001 mlx5_0", &sm, &attach, NULL), 0);
 	assert_string_equal(fabric->nodes[sm].desc, "mgmt0002 mlx5_0");
 	assert_int_equal(attach_choose(fabric, NULL, "MF0;spine-01:MQM8700/U1", &sm, &attach, NULL), 0);
-	assert_int_equal(attach_choose(fabric, "nobody", NULL, &sm, &attach, NULL), ERR_USAGE);
+	assert_int_equal(attach_choose(fabric, "absent", NULL, &sm, &attach, NULL), ERR_USAGE);
 	fabric_destroy(fabric);
 	shape.management = 0;
 	fabric = build(&shape);

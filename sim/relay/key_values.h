@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * key_values.h - settings of the wire and of performance agents as text: "key=value key=value"
- *
+ * key_values.h - settings as text: "key=value key=value"
  * A value ends where the next key begins, so it may contain spaces ("node0003 mlx5_0").
  */
 #ifndef IBWIRE_SIM_KEY_VALUES_H
@@ -42,6 +41,13 @@ int parse_number(const char *key, const char *value, uint64_t min, uint64_t max,
 
 /* parse_percent - 0 to 100, with or without %. */
 int parse_percent(const char *key, const char *value, double *ret, struct error *err);
+
+/*
+ * parse_node, parse_port - a node by its name, short name ("leaf-u01-r0") or 0xGUID; a port as NODE/PORT
+ * Return: 0 or ERR_USAGE.
+ */
+int parse_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
+int parse_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
 
 /*
  * parse_nodes - a comma-separated list of nodes

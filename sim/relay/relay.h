@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * relay.h - the process between ibsim and its clients
- *
- * It listens under the socket name that clients use. Towards ibsim it has, for each client, the socket
- * that ibsim expects for the client's process id. relay_model.h decides about MADs; this file has the
- * sockets and the clock.
- */
+/* relay.h - the process between ibsim and its clients: sockets and clock of relay_model.h */
 #ifndef IBWIRE_SIM_RELAY_H
 #define IBWIRE_SIM_RELAY_H
 
@@ -32,11 +26,9 @@ int relay_check(const struct relay_options *options, struct error *err);
 int relay_run(struct relay_options *options, struct error *err);
 
 /*
- * relay_control - send a command to the relay of a simulation
+ * relay_control - send a command to the relay of a simulation; @response is appended to
  * @name:     $IBSIM_SOCKNAME
  * @command:  "wire latency=20us", "pma NODES caps=...", "wire": print settings and statistics
- * @response: appended to
- *
  * Return: 0; ERR_USAGE; ERR_UNAVAILABLE if the relay does not respond.
  */
 int relay_control(const char *name, const char *command, struct text *response, struct error *err);

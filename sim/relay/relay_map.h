@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * relay_map.h - the destination node of a MAD
- *
- * Directed routes are followed in the net file's fabric. LIDs are those of the net file, updated from each
- * PortInfo response: the subnet manager assigns LIDs, and the response to its Set has the new one.
+ * LIDs are those of the net file, updated from each PortInfo response: the subnet manager assigns them.
  */
 #ifndef IBWIRE_SIM_RELAY_MAP_H
 #define IBWIRE_SIM_RELAY_MAP_H

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * relay_model.h - model of latency, service time and loss, without clock and sockets
- *
- * A request travels for the latency, waits until its node has processed earlier requests, occupies the
- * node for the service time, and its response travels for the latency. The request is sent to ibsim up to
- * 50 us before the node processes it, so counters are those of that time. Events are in a heap; the caller
- * provides the time, in nanoseconds of any clock.
+ * relay_model.h - latency, service time and loss of MADs, without clock and sockets (docs/simulation.md)
+ * The caller provides the time, in nanoseconds of any clock.
  */
 #ifndef IBWIRE_SIM_RELAY_MODEL_H
 #define IBWIRE_SIM_RELAY_MODEL_H

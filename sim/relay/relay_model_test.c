@@ -19,6 +19,7 @@
 /* Times are in nanoseconds. */
 #define US 1000LL
 #define MS (1000 * US)
+#define BEGAN (1000 * MS) /* time of a new fixture */
 #define PACKETS_MAX 4096
 #define SLOT 3
 #define SMP_NODE_INFO 0x11
@@ -108,7 +109,7 @@ static void fixture_fill(struct packet *packet, uint8_t mgmt_class, uint16_t att
 	packet->dqp = htonl(1);
 }
 
-static void fixture_ask(struct fixture *fix, uint16_t lid, uint32_t tid)
+static void fixture_request(struct fixture *fix, uint16_t lid, uint32_t tid)
 {
 	struct packet packet;
 
@@ -152,7 +153,7 @@ static struct fixture *fixture_create(const char *settings)
 	assert_int_equal(relay_model_init(&fix->model, fix->fabric, &io, &err), 0);
 	if (relay_model_set(&fix->model, settings, &err) < 0)
 		fail_msg("%s", err.text);
-	fix->now = 1000 * MS;
+	fix->now = BEGAN;
 	fix->hca = find_hca(fix->fabric, 0);
 	fix->other = find_hca(fix->fabric, fix->hca);
 	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->hca, origin));
@@ -169,6 +170,18 @@ static void fixture_destroy(struct fixture *fix)
 	free(fix);
 }
 
+/* A test with a fixture of its own, `fix`, that has these settings. */
+#define RELAY_TEST(name, settings) \
+	static void name##_with(struct fixture *fix); \
+	TEST(name) \
+	{ \
+		struct fixture *own = fixture_create(settings); \
+\
+		name##_with(own); \
+		fixture_destroy(own); \
+	} \
+	static void name##_with(struct fixture *fix)
+
 /* The HCA is the only node with this setting. */
 static void set_hca(struct fixture *fix, const char *key)
 {
@@ -184,75 +197,60 @@ static void send_packet(struct fixture *fix, const struct packet *packet)
 	fixture_ibsim_responses(fix);
 }
 
-TEST(default_settings_add_no_delay)
+RELAY_TEST(default_settings_add_no_delay, "")
 {
-	struct fixture *fix = fixture_create("");
-
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	assert_int_equal(fix->got, 1);
 	assert_false(fix->responses[0].timed_out);
 	assert_int_equal(fix->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
 	assert_int_equal(fix->model.in_flight, 0);
-	fixture_destroy(fix);
 }
 
-TEST(a_response_takes_two_latencies_and_the_service_time)
+RELAY_TEST(a_response_takes_two_latencies_and_the_service_time, "latency=20us service=100us")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us");
-	int64_t began = fix->now;
-
-	fixture_ask(fix, HCA_LID, 1);
-	fixture_run_until(fix, began + 1 * MS);
+	fixture_request(fix, HCA_LID, 1);
+	fixture_run_until(fix, BEGAN + 1 * MS);
 	assert_int_equal(fix->got, 1);
-	assert_in_range(fix->requested_at[0], began, began + 20 * US);
-	assert_int_equal(fix->responses[0].at, began + 140 * US);
-	fixture_destroy(fix);
+	assert_in_range(fix->requested_at[0], BEGAN, BEGAN + 20 * US);
+	assert_int_equal(fix->responses[0].at, BEGAN + 140 * US);
 }
 
-TEST(a_node_serves_one_request_at_a_time)
+RELAY_TEST(a_node_serves_one_request_at_a_time, "latency=20us service=100us")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us");
-	int64_t began = fix->now;
-
 	for (uint32_t i = 0; i < 10; i++)
-		fixture_ask(fix, HCA_LID, i);
-	fixture_ask(fix, OTHER_LID, 100);
-	fixture_run_until(fix, began + 10 * MS);
+		fixture_request(fix, HCA_LID, i);
+	fixture_request(fix, OTHER_LID, 100);
+	fixture_run_until(fix, BEGAN + 10 * MS);
 	assert_int_equal(fix->got, 11);
 	for (uint32_t i = 0; i < 11; i++) {
 		const uint32_t tid = fix->responses[i].tid;
 
-		assert_int_equal(fix->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
+		assert_int_equal(fix->responses[i].at, BEGAN + (tid == 100 ? 140 : 140 + 100 * tid) * US);
 	}
 	/* The request is sent to ibsim when its node processes it: counters are read then. */
 	for (uint32_t i = 1; i < 11; i++)
 		assert_true(fix->requested_at[i] - fix->requested_at[i - 1] == 100 * US ||
 			    fix->requested_at[i] == fix->requested_at[i - 1]);
-	fixture_destroy(fix);
 }
 
-TEST(an_idle_node_adds_no_queueing_delay)
+RELAY_TEST(an_idle_node_adds_no_queueing_delay, "latency=20us service=100us")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us");
-
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, fix->now + 50 * MS);
-	fixture_ask(fix, HCA_LID, 2);
+	fixture_request(fix, HCA_LID, 2);
 	fixture_run_until(fix, fix->now + 50 * MS);
 	assert_int_equal(fix->got, 2);
 	assert_int_equal(fix->responses[1].at - fix->responses[0].at, 50 * MS);
-	fixture_destroy(fix);
 }
 
-TEST(a_dead_node_times_out_after_hold_without_delaying_others)
+RELAY_TEST(a_dead_node_times_out_after_hold_without_delaying_others, "latency=20us service=100us hold=1s")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
 	int64_t began = fix->now;
 
 	set_hca(fix, "dead");
 	for (uint32_t i = 0; i < 5; i++)
-		fixture_ask(fix, HCA_LID, i);
-	fixture_ask(fix, OTHER_LID, 100);
+		fixture_request(fix, HCA_LID, i);
+	fixture_request(fix, OTHER_LID, 100);
 	fixture_run_until(fix, began + 2000 * MS);
 	assert_int_equal(fix->requests, 1);
 	assert_int_equal(fix->got, 6);
@@ -266,15 +264,14 @@ TEST(a_dead_node_times_out_after_hold_without_delaying_others)
 	/* It works again at once: dead nodes have no queue. */
 	assert_int_equal(relay_model_set(&fix->model, "dead=none", NULL), 0);
 	began = fix->now;
-	fixture_ask(fix, HCA_LID, 7);
+	fixture_request(fix, HCA_LID, 7);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->responses[6].at, began + 140 * US);
 	assert_false(fix->responses[6].timed_out);
-	fixture_destroy(fix);
 }
 
 /* Send an LID-routed SMP with an M_Key and a request for counters. */
-static void ask_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
+static void send_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
 {
 	uint64_t wire = htobe64(mkey);
 	struct packet packet;
@@ -286,98 +283,82 @@ static void ask_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint
 	send_packet(fix, &packet);
 }
 
-TEST(a_locked_node_drops_smps_without_its_key)
+RELAY_TEST(a_locked_node_drops_smps_without_its_key, "latency=20us hold=10ms")
 {
-	struct fixture *fix = fixture_create("latency=20us hold=10ms");
 	uint64_t guid = fix->fabric->nodes[fix->hca].guid;
 
 	set_hca(fix, "locked");
-	fixture_ask(fix, HCA_LID, 1);
-	ask_smp(fix, CLASS_SUBN_LID, 0, 2);
-	ask_smp(fix, CLASS_SUBN_LID, guid + 1, 3);
-	ask_smp(fix, CLASS_SUBN_LID, guid, 4);
+	fixture_request(fix, HCA_LID, 1);
+	send_smp(fix, CLASS_SUBN_LID, 0, 2);
+	send_smp(fix, CLASS_SUBN_LID, guid + 1, 3);
+	send_smp(fix, CLASS_SUBN_LID, guid, 4);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_int_equal(fix->got, 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid == 2 || fix->responses[i].tid == 3);
 	assert_int_equal(relay_model_set(&fix->model, "locked=none", NULL), 0);
-	ask_smp(fix, CLASS_SUBN_LID, 0, 5);
+	send_smp(fix, CLASS_SUBN_LID, 0, 5);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_false(fix->responses[4].timed_out);
-	fixture_destroy(fix);
 }
 
-TEST(a_node_that_becomes_dead_drops_its_queue)
+RELAY_TEST(a_node_that_becomes_dead_drops_its_queue, "latency=20us service=100us hold=1s")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
-	int64_t began = fix->now;
-
 	for (uint32_t i = 0; i < 10; i++)
-		fixture_ask(fix, HCA_LID, i);
-	fixture_run_until(fix, began + 350 * US);
+		fixture_request(fix, HCA_LID, i);
+	fixture_run_until(fix, BEGAN + 350 * US);
 	assert_int_equal(relay_model_set(&fix->model, "dead=all", NULL), 0);
-	fixture_run_until(fix, began + 3000 * MS);
+	fixture_run_until(fix, BEGAN + 3000 * MS);
 	assert_int_equal(fix->got, 10);
 	assert_int_equal(fix->requests, 4); /* processed at 20, 120, 220 and 320 us */
 	for (uint32_t i = 0; i < 10; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid >= 4);
-	fixture_destroy(fix);
 }
 
-TEST(timeouts_of_ibsim_are_reported_after_hold)
+RELAY_TEST(timeouts_of_ibsim_are_reported_after_hold, "latency=20us hold=300ms")
 {
-	struct fixture *fix = fixture_create("latency=20us hold=300ms");
-	int64_t began = fix->now;
 	struct packet packet;
 
 	fix->mute = true;
-	fixture_ask(fix, HCA_LID, 1);
-	fixture_run_until(fix, began + 100 * US);
+	fixture_request(fix, HCA_LID, 1);
+	fixture_run_until(fix, BEGAN + 100 * US);
 	packet = fix->waiting[0];
 	packet.status = htonl(PACKET_TIMED_OUT);
 	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
-	fixture_run_until(fix, began + 299 * MS);
+	fixture_run_until(fix, BEGAN + 299 * MS);
 	assert_int_equal(fix->got, 0);
-	fixture_run_until(fix, began + 300 * MS);
+	fixture_run_until(fix, BEGAN + 300 * MS);
 	assert_int_equal(fix->got, 1);
 	assert_true(fix->responses[0].timed_out);
-	fixture_destroy(fix);
 }
 
-TEST(a_missing_response_times_out_after_hold)
+RELAY_TEST(a_missing_response_times_out_after_hold, "hold=300ms")
 {
-	struct fixture *fix = fixture_create("hold=300ms");
-	int64_t began = fix->now;
-
 	fix->mute = true;
-	fixture_ask(fix, HCA_LID, 1);
-	fixture_run_until(fix, began + 300 * MS);
+	fixture_request(fix, HCA_LID, 1);
+	fixture_run_until(fix, BEGAN + 300 * MS);
 	assert_int_equal(fix->got, 1);
 	assert_true(fix->responses[0].timed_out);
 	assert_int_equal(fix->model.in_flight, 0);
-	fixture_destroy(fix);
 }
 
-TEST(a_new_client_gets_no_response_of_the_previous_one)
+RELAY_TEST(a_new_client_gets_no_response_of_the_previous_one, "latency=20us service=100us")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us");
 	char origin[ATTACH_ID_SIZE];
 
-	fixture_ask(fix, HCA_LID, 1);
-	fixture_ask(fix, OTHER_LID, 2);
+	fixture_request(fix, HCA_LID, 1);
+	fixture_request(fix, OTHER_LID, 2);
 	fixture_run_until(fix, fix->now + 50 * US);
-	fixture_ask(fix, OTHER_LID, 3);
+	fixture_request(fix, OTHER_LID, 3);
 	relay_model_close(&fix->model, SLOT);
 	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->other, origin));
 	fixture_run_until(fix, fix->now + 50 * MS);
 	assert_int_equal(fix->got, 0);
 	assert_int_equal(fix->model.in_flight, 0);
-	fixture_destroy(fix);
 }
 
-TEST(mads_without_response_pass_immediately)
+RELAY_TEST(mads_without_response_pass_immediately, "latency=20us service=100us")
 {
-	struct fixture *fix = fixture_create("latency=20us service=100us");
 	struct packet packet;
 
 	fix->mute = true;
@@ -387,15 +368,12 @@ TEST(mads_without_response_pass_immediately)
 	assert_int_equal(fix->requests, 1);
 	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
 	assert_int_equal(fix->got, 1);
-	fixture_destroy(fix);
 }
 
-TEST(a_directed_route_leads_to_its_node)
+RELAY_TEST(a_directed_route_leads_to_its_node, "dead=switches hold=10ms")
 {
-	struct fixture *fix = fixture_create("dead=switches hold=10ms");
 	const struct fabric *fabric = fix->fabric;
 	struct packet packet;
-	int64_t began = fix->now;
 
 	/* The only port of the HCA leads to its leaf, which is dead. */
 	fixture_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
@@ -406,7 +384,7 @@ TEST(a_directed_route_leads_to_its_node)
 	packet.mad[MAD_INITIAL_PATH + 1] = 1;
 	send_packet(fix, &packet);
 	assert_int_equal(fix->got, 1);
-	fixture_run_until(fix, began + 10 * MS);
+	fixture_run_until(fix, BEGAN + 10 * MS);
 	assert_int_equal(fix->got, 2);
 	assert_true(fix->responses[1].timed_out);
 	/* From the leaf down to another HCA, which responds. */
@@ -416,16 +394,14 @@ TEST(a_directed_route_leads_to_its_node)
 	send_packet(fix, &packet);
 	assert_int_equal(fix->got, 3);
 	assert_false(fix->responses[2].timed_out);
-	fixture_destroy(fix);
 }
 
-TEST(loss_matches_its_setting_and_all_losses_time_out)
+RELAY_TEST(loss_matches_its_setting_and_all_losses_time_out, "latency=20us hold=5ms loss=20 seed=4")
 {
-	struct fixture *fix = fixture_create("latency=20us hold=5ms loss=20 seed=4");
 	size_t timed_out = 0;
 
 	for (size_t i = 0; i < 2000; i++) {
-		fixture_ask(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
+		fixture_request(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
 		fixture_run_until(fix, fix->now + 10 * US);
 	}
 	fixture_run_until(fix, fix->now + 100 * MS);
@@ -435,24 +411,22 @@ TEST(loss_matches_its_setting_and_all_losses_time_out)
 		timed_out += fix->responses[i].timed_out;
 	/* Requests and responses are lost: 36 % fail, within five standard deviations. */
 	assert_in_range(timed_out, 720 - 107, 720 + 107);
-	fixture_destroy(fix);
 }
 
-TEST(late_duplicated_and_unsolicited_responses)
+RELAY_TEST(late_duplicated_and_unsolicited_responses, "latency=20us hold=100ms")
 {
-	struct fixture *fix = fixture_create("latency=20us hold=100ms");
 	int64_t began = fix->now;
 	struct error err = { 0 };
 
 	if (responder_configure(&fix->model.responder, "hcas duplicated=100", &err) < 0)
 		fail_msg("%s", err.text);
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->got, 2);
 	assert_memory_equal(&fix->responses[0].packet, &fix->responses[1].packet, sizeof(fix->responses[0].packet));
 
 	assert_int_equal(responder_configure(&fix->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
-	fixture_ask(fix, HCA_LID, 2);
+	fixture_request(fix, HCA_LID, 2);
 	fixture_run_until(fix, began + 2 * MS);
 	assert_int_equal(fix->got, 4);
 	assert_int_not_equal(fix->responses[2].tid, 2);
@@ -460,7 +434,7 @@ TEST(late_duplicated_and_unsolicited_responses)
 
 	assert_int_equal(responder_configure(&fix->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
 	began = fix->now;
-	fixture_ask(fix, HCA_LID, 3);
+	fixture_request(fix, HCA_LID, 3);
 	fixture_run_until(fix, began + 1000 * MS);
 	assert_int_equal(fix->got, 6);
 	assert_true(fix->responses[4].timed_out);
@@ -468,12 +442,10 @@ TEST(late_duplicated_and_unsolicited_responses)
 	assert_false(fix->responses[5].timed_out);
 	assert_int_equal(fix->responses[5].tid, 3);
 	assert_int_equal(fix->responses[5].at, began + 250 * MS + 40 * US);
-	fixture_destroy(fix);
 }
 
-TEST(a_redirected_request_gets_a_response)
+RELAY_TEST(a_redirected_request_gets_a_response, "")
 {
-	struct fixture *fix = fixture_create("");
 	char settings[96];
 	struct packet packet;
 	const uint8_t *info;
@@ -483,7 +455,7 @@ TEST(a_redirected_request_gets_a_response)
 	assert_int_equal(responder_configure(&fix->model.responder, settings, NULL), 0);
 	/* A target that is not a single node is rejected. */
 	assert_int_equal(responder_configure(&fix->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	assert_int_equal(fix->got, 1);
 	assert_int_equal(load_be16(fix->responses[0].packet.mad + MAD_STATUS), 0x0002);
 	info = fix->responses[0].packet.mad + PACKET_MAD_DATA;
@@ -500,16 +472,14 @@ TEST(a_redirected_request_gets_a_response)
 	assert_int_equal(fix->got, 2);
 	assert_int_equal(load_be16(fix->responses[1].packet.mad + MAD_STATUS), 0);
 	assert_int_equal(fix->responses[1].packet.slid, htons(OTHER_LID));
-	fixture_destroy(fix);
 }
 
-TEST(invalid_settings_change_nothing)
+RELAY_TEST(invalid_settings_change_nothing, "latency=20us")
 {
 	static const char *const wrong[] = {
-		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
-		"hello", "hold=1s dead=nobody", "locked=nobody", "service=", "seed=abc", "dead=nothing*",
+		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=absent", "speed=1",
+		"hello", "hold=1s dead=absent", "locked=absent", "service=", "seed=abc", "dead=nothing*",
 	};
-	struct fixture *fix = fixture_create("latency=20us");
 	struct error err;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -519,12 +489,10 @@ TEST(invalid_settings_change_nothing)
 	}
 	assert_int_equal(fix->model.settings.latency_ns, 20 * US);
 	assert_int_equal(fix->model.settings.hold_ns, 0);
-	fixture_destroy(fix);
 }
 
-TEST(names_may_contain_spaces)
+RELAY_TEST(names_may_contain_spaces, "")
 {
-	struct fixture *fix = fixture_create("");
 	struct text text = { 0 };
 	char words[256];
 	size_t dead = 0;
@@ -540,5 +508,4 @@ TEST(names_may_contain_spaces)
 	relay_model_describe(&fix->model, &text);
 	assert_non_null(strstr(text_chars(&text), fix->fabric->nodes[fix->other].name));
 	text_done(&text);
-	fixture_destroy(fix);
 }

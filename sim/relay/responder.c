@@ -110,6 +110,84 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 	store_be16(mad + MAD_ATTRIBUTE, is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
 }
 
+/* --- detail attributes --- */
+
+#define LANES 12
+
+/* Number of lanes of a 4x link. */
+#define LANES_USED 4
+
+/* Byte offsets in PortExtendedSpeedsCounters. Source: libibmad fields.c, IB_PESC_* and IB_PESC_RSFEC_*. */
+enum {
+	SYNC_HEADER_ERRORS = 16, UNKNOWN_BLOCKS = 18, LANES_CORRECTED = 44, LANES_UNCORRECTED = 92,
+	RS_CORRECTED_BLOCKS = 140, RS_UNCORRECTED_BLOCKS = 144, RS_CORRECTED_SYMBOLS = 148,
+};
+
+/* The other attributes have consecutive fields of 16 bits. Source: libibmad fields.c, IB_PC_RCV_*, IB_PC_XMT_*. */
+#define FIRST_FIELD 4
+
+static uint32_t smaller(uint64_t value, uint32_t max)
+{
+	return value > max ? max : (uint32_t)value;
+}
+
+/* Divide a total among the lanes of a 4x link, with the remainder in the first; fields have 32 bits. */
+static void spread(uint64_t total, uint8_t *at)
+{
+	for (unsigned lane = 0; lane < LANES_USED; lane++)
+		store_be32(at + 4 * lane, smaller(total / LANES_USED + (lane ? 0 : total % LANES_USED), UINT32_MAX));
+}
+
+/* Write the lane counters if any is set, else the divided total of the port. */
+static void put_corrected(const struct responder_detail *detail, unsigned total, uint8_t *at)
+{
+	if (!(detail->set >> DETAIL_FEC_CORRECTED_LANE_0)) {
+		spread(detail->value[total], at);
+		return;
+	}
+	for (unsigned lane = 0; lane < LANES; lane++)
+		store_be32(at + 4 * lane, smaller(detail->value[DETAIL_FEC_CORRECTED_LANE_0 + lane], UINT32_MAX));
+}
+
+static void put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data)
+{
+	const struct responder_detail *detail = &port->detail[DETAIL_EXTENDED_SPEEDS];
+	const uint64_t *value = detail->value;
+
+	memset(data + SYNC_HEADER_ERRORS, 0, PACKET_MAD_DATA_SIZE - SYNC_HEADER_ERRORS);
+	store_be16(data + SYNC_HEADER_ERRORS, (uint16_t)smaller(value[DETAIL_SYNC_HEADER_ERRORS], UINT16_MAX));
+	store_be16(data + UNKNOWN_BLOCKS, (uint16_t)smaller(value[DETAIL_UNKNOWN_BLOCKS], UINT16_MAX));
+	if (mode == FEC_RS || mode == FEC_LOW_LATENCY_RS || mode == FEC_RS2) {
+		put_corrected(detail, DETAIL_FEC_CORRECTED_SYMBOLS, data + LANES_CORRECTED);
+		store_be32(data + RS_CORRECTED_BLOCKS, smaller(value[DETAIL_FEC_CORRECTED_BLOCKS], UINT32_MAX));
+		store_be32(data + RS_UNCORRECTED_BLOCKS, smaller(value[DETAIL_FEC_UNCORRECTED_BLOCKS], UINT32_MAX));
+		store_be32(data + RS_CORRECTED_SYMBOLS, smaller(value[DETAIL_FEC_CORRECTED_SYMBOLS], UINT32_MAX));
+	} else if (mode == FEC_FIRECODE) {
+		put_corrected(detail, DETAIL_FEC_CORRECTED_BLOCKS, data + LANES_CORRECTED);
+		spread(value[DETAIL_FEC_UNCORRECTED_BLOCKS], data + LANES_UNCORRECTED);
+	}
+}
+
+static void put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data)
+{
+	const struct responder_detail *detail = &port->detail[attribute];
+
+	for (unsigned number = 0; number < detail_count(attribute); number++)
+		if (detail->set >> number & 1)
+			store_be16(data + FIRST_FIELD + 2 * number,
+				   (uint16_t)smaller(detail->value[number], UINT16_MAX));
+}
+
+static void clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data)
+{
+	struct responder_detail *detail = &port->detail[attribute];
+
+	for (unsigned number = 0; number < DETAIL_MAX; number++)
+		/* The 64 select bits of PortExtendedSpeeds are not distinguished: any bit clears all. */
+		if (attribute == DETAIL_EXTENDED_SPEEDS ? load_be64(data + 8) != 0 : load_be16(data + 2) >> number & 1)
+			detail->value[number] = 0;
+}
+
 /* --- responses made here --- */
 
 static void set_status(uint8_t *mad, uint16_t status)
@@ -186,7 +264,7 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 		if (data[PORT_SELECT] > responder->fabric->nodes[node].port_count)
 			set_status(mad, STATUS_BAD_FIELD);
 		else
-			responder_put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
+			put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
 	} else {
 		set_status(mad, STATUS_NO_ATTRIBUTE);
 	}
@@ -231,39 +309,30 @@ static void put_counters(const struct responder_port *port, enum counter_attribu
 }
 
 /*
- * Counters that a Set clears. Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of
- * opensm ib_types.h); of PortCountersExtended the first eight in its own order, and those of CounterSelect2
- * where it has 64-bit errors (@wide), as perfquery.c sets its bits.
+ * Counters that a Set clears. PortCountersExtended has the order of the table: CounterSelect, then
+ * CounterSelect2 where it has 64-bit errors (@wide). PortCounters has the errors first.
+ * Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of opensm ib_types.h); perfquery.c.
  */
 static counter_set cleared_by(uint16_t attribute, bool wide, const uint8_t *data)
 {
-	static const uint8_t counters[] = {
-		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
-		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
-		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
-		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_DATA, COUNTER_RCV_DATA,
-		COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
-	};
-	static const uint8_t extended[] = {
+	static const uint8_t order[] = {
 		COUNTER_XMIT_DATA, COUNTER_RCV_DATA, COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS,
 		COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS,
 		COUNTER_MULTICAST_RCV_PACKETS,
-		/* CounterSelect2 */
 		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
 		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
 		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
 		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
 	};
-	const uint8_t *order = attribute == PMA_COUNTERS ? counters : extended;
-	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended);
 	uint64_t select = load_be16(data + 2);
 	counter_set set = 0;
 
 	if (attribute == PMA_COUNTERS)
-		select |= (uint64_t)data[18] << 16;
+		/* 12 errors, data and packets, XmitWait and QP1Dropped */
+		select = (select & 0xfff) << 8 | (select >> 12) | (uint64_t)(data[18] & 3) << 20;
 	else
 		select = (select & 0xff) | (wide ? (uint64_t)load_be32(data + 4) << 8 : 0);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < sizeof(order); i++)
 		if (select & UINT64_C(1) << i)
 			set |= COUNTER_BIT(order[i]);
 	return set;
@@ -359,7 +428,7 @@ static void clear_details(struct responder_node *config, unsigned port_count, ui
 
 	for (unsigned port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
 		if (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS)
-			responder_clear_detail(&config->ports[port], detail, data);
+			clear_detail(&config->ports[port], detail, data);
 }
 
 /* Set the capability bits of PortInfoExtended. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
@@ -411,7 +480,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 		if (exchange->sets)
 			clear_details(config, port_count, attribute, mad + PACKET_MAD_DATA);
 		if (mad[PACKET_MAD_DATA + PORT_SELECT] <= port_count)
-			responder_put_detail(&config->ports[mad[PACKET_MAD_DATA + PORT_SELECT]], detail,
+			put_detail(&config->ports[mad[PACKET_MAD_DATA + PORT_SELECT]], detail,
 					     mad + PACKET_MAD_DATA);
 		return true;
 	}

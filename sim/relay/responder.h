@@ -2,17 +2,9 @@
 /*
  * responder.h - performance agents (PMA) in front of those of ibsim
  *
- * The relay passes requests to ibsim, and its responses back, through this module. ibsim would pass a
- * request with an unknown attribute to a client attached to the node (opensm crashes on some), or
- * report a timeout. Instead it is sent one that it implements, which tells whether the node is reachable
- * and counts the datagram; the response is then made here: status 0x0C, unless the node is configured to
- * support the attribute.
- *
- * A configured node has the given capabilities. 64-bit counters that ibsim has with 16 bits are read there
- * and widened, unless a value is set here. A set value is returned in all attributes, limited to the
- * maximum of each field.
- *
- * responder_conf.c parses the configuration, responder_detail.c encodes the detail attributes.
+ * A request that ibsim does not implement is replaced by one that it does, which shows whether the node
+ * is reachable. The response is made here: status 0x0C, unless the node is configured to support it.
+ * Counter values are those of ibsim, widened where necessary, unless they are set.
  */
 #ifndef IBWIRE_SIM_RESPONDER_H
 #define IBWIRE_SIM_RESPONDER_H
@@ -69,8 +61,7 @@ int responder_init(struct responder *responder, const struct fabric *fabric, str
 void responder_done(struct responder *responder);
 
 /*
- * responder_configure - "NODES key=value...", see ibwire-sim(1)
- * Other settings of the nodes are unchanged.
+ * responder_configure - "NODES key=value...", see ibwire-sim(1); other settings are unchanged
  * Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
  */
 int responder_configure(struct responder *responder, const char *text, struct error *err);
@@ -100,18 +91,6 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
  */
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
-
-/*
- * responder_put_extended_speeds - PortExtendedSpeedsCounters, in the layout of @mode
- * Lane counters are those that are set; if none is, the total of the port is divided among four lanes.
- */
-void responder_put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data);
-
-/* responder_put_detail - write the set counters of another detail attribute into the response @data. */
-void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data);
-
-/* responder_clear_detail - clear the counters selected by the CounterSelect in @data. */
-void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data);
 
 /* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);

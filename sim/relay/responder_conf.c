@@ -147,30 +147,34 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 static int set_pair(const struct fabric *fabric, uint32_t node, struct responder_node *config, int64_t *port,
 		    const struct key_value *pair, struct error *err)
 {
+	const struct {
+		const char *key;
+		uint32_t max, *value;
+	} numbers[] = {
+		{ "caps", UINT16_MAX, &config->cap_mask }, { "caps2", (1u << 27) - 1, &config->cap_mask2 },
+		{ "resp", 31, &config->resp_time }, { "tick", UINT8_MAX, &config->tick },
+	};
+	const struct {
+		const char *key;
+		double *value;
+	} percents[] = {
+		{ "garbled", &config->garbled }, { "duplicated", &config->duplicated },
+		{ "foreign", &config->foreign }, { "late", &config->late },
+	};
 	uint64_t number = 0;
 
-	if (!strcmp(pair->key, "caps"))
-		return set_number(pair, UINT16_MAX, &config->cap_mask, err);
-	if (!strcmp(pair->key, "caps2"))
-		return set_number(pair, (1u << 27) - 1, &config->cap_mask2, err);
-	if (!strcmp(pair->key, "resp"))
-		return set_number(pair, 31, &config->resp_time, err);
-	if (!strcmp(pair->key, "tick"))
-		return set_number(pair, UINT8_MAX, &config->tick, err);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(pair->key, numbers[i].key))
+			return set_number(pair, numbers[i].max, numbers[i].value, err);
+	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
+		if (!strcmp(pair->key, percents[i].key))
+			return parse_percent(pair->key, pair->value, percents[i].value, err);
 	if (!strcmp(pair->key, "fec"))
 		return set_fec(config, pair->value, err);
 	if (!strcmp(pair->key, "unsupported"))
 		return set_refused(config, pair->value, err);
 	if (!strcmp(pair->key, "redirect"))
 		return set_redirect(fabric, config, pair->value, err);
-	if (!strcmp(pair->key, "garbled"))
-		return parse_percent(pair->key, pair->value, &config->garbled, err);
-	if (!strcmp(pair->key, "duplicated"))
-		return parse_percent(pair->key, pair->value, &config->duplicated, err);
-	if (!strcmp(pair->key, "foreign"))
-		return parse_percent(pair->key, pair->value, &config->foreign, err);
-	if (!strcmp(pair->key, "late"))
-		return parse_percent(pair->key, pair->value, &config->late, err);
 	if (!strcmp(pair->key, "late_by"))
 		return parse_time(pair->key, pair->value, &config->late_ns, err);
 	if (!strcmp(pair->key, "port") && !strcmp(pair->value, "all")) {

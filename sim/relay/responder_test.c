@@ -71,6 +71,18 @@ static void fixture_destroy(struct fixture *fix)
 	free(fix);
 }
 
+/* A test with a fixture of its own, `fix`, that has these settings. */
+#define RESPONDER_TEST(name, settings) \
+	static void name##_with(struct fixture *fix); \
+	TEST(name) \
+	{ \
+		struct fixture *own = fixture_create(settings); \
+\
+		name##_with(own); \
+		fixture_destroy(own); \
+	} \
+	static void name##_with(struct fixture *fix)
+
 /* Emulates ibsim: it writes 64 bytes of an attribute and leaves the others unchanged. Source: sim_mad.c. */
 static void ibsim(struct fixture *fix, uint8_t *mad)
 {
@@ -128,7 +140,7 @@ static void set_counter_select2(struct fixture *fix, uint8_t port, uint32_t sele
 	put_request(fix, mad);
 }
 
-static void ask_with(struct fixture *fix, uint8_t method, uint16_t attribute, uint8_t port,
+static void send_mad(struct fixture *fix, uint8_t method, uint16_t attribute, uint8_t port,
 		     uint8_t mad[PACKET_MAD_SIZE])
 {
 	fill(mad, CLASS_PERFORMANCE, method, attribute);
@@ -145,13 +157,13 @@ static void ask_with(struct fixture *fix, uint8_t method, uint16_t attribute, ui
 	assert_true(load_be64(mad + MAD_TID) == 42);
 }
 
-static void ask(struct fixture *fix, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
+static void send_get(struct fixture *fix, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
 {
-	ask_with(fix, METHOD_GET, attribute, port, mad);
+	send_mad(fix, METHOD_GET, attribute, port, mad);
 }
 
 /* Process an SMP and the response to NodeInfo or to the attribute itself. */
-static void ask_smp(struct fixture *fix, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
+static void send_smp(struct fixture *fix, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
 {
 	struct exchange exchange = { 0 };
 
@@ -184,42 +196,38 @@ static struct reading read_all(struct fixture *fix, uint8_t port)
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct pma_caps caps;
 
-	ask(fix, PMA_CLASS_PORT_INFO, 0, mad);
+	send_get(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	caps = read_caps(mad);
-	ask(fix, PMA_COUNTERS, port, mad);
+	send_get(fix, PMA_COUNTERS, port, mad);
 	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &caps);
-	ask(fix, PMA_COUNTERS_EXTENDED, port, mad);
+	send_get(fix, PMA_COUNTERS_EXTENDED, port, mad);
 	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS_EXTENDED, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &caps);
 	return reading;
 }
 
-TEST(a_node_without_configuration_responds_as_ibsim)
+RESPONDER_TEST(a_node_without_configuration_responds_as_ibsim, NULL)
 {
-	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
 	store_be16(fix->counters + 4, 17);
-	ask(fix, PMA_COUNTERS, PORT, mad);
+	send_get(fix, PMA_COUNTERS, PORT, mad);
 	assert_int_equal(load_be16(mad + PACKET_MAD_DATA + 4), 17);
-	ask(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
+	send_get(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
 	assert_true(load_be64(mad + PACKET_MAD_DATA + 8) == 1111);
 	assert_int_equal(fix->requests, 2);
-	fixture_destroy(fix);
 }
 
-TEST(unsupported_attributes_are_refused_and_not_sent_to_ibsim)
+RESPONDER_TEST(unsupported_attributes_are_refused_and_not_sent_to_ibsim, NULL)
 {
 	static const uint16_t unknown[] = { PMA_SAMPLES_CONTROL, PMA_EXTENDED_SPEEDS, PMA_XMIT_DATA_SL, 0x37, 0x77 };
-	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-		ask(fix, unknown[i], PORT, mad);
+		send_get(fix, unknown[i], PORT, mad);
 		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
 		/* ibsim was sent a supported attribute. */
 		assert_int_equal(fix->last_attribute, PMA_CLASS_PORT_INFO);
 	}
-	fixture_destroy(fix);
 }
 
 TEST(capabilities_are_as_configured)
@@ -228,7 +236,7 @@ TEST(capabilities_are_as_configured)
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct pma_caps caps;
 
-	ask(fix, PMA_CLASS_PORT_INFO, 0, mad);
+	send_get(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	caps = read_caps(mad);
 	assert_int_equal(caps.cap_mask, 0x5300);
 	assert_int_equal(caps.cap_mask2, 2);
@@ -236,16 +244,16 @@ TEST(capabilities_are_as_configured)
 	fixture_destroy(fix);
 
 	fix = fixture_create("tick=7");
-	ask(fix, PMA_CLASS_PORT_INFO, 0, mad);
+	send_get(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	caps = read_caps(mad);
 	assert_int_equal(caps.cap_mask, 0x1200);
 	assert_int_equal(caps.resp_time, 0x12);
 	fixture_destroy(fix);
 }
 
-TEST(wide_errors_are_ibsims_unless_set)
+RESPONDER_TEST(wide_errors_are_ibsims_unless_set,
+	       "caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99")
 {
-	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99");
 	struct reading reading;
 
 	store_be16(fix->counters + 4, 3);    /* SymbolErrorCounter: overridden by the set value */
@@ -262,12 +270,10 @@ TEST(wide_errors_are_ibsims_unless_set)
 	assert_int_equal(reading.value[COUNTER_XMIT_DATA], 1111);
 	for (unsigned counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		assert_true(reading.wide & COUNTER_BIT(counter));
-	fixture_destroy(fix);
 }
 
-TEST(every_counter_can_be_set_up_to_its_maximum)
+RESPONDER_TEST(every_counter_can_be_set_up_to_its_maximum, "caps=0xd300 caps2=0x2")
 {
-	struct fixture *fix = fixture_create("caps=0xd300 caps2=0x2");
 	uint64_t value = UINT64_C(0x0123456789abcdef);
 
 	for (unsigned counter = 0; counter < COUNTER_COUNT; counter++) {
@@ -278,40 +284,34 @@ TEST(every_counter_can_be_set_up_to_its_maximum)
 		configure(fix, "%s=%llu", counter_info((enum counter)counter)->key, (unsigned long long)value);
 		reading = read_all(fix, PORT);
 		assert_true(reading.value[counter] == value);
-		ask(fix, PMA_COUNTERS, PORT, mad);
+		send_get(fix, PMA_COUNTERS, PORT, mad);
 		reading_decode(&narrow, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &all);
 		if (narrow.present & COUNTER_BIT(counter))
 			assert_true(narrow.value[counter] == reading_max(&narrow, (enum counter)counter));
 		value++;
 	}
-	fixture_destroy(fix);
 }
 
-TEST(a_value_belongs_to_its_port_and_can_be_unset)
+RESPONDER_TEST(a_value_belongs_to_its_port_and_can_be_unset, "caps=0x5300 caps2=0x2 port=1 rcv_errors=7")
 {
-	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 port=1 rcv_errors=7");
-
 	store_be16(fix->counters + 8, 2);
 	assert_int_equal(read_all(fix, 1).value[COUNTER_RCV_ERRORS], 7);
 	assert_int_equal(read_all(fix, 0).value[COUNTER_RCV_ERRORS], 2);
 	configure(fix, "rcv_errors=ibsim");
 	assert_int_equal(read_all(fix, 1).value[COUNTER_RCV_ERRORS], 2);
-	fixture_destroy(fix);
 }
 
-TEST(a_set_clears_configured_values)
+RESPONDER_TEST(a_set_clears_configured_values, "caps=0x5300 caps2=0x2 rcv_errors=7 xmit_wait=8")
 {
-	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 rcv_errors=7 xmit_wait=8");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	ask_with(fix, METHOD_SET, PMA_COUNTERS, PORT, mad);
+	send_mad(fix, METHOD_SET, PMA_COUNTERS, PORT, mad);
 	/* The emulated ibsim drops the selection; a real response to a Set contains it. */
 	store_be16(fix->counters + 2, 0xffff);
-	ask_with(fix, METHOD_SET, PMA_COUNTERS, PORT, mad);
+	send_mad(fix, METHOD_SET, PMA_COUNTERS, PORT, mad);
 	store_be16(fix->counters + 2, 0);
 	assert_int_equal(read_all(fix, PORT).value[COUNTER_RCV_ERRORS], 0);
 	assert_int_equal(read_all(fix, PORT).value[COUNTER_XMIT_WAIT], 8);
-	fixture_destroy(fix);
 }
 
 /* CounterSelect2 of PortCountersExtended: one bit at a time clears one counter, and none without 64-bit errors. */
@@ -340,18 +340,17 @@ TEST(counter_select_2_clears_one_counter_per_bit)
 		}
 }
 
-TEST(tick_and_fec_in_both_layouts)
+RESPONDER_TEST(tick_and_fec_in_both_layouts, "tick=31 fec=rs fec_corrected_blocks=77 "
+	       "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10")
 {
-	struct fixture *fix = fixture_create("tick=31 fec=rs fec_corrected_blocks=77 "
-				     "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10");
 	uint8_t mad[PACKET_MAD_SIZE];
 	const uint8_t *data = mad + PACKET_MAD_DATA;
 
-	ask(fix, PMA_SAMPLES_CONTROL, PORT, mad);
+	send_get(fix, PMA_SAMPLES_CONTROL, PORT, mad);
 	assert_int_equal(status_of(mad), 0);
 	assert_int_equal(data[1], PORT);
 	assert_int_equal(data[2], 31);
-	ask(fix, PMA_EXTENDED_SPEEDS, PORT, mad);
+	send_get(fix, PMA_EXTENDED_SPEEDS, PORT, mad);
 	assert_int_equal(status_of(mad), 0);
 	assert_int_equal(data[1], PORT);
 	assert_int_equal(load_be32(data + 140), 77);
@@ -360,12 +359,11 @@ TEST(tick_and_fec_in_both_layouts)
 	assert_int_equal(load_be32(data + 44) + load_be32(data + 48) + load_be32(data + 52) + load_be32(data + 56), 10);
 
 	configure(fix, "fec=firecode");
-	ask(fix, PMA_EXTENDED_SPEEDS, PORT, mad);
+	send_get(fix, PMA_EXTENDED_SPEEDS, PORT, mad);
 	assert_int_equal(load_be32(data + 44) + load_be32(data + 48) + load_be32(data + 52) + load_be32(data + 56), 77);
 	assert_int_equal(load_be32(data + 140), 0);
-	ask(fix, PMA_EXTENDED_SPEEDS, 200, mad);
+	send_get(fix, PMA_EXTENDED_SPEEDS, 200, mad);
 	assert_int_equal(status_of(mad), 0x001c);
-	fixture_destroy(fix);
 }
 
 /* A value that is small, at the maximum of the field, or above it. */
@@ -384,16 +382,15 @@ static struct detail_reading read_detail(struct fixture *fix, enum detail_attrib
 	struct detail_reading reading;
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	ask(fix, ids[attribute], PORT, mad);
+	send_get(fix, ids[attribute], PORT, mad);
 	assert_int_equal(status_of(mad), 0);
 	detail_decode(attribute, layout, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &reading);
 	return reading;
 }
 
 /* All detail counters in both layouts have the configured values, limited to their maximum. */
-TEST(detail_counters_have_their_configured_values)
+RESPONDER_TEST(detail_counters_have_their_configured_values, "fec=rs")
 {
-	struct fixture *fix = fixture_create("fec=rs");
 	uint64_t random = 3, expected[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
 	enum detail_attribute attribute;
 	struct detail_reading reading;
@@ -414,13 +411,11 @@ TEST(detail_counters_have_their_configured_values)
 				assert_int_equal(reading.value[number], expected[attribute][number]);
 			}
 		}
-	fixture_destroy(fix);
 }
 
-TEST(lane_counters_add_up_to_the_port)
+RESPONDER_TEST(lane_counters_add_up_to_the_port,
+	       "fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 sync_header_errors=5")
 {
-	struct fixture *fix = fixture_create("fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 "
-				     "sync_header_errors=5");
 	struct detail_reading reading = read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
 
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 1003);
@@ -432,44 +427,39 @@ TEST(lane_counters_add_up_to_the_port)
 	reading = read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 42);
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0], 0);
-	fixture_destroy(fix);
 }
 
-TEST(detail_counters_are_cleared_by_a_set)
+RESPONDER_TEST(detail_counters_are_cleared_by_a_set,
+	       "fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6")
 {
-	struct fixture *fix = fixture_create("fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	ask_with(fix, METHOD_SET, PMA_RCV_ERROR_DETAILS, PORT, mad);
+	send_mad(fix, METHOD_SET, PMA_RCV_ERROR_DETAILS, PORT, mad);
 	assert_int_equal(read_detail(fix, DETAIL_RCV_ERRORS, FEC_LAYOUT_UNKNOWN).value[3], 0);
 	assert_int_equal(read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 9);
-	ask_with(fix, METHOD_SET, PMA_EXTENDED_SPEEDS, PORT, mad);
+	send_mad(fix, METHOD_SET, PMA_EXTENDED_SPEEDS, PORT, mad);
 	assert_int_equal(read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 0);
-	fixture_destroy(fix);
 }
 
-TEST(an_attribute_can_be_disabled)
+RESPONDER_TEST(an_attribute_can_be_disabled, "unsupported=0x1d,0x15")
 {
-	struct fixture *fix = fixture_create("unsupported=0x1d,0x15");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	ask(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
+	send_get(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
 	assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
-	ask(fix, PMA_RCV_ERROR_DETAILS, PORT, mad);
+	send_get(fix, PMA_RCV_ERROR_DETAILS, PORT, mad);
 	assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
-	ask(fix, PMA_COUNTERS, PORT, mad);
+	send_get(fix, PMA_COUNTERS, PORT, mad);
 	assert_int_equal(status_of(mad), 0);
-	fixture_destroy(fix);
 }
 
-TEST(invalid_configuration_changes_nothing)
+RESPONDER_TEST(invalid_configuration_changes_nothing, "caps=0x5300")
 {
 	static const char *const wrong[] = {
-		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
+		"", "absent caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
 		"all port=999 tick=1", "all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1",
-		"all redirect=nobody", "all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
+		"all redirect=absent", "all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
 	};
-	struct fixture *fix = fixture_create("caps=0x5300");
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct error err;
 
@@ -479,24 +469,21 @@ TEST(invalid_configuration_changes_nothing)
 			fail_msg("\"%s\" is accepted", wrong[i]);
 		assert_true(err.text[0]);
 	}
-	ask(fix, PMA_CLASS_PORT_INFO, 0, mad);
+	send_get(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	assert_int_equal(read_caps(mad).cap_mask, 0x5300);
-	fixture_destroy(fix);
 }
 
-TEST(smps_that_ibsim_lacks_are_refused)
+RESPONDER_TEST(smps_that_ibsim_lacks_are_refused, NULL)
 {
-	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	ask_smp(fix, 0x33, mad); /* PortInfoExtended */
+	send_smp(fix, 0x33, mad); /* PortInfoExtended */
 	assert_int_equal(fix->last_attribute, 0x11);
 	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
-	ask_smp(fix, 0x15, mad); /* PortInfo */
+	send_smp(fix, 0x15, mad); /* PortInfo */
 	assert_int_equal(fix->last_attribute, 0x15);
 	assert_int_equal(status_of(mad), 0x8000);
 	/* SMInfo is for the subnet manager at that node. */
-	ask_smp(fix, 0x20, mad);
+	send_smp(fix, 0x20, mad);
 	assert_int_equal(fix->last_attribute, 0x20);
-	fixture_destroy(fix);
 }

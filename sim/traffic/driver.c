@@ -22,6 +22,7 @@
 #include "sim/ibsim/client.h"
 #include "sim/job.h"
 #include "sim/lft.h"
+#include "sim/process.h"
 #include "sim/rundir.h"
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
@@ -194,7 +195,7 @@ static void describe(const struct driver *driver, struct text *response)
 		size_t flows = 0;
 
 		for (size_t i = 0; i < list->count; i++) {
-			double rate = driver->traffic.rate[i];
+			double rate = traffic_rate(&driver->traffic, i);
 
 			if (list->flows[i].job != job)
 				continue;
@@ -268,14 +269,6 @@ static int prepare(struct driver *driver, struct error *err)
 	return code;
 }
 
-static void report_ready(struct driver_options *options)
-{
-	if (write(options->ready_fd, "", 1) < 0)
-		log_debug("the launcher does not wait for the driver");
-	close(options->ready_fd);
-	options->ready_fd = -1;
-}
-
 static int drive(struct driver *driver, struct error *err)
 {
 	struct pollfd control = { .fd = driver->listen_fd, .events = POLLIN };
@@ -313,7 +306,7 @@ int driver_run(struct driver_options *options, struct error *err)
 	driver->feed.client.ctl_fd = driver->feed.client.data_fd = -1;
 	code = prepare(driver, err);
 	if (code == 0) {
-		report_ready(options);
+		process_report_ready(&options->ready_fd);
 		code = drive(driver, err);
 		if (code == 0)
 			code = settle(driver, err);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * driver.h - the traffic driver, the process that makes counters grow
- *
- * It evaluates the jobs, follows opensm's forwarding tables, and in each tick advances the counters of
- * the simulated ports by the data that the flows have sent since the previous one.
- */
+/* driver.h - the process that advances the counters of ibsim by the traffic of the jobs */
 #ifndef IBWIRE_SIM_DRIVER_H
 #define IBWIRE_SIM_DRIVER_H
 
@@ -32,9 +27,7 @@ int driver_run(struct driver_options *options, struct error *err);
 
 /*
  * driver_control - send a command to the driver of a simulation and wait until it is done
- * @sockname:  $IBSIM_SOCKNAME
  * @command:   "pause", "resume", "truth" or "status"
- * @response: appended to
  *
  * After "pause" counters change only by MADs, and the ground truth is written.
  * Return: 0; ERR_USAGE for another command; ERR_UNAVAILABLE if the driver does not respond.

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * feed.h - advances counters of simulated ports
+ * feed.h - advances counters of ibsim
  *
- * ibsim's console sets counters to absolute values, and MADs are counted in between. A port is
- * therefore read, without crossing a link, and then set to the value read plus the increment: counts of
- * MADs are preserved, and a reset by another process stays a reset. A MAD within the millisecond between
- * is lost to the counters, in words and packets. To prevent counters from decreasing by such losses, a
- * port is advanced by at least FEED_MIN_PACKETS, which exceeds the number of MADs in that time (ibsim
- * routes some 200 per millisecond); smaller increments are deferred.
+ * A port is read, without crossing a link, and then set to the value read plus the increment, because
+ * ibsim's console sets absolute values. docs/simulation.md, Exactness.
  * Source: ibsim sim_cmd.c (do_perf_counter_set), sim_mad.c (pc_updated).
  */
 #ifndef IBWIRE_SIM_FEED_H
@@ -22,6 +18,10 @@
 #include "sim/lft.h"
 #include "sim/traffic.h"
 
+/*
+ * A MAD between reading and setting is lost to the counters. Smaller increments than this are deferred, so
+ * that losses never make a counter decrease: ibsim routes some 200 MADs in that millisecond.
+ */
 #define FEED_MIN_PACKETS 1000
 
 struct feed {

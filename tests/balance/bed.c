@@ -238,8 +238,8 @@ static void count_loads(struct bed *bed, const struct traffic *traffic, const bo
 		};
 	}
 	for (size_t i = 0; i < bed->flows.count; i++)
-		for (size_t j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
-			count_hop(bed, traffic->path[j], traffic->rate[i] / 8e6, spread_at);
+		for (size_t j = traffic->share.first[i]; j < traffic->share.first[i + 1]; j++)
+			count_hop(bed, traffic->share.uses[j].port, traffic_rate(traffic, i) / 8e6, spread_at);
 	/* Each port is read at its own time. */
 	for (size_t i = 0; i < bed->fabric->port_count; i++) {
 		bed->loads[i].xmit_bytes *= bed->loads[i].elapsed_us;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tests/bench/fabric_day.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -54,16 +53,23 @@ static struct net_shape choose_shape(size_t ports)
 	return shape;
 }
 
-static int make_samples(struct fabric_day *day, uint64_t seed, struct error *err)
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static void make_samples(struct fabric_day *day, uint64_t seed)
 {
 	size_t ports = day->fabric->port_count, samples = 0;
 
-	day->traffic = calloc(ports, sizeof(*day->traffic));
-	day->samples = calloc(ports, sizeof(*day->samples));
-	day->readings = calloc(ports, sizeof(*day->readings));
-	day->deltas = calloc(ports, sizeof(*day->deltas));
-	if (!day->traffic || !day->samples || !day->readings || !day->deltas)
-		return err_nomem(err);
+	day->traffic = allocate(ports, sizeof(*day->traffic));
+	day->samples = allocate(ports, sizeof(*day->samples));
+	day->readings = allocate(ports, sizeof(*day->readings));
+	day->deltas = allocate(ports, sizeof(*day->deltas));
 	for (size_t i = 0; i < ports; i++) {
 		if (!port_is_pollable(day->fabric, &day->fabric->ports[i]))
 			continue;
@@ -74,29 +80,29 @@ static int make_samples(struct fabric_day *day, uint64_t seed, struct error *err
 	}
 	day->sweep.samples = day->samples;
 	day->sweep.sample_count = samples;
-	return 0;
 }
 
 int fabric_day_create(const struct fabric_day_settings *settings, struct fabric_day **ret, struct error *err)
 {
-	struct fabric_day *day = calloc(1, sizeof(*day));
 	struct net_shape shape = choose_shape(settings->ports);
-	int result = day ? net_shape_build(&shape, &day->fabric, err) : err_nomem(err);
+	struct fabric *fabric;
+	struct fabric_day *day;
+	int code = net_shape_build(&shape, &fabric, err);
 
-	if (!result)
-		result = make_samples(day, settings->seed, err);
-	if (result) {
-		fabric_day_destroy(day);
-		return result;
-	}
-	day->fabric->from_node = 0;
-	day->fabric->from_port = 1;
-	day->sweep.fabric = day->fabric;
-	day->sweep.generation = 1;
-	day->sweep.interval_us = settings->interval_us;
-	day->sweep.wall_us = settings->begin_us - settings->interval_us;
-	day->sweep.start_us = 100 * SECOND_US;
-	snprintf(day->sweep.boot_id, sizeof(day->sweep.boot_id), "11111111-2222-4333-8444-555555555555");
+	if (code < 0)
+		return code;
+	fabric->from_node = 0;
+	fabric->from_port = 1;
+	day = allocate(1, sizeof(*day));
+	*day = (struct fabric_day){
+		.fabric = fabric,
+		.sweep = {
+			.fabric = fabric, .generation = 1, .interval_us = settings->interval_us,
+			.wall_us = settings->begin_us - settings->interval_us, .start_us = 100 * SECOND_US,
+			.boot_id = "11111111-2222-4333-8444-555555555555",
+		},
+	};
+	make_samples(day, settings->seed);
 	*ret = day;
 	return 0;
 }

@@ -23,7 +23,7 @@ struct fabric_day_settings {
 	uint64_t seed;
 };
 
-/* fabric_day_create - Return: 0; ERR_USAGE if there is no such fabric; ERR_NOMEM. */
+/* fabric_day_create - Return: 0; ERR_USAGE if there is no such fabric. */
 int fabric_day_create(const struct fabric_day_settings *settings, struct fabric_day **ret, struct error *err);
 void fabric_day_destroy(struct fabric_day *day);
 

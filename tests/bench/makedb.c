@@ -8,7 +8,7 @@
  * sweep (2026-11-19 00:00 UTC; now: the last sweep ends about now). With --live it then stores sweeps in
  * real time.
  */
-#include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,63 +29,53 @@
 struct options {
 	struct fabric_day_settings day;
 	double hours, live_s;
-	bool until_now;
 	const char *path;
 };
 
-/* A number in [low, high], else an error. */
-static int number(const char *name, const char *text, double low, double high, double *ret)
-{
-	char *end;
-
-	*ret = strtod(text, &end);
-	if (!*text || *end || !(*ret >= low && *ret <= high)) {
-		fprintf(stderr, "makedb: --%s must be a number from %g to %g, not \"%s\"\n", name, low, high, text);
-		return ERR_USAGE;
-	}
-	return 0;
-}
-
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option longs[] = {
-		{ "ports", required_argument, NULL, 'p' }, { "interval", required_argument, NULL, 'i' },
-		{ "hours", required_argument, NULL, 'h' }, { "seed", required_argument, NULL, 's' },
-		{ "begin", required_argument, NULL, 'b' }, { "live", required_argument, NULL, 'l' }, { 0 },
+	enum { PORTS, INTERVAL, HOURS, SEED, BEGIN, LIVE, COUNT };
+	struct {
+		const char *name;
+		double low, high, value;
+	} numbers[] = {
+		[PORTS] = { "--ports", 64, 65536, 4096 }, [INTERVAL] = { "--interval", 0.1, 3600, 1 },
+		[HOURS] = { "--hours", 0.001, 24 * 366, 1 }, [SEED] = { "--seed", 0, 1e15, 1 },
+		[BEGIN] = { "--begin", 0, 1e11, 1795046400 }, [LIVE] = { "--live", 0, 1e6, 0 },
 	};
-	double ports = 4096, interval_s = 1, seed = 1, begin_s = 1795046400;
-	int option, result = 0;
+	bool until_now = false;
+	int i, at;
+	char *end;
 
-	options->hours = 1;
-	while (!result && (option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (option == 'p')
-			result = number("ports", optarg, 64, 65536, &ports);
-		else if (option == 'i')
-			result = number("interval", optarg, 0.1, 3600, &interval_s);
-		else if (option == 'h')
-			result = number("hours", optarg, 0.001, 24 * 366, &options->hours);
-		else if (option == 's')
-			result = number("seed", optarg, 0, 1e15, &seed);
-		else if (option == 'b' && !strcmp(optarg, "now"))
-			options->until_now = true;
-		else if (option == 'b')
-			result = number("begin", optarg, 0, 1e11, &begin_s);
-		else if (option == 'l')
-			result = number("live", optarg, 0, 1e6, &options->live_s);
-		else
-			result = ERR_USAGE;
+	for (at = 1; at + 1 < argc; at += 2) {
+		for (i = 0; i < COUNT && strcmp(argv[at], numbers[i].name); i++)
+			;
+		if (i == COUNT)
+			break;
+		if (i == BEGIN && !strcmp(argv[at + 1], "now")) {
+			until_now = true;
+			continue;
+		}
+		numbers[i].value = strtod(argv[at + 1], &end);
+		if (end == argv[at + 1] || *end || !(numbers[i].value >= numbers[i].low &&
+						     numbers[i].value <= numbers[i].high)) {
+			fprintf(stderr, "makedb: %s must be a number from %g to %g, not \"%s\"\n", argv[at],
+				numbers[i].low, numbers[i].high, argv[at + 1]);
+			return ERR_USAGE;
+		}
 	}
-	if (result || optind != argc - 1) {
+	if (at != argc - 1 || argv[at][0] == '-') {
 		fputs(USAGE, stderr);
 		return ERR_USAGE;
 	}
-	options->path = argv[optind];
-	if (options->until_now)
-		begin_s = (double)time(NULL) - options->hours * 3600;
-	options->day.ports = (size_t)ports;
-	options->day.interval_us = (int64_t)(interval_s * (double)SECOND_US);
-	options->day.seed = (uint64_t)seed;
-	options->day.begin_us = (int64_t)begin_s * SECOND_US;
+	if (until_now)
+		numbers[BEGIN].value = (double)time(NULL) - numbers[HOURS].value * 3600;
+	*options = (struct options){
+		.day = { .ports = (size_t)numbers[PORTS].value, .seed = (uint64_t)numbers[SEED].value,
+			 .interval_us = (int64_t)(numbers[INTERVAL].value * (double)SECOND_US),
+			 .begin_us = (int64_t)numbers[BEGIN].value * SECOND_US },
+		.hours = numbers[HOURS].value, .live_s = numbers[LIVE].value, .path = argv[at],
+	};
 	return 0;
 }
 
@@ -112,8 +102,8 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 	return result;
 }
 
-/* The history may end before the current time: the difference is stored first. */
-static int go_on(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
+/* The history may end before the current time: the missing sweeps are stored first. */
+static int store_live(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
 {
 	const struct sink *sink = writer_sink(writer);
 	const struct clock *clock = clock_system();
@@ -153,7 +143,7 @@ int main(int argc, char **argv)
 	if (!result)
 		result = fill(writer, day, &options, &err);
 	if (!result)
-		result = go_on(writer, day, &options, &err);
+		result = store_live(writer, day, &options, &err);
 	writer_close(writer);
 	fabric_day_destroy(day);
 	if (result)

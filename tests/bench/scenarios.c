@@ -25,11 +25,10 @@
 struct options {
 	unsigned count, life, faults;
 	uint64_t seed;
-	enum scenario_size size;
 	bool print, verbose, has_faults;
 };
 
-/* What became of all expectations of one kind. */
+/* The results of all expectations of one kind. */
 struct row {
 	char kind[2 * SCENARIO_WORD];
 	size_t expected, kind_found, found, cause, severe, in_time, since;
@@ -90,7 +89,7 @@ static void count_comparison(struct total *total, const struct comparison *compa
 
 static void print_table(struct total *total)
 {
-	printf("%-52s %5s %5s %5s %5s %5s %5s %9s %9s\n", "expected (what happened)", "n", "kind", "whom", "cause",
+	printf("%-52s %5s %5s %5s %5s %5s %5s %9s %9s\n", "expected finding (event)", "n", "kind", "place", "cause",
 	       "level", "time", "median s", "worst s");
 	for (size_t i = 0; i < total->row_count; i++) {
 		struct row *row = &total->rows[i];
@@ -112,22 +111,22 @@ static void print_figures(const struct total *total, const char *prefix)
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_recall_single", prefix);
-	figure(name, share(total->single_met, total->single), "share", 0, NULL, 0);
+	figure(name, share(total->single_met, total->single), "share");
 	if (total->pair) {
 		snprintf(name, sizeof(name), "%s_recall_pairs", prefix);
-		figure(name, share(total->pair_met, total->pair), "share", 0, NULL, 0);
+		figure(name, share(total->pair_met, total->pair), "share");
 	}
 	snprintf(name, sizeof(name), "%s_precision", prefix);
-	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share", 0, NULL, 0);
+	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share");
 	snprintf(name, sizeof(name), "%s_false_warnings", prefix);
-	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
+	figure(name, (double)total->false_alarms, "findings");
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
-	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
-	printf("%zu scenarios, %zu of them with differences; %zu findings of level info without expectation\n",
+	figure(name, (double)total->criticals, "findings");
+	printf("%zu scenarios, %zu of them with differences; %zu unexpected findings of severity info\n",
 	       total->scenarios, total->wrong, total->infos);
 }
 
-/* Return: 0, or the error, which was told, of one that cannot be run at all. */
+/* Return: 0, or the error of a scenario that cannot be run; it is printed. */
 static int run(const struct scenario *scenario, const char *name, bool pair, const struct options *options,
 	       struct total *total)
 {
@@ -142,7 +141,8 @@ static int run(const struct scenario *scenario, const char *name, bool pair, con
 	}
 	comparison_describe(&comparison, options->verbose, &text);
 	if (text.len)
-		printf("%s: %s\n%s", name, comparison_is_right(&comparison) ? "right" : "WRONG", text_chars(&text));
+		printf("%s: %s\n%s", name, comparison_is_right(&comparison) ? "as expected" : "DIFFERENT",
+		       text_chars(&text));
 	count_comparison(total, &comparison, pair);
 	text_done(&text);
 	comparison_done(&comparison);
@@ -174,15 +174,10 @@ static void run_random(const struct options *options, struct total *total)
 		/* Of ten, one has no fault, six have one, three have two. */
 		unsigned faults = options->has_faults ? options->faults : seed % 10 == 0 ? 0 : seed % 10 < 7 ? 1 : 2;
 		struct text text = { 0 };
-		struct error err;
 		char name[64];
 
-		snprintf(name, sizeof(name), "--seed %" PRIu64 " --count 1%s", seed,
-			 options->size == SCENARIO_SMALL ? " --small" : "");
-		if (scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), options->size, &text, &err) < 0) {
-			fprintf(stderr, "%s: %s\n", name, err.text);
-			continue;
-		}
+		snprintf(name, sizeof(name), "--seed %" PRIu64 " --count 1", seed);
+		scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), SCENARIO_MEDIUM, &text);
 		run_text(&text, name, faults > 1, options, total);
 	}
 }
@@ -190,20 +185,17 @@ static void run_random(const struct options *options, struct total *total)
 static void run_life(const struct options *options, struct total *total)
 {
 	struct text text = { 0 };
-	struct error err;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%u hours of life, seed %" PRIu64, options->life, options->seed);
-	if (scenario_draw_life(options->seed, options->life, options->faults, options->size, &text, &err) < 0)
-		fprintf(stderr, "%s\n", err.text);
-	else
-		run_text(&text, name, false, options, total);
+	snprintf(name, sizeof(name), "%u hours, seed %" PRIu64, options->life, options->seed);
+	scenario_draw_life(options->seed, options->life, options->faults, SCENARIO_LARGE, &text);
+	run_text(&text, name, false, options, total);
 }
 
 static int usage(void)
 {
-	fputs("usage: scenarios [--count N] [--seed N] [--faults 0|1|2] [--small] [--verbose] [--print]\n"
-	      "       scenarios --life HOURS [--faults N] [--small|--medium]\n       scenarios FILE...\n", stderr);
+	fputs("usage: scenarios [--count N] [--seed N] [--faults 0|1|2] [--verbose] [--print]\n"
+	      "       scenarios --life HOURS [--faults N]\n       scenarios FILE...\n", stderr);
 	return 64;
 }
 
@@ -213,7 +205,7 @@ static uint64_t number(const char *typed)
 	uint64_t value = strtoull(typed, &end, 10);
 
 	if (end == typed || *end) {
-		fprintf(stderr, "scenarios: \"%s\" is no number\n", typed);
+		fprintf(stderr, "scenarios: \"%s\" is not a number\n", typed);
 		exit(64);
 	}
 	return value;
@@ -224,10 +216,8 @@ static int parse(int argc, char **argv, struct options *options)
 	static const struct option longs[] = {
 		{ "count", required_argument, NULL, 'c' }, { "seed", required_argument, NULL, 's' },
 		{ "faults", required_argument, NULL, 'f' }, { "life", required_argument, NULL, 'l' },
-		{ "small", no_argument, NULL, 'S' }, { "medium", no_argument, NULL, 'M' },
 		{ "print", no_argument, NULL, 'p' }, { "verbose", no_argument, NULL, 'v' }, { NULL, 0, NULL, 0 },
 	};
-	bool sized = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -245,11 +235,6 @@ static int parse(int argc, char **argv, struct options *options)
 		case 'l':
 			options->life = (unsigned)number(optarg);
 			break;
-		case 'S':
-		case 'M':
-			options->size = c == 'S' ? SCENARIO_SMALL : SCENARIO_MEDIUM;
-			sized = true;
-			break;
 		case 'p':
 			options->print = true;
 			break;
@@ -260,14 +245,12 @@ static int parse(int argc, char **argv, struct options *options)
 			return usage();
 		}
 	}
-	if (options->life && !sized)
-		options->size = SCENARIO_LARGE;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .count = 300, .seed = 1, .size = SCENARIO_MEDIUM };
+	struct options options = { .count = 300, .seed = 1 };
 	static struct total total;
 	int code = parse(argc, argv, &options);
 

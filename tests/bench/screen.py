@@ -37,14 +37,14 @@ RUNS = int(os.environ.get("RUNS", "5"))
 PAUSE_S = 0.04
 UP, DOWN, PAGE_DOWN = b"\033OA", b"\033OB", b"\033[6~"
 TABS = ["overview", "links", "balance", "ports", "events", "snapshots"]
-# What may be taken: (start ms, key ms, step in time ms, CPU %).
+# Limits: (start ms, key ms, step in time ms, CPU %).
 MARKS = {4096: (300, 50, 100, 5), 65536: (800, 50, 300, 15)}
 
 
 def figure(name, value, unit, mark=None, cpu_ms=None):
-    beside = "" if cpu_ms is None else f"   CPU {cpu_ms:.3g} ms"
-    beside += "" if mark is None else f"   at most {mark:g}: {'yes' if value <= mark else 'NO'}"
-    print(f"  {name:<66} {value:>9.4g} {unit}{beside}")
+    suffix = "" if cpu_ms is None else f"   CPU {cpu_ms:.3g} ms"
+    suffix += "" if mark is None else f"   at most {mark:g}: {'yes' if value <= mark else 'NO'}"
+    print(f"  {name:<66} {value:>9.4g} {unit}{suffix}")
     print("bench: " + json.dumps({"name": name, "value": round(value, 3), "unit": unit, "mark": mark,
                                   "cpu_ms": cpu_ms and round(cpu_ms, 3), "peer": None}))
     sys.stdout.flush()
@@ -85,8 +85,8 @@ class Screen:
 
     def key(self, key, limit=1.0, whole=False):
         """
-        From a key to the end of its paint: ms, and ms of CPU; None where nothing changes. What takes long is told in
-        the first paint, and shown when it was read: @whole waits for that, too.
+        Time from a key to the end of its paint: ms, and ms of CPU; None if nothing changes. Data that takes long to
+        load is painted later: @whole waits for it.
         """
         while self.read(PAUSE_S):
             pass
@@ -133,7 +133,7 @@ def start(database, columns=120, rows=40, *options):
     screen = Screen(database, columns, rows, *options)
     end = screen.paint(30, b"HISTORY" if options else b"LIVE")
     if not end:
-        raise RuntimeError(f"nothing was painted:\n{screen.output[-2000:]!r}")
+        raise RuntimeError(f"no paint:\n{screen.output[-2000:]!r}")
     return screen, (end - screen.began) * 1000
 
 
@@ -171,8 +171,8 @@ def measure_keys(database, label, mark):
             screen.key(b"\033")
             screen.key(str(number % len(TABS) + 1).encode())
             again.append(screen.key(str(number).encode()))
-        times(f"{label}: {tab}, going there", again, mark)
-        # There are no snapshots to move among: what is painted then is the second that passes.
+        times(f"{label}: {tab}, open", again, mark)
+        # There are no snapshots, so only the clock would be painted.
         if tab != "snapshots":
             times(f"{label}: {tab}, arrows and pages",
                   [screen.key(key) for key in [DOWN, DOWN, DOWN, UP, UP, DOWN, PAGE_DOWN, DOWN, UP, PAGE_DOWN]], mark)
@@ -181,7 +181,7 @@ def measure_keys(database, label, mark):
     for _ in range(4):
         opened.append(screen.key(b"\r", 3))
         screen.key(b"\033", 3)
-    times(f"{label}: detail of what the cursor stands on", opened, mark)
+    times(f"{label}: detail of the selected row", opened, mark)
     screen.end()
 
 
@@ -200,12 +200,12 @@ def measure_watching(database, label, mark):
         screen, _ = start(database, columns, rows)
         for number, tab in enumerate(TABS, 1):
             screen.key(str(number).encode(), 3)
-            # What it reads once when it comes up is no part of what it costs to leave it there.
+            # Exclude data that is read once when the screen opens.
             screen.watch(3)
             percent, count = screen.watch(WATCH)
             if (columns, rows) == (120, 40):
-                figure(f"{label}: {tab}, CPU of a core at a sweep a second", percent, "%", mark)
-            figure(f"{label}: {tab}, bytes a second at {columns}x{rows}", count / WATCH, "B")
+                figure(f"{label}: {tab}, CPU at one sweep per second", percent, "%", mark)
+            figure(f"{label}: {tab}, bytes per second at {columns}x{rows}", count / WATCH, "B")
         screen.end()
 
 
@@ -218,11 +218,11 @@ def measure(ports, folder):
                 print("  " + line.strip())
                 if line.startswith("live"):
                     break
-            # What it was late is stored by then.
+            # By then the missing sweeps are stored.
             time.sleep(15)
-            said = json.loads(subprocess.run([IBWIRE, "status", "--db", database, "--format", "json"],
+            status = json.loads(subprocess.run([IBWIRE, "status", "--db", database, "--format", "json"],
                                              stdout=subprocess.PIPE, check=False).stdout)
-            polled = re.search(r'"ports_polled": (\d+)', json.dumps(said))
+            polled = re.search(r'"ports_polled": (\d+)', json.dumps(status))
             label = f"{ports:,} port ends"
             print(f"{label}: {polled[1] if polled else '?'} are polled; load of the machine {os.getloadavg()[0]:.1f}")
             start_ms, key_ms, step_ms, cpu_percent = MARKS.get(ports, (None,) * 4)

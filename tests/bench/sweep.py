@@ -36,7 +36,7 @@ SIZES = [int(size) for size in os.environ.get("SIZES", "1024").split(",")]
 ONLY = os.environ.get("ONLY")
 WIRE = os.environ.get("WIRE", "latency=20us service=100us hold=1s")
 FLOOD = os.environ.get("FLOOD")
-SHAPES = {  # HCAs: what ibwire-sim net is asked for
+SHAPES = {  # HCAs: arguments of ibwire-sim net
     256: "rail --units 2 --hosts 16 --rails 8 --spines 8 --links 2 --management 0",
     1024: "rail --units 4 --hosts 32 --rails 8 --spines 16 --links 2 --management 0",
     4096: "rail --units 16 --hosts 32 --rails 8 --spines 32 --links 1 --management 0",
@@ -52,7 +52,7 @@ MEMORY = "/dev/shm"
 
 
 def figure(name, value, unit, peer=None, peer_value=None):
-    """Print a line for humans and one for programs."""
+    """Print a line to read and one for programs."""
     ratio = value / peer_value if peer_value else None
     versus = f"   {peer}: {peer_value:.4g} {unit}, that is {1 / ratio:.1f} times as much" if ratio else ""
     print(f"  {name:<76} {value:>9.4g} {unit}{versus}")
@@ -82,11 +82,11 @@ class Times:
 
 def once(sim, times, name, *options):
     """collect --once, and the times of its parts from its report."""
-    said = json.loads(times.clock(name, sim, IBWIRE, "collect", "--once", "--format", "json", *options).out)
-    said = said[0] if isinstance(said, list) else said
+    report = json.loads(times.clock(name, sim, IBWIRE, "collect", "--once", "--format", "json", *options).out)
+    report = report[0] if isinstance(report, list) else report
     for part in ("discovery", "sweep", "commit"):
-        times.add(f"{name} {part}", said[f"{part}_us"] / 1000)
-    return said
+        times.add(f"{name} {part}", report[f"{part}_us"] / 1000)
+    return report
 
 
 def ports_of(sim, path):
@@ -118,11 +118,11 @@ def clean(sim, times):
         times.clock("ibqueryerrors", sim, *ERRORS)
         times.clock("ibqueryerrors -o 128", sim, *ERRORS, "-o", "128")
         once(sim, times, "defaults")
-        said = once(sim, times, "free", *FREE)
+        report = once(sim, times, "free", *FREE)
         if FLOOD:
             flood(sim, times, "ports", 128, 1)
             flood(sim, times, "ports", 32, 1)
-    print(f"  {said['ports_answered']} ports, {said['mads_sent']} MADs a sweep, {said['discovery_smps']} SMPs a discovery")
+    print(f"  {report['ports_answered']} ports, {report['mads_sent']} MADs per sweep, {report['discovery_smps']} SMPs per discovery")
     middle = times.middle
     figure("discovery, defaults (max_smps 8)", middle("defaults discovery"), "ms", "iblinkinfo", middle("iblinkinfo"))
     figure("discovery, --max-smps 128", middle("free discovery"), "ms", "iblinkinfo -o 128", middle("iblinkinfo -o 128"))
@@ -136,7 +136,7 @@ def clean(sim, times):
     if FLOOD:
         figure("sweep, no limit, against the bare loop", middle("free sweep"), "ms", "flood, window 128", middle("flood 128 1"))
         figure("bare loop, window 32", middle("flood 32 1"), "ms")
-        # What a program would take that discovers as iblinkinfo does, asks as the bare loop does, and does nothing else.
+        # The time of a program that discovers like iblinkinfo, queries like the bare loop, and does nothing else.
         figure("collect --once, no limit, against what the wire allows", middle("free"), "ms",
                "iblinkinfo -o 128 and the bare loop", middle("iblinkinfo -o 128") + middle("flood 128 1"))
     figure("commit", middle("free commit"), "ms")
@@ -160,8 +160,8 @@ def settled(sim):
 
 def dead(sim, times):
     """
-    Ten HCAs die under a running collector, several times: what the sweep takes in which they die, and each of those
-    after it, beside those before; and what the rivals take then.
+    Ten HCAs fail under a running collector, several times: duration of the sweep in which they fail and of the
+    following ones, compared with earlier sweeps and with other programs.
     """
     nodes = [row["node_guid"] for row in sim.json("nodes") if row["type"] != "switch"]
     victims = [guid for guid in nodes if not guid.endswith(sim.env["SIM_HOST"][2:])][-DEAD:]
@@ -174,10 +174,10 @@ def dead(sim, times):
             last = sim.newest()
             wait_for(lambda first=last: sim.newest() >= first + DEAD_SWEEPS, 60, 0.1)
             sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(victims))
-            died = sim.newest()
-            wait_for(lambda first=died: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
+            failed_at = sim.newest()
+            wait_for(lambda first=failed_at: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
             rows = sweeps_since(sim, last)
-            # They may have died in the last moment of a sweep that had read them all.
+            # They may have failed at the end of a sweep that had read them all.
             first = next(i for i, row in enumerate(rows) if row["ports_answered"] < row["ports_planned"])
             before += [row["took_us"] / 1000 for row in rows[:first]]
             for turn, row in enumerate(rows[first:first + DEAD_SWEEPS]):
@@ -199,11 +199,11 @@ def dead(sim, times):
         return f"{sum(took > allowed_ms for took in values)} of {len(values)}"
     print(f"  {len(before)} clean sweeps: median {clean_ms:.0f} ms, 1.2 x that + 20 ms = {allowed_ms:.0f} ms; "
           f"longer: {above(before)}")
-    print(f"  {DEAD} HCAs die, {RUNS} times; the sweep in which they die and those after it, medians: " +
+    print(f"  {DEAD} HCAs fail, {RUNS} times; the sweep in which they fail and those after it, medians: " +
           ", ".join(f"{turn:.0f}" for turn in turns) + f" ms; of all of them longer: {above(all_after)}")
     for peer in ("ibqueryerrors", "ibqueryerrors -o 128"):
-        figure(f"sweep, no limit, in which {DEAD} HCAs die", turns[0], "ms", peer, times.middle("dead " + peer))
-    figure(f"sweep, no limit, in which {DEAD} HCAs die, against a clean one", turns[0], "ms", "clean sweep", clean_ms)
+        figure(f"sweep, no limit, in which {DEAD} HCAs fail", turns[0], "ms", peer, times.middle("dead " + peer))
+    figure(f"sweep, no limit, in which {DEAD} HCAs fail, against a clean one", turns[0], "ms", "clean sweep", clean_ms)
     figure(f"sweep, no limit, {DEAD} dead HCAs (the slowest turn's median)", max(turns), "ms", "clean sweep", clean_ms)
 
 
@@ -214,12 +214,12 @@ def ticks(path):
 
 
 def burden(sim, size):
-    """CPU and memory of the collector's process at one sweep per second; where a sweep takes longer, at one in ten."""
-    said = once(sim, Times(), "free", *FREE)
-    sweep_ms = said["sweep_us"] / 1000
+    """CPU time and memory of the collector at one sweep per second, or per ten seconds if a sweep takes longer."""
+    report = once(sim, Times(), "free", *FREE)
+    sweep_ms = report["sweep_us"] / 1000
     interval_s = 1 if sweep_ms < 800 else 10
-    # The default limit on MADs per second would cut the sweeps of a large fabric: parts of sweeps compare with nothing.
-    options = [] if said["mads_sent"] < 0.75 * DEFAULT_RATE else FREE[:4]
+    # The default limit on MADs per second would cut the sweeps of a large fabric, which makes them incomparable.
+    options = [] if report["mads_sent"] < 0.75 * DEFAULT_RATE else FREE[:4]
     before = sim.newest()
     process = collect(sim, *options, interval_s=interval_s)
     proc = f"/proc/{process.pid}"
@@ -240,26 +240,26 @@ def burden(sim, size):
     name = f"{size} HCAs, a sweep every {interval_s} s, {'no limit' if options else 'defaults'}"
     figure(f"{name}: sweep", took, "ms")
     figure(f"{name}: CPU (its process: user and system)", 100 * cpu_ms / elapsed_ms, "% of a core")
-    # What umad2sim's thread does there does the kernel elsewhere.
+    # On a real fabric the kernel does the work of umad2sim's thread.
     figure(f"{name}: without umad2sim's thread", 100 * main_ms / elapsed_ms, "% of a core")
     figure(f"{name}: memory", memory, "MB")
     return {"HCAs": size, "ports": max(row["ports_answered"] for row in rows), "sweep_ms": took, "free_ms": sweep_ms,
             "cpu_ms": cpu_ms / max(sweeps, 1), "memory_mb": memory}
 
 
-def how_it_grows(grown):
+def print_growth(grown):
     """A table of the sizes; in brackets the cost per port relative to the first size."""
     print(f"  {'HCAs':>6} {'ports':>7} {'sweep, no limit':>20} {'sweep':>9} {'CPU a sweep':>20} {'memory':>20}")
     for row in grown:
-        def beside(key, unit):
+        def relative(key, unit):
             first = grown[0][key] / grown[0]["ports"]
             return f"{row[key]:.1f} {unit} ({row[key] / row['ports'] / first:.2f})"
-        print(f"  {row['HCAs']:>6} {row['ports']:>7} {beside('free_ms', 'ms'):>20} {row['sweep_ms']:>6.0f} ms "
-              f"{beside('cpu_ms', 'ms'):>20} {beside('memory_mb', 'MB'):>20}")
+        print(f"  {row['HCAs']:>6} {row['ports']:>7} {relative('free_ms', 'ms'):>20} {row['sweep_ms']:>6.0f} ms "
+              f"{relative('cpu_ms', 'ms'):>20} {relative('memory_mb', 'MB'):>20}")
 
 
 def main():
-    # umad2sim writes a sysfs of its own for each process where that works; sysfs is in memory. The database is on the disk.
+    # umad2sim writes an emulated sysfs for each process in the working directory, so that is in memory.
     disk = run("mktemp", "-d").out.strip()
     work = run("mktemp", "-d", *(["-p", MEMORY] if os.path.isdir(MEMORY) else [])).out.strip()
     os.chdir(work)
@@ -284,7 +284,7 @@ def main():
                 grown.append(burden(sim, size))
                 print("  " + sim.run(IBWIRE_SIM, "wire").out.strip().replace("\n", "\n  "))
         if grown:
-            how_it_grows(grown)
+            print_growth(grown)
     finally:
         os.chdir("/")
         run("rm", "-rf", work, disk)

@@ -12,7 +12,6 @@
 
 LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 {
-	struct lab *lab = *state;
 	size_t counters;
 
 	lab_run(lab, 25);
@@ -31,8 +30,6 @@ LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 /* Capabilities are queried once per node; unsupported attributes are not queried. */
 LAB_TEST(capabilities_are_asked_once)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 10);
 	/*
 	 * Node 0 has four live ports with 64-bit error counters: PortCountersExtended, and at most
@@ -46,8 +43,6 @@ LAB_TEST(capabilities_are_asked_once)
 /* PortCounters of such a port is the check of one sweep in sixty, with the turn of ClassPortInfo. */
 LAB_TEST(portcounters_is_read_once_in_sixty_sweeps_if_all_counters_have_64_bits)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 120);
 	assert_in_range(lab->agents[0].queries, 1 + 120 * 4 + 2 * 4, 1 + 120 * 4 + 2 * (4 + 1));
 	assert_true(lab_port(lab, 0, 1)->last.wide & COUNTER_BIT(COUNTER_SYMBOL_ERRORS));
@@ -65,7 +60,6 @@ static void note_queries(struct lab *lab)
 /* 64-bit error counters that are announced and do not count. */
 LAB_TEST(errors_are_read_from_portcounters_if_the_64_bit_ones_are_smaller)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 0, 1);
 	size_t i;
 
@@ -88,8 +82,6 @@ LAB_TEST(errors_are_read_from_portcounters_if_the_64_bit_ones_are_smaller)
 
 LAB_TEST(a_restart_is_one_longer_delta)
 {
-	struct lab *lab = *state;
-
 	for (int run = 0; run < 10; run++) {
 		lab_run(lab, 1);
 		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
@@ -102,7 +94,6 @@ LAB_TEST(a_restart_is_one_longer_delta)
 /* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
 LAB_TEST(a_reboot_keeps_the_counts)
 {
-	struct lab *lab = *state;
 	uint64_t first, sum, last;
 
 	lab_run(lab, 3);
@@ -121,7 +112,6 @@ LAB_TEST(a_reboot_keeps_the_counts)
 /* The clock came up hours behind: readings before the boot are still older than the boot. */
 LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 1, 1);
 
 	lab_run(lab, 3);
@@ -137,8 +127,6 @@ LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts)
 
 LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 2);
 	lab->agents[LEAF].dead = true;
 	lab_run(lab, 4);
@@ -184,24 +172,6 @@ TEST(an_unresponsive_node_costs_one_query_per_sweep)
 	lab_destroy(lab);
 }
 
-static void restore_leaf(struct lab *lab)
-{
-	lab->agents[LEAF].dead = lab->sweeps >= 2 && lab->sweeps < 6;
-}
-
-LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep)
-{
-	struct lab *lab = *state;
-
-	lab->before_sweep = restore_leaf;
-	lab_run(lab, 6);
-	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
-	lab->sweeps = 0;
-	lab_run(lab, 7);
-	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
-	assert_true(lab_check(lab) > 0);
-}
-
 TEST(a_fifth_of_all_mads_is_lost)
 {
 	for (uint64_t seed = 200; seed < 200 + test_cases(30); seed++) {
@@ -245,7 +215,6 @@ static void clear_counters(struct lab *lab)
 
 LAB_TEST(cleared_counters_are_marked_and_reported)
 {
-	struct lab *lab = *state;
 	struct event last = { 0 };
 
 	lab->before_sweep = clear_counters;
@@ -264,8 +233,6 @@ LAB_TEST(cleared_counters_are_marked_and_reported)
 
 LAB_TEST(a_saturated_counter_is_reported_once)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 5);
@@ -282,8 +249,6 @@ static void fill_disk_temporarily(struct lab *lab)
 
 LAB_TEST(a_store_that_fails_loses_nothing)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = fill_disk_temporarily;
 	lab_run(lab, 20);
 	assert_true(lab->report.sweeps < 20 && lab->report.sweeps > 10);
@@ -297,31 +262,17 @@ LAB_TEST(a_store_that_fails_loses_nothing)
 	assert_int_equal(lab_try(lab, 1), ERR_IO);
 }
 
-static void start_other_collector(struct lab *lab)
-{
-	lab->store_taken = lab->sweeps >= 4;
-}
-
 LAB_TEST(a_collector_ends_if_another_one_stores)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = start_other_collector;
+	lab_during(lab, &lab->store_taken, 4, 0);
 	assert_int_equal(lab_try(lab, 7), ERR_UNAVAILABLE);
 	assert_string_equal(lab->err.text, "another process stores sweeps");
 	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
 }
 
-static void fill_disk(struct lab *lab)
-{
-	lab->store_fails = lab->sweeps >= 4;
-}
-
 LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = fill_disk;
+	lab_during(lab, &lab->store_fails, 4, 0);
 	lab_run(lab, 7);
 	assert_int_equal(lab->report.sweeps_made, 7);
 	assert_int_equal(lab->report.sweeps, lab->sweeps);
@@ -333,8 +284,6 @@ LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 /* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
 LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading)
 {
-	struct lab *lab = *state;
-
 	lab->agents[0].busy_once = PMA_PORT_COUNTERS;
 	lab_run(lab, 1);
 	assert_int_equal(lab->agents[0].busy_once, 0);
@@ -344,8 +293,6 @@ LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading)
 
 LAB_TEST(nodes_without_counters_are_unsupported)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST].no_counters = true;
 	lab->agents[HOST + 1].no_caps = true;
 	lab_run(lab, 2);
@@ -358,7 +305,6 @@ LAB_TEST(nodes_without_counters_are_unsupported)
 /* A node redirects its queries: later ones are sent to the other address directly. */
 LAB_TEST(a_redirection_is_followed_and_remembered)
 {
-	struct lab *lab = *state;
 	uint64_t queried;
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
@@ -380,18 +326,11 @@ LAB_TEST(a_redirection_is_followed_and_remembered)
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
 }
 
-static void silence_other_hosts(struct lab *lab)
-{
-	for (size_t i = HOST; i < LAB_NODES - 1; i++)
-		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 5;
-}
-
 /* A single cause, not fifteen broken hosts. */
 LAB_TEST(hcas_unresponsive_together_are_one_event)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = silence_other_hosts;
+	for (size_t i = HOST; i < OWN_HOST; i++)
+		lab_during(lab, &lab->agents[i].dead, 2, 5);
 	lab_run(lab, 10);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_ANSWER), 1);

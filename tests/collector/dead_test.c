@@ -120,7 +120,6 @@ TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 /* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
 LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 {
-	struct lab *lab = *state;
 	int64_t before_us;
 
 	memset(&course, 0, sizeof(course));
@@ -157,8 +156,6 @@ static void fail_one_host(struct lab *lab)
 /* Its link is up: its own LID and its switch port are queried, and nothing else is in doubt. */
 LAB_TEST(an_unresponsive_host_costs_no_smps_to_others_and_no_discovery)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->before_sweep = fail_one_host;
 	lab_run(lab, 20);
@@ -176,8 +173,6 @@ static void fail_leaf_agent(struct lab *lab)
 /* The performance agent of a switch fails, its management agent responds. */
 LAB_TEST(an_unresponsive_performance_agent_of_a_switch_causes_no_discovery)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->before_sweep = fail_leaf_agent;
 	lab_run(lab, 20);
@@ -187,15 +182,15 @@ LAB_TEST(an_unresponsive_performance_agent_of_a_switch_causes_no_discovery)
 
 static void fail_and_restore_any(struct lab *lab)
 {
-	uint32_t living = 0;
+	uint32_t responsive = 0;
 
 	if (!note(lab))
 		return;
 	for (size_t i = 0; i < LAB_NODES; i++)
 		if (!lab->agents[i].dead)
-			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
+			responsive += i < LEAF ? 4 : i < HOST ? 6 : 1;
 	/* All responsive nodes, including those that responded again in this sweep. */
-	assert_int_equal(course.responded[course.count - 1], living);
+	assert_int_equal(course.responded[course.count - 1], responsive);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
 	for (size_t i = 0; i < LAB_NODES - 1 && lab->sweeps >= course.dies_at; i++)
@@ -229,8 +224,6 @@ static void delay_host_once(struct lab *lab)
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
 LAB_TEST(a_late_response_to_a_retried_query_counts)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = delay_host_once;
 	lab_run(lab, 5);
 	assert_true(lab->report.mads_timed_out > 0);
@@ -247,7 +240,6 @@ static void hang_host(struct lab *lab)
 /* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
 LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
 	lab->before_sweep = hang_host;
@@ -262,8 +254,6 @@ LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 /* The response time of each node is learnt. */
 LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST].latency_us = 60000;
 	lab->agents[HOST + 5].latency_us = 15000;
 	/* Without and with a known response time. */

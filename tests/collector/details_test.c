@@ -8,7 +8,6 @@
 /* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
 LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 {
-	struct lab *lab = *state;
 	uint64_t once;
 
 	lab->agents[HOST].rejected = 1 << DETAIL_EXTENDED_SPEEDS;
@@ -33,8 +32,6 @@ LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 /* Two switches have a FEC mode that is not in the standard; the second is of another vendor. */
 LAB_TEST(an_unknown_fec_mode_is_read_from_the_vendor_attribute)
 {
-	struct lab *lab = *state;
-
 	lab->agents[0].fec_mode = lab->agents[4].fec_mode = 15;
 	lab->agents[0].vendor_fec_mode = lab->agents[4].vendor_fec_mode = 13;
 	lab->run.world->built->nodes[0].vendor_id = 0x2c9;
@@ -83,7 +80,6 @@ TEST(a_rejected_attribute_is_queried_again_after_sixty_turns)
 /* The explanation is queried in the sweep that detects the increase. */
 LAB_TEST(an_increased_counter_is_explained_at_once)
 {
-	struct lab *lab = *state;
 	struct lab_port *port = lab_port(lab, LEAF, 2);
 	const struct lab_detail *detail = &port->details[DETAIL_RCV_ERRORS];
 
@@ -100,8 +96,6 @@ LAB_TEST(an_increased_counter_is_explained_at_once)
 /* An attribute that a node never answers costs three queries and delays no sweep. */
 LAB_TEST(an_attribute_that_times_out_is_given_up)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
 	lab_run(lab, 400);

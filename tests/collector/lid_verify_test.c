@@ -35,8 +35,6 @@ static void restart_sm_and_reassign_lids(struct lab *lab)
 /* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
 LAB_TEST(lids_are_verified_after_a_restart_of_the_sm)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
 	lab->before_sweep = restart_sm_and_reassign_lids;
@@ -46,8 +44,6 @@ LAB_TEST(lids_are_verified_after_a_restart_of_the_sm)
 
 LAB_TEST(hosts_that_change_lids_are_reported)
 {
-	struct lab *lab = *state;
-
 	lab->no_downs = true;
 	lab->before_sweep = lab_swap_lids;
 	lab_run(lab, 8);
@@ -100,10 +96,8 @@ static int setup(void **state)
 	return 0;
 }
 
-TEST_WITH(all_nodes_are_queried_by_path_and_none_is_locked, setup, lab_teardown)
+LAB_TEST_WITH(all_nodes_are_queried_by_path_and_none_is_locked, setup)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 20);
 	assert_int_equal(lab->run.smps_by_lid, 0);
 	/* SwitchInfo of six switches and SMInfo, at least. */
@@ -115,38 +109,23 @@ TEST_WITH(all_nodes_are_queried_by_path_and_none_is_locked, setup, lab_teardown)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void pull_cable(struct lab *lab)
-{
-	if (lab->sweeps == 15)
-		lab_port(lab, LEAF, 1)->down = true;
-}
-
 /* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
-TEST_WITH(a_link_that_goes_down_is_detected, setup, lab_teardown)
+LAB_TEST_WITH(a_link_that_goes_down_is_detected, setup)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
-	lab->before_sweep = pull_cable;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 15, 0);
 	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
-}
-
-static void isolate_spine(struct lab *lab)
-{
-	for (unsigned port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
-		lab_port(lab, 0, port)->down = true;
 }
 
 /*
  * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
  */
-TEST_WITH(nodes_behind_a_removed_switch_get_other_paths, setup, lab_teardown)
+LAB_TEST_WITH(nodes_behind_a_removed_switch_get_other_paths, setup)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
-	lab->before_sweep = isolate_spine;
+	for (unsigned port = 1; port <= LAB_LEAVES; port++)
+		lab_during(lab, &lab_port(lab, 0, port)->down, 5, 0);
 	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	assert_true(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN) > 0);

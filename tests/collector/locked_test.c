@@ -70,8 +70,6 @@ static void unlock(struct lab *lab)
 
 LAB_TEST(an_unlocked_switch_is_reported_once)
 {
-	struct lab *lab = *state;
-
 	lab->agents[LEAF].mkey = 0xfeed;
 	lab->before_sweep = unlock;
 	lab_run(lab, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS);
@@ -87,8 +85,6 @@ static void restart_sm(struct lab *lab)
 
 LAB_TEST(a_host_is_locked_after_it_was_queried)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST + 5].mkey = 0xfeed;
 	lab->before_sweep = restart_sm;
 	lab_run(lab, 20);
@@ -112,8 +108,6 @@ TEST(any_locked_host_is_detected_within_a_turn)
 
 LAB_TEST(an_unresponsive_node_is_not_locked)
 {
-	struct lab *lab = *state;
-
 	lab->agents[LEAF].dead = true;
 	lab->agents[HOST].dead = true;
 	lab_run(lab, 40);
@@ -184,7 +178,6 @@ static struct keys *keys_of(struct lab *lab)
 
 LAB_TEST(each_node_is_queried_with_its_own_key)
 {
-	struct lab *lab = *state;
 	struct keys *keys;
 
 	lock_all(lab);
@@ -212,7 +205,6 @@ static void change_key(struct lab *lab)
  */
 LAB_TEST(a_changed_key_is_known_after_the_next_discovery)
 {
-	struct lab *lab = *state;
 	struct keys *keys;
 
 	lock_all(lab);
@@ -232,8 +224,6 @@ LAB_TEST(a_changed_key_is_known_after_the_next_discovery)
 
 LAB_TEST(without_keys_all_queried_nodes_are_locked)
 {
-	struct lab *lab = *state;
-
 	lock_all(lab);
 	lab_run(lab, 20);
 	assert_true(lab_events_of(lab, EVENT_NODE_LOCKED) >= LAB_SPINES + LAB_LEAVES);

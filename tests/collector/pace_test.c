@@ -11,7 +11,6 @@
 /* More than fits the interval: readings are stored on time, the others come first next time. */
 LAB_TEST(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time)
 {
-	struct lab *lab = *state;
 	int64_t began_us;
 
 	lab_run(lab, 1);
@@ -48,8 +47,6 @@ static void drop_datagrams(struct lab *lab)
 
 LAB_TEST(the_rate_is_halved_while_agents_drop_datagrams)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = drop_datagrams;
 	lab_run(lab, 7);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
@@ -75,8 +72,6 @@ static void bring_links_up(struct lab *lab)
 
 LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->before_sweep = bring_links_up;
 	lab_run(lab, 6);
@@ -91,8 +86,6 @@ LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active)
 /* HCAs are not polled: their ports are no gaps, and are sent no query. */
 LAB_TEST(only_switches_are_polled_if_configured)
 {
-	struct lab *lab = *state;
-
 	lab->run.settings.switches_only = true;
 	lab_run(lab, 5);
 	assert_int_equal(lab->report.ports_polled, LIVE_PORTS - LAB_HOSTS);
@@ -113,8 +106,6 @@ static void step_wall_clock(struct lab *lab)
 /* Rates and order do not depend on the wall clock. */
 LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = step_wall_clock;
 	lab_run(lab, 8);
 	assert_int_equal(lab_events_of(lab, EVENT_CLOCK_STEPPED), 1);
@@ -124,7 +115,6 @@ LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate)
 
 LAB_TEST(planes_are_reported_once_and_not_polled)
 {
-	struct lab *lab = *state;
 	size_t i;
 
 	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
@@ -162,8 +152,6 @@ static void add_planes(struct lab *lab)
 /* New firmware makes two planes of a port, and one again: its counters stop and continue. */
 LAB_TEST(planes_that_come_and_go_are_tracked)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = add_planes;
 	lab_run(lab, 79);
 	assert_true(slow_before > 0);
@@ -184,8 +172,6 @@ static void silence_all_others(struct lab *lab)
 /* Planes are not polled and do not respond, so they do not hide that all other nodes fail. */
 LAB_TEST(planes_do_not_count_as_responses)
 {
-	struct lab *lab = *state;
-
 	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
 	lab->before_sweep = silence_all_others;
 	lab_run(lab, 5);

@@ -28,10 +28,8 @@ static int setup(void **state)
 	return 0;
 }
 
-TEST_WITH(a_single_sweep_reads_and_stores_all_tables, setup, lab_teardown)
+LAB_TEST_WITH(a_single_sweep_reads_and_stores_all_tables, setup)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 1);
 	assert_true(has_all(lab));
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 0);
@@ -49,10 +47,8 @@ static void fail_occasionally(struct lab *lab)
 		lab_table(lab, lab_random(lab) % (LAB_SPINES + LAB_LEAVES))[lab_random(lab) % 192] ^= 1;
 }
 
-TEST_WITH(a_store_that_fails_loses_no_change, setup, lab_teardown)
+LAB_TEST_WITH(a_store_that_fails_loses_no_change, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = fail_occasionally;
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
 	/* The sink compares what it receives with the tables. */
@@ -77,10 +73,8 @@ static void swap_lids(struct lab *lab)
 	lab->run.world->act_count = 0;
 }
 
-TEST_WITH(a_table_is_not_read_from_the_new_owner_of_a_lid, setup, lab_teardown)
+LAB_TEST_WITH(a_table_is_not_read_from_the_new_owner_of_a_lid, setup)
 {
-	struct lab *lab = *state;
-
 	lab->run.world->act_count = 7;
 	lab->run.settings.routes_interval_us = 10 * US_PER_S; /* all in every sweep */
 	lab->before_sweep = swap_lids;
@@ -90,10 +84,8 @@ TEST_WITH(a_table_is_not_read_from_the_new_owner_of_a_lid, setup, lab_teardown)
 	assert_true(lab->agents[2].table_queries > 25 * 3);
 }
 
-TEST_WITH(tables_are_read_by_path_if_smps_are_directed, setup, lab_teardown)
+LAB_TEST_WITH(tables_are_read_by_path_if_smps_are_directed, setup)
 {
-	struct lab *lab = *state;
-
 	lab->run.lid_smps_lost = true;
 	lab_run(lab, 3);
 	assert_true(has_all(lab));
@@ -127,10 +119,8 @@ static void drop_forever(struct lab *lab)
 		assert_int_equal(reads_of(lab), reads_then);
 }
 
-TEST_WITH(tables_are_deferred_for_a_minute_at_most, setup, lab_teardown)
+LAB_TEST_WITH(tables_are_deferred_for_a_minute_at_most, setup)
 {
-	struct lab *lab = *state;
-
 	throttled_at = 0;
 	lab->run.settings.routes_interval_us = 30 * US_PER_S;
 	lab->before_sweep = drop_forever;

@@ -66,12 +66,10 @@ static struct fabric *build(void)
 static void bed_init(struct bed *bed, uint64_t seed)
 {
 	static const struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 100, .retries = 2 };
-	struct virtual *world;
+	struct virtual *world = virtual_create(build(), SWEEP_US, seed);
 
-	assert_int_equal(virtual_create(build(), SWEEP_US, seed, &world, NULL), 0);
-	*bed = (struct bed){ .run = malloc(sizeof(*bed->run)), .agents = world->agents, .fabric = world->built,
-			     .smps_per_sweep = 1000000, .read.interval_us = 600 * US_PER_S };
-	assert_non_null(bed->run);
+	*bed = (struct bed){ .run = virtual_alloc(1, sizeof(*bed->run)), .agents = world->agents,
+			     .fabric = world->built, .smps_per_sweep = 1000000, .read.interval_us = 600 * US_PER_S };
 	world_run_init(bed->run, world);
 	bed->run->loss = 0;
 	bed->run->boot_us = 0;

@@ -11,8 +11,6 @@
 /* The store always takes longer than the interval: topology changes are still detected. */
 LAB_TEST(discovery_proceeds_despite_late_sweeps)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->store_us = 1200000;
@@ -35,8 +33,6 @@ static void give_lid_to_host_with_drops(struct lab *lab)
 /* The total of another node's counter is not the number of datagrams dropped now. */
 LAB_TEST(discarded_readings_do_not_count_as_drops)
 {
-	struct lab *lab = *state;
-
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_VL15_DROPPED] = 1000;
 	lab->before_sweep = give_lid_to_host_with_drops;
 	lab_run(lab, 6);
@@ -52,7 +48,6 @@ static void reassign_queue_pair(struct lab *lab)
 /* The redirection leads to another node now: its counts are discarded, and the node is queried. */
 LAB_TEST(a_redirection_to_another_node_adds_nothing)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
@@ -68,8 +63,6 @@ LAB_TEST(a_redirection_to_another_node_adds_nothing)
 /* A busy status at the first query does not make the node unresponsive. */
 LAB_TEST(a_busy_node_is_queried_again)
 {
-	struct lab *lab = *state;
-
 	lab->agents[LEAF].busy_once = PMA_CLASS_PORT_INFO;
 	lab_run(lab, 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
@@ -79,8 +72,6 @@ LAB_TEST(a_busy_node_is_queried_again)
 /* Agents that do not copy PortSelect: their counters are read, and each is reported once. */
 LAB_TEST(an_agent_that_returns_no_port_is_read_and_reported_once)
 {
-	struct lab *lab = *state;
-
 	lab->agents[LEAF].no_port_select = lab->agents[HOST].no_port_select = true;
 	lab_run(lab, 10);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
@@ -91,8 +82,6 @@ LAB_TEST(an_agent_that_returns_no_port_is_read_and_reported_once)
 /* Without 64-bit error counters an HCA's PortXmitWait has 32 bits; a switch is reported by port. */
 LAB_TEST(a_full_xmit_wait_of_hcas_is_reported_once_for_all)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	for (unsigned i = 1; i < 5; i++) {
 		lab->agents[HOST + i].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
@@ -108,8 +97,6 @@ LAB_TEST(a_full_xmit_wait_of_hcas_is_reported_once_for_all)
 /* Counters that were saturated before the restart are not news. */
 LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 2);
@@ -123,8 +110,6 @@ LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 /* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
 LAB_TEST(links_that_stay_in_init_throttle_once)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	for (int port = 1; port <= 6; port++)
 		lab_port(lab, LEAF, port)->init = true;
@@ -145,8 +130,6 @@ static void lose_mads_for_hours(struct lab *lab)
 /* Lost queries do not prove that counters are unsupported: later all are read again. */
 LAB_TEST(detail_counters_recover_after_rejections)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->before_sweep = lose_mads_for_hours;
 	lab_run(lab, 3000 + 3600 + 122);
@@ -157,8 +140,6 @@ LAB_TEST(detail_counters_recover_after_rejections)
 /* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
 LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 0xff;
 	lab->run.settings.interval_us = US_PER_S;
@@ -169,23 +150,15 @@ LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 	assert_int_equal(lab->report.sweeps_cut, 0);
 }
 
-static void take_link_down(struct lab *lab)
-{
-	if (lab->sweeps == 3)
-		lab_port(lab, LEAF, 1)->down = true;
-}
-
 /* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
 LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
 	lab_set_tables(lab);
-	lab->before_sweep = take_link_down;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 3, 0);
 	lab_run(lab, 1500);
 	assert_true(lab->report.sweeps_cut > 1480);
 	for (size_t i = 0; i < HOST; i++)
@@ -221,7 +194,6 @@ static bool is_read_wide(struct lab *lab, size_t node)
 /* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
 LAB_TEST(a_port_with_failing_extended_counters_is_read_by_portcounters)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1), *switch_port = lab_port(lab, LEAF, 1);
 
 	lab->before_sweep = fail_extended_counters;
@@ -250,8 +222,6 @@ static void toggle_hosts(struct lab *lab)
 /* Fifteen hosts that respond in every second sweep, for a long time. */
 LAB_TEST(events_of_unstable_nodes_are_limited)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = toggle_hosts;
@@ -329,8 +299,6 @@ static void request_stop(struct lab *lab)
 /* The collector is stopped while its query to the subnet manager is pending. */
 LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm)
 {
-	struct lab *lab = *state;
-
 	stop_install();
 	lab->before_sweep = request_stop;
 	lab_run(lab, 10);

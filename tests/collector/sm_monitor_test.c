@@ -106,10 +106,8 @@ TEST(two_masters_are_critical_within_two_minutes)
 }
 
 /* When one of them steps down, the finding closes once, with a delay. */
-TEST_WITH(the_finding_closes_when_one_master_is_left, setup, lab_teardown)
+LAB_TEST_WITH(the_finding_closes_when_one_master_is_left, setup)
 {
-	struct lab *lab = *state;
-
 	script.second_from = 7;
 	script.second_until = 40;
 	run(lab, 120);
@@ -120,10 +118,8 @@ TEST_WITH(the_finding_closes_when_one_master_is_left, setup, lab_teardown)
 }
 
 /* Both are master for 20 s: the one that this host's port named before, and the new one. */
-TEST_WITH(an_overlapping_handover_is_reported_as_handover, setup, lab_teardown)
+LAB_TEST_WITH(an_overlapping_handover_is_reported_as_handover, setup)
 {
-	struct lab *lab = *state;
-
 	script.handover = 20;
 	script.second_until = 22;
 	run(lab, 80);
@@ -154,10 +150,8 @@ TEST(an_unresponsive_sm_is_not_counted)
 }
 
 /* Never for half a minute: both are queried in each sweep as soon as two were found. */
-TEST_WITH(occasional_responses_are_not_enough, setup, lab_teardown)
+LAB_TEST_WITH(occasional_responses_are_not_enough, setup)
 {
-	struct lab *lab = *state;
-
 	script.second_from = 1;
 	script.every = 3;
 	run(lab, 200);
@@ -165,10 +159,8 @@ TEST_WITH(occasional_responses_are_not_enough, setup, lab_teardown)
 }
 
 /* Standbys cost an SMP per minute; a new one is queried after the topology was read again. */
-TEST_WITH(standbys_are_queried_once_a_minute, setup, lab_teardown)
+LAB_TEST_WITH(standbys_are_queried_once_a_minute, setup)
 {
-	struct lab *lab = *state;
-
 	script.appears = 5;
 	lab->run.settings.interval_us = US_PER_S;
 	run(lab, 1300);
@@ -188,10 +180,8 @@ static void silence_nodes(struct lab *lab)
 }
 
 /* An event, not a finding: the fabric has its master. */
-TEST_WITH(an_unresponsive_standby_is_reported_once, setup, lab_teardown)
+LAB_TEST_WITH(an_unresponsive_standby_is_reported_once, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = silence_nodes;
 	lab_run(lab, 100);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_OTHER), 2);
@@ -209,10 +199,8 @@ static void become_slow_and_lose_a_host(struct lab *lab)
 }
 
 /* It responds after a tenth of the interval, when the round is over; after a new topology too. */
-TEST_WITH(a_cut_query_is_not_reported_as_unresponsive, setup, lab_teardown)
+LAB_TEST_WITH(a_cut_query_is_not_reported_as_unresponsive, setup)
 {
-	struct lab *lab = *state;
-
 	lab->run.settings.interval_us = US_PER_S / 2;
 	lab->before_sweep = become_slow_and_lose_a_host;
 	lab_run(lab, 200);
@@ -230,10 +218,8 @@ static void restart_master(struct lab *lab)
 }
 
 /* One sweep without it is no finding: the event has its own end. */
-TEST_WITH(a_master_that_responds_again_is_reported, setup, lab_teardown)
+LAB_TEST_WITH(a_master_that_responds_again_is_reported, setup)
 {
-	struct lab *lab = *state;
-
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = restart_master;
 	lab_run(lab, 50);
@@ -242,10 +228,8 @@ TEST_WITH(a_master_that_responds_again_is_reported, setup, lab_teardown)
 	assert_int_equal(lab_events_of(lab, EVENT_SM_CHANGED), 0);
 }
 
-TEST_WITH(a_single_sweep_queries_all_sms, setup, lab_teardown)
+LAB_TEST_WITH(a_single_sweep_queries_all_sms, setup)
 {
-	struct lab *lab = *state;
-
 	run(lab, 1);
 	assert_int_equal(lab->agents[SECOND].sm_queries, 1);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* One sweep of all counters: they equal those of the ports, and unresponsive nodes have none. */
-#define UNIT_TEST_SETUP quiet
-
 #include <string.h>
 
 #include "base/err.h"
@@ -101,7 +99,6 @@ TEST(a_snapshot_has_all_counters_of_all_ports)
 
 LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -120,7 +117,6 @@ LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have)
 /* The topology is outdated: two hosts have exchanged LIDs since. */
 LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric;
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -141,7 +137,6 @@ LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another)
 
 LAB_TEST(nothing_is_stored_if_no_node_responds)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -157,7 +152,6 @@ LAB_TEST(nothing_is_stored_if_no_node_responds)
 
 LAB_TEST(the_error_of_the_store_is_returned)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { .code = ERR_IO };
@@ -165,10 +159,4 @@ LAB_TEST(the_error_of_the_store_is_returned)
 	assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), ERR_IO);
 	assert_int_equal(captured.calls, 1);
 	fabric_destroy(fabric);
-}
-
-int quiet(void **state)
-{
-	(void)state;
-	return 0;
 }

@@ -15,10 +15,8 @@ static int setup(void **state)
 }
 
 /* There is no earlier topology to compare with, but discovery reports that it lost something. */
-TEST_WITH(nodes_lost_by_the_first_discovery_are_found, setup, lab_teardown)
+LAB_TEST_WITH(nodes_lost_by_the_first_discovery_are_found, setup)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST + 1].desc_lost = true;
 	lab_run(lab, 40);
 	assert_int_equal(lab->run.discoveries, 2);
@@ -35,10 +33,8 @@ static void fail_and_restore_host(struct lab *lab)
 	lab->agents[HOST].dead = dead;
 }
 
-TEST_WITH(an_unresponsive_node_behind_a_link_is_kept, setup, lab_teardown)
+LAB_TEST_WITH(an_unresponsive_node_behind_a_link_is_kept, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = fail_and_restore_host;
 	lab_run(lab, 31);
 	assert_true(lab->run.discoveries > 1);
@@ -61,18 +57,11 @@ static void retrain_link(struct lab *lab)
 	port->now->value[COUNTER_LINK_DOWNED]++;
 }
 
-static void fail_one_from_the_start(struct lab *lab)
-{
-	lab->agents[HOST].hidden = lab->agents[HOST].dead = lab->sweeps < 12;
-}
-
 /* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
-TEST_WITH(a_node_unresponsive_at_the_first_discovery_is_found, setup, lab_teardown)
+LAB_TEST_WITH(a_node_unresponsive_at_the_first_discovery_is_found, setup)
 {
-	struct lab *lab = *state;
-
-	fail_one_from_the_start(lab);
-	lab->before_sweep = fail_one_from_the_start;
+	lab_during(lab, &lab->agents[HOST].hidden, 0, 12);
+	lab_during(lab, &lab->agents[HOST].dead, 0, 12);
 	lab_run(lab, 40);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
@@ -90,10 +79,8 @@ static void hang_host_permanently(struct lab *lab)
 		retrain_link(lab);
 }
 
-TEST_WITH(a_node_that_never_responds_costs_little, setup, lab_teardown)
+LAB_TEST_WITH(a_node_that_never_responds_costs_little, setup)
 {
-	struct lab *lab = *state;
-
 	hang_host_permanently(lab);
 	lab->before_sweep = hang_host_permanently;
 	lab_run(lab, 360);
@@ -113,10 +100,8 @@ static void lose_occasional_smps(struct lab *lab)
 }
 
 /* A lost description is not an empty one. */
-TEST_WITH(a_lost_description_renames_no_node, setup, lab_teardown)
+LAB_TEST_WITH(a_lost_description_renames_no_node, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = lose_occasional_smps;
 	lab_run(lab, 60);
 	assert_true(lab->run.discoveries > 6);
@@ -124,17 +109,10 @@ TEST_WITH(a_lost_description_renames_no_node, setup, lab_teardown)
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 0);
 }
 
-static void drop_description(struct lab *lab)
-{
-	lab->agents[HOST + 1].desc_lost = lab->sweeps >= 3;
-}
-
 /* One that stays empty is accepted eventually. */
-TEST_WITH(a_description_that_stays_empty_is_accepted, setup, lab_teardown)
+LAB_TEST_WITH(a_description_that_stays_empty_is_accepted, setup)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = drop_description;
+	lab_during(lab, &lab->agents[HOST + 1].desc_lost, 3, 0);
 	lab_run(lab, 120);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 1);
 }
@@ -147,10 +125,8 @@ static void flap_link_often(struct lab *lab)
 }
 
 /* A link that flaps for an hour does not cause a discovery every few seconds. */
-TEST_WITH(a_link_that_keeps_flapping_causes_fewer_discoveries, setup, lab_teardown)
+LAB_TEST_WITH(a_link_that_keeps_flapping_causes_fewer_discoveries, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = flap_link_often;
 	lab->run.settings.interval_us = 1000000;
 	lab_run(lab, 1800);
@@ -159,18 +135,11 @@ TEST_WITH(a_link_that_keeps_flapping_causes_fewer_discoveries, setup, lab_teardo
 	assert_true(lab_events_of(lab, EVENT_LINK_DOWN) > 10);
 }
 
-static void fail_own_link(struct lab *lab)
-{
-	for (size_t i = 0; i < LAB_NODES - 1; i++)
-		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 6;
-}
-
 /* The cause is at this host, not in twenty nodes. */
-TEST_WITH(an_isolated_collector_reports_it_once, setup, lab_teardown)
+LAB_TEST_WITH(an_isolated_collector_reports_it_once, setup)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = fail_own_link;
+	for (size_t i = 0; i < OWN_HOST; i++)
+		lab_during(lab, &lab->agents[i].dead, 2, 6);
 	lab_run(lab, 4);
 	/* Three times 250 ms. */
 	assert_true(lab->report.sweep_us < 900000);
@@ -183,17 +152,10 @@ TEST_WITH(an_isolated_collector_reports_it_once, setup, lab_teardown)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void toggle_link(struct lab *lab)
-{
-	lab_port(lab, LEAF, 1)->down = lab->sweeps >= 3 && lab->sweeps < 20;
-}
-
 /* Only PortInfo shows it, of a tenth of the ports per sweep. */
-TEST_WITH(link_down_and_link_up_are_events, setup, lab_teardown)
+LAB_TEST_WITH(link_down_and_link_up_are_events, setup)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = toggle_link;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 3, 20);
 	lab_run(lab, 16);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_DOWN);
@@ -211,10 +173,8 @@ static void retrain_once(struct lab *lab)
 }
 
 /* A stable fabric is discovered at the start and every ten minutes; a hint adds a discovery. */
-TEST_WITH(hints_of_a_change_cause_a_discovery, setup, lab_teardown)
+LAB_TEST_WITH(hints_of_a_change_cause_a_discovery, setup)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 59);
 	assert_int_equal(lab->run.discoveries, 1);
 	lab_run(lab, 59 * 3);
@@ -231,9 +191,8 @@ static void flap_link(struct lab *lab)
 }
 
 /* It is verified each time and is unchanged: there is no discovery. */
-TEST_WITH(a_verified_link_costs_two_smps, setup, lab_teardown)
+LAB_TEST_WITH(a_verified_link_costs_two_smps, setup)
 {
-	struct lab *lab = *state;
 	unsigned smps, by_path;
 
 	lab_run(lab, 30);
@@ -260,10 +219,8 @@ static void swap_cables(struct lab *lab)
 }
 
 /* All LIDs, states and widths are unchanged: only the nodes at the ends of the cables differ. */
-TEST_WITH(swapped_cables_are_detected_at_once, setup, lab_teardown)
+LAB_TEST_WITH(swapped_cables_are_detected_at_once, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = swap_cables;
 	lab_run(lab, 8);
 	assert_int_equal(lab->run.discoveries, 2);
@@ -279,38 +236,26 @@ static void take_link_down_after_hours(struct lab *lab)
 }
 
 /* Discoveries without a change do not delay one that a hint causes. */
-TEST_WITH(a_hint_after_hours_causes_a_discovery_at_once, setup, lab_teardown)
+LAB_TEST_WITH(a_hint_after_hours_causes_a_discovery_at_once, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = take_link_down_after_hours;
 	lab_run(lab, 632);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
-static void take_link_down_late(struct lab *lab)
-{
-	if (lab->sweeps == 200)
-		lab_port(lab, LEAF, 1)->down = true;
-}
-
 /* A permanent hint costs less and less, and a detected change is followed at once. */
-TEST_WITH(a_persistent_hint_costs_little_and_delays_no_change, setup, lab_teardown)
+LAB_TEST_WITH(a_persistent_hint_costs_little_and_delays_no_change, setup)
 {
-	struct lab *lab = *state;
-
 	lab->agents[0].state_change = true;
-	lab->before_sweep = take_link_down_late;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 200, 0);
 	lab_run(lab, 190);
 	assert_true(lab->run.discoveries < 15);
 	lab_run(lab, 24);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
-TEST_WITH(discovery_that_fails_leaves_the_last_topology, setup, lab_teardown)
+LAB_TEST_WITH(discovery_that_fails_leaves_the_last_topology, setup)
 {
-	struct lab *lab = *state;
-
 	lab->run.discovery_fails = true;
 	assert_int_equal(lab_try(lab, 1), ERR_UNAVAILABLE);
 	assert_string_equal(lab->err.text, "discovery crashed");
@@ -322,33 +267,19 @@ TEST_WITH(discovery_that_fails_leaves_the_last_topology, setup, lab_teardown)
 	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) >= 1);
 }
 
-static void fail_discovery(struct lab *lab)
-{
-	lab->run.discovery_fails = lab->sweeps >= 2;
-}
-
 /* A discovery that always fails is not an event every few seconds. */
-TEST_WITH(discovery_that_keeps_failing_is_retried_less_often, setup, lab_teardown)
+LAB_TEST_WITH(discovery_that_keeps_failing_is_retried_less_often, setup)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = fail_discovery;
+	lab_during(lab, &lab->run.discovery_fails, 2, 0);
 	lab_run(lab, 360);
 	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
 	assert_in_range(lab_events_of(lab, EVENT_DISCOVERY_FAILED), 7, 13);
 }
 
-static void pull_own_cable(struct lab *lab)
-{
-	lab_port(lab, LAB_NODES - 1, 1)->down = lab->sweeps >= 3 && lab->sweeps < 40;
-}
-
 /* What cannot be reached from here is not removed. */
-TEST_WITH(the_topology_behind_a_failed_local_port_is_kept, setup, lab_teardown)
+LAB_TEST_WITH(the_topology_behind_a_failed_local_port_is_kept, setup)
 {
-	struct lab *lab = *state;
-
-	lab->before_sweep = pull_own_cable;
+	lab_during(lab, &lab_port(lab, OWN_HOST, 1)->down, 3, 40);
 	lab_run(lab, 50);
 	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
@@ -365,10 +296,8 @@ static void lose_discovery_smp(struct lab *lab)
 }
 
 /* One lost SMP hides all ports of a switch: discovery is repeated soon, not after ten minutes. */
-TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup, lab_teardown)
+LAB_TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = lose_discovery_smp;
 	lab_run(lab, 8);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
@@ -377,17 +306,10 @@ TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup, lab_teardown)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void hide_half_the_fabric(struct lab *lab)
+LAB_TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup)
 {
 	for (size_t i = HOST; i < OWN_HOST; i++)
-		lab->nodes[i].absent = lab->sweeps >= 2;
-}
-
-TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup, lab_teardown)
-{
-	struct lab *lab = *state;
-
-	lab->before_sweep = hide_half_the_fabric;
+		lab_during(lab, &lab->nodes[i].absent, 2, 0);
 	lab_run(lab, 20);
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), LAB_HOSTS - 1);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The decoder runs on the inputs kept from fuzzing, in tests/fuzz/corpus/codec.
- */
+/* The decoder runs on the inputs in tests/fuzz/corpus/codec, which fuzzing has found. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +22,7 @@ static void run_file(const char *folder, const char *name)
 	len = ftell(file);
 	assert_true(len >= 0);
 	rewind(file);
-	/* Of its own size: a byte too far is seen by the sanitizer. */
+	/* In a buffer of exact size the sanitizer detects reads beyond the end. */
 	data = malloc(len ? (size_t)len : 1);
 	assert_non_null(data);
 	assert_int_equal(fread(data, 1, (size_t)len, file), len);

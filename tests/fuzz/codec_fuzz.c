@@ -29,7 +29,7 @@ static int write_any(enum packing packing, struct bytes *out, const struct codec
 	return codec_write_series(out, &series, count);
 }
 
-/* What is written of these samples reads as them. */
+/* Encoded samples are decoded unchanged. */
 static void write_and_read(enum packing packing, const struct codec_sample *samples, unsigned count)
 {
 	static struct codec_sample back[CODEC_CHUNK_SWEEPS];
@@ -39,7 +39,7 @@ static void write_and_read(enum packing packing, const struct codec_sample *samp
 	bytes.len = 0;
 	if (write_any(packing, &bytes, samples, count))
 		return;
-	/* A copy of its own size, so that the sanitizer sees a byte too far. */
+	/* In a copy of exact size the sanitizer detects reads beyond the end. */
 	copy = malloc(bytes.len);
 	if (!copy)
 		return;
@@ -54,7 +54,7 @@ static void write_and_read(enum packing packing, const struct codec_sample *samp
 	free(copy);
 }
 
-/* The bytes as numbers: the first says how wide they are, and where they stand. */
+/* Samples made of the bytes; the first bytes determine the width and shift of the numbers. */
 static void bytes_as_samples(const uint8_t *data, size_t len)
 {
 	static struct codec_sample samples[CODEC_CHUNK_SWEEPS];
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len < 3)
 		return 0;
-	/* As it is written: kind, and then 9 bits of count. */
+	/* The encoding begins with its kind and 9 bits of count. */
 	count = data[1] | (data[2] & 1u) << 8;
 	for (enum packing packing = CHUNK; packing <= HOT; packing++)
 		if (!read_any(packing, data, len, samples, count))

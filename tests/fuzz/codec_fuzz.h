@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * codec_fuzz.h - what is held against any bytes at all, for libFuzzer and for the ordinary tests
+ * codec_fuzz.h - properties of the sample codec on arbitrary bytes, for libFuzzer and unit tests
  */
 #ifndef IBWIRE_TESTS_FUZZ_CODEC_FUZZ_H
 #define IBWIRE_TESTS_FUZZ_CODEC_FUZZ_H
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * LLVMFuzzerTestOneInput - read bytes as all that samples are packed in, and as samples that are written
- * What is read, and what is written, must read the same again; aborts where it does not.
- * Return: 0, as libFuzzer wants it.
+ * LLVMFuzzerTestOneInput - decode bytes in every encoding, and encode them as samples
+ * Samples that are encoded must be decoded unchanged, otherwise the process aborts.
+ * Return: 0, as libFuzzer requires.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

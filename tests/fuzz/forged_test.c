@@ -8,7 +8,7 @@
  * packs. Each must end within 5 s of processor time and 1 GB of memory with a
  * documented exit status, and an error with one line. FORGED_VARIANTS variants
  * (1,000; 200 where sanitizers slow them down) from FORGED_FIRST (1) on are tried,
- * and number 0, which is not changed and runs everything.
+ * and variant 0, which is unchanged and runs all commands.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -186,7 +186,7 @@ static void change_value(sqlite3 *db)
 	pick(db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('code', 'counter',"
 	     " 'detail_counter')", table, sizeof(table));
 	snprintf(sql, sizeof(sql), "SELECT name FROM pragma_table_info('%s')", table);
-	/* Keys come first, and lead further. */
+	/* The first columns are keys, which affect more code. */
 	if (random_below(2))
 		snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), " WHERE cid < 4");
 	pick(db, sql, column, sizeof(column));
@@ -220,7 +220,7 @@ static void change_schema(sqlite3 *db)
 
 	pick(db, "SELECT name FROM sqlite_schema WHERE type = 'table'", name, sizeof(name));
 	switch (random_below(7)) {
-	case 0: /* a view in its place that never ends */
+	case 0: /* replaced by a view with endless rows */
 		change(db, "UPDATE sqlite_schema SET type = 'view', rootpage = 0, sql = 'CREATE VIEW %s AS"
 		       " WITH RECURSIVE"
 		       " r (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT a AS id, a AS sweep, a AS"
@@ -297,7 +297,7 @@ static void change_bytes(char *bytes, size_t *len)
 		memcpy(bytes + 16384 * random_below(pages), base + 16384 * random_below(pages), 16384);
 		break;
 	}
-	default: /* page headers more often than their share */
+	default: /* often a page header */
 		if (random_below(3) == 0)
 			at = at / 16384 * 16384 + random_below(16);
 		for (size_t i = 0; i < count && at + i < *len; i++)
@@ -307,7 +307,7 @@ static void change_bytes(char *bytes, size_t *len)
 
 static void forge(void)
 {
-	char *bytes = malloc(base_len), beside[128];
+	char *bytes = malloc(base_len), path_of_log[128];
 	size_t len = base_len;
 
 	memcpy(bytes, base, base_len);
@@ -317,13 +317,13 @@ static void forge(void)
 	test_file_write(path, bytes, len);
 	if (len == base_len && !memcmp(bytes, base, len))
 		change_rows();
-	if (random_below(16) == 0) { /* a log of any bytes, that may begin as one */
+	if (random_below(16) == 0) { /* a log of random bytes, sometimes with a valid header */
 		for (size_t i = 0; i < 40000; i++)
 			bytes[i] = (char)random_below(256);
 		if (random_below(2))
 			memcpy(bytes, "\x37\x7f\x06\x82\0\x2d\xe2\x18\0\0\x40\0", 12);
-		snprintf(beside, sizeof(beside), "%s-%s", path, random_below(4) ? "wal" : "shm");
-		test_file_write(beside, bytes, random_below(40000));
+		snprintf(path_of_log, sizeof(path_of_log), "%s-%s", path, random_below(4) ? "wal" : "shm");
+		test_file_write(path_of_log, bytes, random_below(40000));
 	}
 	free(bytes);
 }
@@ -397,7 +397,7 @@ static void run_all(bool forged)
 		struct error err = { 0 };
 		int code;
 
-		/* Whoever is hung is named by the last line. */
+		/* If a command hangs, the last line names it. */
 		fprintf(stderr, "# %s\n", line);
 		code = run(line, &err);
 		if (code < 0 && (!*err.text || strchr(err.text, '\n')))
@@ -417,11 +417,11 @@ static void run_all(bool forged)
 /* The last lines of a child's output: its commands and results. */
 static void show(void)
 {
-	char said[128], *chars, *line, *save = NULL;
+	char output[128], *chars, *line, *save = NULL;
 	size_t len;
 
-	snprintf(said, sizeof(said), "%s/said", folder);
-	chars = test_file_read(said, &len);
+	snprintf(output, sizeof(output), "%s/output", folder);
+	chars = test_file_read(output, &len);
 	chars = realloc(chars, len + 1);
 	chars[len] = '\0';
 	for (line = strtok_r(chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
@@ -441,11 +441,11 @@ static bool try_variant(uint64_t number)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		char said[128];
+		char output[128];
 		int null = open("/dev/null", O_WRONLY), file;
 
-		snprintf(said, sizeof(said), "%s/said", folder);
-		file = open(said, O_WRONLY | O_CREAT, 0600);
+		snprintf(output, sizeof(output), "%s/output", folder);
+		file = open(output, O_WRONLY | O_CREAT, 0600);
 		dup2(null, STDOUT_FILENO);
 		dup2(file, STDERR_FILENO);
 		seed = number * UINT64_C(0x2545f4914f6cdd1d);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
+#include "sim/relay/key_values.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
@@ -27,7 +27,7 @@ static bool same_place(const struct finding *a, const struct finding *b)
 	return a->kind == b->kind && a->node_guid == b->node_guid && a->port == b->port && a->tag == b->tag;
 }
 
-/* The entry of an open finding, made where it is new; NULL: no memory. */
+/* The entry of an open finding; it is added if it is new. */
 static struct observed_finding *find_open(struct comparison *comparison, const struct finding *finding, int64_t now_us)
 {
 	struct observed_finding *found;
@@ -35,12 +35,9 @@ static struct observed_finding *find_open(struct comparison *comparison, const s
 	for (size_t i = comparison->finding_count; i-- > 0;)
 		if (comparison->findings[i].closed_us < 0 && same_place(&comparison->findings[i].finding, finding))
 			return &comparison->findings[i];
-	found = array_grow(comparison->findings, comparison->finding_count, &comparison->finding_capacity,
-			   sizeof(*found));
-	if (!found)
-		return NULL;
-	comparison->findings = found;
-	found += comparison->finding_count++;
+	comparison->findings = virtual_grow(comparison->findings, comparison->finding_count,
+					    &comparison->finding_capacity, sizeof(*found));
+	found = &comparison->findings[comparison->finding_count++];
 	*found = (struct observed_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
 	return found;
 }
@@ -51,16 +48,15 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	struct run *run = ctx;
 	struct comparison *comparison = run->comparison;
 	int64_t interval_us = run->scenario->interval_us;
-	int64_t now_us = (sweep->wall_us - virtual_wall_us(run->world, 0) + interval_us - 1) / interval_us *
+	int64_t now_us = (sweep->wall_us - VIRTUAL_WALL_US + interval_us - 1) / interval_us *
 			 interval_us;
 
+	(void)err;
 	comparison->sweeps++;
 	for (size_t i = 0; i < sweep->finding_count; i++) {
 		const struct finding *finding = sweep->findings[i];
 		struct observed_finding *found = find_open(comparison, finding, now_us);
 
-		if (!found)
-			return err_nomem(err);
 		found->finding = *finding;
 		found->seen = comparison->sweeps;
 		if (finding->severity > found->worst)
@@ -113,7 +109,7 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-/* Does a finding speak of an HCA of this host? */
+/* Is a finding about an HCA of this host? */
 static bool is_of_host(const struct fabric *built, const struct finding *finding, const char *host)
 {
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
@@ -164,10 +160,10 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 		if (!strncmp(item, "host:", 5)) {
 			if (is_of_host(built, finding, item + 5))
 				return true;
-		} else if (virtual_find_port(built, item, &index, NULL) == 0) {
+		} else if (parse_port(built, item, &index, NULL) == 0) {
 			if (is_of_port(built, finding, index))
 				return true;
-		} else if (virtual_find_node(built, item, &index, NULL) == 0 &&
+		} else if (parse_node(built, item, &index, NULL) == 0 &&
 			   (finding->node_guid == built->nodes[index].guid ||
 			    finding->peer_guid == built->nodes[index].guid)) {
 			return true;
@@ -179,16 +175,16 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 static bool is_of_truth(const struct run *run, const struct observed_finding *found,
 			const struct scenario_truth *truth)
 {
-	/* What opens in the sweep before cannot be of it. */
+	/* A finding that opened before the event is not caused by it. */
 	return found->opened_us >= truth->at_us && in_list(truth->kinds, finding_kind_name(found->finding.kind)) &&
-	       is_subject(virtual_built(run->world), &found->finding, truth->subject);
+	       is_subject(run->world->built, &found->finding, truth->subject);
 }
 
-/* Has a finding all that is said of it? Of several the best counts. */
-static unsigned score(const struct run *run, const struct observed_finding *found, struct compared_truth *ret)
+/* Compare a finding with an expectation. Return: the number of matching properties, at least 1. */
+static unsigned score(const struct observed_finding *found, struct compared_truth *ret)
 {
 	const struct scenario_truth *truth = ret->truth;
-	int64_t since_us = found->finding.since_us - virtual_wall_us(run->world, truth->at_us);
+	int64_t since_us = found->finding.since_us - VIRTUAL_WALL_US - truth->at_us;
 
 	ret->kind = ret->found = true;
 	ret->finding = found;
@@ -216,7 +212,7 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 			     in_list(truth->truth->kinds, finding_kind_name(found->finding.kind));
 		if (!is_of_truth(run, found, truth->truth))
 			continue;
-		points = score(run, found, &now);
+		points = score(found, &now);
 		if (points > best_score)
 			best = now;
 		best_score = points > best_score ? points : best_score;
@@ -242,14 +238,12 @@ static void count_alarms(const struct run *run)
 	}
 }
 
-static int conclude(const struct run *run, struct error *err)
+static void conclude(const struct run *run)
 {
 	const struct scenario *scenario = run->scenario;
 	struct comparison *comparison = run->comparison;
 
-	comparison->truths = calloc(scenario->truth_count + 1, sizeof(*comparison->truths));
-	if (!comparison->truths)
-		return err_nomem(err);
+	comparison->truths = virtual_alloc(scenario->truth_count, sizeof(*comparison->truths));
 	for (size_t i = 0; i < scenario->truth_count; i++) {
 		struct compared_truth *truth = &comparison->truths[comparison->truth_count];
 
@@ -260,10 +254,9 @@ static int conclude(const struct run *run, struct error *err)
 		comparison->truth_count++;
 	}
 	count_alarms(run);
-	return 0;
 }
 
-/* A misspelt kind would never be met, or allow nothing. */
+/* A misspelt kind would match no finding. */
 static int check_kinds(const struct scenario *scenario, struct error *err)
 {
 	for (size_t i = 0; i < scenario->truth_count; i++) {
@@ -272,7 +265,7 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 		snprintf(kinds, sizeof(kinds), "%s", scenario->truths[i].kinds);
 		for (kind = strtok_r(kinds, "|", &rest); kind; kind = strtok_r(NULL, "|", &rest))
 			if (finding_kind_find(kind) < 0)
-				return err_set(err, ERR_USAGE, "\"%s\" is no kind of finding", kind);
+				return err_set(err, ERR_USAGE, "\"%s\" is not a kind of finding", kind);
 	}
 	return 0;
 }
@@ -289,9 +282,9 @@ int compare_scenario(const struct scenario *scenario, struct comparison *ret, st
 	if (code < 0)
 		return code;
 	code = world_collect(run.world, scenario->interval_us, scenario->length_us,
-			     virtual_wall_us(run.world, 0), &sink, NULL, err);
+			     VIRTUAL_WALL_US, &sink, NULL, err);
 	if (code == 0)
-		code = conclude(&run, err);
+		conclude(&run);
 	virtual_destroy(run.world);
 	if (code < 0)
 		comparison_done(ret);
@@ -310,7 +303,7 @@ static bool is_met(const struct compared_truth *truth)
 	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since;
 }
 
-/* @when: the times count too */
+/* @when: compare times too */
 static bool matches(const struct comparison *comparison, bool when)
 {
 	for (size_t i = 0; i < comparison->truth_count; i++) {
@@ -345,8 +338,8 @@ static void describe_truth(const struct compared_truth *truth, struct text *text
 		     truth->truth->subject);
 	if (truth->truth->causes[0])
 		text_appendf(text, ", cause %s", truth->truth->causes);
-	text_appendf(text, ", from %s on: %s", span_text(truth->truth->at_us, at),
-		     !truth->found ? truth->kind ? "of others only" : "nothing of the kind" : "");
+	text_appendf(text, ", from %s: %s", span_text(truth->truth->at_us, at),
+		     !truth->found ? truth->kind ? "other subjects only" : "no finding of this kind" : "");
 	if (truth->found)
 		text_appendf(text, "after %s%s%s%s%s", span_text(truth->delay_us, delay),
 			     truth->in_time ? "" : ", too late", truth->cause ? "" : ", wrong cause",

@@ -17,7 +17,7 @@ struct text;
 
 /* A finding from its opening to its end. */
 struct observed_finding {
-	struct finding finding;   /* as it was last */
+	struct finding finding;   /* last state */
 	enum finding_severity worst;
 	int64_t opened_us, closed_us; /* since the beginning; closed_us -1: still open */
 	bool explained;           /* it matches an expected or allowed finding */
@@ -26,22 +26,22 @@ struct observed_finding {
 
 /* The result of one expectation. */
 struct compared_truth {
-	const struct scenario_truth *truth; /* of the scenario: must live as long */
+	const struct scenario_truth *truth; /* borrowed from the scenario */
 	bool kind;     /* a finding of that kind exists, on any subject */
 	bool found;    /* on the right subject */
 	bool cause, severe, in_time, since;
-	int64_t delay_us; /* from what happened to the opening; -1: never */
+	int64_t delay_us; /* from the event until the finding opened; -1: never */
 	const struct observed_finding *finding; /* or NULL */
 };
 
 struct comparison {
 	struct observed_finding *findings;
 	size_t finding_count, finding_capacity;
-	struct compared_truth *truths; /* those expected */
+	struct compared_truth *truths; /* of expected findings */
 	size_t truth_count;
-	size_t false_alarms;         /* unexplained findings of level warning or worse */
+	size_t false_alarms;         /* unexplained findings of severity warning or critical */
 	size_t false_criticals;
-	size_t infos;                /* unexplained findings of level info */
+	size_t infos;                /* unexplained findings of severity info */
 	size_t sweeps;
 };
 
@@ -52,7 +52,7 @@ void comparison_done(struct comparison *comparison);
 /* comparison_is_right - all expected findings opened in time, with their causes, and no false alarm. */
 bool comparison_is_right(const struct comparison *comparison);
 
-/* comparison_is_found - the same without the times. */
+/* comparison_is_found - the same, but times are not compared. */
 bool comparison_is_found(const struct comparison *comparison);
 
 /* comparison_describe - text: unmet expectations and false alarms; @all: all findings. */

@@ -98,8 +98,8 @@ static void run_random(enum net_shape_kind kind, unsigned faults)
 		struct scenario scenario;
 		struct error err = { 0 };
 
-		if (scenario_draw(number, faults, kind, SCENARIO_SMALL, &text, &err) < 0 ||
-		    scenario_read(text_chars(&text), &scenario, &err) < 0)
+		scenario_draw(number, faults, kind, SCENARIO_SMALL, &text);
+		if (scenario_read(text_chars(&text), &scenario, &err) < 0)
 			fail_msg("seed %u: %s", (unsigned)number, err.text);
 		if (!is_right(&scenario, text_chars(&text), false))
 			wrong++;

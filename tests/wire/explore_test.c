@@ -15,7 +15,7 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 #include "wire/explore.h"
 #include "wire/keys.h"
 
@@ -90,7 +90,7 @@ static void start(void)
 	add(NODE_CA, 1);
 	count = nodes;
 	assert_int_equal(fabric_finish(built, NULL, NULL), 0);
-	assert_int_equal(virtual_create(built, US_PER_S, random_state, &world, NULL), 0);
+	world = virtual_create(built, US_PER_S, random_state);
 	world_run_init(&run, world);
 	run.loss = 0;
 	run.jitter_us = 50;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 #include "wire/pma.h"
 
 /* MAD status. Source: IBA Vol 1, 13.4.7. */

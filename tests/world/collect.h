@@ -50,7 +50,6 @@ struct world_run {
 	void (*on_sleep)(struct world_run *run);
 	void (*on_send)(struct world_run *run, const uint8_t mad[MAD_SIZE]);
 	unsigned discoveries, smps_by_lid, smps_by_path;
-	int code;                  /* first failure of the virtual fabric */
 	struct world_response { int64_t at_us; uint8_t mad[MAD_SIZE]; } responses[WORLD_RESPONSES_MAX]; /* a ring */
 	size_t first, count;
 	uint32_t port_of_lid[UINT16_MAX + 1];
@@ -68,7 +67,7 @@ void world_run_lids(struct world_run *run);
  * @wall_us:     wall clock at the beginning
  * @ret:         or NULL
  *
- * Return: as collector_run(); ERR_NOMEM.
+ * Return: as collector_run().
  */
 int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us, int64_t wall_us,
 		  const struct sink *sink, struct collector_report *ret, struct error *err);

@@ -157,12 +157,29 @@ static void count_port(struct lab *lab, struct port_counters *now)
 				now->details[attribute][number] += lab_random(lab) >> 46;
 }
 
+static void apply_schedules(struct lab *lab)
+{
+	for (size_t i = 0; i < lab->schedule_count; i++)
+		*lab->schedules[i].flag = lab->sweeps >= lab->schedules[i].from &&
+					  (!lab->schedules[i].until || lab->sweeps < lab->schedules[i].until);
+}
+
+void lab_during(struct lab *lab, bool *flag, uint64_t from, uint64_t until)
+{
+	assert_true(lab->schedule_count < LAB_SCHEDULES_MAX);
+	lab->schedules[lab->schedule_count].flag = flag;
+	lab->schedules[lab->schedule_count].from = from;
+	lab->schedules[lab->schedule_count++].until = until;
+	apply_schedules(lab);
+}
+
 static void on_sleep(struct world_run *run)
 {
 	struct lab *lab = run->wire.ctx;
 
 	for (uint32_t i = 0; i < run->world->built->port_count && lab->traffic; i++)
 		count_port(lab, &run->world->counters[i]);
+	apply_schedules(lab);
 	if (lab->before_sweep)
 		lab->before_sweep(lab);
 	lab_apply(lab);
@@ -205,14 +222,11 @@ static void init_node(struct lab *lab, uint32_t index)
 
 struct lab *lab_create(uint64_t seed)
 {
-	struct lab *lab = calloc(1, sizeof(*lab));
-	struct virtual *world;
+	struct lab *lab = virtual_alloc(1, sizeof(*lab));
+	struct virtual *world = virtual_create(build(), 10 * US_PER_S, seed);
 
-	assert_non_null(lab);
 	log_init("lab", LOG_LEVEL_NONE);
-	assert_int_equal(virtual_create(build(), 10 * US_PER_S, seed, &world, NULL), 0);
-	world->counters = calloc(world->built->port_count, sizeof(*world->counters));
-	assert_non_null(world->counters);
+	world->counters = virtual_alloc(world->built->port_count, sizeof(*world->counters));
 	world_run_init(&lab->run, world);
 	lab->agents = world->agents;
 	for (uint32_t i = 0; i < LAB_NODES; i++) {

@@ -22,7 +22,7 @@
 #include "collector/sink.h"
 #include "tests/world/agents.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 /* Nodes by number: spines, leaves, hosts. The collector runs on the last host, which has the SM. */
 #define LAB_SPINES 2
@@ -41,6 +41,7 @@
 #define LIVE_PORTS (LAB_SPINES * LAB_LEAVES + LAB_LEAVES * 6 + LAB_HOSTS)
 
 #define LAB_EVENTS_MAX 4096
+#define LAB_SCHEDULES_MAX 64
 
 /* What the store was given of an attribute of detail counters. */
 struct lab_detail {
@@ -80,6 +81,12 @@ struct lab {
 	bool drops;              /* VL15Dropped and QP1Dropped as well */
 	bool no_downs;           /* LinkDowned does not: no random indication of a change */
 	size_t sm_node;          /* MasterSMLID of the collector's host */
+	/* Flags that are set in some sweeps: lab_during(). */
+	struct {
+		bool *flag;
+		uint64_t from, until;
+	} schedules[LAB_SCHEDULES_MAX];
+	size_t schedule_count;
 	/* Called while the collector sleeps or waits for a discovery, after the traffic; or NULL. */
 	void (*before_sweep)(struct lab *lab);
 	/* Called once, with the n-th MAD from now; 0: never. */
@@ -104,14 +111,24 @@ struct lab {
 struct lab *lab_create(uint64_t seed);
 void lab_destroy(struct lab *lab);
 
-/* LAB_TEST - a test of cmocka with a lab of its own in *state */
-#define LAB_TEST(name) TEST_WITH(name, lab_setup, lab_teardown)
+/* LAB_TEST, LAB_TEST_WITH - a test with a lab of its own, `lab`; the latter names a function that creates it */
+#define LAB_TEST(name) LAB_TEST_WITH(name, lab_setup)
+#define LAB_TEST_WITH(name, setup) \
+	static void name##_with(struct lab *lab); \
+	TEST_WITH(name, setup, lab_teardown) \
+	{ \
+		name##_with(*state); \
+	} \
+	static void name##_with(struct lab *lab)
 int lab_setup(void **state);
 int lab_teardown(void **state);
 
 /* lab_run - run the collector, which must succeed; lab_try - it may fail. Both set `report` and `err`. */
 void lab_run(struct lab *lab, uint64_t sweeps);
 int lab_try(struct lab *lab, uint64_t sweeps);
+
+/* lab_during - a flag of the lab is set after @from sweeps, until @until sweeps are stored; 0: forever */
+void lab_during(struct lab *lab, bool *flag, uint64_t from, uint64_t until);
 
 /* lab_apply - links, LIDs and GUIDs as the test has set them; lab_run() and the callbacks do that. */
 void lab_apply(struct lab *lab);

@@ -5,22 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual.h"
-#include "tests/world/virtual_parse.h"
 
 #define WORDS_MAX 32
-
-static int read_about(struct scenario *scenario, char *rest, struct error *err)
-{
-	(void)err;
-	snprintf(scenario->about, sizeof(scenario->about), "%s", rest);
-	return 0;
-}
 
 static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 {
@@ -40,21 +31,11 @@ static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 		char *value = strchr(words[i], '=');
 
 		if (!value)
-			return err_set(err, ERR_USAGE, "\"%s\" is no option of a shape: say hosts=32", words[i]);
+			return err_set(err, ERR_USAGE, "\"%s\" is not an option of a shape such as hosts=32", words[i]);
 		*value = '\0';
 		code = net_shape_option(&scenario->shape, words[i], value + 1, err);
 	}
 	return code;
-}
-
-static int read_interval(struct scenario *scenario, char *rest, struct error *err)
-{
-	return when_span_parse(rest, &scenario->interval_us, err);
-}
-
-static int read_length(struct scenario *scenario, char *rest, struct error *err)
-{
-	return when_span_parse(rest, &scenario->length_us, err);
 }
 
 static int read_seed(struct scenario *scenario, char *rest, struct error *err)
@@ -64,17 +45,6 @@ static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 	int code = virtual_split(rest, &word, 1, &count, err);
 
 	return code < 0 ? code : virtual_whole("seed", count ? word : "", 0, UINT64_MAX, &scenario->seed, err);
-}
-
-static int read_job(struct scenario *scenario, char *rest, struct error *err)
-{
-	char **jobs = array_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity, sizeof(*jobs));
-
-	if (!jobs)
-		return err_nomem(err);
-	scenario->jobs = jobs;
-	jobs[scenario->job_count] = strdup(rest);
-	return jobs[scenario->job_count++] ? 0 : err_nomem(err);
 }
 
 /* "0" is a valid time, but not a span. */
@@ -87,19 +57,16 @@ static int read_time(const char *typed, int64_t *ret_us, struct error *err)
 static int read_at(struct scenario *scenario, char *rest, struct error *err)
 {
 	char *text = rest + strcspn(rest, " \t");
-	struct scenario_event *events = array_grow(scenario->events, scenario->event_count, &scenario->event_capacity,
-						   sizeof(*events));
 	int64_t at_us;
 
-	if (!events)
-		return err_nomem(err);
-	scenario->events = events;
 	if (*text)
 		*text++ = '\0';
 	if (read_time(rest, &at_us, err) < 0)
 		return ERR_USAGE;
-	events[scenario->event_count] = (struct scenario_event){ at_us, strdup(text) };
-	return events[scenario->event_count++].text ? 0 : err_nomem(err);
+	scenario->events = virtual_grow(scenario->events, scenario->event_count, &scenario->event_capacity,
+					sizeof(*scenario->events));
+	scenario->events[scenario->event_count++] = (struct scenario_event){ at_us, strdup(text) };
+	return 0;
 }
 
 static int read_truth_option(struct scenario_truth *truth, char *word, struct error *err)
@@ -107,7 +74,7 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 	char *value = strchr(word, '=');
 
 	if (!value)
-		return err_set(err, ERR_USAGE, "\"%s\" is nothing to expect: say cause=routing", word);
+		return err_set(err, ERR_USAGE, "\"%s\" is not an option such as cause=routing", word);
 	*value++ = '\0';
 	if (!strcmp(word, "within"))
 		return when_span_parse(value, &truth->within_us, err);
@@ -117,33 +84,30 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 		return read_time(value, &truth->at_us, err);
 	if (!strcmp(word, "severity") && strcmp(value, "info") && strcmp(value, "warning") &&
 	    strcmp(value, "critical"))
-		return err_set(err, ERR_USAGE, "severity=%s: say info, warning or critical", value);
+		return err_set(err, ERR_USAGE, "severity=%s must be info, warning or critical", value);
 	if (!strcmp(word, "cause"))
 		snprintf(truth->causes, sizeof(truth->causes), "%s", value);
 	else if (!strcmp(word, "severity"))
 		snprintf(truth->severity, sizeof(truth->severity), "%s", value);
 	else
-		return err_set(err, ERR_USAGE, "nothing is known of %s=: cause, severity, within, since, at", word);
+		return err_set(err, ERR_USAGE, "unknown option %s=: cause, severity, within, since, at", word);
 	return 0;
 }
 
 static int read_truth(struct scenario *scenario, char *rest, bool expected, struct error *err)
 {
-	struct scenario_truth *truths = array_grow(scenario->truths, scenario->truth_count, &scenario->truth_capacity,
-						   sizeof(*truths));
 	struct scenario_truth *truth;
 	char *words[WORDS_MAX];
 	size_t count, last = scenario->event_count;
 	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
 
-	if (!truths)
-		return err_nomem(err);
-	scenario->truths = truths;
 	if (code < 0)
 		return code;
 	if (count < 2)
-		return err_set(err, ERR_USAGE, "say a kind and a subject: link-down leaf-1/3");
-	truth = &truths[scenario->truth_count++];
+		return err_set(err, ERR_USAGE, "a finding needs a kind and a subject, such as link-down leaf-1/3");
+	scenario->truths = virtual_grow(scenario->truths, scenario->truth_count, &scenario->truth_capacity,
+					sizeof(*scenario->truths));
+	truth = &scenario->truths[scenario->truth_count++];
 	*truth = (struct scenario_truth){ .expected = expected };
 	snprintf(truth->kinds, sizeof(truth->kinds), "%s", words[0]);
 	snprintf(truth->subject, sizeof(truth->subject), "%s", words[1]);
@@ -157,24 +121,12 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 	return code;
 }
 
-static int read_expect(struct scenario *scenario, char *rest, struct error *err)
+static void add_job(struct scenario *scenario, const char *spec)
 {
-	return read_truth(scenario, rest, true, err);
+	scenario->jobs = virtual_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity,
+				      sizeof(*scenario->jobs));
+	scenario->jobs[scenario->job_count++] = strdup(spec);
 }
-
-static int read_allow(struct scenario *scenario, char *rest, struct error *err)
-{
-	return read_truth(scenario, rest, false, err);
-}
-
-static const struct {
-	const char *word;
-	int (*read)(struct scenario *scenario, char *rest, struct error *err);
-} lines[] = {
-	{ "about", read_about }, { "shape", read_shape }, { "interval", read_interval }, { "length", read_length },
-	{ "seed", read_seed },   { "job", read_job },     { "at", read_at },             { "expect", read_expect },
-	{ "allow", read_allow },
-};
 
 static int read_line(struct scenario *scenario, char *line, struct error *err)
 {
@@ -187,10 +139,23 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 	if (*rest)
 		*rest++ = '\0';
 	rest += strspn(rest, " \t");
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (!strcmp(line, lines[i].word))
-			return lines[i].read(scenario, rest, err);
-	return err_set(err, ERR_USAGE, "no line begins with \"%s\"", line);
+	if (!strcmp(line, "interval"))
+		return when_span_parse(rest, &scenario->interval_us, err);
+	if (!strcmp(line, "length"))
+		return when_span_parse(rest, &scenario->length_us, err);
+	if (!strcmp(line, "shape"))
+		return read_shape(scenario, rest, err);
+	if (!strcmp(line, "seed"))
+		return read_seed(scenario, rest, err);
+	if (!strcmp(line, "at"))
+		return read_at(scenario, rest, err);
+	if (!strcmp(line, "expect") || !strcmp(line, "allow"))
+		return read_truth(scenario, rest, *line == 'e', err);
+	if (!strcmp(line, "job"))
+		add_job(scenario, rest);
+	else if (strcmp(line, "about"))
+		return err_set(err, ERR_USAGE, "\"%s\" is not a keyword", line);
+	return 0;
 }
 
 int scenario_read(const char *chars, struct scenario *ret, struct error *err)
@@ -199,7 +164,7 @@ int scenario_read(const char *chars, struct scenario *ret, struct error *err)
 				     .length_us = 1800000000, .seed = 1 };
 	char *copy = strdup(chars), *rest = copy, *line;
 	unsigned number = 0;
-	int code = copy ? 0 : err_nomem(err);
+	int code = 0;
 
 	while (code == 0 && (line = strsep(&rest, "\n"))) {
 		number++;
@@ -247,10 +212,9 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 	struct virtual *world;
 	int code = net_shape_build(&scenario->shape, &built, err);
 
-	if (code == 0)
-		code = virtual_create(built, scenario->interval_us, scenario->seed, &world, err);
 	if (code < 0)
 		return code;
+	world = virtual_create(built, scenario->interval_us, scenario->seed);
 	for (size_t i = 0; code == 0 && i < scenario->job_count; i++) {
 		code = virtual_job(world, scenario->jobs[i], err);
 		if (code < 0)

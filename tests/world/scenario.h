@@ -35,7 +35,6 @@ struct scenario_truth {
 struct scenario_event { int64_t at_us; char *text; };
 
 struct scenario {
-	char about[SCENARIO_WORD];
 	struct net_shape shape;
 	int64_t interval_us, length_us;
 	uint64_t seed;
@@ -50,15 +49,15 @@ struct scenario {
 /*
  * scenario_read - parse the text of a scenario file
  * @chars:  NUL-terminated
- * Return: 0; ERR_USAGE, with the line number; ERR_NOMEM.
+ * Return: 0; ERR_USAGE, with the line number.
  */
 int scenario_read(const char *chars, struct scenario *ret, struct error *err);
 void scenario_done(struct scenario *scenario);
 
-/* scenario_load - read a scenario file. Return: 0; ERR_IO; ERR_USAGE, with its name; ERR_NOMEM. */
+/* scenario_load - read a scenario file. Return: 0; ERR_IO; ERR_USAGE, with its name. */
 int scenario_load(const char *path, struct scenario *ret, struct error *err);
 
-/* scenario_begin - create the fabric of a scenario and schedule its events. Return: 0, ERR_USAGE or ERR_NOMEM. */
+/* scenario_begin - create the fabric of a scenario and schedule its events. Return: 0 or ERR_USAGE. */
 int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err);
 
 /* Sizes of the fabrics of random scenarios. */
@@ -69,17 +68,17 @@ enum scenario_size { SCENARIO_SMALL, SCENARIO_MEDIUM, SCENARIO_LARGE };
  * @faults:  0, 1 or 2; two faults can be distinguished by their findings
  * @text:    the scenario is appended
  *
- * Equal arguments give equal scenarios. Return: 0 or ERR_NOMEM.
+ * Equal arguments give equal scenarios.
  */
-int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
-		  struct text *text, struct error *err);
+void scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
+		   struct text *text);
 
 /*
  * scenario_draw_life - normal operation of a large fabric, with or without faults
  * @hours:   duration
  * @faults:  number of faults, spread over the duration
  */
-int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size, struct text *text,
-		       struct error *err);
+void scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size,
+			struct text *text);
 
 #endif

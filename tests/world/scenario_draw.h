@@ -27,14 +27,6 @@ struct draw {
 	size_t leaf_count, spine_count;
 };
 
-/*
- * draw_begin - write the shape and create the fabric
- * draw_end - append @lines to the text; frees them and @draw. Return: 0 or ERR_NOMEM
- */
-int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
-	       struct text *text, struct error *err);
-int draw_end(struct draw *draw, struct text *lines, struct error *err);
-
 /* draw_number - 0 .. below - 1. draw_between - from .. to. draw_share - 0..1. */
 uint64_t draw_number(struct draw *draw, uint64_t below);
 int64_t draw_between(struct draw *draw, int64_t from, int64_t to);
@@ -56,9 +48,8 @@ uint32_t draw_peer_node(const struct draw *draw, uint32_t port);
  * @trunk:     a link between switches; else one to an HCA
  * @ret:       a port (trunk, HCA; the switch's end of a link), a node (switch) or an index of draw->hosts
  *
- * Hosts are those of the main job. Return: false after DRAW_TRIES tries without a free place.
+ * Hosts are those of the main job. Return: false without a free place.
  */
-#define DRAW_TRIES 300
 bool draw_trunk(struct draw *draw, uint32_t *ret);
 bool draw_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret);
 bool draw_host(struct draw *draw, size_t *ret);
@@ -70,23 +61,33 @@ bool draw_host_is_free(const struct draw *draw, const struct host *host);
 void draw_use_host(struct draw *draw, const struct host *host);
 
 /*
- * draw_say_port, draw_say_node - append "at 301s WHAT NAME REST" and "expect KIND NAME TRUTH" for a port or node
+ * draw_add_port, draw_add_node - append "at 301s WHAT NAME REST" and "expect KIND NAME TRUTH" for a port or node
  *
  * Return: true.
  */
-bool draw_say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t port);
-bool draw_say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t node);
 
 /* The jobs that a fault needs to be detected. */
 enum draw_needs { NEEDS_NOTHING, NEEDS_TRAFFIC, NEEDS_QUIET };
 
+/* A fault with one event and one finding. */
+struct place_fault {
+	const char *event;
+	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
+	const char *rest;   /* of the line; with @most a format */
+	const char *other;  /* an equally likely alternative to @rest, or NULL */
+	int least, most;    /* number in @rest */
+	const char *kind, *truth;
+};
+
 struct draw_fault {
 	const char *name;
 	enum draw_needs needs;
 	bool (*draw)(struct draw *draw, int64_t at_s); /* NULL: @at */
-	const struct place_fault *at;
+	struct place_fault at;
 };
 
 /* draw_faults - the table of faults. */

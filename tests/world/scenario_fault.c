@@ -8,32 +8,7 @@
 #include "tests/world/scenario_draw.h"
 #include "tests/world/virtual.h"
 
-/* A fault with one event and one finding. */
-struct place_fault {
-	const char *event;
-	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
-	const char *rest;   /* of the line; with @most a format */
-	const char *other;  /* an equally likely alternative to @rest, or NULL */
-	int least, most;    /* number in @rest */
-	const char *kind, *truth;
-};
-
-static const struct place_fault place_faults[] = {
-	{ "width", ON_TRUNK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "width", ON_HOST_LINK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "speed", ON_LINK, "EDR", "FDR", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "errors", ON_LINK, "symbol_errors=%d", NULL, 200, 5000, "symbol-errors", "severity=warning within=10m" },
-	{ "errors", ON_LINK, "rcv_errors=%d echo=0.8", NULL, 120, 5000, "receive-errors",
-	  "severity=warning within=10m" },
-	{ "errors", ON_TRUNK, "xmit_discards=%d", NULL, 1800, 30000, "xmit-discards", "severity=warning within=10m" },
-	{ "errors", ON_HOST_LINK, "xmit_discards=%d", NULL, 6000, 30000, "xmit-discards", "within=10m" },
-	{ "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" },
-	{ "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" },
-	{ "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" },
-	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
-	{ "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" },
-	{ "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" },
-};
+#define TRIES_MAX 300 /* to find a free place */
 
 /* @ret: a port of a link, else a node. Return: false without a free place. */
 static bool draw_place(struct draw *draw, const struct place_fault *fault, uint32_t *ret)
@@ -74,7 +49,7 @@ static bool draw_place_fault(struct draw *draw, int64_t at_s, const struct place
 		return false;
 	if (fault->other && !draw_number(draw, 2))
 		snprintf(rest, sizeof(rest), "%s", fault->other);
-	return (fault->place <= ON_LINK ? draw_say_port : draw_say_node)(draw, at_s, fault->event, rest, fault->kind,
+	return (fault->place <= ON_LINK ? draw_add_port : draw_add_node)(draw, at_s, fault->event, rest, fault->kind,
 									 fault->truth, place);
 }
 
@@ -93,7 +68,7 @@ static bool flapping_link(struct draw *draw, int64_t at_s)
 	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
 	if (!draw_link(draw, draw_number(draw, 2), &port))
 		return false;
-	draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	draw_add_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
 	text_appendf(draw->text, "allow link-down %s\nallow black-hole any\n", draw_port_name(draw, port, name));
 	return true;
 }
@@ -133,14 +108,14 @@ static bool dead_rack(struct draw *draw, int64_t at_s)
 	size_t count = 4, first, i;
 	int tries;
 
-	for (tries = 0; tries < DRAW_TRIES; tries++) {
+	for (tries = 0; tries < TRIES_MAX; tries++) {
 		first = draw_number(draw, draw->hosts.host_count - draw->storage - count);
 		for (i = 0; i < count && draw_host_is_free(draw, &draw->hosts.hosts[first + i]); i++)
 			;
 		if (i == count)
 			break;
 	}
-	if (tries == DRAW_TRIES)
+	if (tries == TRIES_MAX)
 		return false;
 	text_appendf(draw->text, "at %ds off hosts=%s-%s\nexpect node-missing|host-restart|link-down ", (int)at_s,
 		     draw->hosts.hosts[first].name, draw->hosts.hosts[first + count - 1].name);
@@ -163,7 +138,7 @@ static bool dead_leaf(struct draw *draw, int64_t at_s)
 		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
 		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
 			return false;
-	return draw_say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+	return draw_add_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
 }
 
 static bool swapped_cables(struct draw *draw, int64_t at_s)
@@ -188,7 +163,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	(void)at_s;
-	/* A small fabric has too few links between spines and cores to tell what is usual. */
+	/* A small fabric has too few links between spines and cores to determine what is usual. */
 	if (!draw_trunk(draw, &port) || (draw_node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
 					 draw_peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
 		return false;
@@ -218,7 +193,7 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	if (draw_node_of(draw, port) > draw_peer_node(draw, port))
 		port = draw->built->ports[port].peer;
 	snprintf(rest, sizeof(rest), "to=%u part=%.2f", draw->built->ports[port].num, 0.4 + 0.3 * draw_share(draw));
-	return draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+	return draw_add_node(draw, at_s, "skew", rest, "uplink-imbalance",
 			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
@@ -240,7 +215,7 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 			    draw_peer_node(draw, draw->trunks[i]) == draw_peer_node(draw, port);
 	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
 	return parallel > 1 &&
-	       draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+	       draw_add_node(draw, at_s, "skew", rest, "uplink-imbalance",
 			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
@@ -249,7 +224,7 @@ static bool nic_unused(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	return draw->kind == NET_SHAPE_RAIL && draw_hca(draw, &port) &&
-	       draw_say_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", draw_node_of(draw, port));
+	       draw_add_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", draw_node_of(draw, port));
 }
 
 static bool fallen_back(struct draw *draw, int64_t at_s)
@@ -319,7 +294,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &leaf))
 		return false;
-	table = routes_find(virtual_tables(draw->world), built->nodes[leaf].guid);
+	table = routes_find(&draw->world->tables, built->nodes[leaf].guid);
 	for (i = built->nodes[leaf].first_port, trunk = 0; i < built->nodes[leaf].first_port + built->nodes[leaf].ports;
 	     i++) {
 		uint32_t peer = built->ports[i].peer;
@@ -349,35 +324,51 @@ static bool collisions(struct draw *draw, int64_t at_s)
 }
 
 static const struct draw_fault faults[] = {
-	{ "a trunk with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[0] },
-	{ "a host's link with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[1] },
-	{ "a link at a lower speed", NEEDS_NOTHING, NULL, &place_faults[2] },
-	{ "a flapping link", NEEDS_TRAFFIC, flapping_link, NULL },
-	{ "symbol errors", NEEDS_NOTHING, NULL, &place_faults[3] },
-	{ "receive errors, with echoes", NEEDS_TRAFFIC, NULL, &place_faults[4] },
-	{ "discards on a trunk", NEEDS_NOTHING, NULL, &place_faults[5] },
-	{ "discards towards a host", NEEDS_NOTHING, NULL, &place_faults[6] },
-	{ "a trunk that is down", NEEDS_TRAFFIC, NULL, &place_faults[7] },
-	{ "a dead HCA", NEEDS_NOTHING, dead_hca, NULL },
-	{ "a silent HCA", NEEDS_NOTHING, NULL, &place_faults[8] },
-	{ "a silent switch", NEEDS_NOTHING, NULL, &place_faults[9] },
-	{ "a locked node", NEEDS_NOTHING, NULL, &place_faults[10] },
-	{ "a rebooted host", NEEDS_NOTHING, rebooted_host, NULL },
-	{ "a rack without power", NEEDS_NOTHING, dead_rack, NULL },
-	{ "a dead spine", NEEDS_TRAFFIC, NULL, &place_faults[11] },
-	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf, NULL },
-	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables, NULL },
-	{ "a missing cable", NEEDS_TRAFFIC, missing_cable, NULL },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
-	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine, NULL },
-	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused, NULL },
-	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back, NULL },
-	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost, NULL },
-	{ "counters cleared by another tool", NEEDS_NOTHING, cleared, NULL },
-	{ "a new subnet manager", NEEDS_NOTHING, handed_over, NULL },
-	{ "a black hole", NEEDS_NOTHING, black_hole, NULL },
-	{ "collisions on even tables", NEEDS_QUIET, collisions, NULL },
+	{ "a trunk with fewer lanes", NEEDS_NOTHING,
+	  .at = { "width", ON_TRUNK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a host's link with fewer lanes", NEEDS_NOTHING,
+	  .at = { "width", ON_HOST_LINK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a link at a lower speed", NEEDS_NOTHING,
+	  .at = { "speed", ON_LINK, "EDR", "FDR", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a flapping link", NEEDS_TRAFFIC, .draw = flapping_link },
+	{ "symbol errors", NEEDS_NOTHING,
+	  .at = { "errors", ON_LINK, "symbol_errors=%d", NULL, 200, 5000,
+	    "symbol-errors", "severity=warning within=10m" } },
+	{ "receive errors, with echoes", NEEDS_TRAFFIC,
+	  .at = { "errors", ON_LINK, "rcv_errors=%d echo=0.8", NULL, 120, 5000,
+	    "receive-errors", "severity=warning within=10m" } },
+	{ "discards on a trunk", NEEDS_NOTHING,
+	  .at = { "errors", ON_TRUNK, "xmit_discards=%d", NULL, 1800, 30000,
+	    "xmit-discards", "severity=warning within=10m" } },
+	{ "discards towards a host", NEEDS_NOTHING,
+	  .at = { "errors", ON_HOST_LINK, "xmit_discards=%d", NULL, 6000, 30000, "xmit-discards", "within=10m" } },
+	{ "a trunk that is down", NEEDS_TRAFFIC,
+	  .at = { "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" } },
+	{ "a dead HCA", NEEDS_NOTHING, .draw = dead_hca },
+	{ "a silent HCA", NEEDS_NOTHING,
+	  .at = { "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" } },
+	{ "a silent switch", NEEDS_NOTHING,
+	  .at = { "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" } },
+	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
+	{ "a locked node", NEEDS_NOTHING,
+	  .at = { "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" } },
+	{ "a rebooted host", NEEDS_NOTHING, .draw = rebooted_host },
+	{ "a rack without power", NEEDS_NOTHING, .draw = dead_rack },
+	{ "a dead spine", NEEDS_TRAFFIC,
+	  .at = { "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" } },
+	{ "a dead leaf", NEEDS_TRAFFIC, .draw = dead_leaf },
+	{ "two cables swapped between rails", NEEDS_NOTHING, .draw = swapped_cables },
+	{ "a missing cable", NEEDS_TRAFFIC, .draw = missing_cable },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, .draw = skewed_leaf },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, .draw = skewed_leaf },
+	{ "a spine's routes skewed", NEEDS_TRAFFIC, .draw = skewed_spine },
+	{ "an HCA that its job does not use", NEEDS_TRAFFIC, .draw = nic_unused },
+	{ "a host that fell back to TCP", NEEDS_TRAFFIC, .draw = fallen_back },
+	{ "no subnet manager, or two", NEEDS_TRAFFIC, .draw = sm_lost },
+	{ "counters cleared by another tool", NEEDS_NOTHING, .draw = cleared },
+	{ "a new subnet manager", NEEDS_NOTHING, .draw = handed_over },
+	{ "a black hole", NEEDS_NOTHING, .draw = black_hole },
+	{ "collisions on even tables", NEEDS_QUIET, .draw = collisions },
 };
 
 const struct draw_fault *draw_faults(size_t *ret_count)
@@ -388,5 +379,5 @@ const struct draw_fault *draw_faults(size_t *ret_count)
 
 bool draw_fault(struct draw *draw, const struct draw_fault *fault, int64_t at_s)
 {
-	return fault->draw ? fault->draw(draw, at_s) : draw_place_fault(draw, at_s, fault->at);
+	return fault->draw ? fault->draw(draw, at_s) : draw_place_fault(draw, at_s, &fault->at);
 }

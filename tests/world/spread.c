@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "fabric/fabric.h"
+#include "tests/world/virtual.h"
 
 uint32_t spread_lids(struct fabric *fabric)
 {
@@ -30,14 +30,12 @@ uint32_t spread_lids(struct fabric *fabric)
 	return lid + 1;
 }
 
-static int number_switches(struct spread *spread, const struct fabric *fabric)
+static void number_switches(struct spread *spread, const struct fabric *fabric)
 {
 	if (spread->switch_of)
-		return 0;
-	spread->switch_of = malloc((fabric->node_count + 1) * sizeof(*spread->switch_of));
-	spread->nodes = calloc(fabric->node_count + 1, sizeof(*spread->nodes));
-	if (!spread->switch_of || !spread->nodes)
-		return ERR_NOMEM;
+		return;
+	spread->switch_of = virtual_alloc(fabric->node_count, sizeof(*spread->switch_of));
+	spread->nodes = virtual_alloc(fabric->node_count, sizeof(*spread->nodes));
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		spread->switch_of[i] = UINT32_MAX;
 		if (fabric->nodes[i].type != NODE_SWITCH)
@@ -45,8 +43,7 @@ static int number_switches(struct spread *spread, const struct fabric *fabric)
 		spread->nodes[spread->count] = i;
 		spread->switch_of[i] = spread->count++;
 	}
-	spread->hops = malloc((size_t)spread->count * spread->count + 1);
-	return spread->hops ? 0 : ERR_NOMEM;
+	spread->hops = virtual_alloc((size_t)spread->count * spread->count, 1);
 }
 
 /* The number of the switch at the other end of an Active link; UINT32_MAX: none. */
@@ -83,19 +80,15 @@ static void measure_from(const struct spread *spread, const struct fabric *fabri
 	}
 }
 
-int spread_measure(struct spread *spread, const struct fabric *fabric, struct error *err)
+void spread_measure(struct spread *spread, const struct fabric *fabric)
 {
 	uint32_t *queue;
 
-	if (number_switches(spread, fabric) < 0)
-		return err_nomem(err);
-	queue = calloc(spread->count + 1, sizeof(*queue));
-	if (!queue)
-		return err_nomem(err);
+	number_switches(spread, fabric);
+	queue = virtual_alloc(spread->count, sizeof(*queue));
 	for (uint32_t i = 0; i < spread->count; i++)
 		measure_from(spread, fabric, i, queue);
 	free(queue);
-	return 0;
 }
 
 bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uint32_t port, uint32_t to)
@@ -210,26 +203,24 @@ uint8_t *spread_table(struct routes *routes, uint64_t node_guid)
 	return map_get(&routes->by_guid, node_guid, &at) ? routes->tables[at].ports : NULL;
 }
 
-int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
-		  struct routes *ret, struct error *err)
+void spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
+		   struct routes *ret)
 {
-	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
+	struct filling filling = { .spread = spread, .fabric = fabric, .order = order,
+				   .near = virtual_alloc(spread->count, sizeof(*filling.near)) };
 	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK;
-	uint8_t *table = malloc((size_t)blocks * ROUTES_BLOCK + 1);
-	int code;
+	uint8_t *table = virtual_alloc((size_t)blocks * ROUTES_BLOCK, 1);
 
-	filling.near = calloc(spread->count + 1, sizeof(*filling.near));
-	code = table && filling.near ? 0 : err_nomem(err);
-	for (uint32_t i = 0; code == 0 && i < spread->count; i++) {
+	for (uint32_t i = 0; i < spread->count; i++) {
 		memset(table, ROUTES_NO_PORT, (size_t)blocks * ROUTES_BLOCK);
 		fill_table(&filling, spread->nodes[i], table);
-		for (uint32_t block = 0; code == 0 && block < blocks; block++)
-			code = routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
-						table + (size_t)block * ROUTES_BLOCK, NULL, err);
+		for (uint32_t block = 0; block < blocks; block++)
+			if (routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
+					     table + (size_t)block * ROUTES_BLOCK, NULL, NULL) < 0)
+				abort();
 	}
 	free(filling.near);
 	free(table);
-	return code;
 }
 
 void spread_done(struct spread *spread)

@@ -13,7 +13,6 @@
 
 #include "fabric/routes.h"
 
-struct error;
 struct fabric;
 
 /* No path. */
@@ -33,9 +32,8 @@ uint32_t spread_lids(struct fabric *fabric);
 /*
  * spread_measure - compute the distances over Active links
  * @spread:  zeroed, or from an earlier call
- * Return: 0 or ERR_NOMEM.
  */
-int spread_measure(struct spread *spread, const struct fabric *fabric, struct error *err);
+void spread_measure(struct spread *spread, const struct fabric *fabric);
 
 /*
  * spread_nearer - is a switch's port on a shortest path to another switch?
@@ -51,10 +49,9 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
  *
  * An HCA whose link is down has no path, and the LIDs after it may get other ports, as when a subnet manager
  * reroutes after a host has left.
- * Return: 0 or ERR_NOMEM.
  */
-int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
-		  struct routes *ret, struct error *err);
+void spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
+		   struct routes *ret);
 
 /* spread_table - the mutable table of a switch, or NULL. */
 uint8_t *spread_table(struct routes *routes, uint64_t node_guid);

@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
-
-/* 2026-01-01T00:00:00Z */
-#define WALL_BEGIN_US INT64_C(1767225600000000)
+#include "sim/traffic.h"
 
 /* Events within this time share one recalculation of loads. */
 #define TOGETHER_US 1000000
@@ -32,7 +28,7 @@ uint64_t virtual_poisson(struct virtual *world, double mean)
 	if (!(mean > 0))
 		return 0;
 	if (mean > 50) {
-		/* A sum of twelve is normal enough. */
+		/* A sum of twelve uniform numbers is approximately normal. */
 		double sum = -6;
 
 		for (int i = 0; i < 12; i++)
@@ -69,7 +65,7 @@ static void fill_masks(struct virtual *world)
 }
 
 /* Counters are not 0 at the beginning, as after weeks of uptime. */
-static void begin_somewhere(struct virtual *world)
+static void begin_counters(struct virtual *world)
 {
 	for (size_t i = 0; i < world->built->port_count; i++) {
 		world->ports[i].xmit = floor(1e12 * virtual_random(world)) * 32;
@@ -77,43 +73,27 @@ static void begin_somewhere(struct virtual *world)
 	}
 }
 
-int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, struct virtual **ret, struct error *err)
+struct virtual *virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed)
 {
-	struct virtual *world = calloc(1, sizeof(*world));
-	int code;
+	struct virtual *world = virtual_alloc(1, sizeof(*world));
 
-	if (!world) {
-		fabric_destroy(built);
-		return err_nomem(err);
-	}
-	world->built = built;
-	world->interval_us = interval_us;
-	world->random = map_mix(seed + 1);
-	world->sm_runs = true;
-	world->sm_masters = 1;
-	world->loads_changed = true;
-	world->lids = spread_lids(built);
-	world->sm_port = built->nodes[0].first_port;
-	world->ports = calloc(built->port_count + 1, sizeof(*world->ports));
-	world->nodes = calloc(built->node_count + 1, sizeof(*world->nodes));
-	world->agents = calloc(built->node_count + 1, sizeof(*world->agents));
-	code = world->ports && world->nodes && world->agents ? host_table_create(built, &world->hosts, err)
-							 : err_nomem(err);
-	if (code == 0) {
-		fill_masks(world);
-		begin_somewhere(world);
-		world->trunks_changed = true;
-		world->sm_other = virtual_next_host(world, world->sm_port);
-		built->ports[world->sm_port].cap_mask |= CAP_IS_SM;
-		built->ports[world->sm_other].cap_mask |= CAP_IS_SM;
-		code = virtual_route(world, err);
-	}
-	if (code < 0) {
-		virtual_destroy(world);
-		return code;
-	}
-	*ret = world;
-	return 0;
+	*world = (struct virtual){
+		.built = built, .interval_us = interval_us, .random = map_mix(seed + 1), .sm_runs = true,
+		.sm_masters = 1, .loads_changed = true, .trunks_changed = true, .lids = spread_lids(built),
+		.sm_port = built->nodes[0].first_port,
+		.ports = virtual_alloc(built->port_count, sizeof(*world->ports)),
+		.nodes = virtual_alloc(built->node_count, sizeof(*world->nodes)),
+		.agents = virtual_alloc(built->node_count, sizeof(*world->agents)),
+	};
+	if (host_table_create(built, &world->hosts, NULL) < 0)
+		abort();
+	fill_masks(world);
+	begin_counters(world);
+	world->sm_other = virtual_next_host(world, world->sm_port);
+	built->ports[world->sm_port].cap_mask |= CAP_IS_SM;
+	built->ports[world->sm_other].cap_mask |= CAP_IS_SM;
+	virtual_route(world);
+	return world;
 }
 
 void virtual_destroy(struct virtual *world)
@@ -143,22 +123,16 @@ void virtual_destroy(struct virtual *world)
 	free(world);
 }
 
-int virtual_schedule(struct virtual *world, const struct virtual_event *event)
+void virtual_schedule(struct virtual *world, const struct virtual_event *event)
 {
-	struct virtual_event *events = array_grow(world->events, world->event_count, &world->event_capacity,
-						  sizeof(*events));
-	size_t at;
+	struct virtual_event *events = virtual_grow(world->events, world->event_count, &world->event_capacity,
+						    sizeof(*events));
+	size_t at = world->event_count++;
 
-	if (!events)
-		return ERR_NOMEM;
 	world->events = events;
-	at = world->event_count++;
-	while (at > world->event_next && events[at - 1].at_us > event->at_us) {
+	for (; at > world->event_next && events[at - 1].at_us > event->at_us; at--)
 		events[at] = events[at - 1];
-		at--;
-	}
 	events[at] = *event;
-	return 0;
 }
 
 /* Integrate the present rates. */
@@ -187,112 +161,42 @@ static void advance(struct virtual *world, int64_t to_us)
 }
 
 /* After events: the subnet manager reroutes, and the jobs' loads are recalculated. */
-static int settle(struct virtual *world, struct error *err)
+static void settle(struct virtual *world)
 {
-	if (world->tables_changed && virtual_route(world, err) < 0)
-		return ERR_NOMEM;
-	if (world->loads_changed && virtual_share(world) < 0)
-		return err_nomem(err);
-	world->trunks_changed = world->tables_changed = false;
-	world->loads_changed = false;
-	return 0;
+	if (world->tables_changed)
+		virtual_route(world);
+	if (world->loads_changed)
+		virtual_share(world);
+	world->trunks_changed = world->tables_changed = world->loads_changed = false;
 }
 
-static int pass(struct virtual *world, int64_t until_us, struct error *err)
+static void pass(struct virtual *world, int64_t until_us)
 {
 	while (world->event_next < world->event_count && world->events[world->event_next].at_us <= until_us) {
 		struct virtual_event event = world->events[world->event_next++];
 
 		advance(world, event.at_us);
-		if (virtual_apply(world, &event, err) < 0)
-			return ERR_NOMEM;
+		virtual_apply(world, &event);
 		if (world->event_next < world->event_count &&
 		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
 		    world->events[world->event_next].at_us <= until_us)
 			continue;
-		if (settle(world, err) < 0)
-			return ERR_NOMEM;
+		settle(world);
 	}
-	if (settle(world, err) < 0)
-		return ERR_NOMEM;
+	settle(world);
 	advance(world, until_us);
-	return 0;
 }
 
-int virtual_advance(struct virtual *world, int64_t to_us, struct error *err)
+void virtual_advance(struct virtual *world, int64_t to_us)
 {
 	int64_t from_us = world->now_us;
 
 	if (to_us <= from_us)
-		return 0;
+		return;
 	/* No counter falls below its last reading. */
 	count_until(world, world->read_us < to_us ? world->read_us : to_us);
-	if (pass(world, to_us, err) < 0)
-		return ERR_NOMEM;
+	pass(world, to_us);
 	virtual_count_errors(world, (double)(to_us - from_us) / 1e6);
-	return 0;
-}
-
-const struct fabric *virtual_built(const struct virtual *world)
-{
-	return world->built;
-}
-
-const struct routes *virtual_tables(const struct virtual *world)
-{
-	return &world->tables;
-}
-
-int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
-{
-	(void)world;
-	return WALL_BEGIN_US + at_us;
-}
-
-/* "leaf-01" is the short name of a managed switch "MF0;leaf-01:MQM8700/U1". */
-void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
-{
-	const char *name = node->name, *colon;
-
-	if (!strncmp(name, "MF0;", 4))
-		name += 4;
-	colon = name == node->name ? NULL : strchr(name, ':');
-	snprintf(ret, NODE_NAME_SIZE, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
-}
-
-int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
-{
-	char short_name[NODE_NAME_SIZE];
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		virtual_short_name(&fabric->nodes[i], short_name);
-		if (strcmp(fabric->nodes[i].name, name) && strcmp(short_name, name))
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return err_set(err, ERR_USAGE, "there is no node \"%s\"; the last one is \"%s\"", name,
-		       fabric->node_count ? fabric->nodes[fabric->node_count - 1].name : "");
-}
-
-int virtual_find_port(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
-{
-	const char *slash = strrchr(name, '/');
-	char node[NODE_NAME_SIZE];
-	uint32_t found;
-	char *end;
-	unsigned long num = slash ? strtoul(slash + 1, &end, 10) : 0;
-
-	if (!slash || !num || num > 254 || *end || (size_t)(slash - name) >= sizeof(node))
-		return err_set(err, ERR_USAGE, "\"%s\" is no port: say NAME/PORT", name);
-	memcpy(node, name, (size_t)(slash - name));
-	node[slash - name] = '\0';
-	if (virtual_find_node(fabric, node, &found, err) < 0)
-		return ERR_USAGE;
-	*ret = fabric_node_port(fabric, found, (uint8_t)num);
-	if (*ret == FABRIC_NONE)
-		return err_set(err, ERR_USAGE, "%s has no port %lu", node, num);
-	return 0;
 }
 
 double virtual_load(const struct virtual *world, uint32_t port)
@@ -300,4 +204,112 @@ double virtual_load(const struct virtual *world, uint32_t port)
 	uint64_t capacity = port_rate_bits_per_s(&world->built->ports[port]);
 
 	return capacity ? world->ports[port].rate / (double)capacity : 0;
+}
+
+/* --- discovery and counters --- */
+
+/* By node: does a discovery reach it over Active links? */
+static bool *find_reached(const struct virtual *world)
+{
+	const struct fabric *built = world->built;
+	bool *reached = virtual_alloc(built->node_count, sizeof(*reached));
+	uint32_t *queue = virtual_alloc(built->node_count, sizeof(*queue));
+	size_t head = 0, tail = 0;
+
+	queue[tail++] = built->from_node == FABRIC_NONE ? 0 : built->from_node;
+	reached[queue[0]] = true;
+	while (head < tail) {
+		const struct node *node = &built->nodes[queue[head++]];
+
+		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+			uint32_t peer = built->ports[i].peer;
+
+			if (peer == FABRIC_NONE || built->ports[i].state < PORT_INIT ||
+			    reached[built->ports[peer].node] || world->agents[built->ports[peer].node].hidden)
+				continue;
+			reached[built->ports[peer].node] = true;
+			queue[tail++] = built->ports[peer].node;
+		}
+	}
+	free(queue);
+	return reached;
+}
+
+static int64_t must(int64_t index)
+{
+	if (index < 0)
+		abort();
+	return index;
+}
+
+/* Add a node as discovered. @index_of: by port of the fabric: set to that of the port in @found */
+static void add_node(const struct virtual *world, uint32_t index, struct fabric *found, uint32_t *index_of)
+{
+	const struct fabric *built = world->built;
+	const struct node *node = &built->nodes[index];
+	struct node added = *node;
+	uint32_t at;
+
+	if (world->agents[index].desc_lost)
+		memset(added.desc, 0, sizeof(added.desc));
+	at = (uint32_t)must(fabric_add_node(found, &added, NULL));
+	if (index == built->from_node)
+		found->from_node = at;
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports && !world->agents[index].ports_lost; i++)
+		index_of[i] = (uint32_t)must(fabric_add_port(found, &built->ports[i], NULL));
+}
+
+struct fabric *virtual_discover(struct virtual *world)
+{
+	const struct fabric *built = world->built;
+	struct fabric *found = fabric_create(NULL);
+	bool *reached = find_reached(world);
+	uint32_t *index_of = virtual_alloc(built->port_count, sizeof(*index_of));
+
+	if (!found)
+		abort();
+	memset(index_of, 0xff, built->port_count * sizeof(*index_of));
+	found->from_port = built->from_port;
+	for (uint32_t i = 0; i < built->node_count; i++)
+		if (reached[i])
+			add_node(world, i, found, index_of);
+	for (uint32_t i = 0; i < built->port_count; i++) {
+		uint32_t peer = built->ports[i].peer;
+
+		if (peer != FABRIC_NONE && peer >= i && index_of[i] != FABRIC_NONE && index_of[peer] != FABRIC_NONE &&
+		    built->ports[i].state >= PORT_INIT)
+			must(fabric_link(found, index_of[i], index_of[peer], NULL));
+	}
+	must(fabric_finish(found, NULL, NULL));
+	free(index_of);
+	free(reached);
+	return found;
+}
+
+/* A reading just after a reset is at least 0. */
+static uint64_t units(double bits, double bits_per_unit)
+{
+	return bits > 0 ? (uint64_t)(bits / bits_per_unit) : 0;
+}
+
+void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint64_t ret[COUNTER_COUNT])
+{
+	const struct virtual_port *own = &world->ports[port];
+	uint32_t peer = world->built->ports[port].peer;
+	double ahead_s = (double)(at_us - world->now_us) / 1e6;
+	double rcv_rate = peer == FABRIC_NONE ? 0 : world->ports[peer].rate;
+	double sent = own->xmit + own->rate * ahead_s - own->zero_xmit;
+	double received = own->rcv + rcv_rate * ahead_s - own->zero_rcv;
+	double waited = own->wait + own->wait_rate * ahead_s - own->zero_wait;
+
+	if (at_us > world->read_us)
+		world->read_us = at_us;
+	memset(ret, 0, COUNTER_COUNT * sizeof(*ret));
+	ret[COUNTER_XMIT_DATA] = units(sent, 32);
+	ret[COUNTER_RCV_DATA] = units(received, 32);
+	ret[COUNTER_XMIT_PACKETS] = ret[COUNTER_UNICAST_XMIT_PACKETS] = units(sent, TRAFFIC_PACKET_BITS);
+	ret[COUNTER_RCV_PACKETS] = ret[COUNTER_UNICAST_RCV_PACKETS] = units(received, TRAFFIC_PACKET_BITS);
+	ret[COUNTER_XMIT_WAIT] = units(waited, TRAFFIC_TICK_BITS);
+	for (unsigned i = 0; i < VIRTUAL_ERRORS; i++)
+		ret[COUNTER_TRAFFIC_COUNT + i] = own->errors[i] - own->zero_errors[i];
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_event.c - parse events such as "width leaf-1/33 1x for=10m" */
+/* virtual_event.c - parse words and numbers, and events such as "width leaf-1/33 1x for=10m" */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +10,81 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_parse.h"
-#include "tests/world/virtual_state.h"
+#include "sim/relay/key_values.h"
+#include "tests/world/virtual.h"
 
 #define WORDS_MAX 16
 
 /* Limits: repetitions of a flap, and errors per hour. */
 #define FLAPS_MAX 100000
 #define ERRORS_MAX 1e15
+
+int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err)
+{
+	char *from = line, *to;
+	size_t count = 0;
+
+	while (true) {
+		bool quoted = false;
+
+		from += strspn(from, " \t\r\n");
+		if (!*from)
+			break;
+		if (count == room)
+			return err_set(err, ERR_USAGE, "the line has more than %zu words", room);
+		ret[count++] = to = from;
+		while (*from && (quoted || !strchr(" \t\r\n", *from))) {
+			if (*from == '"')
+				quoted = !quoted;
+			else
+				*to++ = *from;
+			from++;
+		}
+		if (quoted)
+			return err_set(err, ERR_USAGE, "a quote is not closed");
+		from += *from != '\0';
+		*to = '\0';
+	}
+	*ret_count = count;
+	return 0;
+}
+
+int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+		  struct error *err)
+{
+	uint64_t number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	/* strtoull() accepts a sign and spaces. */
+	if (!isdigit((unsigned char)*value) || *end || errno || number < least || number > most)
+		return err_set(err, ERR_USAGE, "%s=%s must be a whole number from %" PRIu64 " to %" PRIu64, name, value,
+			       least, most);
+	*ret = number;
+	return 0;
+}
+
+int virtual_real(const char *name, const char *value, double least, double most, double *ret, struct error *err)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	/* strtod() accepts "nan" and "infinity", which are outside all bounds. */
+	if (end == value || *end || !(number >= least && number <= most))
+		return err_set(err, ERR_USAGE, "%s=%s must be a number from %g to %g", name, value, least, most);
+	*ret = number;
+	return 0;
+}
+
+int virtual_choice(const char *name, const char *value, const char *yes, const char *no, bool *ret,
+		   struct error *err)
+{
+	if (strcmp(value, yes) && strcmp(value, no))
+		return err_set(err, ERR_USAGE, "%s=%s must be %s or %s", name, value, yes, no);
+	*ret = !strcmp(value, yes);
+	return 0;
+}
 
 /* A parsed line: words without "=" in their order, and options. */
 struct line {
@@ -75,8 +145,8 @@ static int get_hosts(const struct line *line, size_t arg, bool **ret, struct err
 		return 0;
 	if (line->arg_count > arg)
 		return err_set(err, ERR_USAGE, "%s needs a node or hosts=, not both", line->args[0]);
-	hosts = calloc(line->world->hosts.host_count + 1, sizeof(*hosts));
-	code = hosts ? job_parse_hosts(list, &line->world->hosts, hosts, err) : err_nomem(err);
+	hosts = virtual_alloc(line->world->hosts.host_count, sizeof(*hosts));
+	code = job_parse_hosts(list, &line->world->hosts, hosts, err);
 	if (code < 0)
 		free(hosts);
 	else
@@ -110,7 +180,7 @@ static int get_node(const struct line *line, size_t arg, uint32_t *ret, struct e
 {
 	if (arg >= line->arg_count)
 		return err_set(err, ERR_USAGE, "%s needs a node", line->args[0]);
-	return virtual_find_node(line->world->built, line->args[arg], ret, err);
+	return parse_node(line->world->built, line->args[arg], ret, err);
 }
 
 /* The first argument is event->a, the second event->b; widths and speeds are event->n. */
@@ -124,7 +194,7 @@ static int parse_arg(const struct line *line, size_t arg, char type, struct virt
 	switch (type) {
 	case PORT:
 		if (*word)
-			return virtual_find_port(built, word, place, err);
+			return parse_port(built, word, place, err);
 		break;
 	case NODE:
 	case FIRST_PORT:
@@ -153,10 +223,10 @@ static int parse_arg(const struct line *line, size_t arg, char type, struct virt
 
 /* --- events --- */
 
-static int put(const struct line *line, int64_t after_us, struct virtual_event event, struct error *err)
+static void put(const struct line *line, int64_t after_us, struct virtual_event event)
 {
 	event.at_us = line->at_us + after_us;
-	return virtual_schedule(line->world, &event) < 0 ? err_nomem(err) : 0;
+	virtual_schedule(line->world, &event);
 }
 
 /* Schedule an event, and with for=SPAN its end. */
@@ -166,9 +236,12 @@ static int put_both(const struct line *line, const struct virtual_event *event, 
 	int64_t for_us = 0;
 	int code = get_span(line, "for", &for_us, err);
 
-	if (code == 0)
-		code = put(line, 0, *event, err);
-	return code == 0 && for_us ? put(line, for_us, *end, err) : code;
+	if (code < 0)
+		return code;
+	put(line, 0, *event);
+	if (for_us)
+		put(line, for_us, *end);
+	return 0;
 }
 
 static int put_until(const struct line *line, struct virtual_event event, enum change_kind end_kind, struct error *err)
@@ -191,9 +264,8 @@ static int put_flap(const struct line *line, struct virtual_event event, struct 
 	if (code == 0)
 		code = get_span(line, "for", &for_us, err);
 	for (uint64_t i = 0; code == 0 && i < count; i++) {
-		code = put(line, (int64_t)i * every_us, event, err);
-		if (code == 0)
-			code = put(line, (int64_t)i * every_us + for_us, up, err);
+		put(line, (int64_t)i * every_us, event);
+		put(line, (int64_t)i * every_us + for_us, up);
 	}
 	return code;
 }
@@ -257,10 +329,10 @@ static int put_off(const struct line *line, struct virtual_event event, struct e
 			continue;
 		event.a = world->built->ports[world->hosts.hcas[i].port].node;
 		event.what = CHANGE_NODE_OFF;
-		code = put(line, late_us, event, err);
+		put(line, late_us, event);
 		event.what = CHANGE_NODE_ON;
-		if (code == 0 && for_us)
-			code = put(line, for_us + late_us, event, err);
+		if (for_us)
+			put(line, for_us + late_us, event);
 	}
 	free(hosts);
 	return code;
@@ -287,7 +359,9 @@ static int put_reroute(const struct line *line, struct virtual_event event, stru
 	int code = get_whole(line, "order", 0, UINT8_MAX, &order, err);
 
 	event.n = (uint8_t)order;
-	return code < 0 ? code : put(line, 0, event, err);
+	if (code == 0)
+		put(line, 0, event);
+	return code;
 }
 
 static int put_clear(const struct line *line, struct virtual_event event, struct error *err)
@@ -300,9 +374,11 @@ static int put_clear(const struct line *line, struct virtual_event event, struct
 		return err_set(err, ERR_USAGE, "clear needs all, a node or a port");
 	if (strcmp(line->args[1], "all") && get_node(line, 1, &event.a, &ignored) < 0) {
 		event.a = FABRIC_NONE;
-		code = virtual_find_port(line->world->built, line->args[1], &event.b, err);
+		code = parse_port(line->world->built, line->args[1], &event.b, err);
 	}
-	return code < 0 ? code : put(line, 0, event, err);
+	if (code == 0)
+		put(line, 0, event);
+	return code;
 }
 
 static int put_sm(const struct line *line, struct virtual_event event, struct error *err)
@@ -329,12 +405,14 @@ static int put_leave(const struct line *line, struct virtual_event event, struct
 
 	if (code == 0 && !hosts) {
 		code = get_node(line, 2, &event.b, err);
-		return code < 0 ? code : put(line, 0, event, err);
+		if (code == 0)
+			put(line, 0, event);
+		return code;
 	}
 	for (size_t i = 0; code == 0 && i < world->hosts.hca_count; i++) {
 		event.b = world->built->ports[world->hosts.hcas[i].port].node;
 		if (hosts[world->hosts.hcas[i].host])
-			code = put(line, 0, event, err);
+			put(line, 0, event);
 	}
 	free(hosts);
 	return code;
@@ -393,7 +471,7 @@ static int check_words(const struct verb *verb, const struct line *line, struct 
 				       *verb->options ? ": it has " : "", verb->options,
 				       verb->counters ? " and the error counters" : "");
 	if (line->arg_count > args + 1)
-		return err_set(err, ERR_USAGE, "%s: \"%s\" is too much", verb->name, line->args[args + 1]);
+		return err_set(err, ERR_USAGE, "%s: unexpected word \"%s\"", verb->name, line->args[args + 1]);
 	return 0;
 }
 
@@ -414,7 +492,7 @@ int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct er
 	struct line line = { .world = world, .at_us = at_us };
 	char *copy = strdup(what), *words[WORDS_MAX];
 	size_t count = 0, i;
-	int code = copy ? virtual_split(copy, words, WORDS_MAX, &count, err) : err_nomem(err);
+	int code = virtual_split(copy, words, WORDS_MAX, &count, err);
 
 	for (i = 0; code == 0 && i < count; i++)
 		if (i > 0 && strchr(words[i], '='))

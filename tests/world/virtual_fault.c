@@ -2,11 +2,9 @@
 /* virtual_fault.c - effects of events on links, nodes, tables, the SM and error counters */
 #include <string.h>
 
-#include "base/array.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {
@@ -181,40 +179,29 @@ static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 	}
 }
 
-int virtual_route(struct virtual *world, struct error *err)
+void virtual_route(struct virtual *world)
 {
-	int code = 0;
-
 	world->loads_changed = true;
 	/* Without a subnet manager the tables do not change. */
 	if (!world->sm_runs)
-		return 0;
+		return;
 	if (world->trunks_changed || !world->spread.hops)
-		code = spread_measure(&world->spread, world->built, err);
-	if (code == 0)
-		code = spread_tables(&world->spread, world->built, world->lids, world->route_order, &world->tables,
-				     err);
-	for (size_t i = 0; code == 0 && i < world->skew_count; i++)
+		spread_measure(&world->spread, world->built);
+	spread_tables(&world->spread, world->built, world->lids, world->route_order, &world->tables);
+	for (size_t i = 0; i < world->skew_count; i++)
 		apply_skew(world, &world->skews[i]);
-	for (size_t i = 0; code == 0 && i < world->hole_count; i++)
+	for (size_t i = 0; i < world->hole_count; i++)
 		spread_table(&world->tables, world->built->nodes[world->holes[i].node].guid)[world->holes[i].lid] =
 			ROUTES_NO_PORT;
-	return code;
 }
 
-static int add_skew(struct virtual *world, const struct virtual_event *event, struct error *err)
+static void add_skew(struct virtual *world, const struct virtual_event *event)
 {
-	struct virtual_skew *skews = array_grow(world->skews, world->skew_count, &world->skew_capacity,
-						sizeof(*skews));
-
-	if (!skews)
-		return err_nomem(err);
-	world->skews = skews;
-	skews[world->skew_count++] = (struct virtual_skew){ event->a, event->n, event->x };
-	return virtual_route(world, err);
+	world->skews = virtual_grow(world->skews, world->skew_count, &world->skew_capacity, sizeof(*world->skews));
+	world->skews[world->skew_count++] = (struct virtual_skew){ event->a, event->n, event->x };
 }
 
-static int end_skew(struct virtual *world, uint32_t node, struct error *err)
+static void end_skew(struct virtual *world, uint32_t node)
 {
 	size_t kept = 0;
 
@@ -222,33 +209,21 @@ static int end_skew(struct virtual *world, uint32_t node, struct error *err)
 		if (world->skews[i].node != node)
 			world->skews[kept++] = world->skews[i];
 	world->skew_count = kept;
-	return virtual_route(world, err);
 }
 
-static int add_hole(struct virtual *world, uint32_t node, uint32_t to, struct error *err)
+static void add_hole(struct virtual *world, uint32_t node, uint32_t to)
 {
-	struct virtual_hole *holes = array_grow(world->holes, world->hole_count, &world->hole_capacity,
-						sizeof(*holes));
-
-	if (!holes)
-		return err_nomem(err);
-	world->holes = holes;
-	holes[world->hole_count++] = (struct virtual_hole){ node, world->built->ports[to].lid };
-	return virtual_route(world, err);
+	world->holes = virtual_grow(world->holes, world->hole_count, &world->hole_capacity, sizeof(*world->holes));
+	world->holes[world->hole_count++] = (struct virtual_hole){ node, world->built->ports[to].lid };
 }
 
-static int add_source(struct virtual *world, const struct virtual_event *event, struct error *err)
+static void add_source(struct virtual *world, const struct virtual_event *event)
 {
-	struct error_source *sources = array_grow(world->sources, world->source_count, &world->source_capacity,
-						  sizeof(*sources));
-
-	if (!sources)
-		return err_nomem(err);
-	world->sources = sources;
-	sources[world->source_count++] = (struct error_source){
+	world->sources = virtual_grow(world->sources, world->source_count, &world->source_capacity,
+				      sizeof(*world->sources));
+	world->sources[world->source_count++] = (struct error_source){
 		.port = event->a, .counter = event->n, .per_s = event->x, .echo = (double)event->b / 100,
 	};
-	return 0;
 }
 
 static void end_source(struct virtual *world, uint32_t port, uint8_t counter)
@@ -337,18 +312,25 @@ static void hand_over(struct virtual *world)
 	world->sm_other = master;
 }
 
-static int apply_route(struct virtual *world, const struct virtual_event *event, struct error *err)
+static void apply_route(struct virtual *world, const struct virtual_event *event)
 {
 	switch (event->what) {
 	case CHANGE_SKEW:
-		return add_skew(world, event, err);
+		add_skew(world, event);
+		virtual_route(world);
+		break;
 	case CHANGE_SKEW_END:
-		return end_skew(world, event->a, err);
+		end_skew(world, event->a);
+		virtual_route(world);
+		break;
 	case CHANGE_BLACK_HOLE:
-		return add_hole(world, event->a, event->b, err);
+		add_hole(world, event->a, event->b);
+		virtual_route(world);
+		break;
 	case CHANGE_ORDER:
 		world->route_order = event->n;
-		return virtual_route(world, err);
+		virtual_route(world);
+		break;
 	case CHANGE_SM_STOP:
 		world->sm_runs = false;
 		break;
@@ -367,67 +349,59 @@ static int apply_route(struct virtual *world, const struct virtual_event *event,
 	default:
 		break;
 	}
-	return 0;
 }
 
-static int apply_job(struct virtual *world, const struct virtual_event *event, struct error *err)
-{
-	struct virtual_job *job = &world->jobs[event->a];
-
-	(void)err;
-	if (event->what == CHANGE_JOB_LEAVE)
-		job->left[event->b] = true;
-	else
-		job->runs = event->what == CHANGE_JOB_START;
-	world->loads_changed = true;
-	return 0;
-}
-
-int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err)
+void virtual_apply(struct virtual *world, const struct virtual_event *event)
 {
 	switch (event->what) {
 	case CHANGE_LINK_DOWN:
 	case CHANGE_LINK_UP:
 		world->ports[event->a].cut = event->what == CHANGE_LINK_DOWN;
 		update_link(world, event->a);
-		return 0;
+		break;
 	case CHANGE_WIDTH:
 		set_link(world, event->a, event->n, LINK_SPEED_NONE);
-		return 0;
+		break;
 	case CHANGE_SPEED:
 		set_link(world, event->a, LINK_WIDTH_NONE, event->n);
-		return 0;
+		break;
 	case CHANGE_NODE_OFF:
 	case CHANGE_NODE_ON:
 		switch_node(world, event->a, event->what == CHANGE_NODE_ON);
-		return 0;
+		break;
 	case CHANGE_SILENT:
 	case CHANGE_ANSWERS:
 		world->nodes[event->a].silent = event->what == CHANGE_SILENT;
-		return 0;
+		break;
 	case CHANGE_LOCK:
 	case CHANGE_UNLOCK:
 		world->nodes[event->a].locked = event->what == CHANGE_LOCK;
-		return 0;
+		break;
 	case CHANGE_ERRORS:
-		return add_source(world, event, err);
+		add_source(world, event);
+		break;
 	case CHANGE_ERRORS_END:
 		end_source(world, event->a, event->n);
-		return 0;
+		break;
 	case CHANGE_CLEAR:
 		clear(world, event);
-		return 0;
+		break;
 	case CHANGE_SWAP:
 		swap_cables(world, event->a, event->b);
-		return 0;
+		break;
 	case CHANGE_UNPLUG:
 		unplug(world, event->a);
-		return 0;
+		break;
 	case CHANGE_JOB_START:
 	case CHANGE_JOB_STOP:
+		world->jobs[event->a].runs = event->what == CHANGE_JOB_START;
+		world->loads_changed = true;
+		break;
 	case CHANGE_JOB_LEAVE:
-		return apply_job(world, event, err);
+		world->jobs[event->a].left[event->b] = true;
+		world->loads_changed = true;
+		break;
 	default:
-		return apply_route(world, event, err);
+		apply_route(world, event);
 	}
 }

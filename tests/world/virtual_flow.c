@@ -3,32 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/maxmin.h"
-#include "tests/world/virtual_state.h"
+#include "sim/share.h"
+#include "tests/world/virtual.h"
 
 /* Longest path in links, and the most switches over which a flow is spread at one distance. */
 #define HOPS_MAX 12
 #define FRONT_MAX 256
 
-/* maxmin ignores less than half a flow, so shares of a flow are counted in these parts. */
-#define PARTS 4096.0
-
-/* A part of a flow on a link, with its distance from the sender. */
-struct use { uint32_t flow, port; float part; uint8_t depth; };
-
 struct sharing {
 	struct virtual *world;
-	struct use *uses;         /* flow after flow, by depth */
-	size_t use_count, use_capacity;
-	uint32_t *job_of, *group; /* by flow of all running jobs */
-	size_t *first;            /* by flow: its uses */
-	size_t flow_count, group_count;
-	double *capacity, *demand, *rate, *load, *wait;
-	struct maxmin_use *links;
+	struct share share;  /* flows of all running jobs */
+	uint32_t *job_of;    /* by flow */
 };
 
 /* The output ports of a switch for a flow; @ret has room for 256 ports. */
@@ -56,15 +43,10 @@ static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t t
 	return count;
 }
 
-static int add_use(struct sharing *sharing, uint32_t port, double part, unsigned depth)
+static void add_use(struct sharing *sharing, uint32_t port, double part, unsigned depth)
 {
-	struct use *uses = array_grow(sharing->uses, sharing->use_count, &sharing->use_capacity, sizeof(*uses));
-
-	if (!uses)
-		return ERR_NOMEM;
-	sharing->uses = uses;
-	uses[sharing->use_count++] = (struct use){ (uint32_t)sharing->flow_count, port, (float)part, (uint8_t)depth };
-	return 0;
+	if (share_add(&sharing->share, port, part, depth) < 0)
+		abort();
 }
 
 /* Switches at one distance from the sender, and the share of the flow through each. */
@@ -85,19 +67,18 @@ static void front_add(struct front *front, uint32_t node, double part)
 	front->part[i] += part;
 }
 
-/* Follow a flow from switch to switch. Return: 1 if all of it arrives, 0 if not, ERR_NOMEM. */
-static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
+/* Follow a flow from switch to switch. Return: whether all of it arrives. */
+static bool follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
 {
 	const struct virtual *world = sharing->world;
 	const struct fabric *built = world->built;
 	struct front here = { .count = 0 }, next;
 
 	if (built->ports[from].state != PORT_ACTIVE || built->ports[from].peer == FABRIC_NONE)
-		return 0;
-	if (add_use(sharing, from, 1, 0) < 0)
-		return ERR_NOMEM;
+		return false;
+	add_use(sharing, from, 1, 0);
 	if (to == FABRIC_NONE || built->ports[from].peer == to)
-		return 1;
+		return true;
 	front_add(&here, built->ports[built->ports[from].peer].node, 1);
 	for (unsigned depth = 1; here.count && depth < HOPS_MAX; depth++, here = next) {
 		next.count = 0;
@@ -106,12 +87,11 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 			unsigned ways = next_hops(world, here.node[i], to, adaptive, ports);
 
 			if (!ways)
-				return 0;
+				return false;
 			for (unsigned j = 0; j < ways; j++) {
 				uint32_t peer = built->ports[ports[j]].peer;
 
-				if (add_use(sharing, ports[j], here.part[i] / ways, depth) < 0)
-					return ERR_NOMEM;
+				add_use(sharing, ports[j], here.part[i] / ways, depth);
 				if (peer != to)
 					front_add(&next, built->ports[peer].node, here.part[i] / ways);
 			}
@@ -120,66 +100,49 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	return here.count == 0;
 }
 
-/* Return: 1; 0 without a path, then nothing is added; ERR_NOMEM. */
-static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_flow *flow)
-{
-	size_t uses = sharing->use_count;
-	int there = follow(sharing, flow->from, flow->to, sharing->world->jobs[job].adaptive);
-
-	if (there <= 0) {
-		sharing->use_count = uses;
-		return there;
-	}
-	sharing->job_of[sharing->flow_count] = job;
-	sharing->first[sharing->flow_count++] = uses;
-	return 1;
-}
-
-/* A coupled job stops if one of its flows has no path. */
-static int add_job(struct sharing *sharing, uint32_t index)
+/* Add the flows of a job. A coupled job stops if one of its flows has no path. */
+static void add_job(struct sharing *sharing, uint32_t index)
 {
 	struct virtual_job *job = &sharing->world->jobs[index];
-	size_t flows = sharing->flow_count, uses = sharing->use_count;
+	struct share *share = &sharing->share;
+	size_t flows = share->flow_count, job_uses = share->use_count;
 
 	for (size_t i = 0; i < job->flow_count; i++) {
-		int there = add_flow(sharing, index, &job->flows[i]);
+		size_t uses = share->use_count;
 
-		if (there < 0)
-			return ERR_NOMEM;
-		if (there)
-			sharing->group[sharing->flow_count - 1] =
-				(uint32_t)(job->coupled ? sharing->group_count : sharing->group_count++);
-		if (!there && job->coupled) {
-			sharing->flow_count = flows;
-			sharing->use_count = uses;
-			return 0;
+		if (follow(sharing, job->flows[i].from, job->flows[i].to, job->adaptive)) {
+			sharing->job_of[share->flow_count] = index;
+			share->first[share->flow_count] = uses;
+			share->group[share->flow_count++] =
+				(uint32_t)(job->coupled ? share->group_count : share->group_count++);
+		} else if (job->coupled) {
+			share->flow_count = flows;
+			share->use_count = job_uses;
+			return;
+		} else {
+			share->use_count = uses;
 		}
 	}
-	if (job->coupled && sharing->flow_count > flows)
-		sharing->group_count++;
-	return 0;
+	if (job->coupled && share->flow_count > flows)
+		share->group_count++;
 }
 
-static int list_flows(struct sharing *sharing)
+static void list_flows(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
 	size_t total = 0;
 
 	for (uint32_t i = 0; i < world->job_count; i++) {
-		if (world->jobs[i].runs && virtual_fill_job(world, &world->jobs[i]) < 0)
-			return ERR_NOMEM;
+		if (world->jobs[i].runs)
+			virtual_fill_job(world, &world->jobs[i]);
 		total += world->jobs[i].flow_count;
 	}
-	sharing->job_of = calloc(total + 1, sizeof(*sharing->job_of));
-	sharing->group = calloc(total + 1, sizeof(*sharing->group));
-	sharing->first = calloc(total + 2, sizeof(*sharing->first));
-	if (!sharing->job_of || !sharing->group || !sharing->first)
-		return ERR_NOMEM;
+	sharing->job_of = virtual_alloc(total, sizeof(*sharing->job_of));
+	if (share_init(&sharing->share, world->built, total) < 0)
+		abort();
 	for (uint32_t i = 0; i < world->job_count; i++)
-		if (world->jobs[i].runs && add_job(sharing, i) < 0)
-			return ERR_NOMEM;
-	sharing->first[sharing->flow_count] = sharing->use_count;
-	return 0;
+		if (world->jobs[i].runs)
+			add_job(sharing, i);
 }
 
 /* The demand of a flow: its part of the HCA link's nominal rate. */
@@ -192,118 +155,71 @@ static double demand_of(const struct virtual *world, uint32_t job, uint32_t port
 	return link * world->jobs[job].load;
 }
 
-static int solve(struct sharing *sharing)
+/* The demand of a group is that of its fastest flow. */
+static void solve(struct sharing *sharing)
 {
-	const struct virtual *world = sharing->world;
-	size_t ports = world->built->port_count;
-	struct maxmin problem;
+	struct share *share = &sharing->share;
 
-	sharing->capacity = calloc(ports + 1, sizeof(double));
-	sharing->load = calloc(ports + 1, sizeof(double));
-	sharing->wait = calloc(ports + 1, sizeof(double));
-	sharing->demand = calloc(sharing->group_count + 1, sizeof(double));
-	sharing->rate = calloc(sharing->group_count + 1, sizeof(double));
-	sharing->links = calloc(sharing->use_count + 1, sizeof(*sharing->links));
-	if (!sharing->capacity || !sharing->load || !sharing->wait || !sharing->demand || !sharing->rate ||
-	    !sharing->links)
-		return ERR_NOMEM;
-	for (size_t i = 0; i < ports; i++)
-		sharing->capacity[i] = (double)port_rate_bits_per_s(&world->built->ports[i]) * PARTS;
-	for (size_t i = 0; i < sharing->flow_count; i++) {
-		double wanted = demand_of(world, sharing->job_of[i], sharing->uses[sharing->first[i]].port);
-		double *demand = &sharing->demand[sharing->group[i]];
+	for (size_t i = 0; i < share->flow_count; i++) {
+		double wanted = demand_of(sharing->world, sharing->job_of[i], share->uses[share->first[i]].port);
+		double *demand = &share->demand[share->group[i]];
 
 		if (wanted > *demand)
 			*demand = wanted;
 	}
-	for (size_t i = 0; i < sharing->use_count; i++)
-		sharing->links[i] = (struct maxmin_use){ sharing->group[sharing->uses[i].flow],
-							 sharing->uses[i].port,
-							 (double)sharing->uses[i].part * PARTS };
-	problem = (struct maxmin){
-		.capacity = sharing->capacity, .link_count = ports, .demand = sharing->demand,
-		.group_count = sharing->group_count, .uses = sharing->links, .use_count = sharing->use_count,
-	};
-	return maxmin_solve(&problem, sharing->rate, sharing->load);
+	if (share_solve(share) < 0)
+		abort();
 }
 
-static bool is_full(const struct sharing *sharing, uint32_t port)
-{
-	return sharing->load[port] >= sharing->capacity[port] * (1 - 1e-6);
-}
-
-/*
- * A flow below its demand is queued before the last saturated link of its path: the ports before that link count its
- * missing rate as PortXmitWait.
- */
-static void hold_back(struct sharing *sharing, size_t flow, double *waits)
-{
-	double held = sharing->demand[sharing->group[flow]] - sharing->rate[sharing->group[flow]];
-	size_t first = sharing->first[flow], last = sharing->first[flow + 1];
-
-	while (last > first && !is_full(sharing, sharing->uses[last - 1].port))
-		last--;
-	for (size_t i = first; held > 0 && last > first && i < last; i++)
-		if (sharing->uses[i].depth < sharing->uses[last - 1].depth)
-			waits[sharing->uses[i].port] += held * (double)sharing->uses[i].part;
-}
-
-static int keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
+static void keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
 {
 	job->load_count = 0;
 	for (size_t i = 0; i < ports; i++) {
-		struct virtual_load *loads;
-
 		if (sent[i] <= 0 && waits[i] <= 0)
 			continue;
-		loads = array_grow(job->loads, job->load_count, &job->load_capacity, sizeof(*loads));
-		if (!loads)
-			return ERR_NOMEM;
-		job->loads = loads;
-		loads[job->load_count++] = (struct virtual_load){ (uint32_t)i, sent[i], waits[i] };
+		job->loads = virtual_grow(job->loads, job->load_count, &job->load_capacity, sizeof(*job->loads));
+		job->loads[job->load_count++] = (struct virtual_load){ (uint32_t)i, sent[i], waits[i] };
 	}
-	return 0;
 }
 
-static int share_out(struct sharing *sharing)
+/* Distribute the loads of all links over the jobs. @waits: by port: the sum of all jobs */
+static void share_out(struct sharing *sharing, double *waits)
 {
 	struct virtual *world = sharing->world;
+	const struct share *share = &sharing->share;
 	size_t ports = world->built->port_count, flow = 0;
-	double *sent = calloc(2 * (ports + 1), sizeof(*sent)), *waits = sent + ports + 1;
-	int code = sent ? 0 : ERR_NOMEM;
+	double *sent = virtual_alloc(2 * ports, sizeof(*sent)), *own_waits = sent + ports;
 
-	for (size_t i = 0; code == 0 && i < world->job_count; i++) {
+	for (size_t i = 0; i < world->job_count; i++) {
 		struct virtual_job *job = &world->jobs[i];
 
 		job->load_count = 0;
-		if (flow == sharing->flow_count || sharing->job_of[flow] != i)
+		if (flow == share->flow_count || sharing->job_of[flow] != i)
 			continue;
-		memset(sent, 0, 2 * (ports + 1) * sizeof(*sent));
-		for (; flow < sharing->flow_count && sharing->job_of[flow] == i; flow++) {
-			double rate = sharing->rate[sharing->group[flow]];
+		memset(sent, 0, 2 * ports * sizeof(*sent));
+		for (; flow < share->flow_count && sharing->job_of[flow] == i; flow++) {
+			double rate = share->rate[share->group[flow]];
 
-			for (size_t j = sharing->first[flow]; j < sharing->first[flow + 1]; j++)
-				sent[sharing->uses[j].port] += rate * (double)sharing->uses[j].part;
-			hold_back(sharing, flow, waits);
+			for (size_t j = share->first[flow]; j < share->first[flow + 1]; j++)
+				sent[share->uses[j].port] += rate * (double)share->uses[j].part;
+			share_wait(share, flow, own_waits);
 		}
-		code = keep_loads(job, sent, waits, ports);
-		for (size_t j = 0; code == 0 && j < job->load_count; j++)
-			sharing->wait[job->loads[j].port] += job->loads[j].wait_bits_per_s;
+		keep_loads(job, sent, own_waits, ports);
+		for (size_t j = 0; j < job->load_count; j++)
+			waits[job->loads[j].port] += job->loads[j].wait_bits_per_s;
 	}
 	free(sent);
-	return code;
 }
 
 /* A port cannot wait while it sends. */
-static void limit_waits(struct sharing *sharing)
+static void limit_waits(const struct sharing *sharing, const double *waits)
 {
 	struct virtual *world = sharing->world;
 
 	for (size_t i = 0; i < world->job_count; i++) {
 		for (size_t j = 0; j < world->jobs[i].load_count; j++) {
 			struct virtual_load *load = &world->jobs[i].loads[j];
-			double idle = (sharing->capacity[load->port] - sharing->load[load->port]) / PARTS;
-			double total = sharing->wait[load->port];
+			double idle = share_idle(&sharing->share, load->port), total = waits[load->port];
 
 			if (total > idle)
 				load->wait_bits_per_s *= idle > 0 ? idle / total : 0;
@@ -311,28 +227,18 @@ static void limit_waits(struct sharing *sharing)
 	}
 }
 
-int virtual_share(struct virtual *world)
+void virtual_share(struct virtual *world)
 {
 	struct sharing sharing = { .world = world };
-	int code = list_flows(&sharing);
+	double *waits = virtual_alloc(world->built->port_count, sizeof(*waits));
 
-	if (code == 0)
-		code = solve(&sharing);
-	if (code == 0)
-		code = share_out(&sharing);
-	if (code == 0)
-		limit_waits(&sharing);
-	free(sharing.uses);
+	list_flows(&sharing);
+	solve(&sharing);
+	share_out(&sharing, waits);
+	limit_waits(&sharing, waits);
+	share_done(&sharing.share);
 	free(sharing.job_of);
-	free(sharing.group);
-	free(sharing.first);
-	free(sharing.capacity);
-	free(sharing.demand);
-	free(sharing.rate);
-	free(sharing.load);
-	free(sharing.wait);
-	free(sharing.links);
-	return code;
+	free(waits);
 }
 
 /* Communication time of a job until @until_us. */

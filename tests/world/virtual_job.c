@@ -4,28 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
-#include "tests/world/virtual_parse.h"
+#include "sim/relay/key_values.h"
+#include "tests/world/virtual.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
 	[PATTERN_TREE] = "tree", [PATTERN_INCAST] = "incast", [PATTERN_PAIRS] = "pairs",
 };
 
-static int add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
+static void add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
 {
-	struct virtual_flow *flows = array_grow(job->flows, job->flow_count, &job->flow_capacity, sizeof(*flows));
-
-	if (!flows)
-		return ERR_NOMEM;
-	job->flows = flows;
-	flows[job->flow_count++] = (struct virtual_flow){ .from = from, .to = to };
-	return 0;
+	job->flows = virtual_grow(job->flows, job->flow_count, &job->flow_capacity, sizeof(*job->flows));
+	job->flows[job->flow_count++] = (struct virtual_flow){ .from = from, .to = to };
 }
 
 /* HCAs of a job's hosts on one rail, in order of host. @ret has room for all hosts. */
@@ -71,26 +65,17 @@ static void shuffle(uint64_t seed, uint32_t *ports, size_t count)
 	}
 }
 
-static int fill_ring(struct virtual_job *job, const uint32_t *ports, size_t count, size_t stride)
+static void fill_ring(struct virtual_job *job, const uint32_t *ports, size_t count, size_t stride)
 {
-	for (size_t i = 0; count > 1 && i < count; i++) {
-		uint32_t to = ports[(i + stride) % count];
-
-		if (to != ports[i] && add_flow(job, ports[i], to) < 0)
-			return ERR_NOMEM;
-	}
-	return 0;
+	for (size_t i = 0; count > 1 && i < count; i++)
+		if (ports[(i + stride) % count] != ports[i])
+			add_flow(job, ports[i], ports[(i + stride) % count]);
 }
 
-static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t count, uint32_t rail)
+static void fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t count, uint32_t rail)
 {
-	for (size_t i = 0; count > 1 && i < job->fan; i++) {
-		size_t stride = 1 + map_mix(job->seed + 31 * rail + i) % (count - 1);
-
-		if (fill_ring(job, ports, count, stride) < 0)
-			return ERR_NOMEM;
-	}
-	return 0;
+	for (size_t i = 0; count > 1 && i < job->fan; i++)
+		fill_ring(job, ports, count, 1 + map_mix(job->seed + 31 * rail + i) % (count - 1));
 }
 
 /* The root of a reduction tree: a switch without hosts at the top. */
@@ -114,7 +99,7 @@ static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 }
 
 /* Links from a leaf to the root and back, each once; stops at another leaf's branch. */
-static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t leaf, uint32_t root, bool *branched)
+static void add_branch(struct virtual *world, struct virtual_job *job, uint32_t leaf, uint32_t root, bool *branched)
 {
 	const struct fabric *built = world->built;
 
@@ -126,85 +111,74 @@ static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t l
 		while (i < last && !(built->ports[i].num && spread_nearer(&world->spread, built, i, root)))
 			i++;
 		if (i == last)
-			return 0;
-		if (add_flow(job, i, FABRIC_NONE) < 0 || add_flow(job, built->ports[i].peer, FABRIC_NONE) < 0)
-			return ERR_NOMEM;
+			return;
+		add_flow(job, i, FABRIC_NONE);
+		add_flow(job, built->ports[i].peer, FABRIC_NONE);
 		leaf = built->ports[built->ports[i].peer].node;
 	}
-	return 0;
 }
 
 /* A reduction in the switches: each link of the tree carries the data once in each direction. */
-static int fill_tree(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
-		     uint32_t rail)
+static void fill_tree(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
+		      uint32_t rail)
 {
 	uint32_t root = tree_root(world, job->seed + rail);
-	bool *branched = calloc(world->built->node_count + 1, sizeof(*branched));
-	int code = branched ? 0 : ERR_NOMEM;
+	bool *branched = virtual_alloc(world->built->node_count, sizeof(*branched));
 
-	for (size_t i = 0; code == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint32_t up = world->built->ports[ports[i]].peer;
 
-		code = add_flow(job, ports[i], FABRIC_NONE);
-		if (code == 0)
-			code = add_flow(job, up, FABRIC_NONE);
-		if (code == 0)
-			code = add_branch(world, job, world->built->ports[up].node, root, branched);
+		add_flow(job, ports[i], FABRIC_NONE);
+		add_flow(job, up, FABRIC_NONE);
+		add_branch(world, job, world->built->ports[up].node, root, branched);
 	}
 	free(branched);
-	return code;
 }
 
-static int fill_incast(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
-		       uint32_t rail)
+static void fill_incast(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
+			uint32_t rail)
 {
-	uint32_t *targets = calloc(world->hosts.host_count + 1, sizeof(*targets));
-	size_t targets_count = targets ? rail_ports(world, job, job->targets, rail, targets) : 0;
-	int code = targets ? 0 : ERR_NOMEM;
+	uint32_t *targets = virtual_alloc(world->hosts.host_count, sizeof(*targets));
+	size_t targets_count = rail_ports(world, job, job->targets, rail, targets);
 
-	for (size_t i = 0; code == 0 && targets_count && i < count; i++)
+	for (size_t i = 0; targets_count && i < count; i++)
 		if (targets[i % targets_count] != ports[i])
-			code = add_flow(job, ports[i], targets[i % targets_count]);
+			add_flow(job, ports[i], targets[i % targets_count]);
 	free(targets);
-	return code;
 }
 
-int virtual_fill_job(struct virtual *world, struct virtual_job *job)
+void virtual_fill_job(struct virtual *world, struct virtual_job *job)
 {
 	uint64_t members = sum_members(world, job);
 	uint32_t *ports;
-	int code = 0;
 
 	if (job->pattern == PATTERN_PAIRS || members == job->members)
-		return 0;
-	ports = calloc(world->hosts.host_count + 1, sizeof(*ports));
-	if (!ports)
-		return ERR_NOMEM;
+		return;
+	ports = virtual_alloc(world->hosts.host_count, sizeof(*ports));
 	job->members = members;
 	job->flow_count = 0;
-	for (uint32_t rail = 0; code == 0 && rail < 64; rail++) {
+	for (uint32_t rail = 0; rail < 64; rail++) {
 		size_t count = job->rails >> rail & 1 ? rail_ports(world, job, job->hosts, rail, ports) : 0;
 
 		switch (job->pattern) {
 		case PATTERN_SHUFFLE:
 			shuffle(job->seed + rail, ports, count);
-			code = fill_ring(job, ports, count, 1);
+			fill_ring(job, ports, count, 1);
 			break;
 		case PATTERN_ALLTOALL:
-			code = fill_alltoall(job, ports, count, rail);
+			fill_alltoall(job, ports, count, rail);
 			break;
 		case PATTERN_TREE:
-			code = fill_tree(world, job, ports, count, rail);
+			fill_tree(world, job, ports, count, rail);
 			break;
 		case PATTERN_INCAST:
-			code = fill_incast(world, job, ports, count, rail);
+			fill_incast(world, job, ports, count, rail);
 			break;
 		default:
-			code = fill_ring(job, ports, count, job->stride);
+			fill_ring(job, ports, count, job->stride);
 		}
 	}
 	free(ports);
-	return code;
 }
 
 /* "10s/20s": communication time / computation time. */
@@ -213,7 +187,7 @@ static int parse_phase(char *value, struct virtual_job *job, struct error *err)
 	char *slash = strchr(value, '/');
 
 	if (!slash)
-		return err_set(err, ERR_USAGE, "phase=%s: say 10s/20s", value);
+		return err_set(err, ERR_USAGE, "phase=%s must be two times such as 10s/20s", value);
 	*slash = '\0';
 	if (when_span_parse(value, &job->on_us, err) < 0 || when_span_parse(slash + 1, &job->off_us, err) < 0)
 		return ERR_USAGE;
@@ -229,13 +203,13 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 		uint32_t a, b;
 
 		if (!to)
-			return err_set(err, ERR_USAGE, "%s is no pair: say \"node0001 mlx5_0>node0002 mlx5_0\"", item);
+			return err_set(err, ERR_USAGE, "\"%s\" is not a pair such as "
+				       "\"node0001 mlx5_0>node0002 mlx5_0\"", item);
 		*to++ = '\0';
-		if (virtual_find_node(world->built, item, &a, err) < 0 ||
-		    virtual_find_node(world->built, to, &b, err) < 0)
+		if (parse_node(world->built, item, &a, err) < 0 ||
+		    parse_node(world->built, to, &b, err) < 0)
 			return ERR_USAGE;
-		if (add_flow(job, world->built->nodes[a].first_port, world->built->nodes[b].first_port) < 0)
-			return err_nomem(err);
+		add_flow(job, world->built->nodes[a].first_port, world->built->nodes[b].first_port);
 	}
 	return 0;
 }
@@ -246,7 +220,7 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 	char *value = strchr(word, '=');
 
 	if (!value)
-		return err_set(err, ERR_USAGE, "\"%s\" is no option of a job", word);
+		return err_set(err, ERR_USAGE, "\"%s\" is not an option of a job", word);
 	*value++ = '\0';
 	if (!strcmp(word, "hosts"))
 		return job_parse_hosts(value, &world->hosts, job->hosts, err);
@@ -290,7 +264,7 @@ static int parse_pattern(const char *word, struct virtual_job *job, struct error
 		job->pattern = (enum job_pattern)i;
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "\"%s\" is no pattern of a job: ring, shuffle, alltoall, tree, incast, pairs",
+	return err_set(err, ERR_USAGE, "\"%s\" is not a pattern: ring, shuffle, alltoall, tree, incast, pairs",
 		       word);
 }
 
@@ -303,7 +277,7 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 	if (code < 0)
 		return code;
 	if (count < 2)
-		return err_set(err, ERR_USAGE, "a job wants a name and a pattern");
+		return err_set(err, ERR_USAGE, "a job needs a name and a pattern");
 	snprintf(job->name, sizeof(job->name), "%s", words[0]);
 	code = parse_pattern(words[1], job, err);
 	for (size_t i = 2; code == 0 && i < count; i++)
@@ -316,14 +290,14 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 	if (code == 0 && without) {
 		uint32_t node;
 
-		code = virtual_find_node(world->built, without, &node, err);
+		code = parse_node(world->built, without, &node, err);
 		if (code == 0)
 			job->left[node] = true;
 	}
-	if (code == 0 && virtual_fill_job(world, job) < 0)
-		code = err_nomem(err);
+	if (code == 0)
+		virtual_fill_job(world, job);
 	if (code == 0 && !job->flow_count)
-		code = err_set(err, ERR_USAGE, "job %s has no flow: it wants two hosts", job->name);
+		code = err_set(err, ERR_USAGE, "job %s has no flow: it needs two hosts", job->name);
 	return code;
 }
 
@@ -331,21 +305,14 @@ int virtual_job(struct virtual *world, const char *spec, struct error *err)
 {
 	struct virtual_job job = { .load = 0.5, .coupled = true, .runs = true, .on_us = 1, .stride = 1, .fan = 4,
 				   .seed = world->job_count + 1, .rails = UINT64_MAX };
-	struct virtual_job *jobs = array_grow(world->jobs, world->job_count, &world->job_capacity, sizeof(*jobs));
 	char *copy = strdup(spec);
 	int code;
 
-	if (jobs)
-		world->jobs = jobs;
-	job.hosts = calloc(world->hosts.host_count + 1, sizeof(bool));
-	job.targets = calloc(world->hosts.host_count + 1, sizeof(bool));
-	job.left = calloc(world->built->node_count + 1, sizeof(bool));
-	if (!jobs || !copy || !job.hosts || !job.targets || !job.left) {
-		code = err_nomem(err);
-	} else {
-		memset(job.hosts, true, world->hosts.host_count);
-		code = parse_job(world, copy, &job, err);
-	}
+	job.hosts = virtual_alloc(world->hosts.host_count, sizeof(bool));
+	job.targets = virtual_alloc(world->hosts.host_count, sizeof(bool));
+	job.left = virtual_alloc(world->built->node_count, sizeof(bool));
+	memset(job.hosts, true, world->hosts.host_count);
+	code = parse_job(world, copy, &job, err);
 	free(copy);
 	if (code < 0) {
 		free(job.hosts);
@@ -354,6 +321,7 @@ int virtual_job(struct virtual *world, const char *spec, struct error *err)
 		free(job.flows);
 		return code;
 	}
+	world->jobs = virtual_grow(world->jobs, world->job_count, &world->job_capacity, sizeof(*world->jobs));
 	world->jobs[world->job_count++] = job;
 	world->loads_changed = true;
 	return 0;

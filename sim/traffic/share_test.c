@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 
 #include "base/unit_test.h"
-#include "sim/maxmin.h"
+#include "sim/share.h"
 
 #define MAX_LINKS 12
 #define MAX_GROUPS 16
