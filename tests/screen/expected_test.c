@@ -12,7 +12,6 @@
 #include "base/unit_test.h"
 #include "storage/saved.h"
 #include "storage/writer.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
@@ -51,15 +50,15 @@ static void record(void)
 }
 
 /* Background queries are complete after a few rounds. */
-static void wait(struct stage *stage)
+static void wait(void)
 {
 	bool news = true;
 
 	for (int rounds = 0; rounds < 40; rounds++) {
-		assert_int_equal(app_poll(&stage->app, &news, NULL), 0);
-		stage->boot_us += US_PER_MS;
+		assert_int_equal(app_poll(&stage.app, &news, NULL), 0);
+		stage.boot_us += US_PER_MS;
 	}
-	stage_draw(stage, stage->rows, stage->columns);
+	stage_draw(stage.rows, stage.columns);
 }
 
 static void write_expected(const char *file)
@@ -98,7 +97,7 @@ static int compare_expected(const char *file, const char *what)
 	return wrong;
 }
 
-TEST_IN_FOLDER(every_screen_is_as_expected)
+TEST_ON_STAGE(every_screen_is_as_expected)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
 	struct writer *collector = NULL;
@@ -111,19 +110,17 @@ TEST_IN_FOLDER(every_screen_is_as_expected)
 	assert_int_equal(writer_open(path, &collector, NULL), 0);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-			struct stage stage;
 			char file[1024], what[64];
 
-			stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
-			stage_keys(&stage, ways[i].keys);
-			wait(&stage);
+			stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
+			stage_keys(ways[i].keys);
+			wait();
 			snprintf(what, sizeof(what), "%s-%dx%d", ways[i].name, sizes[j].columns, sizes[j].rows);
 			snprintf(file, sizeof(file), "%s/tests/screen/expected/%s.txt", dir ? dir : ".", what);
 			if (anew && *anew)
 				write_expected(file);
 			else
 				wrong += compare_expected(file, what);
-			stage_close(&stage);
 		}
 	writer_close(collector);
 	if (wrong)

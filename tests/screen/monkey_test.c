@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/unit_test.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
@@ -42,56 +41,54 @@ static int random_key(void)
 }
 
 /* Keys that start another program are tested elsewhere. */
-static bool starts_something(const struct stage *stage, int key)
+static bool starts_something(int key)
 {
-	return !stage->app.prompt->done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
+	return !stage.app.prompt->done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
 }
 
-static void act(struct stage *stage)
+static void act(void)
 {
 	int key;
 
 	switch (below(12)) {
 	case 0:
-		stage_draw(stage, 10 + (int)below(91), 40 + (int)below(261));
+		stage_draw(10 + (int)below(91), 40 + (int)below(261));
 		break;
 	case 1:
-		stage_mouse(stage, &(struct mouse){ .y = (int)below(100), .x = (int)below(300),
+		stage_mouse(&(struct mouse){ .y = (int)below(100), .x = (int)below(300),
 						    .wheel = (int)below(3) - 1, .twice = below(2) });
 		break;
 	case 2:
-		stage->boot_us += below(5000) * US_PER_MS;
-		stage->wall_us += below(5000) * US_PER_MS;
-		stage->app.theme->unicode = below(8);
+		stage.boot_us += below(5000) * US_PER_MS;
+		stage.wall_us += below(5000) * US_PER_MS;
+		stage.app.theme->unicode = below(8);
 		break;
 	default:
 		key = random_key();
-		if (!starts_something(stage, key))
-			stage_key(stage, key);
-		stage->app.quit = false;
+		if (!starts_something(key))
+			stage_key(key);
+		stage.app.quit = false;
 		break;
 	}
 }
 
 static void play(const char *scenario, int64_t seconds, unsigned most)
 {
-	struct stage stage;
 	time_t until = time(NULL) + seconds;
 	unsigned done;
 
-	stage_begin(&stage, scenario, 0, 24, 80);
+	stage_begin(scenario, 0, 24, 80);
 	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
-		act(&stage);
+		act();
 		if (canvas.outside) {
 			stage_print();
 			fail_msg("%s: %s (after %u acts)", scenario, canvas.first, done);
 		}
 	}
 	print_message("# %s: %u acts\n", scenario, done);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(random_keys_clicks_and_sizes_are_handled)
+TEST_ON_STAGE(random_keys_clicks_and_sizes_are_handled)
 {
 	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
 						 "nothing-three-tiers", "rack-off" };
