@@ -78,7 +78,7 @@ static void update_terminal(struct app *app, bool unicode, bool *ret_draw)
 	if (!app->setup->stale)
 		return;
 	app->setup->stale = false;
-	theme_init(app->theme, app->options->color, app->setup->colors, unicode && !app->setup->ascii);
+	theme_init(app->theme, app->options->color, (enum theme_colors)app->setup->colors, unicode && !app->setup->ascii);
 	terminal_mouse_on(app->setup->mouse);
 	*ret_draw = true;
 }

@@ -38,7 +38,6 @@ struct tui_options {
 	const char *const *arguments, *const *device_arguments; /* NULL-terminated; or NULL */
 	const char *config_path;         /* settings file (config_file.h); NULL: settings are not saved */
 	int64_t at_us;                 /* wall clock of the time to show; 0: the newest sweep */
-	int64_t refresh_us;            /* minimum display update interval; 0: each sweep */
 	enum tui_color color;          /* AUTO: as the terminal supports, none if NO_COLOR is set */
 	/*
 	 * Called several times per second for the state of the collector started for this

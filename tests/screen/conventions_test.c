@@ -136,13 +136,15 @@ TEST_ON_STAGE(refresh_intervals_are_cyclic)
 
 	stage_begin("nothing", 0, 30, 100);
 	before_us = stage.app.live->refresh_us;
+	stage_keys("Sjj");
 	for (int i = 0; i < 6; i++) {
-		setup_refresh(&stage.app, 1);
+		stage_key(KEY_SPECIAL(KEY_RIGHT));
 		assert_true(i == 5 || stage.app.live->refresh_us > 0);
 	}
 	assert_int_equal(stage.app.live->refresh_us, before_us);
-	setup_refresh(&stage.app, -1);
-	assert_string_equal(setup_refresh_name(&stage.app), "60 s");
+	stage_key(KEY_SPECIAL(KEY_LEFT));
+	stage_expect("60 s");
+	assert_int_equal(stage.app.live->refresh_us, 60 * US_PER_S);
 }
 
 /* On every screen with rows a click moves the cursor, and a second one opens the row. */

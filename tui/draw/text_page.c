@@ -220,10 +220,7 @@ void page_fit(const struct text_page *page, struct page_view *view, int height)
 
 void page_scroll(const struct text_page *page, struct page_view *view, long lines)
 {
-	if (lines >= 0)
-		view->first += (size_t)lines;
-	else
-		view->first -= view->first < (size_t)-lines ? view->first : (size_t)-lines;
+	view->first = lines >= 0 || view->first > (size_t)-lines ? view->first + (size_t)lines : 0;
 	page_fit(page, view, view->height);
 }
 
@@ -251,30 +248,24 @@ bool page_key(const struct text_page *page, struct page_view *view, int key)
 {
 	long rows = view->height > 1 ? view->height - 1 : 1;
 
-	switch (key) {
-	case 'k':
+	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
 		move_cursor(page, view, -1);
 		return true;
-	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
 		move_cursor(page, view, 1);
 		return true;
-	case KEY_CTRL('b'):
 	case KEY_SPECIAL(KEY_PPAGE):
 		page_scroll(page, view, -rows);
 		return true;
-	case KEY_CTRL('f'):
 	case KEY_SPECIAL(KEY_NPAGE):
 		page_scroll(page, view, rows);
 		return true;
-	case 'g':
 	case KEY_SPECIAL(KEY_HOME):
 		view->first = 0;
 		view->cursor = PAGE_NONE;
 		page_fit(page, view, view->height);
 		return true;
-	case 'G':
 	case KEY_SPECIAL(KEY_END):
 		view->cursor = page->line_count;
 		page_scroll(page, view, (long)page->line_count);

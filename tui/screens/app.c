@@ -10,6 +10,7 @@
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
+#include "tui/draw/list.h"
 #include "tui/draw/prompt.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
@@ -81,7 +82,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
 	app->now_us = clock_wall_us(options->clock);
-	live_init(app->live, options->db_path, options->names, options->clock, options->refresh_us);
+	live_init(app->live, options->db_path, options->names, options->clock, 0);
 	app->live->at_us = options->at_us;
 	status = create_screens(app, err);
 	return status < 0 ? status : setup_start(app, err);
@@ -147,11 +148,30 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	return 0;
 }
 
+struct list *list_at_start(void *state, const struct app *app)
+{
+	(void)app;
+	return state;
+}
+
+bool app_move_list(struct app *app, const struct mouse *mouse, int key)
+{
+	const struct screen *screen = app_screen(app);
+	void *state = screen_state(app, screen);
+	struct list *list = screen->list ? screen->list(state, app) : NULL;
+	bool moved = list && (mouse ? list_mouse(list, mouse) : list_key(list, key));
+
+	if (moved && screen->moved)
+		screen->moved(state, app);
+	return moved;
+}
+
 static void dispatch_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
+	bool usable = app->live->shown || screen->needs_nothing;
 
-	if ((!app->live->shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
+	if (!usable || !(screen->key(screen_state(app, screen), app, key) || app_move_list(app, NULL, key)))
 		common_key(app, key);
 }
 
@@ -177,7 +197,7 @@ static void click(struct app *app, const struct screen *screen, const struct mou
 		twice |= subject_equal(&before, &app->press.subject) &&
 			 (now_us - app->press.at_us < DOUBLE_PRESS_US || before.kind != SUBJECT_NONE);
 	app->press.at_us = 0;
-	chosen = screen->mouse(screen_state(app, screen), app, mouse);
+	chosen = screen->mouse ? screen->mouse(screen_state(app, screen), app, mouse) : app_move_list(app, mouse, 0);
 	if (mouse->wheel || app_screen(app) != screen)
 		return;
 	if (twice) {
@@ -199,7 +219,7 @@ void app_mouse(struct app *app, const struct mouse *mouse)
 		tab = mouse->wheel ? NULL : tabs_at(app, mouse->y == app->body.y - 1 ? mouse->x : -1);
 		if (tab)
 			app_show(app, tab);
-	} else if ((app->live->shown || screen->needs_nothing) && screen->mouse) {
+	} else if (app->live->shown || screen->needs_nothing) {
 		click(app, screen, mouse);
 	}
 }

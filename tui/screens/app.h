@@ -19,6 +19,7 @@ struct acknowledge_input;
 struct brush;
 struct error;
 struct finding_row;
+struct list;
 struct live;
 struct mouse;
 struct port_table;
@@ -96,10 +97,14 @@ struct screen {
 	/* Draws the footer; NULL: footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
 	const struct key_help *footer_keys;
-	/* Return: whether the key was handled; else the common keys are tried. */
+	/* Return: whether the key was handled; else those of the list and the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
-	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: never. */
+	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: app_move_list(). */
 	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
+	/* The list whose cursor keys and mouse move, or NULL. NULL function: none. */
+	struct list *(*list)(void *state, const struct app *app);
+	/* The cursor of the list was moved by a key or the mouse. NULL: nothing to do. */
+	void (*moved)(void *state, struct app *app);
 	/* The selected subject, for Enter, a, b and r. NULL: never any. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
@@ -143,6 +148,15 @@ extern const struct screen screen_overview, screen_links, screen_balance, screen
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);
+
+/* list_at_start - struct screen's list of a state that begins with it. */
+struct list *list_at_start(void *state, const struct app *app);
+
+/*
+ * app_move_list - move the cursor of the current screen's list by the mouse, or if that is NULL by a key
+ * Return: whether it was moved.
+ */
+bool app_move_list(struct app *app, const struct mouse *mouse, int key);
 
 /* app_screen - the current screen. app_subject - its subject. */
 const struct screen *app_screen(const struct app *app);

@@ -386,7 +386,7 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	list.rows = list_rows(view, list.rows);
 	members.y = list.y + list.rows;
 	members.rows = body->rows - 1 - list.rows;
-	list_fit(&view->groups, view->result_count, list.rows - 1);
+	list_place(&view->groups, view->result_count, list.y + 1, list.rows - 1);
 	draw_groups(view, app, &list);
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
@@ -402,22 +402,6 @@ static void save_cursor(struct balance_view *view, const struct app *app)
 		view->group_key = key_of(app, result_at(view, view->groups.cursor));
 }
 
-static bool key(struct balance_view *view, struct app *app, int pressed)
-{
-	if (!list_key(&view->groups, pressed))
-		return false;
-	save_cursor(view, app);
-	return true;
-}
-
-static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
-{
-	if (!list_mouse(&view->groups, event, body->y + 2))
-		return false;
-	save_cursor(view, app);
-	return true;
-}
-
 static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
@@ -429,7 +413,6 @@ static void subject(const struct balance_view *view, const struct app *app, stru
 const struct balance_part_info balance_groups = {
 	.make = make,
 	.draw = draw,
-	.key = key,
-	.mouse = mouse,
+	.moved = save_cursor,
 	.subject = subject,
 };

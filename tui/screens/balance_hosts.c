@@ -199,7 +199,7 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
 		    view->idle_hosts ? " (i shows them)" : "");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
-	list_fit(&view->host_list, view->host_count, body->rows - 3);
+	list_place(&view->host_list, view->host_count, body->y + 2, body->rows - 3);
 	if (!view->host_count) {
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
 			  view->idle_hosts ? "no host has enough traffic to compare its rails" :
@@ -216,25 +216,11 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 
 static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	switch (pressed) {
-	case KEY_SPECIAL(KEY_LEFT):
+	if (pressed == KEY_SPECIAL(KEY_LEFT))
 		view->rail -= view->rail > 0;
-		break;
-	case KEY_SPECIAL(KEY_RIGHT):
+	else if (pressed == KEY_SPECIAL(KEY_RIGHT))
 		view->rail++;
-		break;
-	default:
-		if (!list_key(&view->host_list, pressed))
-			return false;
-		break;
-	}
-	save_cursor(view, app);
-	return true;
-}
-
-static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
-{
-	if (!list_mouse(&view->host_list, event, body->y + 2))
+	else
 		return false;
 	save_cursor(view, app);
 	return true;
@@ -257,6 +243,6 @@ const struct balance_part_info balance_hosts = {
 	.make = make,
 	.draw = draw,
 	.key = key,
-	.mouse = mouse,
+	.moved = save_cursor,
 	.subject = subject,
 };

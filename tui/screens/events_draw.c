@@ -117,7 +117,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	char text[256], whole[512], time[WHEN_SIZE];
 
 	column_widths(body->columns, has_days(view, app), widths);
-	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
+	list_place(&view->list, view->events.row_count, body->y + 2, body->rows - 2 - foot);
 	draw_title(view, app, body);
 	draw_cells(&brush, body->y + 1, body, widths, heads, COLUMNS);
 	for (int line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
@@ -187,7 +187,7 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 	segment_add(&title, 1, ROLE_TEXT, "excluding PortRcvSwitchRelayErrors");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	draw_cells(&brush, body->y + 1, body, widths, heads, ERROR_COLUMNS);
-	list_fit(list, view->errors.count, body->rows - 2);
+	list_place(list, view->errors.count, body->y + 2, body->rows - 2);
 	for (int line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
 		draw_error(view, app, body, widths, body->y + 2 + line, list->first + (size_t)line);
 	if (!view->errors.count)

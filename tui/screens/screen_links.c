@@ -19,9 +19,9 @@
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
 struct links_screen {
+	struct list list;
 	enum mode mode;
 	struct links links;
-	struct list list;
 	uint64_t generation; /* of app that the links were built from; 0: none */
 	/*
 	 * The cursor stays on its link when rows move: after it leaves the first row, or with the
@@ -99,7 +99,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	struct links_screen *self = state;
 
 	prepare(self, app);
-	list_fit(&self->list, self->links.row_count, body->rows - 1);
+	list_place(&self->list, self->links.row_count, body->y + 1, body->rows - 1);
 	links_draw(app, &self->links, &self->list, body);
 	if (self->mode == MODE_SORT)
 		links_draw_menu(app, &self->links, self->menu, body);
@@ -196,27 +196,22 @@ static void sort_by_neighbour(struct links_screen *self, const struct app *app, 
 	sort_by(self, (enum column)column);
 }
 
-/* After a cursor movement by key or mouse. */
-static void moved(struct links_screen *self)
+static void moved(void *state, struct app *app)
 {
+	struct links_screen *self = state;
+
+	(void)app;
 	self->follows = self->list.cursor > 0;
 	save_cursor(self);
 }
 
-static bool move_key(struct links_screen *self, int key)
-{
-	if (!list_key(&self->list, key))
-		return false;
-	moved(self);
-	return true;
-}
-
-static bool typed_key(struct links_screen *self, int key)
+static bool typed_key(struct links_screen *self, struct app *app, int key)
 {
 	bool typing = true;
 
 	if (!filter_key(&self->links.filter, &typing, key))
-		return move_key(self, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+		/* The cursor keys, help and quit work; all others are ignored. */
+		return app_move_list(app, NULL, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
 	self->mode = typing ? MODE_FILTER : MODE_TABLE;
 	rearrange(self);
 	return true;
@@ -224,12 +219,10 @@ static bool typed_key(struct links_screen *self, int key)
 
 static bool menu_key(struct links_screen *self, int key)
 {
-	switch (key) {
-	case 'k':
+	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
 		self->menu = self->menu ? self->menu - 1 : COLUMN_COUNT - 1;
 		break;
-	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
 		self->menu = (self->menu + 1) % COLUMN_COUNT;
 		break;
@@ -259,7 +252,7 @@ static void tag(struct links_screen *self, struct app *app)
 	if (links_tag(&self->links, links_row(&self->links, self->list.cursor), &err) < 0)
 		app_message(app, "%s", err.text);
 	list_move_to(&self->list, self->list.cursor + 1);
-	moved(self);
+	moved(self, app);
 }
 
 /*
@@ -304,7 +297,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 	prepare(self, app);
 	if (self->mode == MODE_FILTER)
-		return typed_key(self, pressed);
+		return typed_key(self, app, pressed);
 	if (self->mode == MODE_SORT)
 		return menu_key(self, pressed);
 	switch (pressed) {
@@ -335,7 +328,7 @@ static bool key(void *state, struct app *app, int pressed)
 		tag(self, app);
 		return true;
 	default:
-		return arrange_key(self, pressed) || move_key(self, pressed);
+		return arrange_key(self, pressed);
 	}
 }
 
@@ -362,10 +355,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 
 	prepare(self, app);
 	self->mode = MODE_TABLE;
-	if (list_mouse(&self->list, mouse, app->body.y + 1)) {
-		moved(self);
+	if (app_move_list(app, mouse, 0))
 		return true;
-	}
 	if (mouse->y == app->body.y)
 		press_head(self, app, mouse->x - app->body.x);
 	return false;
@@ -425,6 +416,8 @@ const struct screen screen_links = {
 	.draw_footer = draw_footer,
 	.key = key,
 	.mouse = mouse,
+	.list = list_at_start,
+	.moved = moved,
 	.help = help,
 	.settings = settings,
 };

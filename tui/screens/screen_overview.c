@@ -17,9 +17,9 @@
 #include "tui/screens/overview_view.h"
 
 struct overview {
+	struct list list;        /* the cursor: problems, then groups */
 	uint64_t generation;     /* of app that the view was built from; 0: none */
 	struct overview_view view;
-	struct list list;        /* the cursor: problems, then groups */
 	int64_t cursor_finding;    /* the selected finding, or group */
 	char cursor_group[GROUP_NAME_SIZE];
 };
@@ -63,11 +63,13 @@ static void restore_cursor(struct overview *overview)
 			overview->list.cursor = overview->view.problem_count + i;
 }
 
-static void save_cursor(struct overview *overview)
+static void save_cursor(void *state, struct app *app)
 {
+	struct overview *overview = state;
 	const struct overview_view *view = &overview->view;
 	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
 
+	(void)app;
 	overview->cursor_finding = 0;
 	overview->cursor_group[0] = '\0';
 	/* A cursor on the first row stays on the worst problem. */
@@ -140,16 +142,11 @@ static bool key(void *state, struct app *app, int pressed)
 {
 	struct overview *overview = state;
 	const struct port_group *group = plain_group(overview);
-	bool taken;
 
-	if (group && pressed == '\r') {
-		screen_links_show(app, group->filter);
-		return true;
-	}
-	taken = list_key(&overview->list, pressed);
-	if (taken)
-		save_cursor(overview);
-	return taken;
+	if (!group || pressed != '\r')
+		return false;
+	screen_links_show(app, group->filter);
+	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
@@ -182,8 +179,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	int y = mouse->y - app->body.y;
 
 	if (mouse->wheel)
-		list_mouse(&overview->list, mouse, 0);
-	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+		return app_move_list(app, mouse, 0);
+	if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
 		list_move_to(&overview->list,
 			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
 	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
@@ -191,7 +188,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 			     overview->view.problem_count + overview->view.first_group + (size_t)(y - plan->groups));
 	else
 		return false;
-	save_cursor(overview);
+	save_cursor(overview, app);
 	return true;
 }
 
@@ -225,6 +222,8 @@ const struct screen screen_overview = {
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
+	.list = list_at_start,
+	.moved = save_cursor,
 	.subject = subject,
 	.footer_keys = footer_keys,
 	.help = help,

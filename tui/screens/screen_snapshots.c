@@ -30,9 +30,9 @@ enum { ARGS_MOST = 32, NONE = 0 };
 static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
 
 struct screen_state {
+	struct list list;
 	struct saved_info *rows;   /* newest first */
 	size_t count, capacity;
-	struct list list;
 	int64_t tagged;            /* id; NONE: no tag */
 	size_t by;                 /* index into by_words */
 	uint64_t generation;       /* of app when the list was read */
@@ -275,7 +275,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	load(state, app);
 	column_widths(state, body->columns, widths);
 	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
-	list_fit(&state->list, state->count, body->rows - 2);
+	list_place(&state->list, state->count, body->y + 1, body->rows - 2);
 	if (!state->count)
 		draw_cell(&brush, body->y + 1, body->x, body->columns,
 			  "no snapshots: n takes one of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
@@ -317,15 +317,8 @@ static bool key(void *data, struct app *app, int pressed)
 		state->outcome[0] = '\0';
 		return true;
 	default:
-		return list_key(&state->list, pressed);
+		return false;
 	}
-}
-
-static bool mouse(void *data, struct app *app, const struct mouse *event)
-{
-	struct screen_state *state = data;
-
-	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {
@@ -351,7 +344,7 @@ const struct screen screen_snapshots = {
 	.poll = poll_run,
 	.draw = draw,
 	.key = key,
-	.mouse = mouse,
+	.list = list_at_start,
 	.footer_keys = footer_keys,
 	.help = help,
 };

@@ -29,6 +29,7 @@ enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 enum { TABLE_COLUMNS = 132 };
 
 struct screen_state {
+	struct list list;
 	char title[160];
 	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
 	size_t varied;             /* in args; 0: none */
@@ -40,7 +41,6 @@ struct screen_state {
 	char *text;                /* the output, sanitised, lines NUL-terminated */
 	size_t *lines;             /* offsets of the lines */
 	size_t line_count, line_capacity;
-	struct list list;
 	int left;                  /* columns scrolled to the left */
 	char search[PROMPT_SIZE];
 };
@@ -186,7 +186,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	struct screen_state *state = data;
 	struct brush brush = { app->theme, 0 };
 
-	list_fit(&state->list, state->line_count, body->rows - 1);
+	list_place(&state->list, state->line_count, body->y + 1, body->rows - 1);
 	draw_title(state, &brush, body);
 	for (int y = 1; y < body->rows && state->list.first + (size_t)y - 1 < state->line_count; y++) {
 		size_t line = state->list.first + (size_t)y - 1;
@@ -304,15 +304,8 @@ static bool key(void *data, struct app *app, int pressed)
 		state->left = state->left > STEP_COLUMNS ? state->left - STEP_COLUMNS : 0;
 		return true;
 	default:
-		return list_key(&state->list, pressed);
+		return false;
 	}
-}
-
-static bool mouse(void *data, struct app *app, const struct mouse *event)
-{
-	struct screen_state *state = data;
-
-	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {
@@ -350,7 +343,7 @@ const struct screen screen_text = {
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
-	.mouse = mouse,
+	.list = list_at_start,
 	.help = help,
 };
 
