@@ -92,7 +92,7 @@ TEST_ON_STAGE(invalid_settings_are_handled)
 		memset(&some, 0, sizeof(some));
 		setup_save(&stage.app, &all);
 		for (size_t i = 0; i < all.count; i++)
-			config_put(&some, all.pairs[below((unsigned)all.count)].name, "%s",
+			config_put(&some, all.pairs[below((unsigned)all.count)].name,
 				 values[below(sizeof(values) / sizeof(values[0]))]);
 		config_put(&some, "links.", "x");
 		config_put(&some, "of.another.version", "x");

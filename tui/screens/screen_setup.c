@@ -61,7 +61,7 @@ static void save_settings(const struct setting *setting, const void *state, stru
 			value = setting->words[*(const unsigned *)field];
 		else
 			value = column_info(*(const enum column *)field)->title;
-		config_put(config, setting->name, "%s", value);
+		config_put(config, setting->name, value);
 	}
 }
 
@@ -97,7 +97,7 @@ static void save_columns(const struct setup *setup, struct config *config)
 		if (setup->hidden & 1u << column && len < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
 						column_info((enum column)column)->title);
-	config_put(config, "hidden-columns", "%s", text);
+	config_put(config, "hidden-columns", text);
 }
 
 static bool restore_columns(struct setup *setup, const char *value)

@@ -3,7 +3,6 @@
 #include "tui/screens/screen_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,42 +225,29 @@ static void search(struct app *app, const char *typed)
 		find(app, 0);
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t done = write(fd, bytes, len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
 static void write_file(struct app *app, const char *path)
 {
-	struct screen_state *state = screen_state(app, &screen_text);
-	int fd, failed;
+	const struct screen_state *state = screen_state(app, &screen_text);
+	const struct text *output = &state->run.output;
+	bool written;
+	FILE *file;
 
 	if (!path[0])
 		return;
 	/* Existing files are not overwritten. */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	file = fopen(path, "wxe");
+	if (!file) {
 		app_message(app, "%s: %s", path,
 			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
 		return;
 	}
-	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
-	if (close(fd) < 0 || failed) {
-		app_message(app, "%s: %s", path, strerror(errno));
-		unlink(path);
+	written = fwrite(text_chars(output), 1, output->len, file) == output->len;
+	if (fclose(file) == 0 && written) {
+		app_message(app, "written: %s", path);
 		return;
 	}
-	app_message(app, "written: %s", path);
+	app_message(app, "%s: %s", path, strerror(errno));
+	unlink(path);
 }
 
 static void next_choice(struct screen_state *state, struct app *app)
