@@ -166,20 +166,6 @@ void page_field(struct text_page *page, const struct subject *subject, const cha
 		wrap(page, subject, label, label_role, indent, role, text);
 }
 
-void page_lines(struct text_page *page, int x, enum role role, const char *text)
-{
-	char line[CELL_SIZE];
-
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)len, text);
-		page_line(page, NULL);
-		page_put(page, x, -1, ALIGN_LEFT, role, line);
-		text += len + (text[len] == '\n');
-	}
-}
-
 static bool stands(const struct text_page *page, size_t line)
 {
 	return line < page->line_count && page->lines[line].subject.kind != SUBJECT_NONE;

@@ -77,9 +77,6 @@ void page_wrap(struct text_page *page, const struct subject *subject, int indent
 void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
 		int indent, enum role role, const char *text);
 
-/* page_lines - append each line of @text at column @x. */
-void page_lines(struct text_page *page, int x, enum role role, const char *text);
-
 /* The visible part of a page. */
 struct page_view {
 	size_t first;
