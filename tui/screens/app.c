@@ -22,35 +22,103 @@
 /* Maximum time between the clicks of a double click. */
 #define DOUBLE_PRESS_US (500 * US_PER_MS)
 
+const struct screen *const screens[SCREEN_COUNT] = {
+	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
+	&screen_subject, &screen_text, &screen_help, &screen_setup,
+};
+
+void *screen_state(const struct app *app, const struct screen *screen)
+{
+	size_t i = 0;
+
+	while (screens[i] != screen)
+		i++;
+	return app->states[i];
+}
+
+const struct screen *app_screen(const struct app *app)
+{
+	return app->path[app->depth - 1].screen;
+}
+
+const struct subject *app_subject(const struct app *app)
+{
+	return &app->path[app->depth - 1].subject;
+}
+
+struct subject app_subject_here(const struct app *app)
+{
+	const struct screen *screen = app_screen(app);
+	struct subject here = { .kind = SUBJECT_NONE };
+
+	if (app->live->shown && screen->subject)
+		screen->subject(screen_state(app, screen), app, &here);
+	return here;
+}
+
+static void notify_opened(struct app *app)
+{
+	const struct screen *screen = app_screen(app);
+
+	if (screen->opened)
+		screen->opened(screen_state(app, screen), app, app_subject(app));
+}
+
+void app_show(struct app *app, const struct screen *screen)
+{
+	app->path[0] = (struct place){ .screen = screen };
+	app->depth = 1;
+	notify_opened(app);
+}
+
+void app_open(struct app *app, const struct screen *screen, const struct subject *subject)
+{
+	struct place *last = &app->path[app->depth - 1];
+
+	if (last->screen == screen && subject_equal(&last->subject, subject))
+		return;
+	/* A path that is too long keeps its beginning; its last step is replaced. */
+	if (app->depth < PATH_MAX_DEPTH)
+		app->depth++;
+	app->path[app->depth - 1] = (struct place){ screen, *subject };
+	notify_opened(app);
+}
+
+void app_open_here(struct app *app)
+{
+	const struct subject here = app_subject_here(app);
+
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_subject, &here);
+}
+
+void app_back(struct app *app)
+{
+	if (app->depth == 1)
+		return;
+	app->depth--;
+	notify_opened(app);
+}
+
 static int create_screens(struct app *app, struct error *err)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
-
-	app->states = calloc(count, sizeof(*app->states));
-	if (!app->states)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++) {
-		app->states[i] = calloc(1, all[i]->size);
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
+		app->states[i] = calloc(1, screens[i]->size);
 		if (!app->states[i])
 			return err_nomem(err);
-		if (all[i]->init)
-			all[i]->init(app->states[i], app);
+		if (screens[i]->init)
+			screens[i]->init(app->states[i], app);
 	}
 	return 0;
 }
 
 static void destroy_screens(const struct app *app)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
-
-	for (size_t i = 0; app->states && i < count; i++) {
-		if (app->states[i] && all[i]->done)
-			all[i]->done(app->states[i]);
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
+		if (app->states[i] && screens[i]->done)
+			screens[i]->done(app->states[i]);
 		free(app->states[i]);
 	}
-	free(app->states);
 }
 
 /* The targets of the pointers in struct app. */
@@ -67,10 +135,9 @@ struct parts {
 int app_init(struct app *app, const struct tui_options *options, struct error *err)
 {
 	struct parts *parts = calloc(1, sizeof(*parts));
-	size_t count;
 	int status;
 
-	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0], .parts = parts };
+	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens[0], .parts = parts };
 	if (!parts)
 		return err_nomem(err);
 	app->theme = &parts->theme;
@@ -124,8 +191,6 @@ static int update_snapshot(struct app *app, struct error *err)
 int app_poll(struct app *app, bool *ret_news, struct error *err)
 {
 	bool changed = false;
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	int status = live_poll(app->live, &changed, err);
 
 	if (status < 0)
@@ -137,8 +202,8 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (all[i]->poll && all[i]->poll(app->states[i], app))
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		if (screens[i]->poll && screens[i]->poll(app->states[i], app))
 			*ret_news = true;
 	if (app->live->refused[0]) {
 		app_message(app, "%s", app->live->refused);

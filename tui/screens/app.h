@@ -2,7 +2,7 @@
 /*
  * app.h - state shared by the screens, and the interface of a screen
  *
- * Each screen is one constant struct screen in the table of screens.c, and owns its state. It rebuilds
+ * Each screen is one constant struct screen in the table "screens" of app.c, and owns its state. It rebuilds
  * what it shows if app->generation has changed.
  */
 #ifndef IBWIRE_TUI_SCREENS_APP_H
@@ -31,6 +31,9 @@ struct snapshot_context;
 struct theme;
 struct tui_child_state;
 struct tui_options;
+
+/* Number of screens, and of those that are tabs. */
+enum { SCREEN_COUNT = 10, TAB_COUNT = 6 };
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -64,7 +67,7 @@ struct app {
 		int64_t at_us;          /* boottime */
 		struct subject subject; /* selected by the click */
 	} press;              /* the last click not followed by a key; at_us 0: none */
-	void **states;        /* one per screen */
+	void *states[SCREEN_COUNT];
 	void *parts;          /* allocation behind the pointers above */
 	bool quit;
 };
@@ -84,8 +87,7 @@ struct setting {
 };
 
 struct screen {
-	const char *name; /* title of a tab in the header */
-	bool is_tab;      /* numbered, in the order of the table */
+	const char *name; /* of a tab: its title in the header */
 	size_t size;      /* of its state, which is zeroed at first */
 	void (*init)(void *state, const struct app *app); /* initializes the state; NULL: zero suffices */
 	void (*done)(void *state);                        /* frees what the state owns, not itself; NULL: nothing */
@@ -136,8 +138,8 @@ void app_mouse(struct app *app, const struct mouse *mouse);
 /* app_draw - draw the whole screen of an erased terminal of this size. */
 void app_draw(struct app *app, int rows, int columns);
 
-/* screens - the table. Return: its first entry; @ret_count: its length. */
-const struct screen *const *screens(size_t *ret_count);
+/* screens - all screens; the first TAB_COUNT are tabs, in the order of their numbers. */
+extern const struct screen *const screens[SCREEN_COUNT];
 
 /* screen_state - the state of a screen. */
 void *screen_state(const struct app *app, const struct screen *screen);
@@ -212,5 +214,29 @@ const struct screen *tabs_at(const struct app *app, int x);
 
 /* footer_draw_keys - "key meaning" pairs in one line, as many as fit. */
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys);
+
+/* A command. Everything is copied except for what is marked static. */
+struct text_command {
+	const char *title;          /* "report of leaf01/12" */
+	const char *const *args;    /* without the program name; NULL-terminated */
+	/* An argument that y changes: its index and its values; or NULL. */
+	size_t varied;
+	const char *const *choices; /* ends with NULL; static */
+	const char *varied_name;    /* "rows by"; static */
+};
+
+/* text_show - run a command and open the screen with its output. */
+void text_show(struct app *app, const struct text_command *command);
+
+/* text_report - `ibwire report` of a subject as of the shown time, or a message if it has none. */
+void text_report(struct app *app, const struct subject *subject);
+
+/*
+ * text_arguments - append arguments to a list
+ * @list:  @most entries and a terminating NULL
+ * @more:  NULL-terminated; or NULL
+ * Return: the new length; what does not fit is dropped.
+ */
+size_t text_arguments(const char **list, size_t count, size_t most, const char *const *more);
 
 #endif

@@ -320,15 +320,13 @@ static int tab_columns(const struct app *app, const struct screen *tab, int colu
 
 const struct screen *tabs_at(const struct app *app, int x)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	char text[64];
 	int from = 0;
 
-	for (size_t i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
-		from += tab_columns(app, all[i], app->body.columns, write_tab(all[i], i, text, sizeof(text)));
+	for (size_t i = 0; x >= 0 && i < TAB_COUNT; i++) {
+		from += tab_columns(app, screens[i], app->body.columns, write_tab(screens[i], i, text, sizeof(text)));
 		if (x < from)
-			return all[i];
+			return screens[i];
 	}
 	return NULL;
 }
@@ -350,15 +348,13 @@ static void draw_path(const struct app *app, const struct brush *brush, int y, i
 void tabs_draw(const struct app *app, const struct rect *area)
 {
 	const struct brush brush = { app->theme, 0 };
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	char text[64];
 	int x = 0;
 
 	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (size_t i = 0; i < count && all[i]->is_tab; i++) {
-		bool here = all[i] == app->path[0].screen;
-		int columns = tab_columns(app, all[i], area->columns, write_tab(all[i], i, text, sizeof(text)));
+	for (size_t i = 0; i < TAB_COUNT; i++) {
+		bool here = screens[i] == app->path[0].screen;
+		int columns = tab_columns(app, screens[i], area->columns, write_tab(screens[i], i, text, sizeof(text)));
 
 		if (x + columns > area->columns)
 			return;

@@ -16,7 +16,6 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
-#include "tui/screens/screen_text.h"
 #include "tui/tui.h"
 
 #define MESSAGE_US (6 * US_PER_S)
@@ -229,22 +228,11 @@ static void acknowledge_here(struct app *app)
 /* The next or previous tab, cyclic. */
 static void step_tab(struct app *app, int64_t step)
 {
-	size_t count, tabs = 0, here = 0;
-	const struct screen *const *all = screens(&count);
+	size_t here = 0;
 
-	for (; tabs < count && all[tabs]->is_tab; tabs++)
-		if (all[tabs] == app->path[0].screen)
-			here = tabs;
-	app_show(app, all[(here + tabs + (size_t)step) % tabs]);
-}
-
-static void show_tab(struct app *app, size_t index)
-{
-	size_t count;
-	const struct screen *const *all = screens(&count);
-
-	if (index < count && all[index]->is_tab)
-		app_show(app, all[index]);
+	while (screens[here] != app->path[0].screen)
+		here++;
+	app_show(app, screens[(here + TAB_COUNT + (size_t)step) % TAB_COUNT]);
 }
 
 static void ask_time(struct app *app)
@@ -344,8 +332,8 @@ static const struct {
 
 void common_key(struct app *app, int key)
 {
-	if (key >= '1' && key <= '9')
-		show_tab(app, (size_t)(key - '1'));
+	if (key >= '1' && key < '1' + TAB_COUNT)
+		app_show(app, screens[key - '1']);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (steps[i].key == key)
 			steps[i].run(app, steps[i].step);

@@ -243,7 +243,6 @@ static const struct setting settings[] = {
 
 const struct screen screen_balance = {
 	.name = "Balance",
-	.is_tab = true,
 	.size = sizeof(struct balance_view),
 	.init = init,
 	.done = done,

@@ -344,7 +344,6 @@ static const struct key_help help[] = {
 
 const struct screen screen_events = {
 	.name = "Events",
-	.is_tab = true,
 	.size = sizeof(struct event_view),
 	.done = done,
 	.poll = poll,

@@ -407,7 +407,6 @@ static const struct setting settings[] = {
 
 const struct screen screen_links = {
 	.name = "Links",
-	.is_tab = true,
 	.subject = subject,
 	.size = sizeof(struct links_screen),
 	.init = init,

@@ -216,7 +216,6 @@ static const struct key_help help[] = {
 
 const struct screen screen_overview = {
 	.name = "Overview",
-	.is_tab = true,
 	.size = sizeof(struct overview),
 	.done = done,
 	.draw = draw,

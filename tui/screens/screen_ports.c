@@ -443,7 +443,6 @@ static const struct setting settings[] = {
 
 const struct screen screen_ports = {
 	.name = "Ports",
-	.is_tab = true,
 	.size = sizeof(struct ports_screen),
 	.done = done,
 	.opened = opened,

@@ -120,15 +120,13 @@ static bool restore_columns(struct setup *setup, const char *value)
 
 void setup_save(const struct app *app, struct config *config)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
 
 	config->scope[0] = '\0';
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
-	for (size_t i = 0; i < count; i++) {
-		write_scope(all[i], config->scope);
-		save_settings(all[i]->settings, app->states[i], config);
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
+		write_scope(screens[i], config->scope);
+		save_settings(screens[i]->settings, app->states[i], config);
 	}
 	config->scope[0] = '\0';
 }
@@ -137,18 +135,16 @@ void setup_save(const struct app *app, struct config *config)
 static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
 	const char *name = pair->name, *value = pair->value;
-	size_t count;
-	const struct screen *const *all = screens(&count);
 
 	if (!strcmp(name, "hidden-columns"))
 		return restore_columns(app->setup, value) ? 1 : -1;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
 		char scope[CONFIG_NAME_SIZE];
 
-		write_scope(all[i], scope);
-		if (!all[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
+		write_scope(screens[i], scope);
+		if (!screens[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
 			continue;
-		return restore_setting(all[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
+		return restore_setting(screens[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
 	}
 	return restore_setting(settings, app->setup, name, value);
 }

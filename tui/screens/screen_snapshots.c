@@ -18,7 +18,6 @@
 #include "tui/draw/prompt.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
-#include "tui/screens/screen_text.h"
 #include "tui/tui.h"
 
 /* Minimum interval of reading the list while following the fabric. */
@@ -338,7 +337,6 @@ static const struct key_help help[] = {
 
 const struct screen screen_snapshots = {
 	.name = "Snapshots",
-	.is_tab = true,
 	.size = sizeof(struct screen_state),
 	.done = done,
 	.poll = poll_run,

@@ -322,7 +322,6 @@ static const struct key_help help[] = {
 
 const struct screen screen_subject = {
 	.name = "detail",
-	.is_tab = false,
 	.size = sizeof(struct screen_state),
 	.init = init,
 	.done = done,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_text.c - output of a command: scrolled, searched, written to a file */
-#include "tui/screens/screen_text.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
