@@ -74,27 +74,34 @@ int page_put(struct text_page *page, int x, int columns, enum align align, enum 
 	return x + part.columns;
 }
 
-int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ...)
+__attribute__((format(printf, 4, 0)))
+static int put_args(struct text_page *page, int x, enum role role, const char *fmt, va_list args)
 {
 	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	return page_put(page, x, -1, ALIGN_LEFT, role, text);
+}
+
+int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ...)
+{
 	va_list args;
+	int end;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	end = put_args(page, x, role, fmt, args);
 	va_end(args);
-	return page_put(page, x, -1, ALIGN_LEFT, role, text);
+	return end;
 }
 
 void page_text(struct text_page *page, enum role role, const char *fmt, ...)
 {
-	char text[1024];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	page_line(page, NULL);
-	page_put(page, 0, -1, ALIGN_LEFT, role, text);
+	put_args(page, 0, role, fmt, args);
+	va_end(args);
 }
 
 void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent)
@@ -117,30 +124,24 @@ int page_cells(struct text_page *page, const int *widths, const struct table_cel
 
 void page_heading(struct text_page *page, const char *fmt, ...)
 {
-	char text[512];
 	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	if (page->line_count)
 		page_line(page, NULL);
 	page_line(page, NULL);
-	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
+	va_start(args, fmt);
+	put_args(page, 0, ROLE_HEAD, fmt, args);
+	va_end(args);
 }
 
-static void wrap(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
-		 int indent, enum role role, const char *text)
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text)
 {
-	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8;
+	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8, len;
 	char line[CELL_SIZE];
 
-	while (*text) {
-		size_t len = format_line(text, columns);
-
-		/* The character is wider than the line. */
-		if (!len)
-			break;
+	/* Also ends if a character is wider than the line. */
+	while (text && (len = format_line(text, columns)) > 0) {
 		snprintf(line, sizeof(line), "%.*s", (int)len, text);
 		page_line(page, subject);
 		if (label)
@@ -148,22 +149,13 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 		page_put(page, indent, -1, ALIGN_LEFT, role, line);
 		subject = NULL;
 		label = NULL;
-		text += len;
-		while (*text == ' ')
-			text++;
+		text += len + strspn(text + len, " ");
 	}
 }
 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text)
 {
-	wrap(page, subject, NULL, ROLE_TEXT, indent, role, text);
-}
-
-void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
-		int indent, enum role role, const char *text)
-{
-	if (text)
-		wrap(page, subject, label, label_role, indent, role, text);
+	page_field(page, subject, NULL, ROLE_TEXT, indent, role, text);
 }
 
 static bool stands(const struct text_page *page, size_t line)

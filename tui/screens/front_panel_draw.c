@@ -26,21 +26,24 @@ struct face {
 	double percent; /* of the busier direction */
 };
 
+/* The mark of the worst finding at a port. */
+static enum port_mark mark_of(const struct front_panel *panel, const struct app *app, uint32_t port)
+{
+	uint32_t finding = panel->finding_of[port];
+
+	return finding ? port_mark_of(&app->context->findings[finding - 1]) : MARK_NONE;
+}
+
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
 	const struct port_view *view = &app->table->views[port];
-	uint32_t finding = panel->finding_of[port];
-	struct face face = {
-		.view = view, .status = view->status, .errors = view->errors > 0 || view->errors_at_least,
-		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
-		.percent = view->xmit_percent,
-	};
 
-	if (isnan(face.percent) || view->rcv_percent > face.percent)
-		face.percent = view->rcv_percent;
-	if (finding)
-		face.mark = port_mark_of(&app->context->findings[finding - 1]);
-	return face;
+	return (struct face){
+		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
+		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
+		.errors = view->errors > 0 || view->errors_at_least,
+		.percent = fmax(view->xmit_percent, view->rcv_percent),
+	};
 }
 
 /* The most important mark, for cells with room for one. */
@@ -186,20 +189,16 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 /* The worst mark of all ports of a box. */
 static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
-	const struct fabric *fabric = app->table->snapshot->fabric;
 	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
 
 	for (uint32_t i = 0; i < (host ? host->count : 1); i++) {
 		uint32_t index = host ? app->context->shape->host_nodes[host->first + i] : box->node;
-		const struct node *node = &fabric->nodes[index];
+		const struct node *node = &app->table->snapshot->fabric->nodes[index];
 
-		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			uint32_t finding = panel->finding_of[port];
-
-			if (finding && port_mark_of(&app->context->findings[finding - 1]) > worst)
-				worst = port_mark_of(&app->context->findings[finding - 1]);
-		}
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
+			if (mark_of(panel, app, port) > worst)
+				worst = mark_of(panel, app, port);
 	}
 	return worst;
 }

@@ -157,7 +157,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	const struct finding_row *row = view->problems[index];
 	enum port_mark mark = port_mark_of(row);
 	bool known = mark == MARK_ACKNOWLEDGED;
-	bool here = index == view->cursor;
+	bool here = index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	struct problem_places places;
 	char since[WHEN_SIZE];
@@ -308,7 +308,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 static void draw_group(const struct overview_view *view, const struct app *app, const struct brush *plain, size_t index,
 		       int y, const struct column_place *places, const struct rect *body)
 {
-	bool here = view->problem_count + index == view->cursor, right;
+	bool here = view->problem_count + index == view->list.cursor, right;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char text[CELL_SIZE];
 
