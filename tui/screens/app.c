@@ -294,19 +294,13 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 {
 	const struct brush brush = { app->theme, 0 };
 	int seconds = (int)((clock_boottime_us(app->options->clock) - app->started_us) / US_PER_S);
-	char text[640];
-	int y = body->y + (body->rows > 4 ? 1 : 0);
+	int line = body->rows > 4 ? 1 : 0;
 
-	if (app->options->child)
-		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
-	else
-		snprintf(text, sizeof(text), "waiting for the first sweep of the running collector ... %d s",
-			 seconds);
-	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
-	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+	draw_line(&brush, body, line, ROLE_STRONG, "%s ... %d s", app->options->child ? "discovering the fabric" :
+		  "waiting for the first sweep of the running collector", seconds);
+	draw_line(&brush, body, line + 1, ROLE_FAINT, "database: %.500s", app->options->db_path);
 	if (app->options->child && app->child->line[0])
-		draw_cell(&brush, y + 2, body->x, body->columns, app->child->line, ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, line + 2, ROLE_FAINT, "%s", app->child->line);
 }
 
 /* The prompt if there is one, else the footer of the screen. */
@@ -314,16 +308,13 @@ static void draw_footer(struct app *app, const struct rect *footer)
 {
 	const struct brush brush = { app->theme, 0 };
 	const struct screen *screen = app_screen(app);
-	char text[sizeof(app->prompt->label) + PROMPT_SIZE + 1];
 
-	if (app->prompt->done) {
-		snprintf(text, sizeof(text), "%s%s_", app->prompt->label, app->prompt->text);
-		draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	} else if (screen->draw_footer) {
+	if (app->prompt->done)
+		draw_line(&brush, footer, 0, ROLE_STRONG, "%s%s_", app->prompt->label, app->prompt->text);
+	else if (screen->draw_footer)
 		screen->draw_footer(screen_state(app, screen), app, footer);
-	} else {
+	else
 		footer_draw_keys(app, footer, screen->footer_keys);
-	}
 }
 
 void app_draw(struct app *app, int rows, int columns)

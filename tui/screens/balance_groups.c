@@ -376,9 +376,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	draw_groups(view, app, &list);
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->context->shape->group_count ? "all groups are balanced" :
-			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, app->context->shape->group_count ? "all groups are balanced" :
+			  "this fabric has no equivalent uplinks");
 }
 
 /* Remember the selected group. */

@@ -199,9 +199,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	list_place(&view->host_list, view->host_count, body->y + 2, body->rows - 3);
 	if (!view->host_count) {
-		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  view->idle_hosts ? "no host has enough traffic to compare its rails" :
-			  "no host has more than one HCA", ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, view->idle_hosts ?
+			  "no host has enough traffic to compare its rails" : "no host has more than one HCA");
 		return;
 	}
 	widths = widths_of(view, app, body);

@@ -365,9 +365,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	y = body->y + body->rows - view->layout.words - view->layout.legend;
 	draw_words(view, app, body, y);
 	if (view->layout.legend)
-		draw_cell(&brush, body->y + body->rows - 1, body->x, body->columns,
-			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)),
-			  ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, body->rows - 1, ROLE_FAINT, "%s",
+			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)));
 }
 
 /* Rebuild the matrix from the same loads. */

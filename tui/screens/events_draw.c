@@ -123,9 +123,8 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	for (int line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
 		draw_event(view, app, body, widths, body->y + 2 + line, view->list.first + (size_t)line);
 	if (!view->events.row_count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
-			  "no event matches the filter (Esc: clear it)" : "no events", ALIGN_LEFT,
-			  ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, view->events.count ?
+			  "no event matches the filter (Esc: clear it)" : "no events");
 	event = event_list_at(&view->events, view->list.cursor);
 	if (!event)
 		return;
@@ -191,6 +190,5 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 	for (int line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
 		draw_error(view, app, body, widths, body->y + 2 + line, list->first + (size_t)line);
 	if (!view->errors.count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,
-			  ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, "no error counter increased");
 }

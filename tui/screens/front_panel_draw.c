@@ -210,7 +210,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 	const struct boxes *boxes = &panel->boxes;
 	const struct box *shown = front_panel_box(panel);
 
-	draw_cell(&plain, area->y, area->x, area->columns, "SWITCHES, HOSTS", ALIGN_LEFT, ROLE_HEAD);
+	draw_line(&plain, area, 0, ROLE_HEAD, "SWITCHES, HOSTS");
 	list_fit(&panel->list, boxes->row_count, area->rows - 1);
 	for (int y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
 		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
@@ -223,7 +223,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 			  mark_role(mark));
 	}
 	if (!boxes->row_count)
-		draw_cell(&plain, area->y + 1, area->x, area->columns, "no match", ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&plain, area, 1, ROLE_FAINT, "no match");
 }
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
@@ -273,9 +273,7 @@ static void draw_title(const struct front_panel *panel, const struct app *app)
 	char text[256];
 
 	if (!box) {
-		draw_cell(&brush, area->y, area->x, area->columns,
-			  "not in the fabric at this time; PgUp PgDn: another node", ALIGN_LEFT,
-			  ROLE_WARNING);
+		draw_line(&brush, area, 0, ROLE_WARNING, "not in the fabric at this time; PgUp PgDn: another node");
 		return;
 	}
 	segment_add(&line, 0, ROLE_STRONG, "%.200s", boxes_name(&panel->boxes, box));
@@ -334,12 +332,10 @@ static void draw_finding(const struct front_panel *panel, const struct app *app,
 {
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.facts;
-	char text[CELL_SIZE];
+	enum port_mark mark = port_mark_of(row);
 
-	snprintf(text, sizeof(text), "%s %s: %s", port_mark_name(port_mark_of(row)),
-		 finding_kind_name(row->finding.kind), row->finding.text);
-	draw_cell(&brush, area->y + area->rows - 1, area->x, area->columns, text, ALIGN_LEFT,
-		  mark_role(port_mark_of(row)));
+	draw_line(&brush, area, area->rows - 1, mark_role(mark), "%s %s: %s", port_mark_name(mark),
+		  finding_kind_name(row->finding.kind), row->finding.text);
 }
 
 static void draw_facts(const struct front_panel *panel, const struct app *app)

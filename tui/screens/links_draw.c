@@ -150,17 +150,15 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 static void draw_empty(const struct app *app, const struct links *links, const struct rect *body)
 {
 	const struct brush brush = { app->theme, 0 };
-	char text[FILTER_SIZE + 80];
 
 	if (links->tagged_only)
-		snprintf(text, sizeof(text), "No tagged links. * shows all, T tags.");
+		draw_line(&brush, body, 2, ROLE_TEXT, "No tagged links. * shows all, T tags.");
 	else if (links->filter.term_count)
-		snprintf(text, sizeof(text), "No link matches \"%s\". Esc shows all.", links->filter.typed);
+		draw_line(&brush, body, 2, ROLE_TEXT, "No link matches \"%s\". Esc shows all.", links->filter.typed);
 	else if (links->unused_count)
-		snprintf(text, sizeof(text), "All %zu ports are unused. d shows them.", links->unused_count);
+		draw_line(&brush, body, 2, ROLE_TEXT, "All %zu ports are unused. d shows them.", links->unused_count);
 	else
-		snprintf(text, sizeof(text), "This fabric has no ports with counters.");
-	draw_cell(&brush, body->y + 2, body->x, body->columns, text, ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, "This fabric has no ports with counters.");
 }
 
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)

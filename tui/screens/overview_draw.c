@@ -54,22 +54,21 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 }
 
 /* "No problems" only if enough ports were polled. */
-static void draw_no_problems(const struct app *app, const struct brush *brush, int y, const struct rect *body)
+static void draw_no_problems(const struct app *app, const struct brush *brush, int line, const struct rect *body)
 {
 	const struct sweep_info *sweep = &app->live->shown->sweep;
-	char answered[32], asked[32], text[200];
+	char silent[32], polled[32];
 	bool all = sweep->ports_polled && sweep->ports_answered >= sweep->ports_polled;
 
-	format_count(sweep->ports_polled, 24, asked, sizeof(asked));
-	format_count(sweep->ports_polled - sweep->ports_answered, 24, answered, sizeof(answered));
+	format_count(sweep->ports_polled, 24, polled, sizeof(polled));
+	format_count(sweep->ports_polled - sweep->ports_answered, 24, silent, sizeof(silent));
 	if (all)
-		snprintf(text, sizeof(text), " no problems: all %s polled ports responded", asked);
+		draw_line(brush, body, line, ROLE_GOOD, " no problems: all %s polled ports responded", polled);
 	else if (!sweep->ports_polled)
-		snprintf(text, sizeof(text), " no known problems; no port was polled");
+		draw_line(brush, body, line, ROLE_WARNING, " no known problems; no port was polled");
 	else
-		snprintf(text, sizeof(text), " no known problems: %s of %s ports did not respond",
-			 answered, asked);
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, all ? ROLE_GOOD : ROLE_WARNING);
+		draw_line(brush, body, line, ROLE_WARNING, " no known problems: %s of %s ports did not respond",
+			  silent, polled);
 }
 
 static const char *cause_of(const struct finding *finding)
@@ -183,7 +182,7 @@ void overview_draw_problems(const struct overview_view *view, const struct app *
 
 	draw_problems_head(view, brush, body);
 	if (!view->problem_count) {
-		draw_no_problems(app, brush, body->y + plan->problems, body);
+		draw_no_problems(app, brush, plan->problems, body);
 		return;
 	}
 	for (int i = 0; i < seen; i++)
@@ -229,9 +228,8 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 
 	if (!rows)
 		return;
-	snprintf(text, sizeof(text), "CHANGES %s",
-		 write_told(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	draw_line(brush, body, view->plan.changes, ROLE_STRONG, "CHANGES %s",
+		  write_told(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
 	if (!changes->count) {
 		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
 		return;

@@ -115,17 +115,14 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	struct balance_view *view = state;
 	const struct brush brush = app_brush(app, false);
 	struct rect rest = *body;
-	char text[256];
 
 	if (!is_made(view, app)) {
-		draw_cell(&brush, body->y + 1, body->x, body->columns,
-			  view->loads.problem[0] ? view->loads.problem : "reading link loads ...", ALIGN_LEFT,
-			  ROLE_TEXT);
+		draw_line(&brush, body, 1, ROLE_TEXT, "%s",
+			  view->loads.problem[0] ? view->loads.problem : "reading link loads ...");
 		return;
 	}
 	if (lacks_map(view, app)) {
-		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context->shape->reason);
-		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, 0, ROLE_FAINT, "no map of tiers: %.200s", app->context->shape->reason);
 		rest.y++;
 		rest.rows--;
 	}

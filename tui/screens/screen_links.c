@@ -139,22 +139,19 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	struct links_screen *self = state;
 	const struct filter *filter = &self->links.filter;
+	bool typing = self->mode == MODE_FILTER;
 	const struct brush brush = { app->theme, 0 };
-	char text[FILTER_SIZE + 200];
 	struct rect left = *footer;
 
 	prepare(self, app);
 	left.columns -= draw_count(self, app, footer) + 2;
-	if (self->mode == MODE_SORT) {
+	if (self->mode == MODE_SORT)
 		footer_draw_keys(app, &left, menu_keys);
-	} else if (self->mode == MODE_FILTER || filter->typed[0]) {
-		snprintf(text, sizeof(text), "/%s%s%s%s", filter->typed, self->mode == MODE_FILTER ? "_" : "",
-			 filter->trouble[0] ? "  " : "", filter->trouble);
-		draw_cell(&brush, left.y, left.x, left.columns, text, ALIGN_LEFT,
-			  self->mode == MODE_FILTER && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
-	} else {
+	else if (typing || filter->typed[0])
+		draw_line(&brush, &left, 0, typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING, "/%s%s%s%s",
+			  filter->typed, typing ? "_" : "", filter->trouble[0] ? "  " : "", filter->trouble);
+	else
 		footer_draw_keys(app, &left, keys);
-	}
 }
 
 static void rearrange(struct links_screen *self)

@@ -239,16 +239,14 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	const struct front_panel *panel = state;
 	const struct filter *filter = &panel->boxes.filter;
 	const struct brush brush = { app->theme, 0 };
-	char text[FILTER_SIZE + 200];
 
 	if (!panel->typing && !filter->typed[0]) {
 		footer_draw_keys(app, footer, keys);
 		return;
 	}
-	snprintf(text, sizeof(text), "/%s%s  %zu of %zu  %s", filter->typed, panel->typing ? "_" : "",
-		 panel->boxes.row_count, panel->boxes.count, filter->trouble);
-	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT,
-		  panel->typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
+	draw_line(&brush, footer, 0, panel->typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING,
+		  "/%s%s  %zu of %zu  %s", filter->typed, panel->typing ? "_" : "", panel->boxes.row_count,
+		  panel->boxes.count, filter->trouble);
 }
 
 /* The filter changed: keep the shown box if it matches, else show the first match. */

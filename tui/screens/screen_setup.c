@@ -287,8 +287,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	for (int y = 0; y < body->rows; y++) {
 		line = self->first + (size_t)y;
 		if (line == ROW_COLUMNS + 1)
-			draw_cell(&brush, body->y + y, body->x, body->columns, "COLUMNS OF LINKS", ALIGN_LEFT,
-				  ROLE_GOOD);
+			draw_line(&brush, body, y, ROLE_GOOD, "COLUMNS OF LINKS");
 		else if (line < ROW_COLUMNS)
 			draw_row(self, app, body, body->y + y, line);
 		else if (line > ROW_COLUMNS + 1 && line < line_of(count))

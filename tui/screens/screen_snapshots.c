@@ -241,23 +241,21 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 }
 
 /* The last line: progress, result, or a hint for differences. */
-static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush, int y,
+static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush,
 			const struct rect *body)
 {
-	char text[640];
-	enum role role = ROLE_FAINT;
+	int64_t taken_us = clock_boottime_us(app->options->clock) - state->began_us;
+	int last = body->rows - 1;
 
-	if (state->run.pid && !state->run.ended) {
-		snprintf(text, sizeof(text), "taking %s ... %lld s", state->name,
-			 (long long)((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S));
-		role = ROLE_GOOD;
-	} else if (state->problem[0] || state->outcome[0]) {
-		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
-		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
-	} else {
-		snprintf(text, sizeof(text), "one row per %s in differences (y: change)", by_words[state->by]);
-	}
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);
+	if (state->run.pid && !state->run.ended)
+		draw_line(brush, body, last, ROLE_GOOD, "taking %s ... %d s", state->name, (int)(taken_us / US_PER_S));
+	else if (state->problem[0])
+		draw_line(brush, body, last, ROLE_WARNING, "%s", state->problem);
+	else if (state->outcome[0])
+		draw_line(brush, body, last, state->failed ? ROLE_WARNING : ROLE_GOOD, "%s", state->outcome);
+	else
+		draw_line(brush, body, last, ROLE_FAINT, "one row per %s in differences (y: change)",
+			  by_words[state->by]);
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -276,8 +274,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
 	list_place(&state->list, state->count, body->y + 1, body->rows - 2);
 	if (!state->count)
-		draw_cell(&brush, body->y + 1, body->x, body->columns,
-			  "no snapshots: n takes one of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, 1, ROLE_FAINT, "no snapshots: n takes one of all counters of all ports");
 	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < state->count; y++) {
 		size_t row = state->list.first + (size_t)y;
 
@@ -285,7 +282,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		draw_row(state, app, &brush, widths, body->y + 1 + y, body, &state->rows[row]);
 	}
 	brush.flags = 0;
-	draw_status(state, app, &brush, body->y + body->rows - 1, body);
+	draw_status(state, app, &brush, body);
 }
 
 static bool key(void *data, struct app *app, int pressed)

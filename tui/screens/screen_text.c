@@ -161,7 +161,7 @@ static bool poll_run(void *data, struct app *app)
 
 static void draw_title(const struct screen_state *state, const struct brush *brush, const struct rect *body)
 {
-	char text[512], how[128];
+	char how[128];
 	size_t last = state->list.first + (size_t)state->list.height;
 
 	if (state->run.pid && !state->run.ended)
@@ -171,11 +171,10 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 	else
 		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
 			 last < state->line_count ? last : state->line_count, state->line_count);
-	snprintf(text, sizeof(text), "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
-		 state->varied ? state->varied_name : "", state->varied ? " " : "",
-		 state->varied ? state->choices[state->choice] : "", how,
-		 state->run.cut ? "  output truncated" : "");
-	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
+	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
+		  state->varied ? state->varied_name : "", state->varied ? " " : "",
+		  state->varied ? state->choices[state->choice] : "", how,
+		  state->run.cut ? "  output truncated" : "");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -192,8 +191,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 
 		brush.flags = line == state->list.cursor ? DRAW_CURSOR : 0;
 		text += text_prefix_bytes(text, (size_t)state->left);
-		draw_cell(&brush, body->y + y, body->x, body->columns, text, ALIGN_LEFT,
-			  found ? ROLE_SORTED : ROLE_TEXT);
+		draw_line(&brush, body, y, found ? ROLE_SORTED : ROLE_TEXT, "%s", text);
 	}
 }
 
