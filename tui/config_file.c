@@ -67,11 +67,10 @@ static char *trim(char *text)
 
 void config_put(struct config *config, const char *name, const char *value)
 {
-	char whole[2 * CONFIG_NAME_SIZE], text[CONFIG_VALUE_SIZE + 1];
+	char text[CONFIG_VALUE_SIZE + 1];
 
-	if (snprintf(whole, sizeof(whole), "%s%s", config->scope, name) < (int)sizeof(whole) &&
-	    snprintf(text, sizeof(text), "%s", value) < (int)sizeof(text))
-		set(config, whole, trim(text));
+	if (snprintf(text, sizeof(text), "%s", value) < (int)sizeof(text))
+		set(config, name, trim(text));
 }
 
 const char *config_get(const struct config *config, const char *name)
@@ -201,12 +200,4 @@ bool config_write(const struct config *config, const char *path)
 	if (!good)
 		unlink(temporary);
 	return good;
-}
-
-int config_choice(const char *value, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(value, words[i]))
-			return i;
-	return -1;
 }

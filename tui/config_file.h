@@ -25,7 +25,6 @@ struct config_pair {
 struct config {
 	struct config_pair pairs[CONFIG_MOST];
 	size_t count;
-	char scope[CONFIG_NAME_SIZE]; /* "links.": prefix that config_put() adds to names; "": none */
 };
 
 /*
@@ -55,11 +54,5 @@ bool config_update(struct config *config, const struct config *before, const str
  * The target of a symbolic link is replaced. Return: whether it was written.
  */
 bool config_write(const struct config *config, const char *path);
-
-/*
- * config_choice - index of a value in a NULL-terminated list
- * Return: -1 if it is not in the list.
- */
-int config_choice(const char *value, const char *const *words);
 
 #endif

@@ -96,15 +96,6 @@ TEST(invalid_values_and_names_are_not_saved)
 	assert_string_equal(config_get(&config, "f"), "in the middle");
 }
 
-TEST(a_scope_is_a_prefix_of_names)
-{
-	static struct config config = { .scope = "links." };
-
-	config_put(&config, "sort", "AGE");
-	assert_string_equal(config_get(&config, "links.sort"), "AGE");
-	assert_null(config_get(&config, "sort"));
-}
-
 TEST_WITH(valid_lines_count_and_the_first_invalid_one_is_reported, enter, leave)
 {
 	static struct config config;

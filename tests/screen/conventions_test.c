@@ -16,14 +16,6 @@
 #include "tui/screens/balance_view.h"
 #include "tui/draw/draw.h"
 
-static uint64_t chance = 11;
-
-static unsigned below(unsigned limit)
-{
-	chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(chance >> 33) % limit;
-}
-
 /* Roles of values from the fabric. */
 static bool is_value(enum role role)
 {
@@ -60,8 +52,8 @@ TEST_ON_STAGE(settings_are_saved_and_restored)
 	stage_record("dead-spine", path);
 	for (int round = 0; round < 40; round++) {
 		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
-		for (unsigned left = 5 + below(60); left; left--)
-			stage_key(below(8) ? keys[below(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
+		for (unsigned left = 5 + stage_random(60); left; left--)
+			stage_key(stage_random(8) ? keys[stage_random(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
 		memset(&kept, 0, sizeof(kept));
 		memset(&again, 0, sizeof(again));
 		setup_save(&stage.app, &kept);
@@ -92,8 +84,8 @@ TEST_ON_STAGE(invalid_settings_are_handled)
 		memset(&some, 0, sizeof(some));
 		setup_save(&stage.app, &all);
 		for (size_t i = 0; i < all.count; i++)
-			config_put(&some, all.pairs[below((unsigned)all.count)].name,
-				 values[below(sizeof(values) / sizeof(values[0]))]);
+			config_put(&some, all.pairs[stage_random((unsigned)all.count)].name,
+				 values[stage_random(sizeof(values) / sizeof(values[0]))]);
 		config_put(&some, "links.", "x");
 		config_put(&some, "of.another.version", "x");
 		setup_restore(&stage.app, &some, wrong, sizeof(wrong));

@@ -11,14 +11,6 @@
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
-static uint64_t state_of_chance;
-
-static unsigned below(unsigned limit)
-{
-	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(state_of_chance >> 33) % limit;
-}
-
 static int random_key(void)
 {
 	static const int special[] = {
@@ -28,15 +20,15 @@ static int random_key(void)
 	};
 	static const char often[] = "123456\r\r\r\t\033\033<>{}[]bLm /sgGjkv";
 
-	switch (below(4)) {
+	switch (stage_random(4)) {
 	case 0:
-		return KEY_SPECIAL(special[below(sizeof(special) / sizeof(special[0]))]);
+		return KEY_SPECIAL(special[stage_random(sizeof(special) / sizeof(special[0]))]);
 	case 1:
-		return often[below(sizeof(often) - 1)];
+		return often[stage_random(sizeof(often) - 1)];
 	case 2:
-		return below(20) ? ' ' + (int)below(95) : 0xe4 + (int)below(0x3000);
+		return stage_random(20) ? ' ' + (int)stage_random(95) : 0xe4 + (int)stage_random(0x3000);
 	default:
-		return (int)below(32);
+		return (int)stage_random(32);
 	}
 }
 
@@ -50,18 +42,18 @@ static void act(void)
 {
 	int key;
 
-	switch (below(12)) {
+	switch (stage_random(12)) {
 	case 0:
-		stage_draw(10 + (int)below(91), 40 + (int)below(261));
+		stage_draw(10 + (int)stage_random(91), 40 + (int)stage_random(261));
 		break;
 	case 1:
-		stage_mouse(&(struct mouse){ .y = (int)below(100), .x = (int)below(300),
-						    .wheel = (int)below(3) - 1, .twice = below(2) });
+		stage_mouse(&(struct mouse){ .y = (int)stage_random(100), .x = (int)stage_random(300),
+						    .wheel = (int)stage_random(3) - 1, .twice = stage_random(2) });
 		break;
 	case 2:
-		stage.boot_us += below(5000) * US_PER_MS;
-		stage.wall_us += below(5000) * US_PER_MS;
-		stage.app.theme->unicode = below(8);
+		stage.boot_us += stage_random(5000) * US_PER_MS;
+		stage.wall_us += stage_random(5000) * US_PER_MS;
+		stage.app.theme->unicode = stage_random(8);
 		break;
 	default:
 		key = random_key();
@@ -95,7 +87,7 @@ TEST_ON_STAGE(random_keys_clicks_and_sizes_are_handled)
 	const char *seconds = getenv("IBWIRE_MONKEY_S"), *seed = getenv("IBWIRE_SEED");
 	int64_t share = seconds ? atoll(seconds) / 4 : 0;
 
-	state_of_chance = seed ? strtoull(seed, NULL, 10) : 1;
+	stage.random = seed ? strtoull(seed, NULL, 10) : 1;
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		test_folder_renew();
 		play(scenarios[i], share, getenv("IBWIRE_TEST_SHORT") ? 300 : 2000);

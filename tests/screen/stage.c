@@ -49,7 +49,7 @@ void stage_open(const char *db, int64_t wall_us, int64_t at_us, int rows, int co
 	setenv("TZ", "UTC", 1);
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	app_done(&stage.app);
-	memset(&stage, 0, sizeof(stage));
+	stage = (struct stage){ .random = stage.random };
 	stage.clock = (struct clock){ .boottime_us = boottime_us, .wall_us = wall_us_of };
 	stage.boot_us = 1000 * US_PER_S;
 	stage.wall_us = wall_us;
@@ -127,6 +127,12 @@ void stage_hides(const char *text)
 		return;
 	stage_print();
 	fail_msg("the screen shows \"%s\"", text);
+}
+
+unsigned stage_random(unsigned limit)
+{
+	stage.random = stage.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(stage.random >> 33) % limit;
 }
 
 void stage_print(void)

@@ -30,6 +30,7 @@ extern struct stage {
 	struct tui_options options;
 	struct app app;
 	int rows, columns;
+	uint64_t random;
 } stage;
 
 /* TEST_ON_STAGE - a test in a folder of its own; the screen is closed after it. */
@@ -65,6 +66,9 @@ bool stage_shows(const char *text);
 void stage_expect(const char *text);
 void stage_try(const char *keys, const char *text);
 void stage_hides(const char *text);
+
+/* stage_random - a number below @limit, from stage.random, which may be set to a seed. */
+unsigned stage_random(unsigned limit);
 
 /* stage_print - print the screen as comments of a test. */
 void stage_print(void);

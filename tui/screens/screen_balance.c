@@ -230,11 +230,11 @@ static const char *const part_names[] = { "map", "groups", "hosts", NULL };     
 static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
 
 static const struct setting settings[] = {
-	{ "part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
-	{ "value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
-	{ "inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
-	{ "hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
-	{ "all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
+	{ "balance.part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
+	{ "balance.value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
+	{ "balance.inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
+	{ "balance.hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
+	{ "balance.all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 

@@ -395,10 +395,10 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 }
 
 static const struct setting settings[] = {
-	{ "sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
-	{ "descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
-	{ "swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
-	{ "unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
+	{ "links.sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
+	{ "links.descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
+	{ "links.swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
+	{ "links.unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 

@@ -390,7 +390,7 @@ static const struct key_help help[] = {
 static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum panel_view */
 
 static const struct setting settings[] = {
-	{ "view", SETTING_CHOICE, offsetof(struct front_panel, view), views },
+	{ "ports.view", SETTING_CHOICE, offsetof(struct front_panel, view), views },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +37,6 @@ static void changed(const struct app *app)
 	app->live->refresh_us = refresh_s[app->setup->refresh] * US_PER_S;
 }
 
-/* "links." of "Links". */
-static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
-{
-	size_t i;
-
-	for (i = 0; screen->name[i] && i < CONFIG_NAME_SIZE - 2; i++)
-		ret[i] = (char)tolower((unsigned char)screen->name[i]);
-	ret[i++] = '.';
-	ret[i] = '\0';
-}
-
 static void save_settings(const struct setting *setting, const void *state, struct config *config)
 {
 	for (; setting && setting->name; setting++) {
@@ -68,23 +56,26 @@ static void save_settings(const struct setting *setting, const void *state, stru
 /* Return: 1 restored, 0 unknown name, -1 invalid value. */
 static int restore_setting(const struct setting *setting, void *state, const char *name, const char *value)
 {
+	const char *const *words;
+	unsigned choice = 0;
 	void *field;
-	int choice;
 
-	while (setting->name && strcmp(setting->name, name))
+	while (setting && setting->name && strcmp(setting->name, name))
 		setting++;
-	if (!setting->name)
+	if (!setting || !setting->name)
 		return 0;
 	field = (char *)state + setting->offset;
 	if (setting->kind == SETTING_COLUMN)
 		return column_by_title(value, field) ? 1 : -1;
-	choice = config_choice(value, setting->kind == SETTING_FLAG ? flag_names : setting->words);
-	if (choice < 0)
+	words = setting->kind == SETTING_FLAG ? flag_names : setting->words;
+	while (words[choice] && strcmp(words[choice], value))
+		choice++;
+	if (!words[choice])
 		return -1;
 	if (setting->kind == SETTING_FLAG)
 		*(bool *)field = choice;
 	else
-		*(unsigned *)field = (unsigned)choice;
+		*(unsigned *)field = choice;
 	return 1;
 }
 
@@ -121,32 +112,22 @@ static bool restore_columns(struct setup *setup, const char *value)
 void setup_save(const struct app *app, struct config *config)
 {
 
-	config->scope[0] = '\0';
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
-	for (size_t i = 0; i < SCREEN_COUNT; i++) {
-		write_scope(screens[i], config->scope);
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		save_settings(screens[i]->settings, app->states[i], config);
-	}
-	config->scope[0] = '\0';
 }
 
 /* Return: as restore_setting(). */
 static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
-	const char *name = pair->name, *value = pair->value;
+	int restored = restore_setting(settings, app->setup, pair->name, pair->value);
 
-	if (!strcmp(name, "hidden-columns"))
-		return restore_columns(app->setup, value) ? 1 : -1;
-	for (size_t i = 0; i < SCREEN_COUNT; i++) {
-		char scope[CONFIG_NAME_SIZE];
-
-		write_scope(screens[i], scope);
-		if (!screens[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
-			continue;
-		return restore_setting(screens[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
-	}
-	return restore_setting(settings, app->setup, name, value);
+	if (!strcmp(pair->name, "hidden-columns"))
+		return restore_columns(app->setup, pair->value) ? 1 : -1;
+	for (size_t i = 0; !restored && i < SCREEN_COUNT; i++)
+		restored = restore_setting(screens[i]->settings, app->states[i], pair->name, pair->value);
+	return restored;
 }
 
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
