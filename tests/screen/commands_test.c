@@ -40,7 +40,7 @@ static void wait_for(const char *text)
 	}
 	if (!stage_shows(text)) {
 		stage_print();
-		fail_msg("there is no '%s'", text);
+		fail_msg("the screen does not show '%s'", text);
 	}
 }
 
@@ -49,7 +49,7 @@ TEST_ON_STAGE(snapshots_are_listed_and_compared_older_first)
 	begin("/bin/echo", 140);
 	stage_try("6", "of the job");
 	stage_expect("before");
-	/* What a note has of the wire's tricks is harmless. */
+	/* Control characters of a note are escaped. */
 	stage_expect("\\x1b[31mred");
 	stage_try("j\r", "* after");
 	stage_keys("j\r");
@@ -59,7 +59,7 @@ TEST_ON_STAGE(snapshots_are_listed_and_compared_older_first)
 	wait_for("--by link");
 	stage_expect("rows by link");
 	stage_key(KEY_ESCAPE);
-	/* None is tagged any more; d is against the newest. */
+	/* The selection is cleared; d compares with the newest snapshot. */
 	stage_hides("* after");
 	stage_keys("d");
 	wait_for("-- diff before a name with a \\ in it");
@@ -70,11 +70,11 @@ TEST_ON_STAGE(a_snapshot_command_reports_its_result)
 	begin("/bin/true", 100);
 	stage_keys("6nx\rwith a note\r");
 	wait_for("x is stored");
-	/* One that fails says why, in its own words. */
+	/* A failure is shown with the message of the command. */
 	stage.options.program = "/bin/cat";
 	stage_keys("n\r\r");
 	wait_for(" failed: ");
-	/* Without a name nothing is run. */
+	/* Without a name no command runs. */
 	stage_keys("n");
 	for (int i = 0; i < 80; i++)
 		stage_key(0x7f);
@@ -95,7 +95,7 @@ TEST_ON_STAGE(a_report_is_about_the_selected_row_at_the_shown_time)
 	stage_key(KEY_ESCAPE);
 	stage_keys("<r");
 	wait_for("--at 20");
-	/* Nothing under the cursor. */
+	/* No row is selected. */
 	stage_try("6r", "no port, node or finding selected");
 	stage.options.program = NULL;
 	stage_try("2\rr", "commands cannot be run");
@@ -119,7 +119,7 @@ TEST_ON_STAGE(a_text_is_searched_and_written_once)
 	assert_true(fread(content, 1, sizeof(content) - 1, stream) > 0);
 	fclose(stream);
 	assert_memory_equal(content, "report 0x", 9);
-	/* What is there stays. */
+	/* An existing file is not overwritten. */
 	stage_keys("w");
 	stage_keys(file);
 	stage_try("\r", "the file exists");

@@ -59,7 +59,7 @@ TEST_ON_STAGE(settings_are_saved_and_restored)
 		setup_save(&stage.app, &kept);
 		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		if (!setup_restore(&stage.app, &kept, wrong, sizeof(wrong)))
-			fail_msg("round %d: %s is not known any more", round, wrong);
+			fail_msg("round %d: %s was not restored", round, wrong);
 		setup_save(&stage.app, &again);
 		stage_draw(40, 120);
 		assert_int_equal(again.count, kept.count);
@@ -159,7 +159,7 @@ TEST_ON_STAGE(a_double_click_opens_the_selected_row)
 		}
 		if (tabs[i] != '5' && stage.app.depth == 1) {
 			stage_print();
-			fail_msg("two presses open nothing on screen %c", tabs[i]);
+			fail_msg("two clicks open nothing on screen %c", tabs[i]);
 		}
 	}
 }
@@ -297,7 +297,7 @@ TEST_ON_STAGE(a_double_click_does_not_confirm_a_prompt)
 	assert_string_equal(stage.app.prompt->text, "half a w");
 }
 
-/* Scrolling a screen's help shows all its words. */
+/* All words of a screen's help appear while scrolling through it. */
 static void check_help(const char *tab, int rows, int columns)
 {
 	static char seen[400000];

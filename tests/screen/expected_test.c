@@ -80,7 +80,7 @@ static int compare_expected(const char *file, const char *what)
 	int wrong = 0;
 
 	if (!in)
-		fail_msg("%s: there is no %s", what, file);
+		fail_msg("%s: %s is missing", what, file);
 	for (int y = 0; y < canvas.rows; y++) {
 		if (!fgets(wanted, sizeof(wanted), in))
 			wanted[0] = '\0';
@@ -99,14 +99,14 @@ static int compare_expected(const char *file, const char *what)
 
 TEST_ON_STAGE(every_screen_is_as_expected)
 {
-	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
+	const char *dir = getenv("IBWIRE_SRCDIR"), *rewrite = getenv("IBWIRE_SCREENS_WRITE");
 	struct writer *collector = NULL;
 	int wrong = 0;
 
-	/* What its user chose is of no matter here. */
+	/* Without saved settings of the user. */
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 	record();
-	/* Who holds the database is a collector for those who look. */
+	/* The lock of the writer marks a running collector. */
 	assert_int_equal(writer_open(path, &collector, NULL), 0);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
@@ -117,13 +117,12 @@ TEST_ON_STAGE(every_screen_is_as_expected)
 			wait();
 			snprintf(what, sizeof(what), "%s-%dx%d", ways[i].name, sizes[j].columns, sizes[j].rows);
 			snprintf(file, sizeof(file), "%s/tests/screen/expected/%s.txt", dir ? dir : ".", what);
-			if (anew && *anew)
+			if (rewrite && *rewrite)
 				write_expected(file);
 			else
 				wrong += compare_expected(file, what);
 		}
 	writer_close(collector);
 	if (wrong)
-		fail_msg("%d lines are not as expected: where that is meant, IBWIRE_SCREENS_WRITE=1 writes the files "
-			 "anew", wrong);
+		fail_msg("%d lines differ from the expected screens: IBWIRE_SCREENS_WRITE=1 rewrites the files", wrong);
 }

@@ -22,7 +22,7 @@ struct found {
 	size_t count;
 };
 
-static bool remember(void *ctx, const struct finding_row *row)
+static bool add_found(void *ctx, const struct finding_row *row)
 {
 	struct found *found = ctx;
 
@@ -39,7 +39,7 @@ static void read_found(struct found *ret)
 	struct error err = { 0 };
 
 	ret->count = 0;
-	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, remember, ret, &err) < 0)
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, add_found, ret, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
 }
@@ -78,7 +78,7 @@ static void check_finding(const struct finding_row *row, const char *name, int r
 	char part[64];
 	int keys;
 
-	/* What is found is shown with the next sweep; the scenarios have one in ten seconds or in one. */
+	/* A finding is shown with the sweep in which it opens. */
 	stage_open(path, STAGE_END_US + US_PER_S, row->opened_us, rows, columns);
 	if (!stage_shows(beginning(row->finding.subject, 12, part))) {
 		stage_print();
@@ -100,7 +100,7 @@ static void check_file(const char *file, const char *name)
 	struct scenario scenario;
 	struct found found;
 	struct error err = { 0 };
-	bool expected = false, told = false;
+	bool expected = false, reported = false;
 
 	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
@@ -110,12 +110,12 @@ static void check_file(const char *file, const char *name)
 	for (size_t i = 0; i < found.count; i++) {
 		if (!expects(&scenario, finding_kind_name(found.rows[i].finding.kind)))
 			continue;
-		told = true;
+		reported = true;
 		check_finding(&found.rows[i], name, 24, 80);
 		check_finding(&found.rows[i], name, 40, 120);
 	}
-	if (expected && !told && found.count == 0)
-		print_message("# %s: only infos are told\n", name);
+	if (expected && !reported && found.count == 0)
+		print_message("# %s: only informational findings\n", name);
 	scenario_done(&scenario);
 }
 

@@ -14,74 +14,74 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-struct told {
+struct acknowledged_rows {
 	size_t count, acknowledged;
 	struct acknowledgement last;
 };
 
 static bool count_row(void *ctx, const struct finding_row *row)
 {
-	struct told *told = ctx;
+	struct acknowledged_rows *stored = ctx;
 
 	if (row->finding.severity < FINDING_WARNING)
 		return true;
-	told->count++;
+	stored->count++;
 	if (row->acknowledged.at_us) {
-		told->acknowledged++;
-		told->last = row->acknowledged;
+		stored->acknowledged++;
+		stored->last = row->acknowledged;
 	}
 	return true;
 }
 
 /* The acknowledgement as stored in the database. */
-static struct told read_told(void)
+static struct acknowledged_rows read_acknowledged(void)
 {
 	const struct finding_query query = { .now_us = stage.wall_us };
-	struct told told = { 0 };
+	struct acknowledged_rows stored = { 0 };
 	struct reader *reader;
 	struct error err = { 0 };
 
-	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, count_row, &told, &err) < 0)
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, count_row, &stored, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
-	return told;
+	return stored;
 }
 
 TEST_ON_STAGE(a_finding_is_acknowledged_and_unacknowledged)
 {
-	struct told told;
+	struct acknowledged_rows stored;
 
 	stage_begin("pair-two-bad-cables", 0, 30, 120);
 	stage_expect("PROBLEMS 2");
 	stage_hides("acknowledged");
 	stage_try("ja", "reason to acknowledge");
-	/* What is typed is text here, whatever it does elsewhere. */
+	/* In a prompt, keys of commands are text. */
 	stage_try("q3 cable is ordered\r", "duration (8h");
 	stage_try("8h\r", "PROBLEMS 1, acknowledged 1");
 	stage_expect("acknowledged until");
 	stage_expect("q3 cable is ordered");
-	told = read_told();
-	assert_int_equal(told.count, 2);
-	assert_int_equal(told.acknowledged, 1);
-	assert_string_equal(told.last.reason, "q3 cable is ordered");
-	assert_true(told.last.at_us == stage.wall_us);
-	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
-	assert_true(told.last.person[0]);
+	stored = read_acknowledged();
+	assert_int_equal(stored.count, 2);
+	assert_int_equal(stored.acknowledged, 1);
+	assert_string_equal(stored.last.reason, "q3 cable is ordered");
+	assert_true(stored.last.at_us == stage.wall_us);
+	assert_true(stored.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
+	assert_true(stored.last.person[0]);
 	stage_try("an\r", "acknowledgement unchanged");
 	stage_try("a", "revoke the acknowledgement?");
 	stage_try("y\r", "PROBLEMS 2");
-	assert_int_equal(read_told().acknowledged, 0);
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
 TEST_ON_STAGE(an_acknowledgement_without_an_end_lasts)
 {
-	struct told told;
+	struct acknowledged_rows stored;
 
 	stage_begin("pair-two-bad-cables", 0, 30, 120);
 	stage_keys("aknown\r\r");
-	told = read_told();
-	assert_int_equal(told.acknowledged, 1);
-	assert_int_equal(told.last.until_us, 0);
+	stored = read_acknowledged();
+	assert_int_equal(stored.acknowledged, 1);
+	assert_int_equal(stored.last.until_us, 0);
 }
 
 TEST_ON_STAGE(invalid_input_reopens_or_cancels_the_prompt)
@@ -91,7 +91,7 @@ TEST_ON_STAGE(invalid_input_reopens_or_cancels_the_prompt)
 	stage_try("aknown\rsoon\r", "duration (8h");
 	stage_expect("soon");
 	stage_key(KEY_ESCAPE);
-	assert_int_equal(read_told().acknowledged, 0);
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
 	stage_try("Gkka", "no open finding selected");
 }
@@ -107,7 +107,7 @@ TEST_ON_STAGE(a_read_only_database_is_reported)
 	stage_expect("not written: ");
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rename("elsewhere", path), 0);
-	assert_int_equal(read_told().acknowledged, 0);
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
 TEST_ON_STAGE(an_acknowledgement_in_the_past_applies_from_now)
@@ -116,7 +116,7 @@ TEST_ON_STAGE(an_acknowledgement_in_the_past_applies_from_now)
 	stage_expect("PROBLEMS 2");
 	stage_try("aknown\r\r", "the screen shows an earlier time");
 	stage_expect("PROBLEMS 2");
-	assert_int_equal(read_told().acknowledged, 1);
+	assert_int_equal(read_acknowledged().acknowledged, 1);
 	stage_try("L", "PROBLEMS 1, acknowledged 1");
 }
 
@@ -163,13 +163,13 @@ TEST_ON_STAGE(the_cursor_stays_on_its_finding_when_another_is_acknowledged)
 {
 	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
 	struct error err = { 0 };
-	struct acknowledgement said = { .person = "somebody", .reason = "known" };
+	struct acknowledgement given = { .person = "admin", .reason = "known" };
 
 	stage_begin("pair-two-bad-cables", 0, 30, 120);
 	stage_keys("j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
-	said.at_us = stage.wall_us;
-	assert_int_equal(finding_acknowledge(path, &stage.app.context->findings[0].finding, &said, &err), 0);
+	given.at_us = stage.wall_us;
+	assert_int_equal(finding_acknowledge(path, &stage.app.context->findings[0].finding, &given, &err), 0);
 	stage.app.stale = true;
 	stage_key(KEY_SPECIAL(KEY_F(20)));
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &after);

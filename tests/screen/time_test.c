@@ -23,8 +23,8 @@ static int64_t shown_us(void)
 	return stage.app.live->shown->sweep.wall_us;
 }
 
-/* Everything on the screen is of the shown time, as the database has it. */
-static void check_moment(void)
+/* All data on the screen is of the shown time, as stored in the database. */
+static void check_shown_time(void)
 {
 	const struct app *app = &stage.app;
 	const struct snapshot_query query = { .at_us = shown_us() };
@@ -56,14 +56,14 @@ TEST_ON_STAGE(keys_step_through_sweeps_and_back_to_live)
 		stage_keys("<");
 		assert_int_equal(shown_us(), STAGE_END_US - back * INTERVAL_US);
 		assert_true(stage.app.live->at_us != 0);
-		check_moment();
+		check_shown_time();
 	}
 	stage_expect("HISTORY");
 	for (int on = 29; on >= 0; on--) {
 		stage_keys(">");
 		assert_int_equal(shown_us(), STAGE_END_US - on * INTERVAL_US);
 	}
-	/* Past the newest it is live again, also where that was reached by steps. */
+	/* Past the newest it is live again, also after steps. */
 	stage_keys(">");
 	assert_int_equal(stage.app.live->at_us, 0);
 	stage_hides("HISTORY");
@@ -76,8 +76,8 @@ TEST_ON_STAGE(keys_step_by_minutes_and_hours)
 	assert_int_equal(shown_us(), STAGE_END_US - 3 * MINUTE_US);
 	stage_keys("}");
 	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
-	check_moment();
-	/* Before the first sweep there is nothing: what was shown stays, and is said. */
+	check_shown_time();
+	/* Before the first sweep: the shown time stays, and a message is displayed. */
 	stage_keys("[");
 	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
 	stage_expect("no sweep");
@@ -92,9 +92,9 @@ TEST_ON_STAGE(a_typed_time_is_shown_and_an_invalid_one_reported)
 	stage_keys("t-10m\r");
 	assert_in_range(shown_us(), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
-	check_moment();
+	check_shown_time();
 	stage_try("tlast tuesday\r", "is not a time");
-	/* It can be mended, or left. */
+	/* It can be corrected or cancelled. */
 	stage_expect("last tuesday_");
 	stage_key(KEY_ESCAPE);
 	stage_keys("tnow\r");
@@ -105,13 +105,13 @@ TEST_ON_STAGE(later_findings_are_not_shown)
 {
 	stage_begin("dead-spine", DIED_US - MINUTE_US, 40, 120);
 	assert_int_equal(stage.app.context->finding_count, 0);
-	check_moment();
+	check_shown_time();
 	stage_keys("}}}");
 	assert_true(stage.app.context->finding_count > 0);
 	stage_expect("spine-03");
 }
 
-TEST_ON_STAGE(b_shows_the_begin_of_a_finding)
+TEST_ON_STAGE(b_shows_the_start_of_a_finding)
 {
 	stage_begin("dead-spine", 0, 40, 120);
 	assert_true(stage.app.context->finding_count > 0);
@@ -170,7 +170,7 @@ TEST_ON_STAGE(a_slow_load_is_announced)
 	stage_key(KEY_SPECIAL(KEY_DOWN));
 	stage_expect("HISTORY");
 	stage_hides("READING");
-	/* What is quick is only done. */
+	/* A fast load is not announced. */
 	stage.app.live->load_us = US_PER_MS;
 	app_key(&stage.app, '<');
 	stage_draw(40, 120);
@@ -187,7 +187,7 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 }
 
 /* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */
-TEST_ON_STAGE(loads_are_kept_after_a_topology_change)
+TEST_ON_STAGE(loads_remain_after_a_topology_change)
 {
 	struct balance_settings limits;
 	struct loads loads = { 0 };
@@ -195,7 +195,7 @@ TEST_ON_STAGE(loads_are_kept_after_a_topology_change)
 	struct loads_source source = { .live = &follows, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
-	size_t kept = 0, gone = 0;
+	size_t same = 0, removed = 0;
 	int64_t until_us;
 
 	balance_settings_default(&limits);
@@ -228,15 +228,15 @@ TEST_ON_STAGE(loads_are_kept_after_a_topology_change)
 
 		if (now->ports[i].peer == FABRIC_NONE || !was) {
 			assert_false(loads.loads[i].known);
-			gone += was && was->known;
+			removed += was && was->known;
 		} else {
 			assert_memory_equal(&loads.loads[i], was, sizeof(*was));
-			kept += was->known;
+			same += was->known;
 		}
 	}
-	assert_true(kept > 100);
-	assert_true(gone > 0);
-	/* In the past nothing is taken for what it was at another time. */
+	assert_true(same > 100);
+	assert_true(removed > 0);
+	/* A time in the past does not use loads of another time. */
 	follows.at_us = STAGE_END_US - MINUTE_US;
 	loads.fingerprint++;
 	loads_changed(&loads, &source);

@@ -158,12 +158,12 @@ void page_wrap(struct text_page *page, const struct subject *subject, int indent
 	page_field(page, subject, NULL, ROLE_TEXT, indent, role, text);
 }
 
-static bool stands(const struct text_page *page, size_t line)
+static bool has_subject(const struct text_page *page, size_t line)
 {
 	return line < page->line_count && page->lines[line].subject.kind != SUBJECT_NONE;
 }
 
-static bool is_seen(const struct page_view *view, size_t line)
+static bool is_visible(const struct page_view *view, size_t line)
 {
 	return line >= view->first && line < view->first + (size_t)view->height;
 }
@@ -171,9 +171,9 @@ static bool is_seen(const struct page_view *view, size_t line)
 /* The first visible line with a subject from a line on, in direction @step; or PAGE_NONE. */
 static size_t find(const struct text_page *page, const struct page_view *view, size_t from, int step)
 {
-	for (size_t line = from; line != PAGE_NONE && is_seen(view, line) && line < page->line_count;
+	for (size_t line = from; line != PAGE_NONE && is_visible(view, line) && line < page->line_count;
 	     line += (size_t)step)
-		if (stands(page, line))
+		if (has_subject(page, line))
 			return line;
 	return PAGE_NONE;
 }
@@ -187,7 +187,7 @@ void page_fit(const struct text_page *page, struct page_view *view, int height)
 		view->first = 0;
 	else if (view->first > page->line_count - room)
 		view->first = page->line_count - room;
-	if (view->cursor != PAGE_NONE && stands(page, view->cursor) && is_seen(view, view->cursor))
+	if (view->cursor != PAGE_NONE && has_subject(page, view->cursor) && is_visible(view, view->cursor))
 		return;
 	end = view->first + room < page->line_count ? view->first + room : page->line_count;
 	if (view->cursor != PAGE_NONE && view->cursor >= end && end)

@@ -15,7 +15,6 @@
 #include "tui/model/format.h"
 #include "tui/model/layout.h"
 #include "tui/model/subject.h"
-#include "tui/draw/theme.h"
 
 struct brush;
 

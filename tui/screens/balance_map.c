@@ -10,7 +10,6 @@
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
-#include "tui/draw/terminal.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"

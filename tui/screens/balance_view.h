@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "tui/screens/app.h"
-#include "tui/draw/draw.h"
 #include "tui/model/heat.h"
 #include "tui/draw/list.h"
 #include "tui/model/loads.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* overview_draw.c - the parts of the Overview screen */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

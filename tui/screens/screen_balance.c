@@ -2,7 +2,6 @@
 /* screen_balance.c - load balance: heat map, worst groups, rails of hosts */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_overview.c - problems, changes, and load by group */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"

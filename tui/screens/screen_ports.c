@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_ports.c - the front panel of a switch or host */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

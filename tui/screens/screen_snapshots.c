@@ -13,7 +13,6 @@
 #include "storage/saved.h"
 #include "base/child_command.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/prompt.h"
 #include "tui/model/live.h"
@@ -30,7 +29,7 @@ static const char *const by_words[] = { "port", "link", "switch", "host", NULL }
 
 struct screen_state {
 	struct list list;
-	struct saved_info *rows;   /* newest first */
+	struct saved_info *rows;   /* oldest first; the newest is displayed first: row_at() */
 	size_t count, capacity;
 	int64_t tagged;            /* id; NONE: no tag */
 	size_t by;                 /* index into by_words */
@@ -81,14 +80,14 @@ static void load(struct screen_state *state, struct app *app)
 	state->problem[0] = '\0';
 	if (saved_list(app->live->reader, add_row, state, &trouble) < 0)
 		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
-	for (size_t i = 0; i < state->count / 2; i++) {
-		struct saved_info swap = state->rows[i];
-
-		state->rows[i] = state->rows[state->count - 1 - i];
-		state->rows[state->count - 1 - i] = swap;
-	}
 	state->loaded_boot_us = now_us;
 	state->generation = app->generation;
+}
+
+/* A row of the display, or NULL. */
+static const struct saved_info *row_at(const struct screen_state *state, size_t row)
+{
+	return row < state->count ? &state->rows[state->count - 1 - row] : NULL;
 }
 
 static const struct saved_info *find(const struct screen_state *state, int64_t id)
@@ -123,7 +122,7 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 /* Enter tags a snapshot, or compares with the tagged one. */
 static void tag(struct screen_state *state, struct app *app)
 {
-	const struct saved_info *here = &state->rows[state->list.cursor], *first = find(state, state->tagged);
+	const struct saved_info *here = row_at(state, state->list.cursor), *first = find(state, state->tagged);
 
 	if (!first) {
 		state->tagged = here->id;
@@ -279,7 +278,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		size_t row = state->list.first + (size_t)y;
 
 		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(state, app, &brush, widths, body->y + 1 + y, body, &state->rows[row]);
+		draw_row(state, app, &brush, widths, body->y + 1 + y, body, row_at(state, row));
 	}
 	brush.flags = 0;
 	draw_status(state, app, &brush, body);
@@ -288,7 +287,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 static bool key(void *data, struct app *app, int pressed)
 {
 	struct screen_state *state = data;
-	const struct saved_info *here = state->list.cursor < state->count ? &state->rows[state->list.cursor] : NULL;
+	const struct saved_info *here = row_at(state, state->list.cursor);
 
 	switch (pressed) {
 	case 'n':
@@ -303,7 +302,7 @@ static bool key(void *data, struct app *app, int pressed)
 		if (state->count < 2 || state->list.cursor == 0)
 			app_message(app, "d on an older snapshot compares it with the newest");
 		else
-			show_difference(state, app, here, &state->rows[0]);
+			show_difference(state, app, here, row_at(state, 0));
 		return true;
 	case 'u':
 		state->tagged = NONE;
