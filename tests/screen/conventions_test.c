@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Conventions of all screens: dimmed old values, saved settings, the mouse, complete help.
- */
+/* Conventions of all screens: dimmed old values, saved settings, the mouse, complete help. */
 #include <ctype.h>
 #include <curses.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * At every size no screen writes past an edge or over other text.
- */
+/* At every size no screen writes past an edge or over other text. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The overview on recorded scenarios: findings, keys, acknowledging.
- */
+/* The overview on recorded scenarios: findings, keys, acknowledging. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * stage.h - the screen on a recorded database, with a stopped clock and without a terminal
- */
+/* stage.h - the screen on a recorded database, with a stopped clock and without a terminal */
 #ifndef IBWIRE_TESTS_SCREEN_STAGE_H
 #define IBWIRE_TESTS_SCREEN_STAGE_H
 

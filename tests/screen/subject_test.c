@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Pages of all subjects in a recording: layout, and values as in the database.
- */
+/* Pages of all subjects in a recording: layout, and values as in the database. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Time keys on the screen: everything shown is of the selected time.
- */
+/* Time keys on the screen: everything shown is of the selected time. */
 #include <stdlib.h>
 #include <string.h>
 
