@@ -63,17 +63,17 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 		return err_nomem(err);
 	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
-		bool told = balance_is_reported(result);
+		bool reported = balance_is_reported(result);
 
 		if (!balance_is_of_interest(app->context->shape, result))
 			continue;
-		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
+		if (reported && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
-		else if (told)
+		else if (reported)
 			view->uneven++;
 		else
 			count_hidden(view, result);
-		if (!told && !view->all)
+		if (!reported && !view->all)
 			continue;
 		view->results[view->result_count++] = (uint32_t)i;
 		if (group_of(app, result)->count > view->most_members)
@@ -257,7 +257,10 @@ static void write_share(const struct app *app, int bar, double share, double mos
 }
 
 /* Columns of the members of a group. */
-enum { MEMBER_PORT, MEMBER_PEER, MEMBER_MEASURED, MEMBER_PREDICTED, MEMBER_FAIR, MEMBER_FULL, MEMBER_WAIT, MEMBER_COLUMNS };
+enum {
+	MEMBER_PORT, MEMBER_PEER, MEMBER_MEASURED, MEMBER_PREDICTED, MEMBER_FAIR, MEMBER_FULL, MEMBER_WAIT,
+	MEMBER_COLUMNS,
+};
 
 static void draw_member(const struct app *app, const struct balance_result *result, const struct rect *area, int y,
 			const int *widths, uint32_t index, double most)
@@ -304,9 +307,10 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 	uint32_t order[MEMBERS_MOST];
 
 	draw_cells(&brush, area->y, area, widths, (const struct table_cell[]){
-		{ "PORT", ROLE_HEAD, ALIGN_LEFT }, { "PEER", ROLE_HEAD, ALIGN_LEFT }, { "MEASURED", ROLE_HEAD, ALIGN_LEFT },
-		{ share > 8 ? "PREDICTED" : "PRED.", ROLE_HEAD, ALIGN_LEFT }, { "FAIR", ROLE_HEAD, ALIGN_LEFT },
-		{ "UTIL%", ROLE_HEAD, ALIGN_RIGHT }, { "XmitWait%", ROLE_HEAD, ALIGN_RIGHT },
+		{ "PORT", ROLE_HEAD, ALIGN_LEFT }, { "PEER", ROLE_HEAD, ALIGN_LEFT },
+		{ "MEASURED", ROLE_HEAD, ALIGN_LEFT }, { share > 8 ? "PREDICTED" : "PRED.", ROLE_HEAD, ALIGN_LEFT },
+		{ "FAIR", ROLE_HEAD, ALIGN_LEFT }, { "UTIL%", ROLE_HEAD, ALIGN_RIGHT },
+		{ "XmitWait%", ROLE_HEAD, ALIGN_RIGHT },
 	}, MEMBER_COLUMNS);
 	balance_order_members(result, count, order);
 	for (int line = 1; line <= (int)count && line < area->rows; line++)

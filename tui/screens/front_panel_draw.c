@@ -357,7 +357,8 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	segment_add(&line, 0, ROLE_STRONG, "%s%s%.80s", name, peer[0] ? " - " : "", peer);
 	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s%s",
 		    cell_text_link(&app->table->snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
-	segment_add(&line, 1, status_role(face.status), "%s", face.view->unused ? "unused" : port_status_name(face.status));
+	segment_add(&line, 1, status_role(face.status), "%s",
+		    face.view->unused ? "unused" : port_status_name(face.status));
 	if (area->rows == 1)
 		add_numbers(app, &face, port, &line);
 	draw_segments(&brush, area->y, area->x, area->columns, &line);

@@ -138,7 +138,7 @@ static void add_keys(const struct app *app, struct segments *line)
 		segment_add(line, 4, ROLE_TEXT, "M_Key ok");
 }
 
-static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
+static void draw_status(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct snapshot *shown = app->live->shown;
 	struct segments line = { 0 };
@@ -191,7 +191,7 @@ static void add_links(const struct app *app, struct segments *line)
 			    rate_format_bits((double)summary->bits_per_s / 8, number, sizeof(number)));
 }
 
-static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
+static void draw_counts(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	/* Locked ports are shown in the line above. */
 	static const struct { enum port_status status; enum role role; } words[] = {
@@ -252,11 +252,11 @@ void header_draw(const struct app *app, const struct rect *area)
 	const struct brush plain = { app->theme, 0 };
 	const struct brush brush = app_brush(app, false);
 
-	draw_trust(app, &plain, area);
+	draw_status(app, &plain, area);
 	if (!app->live->shown)
 		return;
 	if (area->rows > 1)
-		draw_size(app, &brush, area);
+		draw_counts(app, &brush, area);
 	if (area->rows > 2)
 		draw_load(app, &brush, area);
 }

@@ -326,8 +326,9 @@ static const struct {
 	void (*run)(struct app *app, int64_t step);
 	int64_t step;
 } steps[] = {
-	{ '<', go_by_sweeps, -1 }, { '>', go_by_sweeps, 1 }, { '{', go_by, -MINUTE_US }, { '}', go_by, MINUTE_US },
-	{ '[', go_by, -HOUR_US }, { ']', go_by, HOUR_US }, { '\t', step_tab, 1 }, { KEY_SPECIAL(KEY_BTAB), step_tab, -1 },
+	{ '<', go_by_sweeps, -1 }, { '>', go_by_sweeps, 1 },
+	{ '{', go_by, -MINUTE_US }, { '}', go_by, MINUTE_US }, { '[', go_by, -HOUR_US }, { ']', go_by, HOUR_US },
+	{ '\t', step_tab, 1 }, { KEY_SPECIAL(KEY_BTAB), step_tab, -1 },
 };
 
 void common_key(struct app *app, int key)

@@ -94,14 +94,14 @@ static int draw_below(const struct brush *brush, int y, int end, const struct re
 
 static void write_acknowledged(const struct finding_row *row, char *ret, size_t size)
 {
-	const struct acknowledgement *said = &row->acknowledged;
+	const struct acknowledgement *given = &row->acknowledged;
 	char until[WHEN_SIZE];
 
-	if (said->until_us)
-		snprintf(ret, size, "%s until %s: %s", said->person, when_format_local(said->until_us, until),
-			 said->reason);
+	if (given->until_us)
+		snprintf(ret, size, "%s until %s: %s", given->person, when_format_local(given->until_us, until),
+			 given->reason);
 	else
-		snprintf(ret, size, "%s: %s", said->person, said->reason);
+		snprintf(ret, size, "%s: %s", given->person, given->reason);
 }
 
 /* "affects 40 hosts: node0001, node0002, ..." */
@@ -205,7 +205,7 @@ static const char *write_times(const struct change *change, char *ret, size_t si
 }
 
 /* "1h", or less if not all events are loaded. */
-static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
+static const char *write_span(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
 {
 	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
 		snprintf(ret, size, "1h");
@@ -228,7 +228,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 	if (!rows)
 		return;
 	draw_line(brush, body, view->plan.changes, ROLE_STRONG, "CHANGES %s",
-		  write_told(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
+		  write_span(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
 	if (!changes->count) {
 		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
 		return;

@@ -87,13 +87,13 @@ static void update(struct overview_view *view, const struct app *app)
 /* First visible problem and group, from the cursor. */
 static void follow_cursor(struct overview_view *view)
 {
-	bool among_problems = view->list.cursor < view->problem_count;
-	int seen = view->plan.problems_rows / view->plan.problem_lines;
+	size_t cursor = view->list.cursor, problems = view->problem_count;
+	int visible = view->plan.problems_rows / view->plan.problem_lines;
 
-	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->list.cursor : view->first_problem,
-					    view->problem_count, seen);
+	view->first_problem = layout_scroll(view->first_problem, cursor < problems ? cursor : view->first_problem,
+					    problems, visible);
 	view->first_group = layout_scroll(view->first_group,
-					  among_problems ? view->first_group : view->list.cursor - view->problem_count,
+					  cursor < problems ? view->first_group : cursor - problems,
 					  view->groups.count, view->plan.groups_rows);
 }
 

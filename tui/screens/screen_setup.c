@@ -199,7 +199,8 @@ static const struct {
 	{ "colours", "maximum; NO_COLOR and --color take precedence", offsetof(struct setup, colors), color_names },
 	{ "characters", "ASCII: for terminals without line-drawing characters", offsetof(struct setup, ascii),
 	  (const char *const[]){ "all", "ASCII", NULL } },
-	{ "refresh", "display update interval; polling is not affected", offsetof(struct setup, refresh), refresh_names },
+	{ "refresh", "display update interval; polling is not affected", offsetof(struct setup, refresh),
+	  refresh_names },
 	{ "mouse", "on: hold Shift to select text", offsetof(struct setup, mouse),
 	  (const char *const[]){ "off", "on", NULL } },
 };

@@ -112,7 +112,7 @@ static void start(struct screen_state *state, struct app *app)
 		app_message(app, "%s", trouble.text);
 }
 
-static bool take_args(struct screen_state *state, const struct text_command *command)
+static bool copy_args(struct screen_state *state, const struct text_command *command)
 {
 	size_t count = 0;
 
@@ -135,7 +135,7 @@ void text_show(struct app *app, const struct text_command *command)
 	state->choices = command->choices;
 	state->varied_name = command->varied_name;
 	state->choice = 0;
-	if (!take_args(state, command)) {
+	if (!copy_args(state, command)) {
 		app_message(app, "not enough memory to run a command");
 		return;
 	}
@@ -341,8 +341,8 @@ void text_report(struct app *app, const struct subject *subject)
 {
 	const struct finding_row *row = subject_finding(app, subject);
 	const struct subject place = row ? subject_of_finding(row) : *subject;
-	char who[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
-	const char *args[ARGS_MOST + 1] = { "report", who, "--db", app->options->db_path, "--color", "never" };
+	char target[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
+	const char *args[ARGS_MOST + 1] = { "report", target, "--db", app->options->db_path, "--color", "never" };
 	const char *const past[] = { "--at", at, NULL };
 	const struct text_command command = { .title = title, .args = args };
 	size_t count = 6;
@@ -353,9 +353,9 @@ void text_report(struct app *app, const struct subject *subject)
 		return;
 	}
 	if (place.kind == SUBJECT_PORT)
-		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
+		snprintf(target, sizeof(target), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
 	else
-		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
+		snprintf(target, sizeof(target), "0x%016" PRIx64, place.node_guid);
 	when_format_utc(app->live->shown->sweep.wall_us, at);
 	count = text_arguments(args, count, ARGS_MOST, app->live->at_us ? past : NULL);
 	text_arguments(args, count, ARGS_MOST, app->options->arguments);
