@@ -215,15 +215,15 @@ const struct screen *tabs_at(const struct app *app, int x);
 /* footer_draw_keys - "key meaning" pairs in one line, as many as fit. */
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys);
 
-/* A command. Everything is copied except for what is marked static. */
+/* A command of this program; all texts are copied. */
 struct text_command {
 	const char *title;          /* "report of leaf01/12" */
 	const char *const *args;    /* without the program name; NULL-terminated */
-	/* An argument that y changes: its index and its values; or NULL. */
-	size_t varied;
-	const char *const *choices; /* ends with NULL; static */
-	const char *varied_name;    /* "rows by"; static */
+	size_t by;                  /* index in args of the value of --by, which y changes; 0: none */
 };
+
+/* text_by_words - the values of --by, in the order of the key y; ends with NULL. */
+extern const char *const text_by_words[];
 
 /* text_show - run a command and open the screen with its output. */
 void text_show(struct app *app, const struct text_command *command);

@@ -16,13 +16,11 @@
 #include "tui/screens/app.h"
 #include "tui/tui.h"
 
-#define SPAN_SIZE WHEN_SIZE
-
 /* Whole seconds, to write less to the terminal. */
 static const char *write_seconds(int64_t us, char *ret)
 {
 	if (us < 60 * US_PER_S)
-		snprintf(ret, SPAN_SIZE, "%d s", (int)(us / US_PER_S));
+		snprintf(ret, WHEN_SIZE, "%d s", (int)(us / US_PER_S));
 	else
 		when_format_span(us, ret);
 	return ret;
@@ -32,7 +30,7 @@ static const char *write_seconds(int64_t us, char *ret)
 static const char *write_took(int64_t us, char *ret)
 {
 	if (us >= 10 * US_PER_MS && us < US_PER_S)
-		snprintf(ret, SPAN_SIZE, "%d ms", (int)(us / US_PER_MS));
+		snprintf(ret, WHEN_SIZE, "%d ms", (int)(us / US_PER_MS));
 	else
 		when_format_span(us, ret);
 	return ret;
@@ -51,7 +49,7 @@ static const char *write_count(uint64_t count, char *ret, size_t size)
 /* State of the data: live, late, history. */
 static void add_state(const struct app *app, struct segments *line)
 {
-	char span[SPAN_SIZE], at[WHEN_SIZE];
+	char span[WHEN_SIZE], at[WHEN_SIZE];
 	int64_t age_us = live_age_us(app->live), ahead_us = app->live->ahead_us, ago_us;
 	enum live_state state = live_state(app->live);
 
@@ -142,7 +140,7 @@ static void draw_status(const struct app *app, const struct brush *brush, const 
 {
 	const struct snapshot *shown = app->live->shown;
 	struct segments line = { 0 };
-	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
+	char span[WHEN_SIZE], took[WHEN_SIZE], answered[32], polled[32], at[16];
 	bool fresh = live_state(app->live) == LIVE_FRESH;
 
 	segment_add(&line, 6, ROLE_STRONG, "ibwire");
@@ -158,7 +156,7 @@ static void draw_status(const struct app *app, const struct brush *brush, const 
 			segment_add(&line, 3, ROLE_TEXT, "sweep took %s", took);
 		segment_add(&line, 0, sweep->ports_answered < sweep->ports_polled ? ROLE_WARNING : ROLE_TEXT,
 			    "responded %s/%s", write_count(sweep->ports_answered, answered, sizeof(answered)),
-			    write_count(sweep->ports_polled, asked, sizeof(asked)));
+			    write_count(sweep->ports_polled, polled, sizeof(polled)));
 		add_sm(app, &line);
 		add_keys(app, &line);
 		if (!fresh)

@@ -24,15 +24,12 @@
 
 enum { ARGS_MOST = 32, NONE = 0 };
 
-/* Values of --by, in the order of the key y. */
-static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
-
 struct screen_state {
 	struct list list;
 	struct saved_info *rows;   /* oldest first; the newest is displayed first: row_at() */
 	size_t count, capacity;
 	int64_t tagged;            /* id; NONE: no tag */
-	size_t by;                 /* index into by_words */
+	size_t by;                 /* index into text_by_words */
 	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
@@ -105,16 +102,14 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 {
 	const struct saved_info *before = a->wall_us <= b->wall_us ? a : b, *after = before == a ? b : a;
 	const char *args[ARGS_MOST + 1] = {
-		"snapshot", "--by", by_words[state->by], "--db", app->options->db_path, "--color", "never",
+		"snapshot", "--by", text_by_words[state->by], "--db", app->options->db_path, "--color", "never",
 	};
-	const char *const behind[] = { "--", "diff", before->name, after->name, NULL };
+	const char *const operands[] = { "--", "diff", before->name, after->name, NULL };
 	char title[2 * SAVED_NAME_SIZE + 32];
-	const struct text_command command = {
-		.title = title, .args = args, .varied = 2, .choices = by_words, .varied_name = "rows by",
-	};
+	const struct text_command command = { .title = title, .args = args, .by = 2 };
 	size_t count = text_arguments(args, 7, ARGS_MOST, app->options->arguments);
 
-	text_arguments(args, count, ARGS_MOST, behind);
+	text_arguments(args, count, ARGS_MOST, operands);
 	snprintf(title, sizeof(title), "from %s to %s", before->name, after->name);
 	text_show(app, &command);
 }
@@ -141,13 +136,13 @@ static void take_snapshot(struct app *app, const char *note)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 	const char *args[ARGS_MOST + 1] = { "ibwire", "snapshot", "--db", app->options->db_path };
-	const char *const noted[] = { "--note", note, NULL }, *const behind[] = { "--", "take", state->name, NULL };
+	const char *const noted[] = { "--note", note, NULL }, *const operands[] = { "--", "take", state->name, NULL };
 	struct error trouble = { 0 };
 	size_t count = text_arguments(args, 4, ARGS_MOST, app->options->arguments);
 
 	count = text_arguments(args, count, ARGS_MOST, app->options->device_arguments);
 	count = text_arguments(args, count, ARGS_MOST, note[0] ? noted : NULL);
-	text_arguments(args, count, ARGS_MOST, behind);
+	text_arguments(args, count, ARGS_MOST, operands);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
 	if (child_command_start(&state->run, app->options->program, args, 0, false, &trouble) < 0)
@@ -254,7 +249,7 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 		draw_line(brush, body, last, state->failed ? ROLE_WARNING : ROLE_GOOD, "%s", state->outcome);
 	else
 		draw_line(brush, body, last, ROLE_FAINT, "one row per %s in differences (y: change)",
-			  by_words[state->by]);
+			  text_by_words[state->by]);
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -308,7 +303,7 @@ static bool key(void *data, struct app *app, int pressed)
 		state->tagged = NONE;
 		return true;
 	case 'y':
-		state->by = by_words[state->by + 1] ? state->by + 1 : 0;
+		state->by = text_by_words[state->by + 1] ? state->by + 1 : 0;
 		state->outcome[0] = '\0';
 		return true;
 	default:

@@ -25,14 +25,14 @@ enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 /* Minimum width of tables; the screen scrolls horizontally. */
 enum { TABLE_COLUMNS = 132 };
 
+const char *const text_by_words[] = { "port", "link", "switch", "host", NULL };
+
 struct screen_state {
 	struct list list;
 	char title[160];
 	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
-	size_t varied;             /* in args; 0: none */
-	const char *const *choices;
-	const char *varied_name;
-	size_t choice;
+	size_t by;                 /* index in args of the value of --by; 0: none */
+	size_t choice;             /* index of that value in text_by_words */
 	struct child_command run;
 	int64_t shown;             /* number of the output, as subject id */
 	char *text;                /* the output, sanitised, lines NUL-terminated */
@@ -131,16 +131,14 @@ void text_show(struct app *app, const struct text_command *command)
 	struct subject subject = { .kind = SUBJECT_TEXT };
 
 	snprintf(state->title, sizeof(state->title), "%s", command->title);
-	state->varied = command->choices ? command->varied + 1 : 0;
-	state->choices = command->choices;
-	state->varied_name = command->varied_name;
+	state->by = command->by ? command->by + 1 : 0;
 	state->choice = 0;
 	if (!copy_args(state, command)) {
 		app_message(app, "not enough memory to run a command");
 		return;
 	}
-	for (size_t i = 0; state->varied && state->choices[i]; i++)
-		if (!strcmp(state->choices[i], state->args[state->varied]))
+	for (size_t i = 0; state->by && text_by_words[i]; i++)
+		if (!strcmp(text_by_words[i], state->args[state->by]))
 			state->choice = i;
 	start(state, app);
 	subject.id = ++state->shown;
@@ -171,10 +169,8 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 	else
 		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
 			 last < state->line_count ? last : state->line_count, state->line_count);
-	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
-		  state->varied ? state->varied_name : "", state->varied ? " " : "",
-		  state->varied ? state->choices[state->choice] : "", how,
-		  state->run.cut ? "  output truncated" : "");
+	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s  (%s)%s", state->title, state->by ? ", rows by " : "",
+		  state->by ? text_by_words[state->choice] : "", how, state->run.cut ? "  output truncated" : "");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -250,12 +246,12 @@ static void next_choice(struct screen_state *state, struct app *app)
 {
 	char *word;
 
-	state->choice = state->choices[state->choice + 1] ? state->choice + 1 : 0;
-	word = strdup(state->choices[state->choice]);
+	state->choice = text_by_words[state->choice + 1] ? state->choice + 1 : 0;
+	word = strdup(text_by_words[state->choice]);
 	if (!word)
 		return;
-	free(state->args[state->varied]);
-	state->args[state->varied] = word;
+	free(state->args[state->by]);
+	state->args[state->by] = word;
 	start(state, app);
 }
 
@@ -276,9 +272,9 @@ static bool key(void *data, struct app *app, int pressed)
 		prompt_start(app->prompt, "write to the file: ", "", write_file);
 		return true;
 	case 'y':
-		if (state->varied)
+		if (state->by)
 			next_choice(state, app);
-		return state->varied != 0;
+		return state->by != 0;
 	case KEY_SPECIAL(KEY_RIGHT):
 		state->left += STEP_COLUMNS;
 		return true;
@@ -303,7 +299,7 @@ static void draw_footer(void *data, struct app *app, const struct rect *footer)
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(footer_keys) / sizeof(*footer_keys); i++)
-		if (state->varied || !footer_keys[i].keys || strcmp(footer_keys[i].keys, "y") != 0)
+		if (state->by || !footer_keys[i].keys || strcmp(footer_keys[i].keys, "y") != 0)
 			keys[count++] = footer_keys[i];
 	footer_draw_keys(app, footer, keys);
 }
