@@ -286,22 +286,18 @@ static bool key(void *data, struct app *app, int pressed)
 	}
 }
 
-static const struct key_help footer_keys[] = {
-	{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
-	{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
-};
-
-/* The key y is shown only if there is a choice. */
 static void draw_footer(void *data, struct app *app, const struct rect *footer)
 {
+	static const struct key_help keys[] = {
+		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "Left Right", "sideways" },
+		{ "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+	}, difference_keys[] = {
+		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
+		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+	};
 	const struct screen_state *state = data;
-	struct key_help keys[sizeof(footer_keys) / sizeof(*footer_keys)];
-	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(footer_keys) / sizeof(*footer_keys); i++)
-		if (state->by || !footer_keys[i].keys || strcmp(footer_keys[i].keys, "y") != 0)
-			keys[count++] = footer_keys[i];
-	footer_draw_keys(app, footer, keys);
+	footer_draw_keys(app, footer, state->by ? difference_keys : keys);
 }
 
 static const struct key_help help[] = {
