@@ -289,8 +289,8 @@ static bool key(void *data, struct app *app, int pressed)
 static void draw_footer(void *data, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "Left Right", "sideways" },
-		{ "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" },
+		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
 	}, difference_keys[] = {
 		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
 		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
