@@ -15,7 +15,6 @@
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "fabric/name_map.h"
-#include "fabric/names.h"
 #include "storage/reader.h"
 #include "tui/tui.h"
 

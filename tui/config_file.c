@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,16 +65,12 @@ static char *trim(char *text)
 	return text;
 }
 
-void config_put(struct config *config, const char *name, const char *fmt, ...)
+void config_put(struct config *config, const char *name, const char *value)
 {
-	char whole[2 * CONFIG_NAME_SIZE], value[2 * CONFIG_VALUE_SIZE];
-	va_list args;
+	char text[CONFIG_VALUE_SIZE + 1];
 
-	va_start(args, fmt);
-	vsnprintf(value, sizeof(value), fmt, args);
-	va_end(args);
-	if (snprintf(whole, sizeof(whole), "%s%s", config->scope, name) < (int)sizeof(whole))
-		set(config, whole, trim(value));
+	if (snprintf(text, sizeof(text), "%s", value) < (int)sizeof(text))
+		set(config, name, trim(text));
 }
 
 const char *config_get(const struct config *config, const char *name)
@@ -100,72 +95,48 @@ static bool parse_line(struct config *config, char *line)
 	return set(config, trim(line), trim(equals + 1));
 }
 
-int config_parse(struct config *config, const char *text, size_t len, struct error *err)
+/* Add the pairs of all lines. */
+static int parse_lines(struct config *config, FILE *file, const char *path, struct error *err)
 {
-	char line[CONFIG_NAME_SIZE + CONFIG_VALUE_SIZE + 64];
-	size_t number = 0, wrong = 0, at = 0;
+	char *line = NULL;
+	size_t size = 0, number = 0, wrong = 0;
 
-	while (at < len) {
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t bytes = end ? (size_t)(end - text) - at : len - at;
-		bool fits = bytes < sizeof(line) && !memchr(text + at, '\0', bytes);
-
+	for (ssize_t len; (len = getline(&line, &size, file)) >= 0;) {
+		line[strcspn(line, "\n")] = '\0';
 		number++;
-		if (fits) {
-			memcpy(line, text + at, bytes);
-			line[bytes] = '\0';
-		}
-		if ((!fits || !parse_line(config, line)) && !wrong)
+		/* A NUL in the line: it is not text. */
+		if ((strlen(line) + 1 < (size_t)len || !parse_line(config, line)) && !wrong)
 			wrong = number;
-		at += bytes + 1;
 	}
+	free(line);
 	if (wrong)
-		return err_set(err, ERR_USAGE, "line %zu is not \"name = value\"", wrong);
+		return err_set(err, ERR_USAGE, "ignored: line %zu is not \"name = value\" (%.200s)", wrong, path);
 	return 0;
-}
-
-static int read_all(int fd, char *text, size_t size, size_t *ret_len)
-{
-	size_t len = 0;
-	ssize_t got;
-
-	do {
-		got = read(fd, text + len, size - len);
-		if (got > 0)
-			len += (size_t)got;
-	} while (got > 0 && len < size);
-	*ret_len = len;
-	return got < 0 ? -1 : 0;
 }
 
 int config_read(struct config *config, const char *path, struct error *err)
 {
 	/* Not blocking, in case the file is a pipe. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
-	struct error why = { 0 };
 	struct stat st;
-	size_t len = 0;
-	char *text;
+	FILE *file;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	if (fd < 0)
-		return err_set(err, ERR_IO, "ignored: %s (%.200s)", strerror(errno), path);
-	text = malloc(FILE_SIZE_MOST + 1);
-	if (!text) {
-		close(fd);
-		return err_nomem(err);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		status = err_set(err, ERR_IO, "ignored: %s (%.200s)", strerror(errno), path);
+		if (fd >= 0)
+			close(fd);
+		return status;
 	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_all(fd, text, FILE_SIZE_MOST + 1, &len) < 0)
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		status = err_set(err, ERR_IO, "ignored: not a regular file (%.200s)", path);
-	else if (len > FILE_SIZE_MOST)
+	else if (st.st_size > FILE_SIZE_MOST)
 		status = err_set(err, ERR_USAGE, "ignored: file too long (%.200s)", path);
 	else
-		status = config_parse(config, text, len, &why);
-	if (why.code)
-		err_set(err, status, "ignored: %.100s (%.200s)", why.text, path);
-	free(text);
-	close(fd);
+		status = parse_lines(config, file, path, err);
+	fclose(file);
 	return status;
 }
 
@@ -229,12 +200,4 @@ bool config_write(const struct config *config, const char *path)
 	if (!good)
 		unlink(temporary);
 	return good;
-}
-
-int config_choice(const char *value, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(value, words[i]))
-			return i;
-	return -1;
 }

@@ -25,7 +25,6 @@ struct config_pair {
 struct config {
 	struct config_pair pairs[CONFIG_MOST];
 	size_t count;
-	char scope[CONFIG_NAME_SIZE]; /* "links.": prefix that config_put() adds to names; "": none */
 };
 
 /*
@@ -33,21 +32,15 @@ struct config {
  * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". - _",
  * or a value that is too long, not UTF-8, or has control characters.
  */
-__attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
+void config_put(struct config *config, const char *name, const char *value);
 
 /* config_get - the value of a full name, or NULL. */
 const char *config_get(const struct config *config, const char *name);
 
 /*
- * config_parse - add the pairs of a text; the last of repeated names counts
- * @text:  of @len bytes, any content
- * Return: 0; ERR_USAGE with the first invalid line: the valid ones were added.
- */
-int config_parse(struct config *config, const char *text, size_t len, struct error *err);
-
-/*
- * config_read - read the file
- * Return: 0, also if it does not exist; ERR_USAGE as config_parse(); ERR_IO.
+ * config_read - add the pairs of a file; the last of repeated names is used
+ * Return: 0, also if it does not exist; ERR_USAGE with the first invalid line, the valid ones were
+ * added, or if it is too long; ERR_IO.
  */
 int config_read(struct config *config, const char *path, struct error *err);
 
@@ -61,11 +54,5 @@ bool config_update(struct config *config, const struct config *before, const str
  * The target of a symbolic link is replaced. Return: whether it was written.
  */
 bool config_write(const struct config *config, const char *path);
-
-/*
- * config_choice - index of a value in a NULL-terminated list
- * Return: -1 if it is not in the list.
- */
-int config_choice(const char *value, const char *const *words);
 
 #endif

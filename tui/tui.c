@@ -21,7 +21,7 @@
 #define KEYS_AT_ONCE 100
 
 /* This many consecutive reads that return at once without a key: the terminal has hung up. */
-#define DEAD_READS 20
+#define HANGUP_READS 20
 
 /*
  * Handle a key and those typed ahead, before one redraw. Stops after a key that made the shown data
@@ -78,7 +78,8 @@ static void update_terminal(struct app *app, bool unicode, bool *ret_draw)
 	if (!app->setup->stale)
 		return;
 	app->setup->stale = false;
-	theme_init(app->theme, app->options->color, app->setup->colors, unicode && !app->setup->ascii);
+	theme_init(app->theme, app->options->color, (enum theme_colors)app->setup->colors,
+		   unicode && !app->setup->ascii);
 	terminal_mouse_on(app->setup->mouse);
 	*ret_draw = true;
 }
@@ -87,9 +88,9 @@ static int loop(struct app *app, bool unicode, struct error *err)
 {
 	const struct clock *clock = app->options->clock;
 	int64_t drawn_s = -1;
-	int dead = 0, status;
+	int empty_reads = 0, status;
 
-	while (!app->quit && !stop_requested() && dead < DEAD_READS) {
+	while (!app->quit && !stop_requested() && empty_reads < HANGUP_READS) {
 		bool news = false, keys;
 		int64_t before_us = clock_boottime_us(clock);
 
@@ -98,9 +99,9 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		 * The read returned at once without a key: a terminal that hung up does so forever.
 		 */
 		if (keys || drawn_s < 0 || clock_boottime_us(clock) - before_us > POLL_MS * US_PER_MS / 10)
-			dead = 0;
+			empty_reads = 0;
 		else
-			dead++;
+			empty_reads++;
 		update_terminal(app, unicode, &keys);
 		/* A key has a visible effect at once, even if its data takes long to read. */
 		if (keys && live_load_is_slow(app->live))

@@ -38,7 +38,6 @@ struct tui_options {
 	const char *const *arguments, *const *device_arguments; /* NULL-terminated; or NULL */
 	const char *config_path;         /* settings file (config_file.h); NULL: settings are not saved */
 	int64_t at_us;                 /* wall clock of the time to show; 0: the newest sweep */
-	int64_t refresh_us;            /* minimum display update interval; 0: each sweep */
 	enum tui_color color;          /* AUTO: as the terminal supports, none if NO_COLOR is set */
 	/*
 	 * Called several times per second for the state of the collector started for this
@@ -52,7 +51,8 @@ struct tui_options {
  * tui_run - run until a key, a signal (base/stop.h) or the end of the terminal
  *
  * The terminal is restored on every exit, also on a crash.
- * Return: 0; ERR_USAGE without a suitable terminal; the negated exit status of the collector, with
+ * Call tui_check_terminal() before.
+ * Return: 0; ERR_USAGE without a terminal; the negated exit status of the collector, with
  * its last message, if it exited before there was data; ERR_NOMEM.
  */
 int tui_run(const struct tui_options *options, struct error *err);
@@ -66,7 +66,7 @@ bool tui_config_path(char *ret, size_t size);
 
 /*
  * tui_check_terminal - whether the terminal is suitable, before a collector is started
- * Return: 0, or ERR_USAGE as tui_run().
+ * Return: 0 or ERR_USAGE.
  */
 int tui_check_terminal(struct error *err);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Conventions of all screens: dimmed old values, saved settings, the mouse, complete help.
- */
+/* Conventions of all screens: dimmed old values, saved settings, the mouse, complete help. */
 #include <ctype.h>
 #include <curses.h>
 #include <stdio.h>
@@ -11,19 +9,10 @@
 #include "analysis/balance.h"
 #include "base/unit_test.h"
 #include "fabric/shape.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/screens/balance_view.h"
 #include "tui/draw/draw.h"
-
-static uint64_t chance = 11;
-
-static unsigned below(unsigned limit)
-{
-	chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(chance >> 33) % limit;
-}
 
 /* Roles of values from the fabric. */
 static bool is_value(enum role role)
@@ -32,29 +21,27 @@ static bool is_value(enum role role)
 }
 
 /* A recording without a collector is old. */
-TEST_IN_FOLDER(old_numbers_are_dimmed_on_every_screen)
+TEST_ON_STAGE(old_numbers_are_dimmed_on_every_screen)
 {
 	static const char *const ways[] = { "1", "2", "3", "3g", "3H", "4", "4v", "1\r", "2\r", "3\r", "4\r" };
 	char line[CANVAS_LINE_SIZE];
-	struct stage stage;
 
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const struct rect *body = &stage.app.body;
 
-		stage_open(&stage, path, STAGE_END_US + 3600 * US_PER_S, 0, 50, 140);
-		stage_keys(&stage, ways[i]);
+		stage_open(path, STAGE_END_US + 3600 * US_PER_S, 0, 50, 140);
+		stage_keys(ways[i]);
 		for (int y = body->y; y < body->y + body->rows; y++)
 			for (int x = 0; x < canvas.columns; x++)
 				if (isdigit((unsigned char)canvas.glyphs[y][x][0]) && is_value(canvas.roles[y][x]) &&
 				    !(canvas.flags[y][x] & DRAW_DIM))
 					fail_msg("keys %s: a number at row %d, column %d is not dimmed: %s", ways[i], y,
 						 x, canvas_line(y, line));
-		stage_close(&stage);
 	}
 }
 
-TEST_IN_FOLDER(settings_are_saved_and_restored)
+TEST_ON_STAGE(settings_are_saved_and_restored)
 {
 	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
 	static struct config kept, again;
@@ -62,28 +49,24 @@ TEST_IN_FOLDER(settings_are_saved_and_restored)
 
 	stage_record("dead-spine", path);
 	for (int round = 0; round < 40; round++) {
-		struct stage stage;
-
-		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
-		for (unsigned left = 5 + below(60); left; left--)
-			stage_key(&stage, below(8) ? keys[below(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
+		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
+		for (unsigned left = 5 + stage_random(60); left; left--)
+			stage_key(stage_random(8) ? keys[stage_random(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
 		memset(&kept, 0, sizeof(kept));
 		memset(&again, 0, sizeof(again));
 		setup_save(&stage.app, &kept);
-		stage_close(&stage);
-		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
+		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		if (!setup_restore(&stage.app, &kept, wrong, sizeof(wrong)))
-			fail_msg("round %d: %s is not known any more", round, wrong);
+			fail_msg("round %d: %s was not restored", round, wrong);
 		setup_save(&stage.app, &again);
-		stage_draw(&stage, 40, 120);
-		stage_close(&stage);
+		stage_draw(40, 120);
 		assert_int_equal(again.count, kept.count);
 		for (size_t i = 0; i < kept.count; i++)
 			assert_string_equal(config_get(&again, kept.pairs[i].name), kept.pairs[i].value);
 	}
 }
 
-TEST_IN_FOLDER(invalid_settings_are_handled)
+TEST_ON_STAGE(invalid_settings_are_handled)
 {
 	static const char *const values[] = {
 		"", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,", "PORT",
@@ -94,164 +77,146 @@ TEST_IN_FOLDER(invalid_settings_are_handled)
 
 	stage_record("nothing", path);
 	for (int round = 0; round < 60; round++) {
-		struct stage stage;
-
-		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+		stage_open(path, STAGE_END_US + US_PER_S, 0, 30, 100);
 		memset(&all, 0, sizeof(all));
 		memset(&some, 0, sizeof(some));
 		setup_save(&stage.app, &all);
 		for (size_t i = 0; i < all.count; i++)
-			config_put(&some, all.pairs[below((unsigned)all.count)].name, "%s",
-				 values[below(sizeof(values) / sizeof(values[0]))]);
+			config_put(&some, all.pairs[stage_random((unsigned)all.count)].name,
+				 values[stage_random(sizeof(values) / sizeof(values[0]))]);
 		config_put(&some, "links.", "x");
 		config_put(&some, "of.another.version", "x");
 		setup_restore(&stage.app, &some, wrong, sizeof(wrong));
-		stage_keys(&stage, "123456\r\033S");
-		stage_close(&stage);
+		stage_keys("123456\r\033S");
 	}
 }
 
-TEST_IN_FOLDER(unknown_settings_are_ignored_and_invalid_values_reported)
+TEST_ON_STAGE(unknown_settings_are_ignored_and_invalid_values_reported)
 {
 	static struct config config;
-	struct stage stage;
 	char wrong[160] = "";
 
-	stage_begin(&stage, "nothing", 0, 30, 100);
+	stage_begin("nothing", 0, 30, 100);
 	config_put(&config, "jobs.sort", "name");
 	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	config_put(&config, "links.sort", "beauty");
 	assert_false(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	assert_string_equal(wrong, "links.sort = beauty");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(hidden_columns_are_not_shown)
+TEST_ON_STAGE(hidden_columns_are_not_shown)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "nothing", 0, 30, 100);
-	stage_keys(&stage, "2");
-	stage_expect("AGE");
-	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
+	stage_begin("nothing", 0, 30, 100);
+	stage_try("2", "AGE");
+	stage_key(KEY_SPECIAL(KEY_F(2)));
 	stage_expect("COLUMNS OF LINKS");
 	while (stage.app.setup->hidden != 1u << COLUMN_AGE) {
 		stage.app.setup->hidden = 0;
-		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-		stage_key(&stage, ' ');
+		stage_key(KEY_SPECIAL(KEY_DOWN));
+		stage_key(' ');
 	}
-	stage_key(&stage, KEY_ESCAPE);
+	stage_key(KEY_ESCAPE);
 	stage_expect("PEER");
 	stage_hides("AGE");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(refresh_intervals_are_cyclic)
+TEST_ON_STAGE(refresh_intervals_are_cyclic)
 {
-	struct stage stage;
 	int64_t before_us;
 
-	stage_begin(&stage, "nothing", 0, 30, 100);
+	stage_begin("nothing", 0, 30, 100);
 	before_us = stage.app.live->refresh_us;
+	stage_keys("Sjj");
 	for (int i = 0; i < 6; i++) {
-		setup_refresh(&stage.app, 1);
+		stage_key(KEY_SPECIAL(KEY_RIGHT));
 		assert_true(i == 5 || stage.app.live->refresh_us > 0);
 	}
 	assert_int_equal(stage.app.live->refresh_us, before_us);
-	setup_refresh(&stage.app, -1);
-	assert_string_equal(setup_refresh_name(&stage.app), "60 s");
-	stage_close(&stage);
+	stage_key(KEY_SPECIAL(KEY_LEFT));
+	stage_expect("60 s");
+	assert_int_equal(stage.app.live->refresh_us, 60 * US_PER_S);
 }
 
 /* On every screen with rows a click moves the cursor, and a second one opens the row. */
-TEST_IN_FOLDER(a_double_click_opens_the_selected_row)
+TEST_ON_STAGE(a_double_click_opens_the_selected_row)
 {
 	static const char tabs[] = "1235";
 
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; tabs[i]; i++) {
-		struct stage stage;
 		struct mouse mouse = { .x = 20 };
 
-		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
-		stage_key(&stage, tabs[i]);
+		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
+		stage_key(tabs[i]);
 		/* There are rows in the upper half. */
 		for (mouse.y = stage.app.body.y + 1; mouse.y < 20 && stage.app.depth == 1; mouse.y++) {
-			stage_mouse(&stage, &mouse);
+			stage_mouse(&mouse);
 			assert_int_equal(stage.app.depth, 1);
-			stage_mouse(&stage, &mouse);
+			stage_mouse(&mouse);
 			stage.boot_us += 10 * US_PER_S;
 		}
 		if (tabs[i] != '5' && stage.app.depth == 1) {
 			stage_print();
-			fail_msg("two presses open nothing on screen %c", tabs[i]);
+			fail_msg("two clicks open nothing on screen %c", tabs[i]);
 		}
-		stage_close(&stage);
 	}
 }
 
 /* Open the recording of skewed routes. */
-static void open_story(struct stage *stage, int rows, int columns)
+static void open_story(int rows, int columns)
 {
-	stage_begin(stage, "routes-skewed-story", 0, rows, columns);
+	stage_begin("routes-skewed-story", 0, rows, columns);
 }
 
-TEST_IN_FOLDER(clicks_on_different_rows_open_nothing)
+TEST_ON_STAGE(clicks_on_different_rows_open_nothing)
 {
-	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	open_story(&stage, 40, 120);
-	stage_key(&stage, '2');
+	open_story(40, 120);
+	stage_key('2');
 	mouse.y = stage.app.body.y + 5;
 	for (int i = 0; i < 10; i++) {
 		mouse.y += i % 2 ? 2 : -2;
-		stage_mouse(&stage, &mouse);
+		stage_mouse(&mouse);
 	}
-	stage_mouse(&stage, &(struct mouse){ .y = mouse.y, .x = mouse.x, .wheel = 1 });
-	stage_mouse(&stage, &mouse);
-	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&(struct mouse){ .y = mouse.y, .x = mouse.x, .wheel = 1 });
+	stage_mouse(&mouse);
+	stage_key(KEY_SPECIAL(KEY_DOWN));
+	stage_mouse(&mouse);
 	assert_int_equal(stage.app.depth, 1);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_click_below_all_rows_selects_nothing)
+TEST_ON_STAGE(a_click_below_all_rows_selects_nothing)
 {
 	const struct balance_view *view;
-	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	open_story(&stage, 90, 120);
-	stage_keys(&stage, "3H");
+	open_story(90, 120);
+	stage_keys("3H");
 	view = screen_state(&stage.app, &screen_balance);
 	assert_true(view->host_count > 2 && (int)view->host_count < view->host_list.height);
 	mouse.y = stage.app.body.y + 2 + (int)view->host_count;
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&mouse);
 	assert_int_equal(view->host_list.cursor, 0);
 	mouse.y--;
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&mouse);
 	assert_int_equal(view->host_list.cursor, view->host_count - 1);
-	stage_close(&stage);
 }
 
 /* A fabric without tiers has a message above its groups. */
-TEST_IN_FOLDER(a_click_selects_the_row_drawn_there)
+TEST_ON_STAGE(a_click_selects_the_row_drawn_there)
 {
 	const struct balance_view *view;
-	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	open_story(&stage, 60, 120);
+	open_story(60, 120);
 	stage.app.context->shape->tier_count = 1;
-	stage_keys(&stage, "3i");
-	stage_expect("no map of tiers");
+	stage_try("3i", "no map of tiers");
 	view = screen_state(&stage.app, &screen_balance);
 	mouse.y = canvas_find("GROUP ") + 3;
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&mouse);
 	assert_int_equal(view->groups.cursor, 2);
 	assert_true(canvas.flags[mouse.y][5] & DRAW_CURSOR);
-	stage_close(&stage);
 }
 
 /* Blank lines at the end of the body. */
@@ -266,20 +231,19 @@ static int blank_rows(const struct app *app)
 }
 
 /* No group is omitted while lines are blank, except those reserved for the details of the selected group. */
-TEST_IN_FOLDER(groups_use_all_available_rows)
+TEST_ON_STAGE(groups_use_all_available_rows)
 {
 	const struct balance_view *view;
-	struct stage stage;
 	int shown_before = 0;
 
-	open_story(&stage, 60, 200);
-	stage_keys(&stage, "3g");
+	open_story(60, 200);
+	stage_keys("3g");
 	view = screen_state(&stage.app, &screen_balance);
 	assert_true(view->result_count > 30);
 	for (int rows = 24; rows <= 100; rows++) {
 		int shown;
 
-		stage_draw(&stage, rows, 200);
+		stage_draw(rows, 200);
 		shown = view->groups.height;
 		assert_true(shown >= shown_before);
 		if ((size_t)shown < view->result_count)
@@ -288,22 +252,20 @@ TEST_IN_FOLDER(groups_use_all_available_rows)
 	}
 	assert_true((size_t)shown_before >= view->result_count);
 	/* The number does not depend on the cursor. */
-	stage_draw(&stage, 50, 200);
+	stage_draw(50, 200);
 	shown_before = view->groups.height;
-	stage_key(&stage, KEY_SPECIAL(KEY_END));
-	stage_draw(&stage, 50, 200);
+	stage_key(KEY_SPECIAL(KEY_END));
+	stage_draw(50, 200);
 	assert_int_equal(view->groups.height, shown_before);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(equally_uneven_hosts_are_sorted_by_name)
+TEST_ON_STAGE(equally_uneven_hosts_are_sorted_by_name)
 {
 	const struct balance_view *view;
-	struct stage stage;
 	size_t same = 0;
 
-	open_story(&stage, 60, 120);
-	stage_keys(&stage, "3H");
+	open_story(60, 120);
+	stage_keys("3H");
 	view = screen_state(&stage.app, &screen_balance);
 	for (size_t i = 1; i < view->host_count; i++) {
 		char above[16], here[16];
@@ -319,43 +281,39 @@ TEST_IN_FOLDER(equally_uneven_hosts_are_sorted_by_name)
 		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
 	}
 	assert_true(same > 10);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_double_click_does_not_confirm_a_prompt)
+TEST_ON_STAGE(a_double_click_does_not_confirm_a_prompt)
 {
-	struct stage stage;
 	struct mouse mouse = { .x = 20, .twice = true };
 
-	open_story(&stage, 40, 120);
-	stage_keys(&stage, "5/half a w");
+	open_story(40, 120);
+	stage_keys("5/half a w");
 	mouse.y = stage.app.body.y + 3;
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&mouse);
 	assert_non_null(stage.app.prompt->done);
 	assert_string_equal(stage.app.prompt->text, "half a w");
-	stage_close(&stage);
 }
 
-/* Scrolling a screen's help shows all its words. */
+/* All words of a screen's help appear while scrolling through it. */
 static void check_help(const char *tab, int rows, int columns)
 {
 	static char seen[400000];
 	char line[CANVAS_LINE_SIZE], before[CANVAS_LINE_SIZE] = "";
 	const struct key_help *help;
-	struct stage stage;
 	size_t len = 0;
 
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, rows, columns);
-	stage_keys(&stage, tab);
+	stage_open(path, STAGE_END_US + US_PER_S, 0, rows, columns);
+	stage_keys(tab);
 	help = app_screen(&stage.app)->help;
-	stage_key(&stage, KEY_SPECIAL(KEY_F(1)));
+	stage_key(KEY_SPECIAL(KEY_F(1)));
 	for (int i = 0; i < 400 && len + CANVAS_LINE_SIZE < sizeof(seen); i++) {
 		canvas_line(stage.app.body.y, line);
 		if (i && !strcmp(line, before))
 			continue;
 		len += (size_t)snprintf(seen + len, sizeof(seen) - len, "%s ", line);
 		strcpy(before, line);
-		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+		stage_key(KEY_SPECIAL(KEY_DOWN));
 	}
 	for (int y = stage.app.body.y; y < stage.app.body.y + stage.app.body.rows; y++)
 		len += (size_t)snprintf(seen + len, sizeof(seen) - len, "%s ", canvas_line(y, line));
@@ -368,10 +326,9 @@ static void check_help(const char *tab, int rows, int columns)
 			if (!strstr(seen, word))
 				fail_msg("%dx%d: help of screen %s does not show \"%s\"", columns, rows, tab, word);
 	}
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size)
+TEST_ON_STAGE(help_of_every_screen_is_complete_at_every_size)
 {
 	static const char *const tabs[] = { "1", "2", "3", "4", "5", "6", "S", "1\r" };
 

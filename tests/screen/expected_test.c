@@ -12,7 +12,6 @@
 #include "base/unit_test.h"
 #include "storage/saved.h"
 #include "storage/writer.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
@@ -51,15 +50,15 @@ static void record(void)
 }
 
 /* Background queries are complete after a few rounds. */
-static void wait(struct stage *stage)
+static void wait(void)
 {
 	bool news = true;
 
 	for (int rounds = 0; rounds < 40; rounds++) {
-		assert_int_equal(app_poll(&stage->app, &news, NULL), 0);
-		stage->boot_us += US_PER_MS;
+		assert_int_equal(app_poll(&stage.app, &news, NULL), 0);
+		stage.boot_us += US_PER_MS;
 	}
-	stage_draw(stage, stage->rows, stage->columns);
+	stage_draw(stage.rows, stage.columns);
 }
 
 static void write_expected(const char *file)
@@ -81,7 +80,7 @@ static int compare_expected(const char *file, const char *what)
 	int wrong = 0;
 
 	if (!in)
-		fail_msg("%s: there is no %s", what, file);
+		fail_msg("%s: %s is missing", what, file);
 	for (int y = 0; y < canvas.rows; y++) {
 		if (!fgets(wanted, sizeof(wanted), in))
 			wanted[0] = '\0';
@@ -98,35 +97,32 @@ static int compare_expected(const char *file, const char *what)
 	return wrong;
 }
 
-TEST_IN_FOLDER(every_screen_is_as_expected)
+TEST_ON_STAGE(every_screen_is_as_expected)
 {
-	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
+	const char *dir = getenv("IBWIRE_SRCDIR"), *rewrite = getenv("IBWIRE_SCREENS_WRITE");
 	struct writer *collector = NULL;
 	int wrong = 0;
 
-	/* What its user chose is of no matter here. */
+	/* Without saved settings of the user. */
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 	record();
-	/* Who holds the database is a collector for those who look. */
+	/* The lock of the writer marks a running collector. */
 	assert_int_equal(writer_open(path, &collector, NULL), 0);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-			struct stage stage;
 			char file[1024], what[64];
 
-			stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
-			stage_keys(&stage, ways[i].keys);
-			wait(&stage);
+			stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
+			stage_keys(ways[i].keys);
+			wait();
 			snprintf(what, sizeof(what), "%s-%dx%d", ways[i].name, sizes[j].columns, sizes[j].rows);
 			snprintf(file, sizeof(file), "%s/tests/screen/expected/%s.txt", dir ? dir : ".", what);
-			if (anew && *anew)
+			if (rewrite && *rewrite)
 				write_expected(file);
 			else
 				wrong += compare_expected(file, what);
-			stage_close(&stage);
 		}
 	writer_close(collector);
 	if (wrong)
-		fail_msg("%d lines are not as expected: where that is meant, IBWIRE_SCREENS_WRITE=1 writes the files "
-			 "anew", wrong);
+		fail_msg("%d lines differ from the expected screens: IBWIRE_SCREENS_WRITE=1 rewrites the files", wrong);
 }

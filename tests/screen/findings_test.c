@@ -11,7 +11,6 @@
 #include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
-#include "storage/test/test_folder.h"
 #include "tests/scenarios/compare.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
@@ -23,7 +22,7 @@ struct found {
 	size_t count;
 };
 
-static bool remember(void *ctx, const struct finding_row *row)
+static bool add_found(void *ctx, const struct finding_row *row)
 {
 	struct found *found = ctx;
 
@@ -40,7 +39,7 @@ static void read_found(struct found *ret)
 	struct error err = { 0 };
 
 	ret->count = 0;
-	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, remember, ret, &err) < 0)
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, add_found, ret, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
 }
@@ -61,14 +60,14 @@ static const char *beginning(const char *text, size_t len, char ret[64])
 }
 
 /* Go from the overview to a finding's page. Return: the number of keys; 0: not listed. */
-static int walk_to(struct stage *stage, int64_t id)
+static int walk_to(int64_t id)
 {
-	for (size_t i = 0; i < stage->app.context->finding_count; i++) {
-		if (stage->app.context->findings[i].finding.id == id) {
-			stage_keys(stage, "\r");
+	for (size_t i = 0; i < stage.app.context->finding_count; i++) {
+		if (stage.app.context->findings[i].finding.id == id) {
+			stage_keys("\r");
 			return (int)i + 1;
 		}
-		stage_keys(stage, "j");
+		stage_keys("j");
 	}
 	return 0;
 }
@@ -76,12 +75,11 @@ static int walk_to(struct stage *stage, int64_t id)
 static void check_finding(const struct finding_row *row, const char *name, int rows, int columns)
 {
 	const char *cause = row->cause, *advice = row->advice;
-	struct stage stage;
 	char part[64];
 	int keys;
 
-	/* What is found is shown with the next sweep; the scenarios have one in ten seconds or in one. */
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, row->opened_us, rows, columns);
+	/* A finding is shown with the sweep in which it opens. */
+	stage_open(path, STAGE_END_US + US_PER_S, row->opened_us, rows, columns);
 	if (!stage_shows(beginning(row->finding.subject, 12, part))) {
 		stage_print();
 		fail_msg("%s: %s is not on the first screen of %dx%d", name, row->finding.subject, columns, rows);
@@ -90,12 +88,11 @@ static void check_finding(const struct finding_row *row, const char *name, int r
 		stage_print();
 		fail_msg("%s: neither cause nor kind is on the first screen of %dx%d", name, columns, rows);
 	}
-	keys = walk_to(&stage, row->finding.id);
+	keys = walk_to(row->finding.id);
 	if (!keys || (keys <= KEYS_MAX && (!stage_shows(cause) || !stage_shows(beginning(advice, 24, part))))) {
 		stage_print();
 		fail_msg("%s: after %d keys cause (%s) and advice are not shown", name, keys, cause);
 	}
-	stage_close(&stage);
 }
 
 static void check_file(const char *file, const char *name)
@@ -103,7 +100,7 @@ static void check_file(const char *file, const char *name)
 	struct scenario scenario;
 	struct found found;
 	struct error err = { 0 };
-	bool expected = false, told = false;
+	bool expected = false, reported = false;
 
 	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
@@ -113,12 +110,12 @@ static void check_file(const char *file, const char *name)
 	for (size_t i = 0; i < found.count; i++) {
 		if (!expects(&scenario, finding_kind_name(found.rows[i].finding.kind)))
 			continue;
-		told = true;
+		reported = true;
 		check_finding(&found.rows[i], name, 24, 80);
 		check_finding(&found.rows[i], name, 40, 120);
 	}
-	if (expected && !told && found.count == 0)
-		print_message("# %s: only infos are told\n", name);
+	if (expected && !reported && found.count == 0)
+		print_message("# %s: only informational findings\n", name);
 	scenario_done(&scenario);
 }
 
@@ -129,7 +126,7 @@ static int is_scenario(const struct dirent *entry)
 	return dot && !strcmp(dot, ".scenario");
 }
 
-TEST_IN_FOLDER(every_finding_is_on_the_overview_and_leads_to_its_cause)
+TEST_ON_STAGE(every_finding_is_on_the_overview_and_leads_to_its_cause)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
 	char folder_name[512], file[1024];

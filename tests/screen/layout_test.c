@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * At every size no screen writes past an edge or over other text.
- */
+/* At every size no screen writes past an edge or over other text. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
 enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
 
 /* Not all 24,000 sizes: each height is combined with some widths and vice versa. */
-static void check_sizes(struct stage *stage, const char *what, bool covered)
+static void check_sizes(const char *what, bool covered)
 {
 	int step = getenv("IBWIRE_TEST_SHORT") ? 211 : 89;
 
 	for (int rows = MIN_ROWS; rows <= MAX_ROWS; rows++)
 		for (int columns = MIN_COLUMNS + rows % step; columns <= MAX_COLUMNS; columns += step) {
-			stage_draw(stage, rows, columns);
+			stage_draw(rows, columns);
 			if (canvas.outside || (canvas.over && !covered)) {
 				stage_print();
 				fail_msg("%s: %s", what, canvas.first);
@@ -44,21 +41,19 @@ static const struct way ways[] = {
 static void check_all_screens(const char *name, const char *db)
 {
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		struct stage stage;
 		char what[128];
 
-		stage_open(&stage, db, STAGE_END_US + 3 * US_PER_S, 0, 40, 120);
-		stage_keys(&stage, ways[i].keys);
+		stage_open(db, STAGE_END_US + 3 * US_PER_S, 0, 40, 120);
+		stage_keys(ways[i].keys);
 		snprintf(what, sizeof(what), "%s: %s", name, ways[i].what);
-		check_sizes(&stage, what, ways[i].covers);
+		check_sizes(what, ways[i].covers);
 		stage.app.theme->unicode = false;
 		snprintf(what, sizeof(what), "%s: %s in ASCII", name, ways[i].what);
-		check_sizes(&stage, what, ways[i].covers);
-		stage_close(&stage);
+		check_sizes(what, ways[i].covers);
 	}
 }
 
-TEST_IN_FOLDER(screens_of_recordings_fit_every_size)
+TEST_ON_STAGE(screens_of_recordings_fit_every_size)
 {
 	static const char *const scenarios[] = { "routes-skewed-story", "dead-spine", "nothing-three-tiers" };
 
@@ -78,19 +73,16 @@ TEST_WITH(unsafe_names_are_drawn_escaped, NULL, NULL)
 }
 
 /* The canvas detects text past an edge and over other text. */
-TEST_IN_FOLDER(the_canvas_counts_faults)
+TEST_ON_STAGE(the_canvas_counts_faults)
 {
-	struct stage stage;
-
 	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US, 0, 24, 80);
-	stage_keys(&stage, "2");
+	stage_open(path, STAGE_END_US, 0, 24, 80);
+	stage_keys("2");
 	assert_int_equal(canvas.outside + canvas.over, 0);
 	canvas.columns = 40;
 	app_draw(&stage.app, 24, 80);
 	assert_true(canvas.outside > 0);
-	stage_draw(&stage, 24, 80);
+	stage_draw(24, 80);
 	app_draw(&stage.app, 20, 80);
 	assert_true(canvas.over > 0);
-	stage_close(&stage);
 }

@@ -8,17 +8,8 @@
 #include <time.h>
 
 #include "base/unit_test.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
-
-static uint64_t state_of_chance;
-
-static unsigned below(unsigned limit)
-{
-	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(state_of_chance >> 33) % limit;
-}
 
 static int random_key(void)
 {
@@ -29,76 +20,74 @@ static int random_key(void)
 	};
 	static const char often[] = "123456\r\r\r\t\033\033<>{}[]bLm /sgGjkv";
 
-	switch (below(4)) {
+	switch (stage_random(4)) {
 	case 0:
-		return KEY_SPECIAL(special[below(sizeof(special) / sizeof(special[0]))]);
+		return KEY_SPECIAL(special[stage_random(sizeof(special) / sizeof(special[0]))]);
 	case 1:
-		return often[below(sizeof(often) - 1)];
+		return often[stage_random(sizeof(often) - 1)];
 	case 2:
-		return below(20) ? ' ' + (int)below(95) : 0xe4 + (int)below(0x3000);
+		return stage_random(20) ? ' ' + (int)stage_random(95) : 0xe4 + (int)stage_random(0x3000);
 	default:
-		return (int)below(32);
+		return (int)stage_random(32);
 	}
 }
 
 /* Keys that start another program are tested elsewhere. */
-static bool starts_something(const struct stage *stage, int key)
+static bool starts_something(int key)
 {
-	return !stage->app.prompt->done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
+	return !stage.app.prompt->done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
 }
 
-static void act(struct stage *stage)
+static void act(void)
 {
 	int key;
 
-	switch (below(12)) {
+	switch (stage_random(12)) {
 	case 0:
-		stage_draw(stage, 10 + (int)below(91), 40 + (int)below(261));
+		stage_draw(10 + (int)stage_random(91), 40 + (int)stage_random(261));
 		break;
 	case 1:
-		stage_mouse(stage, &(struct mouse){ .y = (int)below(100), .x = (int)below(300),
-						    .wheel = (int)below(3) - 1, .twice = below(2) });
+		stage_mouse(&(struct mouse){ .y = (int)stage_random(100), .x = (int)stage_random(300),
+						    .wheel = (int)stage_random(3) - 1, .twice = stage_random(2) });
 		break;
 	case 2:
-		stage->boot_us += below(5000) * US_PER_MS;
-		stage->wall_us += below(5000) * US_PER_MS;
-		stage->app.theme->unicode = below(8);
+		stage.boot_us += stage_random(5000) * US_PER_MS;
+		stage.wall_us += stage_random(5000) * US_PER_MS;
+		stage.app.theme->unicode = stage_random(8);
 		break;
 	default:
 		key = random_key();
-		if (!starts_something(stage, key))
-			stage_key(stage, key);
-		stage->app.quit = false;
+		if (!starts_something(key))
+			stage_key(key);
+		stage.app.quit = false;
 		break;
 	}
 }
 
 static void play(const char *scenario, int64_t seconds, unsigned most)
 {
-	struct stage stage;
 	time_t until = time(NULL) + seconds;
 	unsigned done;
 
-	stage_begin(&stage, scenario, 0, 24, 80);
+	stage_begin(scenario, 0, 24, 80);
 	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
-		act(&stage);
+		act();
 		if (canvas.outside) {
 			stage_print();
 			fail_msg("%s: %s (after %u acts)", scenario, canvas.first, done);
 		}
 	}
 	print_message("# %s: %u acts\n", scenario, done);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(random_keys_clicks_and_sizes_are_handled)
+TEST_ON_STAGE(random_keys_clicks_and_sizes_are_handled)
 {
 	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
 						 "nothing-three-tiers", "rack-off" };
 	const char *seconds = getenv("IBWIRE_MONKEY_S"), *seed = getenv("IBWIRE_SEED");
 	int64_t share = seconds ? atoll(seconds) / 4 : 0;
 
-	state_of_chance = seed ? strtoull(seed, NULL, 10) : 1;
+	stage.random = seed ? strtoull(seed, NULL, 10) : 1;
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		test_folder_renew();
 		play(scenarios[i], share, getenv("IBWIRE_TEST_SHORT") ? 300 : 2000);

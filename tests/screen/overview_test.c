@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The overview on recorded scenarios: findings, keys, acknowledging.
- */
+/* The overview on recorded scenarios: findings, keys, acknowledging. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,222 +8,179 @@
 #include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
-struct told {
+struct acknowledged_rows {
 	size_t count, acknowledged;
 	struct acknowledgement last;
 };
 
 static bool count_row(void *ctx, const struct finding_row *row)
 {
-	struct told *told = ctx;
+	struct acknowledged_rows *stored = ctx;
 
 	if (row->finding.severity < FINDING_WARNING)
 		return true;
-	told->count++;
+	stored->count++;
 	if (row->acknowledged.at_us) {
-		told->acknowledged++;
-		told->last = row->acknowledged;
+		stored->acknowledged++;
+		stored->last = row->acknowledged;
 	}
 	return true;
 }
 
 /* The acknowledgement as stored in the database. */
-static struct told read_told(const struct stage *stage)
+static struct acknowledged_rows read_acknowledged(void)
 {
-	const struct finding_query query = { .now_us = stage->wall_us };
-	struct told told = { 0 };
+	const struct finding_query query = { .now_us = stage.wall_us };
+	struct acknowledged_rows stored = { 0 };
 	struct reader *reader;
 	struct error err = { 0 };
 
-	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, count_row, &told, &err) < 0)
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, count_row, &stored, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
-	return told;
+	return stored;
 }
 
-TEST_IN_FOLDER(a_finding_is_acknowledged_and_unacknowledged)
+TEST_ON_STAGE(a_finding_is_acknowledged_and_unacknowledged)
 {
-	struct stage stage;
-	struct told told;
+	struct acknowledged_rows stored;
 
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
 	stage_expect("PROBLEMS 2");
 	stage_hides("acknowledged");
-	stage_keys(&stage, "ja");
-	stage_expect("reason to acknowledge");
-	/* What is typed is text here, whatever it does elsewhere. */
-	stage_keys(&stage, "q3 cable is ordered\r");
-	stage_expect("duration (8h");
-	stage_keys(&stage, "8h\r");
-	stage_expect("PROBLEMS 1, acknowledged 1");
+	stage_try("ja", "reason to acknowledge");
+	/* In a prompt, keys of commands are text. */
+	stage_try("q3 cable is ordered\r", "duration (8h");
+	stage_try("8h\r", "PROBLEMS 1, acknowledged 1");
 	stage_expect("acknowledged until");
 	stage_expect("q3 cable is ordered");
-	told = read_told(&stage);
-	assert_int_equal(told.count, 2);
-	assert_int_equal(told.acknowledged, 1);
-	assert_string_equal(told.last.reason, "q3 cable is ordered");
-	assert_true(told.last.at_us == stage.wall_us);
-	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
-	assert_true(told.last.person[0]);
-	stage_keys(&stage, "an\r");
-	stage_expect("acknowledgement unchanged");
-	stage_keys(&stage, "a");
-	stage_expect("revoke the acknowledgement?");
-	stage_keys(&stage, "y\r");
-	stage_expect("PROBLEMS 2");
-	assert_int_equal(read_told(&stage).acknowledged, 0);
-	stage_close(&stage);
+	stored = read_acknowledged();
+	assert_int_equal(stored.count, 2);
+	assert_int_equal(stored.acknowledged, 1);
+	assert_string_equal(stored.last.reason, "q3 cable is ordered");
+	assert_true(stored.last.at_us == stage.wall_us);
+	assert_true(stored.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
+	assert_true(stored.last.person[0]);
+	stage_try("an\r", "acknowledgement unchanged");
+	stage_try("a", "revoke the acknowledgement?");
+	stage_try("y\r", "PROBLEMS 2");
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
-TEST_IN_FOLDER(an_acknowledgement_without_an_end_lasts)
+TEST_ON_STAGE(an_acknowledgement_without_an_end_lasts)
 {
-	struct stage stage;
-	struct told told;
+	struct acknowledged_rows stored;
 
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
-	stage_keys(&stage, "aknown\r\r");
-	told = read_told(&stage);
-	assert_int_equal(told.acknowledged, 1);
-	assert_int_equal(told.last.until_us, 0);
-	stage_close(&stage);
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
+	stage_keys("aknown\r\r");
+	stored = read_acknowledged();
+	assert_int_equal(stored.acknowledged, 1);
+	assert_int_equal(stored.last.until_us, 0);
 }
 
-TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt)
+TEST_ON_STAGE(invalid_input_reopens_or_cancels_the_prompt)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
-	stage_keys(&stage, "a  \r");
-	stage_expect("not acknowledged: a reason is required");
-	stage_keys(&stage, "aknown\rsoon\r");
-	stage_expect("duration (8h");
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
+	stage_try("a  \r", "not acknowledged: a reason is required");
+	stage_try("aknown\rsoon\r", "duration (8h");
 	stage_expect("soon");
-	stage_key(&stage, KEY_ESCAPE);
-	assert_int_equal(read_told(&stage).acknowledged, 0);
+	stage_key(KEY_ESCAPE);
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
-	stage_keys(&stage, "Gkka");
-	stage_expect("no open finding selected");
-	stage_close(&stage);
+	stage_try("Gkka", "no open finding selected");
 }
 
-TEST_IN_FOLDER(a_read_only_database_is_reported)
+TEST_ON_STAGE(a_read_only_database_is_reported)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
-	stage_keys(&stage, "aknown\r");
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
+	stage_keys("aknown\r");
 	assert_int_equal(rename(path, "elsewhere"), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	app_key(&stage.app, '\r');
-	stage_draw(&stage, 30, 120);
+	stage_draw(30, 120);
 	stage_expect("not written: ");
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rename("elsewhere", path), 0);
-	assert_int_equal(read_told(&stage).acknowledged, 0);
-	stage_close(&stage);
+	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
-TEST_IN_FOLDER(an_acknowledgement_in_the_past_applies_from_now)
+TEST_ON_STAGE(an_acknowledgement_in_the_past_applies_from_now)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US, 30, 120);
+	stage_begin("pair-two-bad-cables", STAGE_END_US - MINUTE_US, 30, 120);
 	stage_expect("PROBLEMS 2");
-	stage_keys(&stage, "aknown\r\r");
-	stage_expect("the screen shows an earlier time");
+	stage_try("aknown\r\r", "the screen shows an earlier time");
 	stage_expect("PROBLEMS 2");
-	assert_int_equal(read_told(&stage).acknowledged, 1);
-	stage_keys(&stage, "L");
-	stage_expect("PROBLEMS 1, acknowledged 1");
-	stage_close(&stage);
+	assert_int_equal(read_acknowledged().acknowledged, 1);
+	stage_try("L", "PROBLEMS 1, acknowledged 1");
 }
 
-TEST_IN_FOLDER(a_reboot_is_one_event_and_no_finding)
+TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);
+	stage_begin("host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);
 	stage_expect("PROBLEMS 0");
 	stage_expect("no problems: all");
 	stage_expect("node0007: ");
 	stage_expect("restart 1");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(cleared_counters_are_one_event)
+TEST_ON_STAGE(cleared_counters_are_one_event)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "counters-cleared", 0, 30, 120);
+	stage_begin("counters-cleared", 0, 30, 120);
 	stage_expect("counters of 272 ports");
 	stage_expect("PROBLEMS 0");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch)
+TEST_ON_STAGE(skewed_routes_have_a_row_and_lead_to_the_switch)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "routes-skewed-story", 0, 30, 120);
+	stage_begin("routes-skewed-story", 0, 30, 120);
 	stage_expect("CRIT leaf-");
 	stage_expect(" uplinks ");
 	stage_expect("leaf up other");
 	stage_expect("CRIT routing");
 	/* The first group is that of the switch. */
-	stage_keys(&stage, "j\r");
-	stage_expect(" uplinks");
+	stage_try("j\r", " uplinks");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_GROUP);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_group_leads_to_its_links)
+TEST_ON_STAGE(a_group_leads_to_its_links)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
-	stage_keys(&stage, "jj\r");
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
+	stage_keys("jj\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_links);
 	stage_expect("/class:compute");
 	stage_expect("64 of ");
-	stage_keys(&stage, "1Gk\r");
-	stage_expect("/role:leaf-uplink");
+	stage_try("1Gk\r", "/role:leaf-uplink");
 	stage_hides("node0001");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(the_cursor_stays_on_its_finding_when_another_is_acknowledged)
+TEST_ON_STAGE(the_cursor_stays_on_its_finding_when_another_is_acknowledged)
 {
-	struct stage stage;
 	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
 	struct error err = { 0 };
-	struct acknowledgement said = { .person = "somebody", .reason = "known" };
+	struct acknowledgement given = { .person = "admin", .reason = "known" };
 
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
-	stage_keys(&stage, "j");
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
+	stage_keys("j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
-	said.at_us = stage.wall_us;
-	assert_int_equal(finding_acknowledge(path, &stage.app.context->findings[0].finding, &said, &err), 0);
+	given.at_us = stage.wall_us;
+	assert_int_equal(finding_acknowledge(path, &stage.app.context->findings[0].finding, &given, &err), 0);
 	stage.app.stale = true;
-	stage_key(&stage, KEY_SPECIAL(KEY_F(20)));
+	stage_key(KEY_SPECIAL(KEY_F(20)));
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &after);
 	assert_true(before.id && subject_equal(&before, &after));
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_click_selects_a_finding_and_a_double_click_opens_it)
+TEST_ON_STAGE(a_click_selects_a_finding_and_a_double_click_opens_it)
 {
-	struct stage stage;
 	struct mouse mouse = { 0 };
 
-	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
+	stage_begin("pair-two-bad-cables", 0, 30, 120);
 	mouse.y = stage.app.body.y + 3;
 	mouse.twice = true;
-	stage_mouse(&stage, &mouse);
+	stage_mouse(&mouse);
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_FINDING);
-	stage_close(&stage);
 }

@@ -4,8 +4,8 @@
  *
  * sample_db PATH LEAVES SWEEPS INTERVAL_S [hold]
  *
- * The sweeps end now. With "hold" it goes on like a collector until it is
- * stopped: it keeps the lock and stores a sweep every INTERVAL_S.
+ * The last sweep is of now. With "hold" it continues like a collector until it is
+ * stopped: it holds the lock and stores a sweep every INTERVAL_S.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int run(const char *path, unsigned leaves, unsigned sweeps, int64_t inter
 		clock->sleep_until(clock->ctx, next_us);
 		if (stop_requested())
 			break;
-		/* A failure is tried again, as a collector does: tests move the file away and back. */
+		/* A failed store is repeated, as in a collector: tests move the file away and back. */
 		store(writer, &before, &after, number++, clock_wall_us(clock), interval_us, NULL);
 	}
 	sample_destroy(&before);

@@ -17,87 +17,100 @@
 #include "tests/screen/record.h"
 #include "tui/model/test_sample.h"
 
+struct stage stage;
+
 static int64_t boottime_us(void *ctx)
 {
-	return ((const struct stage *)ctx)->boot_us;
+	(void)ctx;
+	return stage.boot_us;
 }
 
 static int64_t wall_us_of(void *ctx)
 {
-	return ((const struct stage *)ctx)->wall_us;
+	(void)ctx;
+	return stage.wall_us;
 }
 
 /* Process the effects of a key, and those of what they loaded. */
-static void settle(struct stage *stage)
+static void settle(void)
 {
 	struct error err = { 0 };
 	bool news = true;
 
 	for (int rounds = 0; news && rounds < 4; rounds++)
-		if (app_poll(&stage->app, &news, &err) < 0)
+		if (app_poll(&stage.app, &news, &err) < 0)
 			fail_msg("%s", err.text);
 }
 
-void stage_open(struct stage *stage, const char *db, int64_t wall_us, int64_t at_us, int rows, int columns)
+void stage_open(const char *db, int64_t wall_us, int64_t at_us, int rows, int columns)
 {
 	struct error err = { 0 };
 
 	setenv("TZ", "UTC", 1);
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
-	memset(stage, 0, sizeof(*stage));
-	stage->clock = (struct clock){ .boottime_us = boottime_us, .wall_us = wall_us_of, .ctx = stage };
-	stage->boot_us = 1000 * US_PER_S;
-	stage->wall_us = wall_us;
-	stage->options = (struct tui_options){ .db_path = db, .clock = &stage->clock, .at_us = at_us };
-	if (app_init(&stage->app, &stage->options, &err) < 0)
+	app_done(&stage.app);
+	stage = (struct stage){ .random = stage.random };
+	stage.clock = (struct clock){ .boottime_us = boottime_us, .wall_us = wall_us_of };
+	stage.boot_us = 1000 * US_PER_S;
+	stage.wall_us = wall_us;
+	stage.options = (struct tui_options){ .db_path = db, .clock = &stage.clock, .at_us = at_us };
+	if (app_init(&stage.app, &stage.options, &err) < 0)
 		fail_msg("%s", err.text);
-	stage->app.theme->unicode = true;
-	settle(stage);
-	stage_draw(stage, rows, columns);
+	stage.app.theme->unicode = true;
+	settle();
+	stage_draw(rows, columns);
 }
 
-void stage_begin(struct stage *stage, const char *scenario, int64_t at_us, int rows, int columns)
+void stage_begin(const char *scenario, int64_t at_us, int rows, int columns)
 {
 	stage_record(scenario, path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, rows, columns);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, at_us, rows, columns);
 }
 
-void stage_close(struct stage *stage)
+int stage_end(void **state)
 {
-	app_done(&stage->app);
+	app_done(&stage.app);
+	memset(&stage.app, 0, sizeof(stage.app));
+	return test_folder_remove(state);
 }
 
-void stage_draw(struct stage *stage, int rows, int columns)
+void stage_draw(int rows, int columns)
 {
-	stage->rows = rows;
-	stage->columns = columns;
+	stage.rows = rows;
+	stage.columns = columns;
 	canvas_erase(rows, columns);
-	app_draw(&stage->app, canvas.rows, canvas.columns);
+	app_draw(&stage.app, canvas.rows, canvas.columns);
 }
 
-void stage_key(struct stage *stage, int key)
+void stage_key(int key)
 {
-	app_key(&stage->app, key);
-	settle(stage);
-	stage_draw(stage, stage->rows, stage->columns);
+	app_key(&stage.app, key);
+	settle();
+	stage_draw(stage.rows, stage.columns);
 }
 
-void stage_keys(struct stage *stage, const char *keys)
+void stage_keys(const char *keys)
 {
 	for (; *keys; keys++)
-		stage_key(stage, (unsigned char)*keys);
+		stage_key((unsigned char)*keys);
 }
 
-void stage_mouse(struct stage *stage, const struct mouse *mouse)
+void stage_mouse(const struct mouse *mouse)
 {
-	app_mouse(&stage->app, mouse);
-	settle(stage);
-	stage_draw(stage, stage->rows, stage->columns);
+	app_mouse(&stage.app, mouse);
+	settle();
+	stage_draw(stage.rows, stage.columns);
 }
 
 bool stage_shows(const char *text)
 {
 	return canvas_find(text) >= 0;
+}
+
+void stage_try(const char *keys, const char *text)
+{
+	stage_keys(keys);
+	stage_expect(text);
 }
 
 void stage_expect(const char *text)
@@ -114,6 +127,12 @@ void stage_hides(const char *text)
 		return;
 	stage_print();
 	fail_msg("the screen shows \"%s\"", text);
+}
+
+unsigned stage_random(unsigned limit)
+{
+	stage.random = stage.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(stage.random >> 33) % limit;
 }
 
 void stage_print(void)

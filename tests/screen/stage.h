@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * stage.h - the screen on a recorded database, with a stopped clock and without a terminal
- */
+/* stage.h - the screen on a recorded database, with a stopped clock and without a terminal */
 #ifndef IBWIRE_TESTS_SCREEN_STAGE_H
 #define IBWIRE_TESTS_SCREEN_STAGE_H
 
@@ -9,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "storage/test/test_folder.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/prompt.h"
@@ -22,40 +21,52 @@
 
 struct saved_label;
 
-struct stage {
+/* The open screen. */
+extern struct stage {
 	struct clock clock;
 	int64_t boot_us, wall_us; /* advanced by the test */
 	struct tui_options options;
 	struct app app;
 	int rows, columns;
-};
+	uint64_t random;
+} stage;
+
+/* TEST_ON_STAGE - a test in a folder of its own; the screen is closed after it. */
+#define TEST_ON_STAGE(name) TEST_WITH(name, test_folder_make, stage_end)
+int stage_end(void **state);
 
 /*
- * stage_open - start the screen (cmocka assertions)
+ * stage_open - start the screen, and close the previous one (cmocka assertions)
  * @path:     of the database
  * @wall_us:  wall clock
  * @at_us:    the time to show; 0: the newest
  */
-void stage_open(struct stage *stage, const char *path, int64_t wall_us, int64_t at_us, int rows, int columns);
-void stage_close(struct stage *stage);
+void stage_open(const char *path, int64_t wall_us, int64_t at_us, int rows, int columns);
 
 /* stage_begin - record a scenario and open it 3 s after its end (cmocka assertions). */
-void stage_begin(struct stage *stage, const char *scenario, int64_t at_us, int rows, int columns);
+void stage_begin(const char *scenario, int64_t at_us, int rows, int columns);
 
-/* stage_key - press a key as in app.h; its effects are loaded and drawn. stage_keys - characters. */
-void stage_key(struct stage *stage, int key);
-void stage_keys(struct stage *stage, const char *keys);
-void stage_mouse(struct stage *stage, const struct mouse *mouse);
+/* stage_key - press a key (tui/draw/key.h); its effects are loaded and drawn. stage_keys - characters. */
+void stage_key(int key);
+void stage_keys(const char *keys);
+void stage_mouse(const struct mouse *mouse);
 
 /* stage_draw - draw for a terminal of this size, in the canvas. */
-void stage_draw(struct stage *stage, int rows, int columns);
+void stage_draw(int rows, int columns);
 
-/* stage_shows - is this text on the screen? */
+/* stage_shows - whether this text is on the screen. */
 bool stage_shows(const char *text);
 
-/* stage_expect - fail and print the screen unless it shows this text; stage_hides - if it does. */
+/*
+ * stage_expect - fail and print the screen unless it shows this text; stage_hides - if it does
+ * stage_try - stage_keys(), then stage_expect().
+ */
 void stage_expect(const char *text);
+void stage_try(const char *keys, const char *text);
 void stage_hides(const char *text);
+
+/* stage_random - a number below @limit, from stage.random, which may be set to a seed. */
+unsigned stage_random(unsigned limit);
 
 /* stage_print - print the screen as comments of a test. */
 void stage_print(void);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Pages of all subjects in a recording: layout, and values as in the database.
- */
+/* Pages of all subjects in a recording: layout, and values as in the database. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/shape.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 #include "tui/screens/subject_page.h"
 
@@ -57,56 +54,54 @@ static bool has(const struct text_page *page, const char *text)
 	return false;
 }
 
-static void check_widths(struct subject_page *detail, struct stage *stage, const struct subject *subject)
+static void check_widths(struct subject_page *detail, const struct subject *subject)
 {
 	static const int widths[] = { 40, 47, 59, 60, 69, 70, 79, 80, 99, 100, 120, 163, 200, 300 };
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
 		detail->rows = widths[i] / 4;
-		subject_page_fill(detail, &stage->app, subject, widths[i]);
+		subject_page_fill(detail, &stage.app, subject, widths[i]);
 		check_page(&detail->page);
 	}
 }
 
-TEST_IN_FOLDER(pages_of_all_subjects_fit_every_width)
+TEST_ON_STAGE(pages_of_all_subjects_fit_every_width)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct subject whole = { .kind = SUBJECT_FABRIC };
 	const struct fabric *fabric;
 	const struct shape *shape;
-	struct stage stage;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
+	stage_begin("routes-skewed-story", 0, 40, 120);
 	fabric = stage.app.live->shown->fabric;
 	shape = stage.app.context->shape;
-	check_widths(&detail, &stage, &whole);
+	check_widths(&detail, &whole);
 	for (uint32_t i = 0; i < fabric->port_count; i += 7) {
 		const struct subject subject = subject_of_port(&stage.app, i);
 
-		check_widths(&detail, &stage, &subject);
+		check_widths(&detail, &subject);
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i += 5) {
 		const struct subject subject = subject_of_node(&stage.app, i);
 
-		check_widths(&detail, &stage, &subject);
+		check_widths(&detail, &subject);
 	}
 	for (uint32_t i = 0; i < shape->group_count; i++) {
 		const struct subject subject = subject_of_group(&stage.app, &shape->groups[i]);
 
 		assert_int_equal(subject_group(shape, &subject), i);
-		check_widths(&detail, &stage, &subject);
+		check_widths(&detail, &subject);
 	}
 	for (size_t i = 0; i < stage.app.context->finding_count; i++) {
 		const struct subject subject = { .kind = SUBJECT_FINDING,
 						 .id = stage.app.context->findings[i].finding.id };
 
-		check_widths(&detail, &stage, &subject);
+		check_widths(&detail, &subject);
 	}
 	page_done(&detail.page);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(absent_subjects_are_reported)
+TEST_ON_STAGE(absent_subjects_are_reported)
 {
 	static const struct subject gone[] = {
 		{ .kind = SUBJECT_PORT, .node_guid = 1, .port = 1 }, { .kind = SUBJECT_NODE, .node_guid = 1 },
@@ -114,39 +109,36 @@ TEST_IN_FOLDER(absent_subjects_are_reported)
 		{ .kind = SUBJECT_GROUP, .node_guid = 1, .peer_guid = 2 },
 	};
 	struct subject_page detail = { .plot.window = 2 };
-	struct stage stage;
 
-	stage_begin(&stage, "nothing-idle", 0, 40, 120);
+	stage_begin("nothing-idle", 0, 40, 120);
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
-		check_widths(&detail, &stage, &gone[i]);
+		check_widths(&detail, &gone[i]);
 		assert_true(has(&detail.page, "is not "));
 		assert_false(history_plot_load(&detail.plot, &stage.app, &gone[i], 80) && !detail.plot.problem[0]);
 	}
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
-	stage_close(&stage);
 }
 
 /* The imbalance finding of the recording. */
-static const struct finding_row *imbalance(const struct stage *stage)
+static const struct finding_row *imbalance(void)
 {
-	for (size_t i = 0; i < stage->app.context->finding_count; i++)
-		if (stage->app.context->findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
-			return &stage->app.context->findings[i];
+	for (size_t i = 0; i < stage.app.context->finding_count; i++)
+		if (stage.app.context->findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
+			return &stage.app.context->findings[i];
 	fail_msg("the story has no finding");
 	return NULL;
 }
 
-TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_subject)
+TEST_ON_STAGE(a_finding_page_has_all_details_and_opens_its_subject)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct finding_row *row;
 	struct subject subject = { .kind = SUBJECT_FINDING };
-	struct stage stage;
 	size_t at;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	row = imbalance(&stage);
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	row = imbalance();
 	subject.id = row->finding.id;
 	subject_page_fill(&detail, &stage.app, &subject, 300);
 	line_with(&detail.page, row->finding.text);
@@ -161,24 +153,21 @@ TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_subject)
 	assert_int_equal(detail.page.lines[at].subject.kind, SUBJECT_GROUP);
 	assert_int_equal(detail.page.lines[at].subject.node_guid, row->finding.node_guid);
 	/* Before its begin the page reports that it is not open. */
-	stage_close(&stage);
-	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
 	subject_page_fill(&detail, &stage.app, &subject, 80);
 	line_with(&detail.page, "not open");
 	page_done(&detail.page);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time)
+TEST_ON_STAGE(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	struct subject place;
-	struct stage stage;
 	double before = 0, after = 0;
 	size_t count_before = 0, count_after = 0;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	place = subject_of_finding(imbalance(&stage));
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	place = subject_of_finding(imbalance());
 	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	assert_string_equal(detail.plot.problem, "");
@@ -210,17 +199,15 @@ TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_ti
 	}
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 60));
 	history_plot_done(&detail.plot);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(plots_of_all_metrics_fit_every_size)
+TEST_ON_STAGE(plots_of_all_metrics_fit_every_size)
 {
 	struct subject_page detail = { .plot.window = 1 };
 	struct subject places[3];
-	struct stage stage;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	places[0] = subject_of_finding(imbalance(&stage));
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	places[0] = subject_of_finding(imbalance());
 	places[1] = (struct subject){ .kind = SUBJECT_NODE, .node_guid = places[0].node_guid };
 	places[2] = (struct subject){ .kind = SUBJECT_PORT, .node_guid = places[0].node_guid, .port = 20 };
 	for (size_t i = 0; i < 3; i++)
@@ -246,48 +233,40 @@ TEST_IN_FOLDER(plots_of_all_metrics_fit_every_size)
 		assert_true((unsigned char)detail.page.chars.chars[i] < 0x80);
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_group_page_has_shares_of_all_members_and_tables)
+TEST_ON_STAGE(a_group_page_has_shares_of_all_members_and_tables)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
+	stage_begin("routes-skewed-story", 0, 40, 120);
 	/* The finding is the first on the overview; then its group. */
-	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
+	stage_keys("2/leaf-u02-r3/20\r\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_subject);
 	stage_expect("leaf-u02-r3/20");
-	stage_keys(&stage, "j");
-	stage_keys(&stage, "j");
-	stage_keys(&stage, "\r");
-	stage_expect("leaf-u02-r3 uplinks");
+	stage_try("jj\r", "leaf-u02-r3 uplinks");
 	stage_expect("busiest member now, leaf-u02-r3/20");
 	/* The tables are read after the first draw. */
-	stage_draw(&stage, 60, 120);
-	stage_draw(&stage, 60, 120);
+	stage_draw(60, 120);
+	stage_draw(60, 120);
 	stage_expect("TABLE");
 	stage_expect("52%");
-	stage_key(&stage, KEY_ESCAPE);
-	stage_keys(&stage, "x");
+	stage_key(KEY_ESCAPE);
+	stage_keys("x");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
 	assert_true(app_subject(&stage.app)->port != 20);
-	stage_keys(&stage, "x");
+	stage_keys("x");
 	assert_int_equal(app_subject(&stage.app)->port, 20);
-	stage_key(&stage, KEY_ESCAPE);
+	stage_key(KEY_ESCAPE);
 	assert_ptr_equal(app_screen(&stage.app), &screen_links);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_progress_message_precedes_a_long_query)
+TEST_ON_STAGE(a_progress_message_precedes_a_long_query)
 {
 	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
 	struct subject node, port;
 	struct text_page page = { 0 };
-	struct stage stage;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	node = subject_of_finding(imbalance(&stage));
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	node = subject_of_finding(imbalance());
 	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
 	node.kind = SUBJECT_NODE;
 	assert_true(history_plot_load(&plot, &stage.app, &node, 80));
@@ -303,12 +282,11 @@ TEST_IN_FOLDER(a_progress_message_precedes_a_long_query)
 	assert_int_equal(plot.series_count, 2);
 	assert_false(history_plot_load(&plot, &stage.app, &port, 80));
 	/* A step in time is read without a message. */
-	stage_keys(&stage, "<");
+	stage_keys("<");
 	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_false(plot.waits);
 	page_done(&page);
 	history_plot_done(&plot);
-	stage_close(&stage);
 }
 
 /* An HCA at a leaf. */
@@ -325,18 +303,17 @@ static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
 }
 
 /* Port 0 of a switch also has counters, but no link. */
-TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links)
+TEST_ON_STAGE(a_switch_is_the_sum_of_its_links)
 {
 	struct subject_page detail = { 0 };
 	const struct snapshot *shown;
-	struct stage stage;
 	struct subject subject;
 	unsigned links = 0, words = 0;
 	char text[64];
 	uint32_t node;
 
-	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	subject = subject_of_finding(imbalance(&stage));
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	subject = subject_of_finding(imbalance());
 	subject.kind = SUBJECT_NODE;
 	shown = stage.app.live->shown;
 	node = fabric_find_node(shown->fabric, subject.node_guid);
@@ -357,5 +334,4 @@ TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links)
 	line_with(&detail.page, "1 port read of 1 with a link");
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
-	stage_close(&stage);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Time keys on the screen: everything shown is of the selected time.
- */
+/* Time keys on the screen: everything shown is of the selected time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +7,6 @@
 #include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
-#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 #include "tui/model/loads.h"
 
@@ -19,16 +16,16 @@
 #define DIED_US (STAGE_END_US - 15 * MINUTE_US)
 #define INTERVAL_US (10 * US_PER_S)
 
-static int64_t shown_us(const struct stage *stage)
+static int64_t shown_us(void)
 {
-	return stage->app.live->shown->sweep.wall_us;
+	return stage.app.live->shown->sweep.wall_us;
 }
 
-/* Everything on the screen is of the shown time, as the database has it. */
-static void check_moment(const struct stage *stage)
+/* All data on the screen is of the shown time, as stored in the database. */
+static void check_shown_time(void)
 {
-	const struct app *app = &stage->app;
-	const struct snapshot_query query = { .at_us = shown_us(stage) };
+	const struct app *app = &stage.app;
+	const struct snapshot_query query = { .at_us = shown_us() };
 	struct snapshot *snapshot = NULL;
 	struct reader *reader;
 	struct error err = { 0 };
@@ -40,168 +37,142 @@ static void check_moment(const struct stage *stage)
 	assert_ptr_equal(app->context->shape->fabric, app->live->shown->fabric);
 	assert_int_equal(snapshot->fabric->port_count, app->live->shown->fabric->port_count);
 	for (size_t i = 0; i < app->context->finding_count; i++) {
-		assert_true(app->context->findings[i].opened_us <= shown_us(stage));
+		assert_true(app->context->findings[i].opened_us <= shown_us());
 		assert_true(!app->context->findings[i].finding.closed_us ||
-			    app->context->findings[i].finding.closed_us > shown_us(stage));
+			    app->context->findings[i].finding.closed_us > shown_us());
 	}
 	for (size_t i = 0; i < app->context->recent_event_count; i++)
-		assert_true(app->context->recent_events[i].wall_us <= shown_us(stage));
+		assert_true(app->context->recent_events[i].wall_us <= shown_us());
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 }
 
-TEST_IN_FOLDER(keys_step_through_sweeps_and_back_to_live)
+TEST_ON_STAGE(keys_step_through_sweeps_and_back_to_live)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
+	stage_begin("dead-spine", 0, 40, 120);
 	for (int back = 1; back <= 30; back++) {
-		stage_keys(&stage, "<");
-		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
+		stage_keys("<");
+		assert_int_equal(shown_us(), STAGE_END_US - back * INTERVAL_US);
 		assert_true(stage.app.live->at_us != 0);
-		check_moment(&stage);
+		check_shown_time();
 	}
 	stage_expect("HISTORY");
 	for (int on = 29; on >= 0; on--) {
-		stage_keys(&stage, ">");
-		assert_int_equal(shown_us(&stage), STAGE_END_US - on * INTERVAL_US);
+		stage_keys(">");
+		assert_int_equal(shown_us(), STAGE_END_US - on * INTERVAL_US);
 	}
-	/* Past the newest it is live again, also where that was reached by steps. */
-	stage_keys(&stage, ">");
+	/* Past the newest it is live again, also after steps. */
+	stage_keys(">");
 	assert_int_equal(stage.app.live->at_us, 0);
 	stage_hides("HISTORY");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(keys_step_by_minutes_and_hours)
+TEST_ON_STAGE(keys_step_by_minutes_and_hours)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
-	stage_keys(&stage, "{{{");
-	assert_int_equal(shown_us(&stage), STAGE_END_US - 3 * MINUTE_US);
-	stage_keys(&stage, "}");
-	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
-	check_moment(&stage);
-	/* Before the first sweep there is nothing: what was shown stays, and is said. */
-	stage_keys(&stage, "[");
-	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
+	stage_begin("dead-spine", 0, 40, 120);
+	stage_keys("{{{");
+	assert_int_equal(shown_us(), STAGE_END_US - 3 * MINUTE_US);
+	stage_keys("}");
+	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
+	check_shown_time();
+	/* Before the first sweep: the shown time stays, and a message is displayed. */
+	stage_keys("[");
+	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
 	stage_expect("no sweep");
-	stage_keys(&stage, "]");
+	stage_keys("]");
 	assert_int_equal(stage.app.live->at_us, 0);
-	assert_int_equal(shown_us(&stage), STAGE_END_US);
-	stage_close(&stage);
+	assert_int_equal(shown_us(), STAGE_END_US);
 }
 
-TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported)
+TEST_ON_STAGE(a_typed_time_is_shown_and_an_invalid_one_reported)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
-	stage_keys(&stage, "t-10m\r");
-	assert_in_range(shown_us(&stage), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
+	stage_begin("dead-spine", 0, 40, 120);
+	stage_keys("t-10m\r");
+	assert_in_range(shown_us(), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
-	check_moment(&stage);
-	stage_keys(&stage, "tlast tuesday\r");
-	stage_expect("is not a time");
-	/* It can be mended, or left. */
+	check_shown_time();
+	stage_try("tlast tuesday\r", "is not a time");
+	/* It can be corrected or cancelled. */
 	stage_expect("last tuesday_");
-	stage_key(&stage, KEY_ESCAPE);
-	stage_keys(&stage, "tnow\r");
+	stage_key(KEY_ESCAPE);
+	stage_keys("tnow\r");
 	assert_int_equal(stage.app.live->at_us, 0);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(later_findings_are_not_shown)
+TEST_ON_STAGE(later_findings_are_not_shown)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
+	stage_begin("dead-spine", DIED_US - MINUTE_US, 40, 120);
 	assert_int_equal(stage.app.context->finding_count, 0);
-	check_moment(&stage);
-	stage_keys(&stage, "}}}");
+	check_shown_time();
+	stage_keys("}}}");
 	assert_true(stage.app.context->finding_count > 0);
 	stage_expect("spine-03");
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(b_shows_the_begin_of_a_finding)
+TEST_ON_STAGE(b_shows_the_start_of_a_finding)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
+	stage_begin("dead-spine", 0, 40, 120);
 	assert_true(stage.app.context->finding_count > 0);
-	stage_keys(&stage, "b");
-	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
-	stage_keys(&stage, "L");
+	stage_keys("b");
+	assert_in_range(shown_us(), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
+	stage_keys("L");
 	assert_int_equal(stage.app.live->at_us, 0);
-	assert_int_equal(shown_us(&stage), STAGE_END_US);
-	stage_close(&stage);
+	assert_int_equal(shown_us(), STAGE_END_US);
 }
 
-TEST_IN_FOLDER(space_pauses_the_screen)
+TEST_ON_STAGE(space_pauses_the_screen)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
-	stage_keys(&stage, " ");
-	stage_expect("PAUSED");
-	assert_int_equal(shown_us(&stage), STAGE_END_US);
-	stage_keys(&stage, " ");
+	stage_begin("dead-spine", 0, 40, 120);
+	stage_try(" ", "PAUSED");
+	assert_int_equal(shown_us(), STAGE_END_US);
+	stage_keys(" ");
 	stage_hides("PAUSED");
 	assert_int_equal(stage.app.live->at_us, 0);
-	stage_close(&stage);
 }
 
 /* The deltas since a baseline are the sums over the sweeps since then. */
-TEST_IN_FOLDER(rates_are_since_the_baseline)
+TEST_ON_STAGE(rates_are_since_the_baseline)
 {
-	struct stage stage;
 	const struct snapshot *shown;
 	uint32_t port = FABRIC_NONE;
 	uint64_t sum = 0;
 	int64_t elapsed_us = 0;
 
-	stage_begin(&stage, "dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
+	stage_begin("dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
 	shown = stage.app.live->shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
 		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
 			port = i;
 	assert_true(port != FABRIC_NONE);
-	stage_keys(&stage, "m");
+	stage_keys("m");
 	for (int i = 0; i < 6; i++) {
-		stage_keys(&stage, "M>");
+		stage_keys("M>");
 		sum += stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA];
 		elapsed_us += stage.app.live->shown->rows[port].sum.elapsed_us;
 	}
-	stage_keys(&stage, "<<<<<<m>>>>>>");
-	stage_expect("BASELINE");
+	stage_try("<<<<<<m>>>>>>", "BASELINE");
 	assert_int_equal(stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
 	assert_int_equal(stage.app.live->shown->rows[port].sum.elapsed_us, elapsed_us);
-	stage_keys(&stage, "M");
+	stage_keys("M");
 	stage_hides("BASELINE");
 	assert_in_range(stage.app.live->shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
-	stage_close(&stage);
 }
 
-TEST_IN_FOLDER(a_slow_load_is_announced)
+TEST_ON_STAGE(a_slow_load_is_announced)
 {
-	struct stage stage;
-
-	stage_begin(&stage, "dead-spine", 0, 40, 120);
+	stage_begin("dead-spine", 0, 40, 120);
 	stage.app.live->load_us = US_PER_S;
 	app_key(&stage.app, '<');
-	stage_draw(&stage, 40, 120);
+	stage_draw(40, 120);
 	stage_expect("READING 2026-09-21 14:13:10");
-	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	stage_key(KEY_SPECIAL(KEY_DOWN));
 	stage_expect("HISTORY");
 	stage_hides("READING");
-	/* What is quick is only done. */
+	/* A fast load is not announced. */
 	stage.app.live->load_us = US_PER_MS;
 	app_key(&stage.app, '<');
-	stage_draw(&stage, 40, 120);
+	stage_draw(40, 120);
 	stage_hides("READING");
-	stage_close(&stage);
 }
 
 /* The load of the same port, or NULL. */
@@ -214,20 +185,19 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 }
 
 /* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */
-TEST_IN_FOLDER(loads_are_kept_after_a_topology_change)
+TEST_ON_STAGE(loads_remain_after_a_topology_change)
 {
 	struct balance_settings limits;
 	struct loads loads = { 0 };
-	struct stage stage;
 	struct live follows;
 	struct loads_source source = { .live = &follows, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
-	size_t kept = 0, gone = 0;
+	size_t same = 0, removed = 0;
 	int64_t until_us;
 
 	balance_settings_default(&limits);
-	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
+	stage_begin("dead-spine", DIED_US - MINUTE_US, 40, 120);
 	follows = *stage.app.live;
 	follows.at_us = 0;
 	source.context = stage.app.context;
@@ -242,7 +212,7 @@ TEST_IN_FOLDER(loads_are_kept_after_a_topology_change)
 	until_us = loads.until_us;
 
 	live_set_time(stage.app.live, STAGE_END_US - MINUTE_US);
-	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	stage_key(KEY_SPECIAL(KEY_DOWN));
 	follows = *stage.app.live;
 	follows.at_us = 0;
 	now = follows.shown->fabric;
@@ -256,15 +226,15 @@ TEST_IN_FOLDER(loads_are_kept_after_a_topology_change)
 
 		if (now->ports[i].peer == FABRIC_NONE || !was) {
 			assert_false(loads.loads[i].known);
-			gone += was && was->known;
+			removed += was && was->known;
 		} else {
 			assert_memory_equal(&loads.loads[i], was, sizeof(*was));
-			kept += was->known;
+			same += was->known;
 		}
 	}
-	assert_true(kept > 100);
-	assert_true(gone > 0);
-	/* In the past nothing is taken for what it was at another time. */
+	assert_true(same > 100);
+	assert_true(removed > 0);
+	/* A time in the past does not use loads of another time. */
 	follows.at_us = STAGE_END_US - MINUTE_US;
 	loads.fingerprint++;
 	loads_changed(&loads, &source);
@@ -272,5 +242,4 @@ TEST_IN_FOLDER(loads_are_kept_after_a_topology_change)
 	free(before);
 	fabric_destroy(fabric);
 	loads_done(&loads);
-	stage_close(&stage);
 }

@@ -19,6 +19,17 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 	draw_fitted(brush, y, x, format_fit(text, (unsigned)columns, align, brush->theme->unicode, fitted), role);
 }
 
+void draw_line(const struct brush *brush, const struct rect *area, int line, enum role role, const char *fmt, ...)
+{
+	char text[CELL_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	draw_cell(brush, area->y + line, area->x, area->columns, text, ALIGN_LEFT, role);
+}
+
 void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
 		const struct table_cell *cells, size_t count)
 {

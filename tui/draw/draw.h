@@ -22,6 +22,10 @@ struct brush {
 void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
 	       enum role role);
 
+/* draw_line - draw a text in a line of an area, left-aligned. */
+__attribute__((format(printf, 5, 6)))
+void draw_line(const struct brush *brush, const struct rect *area, int line, enum role role, const char *fmt, ...);
+
 /* draw_cells - draw a row of @count cells of these widths (0: omitted), one blank apart. */
 void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
 		const struct table_cell *cells, size_t count);

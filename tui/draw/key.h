@@ -18,4 +18,25 @@ static inline int key_plain(int key)
 	return key == '\b' || key == KEY_SPECIAL(KEY_BACKSPACE) ? KEY_DELETE : key;
 }
 
+/* key_motion - the cursor key for a key of less and vi (j k g G ^B ^F), else the key itself. */
+static inline int key_motion(int key)
+{
+	switch (key) {
+	case 'k':
+		return KEY_SPECIAL(KEY_UP);
+	case 'j':
+		return KEY_SPECIAL(KEY_DOWN);
+	case 'g':
+		return KEY_SPECIAL(KEY_HOME);
+	case 'G':
+		return KEY_SPECIAL(KEY_END);
+	case KEY_CTRL('b'):
+		return KEY_SPECIAL(KEY_PPAGE);
+	case KEY_CTRL('f'):
+		return KEY_SPECIAL(KEY_NPAGE);
+	default:
+		return key;
+	}
+}
+
 #endif

@@ -16,50 +16,47 @@ void list_fit(struct list *list, size_t count, int height)
 	list->first = layout_scroll(list->first, list->cursor, count, list->height);
 }
 
+void list_place(struct list *list, size_t count, int y, int height)
+{
+	list->y = y;
+	list_fit(list, count, height);
+}
+
 void list_move_to(struct list *list, size_t row)
 {
 	list->cursor = row;
 	list_fit(list, list->count, list->height);
 }
 
-static void page_down(struct list *list, size_t rows)
+/* Scroll and move the cursor down by @rows, up if below 0. */
+static void scroll_by(struct list *list, long rows)
 {
-	list->first += rows;
-	list_move_to(list, list->cursor + rows);
-}
+	size_t up = rows < 0 ? (size_t)-rows : 0, down = rows > 0 ? (size_t)rows : 0;
 
-static void page_up(struct list *list, size_t rows)
-{
-	list->first -= list->first < rows ? list->first : rows;
-	list_move_to(list, list->cursor > rows ? list->cursor - rows : 0);
+	list->first = list->first > up ? list->first - up + down : down;
+	list_move_to(list, list->cursor > up ? list->cursor - up + down : down);
 }
 
 bool list_key(struct list *list, int key)
 {
-	size_t page = list->height > 1 ? (size_t)list->height - 1 : 1;
+	long page = list->height > 1 ? list->height - 1 : 1;
 
-	switch (key) {
-	case 'k':
+	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
 		list_move_to(list, list->cursor ? list->cursor - 1 : 0);
 		return true;
-	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
 		list_move_to(list, list->cursor + 1);
 		return true;
-	case KEY_CTRL('b'):
 	case KEY_SPECIAL(KEY_PPAGE):
-		page_up(list, page);
+		scroll_by(list, -page);
 		return true;
-	case KEY_CTRL('f'):
 	case KEY_SPECIAL(KEY_NPAGE):
-		page_down(list, page);
+		scroll_by(list, page);
 		return true;
-	case 'g':
 	case KEY_SPECIAL(KEY_HOME):
 		list_move_to(list, 0);
 		return true;
-	case 'G':
 	case KEY_SPECIAL(KEY_END):
 		list_move_to(list, list->count);
 		return true;
@@ -68,14 +65,12 @@ bool list_key(struct list *list, int key)
 	}
 }
 
-bool list_mouse(struct list *list, const struct mouse *mouse, int y)
+bool list_mouse(struct list *list, const struct mouse *mouse)
 {
-	int line = mouse->y - y;
+	int line = mouse->y - list->y;
 
-	if (mouse->wheel > 0)
-		page_down(list, WHEEL_ROWS);
-	else if (mouse->wheel < 0)
-		page_up(list, WHEEL_ROWS);
+	if (mouse->wheel)
+		scroll_by(list, mouse->wheel * WHEEL_ROWS);
 	else if (line >= 0 && line < list->height && list->first + (size_t)line < list->count)
 		list_move_to(list, list->first + (size_t)line);
 	else

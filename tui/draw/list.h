@@ -16,10 +16,15 @@ struct list {
 	size_t cursor, first; /* rows */
 	size_t count;
 	int height;           /* visible rows */
+	int y;                /* terminal line of the first visible row */
 };
 
-/* list_fit - set the number of rows and the height; the cursor stays valid and visible. */
+/*
+ * list_fit - set the number of rows and the height; the cursor stays valid and visible
+ * list_place - also the terminal line of the first visible row.
+ */
 void list_fit(struct list *list, size_t count, int height);
+void list_place(struct list *list, size_t count, int y, int height);
 
 /* list_move_to - move the cursor to a row, at most the last one. */
 void list_move_to(struct list *list, size_t row);
@@ -32,9 +37,8 @@ bool list_key(struct list *list, int key);
 
 /*
  * list_mouse - scroll by three rows with the wheel, or select the clicked row
- * @y:  terminal line of the first visible row
  * Return: false if no row was clicked.
  */
-bool list_mouse(struct list *list, const struct mouse *mouse, int y);
+bool list_mouse(struct list *list, const struct mouse *mouse);
 
 #endif

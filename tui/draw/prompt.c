@@ -28,16 +28,6 @@ static const char *character(int key, char ret[CHARACTER_SIZE])
 	return ret;
 }
 
-static void append(struct prompt *prompt, int key)
-{
-	char bytes[CHARACTER_SIZE];
-	size_t used = strlen(prompt->text);
-
-	character(key, bytes);
-	if (used + strlen(bytes) < PROMPT_SIZE)
-		memcpy(prompt->text + used, bytes, strlen(bytes) + 1);
-}
-
 /* Remove the last character. */
 static void erase_last(char *text)
 {
@@ -49,12 +39,29 @@ static void erase_last(char *text)
 	text[len ? len - 1 : 0] = '\0';
 }
 
+/* Handle a character, Backspace or ^U. Return: whether the key was one of these. */
+static bool edit(char *text, size_t size, int key)
+{
+	char bytes[CHARACTER_SIZE];
+
+	if (key == KEY_DELETE)
+		erase_last(text);
+	else if (key == KEY_CTRL('u'))
+		text[0] = '\0';
+	else if (key < ' ')
+		return false;
+	else if (strlen(text) + strlen(character(key, bytes)) < size)
+		strcat(text, bytes);
+	return true;
+}
+
 bool prompt_key(struct prompt *prompt, struct app *app, int key)
 {
 	prompt_fn *done = prompt->done;
 	char text[PROMPT_SIZE];
 
-	switch (key_plain(key)) {
+	key = key_plain(key);
+	switch (key) {
 	case KEY_ESCAPE:
 	case KEY_CTRL('c'):
 	case KEY_CTRL('g'):
@@ -66,46 +73,25 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 		prompt->done = NULL;
 		done(app, text);
 		return true;
-	case KEY_DELETE:
-		erase_last(prompt->text);
-		return true;
-	case KEY_CTRL('u'):
-		prompt->text[0] = '\0';
-		return true;
 	default:
-		append(prompt, key);
-		return key != KEY_SPECIAL(KEY_F(10));
+		return edit(prompt->text, sizeof(prompt->text), key) || key != KEY_SPECIAL(KEY_F(10));
 	}
 }
 
 bool filter_key(struct filter *filter, bool *typing, int key)
 {
-	char typed[FILTER_SIZE + CHARACTER_SIZE], bytes[CHARACTER_SIZE];
+	char typed[FILTER_SIZE];
 
-	snprintf(typed, sizeof(typed), "%s", filter->typed);
-	switch (key_plain(key)) {
-	case KEY_ESCAPE:
-		filter_set(filter, "");
+	key = key_plain(key);
+	snprintf(typed, sizeof(typed), "%s", key == KEY_ESCAPE ? "" : filter->typed);
+	if (key == KEY_ESCAPE || key == '\r') {
 		*typing = false;
-		return true;
-	case '\r':
-		*typing = false;
-		return true;
-	case KEY_DELETE:
+	} else {
 		/* Backspace in an empty filter ends editing, as in less and vi. */
-		*typing = filter->typed[0] != '\0';
-		erase_last(typed);
-		filter_set(filter, typed);
-		return true;
-	case KEY_CTRL('u'):
-		filter_set(filter, "");
-		return true;
-	default:
-		if (key < ' ')
+		*typing &= key != KEY_DELETE || typed[0];
+		if (!edit(typed, sizeof(typed), key))
 			return false;
-		strcat(typed, character(key, bytes));
-		if (strlen(typed) < FILTER_SIZE)
-			filter_set(filter, typed);
-		return true;
 	}
+	filter_set(filter, typed);
+	return true;
 }

@@ -19,22 +19,22 @@
  * one of the few global variables.
  */
 static struct {
-	volatile sig_atomic_t armed, went_on;
+	volatile sig_atomic_t armed, resumed;
 	struct termios modes;
-	char farewell[128]; /* leave the alternate screen, show the cursor, plain characters */
-	size_t farewell_len;
+	char restore[128]; /* leave the alternate screen, show the cursor, plain characters */
+	size_t restore_len;
 	SCREEN *screen;
-} taken;
+} saved;
 
-static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
-static void on_deadly(int number)
+static void on_crash(int number)
 {
-	if (taken.armed) {
-		taken.armed = 0;
-		if (write(STDOUT_FILENO, taken.farewell, taken.farewell_len) < 0)
-			taken.farewell_len = 0;
-		tcsetattr(STDOUT_FILENO, TCSANOW, &taken.modes);
+	if (saved.armed) {
+		saved.armed = 0;
+		if (write(STDOUT_FILENO, saved.restore, saved.restore_len) < 0)
+			saved.restore_len = 0;
+		tcsetattr(STDOUT_FILENO, TCSANOW, &saved.modes);
 	}
 	/* SA_RESETHAND has restored the default handler, which writes the core dump. */
 	raise(number);
@@ -43,17 +43,17 @@ static void on_deadly(int number)
 static void on_continue(int number)
 {
 	(void)number;
-	taken.went_on = 1;
+	saved.resumed = 1;
 }
 
-static void add_farewell(const char *capability)
+static void add_capability(const char *capability)
 {
 	const char *chars = tigetstr(capability);
 	size_t len = chars && chars != (const char *)-1 ? strlen(chars) : 0;
 
-	if (len && taken.farewell_len + len < sizeof(taken.farewell)) {
-		memcpy(taken.farewell + taken.farewell_len, chars, len);
-		taken.farewell_len += len;
+	if (len && saved.restore_len + len < sizeof(saved.restore)) {
+		memcpy(saved.restore + saved.restore_len, chars, len);
+		saved.restore_len += len;
 	}
 }
 
@@ -61,25 +61,25 @@ static void arm(void)
 {
 	struct sigaction action;
 
-	taken.farewell_len = 0;
-	add_farewell("sgr0");
-	add_farewell("cnorm");
-	add_farewell("rmkx");
-	add_farewell("rmcup");
+	saved.restore_len = 0;
+	add_capability("sgr0");
+	add_capability("cnorm");
+	add_capability("rmkx");
+	add_capability("rmcup");
 	memset(&action, 0, sizeof(action));
-	action.sa_handler = on_deadly;
+	action.sa_handler = on_crash;
 	action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+	for (size_t i = 0; i < sizeof(crash_signals) / sizeof(crash_signals[0]); i++) {
 		struct sigaction before;
 
 		/* Sanitizers have handlers that print more. */
-		if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-			sigaction(deadly[i], &action, NULL);
+		if (sigaction(crash_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(crash_signals[i], &action, NULL);
 	}
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_continue;
 	sigaction(SIGCONT, &action, NULL);
-	taken.armed = 1;
+	saved.armed = 1;
 }
 
 int terminal_check(struct error *err)
@@ -115,9 +115,9 @@ void terminal_mouse_on(bool on)
 
 bool terminal_was_stopped(void)
 {
-	if (!taken.went_on)
+	if (!saved.resumed)
 		return false;
-	taken.went_on = 0;
+	saved.resumed = 0;
 	/* After SIGSTOP, which curses does not handle, the terminal modes may have been changed. */
 	reset_prog_mode();
 	clearok(curscr, TRUE);
@@ -126,17 +126,12 @@ bool terminal_was_stopped(void)
 
 int terminal_start(bool *ret_unicode, struct error *err)
 {
-	int status;
-
 	/* Not LC_NUMERIC: numbers have a decimal point in every locale. */
 	setlocale(LC_CTYPE, "");
-	status = terminal_check(err);
-	if (status < 0)
-		return status;
-	if (tcgetattr(STDOUT_FILENO, &taken.modes) < 0)
+	if (tcgetattr(STDOUT_FILENO, &saved.modes) < 0)
 		return err_set(err, ERR_USAGE, "the terminal does not respond: check that it is still connected");
-	taken.screen = newterm(NULL, stdout, stdin);
-	if (!taken.screen)
+	saved.screen = newterm(NULL, stdout, stdin);
+	if (!saved.screen)
 		return err_set(err, ERR_USAGE,
 			       "terminal type '%.60s' is not supported: set $TERM, or use \"ibwire ports\"",
 			       getenv("TERM"));
@@ -158,12 +153,12 @@ int terminal_start(bool *ret_unicode, struct error *err)
 
 void terminal_stop(void)
 {
-	if (!taken.screen)
+	if (!saved.screen)
 		return;
 	endwin();
-	taken.armed = 0;
-	delscreen(taken.screen);
-	taken.screen = NULL;
+	saved.armed = 0;
+	delscreen(saved.screen);
+	saved.screen = NULL;
 }
 
 bool terminal_key(int wait_ms, int *ret_key)

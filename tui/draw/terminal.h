@@ -15,7 +15,9 @@ struct mouse {
 
 /*
  * terminal_check - whether the terminal is suitable
- * Return: 0, or ERR_USAGE as terminal_start(); nothing is written.
+ * Nothing is written.
+ * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no cursor
+ * movement.
  */
 int terminal_check(struct error *err);
 
@@ -23,9 +25,8 @@ int terminal_check(struct error *err);
  * terminal_start - initialize the terminal
  * @ret_unicode:  whether the locale is UTF-8
  *
- * Sets the locale. The terminal is restored also if the program crashes.
- * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no cursor
- * movement: nothing was written then.
+ * Sets the locale. The terminal is restored also if the program crashes. Call terminal_check() before.
+ * Return: 0; ERR_USAGE if the terminal does not respond or is not supported.
  */
 int terminal_start(bool *ret_unicode, struct error *err);
 

@@ -74,27 +74,34 @@ int page_put(struct text_page *page, int x, int columns, enum align align, enum 
 	return x + part.columns;
 }
 
-int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ...)
+__attribute__((format(printf, 4, 0)))
+static int put_args(struct text_page *page, int x, enum role role, const char *fmt, va_list args)
 {
 	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	return page_put(page, x, -1, ALIGN_LEFT, role, text);
+}
+
+int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ...)
+{
 	va_list args;
+	int end;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	end = put_args(page, x, role, fmt, args);
 	va_end(args);
-	return page_put(page, x, -1, ALIGN_LEFT, role, text);
+	return end;
 }
 
 void page_text(struct text_page *page, enum role role, const char *fmt, ...)
 {
-	char text[1024];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	page_line(page, NULL);
-	page_put(page, 0, -1, ALIGN_LEFT, role, text);
+	put_args(page, 0, role, fmt, args);
+	va_end(args);
 }
 
 void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent)
@@ -117,30 +124,24 @@ int page_cells(struct text_page *page, const int *widths, const struct table_cel
 
 void page_heading(struct text_page *page, const char *fmt, ...)
 {
-	char text[512];
 	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	if (page->line_count)
 		page_line(page, NULL);
 	page_line(page, NULL);
-	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
+	va_start(args, fmt);
+	put_args(page, 0, ROLE_HEAD, fmt, args);
+	va_end(args);
 }
 
-static void wrap(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
-		 int indent, enum role role, const char *text)
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text)
 {
-	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8;
+	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8, len;
 	char line[CELL_SIZE];
 
-	while (*text) {
-		size_t len = format_line(text, columns);
-
-		/* The character is wider than the line. */
-		if (!len)
-			break;
+	/* Also ends if a character is wider than the line. */
+	while (text && (len = format_line(text, columns)) > 0) {
 		snprintf(line, sizeof(line), "%.*s", (int)len, text);
 		page_line(page, subject);
 		if (label)
@@ -148,44 +149,21 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 		page_put(page, indent, -1, ALIGN_LEFT, role, line);
 		subject = NULL;
 		label = NULL;
-		text += len;
-		while (*text == ' ')
-			text++;
+		text += len + strspn(text + len, " ");
 	}
 }
 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text)
 {
-	wrap(page, subject, NULL, ROLE_TEXT, indent, role, text);
+	page_field(page, subject, NULL, ROLE_TEXT, indent, role, text);
 }
 
-void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
-		int indent, enum role role, const char *text)
-{
-	if (text)
-		wrap(page, subject, label, label_role, indent, role, text);
-}
-
-void page_lines(struct text_page *page, int x, enum role role, const char *text)
-{
-	char line[CELL_SIZE];
-
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)len, text);
-		page_line(page, NULL);
-		page_put(page, x, -1, ALIGN_LEFT, role, line);
-		text += len + (text[len] == '\n');
-	}
-}
-
-static bool stands(const struct text_page *page, size_t line)
+static bool has_subject(const struct text_page *page, size_t line)
 {
 	return line < page->line_count && page->lines[line].subject.kind != SUBJECT_NONE;
 }
 
-static bool is_seen(const struct page_view *view, size_t line)
+static bool is_visible(const struct page_view *view, size_t line)
 {
 	return line >= view->first && line < view->first + (size_t)view->height;
 }
@@ -193,9 +171,9 @@ static bool is_seen(const struct page_view *view, size_t line)
 /* The first visible line with a subject from a line on, in direction @step; or PAGE_NONE. */
 static size_t find(const struct text_page *page, const struct page_view *view, size_t from, int step)
 {
-	for (size_t line = from; line != PAGE_NONE && is_seen(view, line) && line < page->line_count;
+	for (size_t line = from; line != PAGE_NONE && is_visible(view, line) && line < page->line_count;
 	     line += (size_t)step)
-		if (stands(page, line))
+		if (has_subject(page, line))
 			return line;
 	return PAGE_NONE;
 }
@@ -209,7 +187,7 @@ void page_fit(const struct text_page *page, struct page_view *view, int height)
 		view->first = 0;
 	else if (view->first > page->line_count - room)
 		view->first = page->line_count - room;
-	if (view->cursor != PAGE_NONE && stands(page, view->cursor) && is_seen(view, view->cursor))
+	if (view->cursor != PAGE_NONE && has_subject(page, view->cursor) && is_visible(view, view->cursor))
 		return;
 	end = view->first + room < page->line_count ? view->first + room : page->line_count;
 	if (view->cursor != PAGE_NONE && view->cursor >= end && end)
@@ -220,10 +198,7 @@ void page_fit(const struct text_page *page, struct page_view *view, int height)
 
 void page_scroll(const struct text_page *page, struct page_view *view, long lines)
 {
-	if (lines >= 0)
-		view->first += (size_t)lines;
-	else
-		view->first -= view->first < (size_t)-lines ? view->first : (size_t)-lines;
+	view->first = lines >= 0 || view->first > (size_t)-lines ? view->first + (size_t)lines : 0;
 	page_fit(page, view, view->height);
 }
 
@@ -251,30 +226,24 @@ bool page_key(const struct text_page *page, struct page_view *view, int key)
 {
 	long rows = view->height > 1 ? view->height - 1 : 1;
 
-	switch (key) {
-	case 'k':
+	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
 		move_cursor(page, view, -1);
 		return true;
-	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
 		move_cursor(page, view, 1);
 		return true;
-	case KEY_CTRL('b'):
 	case KEY_SPECIAL(KEY_PPAGE):
 		page_scroll(page, view, -rows);
 		return true;
-	case KEY_CTRL('f'):
 	case KEY_SPECIAL(KEY_NPAGE):
 		page_scroll(page, view, rows);
 		return true;
-	case 'g':
 	case KEY_SPECIAL(KEY_HOME):
 		view->first = 0;
 		view->cursor = PAGE_NONE;
 		page_fit(page, view, view->height);
 		return true;
-	case 'G':
 	case KEY_SPECIAL(KEY_END):
 		view->cursor = page->line_count;
 		page_scroll(page, view, (long)page->line_count);

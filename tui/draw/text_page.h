@@ -15,7 +15,6 @@
 #include "tui/model/format.h"
 #include "tui/model/layout.h"
 #include "tui/model/subject.h"
-#include "tui/draw/theme.h"
 
 struct brush;
 
@@ -76,9 +75,6 @@ void page_wrap(struct text_page *page, const struct subject *subject, int indent
 /* page_field - page_wrap() with a label before the first line; no effect if @text is NULL or "". */
 void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
 		int indent, enum role role, const char *text);
-
-/* page_lines - append each line of @text at column @x. */
-void page_lines(struct text_page *page, int x, enum role role, const char *text);
 
 /* The visible part of a page. */
 struct page_view {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* page_test.c - lines stay inside their page, and the cursor reaches all that stands for something */
+/* text_page_test.c - lines stay inside the page; the cursor reaches all lines with a subject */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const char *text_of(const struct text_page *page, size_t line, size_t par
 TEST(wrapped_text_is_complete_and_cut_between_words)
 {
 	static const char text[] =
-		"a random placement of flows is uneven by itself, so an uneven load alone says nothing";
+		"a random placement of flows is uneven by itself, so an uneven load alone is no fault";
 	struct text_page page = { 0 };
 
 	for (int columns = 24; columns < 140; columns++) {
@@ -69,7 +69,7 @@ TEST(a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang)
 	page_done(&page);
 }
 
-TEST(what_lies_beyond_the_page_is_left_out)
+TEST(text_beyond_the_page_is_omitted)
 {
 	struct text_page page = { 0 };
 
@@ -83,7 +83,7 @@ TEST(what_lies_beyond_the_page_is_left_out)
 	page_done(&page);
 }
 
-/* A page in which every so-many-th line stands for something. */
+/* A page in which about a quarter of the lines have a subject. */
 static void make(struct text_page *page, size_t lines, uint64_t seed)
 {
 	page_begin(page, 40);
@@ -109,7 +109,7 @@ static void check_view(const struct text_page *page, const struct page_view *vie
 	assert_int_equal(page->lines[view->cursor].subject.kind, SUBJECT_PORT);
 }
 
-TEST(arrows_reach_every_line_that_stands_for_something)
+TEST(arrows_reach_every_line_with_a_subject)
 {
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct text_page page = { 0 };
@@ -136,7 +136,7 @@ TEST(arrows_reach_every_line_that_stands_for_something)
 	}
 }
 
-TEST(any_keys_and_sizes_keep_the_cursor_on_what_is_seen)
+TEST(the_cursor_stays_on_a_visible_line_for_any_keys_and_sizes)
 {
 	static const int keys[] = { KEY_SPECIAL(KEY_DOWN), KEY_SPECIAL(KEY_UP), KEY_SPECIAL(KEY_NPAGE),
 				    KEY_SPECIAL(KEY_PPAGE), 'g', 'G', 'j', 'k' };

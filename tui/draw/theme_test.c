@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Looks: what has to be told apart can be, with any number of colours and with none. */
+/* theme_test.c - roles that must differ do so, with any number of colours and with none */
 
 #include "base/unit_test.h"
 #include "tui/draw/theme.h"
@@ -11,7 +11,7 @@ static int differ(const struct theme *theme, enum role a, enum role b)
 	return theme->colors[a] != theme->colors[b] || theme->attributes[a] != theme->attributes[b];
 }
 
-TEST(what_is_serious_differs_from_what_is_not)
+TEST(important_roles_differ_from_others)
 {
 	static const enum role apart[][2] = {
 		{ ROLE_CRITICAL, ROLE_WARNING },   { ROLE_CRITICAL, ROLE_TEXT },      { ROLE_CRITICAL, ROLE_FAINT },
@@ -30,7 +30,7 @@ TEST(what_is_serious_differs_from_what_is_not)
 	}
 }
 
-/* A cursor on a cell of any role is seen. */
+/* So the cursor is visible on a cell of any other role. */
 TEST(only_heads_are_reversed)
 {
 	struct theme theme;
@@ -43,7 +43,7 @@ TEST(only_heads_are_reversed)
 	}
 }
 
-TEST(no_color_is_more_than_there_are)
+TEST(colors_are_within_the_number_of_colors)
 {
 	struct theme theme;
 

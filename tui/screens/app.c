@@ -10,6 +10,7 @@
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
+#include "tui/draw/list.h"
 #include "tui/draw/prompt.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
@@ -21,35 +22,103 @@
 /* Maximum time between the clicks of a double click. */
 #define DOUBLE_PRESS_US (500 * US_PER_MS)
 
+const struct screen *const screens[SCREEN_COUNT] = {
+	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
+	&screen_subject, &screen_text, &screen_help, &screen_setup,
+};
+
+void *screen_state(const struct app *app, const struct screen *screen)
+{
+	size_t i = 0;
+
+	while (screens[i] != screen)
+		i++;
+	return app->states[i];
+}
+
+const struct screen *app_screen(const struct app *app)
+{
+	return app->path[app->depth - 1].screen;
+}
+
+const struct subject *app_subject(const struct app *app)
+{
+	return &app->path[app->depth - 1].subject;
+}
+
+struct subject app_subject_here(const struct app *app)
+{
+	const struct screen *screen = app_screen(app);
+	struct subject here = { .kind = SUBJECT_NONE };
+
+	if (app->live->shown && screen->subject)
+		screen->subject(screen_state(app, screen), app, &here);
+	return here;
+}
+
+static void notify_opened(struct app *app)
+{
+	const struct screen *screen = app_screen(app);
+
+	if (screen->opened)
+		screen->opened(screen_state(app, screen), app, app_subject(app));
+}
+
+void app_show(struct app *app, const struct screen *screen)
+{
+	app->path[0] = (struct place){ .screen = screen };
+	app->depth = 1;
+	notify_opened(app);
+}
+
+void app_open(struct app *app, const struct screen *screen, const struct subject *subject)
+{
+	struct place *last = &app->path[app->depth - 1];
+
+	if (last->screen == screen && subject_equal(&last->subject, subject))
+		return;
+	/* A path that is too long keeps its beginning; its last step is replaced. */
+	if (app->depth < PATH_MAX_DEPTH)
+		app->depth++;
+	app->path[app->depth - 1] = (struct place){ screen, *subject };
+	notify_opened(app);
+}
+
+void app_open_here(struct app *app)
+{
+	const struct subject here = app_subject_here(app);
+
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_subject, &here);
+}
+
+void app_back(struct app *app)
+{
+	if (app->depth == 1)
+		return;
+	app->depth--;
+	notify_opened(app);
+}
+
 static int create_screens(struct app *app, struct error *err)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
-
-	app->states = calloc(count, sizeof(*app->states));
-	if (!app->states)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++) {
-		app->states[i] = calloc(1, all[i]->size);
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
+		app->states[i] = calloc(1, screens[i]->size);
 		if (!app->states[i])
 			return err_nomem(err);
-		if (all[i]->init)
-			all[i]->init(app->states[i], app);
+		if (screens[i]->init)
+			screens[i]->init(app->states[i], app);
 	}
 	return 0;
 }
 
 static void destroy_screens(const struct app *app)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
-
-	for (size_t i = 0; app->states && i < count; i++) {
-		if (app->states[i] && all[i]->done)
-			all[i]->done(app->states[i]);
+	for (size_t i = 0; i < SCREEN_COUNT; i++) {
+		if (app->states[i] && screens[i]->done)
+			screens[i]->done(app->states[i]);
 		free(app->states[i]);
 	}
-	free(app->states);
 }
 
 /* The targets of the pointers in struct app. */
@@ -66,10 +135,9 @@ struct parts {
 int app_init(struct app *app, const struct tui_options *options, struct error *err)
 {
 	struct parts *parts = calloc(1, sizeof(*parts));
-	size_t count;
 	int status;
 
-	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0], .parts = parts };
+	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens[0], .parts = parts };
 	if (!parts)
 		return err_nomem(err);
 	app->theme = &parts->theme;
@@ -81,7 +149,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
 	app->now_us = clock_wall_us(options->clock);
-	live_init(app->live, options->db_path, options->names, options->clock, options->refresh_us);
+	live_init(app->live, options->db_path, options->names, options->clock, 0);
 	app->live->at_us = options->at_us;
 	status = create_screens(app, err);
 	return status < 0 ? status : setup_start(app, err);
@@ -123,8 +191,6 @@ static int update_snapshot(struct app *app, struct error *err)
 int app_poll(struct app *app, bool *ret_news, struct error *err)
 {
 	bool changed = false;
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	int status = live_poll(app->live, &changed, err);
 
 	if (status < 0)
@@ -136,8 +202,8 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (all[i]->poll && all[i]->poll(app->states[i], app))
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		if (screens[i]->poll && screens[i]->poll(app->states[i], app))
 			*ret_news = true;
 	if (app->live->refused[0]) {
 		app_message(app, "%s", app->live->refused);
@@ -147,11 +213,30 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	return 0;
 }
 
+struct list *list_at_start(void *state, const struct app *app)
+{
+	(void)app;
+	return state;
+}
+
+bool app_move_list(struct app *app, const struct mouse *mouse, int key)
+{
+	const struct screen *screen = app_screen(app);
+	void *state = screen_state(app, screen);
+	struct list *list = screen->list ? screen->list(state, app) : NULL;
+	bool moved = list && (mouse ? list_mouse(list, mouse) : list_key(list, key));
+
+	if (moved && screen->moved)
+		screen->moved(state, app);
+	return moved;
+}
+
 static void dispatch_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
+	bool usable = app->live->shown || screen->needs_nothing;
 
-	if ((!app->live->shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
+	if (!usable || !(screen->key(screen_state(app, screen), app, key) || app_move_list(app, NULL, key)))
 		common_key(app, key);
 }
 
@@ -177,7 +262,7 @@ static void click(struct app *app, const struct screen *screen, const struct mou
 		twice |= subject_equal(&before, &app->press.subject) &&
 			 (now_us - app->press.at_us < DOUBLE_PRESS_US || before.kind != SUBJECT_NONE);
 	app->press.at_us = 0;
-	chosen = screen->mouse(screen_state(app, screen), app, mouse);
+	chosen = screen->mouse ? screen->mouse(screen_state(app, screen), app, mouse) : app_move_list(app, mouse, 0);
 	if (mouse->wheel || app_screen(app) != screen)
 		return;
 	if (twice) {
@@ -199,7 +284,7 @@ void app_mouse(struct app *app, const struct mouse *mouse)
 		tab = mouse->wheel ? NULL : tabs_at(app, mouse->y == app->body.y - 1 ? mouse->x : -1);
 		if (tab)
 			app_show(app, tab);
-	} else if ((app->live->shown || screen->needs_nothing) && screen->mouse) {
+	} else if (app->live->shown || screen->needs_nothing) {
 		click(app, screen, mouse);
 	}
 }
@@ -209,19 +294,13 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 {
 	const struct brush brush = { app->theme, 0 };
 	int seconds = (int)((clock_boottime_us(app->options->clock) - app->started_us) / US_PER_S);
-	char text[640];
-	int y = body->y + (body->rows > 4 ? 1 : 0);
+	int line = body->rows > 4 ? 1 : 0;
 
-	if (app->options->child)
-		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
-	else
-		snprintf(text, sizeof(text), "waiting for the first sweep of the running collector ... %d s",
-			 seconds);
-	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
-	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+	draw_line(&brush, body, line, ROLE_STRONG, "%s ... %d s", app->options->child ? "discovering the fabric" :
+		  "waiting for the first sweep of the running collector", seconds);
+	draw_line(&brush, body, line + 1, ROLE_FAINT, "database: %.500s", app->options->db_path);
 	if (app->options->child && app->child->line[0])
-		draw_cell(&brush, y + 2, body->x, body->columns, app->child->line, ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, line + 2, ROLE_FAINT, "%s", app->child->line);
 }
 
 /* The prompt if there is one, else the footer of the screen. */
@@ -229,16 +308,13 @@ static void draw_footer(struct app *app, const struct rect *footer)
 {
 	const struct brush brush = { app->theme, 0 };
 	const struct screen *screen = app_screen(app);
-	char text[sizeof(app->prompt->label) + PROMPT_SIZE + 1];
 
-	if (app->prompt->done) {
-		snprintf(text, sizeof(text), "%s%s_", app->prompt->label, app->prompt->text);
-		draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	} else if (screen->draw_footer) {
+	if (app->prompt->done)
+		draw_line(&brush, footer, 0, ROLE_STRONG, "%s%s_", app->prompt->label, app->prompt->text);
+	else if (screen->draw_footer)
 		screen->draw_footer(screen_state(app, screen), app, footer);
-	} else {
+	else
 		footer_draw_keys(app, footer, screen->footer_keys);
-	}
 }
 
 void app_draw(struct app *app, int rows, int columns)

@@ -2,7 +2,7 @@
 /*
  * app.h - state shared by the screens, and the interface of a screen
  *
- * Each screen is one constant struct screen in the table of screens.c, and owns its state. It rebuilds
+ * Each screen is one constant struct screen in the table "screens" of app.c, and owns its state. It rebuilds
  * what it shows if app->generation has changed.
  */
 #ifndef IBWIRE_TUI_SCREENS_APP_H
@@ -19,6 +19,7 @@ struct acknowledge_input;
 struct brush;
 struct error;
 struct finding_row;
+struct list;
 struct live;
 struct mouse;
 struct port_table;
@@ -30,6 +31,9 @@ struct snapshot_context;
 struct theme;
 struct tui_child_state;
 struct tui_options;
+
+/* Number of screens, and of those that are tabs. */
+enum { SCREEN_COUNT = 10, TAB_COUNT = 6 };
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -63,7 +67,7 @@ struct app {
 		int64_t at_us;          /* boottime */
 		struct subject subject; /* selected by the click */
 	} press;              /* the last click not followed by a key; at_us 0: none */
-	void **states;        /* one per screen */
+	void *states[SCREEN_COUNT];
 	void *parts;          /* allocation behind the pointers above */
 	bool quit;
 };
@@ -83,8 +87,7 @@ struct setting {
 };
 
 struct screen {
-	const char *name; /* title of a tab in the header */
-	bool is_tab;      /* numbered, in the order of the table */
+	const char *name; /* of a tab: its title in the header */
 	size_t size;      /* of its state, which is zeroed at first */
 	void (*init)(void *state, const struct app *app); /* initializes the state; NULL: zero suffices */
 	void (*done)(void *state);                        /* frees what the state owns, not itself; NULL: nothing */
@@ -96,10 +99,14 @@ struct screen {
 	/* Draws the footer; NULL: footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
 	const struct key_help *footer_keys;
-	/* Return: whether the key was handled; else the common keys are tried. */
+	/* Return: whether the key was handled; else those of the list and the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
-	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: never. */
+	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: app_move_list(). */
 	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
+	/* The list whose cursor keys and mouse move, or NULL. NULL function: none. */
+	struct list *(*list)(void *state, const struct app *app);
+	/* The cursor of the list was moved by a key or the mouse. NULL: nothing to do. */
+	void (*moved)(void *state, struct app *app);
 	/* The selected subject, for Enter, a, b and r. NULL: never any. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
@@ -131,8 +138,8 @@ void app_mouse(struct app *app, const struct mouse *mouse);
 /* app_draw - draw the whole screen of an erased terminal of this size. */
 void app_draw(struct app *app, int rows, int columns);
 
-/* screens - the table. Return: its first entry; @ret_count: its length. */
-const struct screen *const *screens(size_t *ret_count);
+/* screens - all screens; the first TAB_COUNT are tabs, in the order of their numbers. */
+extern const struct screen *const screens[SCREEN_COUNT];
 
 /* screen_state - the state of a screen. */
 void *screen_state(const struct app *app, const struct screen *screen);
@@ -143,6 +150,15 @@ extern const struct screen screen_overview, screen_links, screen_balance, screen
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);
+
+/* list_at_start - struct screen's list of a state that begins with it. */
+struct list *list_at_start(void *state, const struct app *app);
+
+/*
+ * app_move_list - move the cursor of the current screen's list by the mouse, or if that is NULL by a key
+ * Return: whether it was moved.
+ */
+bool app_move_list(struct app *app, const struct mouse *mouse, int key);
 
 /* app_screen - the current screen. app_subject - its subject. */
 const struct screen *app_screen(const struct app *app);
@@ -198,5 +214,29 @@ const struct screen *tabs_at(const struct app *app, int x);
 
 /* footer_draw_keys - "key meaning" pairs in one line, as many as fit. */
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys);
+
+/* A command of this program; all texts are copied. */
+struct text_command {
+	const char *title;          /* "report of leaf01/12" */
+	const char *const *args;    /* without the program name; NULL-terminated */
+	size_t by;                  /* index in args of the value of --by, which y changes; 0: none */
+};
+
+/* text_by_words - the values of --by, in the order of the key y; ends with NULL. */
+extern const char *const text_by_words[];
+
+/* text_show - run a command and open the screen with its output. */
+void text_show(struct app *app, const struct text_command *command);
+
+/* text_report - `ibwire report` of a subject as of the shown time, or a message if it has none. */
+void text_report(struct app *app, const struct subject *subject);
+
+/*
+ * text_arguments - append arguments to a list
+ * @list:  @most entries and a terminating NULL
+ * @more:  NULL-terminated; or NULL
+ * Return: the new length; what does not fit is dropped.
+ */
+size_t text_arguments(const char **list, size_t count, size_t most, const char *const *more);
 
 #endif

@@ -63,17 +63,17 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 		return err_nomem(err);
 	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
-		bool told = balance_is_reported(result);
+		bool reported = balance_is_reported(result);
 
 		if (!balance_is_of_interest(app->context->shape, result))
 			continue;
-		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
+		if (reported && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
-		else if (told)
+		else if (reported)
 			view->uneven++;
 		else
 			count_hidden(view, result);
-		if (!told && !view->all)
+		if (!reported && !view->all)
 			continue;
 		view->results[view->result_count++] = (uint32_t)i;
 		if (group_of(app, result)->count > view->most_members)
@@ -244,87 +244,77 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 }
 
 /* "######      56%", or only the number without room for a bar. */
-static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
+static void write_share(const struct app *app, int bar, double share, double most, char *ret, size_t size)
 {
-	const struct brush brush = app_brush(app, false);
 	struct text text = { 0 };
 
 	if (!isnan(share)) {
 		bars_append(&text, share, most, (unsigned)bar, !app->theme->unicode);
 		text_appendf(&text, "%4.0f%%", 100 * share);
 	}
-	draw_cell(&brush, y, x, bar + 5, text_chars(&text), ALIGN_LEFT, role);
+	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 }
 
+/* Columns of the members of a group. */
+enum {
+	MEMBER_PORT, MEMBER_PEER, MEMBER_MEASURED, MEMBER_PREDICTED, MEMBER_FAIR, MEMBER_FULL, MEMBER_WAIT,
+	MEMBER_COLUMNS,
+};
+
 static void draw_member(const struct app *app, const struct balance_result *result, const struct rect *area, int y,
-			int peer_columns, int bar, uint32_t index, double most)
+			const int *widths, uint32_t index, double most)
 {
 	const struct balance_member *member = &result->members[index];
 	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
 	const struct brush brush = app_brush(app, false);
 	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
-	int x = area->x + 5 + peer_columns;
-	char text[NODE_NAME_SIZE + 16];
+	int bar = widths[MEMBER_FAIR] - NARROW_COLUMNS;
+	char num[8], peer[NODE_NAME_SIZE + 16] = "", measured[128], predicted[128], fair[128], full[16], wait[16];
 
-	snprintf(text, sizeof(text), "%4u ", port->num);
-	draw_cell(&brush, y, area->x, 5, text, ALIGN_LEFT, role);
-	text[0] = '\0';
+	snprintf(num, sizeof(num), "%u", port->num);
 	if (port->peer != FABRIC_NONE)
-		snprintf(text, sizeof(text), "%s/%u", app->table->order.names[fabric->ports[port->peer].node],
+		snprintf(peer, sizeof(peer), "%s/%u", app->table->order.names[fabric->ports[port->peer].node],
 			 fabric->ports[port->peer].num);
-	draw_cell(&brush, y, area->x + 5, peer_columns - 1, text, ALIGN_MIDDLE, role);
-	if (!member->works) {
-		draw_cell(&brush, y, x, area->columns - 5 - peer_columns, port_state_name(port->state), ALIGN_LEFT,
-			  ROLE_CRITICAL);
-		return;
-	}
-	draw_share(app, y, x, bar, member->measured, most, role);
-	draw_share(app, y, x + bar + 6, bar, member->predicted, most, ROLE_TEXT);
-	draw_share(app, y, x + 2 * bar + 12, bar, member->capacity, most, ROLE_FAINT);
-	write_percent(member->utilization, text, sizeof(text));
-	draw_cell(&brush, y, x + 3 * bar + 18, 5, text, ALIGN_RIGHT, role_of_load(100 * member->utilization));
-	if (area->columns - 5 - peer_columns < 3 * bar + 18 + 15)
-		return;
-	write_percent(member->stall, text, sizeof(text));
-	draw_cell(&brush, y, x + 3 * bar + 24, 9, text, ALIGN_RIGHT, ROLE_TEXT);
-}
-
-/* Widths of a name and of each of three bars. */
-static void share_width(int columns, int *ret_peer, int *ret_bar)
-{
-	*ret_peer = columns / 4 > 24 ? 24 : columns / 4;
-	*ret_bar = (columns - 5 - *ret_peer - 18 - 15) / 3;
-	*ret_bar = *ret_bar < 0 ? 0 : *ret_bar > BAR_MOST ? BAR_MOST : *ret_bar;
-}
-
-static void draw_member_heads(const struct app *app, const struct rect *area, int peer_columns, int bar)
-{
-	const struct brush brush = app_brush(app, false);
-	int x = area->x + 5 + peer_columns;
-
-	draw_cell(&brush, area->y, area->x, area->columns, "PORT PEER", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, area->y, x, bar + 5, "MEASURED", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, area->y, x + bar + 6, bar + 5, bar > 3 ? "PREDICTED" : "PRED.", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, area->y, x + 2 * bar + 12, bar + 5, "FAIR", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, area->y, x + 3 * bar + 18, 5, "UTIL%", ALIGN_RIGHT, ROLE_HEAD);
-	if (area->columns - 5 - peer_columns >= 3 * bar + 18 + 15)
-		draw_cell(&brush, area->y, x + 3 * bar + 24, 9, "XmitWait%", ALIGN_RIGHT, ROLE_HEAD);
+	write_share(app, bar, member->measured, most, measured, sizeof(measured));
+	write_share(app, bar, member->predicted, most, predicted, sizeof(predicted));
+	write_share(app, bar, member->capacity, most, fair, sizeof(fair));
+	write_percent(member->utilization, full, sizeof(full));
+	write_percent(member->stall, wait, sizeof(wait));
+	draw_cells(&brush, y, area, widths, (const struct table_cell[]){
+		[MEMBER_PORT] = { num, role, ALIGN_RIGHT },
+		[MEMBER_PEER] = { peer, role, ALIGN_MIDDLE },
+		[MEMBER_MEASURED] = { measured, role, ALIGN_LEFT },
+		[MEMBER_PREDICTED] = { predicted, ROLE_TEXT, ALIGN_LEFT },
+		[MEMBER_FAIR] = { fair, ROLE_FAINT, ALIGN_LEFT },
+		[MEMBER_FULL] = { full, role_of_load(100 * member->utilization), ALIGN_RIGHT },
+		[MEMBER_WAIT] = { wait, ROLE_TEXT, ALIGN_RIGHT },
+	}, member->works ? MEMBER_COLUMNS : MEMBER_MEASURED);
+	if (!member->works)
+		draw_cell(&brush, y, area->x + 5 + widths[MEMBER_PEER] + 1, area->columns - 6 - widths[MEMBER_PEER],
+			  port_state_name(port->state), ALIGN_LEFT, ROLE_CRITICAL);
 }
 
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result)
 {
 	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST;
 	double most = balance_largest_share(result, count);
+	const struct brush brush = app_brush(app, false);
+	int peer = area->columns / 4 > 24 ? 23 : area->columns / 4 - 1, bar = (area->columns - peer - 39) / 3;
+	int share = NARROW_COLUMNS + (bar < 0 ? 0 : bar > BAR_MOST ? BAR_MOST : bar);
+	const int widths[] = { 4, peer, share, share, share, 5, area->columns >= peer + 3 * share + 24 ? 9 : 0 };
 	uint32_t order[MEMBERS_MOST];
-	int peer_columns, bar;
 
-	share_width(area->columns, &peer_columns, &bar);
-	draw_member_heads(app, area, peer_columns, bar);
+	draw_cells(&brush, area->y, area, widths, (const struct table_cell[]){
+		{ "PORT", ROLE_HEAD, ALIGN_LEFT }, { "PEER", ROLE_HEAD, ALIGN_LEFT },
+		{ "MEASURED", ROLE_HEAD, ALIGN_LEFT }, { share > 8 ? "PREDICTED" : "PRED.", ROLE_HEAD, ALIGN_LEFT },
+		{ "FAIR", ROLE_HEAD, ALIGN_LEFT }, { "UTIL%", ROLE_HEAD, ALIGN_RIGHT },
+		{ "XmitWait%", ROLE_HEAD, ALIGN_RIGHT },
+	}, MEMBER_COLUMNS);
 	balance_order_members(result, count, order);
 	for (int line = 1; line <= (int)count && line < area->rows; line++)
-		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
+		draw_member(app, result, area, area->y + line, widths, order[line - 1], most);
 }
 
 /* The selected group: reason, and members with measured, predicted and fair share. */
@@ -386,13 +376,12 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	list.rows = list_rows(view, list.rows);
 	members.y = list.y + list.rows;
 	members.rows = body->rows - 1 - list.rows;
-	list_fit(&view->groups, view->result_count, list.rows - 1);
+	list_place(&view->groups, view->result_count, list.y + 1, list.rows - 1);
 	draw_groups(view, app, &list);
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->context->shape->group_count ? "all groups are balanced" :
-			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, app->context->shape->group_count ? "all groups are balanced" :
+			  "this fabric has no equivalent uplinks");
 }
 
 /* Remember the selected group. */
@@ -400,22 +389,6 @@ static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	if (view->groups.cursor < view->result_count)
 		view->group_key = key_of(app, result_at(view, view->groups.cursor));
-}
-
-static bool key(struct balance_view *view, struct app *app, int pressed)
-{
-	if (!list_key(&view->groups, pressed))
-		return false;
-	save_cursor(view, app);
-	return true;
-}
-
-static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
-{
-	if (!list_mouse(&view->groups, event, body->y + 2))
-		return false;
-	save_cursor(view, app);
-	return true;
 }
 
 static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
@@ -429,7 +402,6 @@ static void subject(const struct balance_view *view, const struct app *app, stru
 const struct balance_part_info balance_groups = {
 	.make = make,
 	.draw = draw,
-	.key = key,
-	.mouse = mouse,
+	.moved = save_cursor,
 	.subject = subject,
 };

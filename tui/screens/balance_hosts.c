@@ -17,8 +17,11 @@
 
 #define BITS_PER_BYTE_PER_US 8e6
 
-/* Columns behind the name: imbalance, two rates; width of a rail. */
-enum { OVER_COLUMNS = 11, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
+/* The columns of a host; its rails follow. */
+enum { NAME, IMBALANCE, TX, RX, COLUMNS };
+
+/* Widths: imbalance, rates, all three with their gaps; of a rail. */
+enum { IMBALANCE_COLUMNS = 10, RATE_COLUMNS = 8, NUMBER_COLUMNS = 31, CELL = 5, CELL_NARROW = 3 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
 {
@@ -81,28 +84,27 @@ static struct heat_cell cell_of(const struct balance_amount *rail)
 
 /* Widths in a line. */
 struct widths {
-	int name, cell, rails;
+	int columns[COLUMNS], cell, rails;
 };
 
 static struct widths widths_of(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	int left = body->columns - OVER_COLUMNS - 2 * (RATE_COLUMNS + 1) - 2;
-	struct widths widths = { 0 };
+	struct widths widths = { { 8, IMBALANCE_COLUMNS, RATE_COLUMNS, RATE_COLUMNS }, CELL, 0 };
+	int longest = 0, left = body->columns - NUMBER_COLUMNS;
 
 	for (size_t i = 0; i < view->host_count; i++) {
 		const struct shape_host *host = host_at(view, app, i);
 		int columns = (int)text_columns(host->name);
 
-		widths.name = columns > widths.name ? columns : widths.name;
+		longest = columns > longest ? columns : longest;
 		widths.rails = (int)host->count > widths.rails ? (int)host->count : widths.rails;
 	}
 	widths.rails = widths.rails > BALANCE_RAILS_MOST ? BALANCE_RAILS_MOST : widths.rails;
-	widths.cell = CELL;
-	while (widths.cell > CELL_NARROW && left - widths.rails * widths.cell < widths.name)
+	while (widths.cell > CELL_NARROW && left - widths.rails * widths.cell < longest)
 		widths.cell--;
 	left -= widths.rails * widths.cell;
-	widths.name = widths.name < left ? widths.name : left;
-	widths.name = widths.name < 8 ? 8 : widths.name > 32 ? 32 : widths.name;
+	longest = longest < left ? longest : left;
+	widths.columns[NAME] = longest < 8 ? 8 : longest > 32 ? 32 : longest;
 	return widths;
 }
 
@@ -115,42 +117,38 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	uint32_t count = balance_host_rails(&input, host, rails, &sum);
 	bool here = row == view->host_list.cursor;
 	struct brush brush = app_brush(app, here);
-	int x = body->x, cell = widths->cell;
-	char text[32];
+	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
+	char text[32], xmit[32], rcv[32];
 
-	draw_cell(&brush, y, x, widths->name, host->name, ALIGN_MIDDLE, ROLE_TEXT);
-	x += widths->name;
 	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", 100 * sum.excess);
-	draw_cell(&brush, y, x, OVER_COLUMNS, text, ALIGN_RIGHT, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT);
-	x += OVER_COLUMNS;
-	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, text, sizeof(text));
-	draw_cell(&brush, y, x, RATE_COLUMNS + 1, text, ALIGN_RIGHT, ROLE_TEXT);
-	x += RATE_COLUMNS + 1;
-	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, text, sizeof(text));
-	draw_cell(&brush, y, x, RATE_COLUMNS + 1, text, ALIGN_RIGHT, ROLE_TEXT);
-	x += RATE_COLUMNS + 3;
-	for (uint32_t i = 0; i < count && x + cell <= body->x + body->columns; i++, x += cell) {
+	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, xmit, sizeof(xmit));
+	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, rcv, sizeof(rcv));
+	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){
+		[NAME] = { host->name, ROLE_TEXT, ALIGN_MIDDLE },
+		[IMBALANCE] = { text, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT, ALIGN_RIGHT },
+		[TX] = { xmit, ROLE_TEXT, ALIGN_RIGHT },
+		[RX] = { rcv, ROLE_TEXT, ALIGN_RIGHT },
+	}, COLUMNS);
+	for (uint32_t i = 0; i < count && x + widths->cell <= body->x + body->columns; i++, x += widths->cell) {
 		const struct heat_cell rail = cell_of(&rails[i]);
-		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme->unicode, text);
+		enum role role = heat_write(&rail, HEAT_MEASURED, widths->cell, app->theme->unicode, text);
 
 		brush = app_brush(app, here && i == view->rail);
-		draw_cell(&brush, y, x, cell, text, ALIGN_LEFT, role);
+		draw_cell(&brush, y, x, widths->cell, text, ALIGN_LEFT, role);
 	}
 }
 
 static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
 {
+	static const struct table_cell heads[COLUMNS] = {
+		{ "HOST", ROLE_HEAD, ALIGN_LEFT }, { "IMBALANCE%", ROLE_HEAD, ALIGN_RIGHT },
+		{ "TXb/s", ROLE_HEAD, ALIGN_RIGHT }, { "RXb/s", ROLE_HEAD, ALIGN_RIGHT },
+	};
 	const struct brush brush = app_brush(app, false);
-	int x = body->x + widths->name;
+	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
 	char text[16];
 
-	draw_cell(&brush, y, body->x, body->columns, "HOST", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, y, x, OVER_COLUMNS, "IMBALANCE%", ALIGN_RIGHT, ROLE_HEAD);
-	x += OVER_COLUMNS;
-	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "TXb/s", ALIGN_RIGHT, ROLE_HEAD);
-	x += RATE_COLUMNS + 1;
-	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "RXb/s", ALIGN_RIGHT, ROLE_HEAD);
-	x += RATE_COLUMNS + 3;
+	draw_cells(&brush, y, body, widths->columns, heads, COLUMNS);
 	for (int i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
 		snprintf(text, sizeof(text), "%d", i);
 		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
@@ -199,11 +197,10 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
 		    view->idle_hosts ? " (i shows them)" : "");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
-	list_fit(&view->host_list, view->host_count, body->rows - 3);
+	list_place(&view->host_list, view->host_count, body->y + 2, body->rows - 3);
 	if (!view->host_count) {
-		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  view->idle_hosts ? "no host has enough traffic to compare its rails" :
-			  "no host has more than one HCA", ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, view->idle_hosts ?
+			  "no host has enough traffic to compare its rails" : "no host has more than one HCA");
 		return;
 	}
 	widths = widths_of(view, app, body);
@@ -216,25 +213,11 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 
 static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	switch (pressed) {
-	case KEY_SPECIAL(KEY_LEFT):
+	if (pressed == KEY_SPECIAL(KEY_LEFT))
 		view->rail -= view->rail > 0;
-		break;
-	case KEY_SPECIAL(KEY_RIGHT):
+	else if (pressed == KEY_SPECIAL(KEY_RIGHT))
 		view->rail++;
-		break;
-	default:
-		if (!list_key(&view->host_list, pressed))
-			return false;
-		break;
-	}
-	save_cursor(view, app);
-	return true;
-}
-
-static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
-{
-	if (!list_mouse(&view->host_list, event, body->y + 2))
+	else
 		return false;
 	save_cursor(view, app);
 	return true;
@@ -257,6 +240,6 @@ const struct balance_part_info balance_hosts = {
 	.make = make,
 	.draw = draw,
 	.key = key,
-	.mouse = mouse,
+	.moved = save_cursor,
 	.subject = subject,
 };

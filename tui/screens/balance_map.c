@@ -10,7 +10,6 @@
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
-#include "tui/draw/terminal.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
@@ -335,7 +334,7 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 	here = (int)text_columns(name_of(app, heat->rows[row_here(view)]));
 	heat_layout(body->rows - 1, body->columns, longest > here ? longest : here, suffix, heat->row_count,
 		    widest, &view->layout);
-	list_fit(&view->rows, heat->row_count, view->layout.rows);
+	list_place(&view->rows, heat->row_count, body->y + 1 + view->layout.heads, view->layout.rows);
 	view->first_column = layout_scroll(view->first_column, view->column,
 					   heat_columns(heat, row_here(view)), view->layout.shown);
 }
@@ -365,9 +364,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	y = body->y + body->rows - view->layout.words - view->layout.legend;
 	draw_words(view, app, body, y);
 	if (view->layout.legend)
-		draw_cell(&brush, body->y + body->rows - 1, body->x, body->columns,
-			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)),
-			  ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, body->rows - 1, ROLE_FAINT, "%s",
+			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)));
 }
 
 /* Rebuild the matrix from the same loads. */
@@ -436,23 +434,16 @@ static bool key(struct balance_view *view, struct app *app, int pressed)
 		change_tier(view, app, -1);
 		return true;
 	default:
-		if (!list_key(&view->rows, pressed))
-			return false;
-		save_cursor(view, app);
-		return true;
+		return false;
 	}
 }
 
-static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
+void map_press_column(struct balance_view *view, int x)
 {
-	int cell = event->x - body->x - view->layout.label - 1;
+	int cell = x - view->layout.label - 1;
 
-	if (!list_mouse(&view->rows, event, body->y + 1 + view->layout.heads))
-		return false;
-	if (!event->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+	if (cell >= 0 && cell / view->layout.cell < view->layout.shown)
 		view->column = view->first_column + (size_t)(cell / view->layout.cell);
-	save_cursor(view, app);
-	return true;
 }
 
 static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
@@ -472,6 +463,6 @@ const struct balance_part_info balance_map = {
 	.make = make,
 	.draw = draw,
 	.key = key,
-	.mouse = mouse,
+	.moved = save_cursor,
 	.subject = subject,
 };

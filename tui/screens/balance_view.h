@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "tui/screens/app.h"
-#include "tui/draw/draw.h"
 #include "tui/model/heat.h"
 #include "tui/draw/list.h"
 #include "tui/model/loads.h"
@@ -52,13 +51,15 @@ struct balance_part_info {
 	/* Build from view->loads. Return: 0 or ERR_NOMEM. */
 	int (*make)(struct balance_view *view, const struct app *app, struct error *err);
 	void (*draw)(struct balance_view *view, const struct app *app, const struct rect *body);
-	/* As in struct screen. @body: of the part. */
+	/* As in struct screen; key NULL: none. */
 	bool (*key)(struct balance_view *view, struct app *app, int key);
-	bool (*mouse)(struct balance_view *view, const struct app *app, const struct rect *body,
-		      const struct mouse *mouse);
+	void (*moved)(struct balance_view *view, const struct app *app);
 	void (*subject)(const struct balance_view *view, const struct app *app, struct subject *ret);
 };
 extern const struct balance_part_info balance_map, balance_groups, balance_hosts;
+
+/* map_press_column - select the column of the map at a column of the terminal. */
+void map_press_column(struct balance_view *view, int x);
 
 /* groups_draw_members - members of a group: down ones first, then by load. */
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result);

@@ -117,15 +117,14 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	char text[256], whole[512], time[WHEN_SIZE];
 
 	column_widths(body->columns, has_days(view, app), widths);
-	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
+	list_place(&view->list, view->events.row_count, body->y + 2, body->rows - 2 - foot);
 	draw_title(view, app, body);
 	draw_cells(&brush, body->y + 1, body, widths, heads, COLUMNS);
 	for (int line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
 		draw_event(view, app, body, widths, body->y + 2 + line, view->list.first + (size_t)line);
 	if (!view->events.row_count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
-			  "no event matches the filter (Esc: clear it)" : "no events", ALIGN_LEFT,
-			  ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, view->events.count ?
+			  "no event matches the filter (Esc: clear it)" : "no events");
 	event = event_list_at(&view->events, view->list.cursor);
 	if (!event)
 		return;
@@ -187,10 +186,9 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 	segment_add(&title, 1, ROLE_TEXT, "excluding PortRcvSwitchRelayErrors");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	draw_cells(&brush, body->y + 1, body, widths, heads, ERROR_COLUMNS);
-	list_fit(list, view->errors.count, body->rows - 2);
+	list_place(list, view->errors.count, body->y + 2, body->rows - 2);
 	for (int line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
 		draw_error(view, app, body, widths, body->y + 2 + line, list->first + (size_t)line);
 	if (!view->errors.count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,
-			  ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, "no error counter increased");
 }

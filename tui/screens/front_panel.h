@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* front_panel.h - the selected front panel of the Ports screen (screen_ports.c), and its drawing */
+/* front_panel.h - state of the Ports screen (screen_ports.c), and its drawing */
 #ifndef IBWIRE_TUI_SCREENS_FRONT_PANEL_H
 #define IBWIRE_TUI_SCREENS_FRONT_PANEL_H
 
@@ -10,6 +10,7 @@
 #include "tui/model/boxes.h"
 #include "tui/draw/list.h"
 #include "tui/model/panel_layout.h"
+#include "tui/model/subject.h"
 
 struct app;
 
@@ -31,9 +32,13 @@ struct front_panel {
 	uint32_t *finding_of;     /* port_marks_find() */
 	enum panel_view view;
 	bool typing;              /* the filter is being edited */
-	struct panel_parts parts; /* of the last frame, as all below */
+	struct panel_parts parts; /* of the last frame, as the next two */
 	struct panel_plan plan;
 	int first;                /* first visible line of the cells */
+	uint64_t generation;      /* of app that the panel was built from; 0: none */
+	struct subject wanted;    /* to select after building */
+	size_t left_at;           /* position in the path when another page was opened; 0: none */
+	struct subject left;      /* the subject there */
 };
 
 /* front_panel_box - the shown box, or NULL. */

@@ -26,21 +26,24 @@ struct face {
 	double percent; /* of the busier direction */
 };
 
+/* The mark of the worst finding at a port. */
+static enum port_mark mark_of(const struct front_panel *panel, const struct app *app, uint32_t port)
+{
+	uint32_t finding = panel->finding_of[port];
+
+	return finding ? port_mark_of(&app->context->findings[finding - 1]) : MARK_NONE;
+}
+
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
 	const struct port_view *view = &app->table->views[port];
-	uint32_t finding = panel->finding_of[port];
-	struct face face = {
-		.view = view, .status = view->status, .errors = view->errors > 0 || view->errors_at_least,
-		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
-		.percent = view->xmit_percent,
-	};
 
-	if (isnan(face.percent) || view->rcv_percent > face.percent)
-		face.percent = view->rcv_percent;
-	if (finding)
-		face.mark = port_mark_of(&app->context->findings[finding - 1]);
-	return face;
+	return (struct face){
+		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
+		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
+		.errors = view->errors > 0 || view->errors_at_least,
+		.percent = fmax(view->xmit_percent, view->rcv_percent),
+	};
 }
 
 /* The most important mark, for cells with room for one. */
@@ -186,20 +189,16 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 /* The worst mark of all ports of a box. */
 static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
-	const struct fabric *fabric = app->table->snapshot->fabric;
 	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
 
 	for (uint32_t i = 0; i < (host ? host->count : 1); i++) {
 		uint32_t index = host ? app->context->shape->host_nodes[host->first + i] : box->node;
-		const struct node *node = &fabric->nodes[index];
+		const struct node *node = &app->table->snapshot->fabric->nodes[index];
 
-		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			uint32_t finding = panel->finding_of[port];
-
-			if (finding && port_mark_of(&app->context->findings[finding - 1]) > worst)
-				worst = port_mark_of(&app->context->findings[finding - 1]);
-		}
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
+			if (mark_of(panel, app, port) > worst)
+				worst = mark_of(panel, app, port);
 	}
 	return worst;
 }
@@ -211,7 +210,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 	const struct boxes *boxes = &panel->boxes;
 	const struct box *shown = front_panel_box(panel);
 
-	draw_cell(&plain, area->y, area->x, area->columns, "SWITCHES, HOSTS", ALIGN_LEFT, ROLE_HEAD);
+	draw_line(&plain, area, 0, ROLE_HEAD, "SWITCHES, HOSTS");
 	list_fit(&panel->list, boxes->row_count, area->rows - 1);
 	for (int y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
 		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
@@ -224,7 +223,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 			  mark_role(mark));
 	}
 	if (!boxes->row_count)
-		draw_cell(&plain, area->y + 1, area->x, area->columns, "no match", ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&plain, area, 1, ROLE_FAINT, "no match");
 }
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
@@ -274,9 +273,7 @@ static void draw_title(const struct front_panel *panel, const struct app *app)
 	char text[256];
 
 	if (!box) {
-		draw_cell(&brush, area->y, area->x, area->columns,
-			  "not in the fabric at this time; PgUp PgDn: another node", ALIGN_LEFT,
-			  ROLE_WARNING);
+		draw_line(&brush, area, 0, ROLE_WARNING, "not in the fabric at this time; PgUp PgDn: another node");
 		return;
 	}
 	segment_add(&line, 0, ROLE_STRONG, "%.200s", boxes_name(&panel->boxes, box));
@@ -335,12 +332,10 @@ static void draw_finding(const struct front_panel *panel, const struct app *app,
 {
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.facts;
-	char text[CELL_SIZE];
+	enum port_mark mark = port_mark_of(row);
 
-	snprintf(text, sizeof(text), "%s %s: %s", port_mark_name(port_mark_of(row)),
-		 finding_kind_name(row->finding.kind), row->finding.text);
-	draw_cell(&brush, area->y + area->rows - 1, area->x, area->columns, text, ALIGN_LEFT,
-		  mark_role(port_mark_of(row)));
+	draw_line(&brush, area, area->rows - 1, mark_role(mark), "%s %s: %s", port_mark_name(mark),
+		  finding_kind_name(row->finding.kind), row->finding.text);
 }
 
 static void draw_facts(const struct front_panel *panel, const struct app *app)

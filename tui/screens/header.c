@@ -16,13 +16,11 @@
 #include "tui/screens/app.h"
 #include "tui/tui.h"
 
-#define SPAN_SIZE WHEN_SIZE
-
 /* Whole seconds, to write less to the terminal. */
 static const char *write_seconds(int64_t us, char *ret)
 {
 	if (us < 60 * US_PER_S)
-		snprintf(ret, SPAN_SIZE, "%d s", (int)(us / US_PER_S));
+		snprintf(ret, WHEN_SIZE, "%d s", (int)(us / US_PER_S));
 	else
 		when_format_span(us, ret);
 	return ret;
@@ -32,7 +30,7 @@ static const char *write_seconds(int64_t us, char *ret)
 static const char *write_took(int64_t us, char *ret)
 {
 	if (us >= 10 * US_PER_MS && us < US_PER_S)
-		snprintf(ret, SPAN_SIZE, "%d ms", (int)(us / US_PER_MS));
+		snprintf(ret, WHEN_SIZE, "%d ms", (int)(us / US_PER_MS));
 	else
 		when_format_span(us, ret);
 	return ret;
@@ -51,7 +49,7 @@ static const char *write_count(uint64_t count, char *ret, size_t size)
 /* State of the data: live, late, history. */
 static void add_state(const struct app *app, struct segments *line)
 {
-	char span[SPAN_SIZE], at[WHEN_SIZE];
+	char span[WHEN_SIZE], at[WHEN_SIZE];
 	int64_t age_us = live_age_us(app->live), ahead_us = app->live->ahead_us, ago_us;
 	enum live_state state = live_state(app->live);
 
@@ -138,11 +136,11 @@ static void add_keys(const struct app *app, struct segments *line)
 		segment_add(line, 4, ROLE_TEXT, "M_Key ok");
 }
 
-static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
+static void draw_status(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct snapshot *shown = app->live->shown;
 	struct segments line = { 0 };
-	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
+	char span[WHEN_SIZE], took[WHEN_SIZE], answered[32], polled[32], at[16];
 	bool fresh = live_state(app->live) == LIVE_FRESH;
 
 	segment_add(&line, 6, ROLE_STRONG, "ibwire");
@@ -158,7 +156,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 			segment_add(&line, 3, ROLE_TEXT, "sweep took %s", took);
 		segment_add(&line, 0, sweep->ports_answered < sweep->ports_polled ? ROLE_WARNING : ROLE_TEXT,
 			    "responded %s/%s", write_count(sweep->ports_answered, answered, sizeof(answered)),
-			    write_count(sweep->ports_polled, asked, sizeof(asked)));
+			    write_count(sweep->ports_polled, polled, sizeof(polled)));
 		add_sm(app, &line);
 		add_keys(app, &line);
 		if (!fresh)
@@ -191,7 +189,7 @@ static void add_links(const struct app *app, struct segments *line)
 			    rate_format_bits((double)summary->bits_per_s / 8, number, sizeof(number)));
 }
 
-static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
+static void draw_counts(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	/* Locked ports are shown in the line above. */
 	static const struct { enum port_status status; enum role role; } words[] = {
@@ -252,11 +250,11 @@ void header_draw(const struct app *app, const struct rect *area)
 	const struct brush plain = { app->theme, 0 };
 	const struct brush brush = app_brush(app, false);
 
-	draw_trust(app, &plain, area);
+	draw_status(app, &plain, area);
 	if (!app->live->shown)
 		return;
 	if (area->rows > 1)
-		draw_size(app, &brush, area);
+		draw_counts(app, &brush, area);
 	if (area->rows > 2)
 		draw_load(app, &brush, area);
 }
@@ -320,15 +318,13 @@ static int tab_columns(const struct app *app, const struct screen *tab, int colu
 
 const struct screen *tabs_at(const struct app *app, int x)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	char text[64];
 	int from = 0;
 
-	for (size_t i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
-		from += tab_columns(app, all[i], app->body.columns, write_tab(all[i], i, text, sizeof(text)));
+	for (size_t i = 0; x >= 0 && i < TAB_COUNT; i++) {
+		from += tab_columns(app, screens[i], app->body.columns, write_tab(screens[i], i, text, sizeof(text)));
 		if (x < from)
-			return all[i];
+			return screens[i];
 	}
 	return NULL;
 }
@@ -350,15 +346,13 @@ static void draw_path(const struct app *app, const struct brush *brush, int y, i
 void tabs_draw(const struct app *app, const struct rect *area)
 {
 	const struct brush brush = { app->theme, 0 };
-	size_t count;
-	const struct screen *const *all = screens(&count);
 	char text[64];
 	int x = 0;
 
 	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (size_t i = 0; i < count && all[i]->is_tab; i++) {
-		bool here = all[i] == app->path[0].screen;
-		int columns = tab_columns(app, all[i], area->columns, write_tab(all[i], i, text, sizeof(text)));
+	for (size_t i = 0; i < TAB_COUNT; i++) {
+		bool here = screens[i] == app->path[0].screen;
+		int columns = tab_columns(app, screens[i], area->columns, write_tab(screens[i], i, text, sizeof(text)));
 
 		if (x + columns > area->columns)
 			return;

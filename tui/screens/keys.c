@@ -16,7 +16,6 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
-#include "tui/screens/screen_text.h"
 #include "tui/tui.h"
 
 #define MESSAGE_US (6 * US_PER_S)
@@ -76,6 +75,11 @@ static void go_by(struct app *app, int64_t span_us)
 	app_set_time(app, at_us >= app->live->status.last.wall_us ? 0 : at_us);
 }
 
+static void go_by_sweeps(struct app *app, int64_t sweeps)
+{
+	live_step(app->live, sweeps);
+}
+
 static void go_to_typed(struct app *app, const char *typed)
 {
 	struct error trouble = { 0 };
@@ -119,28 +123,6 @@ struct acknowledge_input {
 	char reason[256];
 };
 
-/* Parse a span ("8h", "2d"); "": no end. @ret_us: wall clock; 0: until revoked. */
-static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
-{
-	int64_t span_us = 0;
-	int code;
-
-	while (*typed == ' ')
-		typed++;
-	if (!*typed) {
-		*ret_us = 0;
-		return 0;
-	}
-	code = when_span_parse(typed, &span_us, err);
-	if (code < 0)
-		return code;
-	if (span_us > INT64_MAX - now_us)
-		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for no end",
-			       typed);
-	*ret_us = now_us + span_us;
-	return 0;
-}
-
 /* Store the acknowledgement and update the screen. */
 static void store_acknowledgement(struct app *app, struct acknowledgement *given, const char *done)
 {
@@ -162,18 +144,30 @@ static void store_acknowledgement(struct app *app, struct acknowledgement *given
 		app_message(app, "%s", done);
 }
 
-static void until_entered(struct app *app, const char *typed)
+static void ask_duration(struct app *app, const char *text);
+
+/* @typed: a span ("8h", "2d"); "": until revoked. */
+static void duration_entered(struct app *app, const char *typed)
 {
 	struct acknowledgement given = { 0 };
 	struct error trouble = { 0 };
+	int64_t span_us = 0;
 
-	if (parse_until(typed, clock_wall_us(app->options->clock), &given.until_us, &trouble) < 0) {
+	typed += strspn(typed, " ");
+	if (*typed && when_span_parse(typed, &span_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, until_entered);
+		ask_duration(app, typed);
 		return;
 	}
+	if (*typed)
+		given.until_us = clock_wall_us(app->options->clock) + span_us;
 	memcpy(given.reason, app->acknowledge_input->reason, sizeof(given.reason));
 	store_acknowledgement(app, &given, "acknowledged");
+}
+
+static void ask_duration(struct app *app, const char *text)
+{
+	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", text, duration_entered);
 }
 
 static void reason_entered(struct app *app, const char *typed)
@@ -181,11 +175,10 @@ static void reason_entered(struct app *app, const char *typed)
 	char *reason = app->acknowledge_input->reason;
 
 	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input->reason));
-	if (!*reason) {
+	if (*reason)
+		ask_duration(app, "");
+	else
 		app_message(app, "not acknowledged: a reason is required");
-		return;
-	}
-	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", "", until_entered);
 }
 
 static void revoke_entered(struct app *app, const char *typed)
@@ -199,12 +192,17 @@ static void revoke_entered(struct app *app, const char *typed)
 		app_message(app, "acknowledgement unchanged");
 }
 
-/* Prompts for a reason and a duration, or to revoke an acknowledgement. @row: an open finding. */
-static void acknowledge_start(struct app *app, const struct finding_row *row)
+/* Prompt for a reason and a duration, or to revoke an acknowledgement. */
+static void acknowledge_here(struct app *app)
 {
-	const struct acknowledgement *given = &row->acknowledged;
+	const struct finding_row *row = finding_here(app);
+	const struct acknowledgement *given;
 	char label[sizeof(app->prompt->label)];
 
+	if (!row) {
+		app_message(app, "no open finding selected: a acknowledges a finding");
+		return;
+	}
 	if (!app->acknowledge_input)
 		app->acknowledge_input = malloc(sizeof(*app->acknowledge_input));
 	if (!app->acknowledge_input) {
@@ -215,6 +213,7 @@ static void acknowledge_start(struct app *app, const struct finding_row *row)
 	/* These point into a row that may be freed before the input is complete. */
 	app->acknowledge_input->finding.cause = app->acknowledge_input->finding.advice = "";
 	app->acknowledge_input->finding.number_count = 0;
+	given = &row->acknowledged;
 	if (given->at_us) {
 		app_message(app, "acknowledged by %s: %s", given->person, given->reason);
 		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", revoke_entered);
@@ -226,88 +225,52 @@ static void acknowledge_start(struct app *app, const struct finding_row *row)
 	prompt_start(app->prompt, label, "", reason_entered);
 }
 
-static void acknowledge_here(struct app *app)
+/* The next or previous tab, cyclic. */
+static void step_tab(struct app *app, int64_t step)
 {
-	const struct finding_row *row = finding_here(app);
+	size_t here = 0;
 
-	if (row)
-		acknowledge_start(app, row);
+	while (screens[here] != app->path[0].screen)
+		here++;
+	app_show(app, screens[(here + TAB_COUNT + (size_t)step) % TAB_COUNT]);
+}
+
+static void ask_time(struct app *app)
+{
+	prompt_start(app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
+}
+
+static void follow_newest(struct app *app)
+{
+	app_set_time(app, 0);
+}
+
+static void pause_or_resume(struct app *app)
+{
+	if (app->live->at_us)
+		follow_newest(app);
 	else
-		app_message(app, "no open finding selected: a acknowledges a finding");
+		live_pause(app->live);
 }
 
-static void step_tab(struct app *app, int step)
+static void set_baseline(struct app *app)
 {
-	size_t count, tabs = 0, here = 0;
-	const struct screen *const *all = screens(&count);
-
-	while (tabs < count && all[tabs]->is_tab) {
-		if (all[tabs] == app->path[0].screen)
-			here = tabs;
-		tabs++;
-	}
-	app_show(app, all[(here + tabs + (size_t)step) % tabs]);
+	if (!app->live->shown)
+		return;
+	live_set_baseline(app->live, app->live->shown->sweep.wall_us);
+	app_message(app, "rates are since this time; M ends it");
 }
 
-static bool tab_key(struct app *app, int key)
+static void end_baseline(struct app *app)
 {
-	size_t count, index = (size_t)(key - '1');
-	const struct screen *const *all = screens(&count);
-
-	if (key < '1' || key > '9' || index >= count || !all[index]->is_tab)
-		return false;
-	app_show(app, all[index]);
-	return true;
+	live_set_baseline(app->live, 0);
 }
 
-static bool time_key(struct app *app, int key)
+static void report_here(struct app *app)
 {
-	switch (key) {
-	case '<':
-		live_step(app->live, -1);
-		return true;
-	case '>':
-		live_step(app->live, 1);
-		return true;
-	case '{':
-		go_by(app, -MINUTE_US);
-		return true;
-	case '}':
-		go_by(app, MINUTE_US);
-		return true;
-	case '[':
-		go_by(app, -HOUR_US);
-		return true;
-	case ']':
-		go_by(app, HOUR_US);
-		return true;
-	case 't':
-		prompt_start(app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
-		return true;
-	case 'b':
-		go_to_begin(app);
-		return true;
-	case 'L':
-		app_set_time(app, 0);
-		return true;
-	case ' ':
-		if (app->live->at_us)
-			app_set_time(app, 0);
-		else
-			live_pause(app->live);
-		return true;
-	case 'm':
-		if (app->live->shown) {
-			live_set_baseline(app->live, app->live->shown->sweep.wall_us);
-			app_message(app, "rates are since this time; M ends it");
-		}
-		return true;
-	case 'M':
-		live_set_baseline(app->live, 0);
-		return true;
-	default:
-		return false;
-	}
+	const struct subject here = app_subject_here(app);
+
+	text_report(app, &here);
 }
 
 /* Open the front panel of the selected switch or host. */
@@ -324,53 +287,58 @@ static void open_panel_here(struct app *app)
 		app_open(app, &screen_ports, &subject);
 }
 
+static void open_help(struct app *app)
+{
+	app_open(app, &screen_help, &(struct subject){ .kind = SUBJECT_NONE });
+}
+
+static void open_setup(struct app *app)
+{
+	app_open(app, &screen_setup, &(struct subject){ .kind = SUBJECT_NONE });
+}
+
+static void redraw(struct app *app)
+{
+	(void)app;
+	clearok(curscr, TRUE);
+}
+
+static void quit(struct app *app)
+{
+	app->quit = true;
+}
+
+static const struct {
+	int key;
+	void (*run)(struct app *app);
+} actions[] = {
+	{ '\r', app_open_here }, { KEY_ESCAPE, app_back }, { 'p', open_panel_here },
+	{ 't', ask_time }, { 'b', go_to_begin }, { 'L', follow_newest }, { ' ', pause_or_resume },
+	{ 'm', set_baseline }, { 'M', end_baseline }, { 'a', acknowledge_here }, { 'r', report_here },
+	{ '?', open_help }, { 'h', open_help }, { KEY_SPECIAL(KEY_F(1)), open_help },
+	{ 'S', open_setup }, { KEY_SPECIAL(KEY_F(2)), open_setup },
+	{ KEY_CTRL('l'), redraw }, { 'q', quit }, { KEY_SPECIAL(KEY_F(10)), quit },
+};
+
+/* Steps by sweeps, by time, and by tabs. */
+static const struct {
+	int key;
+	void (*run)(struct app *app, int64_t step);
+	int64_t step;
+} steps[] = {
+	{ '<', go_by_sweeps, -1 }, { '>', go_by_sweeps, 1 },
+	{ '{', go_by, -MINUTE_US }, { '}', go_by, MINUTE_US }, { '[', go_by, -HOUR_US }, { ']', go_by, HOUR_US },
+	{ '\t', step_tab, 1 }, { KEY_SPECIAL(KEY_BTAB), step_tab, -1 },
+};
+
 void common_key(struct app *app, int key)
 {
-	const struct subject none = { .kind = SUBJECT_NONE };
-	struct subject here;
-
-	if (tab_key(app, key) || time_key(app, key))
-		return;
-	switch (key) {
-	case 'q':
-	case KEY_SPECIAL(KEY_F(10)):
-		app->quit = true;
-		break;
-	case '?':
-	case 'h':
-	case KEY_SPECIAL(KEY_F(1)):
-		app_open(app, &screen_help, &none);
-		break;
-	case 'S':
-	case KEY_SPECIAL(KEY_F(2)):
-		app_open(app, &screen_setup, &none);
-		break;
-	case '\t':
-		step_tab(app, 1);
-		break;
-	case KEY_SPECIAL(KEY_BTAB):
-		step_tab(app, -1);
-		break;
-	case KEY_ESCAPE:
-		app_back(app);
-		break;
-	case '\r':
-		app_open_here(app);
-		break;
-	case 'a':
-		acknowledge_here(app);
-		break;
-	case 'r':
-		here = app_subject_here(app);
-		text_report(app, &here);
-		break;
-	case 'p':
-		open_panel_here(app);
-		break;
-	case KEY_CTRL('l'):
-		clearok(curscr, TRUE);
-		break;
-	default:
-		break;
-	}
+	if (key >= '1' && key < '1' + TAB_COUNT)
+		app_show(app, screens[key - '1']);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i].key == key)
+			steps[i].run(app, steps[i].step);
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (actions[i].key == key)
+			actions[i].run(app);
 }

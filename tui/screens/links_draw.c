@@ -89,50 +89,37 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	}
 }
 
-static void draw_bar(const struct app *app, const struct links *links, const struct link_row *link,
-		     const struct brush *brush, int y, int x, int columns, bool back)
+/* Write the text of a cell. */
+static void write_cell(const struct app *app, const struct links *links, const struct link_row *link,
+		       enum column column, int columns, char *ret)
 {
-	/* Traffic below this is from polling. */
-	double percent = link->status == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
-	char text[CELL_SIZE];
+	bool back = column == COLUMN_RCV_BAR;
 
-	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme->unicode, text),
-		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
-}
-
-/* Blank cells are skipped except under the cursor; see join_gap() in paint.c. */
-static void draw_gap(const struct brush *brush, int y, int x, int columns)
-{
-	if (brush->flags & DRAW_CURSOR)
-		draw_cell(brush, y, x, columns, "", ALIGN_LEFT, ROLE_TEXT);
+	if (column != COLUMN_XMIT_BAR && !back)
+		cell_text(links, &app->live->errors, link, column, columns, app->now_us, ret);
+	else /* Traffic of an idle link is from polling. */
+		format_bar(link->status == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back],
+			   (unsigned)columns, app->theme->unicode, ret);
 }
 
 static void draw_row(const struct app *app, const struct links *links, const struct brush *brush, int y,
 		     const struct rect *body, const struct column_place *places, const struct link_row *link)
 {
 	char text[CELL_SIZE];
-	int x = 0;
 
+	draw_cell(brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
 	for (int column = 0; column < COLUMN_COUNT; column++) {
 		const struct column_place *place = &places[column];
 		enum align align = column_info((enum column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
 
 		if (!place->columns)
 			continue;
-		draw_gap(brush, y, body->x + x, place->x - x);
-		x = place->x + place->columns;
 		if (column == COLUMN_PORT || column == COLUMN_PEER)
 			align = ALIGN_MIDDLE;
-		if (column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR) {
-			draw_bar(app, links, link, brush, y, body->x + place->x, place->columns,
-				 column == COLUMN_RCV_BAR);
-			continue;
-		}
-		cell_text(links, &app->live->errors, link, (enum column)column, place->columns, app->now_us, text);
+		write_cell(app, links, link, (enum column)column, place->columns, text);
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
 			  cell_role(links, link, (enum column)column));
 	}
-	draw_gap(brush, y, body->x + x, body->columns - x);
 }
 
 static void draw_heads(const struct app *app, const struct links *links, const struct rect *body,
@@ -163,17 +150,15 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 static void draw_empty(const struct app *app, const struct links *links, const struct rect *body)
 {
 	const struct brush brush = { app->theme, 0 };
-	char text[FILTER_SIZE + 80];
 
 	if (links->tagged_only)
-		snprintf(text, sizeof(text), "No tagged links. * shows all, T tags.");
+		draw_line(&brush, body, 2, ROLE_TEXT, "No tagged links. * shows all, T tags.");
 	else if (links->filter.term_count)
-		snprintf(text, sizeof(text), "No link matches \"%s\". Esc shows all.", links->filter.typed);
+		draw_line(&brush, body, 2, ROLE_TEXT, "No link matches \"%s\". Esc shows all.", links->filter.typed);
 	else if (links->unused_count)
-		snprintf(text, sizeof(text), "All %zu ports are unused. d shows them.", links->unused_count);
+		draw_line(&brush, body, 2, ROLE_TEXT, "All %zu ports are unused. d shows them.", links->unused_count);
 	else
-		snprintf(text, sizeof(text), "This fabric has no ports with counters.");
-	draw_cell(&brush, body->y + 2, body->x, body->columns, text, ALIGN_LEFT, ROLE_TEXT);
+		draw_line(&brush, body, 2, ROLE_TEXT, "This fabric has no ports with counters.");
 }
 
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)

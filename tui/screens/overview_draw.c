@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* overview_draw.c - the parts of the Overview screen */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,22 +53,21 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 }
 
 /* "No problems" only if enough ports were polled. */
-static void draw_no_problems(const struct app *app, const struct brush *brush, int y, const struct rect *body)
+static void draw_no_problems(const struct app *app, const struct brush *brush, int line, const struct rect *body)
 {
 	const struct sweep_info *sweep = &app->live->shown->sweep;
-	char answered[32], asked[32], text[200];
+	char silent[32], polled[32];
 	bool all = sweep->ports_polled && sweep->ports_answered >= sweep->ports_polled;
 
-	format_count(sweep->ports_polled, 24, asked, sizeof(asked));
-	format_count(sweep->ports_polled - sweep->ports_answered, 24, answered, sizeof(answered));
+	format_count(sweep->ports_polled, 24, polled, sizeof(polled));
+	format_count(sweep->ports_polled - sweep->ports_answered, 24, silent, sizeof(silent));
 	if (all)
-		snprintf(text, sizeof(text), " no problems: all %s polled ports responded", asked);
+		draw_line(brush, body, line, ROLE_GOOD, " no problems: all %s polled ports responded", polled);
 	else if (!sweep->ports_polled)
-		snprintf(text, sizeof(text), " no known problems; no port was polled");
+		draw_line(brush, body, line, ROLE_WARNING, " no known problems; no port was polled");
 	else
-		snprintf(text, sizeof(text), " no known problems: %s of %s ports did not respond",
-			 answered, asked);
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, all ? ROLE_GOOD : ROLE_WARNING);
+		draw_line(brush, body, line, ROLE_WARNING, " no known problems: %s of %s ports did not respond",
+			  silent, polled);
 }
 
 static const char *cause_of(const struct finding *finding)
@@ -96,14 +94,14 @@ static int draw_below(const struct brush *brush, int y, int end, const struct re
 
 static void write_acknowledged(const struct finding_row *row, char *ret, size_t size)
 {
-	const struct acknowledgement *said = &row->acknowledged;
+	const struct acknowledgement *given = &row->acknowledged;
 	char until[WHEN_SIZE];
 
-	if (said->until_us)
-		snprintf(ret, size, "%s until %s: %s", said->person, when_format_local(said->until_us, until),
-			 said->reason);
+	if (given->until_us)
+		snprintf(ret, size, "%s until %s: %s", given->person, when_format_local(given->until_us, until),
+			 given->reason);
 	else
-		snprintf(ret, size, "%s: %s", said->person, said->reason);
+		snprintf(ret, size, "%s: %s", given->person, given->reason);
 }
 
 /* "affects 40 hosts: node0001, node0002, ..." */
@@ -157,7 +155,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	const struct finding_row *row = view->problems[index];
 	enum port_mark mark = port_mark_of(row);
 	bool known = mark == MARK_ACKNOWLEDGED;
-	bool here = index == view->cursor;
+	bool here = index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	struct problem_places places;
 	char since[WHEN_SIZE];
@@ -183,7 +181,7 @@ void overview_draw_problems(const struct overview_view *view, const struct app *
 
 	draw_problems_head(view, brush, body);
 	if (!view->problem_count) {
-		draw_no_problems(app, brush, body->y + plan->problems, body);
+		draw_no_problems(app, brush, plan->problems, body);
 		return;
 	}
 	for (int i = 0; i < seen; i++)
@@ -207,7 +205,7 @@ static const char *write_times(const struct change *change, char *ret, size_t si
 }
 
 /* "1h", or less if not all events are loaded. */
-static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
+static const char *write_span(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
 {
 	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
 		snprintf(ret, size, "1h");
@@ -229,9 +227,8 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 
 	if (!rows)
 		return;
-	snprintf(text, sizeof(text), "CHANGES %s",
-		 write_told(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	draw_line(brush, body, view->plan.changes, ROLE_STRONG, "CHANGES %s",
+		  write_span(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
 	if (!changes->count) {
 		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
 		return;
@@ -308,7 +305,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 static void draw_group(const struct overview_view *view, const struct app *app, const struct brush *plain, size_t index,
 		       int y, const struct column_place *places, const struct rect *body)
 {
-	bool here = view->problem_count + index == view->cursor, right;
+	bool here = view->problem_count + index == view->list.cursor, right;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char text[CELL_SIZE];
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/draw/list.h"
 #include "tui/model/changes.h"
 #include "tui/model/groups.h"
 #include "tui/model/layout.h"
@@ -15,13 +16,16 @@ struct brush;
 struct finding_row;
 struct rect;
 
-/* Content of the screen. */
+/* State and content of the screen. */
 struct overview_view {
+	struct list list;                  /* rows: the problems, then the groups */
+	uint64_t generation;               /* of app that the content was built from; 0: none */
+	int64_t cursor_finding;            /* the selected finding, or group */
+	char cursor_group[GROUP_NAME_SIZE];
 	const struct finding_row **problems; /* borrowed from the context; acknowledged ones last */
 	size_t problem_count, open_count;
 	struct changes changes;
 	struct port_groups groups;
-	size_t cursor;                     /* index over the problems, then the groups */
 	size_t first_problem, first_group; /* first visible ones */
 	struct overview_plan plan;
 };

@@ -2,12 +2,12 @@
 /* screen_balance.c - load balance: heat map, worst groups, rails of hosts */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/terminal.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/screens/balance_view.h"
@@ -98,15 +98,6 @@ static bool poll(void *state, struct app *app)
 	return news;
 }
 
-static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
-{
-	const struct brush brush = app_brush(app, false);
-
-	draw_cell(&brush, body->y + 1, body->x, body->columns,
-		  view->loads.problem[0] ? view->loads.problem : "reading link loads ...", ALIGN_LEFT,
-		  ROLE_TEXT);
-}
-
 /* Whether a line explains the missing map. */
 static bool lacks_map(const struct balance_view *view, const struct app *app)
 {
@@ -118,28 +109,21 @@ static enum balance_part part_of(const struct balance_view *view, const struct a
 	return lacks_map(view, app) ? PART_GROUPS : view->part;
 }
 
-/* The body without that line. */
-static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
-{
-	int line = lacks_map(view, app);
-
-	return (struct rect){ body->y + line, body->x, body->rows - line, body->columns };
-}
-
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct balance_view *view = state;
 	const struct brush brush = app_brush(app, false);
-	const struct rect rest = rest_of(view, app, body);
-	char text[256];
+	struct rect rest = *body;
 
 	if (!is_made(view, app)) {
-		draw_none(view, app, body);
+		draw_line(&brush, body, 1, ROLE_TEXT, "%s",
+			  view->loads.problem[0] ? view->loads.problem : "reading link loads ...");
 		return;
 	}
 	if (lacks_map(view, app)) {
-		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context->shape->reason);
-		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, 0, ROLE_FAINT, "no map of tiers: %.200s", app->context->shape->reason);
+		rest.y++;
+		rest.rows--;
 	}
 	parts[part_of(view, app)]->draw(view, app, &rest);
 }
@@ -183,15 +167,35 @@ static bool key(void *state, struct app *app, int pressed)
 		make(view, app);
 		return true;
 	}
-	return parts[part]->key(view, app, pressed);
+	return parts[part]->key && parts[part]->key(view, app, pressed);
+}
+
+static struct list *list(void *state, const struct app *app)
+{
+	struct balance_view *view = state;
+	struct list *const lists[] = { &view->rows, &view->groups, &view->host_list }; /* by enum balance_part */
+
+	return is_made(view, app) ? lists[part_of(view, app)] : NULL;
+}
+
+static void moved(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+
+	parts[part_of(view, app)]->moved(view, app);
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct balance_view *view = state;
-	const struct rect rest = rest_of(view, app, &app->body);
 
-	return is_made(view, app) && parts[part_of(view, app)]->mouse(view, app, &rest, event);
+	if (!app_move_list(app, event, 0))
+		return false;
+	if (part_of(view, app) == PART_MAP && !event->wheel) {
+		map_press_column(view, event->x - app->body.x);
+		moved(view, app);
+	}
+	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
@@ -225,17 +229,16 @@ static const char *const part_names[] = { "map", "groups", "hosts", NULL };     
 static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
 
 static const struct setting settings[] = {
-	{ "part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
-	{ "value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
-	{ "inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
-	{ "hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
-	{ "all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
+	{ "balance.part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
+	{ "balance.value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
+	{ "balance.inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
+	{ "balance.hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
+	{ "balance.all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 
 const struct screen screen_balance = {
 	.name = "Balance",
-	.is_tab = true,
 	.size = sizeof(struct balance_view),
 	.init = init,
 	.done = done,
@@ -244,6 +247,8 @@ const struct screen screen_balance = {
 	.draw_footer = draw_footer,
 	.key = key,
 	.mouse = mouse,
+	.list = list,
+	.moved = moved,
 	.subject = subject,
 	.help = help,
 	.settings = settings,

@@ -295,10 +295,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 		clear_filter(view, app);
 		return true;
 	default:
-		if (!list_key(&view->list, pressed))
-			return false;
-		save_cursor(view);
-		return true;
+		return false;
 	}
 }
 
@@ -306,29 +303,29 @@ static bool key(void *state, struct app *app, int pressed)
 {
 	struct event_view *view = state;
 
-	if (pressed == 'e') {
-		view->errors_shown = !view->errors_shown;
-		return true;
-	}
-	if (!view->errors_shown)
-		return event_key(view, app, pressed);
-	if (!list_key(&view->error_list, pressed))
-		return false;
-	save_error_cursor(view);
+	if (pressed != 'e')
+		return !view->errors_shown && event_key(view, app, pressed);
+	view->errors_shown = !view->errors_shown;
 	return true;
 }
 
-static bool mouse(void *state, struct app *app, const struct mouse *event)
+static struct list *list(void *state, const struct app *app)
 {
 	struct event_view *view = state;
 
-	if (!list_mouse(view->errors_shown ? &view->error_list : &view->list, event, app->body.y + 2))
-		return false;
+	(void)app;
+	return view->errors_shown ? &view->error_list : &view->list;
+}
+
+static void moved(void *state, struct app *app)
+{
+	struct event_view *view = state;
+
+	(void)app;
 	if (view->errors_shown)
 		save_error_cursor(view);
 	else
 		save_cursor(view);
-	return true;
 }
 
 static const struct key_help help[] = {
@@ -347,14 +344,14 @@ static const struct key_help help[] = {
 
 const struct screen screen_events = {
 	.name = "Events",
-	.is_tab = true,
 	.size = sizeof(struct event_view),
 	.done = done,
 	.poll = poll,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
-	.mouse = mouse,
+	.list = list,
+	.moved = moved,
 	.subject = subject,
 	.help = help,
 };

@@ -19,9 +19,9 @@
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
 struct links_screen {
+	struct list list;
 	enum mode mode;
 	struct links links;
-	struct list list;
 	uint64_t generation; /* of app that the links were built from; 0: none */
 	/*
 	 * The cursor stays on its link when rows move: after it leaves the first row, or with the
@@ -99,7 +99,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	struct links_screen *self = state;
 
 	prepare(self, app);
-	list_fit(&self->list, self->links.row_count, body->rows - 1);
+	list_place(&self->list, self->links.row_count, body->y + 1, body->rows - 1);
 	links_draw(app, &self->links, &self->list, body);
 	if (self->mode == MODE_SORT)
 		links_draw_menu(app, &self->links, self->menu, body);
@@ -139,22 +139,19 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	struct links_screen *self = state;
 	const struct filter *filter = &self->links.filter;
+	bool typing = self->mode == MODE_FILTER;
 	const struct brush brush = { app->theme, 0 };
-	char text[FILTER_SIZE + 200];
 	struct rect left = *footer;
 
 	prepare(self, app);
 	left.columns -= draw_count(self, app, footer) + 2;
-	if (self->mode == MODE_SORT) {
+	if (self->mode == MODE_SORT)
 		footer_draw_keys(app, &left, menu_keys);
-	} else if (self->mode == MODE_FILTER || filter->typed[0]) {
-		snprintf(text, sizeof(text), "/%s%s%s%s", filter->typed, self->mode == MODE_FILTER ? "_" : "",
-			 filter->trouble[0] ? "  " : "", filter->trouble);
-		draw_cell(&brush, left.y, left.x, left.columns, text, ALIGN_LEFT,
-			  self->mode == MODE_FILTER && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
-	} else {
+	else if (typing || filter->typed[0])
+		draw_line(&brush, &left, 0, typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING, "/%s%s%s%s",
+			  filter->typed, typing ? "_" : "", filter->trouble[0] ? "  " : "", filter->trouble);
+	else
 		footer_draw_keys(app, &left, keys);
-	}
 }
 
 static void rearrange(struct links_screen *self)
@@ -196,27 +193,22 @@ static void sort_by_neighbour(struct links_screen *self, const struct app *app, 
 	sort_by(self, (enum column)column);
 }
 
-/* After a cursor movement by key or mouse. */
-static void moved(struct links_screen *self)
+static void moved(void *state, struct app *app)
 {
+	struct links_screen *self = state;
+
+	(void)app;
 	self->follows = self->list.cursor > 0;
 	save_cursor(self);
 }
 
-static bool move_key(struct links_screen *self, int key)
-{
-	if (!list_key(&self->list, key))
-		return false;
-	moved(self);
-	return true;
-}
-
-static bool typed_key(struct links_screen *self, int key)
+static bool typed_key(struct links_screen *self, struct app *app, int key)
 {
 	bool typing = true;
 
 	if (!filter_key(&self->links.filter, &typing, key))
-		return move_key(self, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+		/* The cursor keys, help and quit work; all others are ignored. */
+		return app_move_list(app, NULL, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
 	self->mode = typing ? MODE_FILTER : MODE_TABLE;
 	rearrange(self);
 	return true;
@@ -224,12 +216,10 @@ static bool typed_key(struct links_screen *self, int key)
 
 static bool menu_key(struct links_screen *self, int key)
 {
-	switch (key) {
-	case 'k':
+	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
 		self->menu = self->menu ? self->menu - 1 : COLUMN_COUNT - 1;
 		break;
-	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
 		self->menu = (self->menu + 1) % COLUMN_COUNT;
 		break;
@@ -259,7 +249,7 @@ static void tag(struct links_screen *self, struct app *app)
 	if (links_tag(&self->links, links_row(&self->links, self->list.cursor), &err) < 0)
 		app_message(app, "%s", err.text);
 	list_move_to(&self->list, self->list.cursor + 1);
-	moved(self);
+	moved(self, app);
 }
 
 /*
@@ -304,7 +294,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 	prepare(self, app);
 	if (self->mode == MODE_FILTER)
-		return typed_key(self, pressed);
+		return typed_key(self, app, pressed);
 	if (self->mode == MODE_SORT)
 		return menu_key(self, pressed);
 	switch (pressed) {
@@ -335,7 +325,7 @@ static bool key(void *state, struct app *app, int pressed)
 		tag(self, app);
 		return true;
 	default:
-		return arrange_key(self, pressed) || move_key(self, pressed);
+		return arrange_key(self, pressed);
 	}
 }
 
@@ -362,10 +352,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 
 	prepare(self, app);
 	self->mode = MODE_TABLE;
-	if (list_mouse(&self->list, mouse, app->body.y + 1)) {
-		moved(self);
+	if (app_move_list(app, mouse, 0))
 		return true;
-	}
 	if (mouse->y == app->body.y)
 		press_head(self, app, mouse->x - app->body.x);
 	return false;
@@ -407,16 +395,15 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 }
 
 static const struct setting settings[] = {
-	{ "sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
-	{ "descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
-	{ "swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
-	{ "unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
+	{ "links.sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
+	{ "links.descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
+	{ "links.swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
+	{ "links.unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 
 const struct screen screen_links = {
 	.name = "Links",
-	.is_tab = true,
 	.subject = subject,
 	.size = sizeof(struct links_screen),
 	.init = init,
@@ -425,6 +412,8 @@ const struct screen screen_links = {
 	.draw_footer = draw_footer,
 	.key = key,
 	.mouse = mouse,
+	.list = list_at_start,
+	.moved = moved,
 	.help = help,
 	.settings = settings,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_overview.c - problems, changes, and load by group */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
@@ -16,157 +14,144 @@
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
 
-struct overview {
-	uint64_t generation;     /* of app that the view was built from; 0: none */
-	struct overview_view view;
-	struct list list;        /* the cursor: problems, then groups */
-	int64_t cursor_finding;    /* the selected finding, or group */
-	char cursor_group[GROUP_NAME_SIZE];
-};
-
 static void done(void *state)
 {
-	struct overview *overview = state;
+	struct overview_view *view = state;
 
-	free(overview->view.problems);
-	changes_done(&overview->view.changes);
-	groups_done(&overview->view.groups);
+	free(view->problems);
+	changes_done(&view->changes);
+	groups_done(&view->groups);
 }
 
 /* Informational findings appear as changes and in the state of groups. */
-static int find_problems(struct overview *overview, const struct snapshot_context *context)
+static int find_problems(struct overview_view *view, const struct snapshot_context *context)
 {
 	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
 
-	overview->view.problem_count = overview->view.open_count = 0;
-	free(overview->view.problems);
-	overview->view.problems = problems;
+	view->problem_count = view->open_count = 0;
+	free(view->problems);
+	view->problems = problems;
 	for (size_t i = 0; problems && i < context->finding_count; i++) {
 		const struct finding_row *row = &context->findings[i];
 
 		if (row->finding.severity < FINDING_WARNING)
 			continue;
-		problems[overview->view.problem_count++] = row;
-		overview->view.open_count += !row->acknowledged.at_us;
+		problems[view->problem_count++] = row;
+		view->open_count += !row->acknowledged.at_us;
 	}
 	return problems ? 0 : ERR_NOMEM;
 }
 
 /* Restore the cursor to its finding or group. */
-static void restore_cursor(struct overview *overview)
+static void restore_cursor(struct overview_view *view)
 {
-	for (size_t i = 0; overview->cursor_finding && i < overview->view.problem_count; i++)
-		if (overview->view.problems[i]->finding.id == overview->cursor_finding)
-			overview->list.cursor = i;
-	for (size_t i = 0; overview->cursor_group[0] && i < overview->view.groups.count; i++)
-		if (!strcmp(overview->view.groups.list[i].name, overview->cursor_group))
-			overview->list.cursor = overview->view.problem_count + i;
+	for (size_t i = 0; view->cursor_finding && i < view->problem_count; i++)
+		if (view->problems[i]->finding.id == view->cursor_finding)
+			view->list.cursor = i;
+	for (size_t i = 0; view->cursor_group[0] && i < view->groups.count; i++)
+		if (!strcmp(view->groups.list[i].name, view->cursor_group))
+			view->list.cursor = view->problem_count + i;
 }
 
-static void save_cursor(struct overview *overview)
+static void save_cursor(void *state, struct app *app)
 {
-	const struct overview_view *view = &overview->view;
-	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
+	struct overview_view *view = state;
+	size_t cursor = view->list.cursor, group = cursor - view->problem_count;
 
-	overview->cursor_finding = 0;
-	overview->cursor_group[0] = '\0';
+	(void)app;
+	view->cursor_finding = 0;
+	view->cursor_group[0] = '\0';
 	/* A cursor on the first row stays on the worst problem. */
 	if (cursor && cursor < view->problem_count)
-		overview->cursor_finding = view->problems[cursor]->finding.id;
+		view->cursor_finding = view->problems[cursor]->finding.id;
 	else if (cursor >= view->problem_count && group < view->groups.count)
-		memcpy(overview->cursor_group, view->groups.list[group].name, sizeof(overview->cursor_group));
+		memcpy(view->cursor_group, view->groups.list[group].name, sizeof(view->cursor_group));
 }
 
 /* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
-static void update(struct overview *overview, const struct app *app)
+static void update(struct overview_view *view, const struct app *app)
 {
 	int64_t shown_us = app->live->shown->sweep.wall_us;
 
-	if (overview->generation == app->generation)
+	if (view->generation == app->generation)
 		return;
-	overview->generation = app->generation;
-	if (find_problems(overview, app->context) < 0 ||
+	view->generation = app->generation;
+	if (find_problems(view, app->context) < 0 ||
 	    changes_make(app->context, shown_us - OVERVIEW_CHANGES_US, app->live->at_us ? shown_us : INT64_MAX,
-			 &overview->view.changes, NULL) < 0 ||
-	    groups_make(app->table, app->context, &overview->view.groups, NULL) < 0)
-		overview->generation = 0;
-	restore_cursor(overview);
+			 &view->changes, NULL) < 0 ||
+	    groups_make(app->table, app->context, &view->groups, NULL) < 0)
+		view->generation = 0;
+	restore_cursor(view);
 }
 
 /* First visible problem and group, from the cursor. */
 static void follow_cursor(struct overview_view *view)
 {
-	bool among_problems = view->cursor < view->problem_count;
-	int seen = view->plan.problems_rows / view->plan.problem_lines;
+	size_t cursor = view->list.cursor, problems = view->problem_count;
+	int visible = view->plan.problems_rows / view->plan.problem_lines;
 
-	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->cursor : view->first_problem,
-					    view->problem_count, seen);
+	view->first_problem = layout_scroll(view->first_problem, cursor < problems ? cursor : view->first_problem,
+					    problems, visible);
 	view->first_group = layout_scroll(view->first_group,
-					  among_problems ? view->first_group : view->cursor - view->problem_count,
+					  cursor < problems ? view->first_group : cursor - problems,
 					  view->groups.count, view->plan.groups_rows);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	struct overview *overview = state;
+	struct overview_view *view = state;
 	const struct brush brush = app_brush(app, false);
 	struct overview_contents ask = { .rows = body->rows };
 
-	update(overview, app);
-	ask.problems = overview->view.problem_count;
-	ask.changes = overview->view.changes.count;
-	ask.groups = overview->view.groups.count;
-	overview_plan(&ask, &overview->view.plan);
-	list_fit(&overview->list, overview->view.problem_count + overview->view.groups.count,
-		 overview->view.plan.problems_rows / overview->view.plan.problem_lines);
-	overview->view.cursor = overview->list.cursor;
-	follow_cursor(&overview->view);
-	overview_draw_problems(&overview->view, app, &brush, body);
-	overview_draw_changes(&overview->view, app, &brush, body);
-	overview_draw_groups(&overview->view, app, &brush, body);
+	update(view, app);
+	ask.problems = view->problem_count;
+	ask.changes = view->changes.count;
+	ask.groups = view->groups.count;
+	overview_plan(&ask, &view->plan);
+	list_fit(&view->list, view->problem_count + view->groups.count,
+		 view->plan.problems_rows / view->plan.problem_lines);
+	follow_cursor(view);
+	overview_draw_problems(view, app, &brush, body);
+	overview_draw_changes(view, app, &brush, body);
+	overview_draw_groups(view, app, &brush, body);
 }
 
 /* The selected group unless it is one of a single switch, or NULL: Enter shows its links. */
-static const struct port_group *plain_group(const struct overview *overview)
+static const struct port_group *plain_group(const struct overview_view *view)
 {
-	size_t index = overview->list.cursor - overview->view.problem_count;
+	size_t index = view->list.cursor - view->problem_count;
 
-	if (overview->list.cursor < overview->view.problem_count || index >= overview->view.groups.count)
+	if (view->list.cursor < view->problem_count || index >= view->groups.count)
 		return NULL;
-	return overview->view.groups.list[index].filter[0] ? &overview->view.groups.list[index] : NULL;
+	return view->groups.list[index].filter[0] ? &view->groups.list[index] : NULL;
 }
 
 static bool key(void *state, struct app *app, int pressed)
 {
-	struct overview *overview = state;
-	const struct port_group *group = plain_group(overview);
-	bool taken;
+	struct overview_view *view = state;
+	const struct port_group *group = plain_group(view);
 
-	if (group && pressed == '\r') {
-		screen_links_show(app, group->filter);
-		return true;
-	}
-	taken = list_key(&overview->list, pressed);
-	if (taken)
-		save_cursor(overview);
-	return taken;
+	if (!group || pressed != '\r')
+		return false;
+	screen_links_show(app, group->filter);
+	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
-	struct overview *overview = state;
+	struct overview_view *view = state;
 	const struct port_group *group;
-	size_t cursor = overview->list.cursor;
+	size_t cursor = view->list.cursor;
 
-	update(overview, app);
-	if (cursor < overview->view.problem_count) {
-		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = overview->view.problems[cursor]->finding.id };
+	update(view, app);
+	if (cursor < view->problem_count) {
+		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = view->problems[cursor]->finding.id };
 		return;
 	}
-	cursor -= overview->view.problem_count;
-	if (cursor >= overview->view.groups.count)
+	cursor -= view->problem_count;
+	if (cursor >= view->groups.count)
 		return;
-	group = &overview->view.groups.list[cursor];
+	group = &view->groups.list[cursor];
 	if (group->own.kind != SUBJECT_NONE)
 		*ret = group->own;
 	else if (group->worst)
@@ -177,21 +162,21 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 
 static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
-	struct overview *overview = state;
-	const struct overview_plan *plan = &overview->view.plan;
+	struct overview_view *view = state;
+	const struct overview_plan *plan = &view->plan;
 	int y = mouse->y - app->body.y;
 
 	if (mouse->wheel)
-		list_mouse(&overview->list, mouse, 0);
-	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
-		list_move_to(&overview->list,
-			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
+		return app_move_list(app, mouse, 0);
+	if (view->problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+		list_move_to(&view->list,
+			     view->first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
 	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
-		list_move_to(&overview->list,
-			     overview->view.problem_count + overview->view.first_group + (size_t)(y - plan->groups));
+		list_move_to(&view->list,
+			     view->problem_count + view->first_group + (size_t)(y - plan->groups));
 	else
 		return false;
-	save_cursor(overview);
+	save_cursor(view, app);
 	return true;
 }
 
@@ -219,12 +204,13 @@ static const struct key_help help[] = {
 
 const struct screen screen_overview = {
 	.name = "Overview",
-	.is_tab = true,
-	.size = sizeof(struct overview),
+	.size = sizeof(struct overview_view),
 	.done = done,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
+	.list = list_at_start,
+	.moved = save_cursor,
 	.subject = subject,
 	.footer_keys = footer_keys,
 	.help = help,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,53 +16,25 @@
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
-static const struct {
-	int64_t us;
-	const char *name;
-} refreshes[] = {
-	{ 0, "each sweep" }, { 2 * US_PER_S, "2 s" }, { 5 * US_PER_S, "5 s" }, { 10 * US_PER_S, "10 s" },
-	{ 30 * US_PER_S, "30 s" }, { 60 * US_PER_S, "60 s" },
-};
-enum { REFRESHES = sizeof(refreshes) / sizeof(refreshes[0]) };
+/* Minimum update intervals, by the values of setup->refresh. */
+static const int64_t refresh_s[] = { 0, 2, 5, 10, 30, 60 };
 
 static const char *const color_names[] = { "auto", "256", "16", "8", "mono", NULL };
+static const char *const refresh_names[] = { "each sweep", "2 s", "5 s", "10 s", "30 s", "60 s", NULL };
 static const char *const flag_names[] = { "no", "yes", NULL };
 
 static const struct setting settings[] = {
+	{ "refresh", SETTING_CHOICE, offsetof(struct setup, refresh), refresh_names },
 	{ "colors", SETTING_CHOICE, offsetof(struct setup, colors), color_names },
-	{ "ascii", SETTING_FLAG, offsetof(struct setup, ascii), NULL },
-	{ "mouse", SETTING_FLAG, offsetof(struct setup, mouse), NULL },
+	{ "ascii", SETTING_CHOICE, offsetof(struct setup, ascii), flag_names },
+	{ "mouse", SETTING_CHOICE, offsetof(struct setup, mouse), flag_names },
 	{ NULL, SETTING_FLAG, 0, NULL },
 };
 
-static int refresh_index(const struct app *app)
+static void changed(const struct app *app)
 {
-	int i = 0;
-
-	while (i < REFRESHES - 1 && refreshes[i].us < app->live->refresh_us)
-		i++;
-	return i;
-}
-
-void setup_refresh(struct app *app, int direction)
-{
-	app->live->refresh_us = refreshes[(refresh_index(app) + direction + REFRESHES) % REFRESHES].us;
-}
-
-const char *setup_refresh_name(const struct app *app)
-{
-	return refreshes[refresh_index(app)].name;
-}
-
-/* "links." of "Links". */
-static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
-{
-	size_t i;
-
-	for (i = 0; screen->name[i] && i < CONFIG_NAME_SIZE - 2; i++)
-		ret[i] = (char)tolower((unsigned char)screen->name[i]);
-	ret[i++] = '.';
-	ret[i] = '\0';
+	app->setup->stale = true;
+	app->live->refresh_us = refresh_s[app->setup->refresh] * US_PER_S;
 }
 
 static void save_settings(const struct setting *setting, const void *state, struct config *config)
@@ -78,30 +49,33 @@ static void save_settings(const struct setting *setting, const void *state, stru
 			value = setting->words[*(const unsigned *)field];
 		else
 			value = column_info(*(const enum column *)field)->title;
-		config_put(config, setting->name, "%s", value);
+		config_put(config, setting->name, value);
 	}
 }
 
 /* Return: 1 restored, 0 unknown name, -1 invalid value. */
 static int restore_setting(const struct setting *setting, void *state, const char *name, const char *value)
 {
+	const char *const *words;
+	unsigned choice = 0;
 	void *field;
-	int choice;
 
-	while (setting->name && strcmp(setting->name, name))
+	while (setting && setting->name && strcmp(setting->name, name))
 		setting++;
-	if (!setting->name)
+	if (!setting || !setting->name)
 		return 0;
 	field = (char *)state + setting->offset;
 	if (setting->kind == SETTING_COLUMN)
 		return column_by_title(value, field) ? 1 : -1;
-	choice = config_choice(value, setting->kind == SETTING_FLAG ? flag_names : setting->words);
-	if (choice < 0)
+	words = setting->kind == SETTING_FLAG ? flag_names : setting->words;
+	while (words[choice] && strcmp(words[choice], value))
+		choice++;
+	if (!words[choice])
 		return -1;
 	if (setting->kind == SETTING_FLAG)
 		*(bool *)field = choice;
 	else
-		*(unsigned *)field = (unsigned)choice;
+		*(unsigned *)field = choice;
 	return 1;
 }
 
@@ -114,7 +88,7 @@ static void save_columns(const struct setup *setup, struct config *config)
 		if (setup->hidden & 1u << column && len < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
 						column_info((enum column)column)->title);
-	config_put(config, "hidden-columns", "%s", text);
+	config_put(config, "hidden-columns", text);
 }
 
 static bool restore_columns(struct setup *setup, const char *value)
@@ -137,50 +111,23 @@ static bool restore_columns(struct setup *setup, const char *value)
 
 void setup_save(const struct app *app, struct config *config)
 {
-	size_t count;
-	const struct screen *const *all = screens(&count);
 
-	config->scope[0] = '\0';
-	config_put(config, "refresh", "%s", setup_refresh_name(app));
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
-	for (size_t i = 0; i < count; i++) {
-		write_scope(all[i], config->scope);
-		save_settings(all[i]->settings, app->states[i], config);
-	}
-	config->scope[0] = '\0';
-}
-
-static bool restore_refresh(const struct app *app, const char *value)
-{
-	for (int i = 0; i < REFRESHES; i++)
-		if (!strcmp(refreshes[i].name, value)) {
-			app->live->refresh_us = refreshes[i].us;
-			return true;
-		}
-	return false;
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		save_settings(screens[i]->settings, app->states[i], config);
 }
 
 /* Return: as restore_setting(). */
 static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
-	const char *name = pair->name, *value = pair->value;
-	size_t count;
-	const struct screen *const *all = screens(&count);
+	int restored = restore_setting(settings, app->setup, pair->name, pair->value);
 
-	if (!strcmp(name, "refresh"))
-		return restore_refresh(app, value) ? 1 : -1;
-	if (!strcmp(name, "hidden-columns"))
-		return restore_columns(app->setup, value) ? 1 : -1;
-	for (size_t i = 0; i < count; i++) {
-		char scope[CONFIG_NAME_SIZE];
-
-		write_scope(all[i], scope);
-		if (!all[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
-			continue;
-		return restore_setting(all[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
-	}
-	return restore_setting(settings, app->setup, name, value);
+	if (!strcmp(pair->name, "hidden-columns"))
+		return restore_columns(app->setup, pair->value) ? 1 : -1;
+	for (size_t i = 0; !restored && i < SCREEN_COUNT; i++)
+		restored = restore_setting(screens[i]->settings, app->states[i], pair->name, pair->value);
+	return restored;
 }
 
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
@@ -195,7 +142,7 @@ bool setup_restore(struct app *app, const struct config *config, char *ret_wrong
 			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
 		good &= valid;
 	}
-	app->setup->stale = true;
+	changed(app);
 	return good;
 }
 
@@ -206,7 +153,8 @@ int setup_start(struct app *app, struct error *err)
 	char wrong[160] = "";
 	struct config *config;
 
-	app->setup->stale = app->setup->mouse = true;
+	app->setup->stale = true;
+	app->setup->mouse = 1;
 	if (!path)
 		return 0;
 	config = calloc(1, sizeof(*config));
@@ -242,8 +190,21 @@ void setup_end(const struct app *app)
 
 /* --- the screen --- */
 
-/* Rows of settings; then one row per column of Links. */
-enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
+/* The values as indices; then one row per column of Links. */
+static const struct {
+	const char *name, *meaning;
+	size_t offset; /* in struct setup */
+	const char *const *words;
+} rows[] = {
+	{ "colours", "maximum; NO_COLOR and --color take precedence", offsetof(struct setup, colors), color_names },
+	{ "characters", "ASCII: for terminals without line-drawing characters", offsetof(struct setup, ascii),
+	  (const char *const[]){ "all", "ASCII", NULL } },
+	{ "refresh", "display update interval; polling is not affected", offsetof(struct setup, refresh),
+	  refresh_names },
+	{ "mouse", "on: hold Shift to select text", offsetof(struct setup, mouse),
+	  (const char *const[]){ "off", "on", NULL } },
+};
+enum { ROW_COLUMNS = sizeof(rows) / sizeof(rows[0]) };
 
 #define NAME_COLUMNS 14
 #define VALUE_COLUMNS 14
@@ -265,40 +226,9 @@ static void init(void *state, const struct app *app)
 			self->columns[self->column_count++] = (enum column)column;
 }
 
-/* The texts of a row: name, value, explanation. */
-static void row_texts(const struct setup_screen *self, const struct app *app, size_t row, const char *ret[3])
+static unsigned *row_value(const struct app *app, size_t row)
 {
-	const struct setup *setup = app->setup;
-	enum column column;
-
-	switch (row) {
-	case ROW_COLORS:
-		ret[0] = "colours";
-		ret[1] = color_names[setup->colors];
-		ret[2] = "maximum; NO_COLOR and --color take precedence";
-		break;
-	case ROW_CHARACTERS:
-		ret[0] = "characters";
-		ret[1] = setup->ascii ? "ASCII" : "all";
-		ret[2] = "ASCII: for terminals without line-drawing characters";
-		break;
-	case ROW_REFRESH:
-		ret[0] = "refresh";
-		ret[1] = setup_refresh_name(app);
-		ret[2] = "display update interval; polling is not affected";
-		break;
-	case ROW_MOUSE:
-		ret[0] = "mouse";
-		ret[1] = setup->mouse ? "on" : "off";
-		ret[2] = "on: hold Shift to select text";
-		break;
-	default:
-		column = self->columns[row - ROW_COLUMNS];
-		ret[0] = column_info(column)->title;
-		ret[1] = setup->hidden & 1u << column ? "hidden" : "shown";
-		ret[2] = column_info(column)->meaning;
-		break;
-	}
+	return (unsigned *)((char *)app->setup + rows[row].offset);
 }
 
 /* The line of a row: settings, a blank line, a title, columns. */
@@ -311,13 +241,21 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 		     size_t row)
 {
 	const struct brush brush = { app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
-	const char *texts[3];
-	int x = body->x, rest = body->columns - NAME_COLUMNS - VALUE_COLUMNS;
+	const int widths[] = { NAME_COLUMNS - 1, VALUE_COLUMNS - 1, body->columns - NAME_COLUMNS - VALUE_COLUMNS };
+	struct table_cell cells[] = { { .role = ROLE_TEXT }, { .role = ROLE_STRONG }, { .role = ROLE_FAINT } };
 
-	row_texts(self, app, row, texts);
-	draw_cell(&brush, y, x, NAME_COLUMNS, texts[0], ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, x + NAME_COLUMNS, VALUE_COLUMNS, texts[1], ALIGN_LEFT, ROLE_STRONG);
-	draw_cell(&brush, y, x + NAME_COLUMNS + VALUE_COLUMNS, rest, texts[2], ALIGN_LEFT, ROLE_FAINT);
+	if (row < ROW_COLUMNS) {
+		cells[0].text = rows[row].name;
+		cells[1].text = rows[row].words[*row_value(app, row)];
+		cells[2].text = rows[row].meaning;
+	} else {
+		enum column column = self->columns[row - ROW_COLUMNS];
+
+		cells[0].text = column_info(column)->title;
+		cells[1].text = app->setup->hidden & 1u << column ? "hidden" : "shown";
+		cells[2].text = column_info(column)->meaning;
+	}
+	draw_cells(&brush, y, body, widths, cells, 3);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -331,8 +269,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	for (int y = 0; y < body->rows; y++) {
 		line = self->first + (size_t)y;
 		if (line == ROW_COLUMNS + 1)
-			draw_cell(&brush, body->y + y, body->x, body->columns, "COLUMNS OF LINKS", ALIGN_LEFT,
-				  ROLE_GOOD);
+			draw_line(&brush, body, y, ROLE_GOOD, "COLUMNS OF LINKS");
 		else if (line < ROW_COLUMNS)
 			draw_row(self, app, body, body->y + y, line);
 		else if (line > ROW_COLUMNS + 1 && line < line_of(count))
@@ -346,26 +283,17 @@ static const struct key_help footer_keys[] = {
 
 static void change(const struct setup_screen *self, struct app *app, int direction)
 {
-	struct setup *setup = app->setup;
+	size_t row = self->list.cursor;
+	unsigned count = 0;
 
-	switch (self->list.cursor) {
-	case ROW_COLORS:
-		setup->colors = (enum theme_colors)((setup->colors + THEME_COLORS + direction) % THEME_COLORS);
-		break;
-	case ROW_CHARACTERS:
-		setup->ascii = !setup->ascii;
-		break;
-	case ROW_REFRESH:
-		setup_refresh(app, direction);
-		break;
-	case ROW_MOUSE:
-		setup->mouse = !setup->mouse;
-		break;
-	default:
-		setup->hidden ^= 1u << self->columns[self->list.cursor - ROW_COLUMNS];
-		break;
+	if (row >= ROW_COLUMNS) {
+		app->setup->hidden ^= 1u << self->columns[row - ROW_COLUMNS];
+	} else {
+		while (rows[row].words[count])
+			count++;
+		*row_value(app, row) = (*row_value(app, row) + count + (unsigned)direction) % count;
 	}
-	setup->stale = true;
+	changed(app);
 }
 
 static bool key(void *state, struct app *app, int pressed)
@@ -388,7 +316,7 @@ static bool key(void *state, struct app *app, int pressed)
 		change(self, app, 1);
 		return true;
 	default:
-		return list_key(&self->list, pressed);
+		return false;
 	}
 }
 
@@ -398,7 +326,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 	size_t line = self->first + (size_t)(event->y - app->body.y), row = line < ROW_COLUMNS ? line : line - 2;
 
 	if (event->wheel)
-		list_mouse(&self->list, event, app->body.y);
+		app_move_list(app, event, 0);
 	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
 	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
 		return false;
@@ -424,6 +352,7 @@ const struct screen screen_setup = {
 	.footer_keys = footer_keys,
 	.key = key,
 	.mouse = mouse,
+	.list = list_at_start,
 	.help = help,
 	.needs_nothing = true,
 };

@@ -13,12 +13,10 @@
 #include "storage/saved.h"
 #include "base/child_command.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/prompt.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
-#include "tui/screens/screen_text.h"
 #include "tui/tui.h"
 
 /* Minimum interval of reading the list while following the fabric. */
@@ -26,15 +24,12 @@
 
 enum { ARGS_MOST = 32, NONE = 0 };
 
-/* Values of --by, in the order of the key y. */
-static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
-
 struct screen_state {
-	struct saved_info *rows;   /* newest first */
-	size_t count, capacity;
 	struct list list;
+	struct saved_info *rows;   /* oldest first; the newest is displayed first: row_at() */
+	size_t count, capacity;
 	int64_t tagged;            /* id; NONE: no tag */
-	size_t by;                 /* index into by_words */
+	size_t by;                 /* index into text_by_words */
 	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
@@ -82,14 +77,14 @@ static void load(struct screen_state *state, struct app *app)
 	state->problem[0] = '\0';
 	if (saved_list(app->live->reader, add_row, state, &trouble) < 0)
 		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
-	for (size_t i = 0; i < state->count / 2; i++) {
-		struct saved_info swap = state->rows[i];
-
-		state->rows[i] = state->rows[state->count - 1 - i];
-		state->rows[state->count - 1 - i] = swap;
-	}
 	state->loaded_boot_us = now_us;
 	state->generation = app->generation;
+}
+
+/* A row of the display, or NULL. */
+static const struct saved_info *row_at(const struct screen_state *state, size_t row)
+{
+	return row < state->count ? &state->rows[state->count - 1 - row] : NULL;
 }
 
 static const struct saved_info *find(const struct screen_state *state, int64_t id)
@@ -107,16 +102,14 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 {
 	const struct saved_info *before = a->wall_us <= b->wall_us ? a : b, *after = before == a ? b : a;
 	const char *args[ARGS_MOST + 1] = {
-		"snapshot", "--by", by_words[state->by], "--db", app->options->db_path, "--color", "never",
+		"snapshot", "--by", text_by_words[state->by], "--db", app->options->db_path, "--color", "never",
 	};
-	const char *const behind[] = { "--", "diff", before->name, after->name, NULL };
+	const char *const operands[] = { "--", "diff", before->name, after->name, NULL };
 	char title[2 * SAVED_NAME_SIZE + 32];
-	const struct text_command command = {
-		.title = title, .args = args, .varied = 2, .choices = by_words, .varied_name = "rows by",
-	};
+	const struct text_command command = { .title = title, .args = args, .by = 2 };
 	size_t count = text_arguments(args, 7, ARGS_MOST, app->options->arguments);
 
-	text_arguments(args, count, ARGS_MOST, behind);
+	text_arguments(args, count, ARGS_MOST, operands);
 	snprintf(title, sizeof(title), "from %s to %s", before->name, after->name);
 	text_show(app, &command);
 }
@@ -124,7 +117,7 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 /* Enter tags a snapshot, or compares with the tagged one. */
 static void tag(struct screen_state *state, struct app *app)
 {
-	const struct saved_info *here = &state->rows[state->list.cursor], *first = find(state, state->tagged);
+	const struct saved_info *here = row_at(state, state->list.cursor), *first = find(state, state->tagged);
 
 	if (!first) {
 		state->tagged = here->id;
@@ -143,13 +136,13 @@ static void take_snapshot(struct app *app, const char *note)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 	const char *args[ARGS_MOST + 1] = { "ibwire", "snapshot", "--db", app->options->db_path };
-	const char *const noted[] = { "--note", note, NULL }, *const behind[] = { "--", "take", state->name, NULL };
+	const char *const noted[] = { "--note", note, NULL }, *const operands[] = { "--", "take", state->name, NULL };
 	struct error trouble = { 0 };
 	size_t count = text_arguments(args, 4, ARGS_MOST, app->options->arguments);
 
 	count = text_arguments(args, count, ARGS_MOST, app->options->device_arguments);
 	count = text_arguments(args, count, ARGS_MOST, note[0] ? noted : NULL);
-	text_arguments(args, count, ARGS_MOST, behind);
+	text_arguments(args, count, ARGS_MOST, operands);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
 	if (child_command_start(&state->run, app->options->program, args, 0, false, &trouble) < 0)
@@ -242,23 +235,21 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 }
 
 /* The last line: progress, result, or a hint for differences. */
-static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush, int y,
+static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush,
 			const struct rect *body)
 {
-	char text[640];
-	enum role role = ROLE_FAINT;
+	int64_t taken_us = clock_boottime_us(app->options->clock) - state->began_us;
+	int last = body->rows - 1;
 
-	if (state->run.pid && !state->run.ended) {
-		snprintf(text, sizeof(text), "taking %s ... %lld s", state->name,
-			 (long long)((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S));
-		role = ROLE_GOOD;
-	} else if (state->problem[0] || state->outcome[0]) {
-		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
-		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
-	} else {
-		snprintf(text, sizeof(text), "one row per %s in differences (y: change)", by_words[state->by]);
-	}
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);
+	if (state->run.pid && !state->run.ended)
+		draw_line(brush, body, last, ROLE_GOOD, "taking %s ... %d s", state->name, (int)(taken_us / US_PER_S));
+	else if (state->problem[0])
+		draw_line(brush, body, last, ROLE_WARNING, "%s", state->problem);
+	else if (state->outcome[0])
+		draw_line(brush, body, last, state->failed ? ROLE_WARNING : ROLE_GOOD, "%s", state->outcome);
+	else
+		draw_line(brush, body, last, ROLE_FAINT, "one row per %s in differences (y: change)",
+			  text_by_words[state->by]);
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -275,24 +266,23 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	load(state, app);
 	column_widths(state, body->columns, widths);
 	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
-	list_fit(&state->list, state->count, body->rows - 2);
+	list_place(&state->list, state->count, body->y + 1, body->rows - 2);
 	if (!state->count)
-		draw_cell(&brush, body->y + 1, body->x, body->columns,
-			  "no snapshots: n takes one of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
+		draw_line(&brush, body, 1, ROLE_FAINT, "no snapshots: n takes one of all counters of all ports");
 	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < state->count; y++) {
 		size_t row = state->list.first + (size_t)y;
 
 		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(state, app, &brush, widths, body->y + 1 + y, body, &state->rows[row]);
+		draw_row(state, app, &brush, widths, body->y + 1 + y, body, row_at(state, row));
 	}
 	brush.flags = 0;
-	draw_status(state, app, &brush, body->y + body->rows - 1, body);
+	draw_status(state, app, &brush, body);
 }
 
 static bool key(void *data, struct app *app, int pressed)
 {
 	struct screen_state *state = data;
-	const struct saved_info *here = state->list.cursor < state->count ? &state->rows[state->list.cursor] : NULL;
+	const struct saved_info *here = row_at(state, state->list.cursor);
 
 	switch (pressed) {
 	case 'n':
@@ -307,25 +297,18 @@ static bool key(void *data, struct app *app, int pressed)
 		if (state->count < 2 || state->list.cursor == 0)
 			app_message(app, "d on an older snapshot compares it with the newest");
 		else
-			show_difference(state, app, here, &state->rows[0]);
+			show_difference(state, app, here, row_at(state, 0));
 		return true;
 	case 'u':
 		state->tagged = NONE;
 		return true;
 	case 'y':
-		state->by = by_words[state->by + 1] ? state->by + 1 : 0;
+		state->by = text_by_words[state->by + 1] ? state->by + 1 : 0;
 		state->outcome[0] = '\0';
 		return true;
 	default:
-		return list_key(&state->list, pressed);
+		return false;
 	}
-}
-
-static bool mouse(void *data, struct app *app, const struct mouse *event)
-{
-	struct screen_state *state = data;
-
-	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {
@@ -345,13 +328,12 @@ static const struct key_help help[] = {
 
 const struct screen screen_snapshots = {
 	.name = "Snapshots",
-	.is_tab = true,
 	.size = sizeof(struct screen_state),
 	.done = done,
 	.poll = poll_run,
 	.draw = draw,
 	.key = key,
-	.mouse = mouse,
+	.list = list_at_start,
 	.footer_keys = footer_keys,
 	.help = help,
 };

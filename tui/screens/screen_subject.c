@@ -91,7 +91,7 @@ static void opened(void *data, struct app *app, const struct subject *subject)
 
 /* --- data loaded for the subject --- */
 
-static bool take_slow(void *ctx, const struct detail_row *row)
+static bool add_details(void *ctx, const struct detail_row *row)
 {
 	struct subject_data *known = ctx;
 
@@ -123,7 +123,7 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 	known->slow_count = 0;
 	known->slow_read = true;
 	known->slow_window_us = query.window_us;
-	if (reader_details(app->live->reader, &query, take_slow, known, NULL) < 0)
+	if (reader_details(app->live->reader, &query, add_details, known, NULL) < 0)
 		known->slow_count = 0;
 	state->slow.place = *place;
 	state->slow.wall_us = shown->sweep.wall_us;
@@ -152,8 +152,8 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	    state->routes_at_us == app->live->at_us && (app->live->at_us || now_us - state->routes_boot_us < ROUTES_US))
 		return false;
 	if (!state->painted) {
-		known->routes = known->routes == ROUTES_READ && known->routes_guid == place->node_guid ? ROUTES_READ :
-													ROUTES_WANTED;
+		if (known->routes != ROUTES_READ || known->routes_guid != place->node_guid)
+			known->routes = ROUTES_PENDING;
 		return false;
 	}
 	if (reader_routes(app->live->reader, app->live->at_us, &routes, NULL) == 0) {
@@ -322,7 +322,6 @@ static const struct key_help help[] = {
 
 const struct screen screen_subject = {
 	.name = "detail",
-	.is_tab = false,
 	.size = sizeof(struct screen_state),
 	.init = init,
 	.done = done,

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_text.c - output of a command: scrolled, searched, written to a file */
-#include "tui/screens/screen_text.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,19 +25,19 @@ enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 /* Minimum width of tables; the screen scrolls horizontally. */
 enum { TABLE_COLUMNS = 132 };
 
+const char *const text_by_words[] = { "port", "link", "switch", "host", NULL };
+
 struct screen_state {
+	struct list list;
 	char title[160];
 	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
-	size_t varied;             /* in args; 0: none */
-	const char *const *choices;
-	const char *varied_name;
-	size_t choice;
+	size_t by;                 /* index in args of the value of --by; 0: none */
+	size_t choice;             /* index of that value in text_by_words */
 	struct child_command run;
 	int64_t shown;             /* number of the output, as subject id */
 	char *text;                /* the output, sanitised, lines NUL-terminated */
 	size_t *lines;             /* offsets of the lines */
 	size_t line_count, line_capacity;
-	struct list list;
 	int left;                  /* columns scrolled to the left */
 	char search[PROMPT_SIZE];
 };
@@ -115,7 +112,7 @@ static void start(struct screen_state *state, struct app *app)
 		app_message(app, "%s", trouble.text);
 }
 
-static bool take_args(struct screen_state *state, const struct text_command *command)
+static bool copy_args(struct screen_state *state, const struct text_command *command)
 {
 	size_t count = 0;
 
@@ -134,16 +131,14 @@ void text_show(struct app *app, const struct text_command *command)
 	struct subject subject = { .kind = SUBJECT_TEXT };
 
 	snprintf(state->title, sizeof(state->title), "%s", command->title);
-	state->varied = command->choices ? command->varied + 1 : 0;
-	state->choices = command->choices;
-	state->varied_name = command->varied_name;
+	state->by = command->by ? command->by + 1 : 0;
 	state->choice = 0;
-	if (!take_args(state, command)) {
+	if (!copy_args(state, command)) {
 		app_message(app, "not enough memory to run a command");
 		return;
 	}
-	for (size_t i = 0; state->varied && state->choices[i]; i++)
-		if (!strcmp(state->choices[i], state->args[state->varied]))
+	for (size_t i = 0; state->by && text_by_words[i]; i++)
+		if (!strcmp(text_by_words[i], state->args[state->by]))
 			state->choice = i;
 	start(state, app);
 	subject.id = ++state->shown;
@@ -164,7 +159,7 @@ static bool poll_run(void *data, struct app *app)
 
 static void draw_title(const struct screen_state *state, const struct brush *brush, const struct rect *body)
 {
-	char text[512], how[128];
+	char how[128];
 	size_t last = state->list.first + (size_t)state->list.height;
 
 	if (state->run.pid && !state->run.ended)
@@ -174,11 +169,8 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 	else
 		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
 			 last < state->line_count ? last : state->line_count, state->line_count);
-	snprintf(text, sizeof(text), "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
-		 state->varied ? state->varied_name : "", state->varied ? " " : "",
-		 state->varied ? state->choices[state->choice] : "", how,
-		 state->run.cut ? "  output truncated" : "");
-	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
+	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s  (%s)%s", state->title, state->by ? ", rows by " : "",
+		  state->by ? text_by_words[state->choice] : "", how, state->run.cut ? "  output truncated" : "");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -186,7 +178,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	struct screen_state *state = data;
 	struct brush brush = { app->theme, 0 };
 
-	list_fit(&state->list, state->line_count, body->rows - 1);
+	list_place(&state->list, state->line_count, body->y + 1, body->rows - 1);
 	draw_title(state, &brush, body);
 	for (int y = 1; y < body->rows && state->list.first + (size_t)y - 1 < state->line_count; y++) {
 		size_t line = state->list.first + (size_t)y - 1;
@@ -195,8 +187,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 
 		brush.flags = line == state->list.cursor ? DRAW_CURSOR : 0;
 		text += text_prefix_bytes(text, (size_t)state->left);
-		draw_cell(&brush, body->y + y, body->x, body->columns, text, ALIGN_LEFT,
-			  found ? ROLE_SORTED : ROLE_TEXT);
+		draw_line(&brush, body, y, found ? ROLE_SORTED : ROLE_TEXT, "%s", text);
 	}
 }
 
@@ -226,54 +217,41 @@ static void search(struct app *app, const char *typed)
 		find(app, 0);
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t done = write(fd, bytes, len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
 static void write_file(struct app *app, const char *path)
 {
-	struct screen_state *state = screen_state(app, &screen_text);
-	int fd, failed;
+	const struct screen_state *state = screen_state(app, &screen_text);
+	const struct text *output = &state->run.output;
+	bool written;
+	FILE *file;
 
 	if (!path[0])
 		return;
 	/* Existing files are not overwritten. */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	file = fopen(path, "wxe");
+	if (!file) {
 		app_message(app, "%s: %s", path,
 			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
 		return;
 	}
-	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
-	if (close(fd) < 0 || failed) {
-		app_message(app, "%s: %s", path, strerror(errno));
-		unlink(path);
+	written = fwrite(text_chars(output), 1, output->len, file) == output->len;
+	if (fclose(file) == 0 && written) {
+		app_message(app, "written: %s", path);
 		return;
 	}
-	app_message(app, "written: %s", path);
+	app_message(app, "%s: %s", path, strerror(errno));
+	unlink(path);
 }
 
 static void next_choice(struct screen_state *state, struct app *app)
 {
 	char *word;
 
-	state->choice = state->choices[state->choice + 1] ? state->choice + 1 : 0;
-	word = strdup(state->choices[state->choice]);
+	state->choice = text_by_words[state->choice + 1] ? state->choice + 1 : 0;
+	word = strdup(text_by_words[state->choice]);
 	if (!word)
 		return;
-	free(state->args[state->varied]);
-	state->args[state->varied] = word;
+	free(state->args[state->by]);
+	state->args[state->by] = word;
 	start(state, app);
 }
 
@@ -294,9 +272,9 @@ static bool key(void *data, struct app *app, int pressed)
 		prompt_start(app->prompt, "write to the file: ", "", write_file);
 		return true;
 	case 'y':
-		if (state->varied)
+		if (state->by)
 			next_choice(state, app);
-		return state->varied != 0;
+		return state->by != 0;
 	case KEY_SPECIAL(KEY_RIGHT):
 		state->left += STEP_COLUMNS;
 		return true;
@@ -304,33 +282,22 @@ static bool key(void *data, struct app *app, int pressed)
 		state->left = state->left > STEP_COLUMNS ? state->left - STEP_COLUMNS : 0;
 		return true;
 	default:
-		return list_key(&state->list, pressed);
+		return false;
 	}
 }
 
-static bool mouse(void *data, struct app *app, const struct mouse *event)
-{
-	struct screen_state *state = data;
-
-	return list_mouse(&state->list, event, app->body.y + 1);
-}
-
-static const struct key_help footer_keys[] = {
-	{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
-	{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
-};
-
-/* The key y is shown only if there is a choice. */
 static void draw_footer(void *data, struct app *app, const struct rect *footer)
 {
+	static const struct key_help keys[] = {
+		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" },
+		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+	}, difference_keys[] = {
+		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
+		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+	};
 	const struct screen_state *state = data;
-	struct key_help keys[sizeof(footer_keys) / sizeof(*footer_keys)];
-	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(footer_keys) / sizeof(*footer_keys); i++)
-		if (state->varied || !footer_keys[i].keys || strcmp(footer_keys[i].keys, "y") != 0)
-			keys[count++] = footer_keys[i];
-	footer_draw_keys(app, footer, keys);
+	footer_draw_keys(app, footer, state->by ? difference_keys : keys);
 }
 
 static const struct key_help help[] = {
@@ -350,7 +317,7 @@ const struct screen screen_text = {
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
-	.mouse = mouse,
+	.list = list_at_start,
 	.help = help,
 };
 
@@ -366,8 +333,8 @@ void text_report(struct app *app, const struct subject *subject)
 {
 	const struct finding_row *row = subject_finding(app, subject);
 	const struct subject place = row ? subject_of_finding(row) : *subject;
-	char who[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
-	const char *args[ARGS_MOST + 1] = { "report", who, "--db", app->options->db_path, "--color", "never" };
+	char target[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
+	const char *args[ARGS_MOST + 1] = { "report", target, "--db", app->options->db_path, "--color", "never" };
 	const char *const past[] = { "--at", at, NULL };
 	const struct text_command command = { .title = title, .args = args };
 	size_t count = 6;
@@ -378,9 +345,9 @@ void text_report(struct app *app, const struct subject *subject)
 		return;
 	}
 	if (place.kind == SUBJECT_PORT)
-		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
+		snprintf(target, sizeof(target), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
 	else
-		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
+		snprintf(target, sizeof(target), "0x%016" PRIx64, place.node_guid);
 	when_format_utc(app->live->shown->sweep.wall_us, at);
 	count = text_arguments(args, count, ARGS_MOST, app->live->at_us ? past : NULL);
 	text_arguments(args, count, ARGS_MOST, app->options->arguments);

@@ -13,9 +13,10 @@ struct app;
 struct error;
 
 struct setup {
-	enum theme_colors colors;
-	bool ascii;        /* ASCII only, also in a UTF-8 locale */
-	bool mouse;        /* else text selection is left to the terminal */
+	unsigned colors;   /* enum theme_colors */
+	unsigned ascii;    /* 1: ASCII only, also in a UTF-8 locale */
+	unsigned mouse;    /* 1: on; 0: text selection is left to the terminal */
+	unsigned refresh;  /* display update interval: index into a list */
 	uint32_t hidden;   /* columns of Links: 1 << enum column */
 	bool stale;        /* not applied to the terminal yet */
 	struct config began; /* settings after the start */
@@ -38,11 +39,5 @@ void setup_end(const struct app *app);
  */
 void setup_save(const struct app *app, struct config *config);
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size);
-
-/* setup_refresh - next slower (1) or faster (-1) display update interval, cyclic. */
-void setup_refresh(struct app *app, int direction);
-
-/* setup_refresh_name - "each sweep", "2 s", ... */
-const char *setup_refresh_name(const struct app *app);
 
 #endif

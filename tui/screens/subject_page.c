@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/shape.h"
-#include "tui/draw/draw.h"
+#include "tui/draw/theme.h"
 #include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"

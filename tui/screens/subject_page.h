@@ -43,7 +43,7 @@ struct history_plot {
 };
 
 /* State of the forwarding table of the subject's switch: LIDs per port. */
-enum routes_state { ROUTES_UNASKED, ROUTES_WANTED, ROUTES_READ, ROUTES_UNKNOWN };
+enum routes_state { ROUTES_PENDING, ROUTES_READ, ROUTES_UNKNOWN };
 
 struct subject_data {
 	struct detail_row slow[DETAIL_ATTRIBUTE_COUNT]; /* of the port */

@@ -33,12 +33,8 @@ static const struct window {
 	const char *name;
 	int64_t span_us;
 } windows[] = {
-	{ "1 min", 60 * US_PER_S },
-	{ "10 min", 600 * US_PER_S },
-	{ "1 h", 3600 * US_PER_S },
-	{ "6 h", 6 * 3600 * US_PER_S },
-	{ "24 h", 24 * 3600 * US_PER_S },
-	{ "7 d", 7 * 24 * 3600 * US_PER_S },
+	{ "1 min", 60 * US_PER_S }, { "10 min", 600 * US_PER_S }, { "1 h", 3600 * US_PER_S },
+	{ "6 h", 6 * 3600 * US_PER_S }, { "24 h", 24 * 3600 * US_PER_S }, { "7 d", 7 * 24 * 3600 * US_PER_S },
 };
 
 static const struct curve {
@@ -299,7 +295,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 /* "TX  mean 12.1 %, max 83.4 %", or that there is no data. */
 static void title_of(const struct history_plot *plot, size_t i, char *ret, size_t size)
 {
-	static const char *const ways[] = { "TX", "RX" };
+	const char *way = plot->series_count < 2 ? "" : i ? "RX  " : "TX  ";
 	const struct series *series = &plot->series[i];
 	char mean_text[METRIC_VALUE_SIZE], high_text[METRIC_VALUE_SIZE];
 	double sum = 0, weight = 0, high = NAN;
@@ -314,13 +310,11 @@ static void title_of(const struct history_plot *plot, size_t i, char *ret, size_
 		high = fmax(high, fmax(at->high, at->mean));
 	}
 	if (weight > 0)
-		snprintf(ret, size, "%s%smean %s, max %s", plot->series_count > 1 ? ways[i] : "",
-			 plot->series_count > 1 ? "  " : "",
+		snprintf(ret, size, "%smean %s, max %s", way,
 			 metric_format_value(&series->metric, sum / weight, mean_text, sizeof(mean_text)),
 			 metric_format_value(&series->metric, high, high_text, sizeof(high_text)));
 	else
-		snprintf(ret, size, "%s%sno data in this window", plot->series_count > 1 ? ways[i] : "",
-			 plot->series_count > 1 ? "  " : "");
+		snprintf(ret, size, "%sno data in this window", way);
 }
 
 static void draw_one(const struct history_plot *plot, size_t i, int width, int height, bool unicode, struct text *ret)
@@ -336,37 +330,40 @@ static void draw_one(const struct history_plot *plot, size_t i, int width, int h
 	series_plot(&plot->series[i], how, ret);
 }
 
-static void put_beside(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
+/* Append curves side by side. @first, @count: of the plot's series. */
+static void put_curves(const struct history_plot *plot, struct text_page *page, size_t first, size_t count, int height,
+		       bool unicode)
 {
-	int half = (page->columns - GAP_COLUMNS) / 2;
-	struct text plots[2] = { 0 };
-	const char *at[2];
+	int columns = count > 1 ? (page->columns - GAP_COLUMNS) / 2 : page->columns;
+	struct text drawn[2] = { 0 };
+	const char *at[2] = { "", "" };
 	char line[CELL_SIZE];
 
 	page_line(page, NULL);
-	for (size_t i = 0; i < 2; i++) {
-		title_of(plot, i, line, sizeof(line));
-		page_put(page, i ? half + GAP_COLUMNS : 0, half, ALIGN_LEFT, ROLE_TEXT, line);
-		draw_one(plot, i, half, height, unicode, &plots[i]);
-		at[i] = text_chars(&plots[i]);
+	for (size_t i = 0; i < count; i++) {
+		title_of(plot, first + i, line, sizeof(line));
+		page_put(page, (int)i * (columns + GAP_COLUMNS), columns, ALIGN_LEFT, ROLE_TEXT, line);
+		draw_one(plot, first + i, columns, height, unicode, &drawn[i]);
+		at[i] = text_chars(&drawn[i]);
 	}
 	while (*at[0] || *at[1]) {
 		page_line(page, NULL);
-		for (size_t i = 0; i < 2; i++) {
+		for (size_t i = 0; i < count; i++) {
 			size_t len = strcspn(at[i], "\n");
 
 			snprintf(line, sizeof(line), "%.*s", (int)len, at[i]);
-			page_put(page, i ? half + GAP_COLUMNS : 0, half, ALIGN_LEFT, ROLE_TEXT, line);
+			page_put(page, (int)i * (columns + GAP_COLUMNS), columns, ALIGN_LEFT, ROLE_TEXT, line);
 			at[i] += len + (at[i][len] == '\n');
 		}
 	}
-	text_done(&plots[0]);
-	text_done(&plots[1]);
+	text_done(&drawn[0]);
+	text_done(&drawn[1]);
 }
 
 void history_plot_put(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
 {
-	char until[WHEN_SIZE], title[256];
+	char until[WHEN_SIZE];
+	size_t beside;
 
 	page_heading(page, "%s, %s to %s%s%s", curves[plot->loaded.metric].name, windows[plot->loaded.window].name,
 		     when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
@@ -375,18 +372,7 @@ void history_plot_put(const struct history_plot *plot, struct text_page *page, i
 			  plot->waits ? "reading stored history ..." : plot->problem);
 		return;
 	}
-	if (plot->series_count == 2 && page->columns >= BESIDE_COLUMNS) {
-		put_beside(plot, page, height, unicode);
-		return;
-	}
-	for (size_t i = 0; i < plot->series_count; i++) {
-		struct text drawn = { 0 };
-
-		title_of(plot, i, title, sizeof(title));
-		page_line(page, NULL);
-		page_put(page, 0, -1, ALIGN_LEFT, ROLE_TEXT, title);
-		draw_one(plot, i, page->columns, height, unicode, &drawn);
-		page_lines(page, 0, ROLE_TEXT, text_chars(&drawn));
-		text_done(&drawn);
-	}
+	beside = plot->series_count == 2 && page->columns >= BESIDE_COLUMNS ? 2 : 1;
+	for (size_t i = 0; i < plot->series_count; i += beside)
+		put_curves(plot, page, i, beside, height, unicode);
 }

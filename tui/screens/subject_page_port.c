@@ -7,7 +7,6 @@
 #include "analysis/ber.h"
 #include "analysis/metric.h"
 #include "analysis/rate.h"
-#include "base/clock.h"
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/model/cell_text.h"
