@@ -222,12 +222,12 @@ static bool leads_on(uint32_t node, unsigned num)
 /* By node: can it be found? */
 static void reach(bool *ret)
 {
-	uint32_t queue[NODES_MAX], first = 0, last = 0;
+	uint32_t queue[NODES_MAX], first = 0, end = 0;
 
 	memset(ret, 0, NODES_MAX * sizeof(*ret));
 	ret[0] = true;
-	queue[last++] = 0;
-	while (first < last) {
+	queue[end++] = 0;
+	while (first < end) {
 		uint32_t node = queue[first++];
 
 		for (unsigned num = 1; num <= built->nodes[node].port_count; num++) {
@@ -236,7 +236,7 @@ static void reach(bool *ret)
 			if (!leads_on(node, num) || peer == FABRIC_NONE || ret[peer] || agents[peer].dead)
 				continue;
 			ret[peer] = true;
-			queue[last++] = peer;
+			queue[end++] = peer;
 		}
 	}
 }
