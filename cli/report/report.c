@@ -47,14 +47,6 @@ static int begin_section(struct report *report, const char *key, const char *tit
 	return result_create(stdout, &output, columns, count, ret, err);
 }
 
-static int end_part(struct result *result, int code, struct error *err)
-{
-	if (code == 0)
-		code = result_finish(result, err);
-	result_destroy(result);
-	return code;
-}
-
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_GONE,
        ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
@@ -137,79 +129,57 @@ static int put_about(struct report *report, struct error *err)
 		result_integer(result, ABOUT_GONE, report->gone_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
-enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT,
-       END_RCV, END_STATUS, END_AGE, END_COUNT };
+enum { PEER = 6, PEER_UNTIL };
 
-static const struct column end_columns[END_COUNT] = {
-	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
-		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT },
-	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
-	[END_LINK] = { .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT },
-	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
-	[END_LID] = { .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .priority = 5 },
-	[END_PEER] = { .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT,
-		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE, .priority = 1 },
-	[END_RCV] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE, .priority = 1 },
-	[END_STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
-	[END_AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 4 },
+static const struct cell_column port_columns[] = {
+	{ .cell = CELL_NAME, .key = "port", .title = "PORT" },
+	{ .cell = CELL_STATE, .title = HEADING_STATE },
+	{ .cell = CELL_PHYS_STATE, .title = "PHYS", .priority = 3 },
+	{ .cell = CELL_LINK, .key = "link", .title = HEADING_LINK },
+	{ .cell = CELL_RATE, .title = "Gb/s", .priority = 2 },
+	{ .cell = CELL_LID, .title = HEADING_LID, .priority = 5 },
+	[PEER] = { .cell = CELL_NAME, .peer = true, .key = "peer", .title = HEADING_PEER },
+	[PEER_UNTIL] = { .own = { .key = "peer_until", .kind = COLUMN_TIME } },
+	{ .cell = CELL_XMIT, .title = HEADING_TX, .priority = 1 },
+	{ .cell = CELL_RCV, .title = HEADING_RX, .priority = 1 },
+	{ .cell = CELL_STATUS, .title = HEADING_STATUS },
+	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 4 },
 };
 
-/* The peer of a port, or its last one. */
-static void put_end_peer(const struct report *report, size_t at, struct result *result)
-{
-	uint32_t peer = report->view.fabric->ports[report->ports[at]].peer;
-	const struct past_peer *past = &report->past[at];
-	char name[NODE_NAME_SIZE + 16];
-
-	if (peer != FABRIC_NONE) {
-		cells_port_name(result, END_PEER, &report->view, peer);
-	} else if (past->guid) {
-		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
-		result_text(result, END_PEER, name);
-		result_integer(result, END_PEER_UNTIL, past->until_us);
-		strcat(name, NAMES_WAS);
-		result_show(result, END_PEER, name, STYLE_PLAIN);
-	}
-}
+enum { PORT_COLUMNS = sizeof(port_columns) / sizeof(*port_columns) };
 
 static int put_ends(struct report *report, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
-	char title[96], then[WHEN_SIZE];
+	char title[96], then[WHEN_SIZE], name[NODE_NAME_SIZE + 16];
 	struct result *result;
+	struct cells cells;
+	bool more = true;
 	int code;
 
 	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
 		 when_format_local(report->view.at_us, then));
-	code = begin_section(report, "ports", title, false, end_columns, END_COUNT, &result, err);
+	cells_init(&cells, port_columns, PORT_COLUMNS);
+	code = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < report->port_count; i++) {
-		const struct port *port = &fabric->ports[report->ports[i]];
-		struct port_view view;
+	for (size_t i = 0; more && i < report->port_count; i++) {
+		const struct past_peer *past = &report->past[i];
+		struct port_view port;
 
-		port_view_init(&report->view, report->ports[i], &view);
-		cells_port_name(result, END_PORT, &report->view, report->ports[i]);
-		cells_state(result, END_STATE, port);
-		result_text(result, END_PHYS, port_phys_state_name(port->phys_state));
-		cells_link(result, END_LINK, &report->view, report->ports[i]);
-		result_real(result, END_RATE, view.rate_gbps);
-		result_integer(result, END_LID, fabric_port_lid(fabric, port));
-		put_end_peer(report, i, result);
-		cells_rate(result, END_XMIT, &view, view.xmit_bytes_per_s);
-		cells_rate(result, END_RCV, &view, view.rcv_bytes_per_s);
-		cells_status(result, END_STATUS, view.status);
-		result_real(result, END_AGE, view.age_s);
-		if (!result_end_row(result))
-			break;
+		port_view_init(&report->view, report->ports[i], &port);
+		cells_fill(&cells, result, &report->view, &port);
+		if (past->guid) {
+			past_text(report, past, name, sizeof(name));
+			result_text(result, PEER, name);
+			result_integer(result, PEER_UNTIL, past->until_us);
+			result_showf(result, PEER, STYLE_PLAIN, "%s" NAMES_WAS, name);
+		}
+		more = result_end_row(result);
 	}
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* --- counters --- */
@@ -306,7 +276,7 @@ static int put_sums(struct report *report, struct error *err)
 		}
 	if (!any)
 		result_note(result, "no errors in the window");
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* --- findings and events --- */
@@ -375,7 +345,7 @@ static int put_findings(struct report *report, struct error *err)
 	health_rows_done(&rows);
 	if (code == 0 && !any)
 		result_note(result, "none in the window");
-	return code < 0 ? code : end_part(result, 0, err);
+	return code < 0 ? code : output_end(result, 0, err);
 }
 
 enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
@@ -441,7 +411,7 @@ static int put_events(struct report *report, struct error *err)
 			    output.total);
 	else if (code == 0 && !output.total)
 		result_note(output.result, "none in the window");
-	return end_part(output.result, code, err);
+	return output_end(output.result, code, err);
 }
 
 static int put_report(struct report *report, struct error *err)
