@@ -2,7 +2,6 @@
 /*
  * clear - reset port counters to zero: the only command that writes to the fabric
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/polling.h"
 #include "cli/lib/options.h"

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "storage/admin.h"
 
@@ -95,8 +96,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 		return;
 	result_integer(result, kind_column(kind, KIND_ROWS), kept->rows);
 	result_integer(result, kind_column(kind, KIND_BYTES), kept->bytes);
-	if (kept->since_us)
-		result_integer(result, kind_column(kind, KIND_SINCE), kept->since_us);
+	cells_nonzero(result, kind_column(kind, KIND_SINCE), kept->since_us);
 	if (kept->until_us)
 		result_integer(result, kind_column(kind, KIND_UNTIL), kept->until_us);
 	if (!kept->rows) {
@@ -123,8 +123,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
 		result_showf(result, LIVE, STYLE_PLAIN, "live, process %" PRId64, info->collector_pid);
 	}
-	if (info->created_us)
-		result_integer(result, CREATED, info->created_us);
+	cells_nonzero(result, CREATED, info->created_us);
 	result_integer(result, SCHEMA, info->schema_version);
 	result_text(result, PROGRAM, PACKAGE_VERSION);
 	result_text(result, SQLITE, info->sqlite_version);

@@ -5,7 +5,6 @@
  * Hidden command: `ibwire collect` runs it in a separate process, because libibnetdisc can crash
  * or hang. The own discovery engine is isolated in the same way.
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

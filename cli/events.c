@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
@@ -83,7 +84,6 @@ static bool put_row(void *ctx, const struct event_row *row)
 	char name[NODE_NAME_SIZE], text[sizeof(event->text)];
 
 	printer->rows++;
-
 	result_integer(result, ID, row->id);
 	result_integer(result, TIME, event->wall_us);
 	result_text(result, SEVERITY, event_severity_name(event->severity));
@@ -93,18 +93,12 @@ static bool put_row(void *ctx, const struct event_row *row)
 	result_show(result, TEXT, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
 	if (event->node_guid) {
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
-		result_unsigned(result, NODE_GUID, event->node_guid);
-		result_text(result, NODE, name);
-		if (event->port)
-			result_integer(result, PORT, event->port);
+		cells_identity(result, NODE_GUID, event->node_guid, name, event->port);
 		put_subject(result, name, event->port);
 	}
 	if (event->peer_guid) {
 		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));
-		result_unsigned(result, PEER_GUID, event->peer_guid);
-		result_text(result, PEER, name);
-		if (event->peer_port)
-			result_integer(result, PEER_PORT, event->peer_port);
+		cells_identity(result, PEER_GUID, event->peer_guid, name, event->peer_port);
 	}
 	return result_end_row(result);
 }

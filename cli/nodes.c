@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* nodes.c - `ibwire nodes`: one row per node */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/err.h"

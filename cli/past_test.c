@@ -3,7 +3,6 @@
 #define UNIT_TEST_SETUP make_database
 #define UNIT_TEST_TEARDOWN remove_database
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* sql.c - `ibwire sql`: run one read-only statement */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

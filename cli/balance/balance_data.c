@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* balance_data.c - groups as JSON and CSV: one row per member with the columns of its group */
 #include <math.h>
-#include <stdio.h>
 
 #include "cli/balance/balance.h"
+#include "cli/lib/cells.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -108,13 +108,8 @@ static bool put_member(const struct balance_report *report, struct result *table
 
 	put_group(report, table, index);
 	result_integer(table, PORT, port->num);
-	if (port->peer != FABRIC_NONE) {
-		const struct port *peer = &fabric->ports[port->peer];
-
-		result_unsigned(table, PEER_GUID, fabric->nodes[peer->node].guid);
-		result_text(table, PEER, fabric->nodes[peer->node].name);
-		result_integer(table, PEER_PORT, peer->num);
-	}
+	if (port->peer != FABRIC_NONE)
+		cells_port(table, PEER_GUID, fabric, port->peer);
 	result_bool(table, WORKS, member->works);
 	result_bool(table, HOTTEST, nth == result->hottest);
 	result_real(table, MEASURED, 100 * member->measured);

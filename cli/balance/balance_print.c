@@ -2,7 +2,6 @@
 /* balance_print.c - tables of uneven groups: details with a cause, one line without */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/balance.h"

@@ -8,7 +8,6 @@
  */
 #include "cli/health/health.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -50,7 +51,7 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT }, /* only with --watch */
 };
 
-/* GUID, name and port are adjacent columns. @stored: the name stored with the finding. */
+/* @stored: the name stored with the finding. */
 static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
 		    size_t guid_column)
 {
@@ -59,16 +60,12 @@ static void put_end(struct result *result, const struct view *view, uint64_t gui
 
 	if (!guid)
 		return;
-	result_unsigned(result, guid_column, guid);
 	node = fabric_find_node(view->fabric, guid);
 	if (node != FABRIC_NONE)
 		name = view->fabric->nodes[node].name;
 	else if (view->names && name_map_find(view->names, guid))
 		name = name_map_find(view->names, guid);
-	if (*name)
-		result_text(result, guid_column + 1, name);
-	if (num)
-		result_integer(result, guid_column + 2, num);
+	cells_identity(result, guid_column, guid, *name ? name : NULL, num);
 }
 
 bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
@@ -87,8 +84,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_integer(result, SINCE, finding->since_us);
 	result_integer(result, OPENED, row->opened_us);
 	result_integer(result, LAST_SEEN, finding->last_seen_us);
-	if (finding->closed_us)
-		result_integer(result, CLOSED, finding->closed_us);
+	cells_nonzero(result, CLOSED, finding->closed_us);
 	result_empty(result, EVIDENCE);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
@@ -103,8 +99,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	if (row->acknowledged.at_us) {
 		result_text(result, ACKNOWLEDGED, row->acknowledged.person);
 		result_text(result, ACK_REASON, row->acknowledged.reason);
-		if (row->acknowledged.until_us)
-			result_integer(result, ACK_UNTIL, row->acknowledged.until_us);
+		cells_nonzero(result, ACK_UNTIL, row->acknowledged.until_us);
 	}
 	if (change)
 		result_text(result, CHANGE, change);

@@ -8,7 +8,6 @@
 #include "cli/health/health.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/history/history.h"
+#include "cli/lib/cells.h"
 #include "export/escape.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -141,14 +141,8 @@ static void put_who(struct result *result, const struct history *history, const 
 		    const struct metric *metric)
 {
 	result_text(result, SUBJECT, subject->name);
-	if (subject->single) {
-		const struct fabric *fabric = history->view.fabric;
-		const struct port *port = &fabric->ports[subject->indices[0]];
-
-		result_unsigned(result, NODE_GUID, subject->ports[0].node_guid);
-		result_text(result, NODE, fabric->nodes[port->node].name);
-		result_integer(result, PORT, port->num);
-	}
+	if (subject->single)
+		cells_port(result, NODE_GUID, history->view.fabric, subject->indices[0]);
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 }

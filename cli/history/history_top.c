@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_top.c - the ports with the highest values over a window */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,36 +78,21 @@ static void value_row(const struct history *history, struct top_row *row)
 		row->rank = row->mean;
 }
 
-static void put_peer(struct result *result, const struct history *history, uint32_t index)
-{
-	const struct fabric *fabric = history->view.fabric;
-	uint32_t peer = fabric->ports[index].peer;
-	const struct node *node;
-
-	if (peer == FABRIC_NONE)
-		return;
-	node = &fabric->nodes[fabric->ports[peer].node];
-	cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
-	result_unsigned(result, PEER_GUID, node->guid);
-	result_text(result, PEER, node->name);
-	result_integer(result, PEER_PORT, fabric->ports[peer].num);
-}
-
 static bool put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
-	const struct fabric *fabric = history->view.fabric;
 	const struct metric *metric = &history->metrics[0];
-	const struct port *port = &fabric->ports[row->index];
+	uint32_t peer = history->view.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
 	const char *mark = row->value.at_least ? ">= " : "";
 
 	result_integer(result, SINCE, history->since_us);
 	result_integer(result, UNTIL, history->until_us);
 	cells_port_name(result, NODE_PORT, &history->view, row->index);
-	result_unsigned(result, NODE_GUID, fabric->nodes[port->node].guid);
-	result_text(result, NODE, fabric->nodes[port->node].name);
-	result_integer(result, PORT, port->num);
-	put_peer(result, history, row->index);
+	cells_port(result, NODE_GUID, history->view.fabric, row->index);
+	if (peer != FABRIC_NONE) {
+		cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
+		cells_port(result, PEER_GUID, history->view.fabric, peer);
+	}
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 	if (!isnan(row->mean)) {

@@ -108,6 +108,27 @@ double cells_number(enum port_cell cell, const struct port_view *port)
 	return value;
 }
 
+void cells_nonzero(struct result *result, size_t column, int64_t value)
+{
+	if (value)
+		result_integer(result, column, value);
+}
+
+void cells_identity(struct result *result, size_t guid_column, uint64_t guid, const char *name, uint8_t num)
+{
+	result_unsigned(result, guid_column, guid);
+	result_text(result, guid_column + 1, name);
+	cells_nonzero(result, guid_column + 2, num);
+}
+
+void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+
+	cells_identity(result, guid_column, node->guid, node->name, 0);
+	result_integer(result, guid_column + 2, fabric->ports[port].num);
+}
+
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port)
 {
 	char name[PORT_NAME_SIZE];
@@ -255,8 +276,7 @@ static void fill_identity(struct result *result, size_t column, enum port_cell c
 		result_integer(result, column, port->num);
 		break;
 	case CELL_LID:
-		if (lid)
-			result_integer(result, column, lid);
+		cells_nonzero(result, column, lid);
 		break;
 	case CELL_STATE:
 		fill_state(result, column, port);
@@ -314,8 +334,7 @@ static void fill_place(struct result *result, size_t column, enum port_cell cell
 
 	switch (cell) {
 	case CELL_TIER:
-		if (shape_port_tier(shape, index))
-			result_integer(result, column, shape_port_tier(shape, index));
+		cells_nonzero(result, column, shape_port_tier(shape, index));
 		break;
 	case CELL_ROLE:
 		result_text(result, column, shape_port_role(shape, index, role));

@@ -10,6 +10,7 @@
 #include "cli/lib/view.h"
 #include "export/result.h"
 
+struct fabric;
 struct plane_sum;
 
 enum port_cell {
@@ -64,6 +65,18 @@ double cells_number(enum port_cell cell, const struct port_view *port);
 
 /* cells_sum_planes - sum of all planes of the port that @port is a plane of. */
 struct plane_sum cells_sum_planes(const struct view *view, uint32_t port);
+
+/* cells_nonzero - an integer; 0 is unknown. */
+void cells_nonzero(struct result *result, size_t column, int64_t value);
+
+/*
+ * cells_identity - GUID, name and port number, in three adjacent columns
+ * cells_port - the same of a port of a fabric
+ * @name:  NULL: unknown
+ * @num:   0: unknown
+ */
+void cells_identity(struct result *result, size_t guid_column, uint64_t guid, const char *name, uint8_t num);
+void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port);
 
 /* cells_port_name - "NAME/PORT" for tables. cells_status - a port status, coloured. */
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port);

@@ -2,7 +2,6 @@
 #include "cli/lib/host_set.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Numbers of a port, from a constructed snapshot. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <math.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "analysis/ber.h"
-#include "base/err.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "cli/lib/view.h"

@@ -17,7 +17,6 @@
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
-#include "fabric/shape.h"
 #include "storage/reader.h"
 
 /* Maximum number of multi-plane ports listed below a table. */

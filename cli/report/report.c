@@ -125,8 +125,7 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
 	put_about_peer(report, result);
-	if (report->gone_us)
-		result_integer(result, ABOUT_GONE, report->gone_us);
+	cells_nonzero(result, ABOUT_GONE, report->gone_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
 	return output_end(result, 0, err);
@@ -332,8 +331,7 @@ static int put_findings(struct report *report, struct error *err)
 		    !concerns_report(report, finding->peer_guid, finding->peer_port))
 			continue;
 		result_integer(result, FINDING_SINCE, finding->since_us);
-		if (finding->closed_us)
-			result_integer(result, FINDING_CLOSED, finding->closed_us);
+		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);

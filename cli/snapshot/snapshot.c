@@ -3,9 +3,7 @@
 #include "cli/snapshot/snapshot.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/lib/cells.h"
 #include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -227,16 +228,10 @@ static void put_subject(struct printer *printer, size_t column, const struct fab
 
 static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
 {
-	const struct port *port = &fabric->ports[index];
-	const struct node *node = &fabric->nodes[port->node];
-
-	if (printer->is_table) {
+	if (printer->is_table)
 		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
-		return;
-	}
-	result_unsigned(printer->result, as_peer ? PEER_GUID : NODE_GUID, node->guid);
-	result_text(printer->result, as_peer ? PEER : NODE, node->name);
-	result_integer(printer->result, as_peer ? PEER_PORT : PORT, port->num);
+	else
+		cells_port(printer->result, as_peer ? PEER_GUID : NODE_GUID, fabric, index);
 }
 
 static const char *change_of(bool was_there, bool is_there)
@@ -301,8 +296,7 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	const struct fabric *fabric = diff_fabric(printer->diff, port, &index);
 
 	put_port(printer, fabric, index, false);
-	if (difference->elapsed_us)
-		result_integer(result, ELAPSED, difference->elapsed_us);
+	cells_nonzero(result, ELAPSED, difference->elapsed_us);
 	if (peer) {
 		fabric = diff_fabric(printer->diff, peer, &index);
 		put_port(printer, fabric, index, true);

@@ -2,7 +2,6 @@
 /* `ibwire snapshot diff` with known contents: links change, counters are reset and saturated. */
 #define UNIT_TEST_SETUP make_snapshots
 #define UNIT_TEST_TEARDOWN remove_database
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

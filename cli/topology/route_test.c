@@ -3,7 +3,6 @@
 #define UNIT_TEST_SETUP make_tables
 #define UNIT_TEST_TEARDOWN remove_tables
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

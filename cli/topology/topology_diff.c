@@ -6,7 +6,6 @@
  * recabling.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -5,7 +5,6 @@
  * One matrix per connected set of switches, one row per lower switch, identical rows merged; a
  * digit is the number of links of a pair, '.' is none.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -161,8 +161,7 @@ static void fill_route(struct result *result, const struct view *view, const str
 {
 	const struct node *node = &view->fabric->nodes[trace->at];
 
-	if (lid)
-		result_integer(result, LID, lid);
+	cells_nonzero(result, LID, lid);
 	result_text(result, ROUTE, route_end_name(trace->end));
 	result_unsigned(result, ROUTE_GUID, node->guid);
 	result_text(result, ROUTE_NODE, node->name);
