@@ -89,11 +89,8 @@ void topology_matrix(const struct topology *topology, unsigned width, struct tex
  */
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count);
 
-/*
- * topology_fold - sorted names as a short list: "leaf01..16, spine1, spine4"; equal ones "name (9)"
- * @names:  @count of them
- */
-void topology_fold(struct text *text, const char *const *names, size_t count);
+/* topology_fold - names of @count nodes as a short list: "leaf01..16, spine1"; equal ones "name (9)". */
+void topology_fold(struct text *text, const struct topology *topology, const uint32_t *nodes, size_t count);
 
 /* topology_range - "leaf01..leaf16 (16)", or the one name. */
 void topology_range(struct text *text, const char *first, const char *last, size_t count);

@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "fabric/shape.h"
 
 /* Maximum entries per list; JSON and CSV have all. */
@@ -207,38 +206,18 @@ void topology_summary(const struct topology *topology, struct text *text)
 
 /* --- switches of each tier --- */
 
-struct named {
-	const char *name;
-	uint32_t node;
-};
-
-static int compare_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int difference = names_compare(x->name, y->name);
-
-	return difference ? difference : x->node < y->node ? -1 : 1;
-}
-
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count)
 {
 	const struct fabric *fabric = topology->fabric;
-	struct named *named = malloc((fabric->node_count + 1) * sizeof(*named));
-	uint32_t *nodes = malloc((fabric->node_count + 1) * sizeof(*nodes)), count = 0;
+	uint32_t *nodes = malloc((fabric->node_count + 1) * sizeof(*nodes));
 
-	if (named && nodes) {
-		for (uint32_t i = 0; i < fabric->node_count; i++)
-			if (fabric->nodes[i].type == NODE_SWITCH && topology->shape->nodes[i].tier == tier)
-				named[count++] = (struct named){ topology->shown.names[i], i };
-		qsort(named, count, sizeof(*named), compare_named);
-		for (uint32_t i = 0; i < count; i++)
-			nodes[i] = named[i].node;
-		*ret_count = count;
-	} else {
-		free(nodes);
-		nodes = NULL;
+	*ret_count = 0;
+	for (uint32_t i = 0; nodes && i < fabric->node_count; i++) {
+		uint32_t node = topology->shown.nodes[i];
+
+		if (fabric->nodes[node].type == NODE_SWITCH && topology->shape->nodes[node].tier == tier)
+			nodes[(*ret_count)++] = node;
 	}
-	free(named);
 	return nodes;
 }
 
@@ -298,23 +277,23 @@ static long counted_at(const char *name, const char *next)
 	return (long)same;
 }
 
-void topology_fold(struct text *text, const char *const *names, size_t count)
+void topology_fold(struct text *text, const struct topology *topology, const uint32_t *nodes, size_t count)
 {
+	char *const *names = topology->shown.names;
 	size_t j;
 
 	for (size_t i = 0; i < count; i = j) {
-		long at = i + 1 < count ? counted_at(names[i], names[i + 1]) : -1;
+		long at = i + 1 < count ? counted_at(names[nodes[i]], names[nodes[i + 1]]) : -1;
 
 		for (j = i + 1; j < count; j++)
-			if (at < 0 ? strcmp(names[i], names[j]) : counted_at(names[j - 1], names[j]) != at)
+			if (at < 0 ? strcmp(names[nodes[i]], names[nodes[j]]) :
+				     counted_at(names[nodes[j - 1]], names[nodes[j]]) != at)
 				break;
-		text_append(text, i ? ", " : "");
-		if (j - i == 1)
-			text_append(text, names[i]);
-		else if (at < 0)
-			text_appendf(text, "%s (%zu)", names[i], j - i);
-		else
-			text_appendf(text, "%s..%s", names[i], names[j - 1] + at);
+		text_appendf(text, "%s%s", i ? ", " : "", names[nodes[i]]);
+		if (j - i > 1 && at < 0)
+			text_appendf(text, " (%zu)", j - i);
+		else if (j - i > 1)
+			text_appendf(text, "..%s", names[nodes[j - 1]] + at);
 	}
 }
 
