@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum { NAME_MOST = 256 };
+enum { NAME_MOST = 256, DIGITS_MOST = 15 };
 
 static int add_name(struct host_set *set, const char *name, struct error *err)
 {
@@ -36,26 +36,27 @@ static int expand(struct host_set *set, const char *typed, const char *head, con
 static int expand_range(struct host_set *set, const char *typed, const char *head, const char *range, size_t len,
 			const char *rest, struct error *err)
 {
-	char digits[2][16] = { "", "" };
-	const char *dash = memchr(range, '-', len);
-	size_t first = dash ? (size_t)(dash - range) : len, second = dash ? len - first - 1 : len;
+	static const char digits[] = "0123456789";
+	size_t width = strspn(range, digits), last_width = width;
+	const char *last = range;
 	unsigned long from, to;
 	int code = 0;
 
-	if (!first || !second || first >= sizeof(digits[0]) || second >= sizeof(digits[1]))
+	if (range[width] == '-') {
+		last += width + 1;
+		last_width = strspn(last, digits);
+	}
+	if (!width || !last_width || width > DIGITS_MOST || last_width > DIGITS_MOST ||
+	    last + last_width != range + len)
 		return bad_list(typed, err);
-	memcpy(digits[0], range, first);
-	memcpy(digits[1], dash ? dash + 1 : range, second);
-	if (strspn(digits[0], "0123456789") != first || strspn(digits[1], "0123456789") != second)
-		return bad_list(typed, err);
-	from = strtoul(digits[0], NULL, 10);
-	to = strtoul(digits[1], NULL, 10);
+	from = strtoul(range, NULL, 10);
+	to = strtoul(last, NULL, 10);
 	if (to < from || to - from >= HOST_SET_MOST)
 		return bad_list(typed, err);
 	for (unsigned long i = from; code == 0 && i <= to; i++) {
 		char name[NAME_MOST];
 
-		if (snprintf(name, sizeof(name), "%s%0*lu", head, (int)first, i) >= (int)sizeof(name))
+		if (snprintf(name, sizeof(name), "%s%0*lu", head, (int)width, i) >= (int)sizeof(name))
 			return bad_list(typed, err);
 		code = expand(set, typed, name, rest, err);
 	}
