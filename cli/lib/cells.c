@@ -137,7 +137,8 @@ void cells_port_name(struct result *result, size_t column, const struct view *vi
 	result_text(result, column, name);
 }
 
-void cells_stall(struct result *result, size_t column, const struct port_view *port)
+/* An estimate; a lower bound is "12.3+" in tables and null in data. */
+static void fill_stall(struct result *result, size_t column, const struct port_view *port)
 {
 	if (port->stall_at_least)
 		result_showf(result, column, STYLE_PLAIN, "%.1f+", port->stall_percent);
@@ -361,7 +362,7 @@ static void fill_number(struct result *result, size_t column, enum port_cell cel
 		cells_status(result, column, port->status);
 		break;
 	case CELL_STALL:
-		cells_stall(result, column, port);
+		fill_stall(result, column, port);
 		break;
 	case CELL_ERRORS:
 		/* Always an object; errors_unknown lists the missing counters. */

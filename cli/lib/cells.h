@@ -82,9 +82,6 @@ void cells_port(struct result *result, size_t guid_column, const struct fabric *
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port);
 void cells_status(struct result *result, size_t column, enum port_status status);
 
-/* cells_stall - XmitWait%, an estimate; a lower bound is "12.3+" in tables and null in data. */
-void cells_stall(struct result *result, size_t column, const struct port_view *port);
-
 /*
  * cells_ber - in data: errors per bit, or the upper bound without errors. "At least 0" is unknown.
  */
