@@ -166,17 +166,17 @@ static void mark_peers(const struct fabric *fabric, bool *marked)
 			marked[fabric->ports[i].peer] = true;
 }
 
-static int mark_named(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
+static int mark_named(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
 {
-	struct selection selection;
-	int code = selection_init(&selection, fabric, &typed, 1, err);
+	uint32_t node, port;
+	int code = selection_find(fabric, typed, &node, &port, err);
 
 	if (code < 0)
 		return code;
-	for (uint32_t i = 0; i < fabric->port_count; i++)
-		marked[i] = selection_has_port(&selection, i) &&
-			    (selection_names_port(&selection, i) || port_is_pollable(fabric, &fabric->ports[i]));
-	selection_done(&selection);
+	if (port == FABRIC_NONE)
+		mark_node(fabric, node, marked);
+	else
+		marked[port] = true;
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *ma
 }
 
 /* Resolve one argument: "all", "hosts", a node, a port or a host. */
-static int mark(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
+static int mark(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
 {
 	struct error as_node = { 0 };
 	int code;
@@ -230,7 +230,7 @@ static int mark(const struct fabric *fabric, char *typed, bool *marked, struct e
 	return err_set(err, code, "%s", as_node.text);
 }
 
-static int add_argument(struct subjects *subjects, const struct history *history, char *typed, bool *marked,
+static int add_argument(struct subjects *subjects, const struct history *history, const char *typed, bool *marked,
 			struct error *err)
 {
 	const struct fabric *fabric = history->view.fabric;
@@ -261,12 +261,11 @@ static void subjects_done(struct subjects *subjects)
 static int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
 {
 	bool *marked = calloc(history->view.fabric->port_count + 1, sizeof(*marked));
-	static char all[] = "all";
 	int code = marked ? 0 : err_nomem(err);
 
 	memset(subjects, 0, sizeof(*subjects));
 	if (code == 0 && history->options.argc == 0)
-		code = add_argument(subjects, history, all, marked, err);
+		code = add_argument(subjects, history, "all", marked, err);
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
 		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)

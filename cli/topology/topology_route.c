@@ -132,26 +132,20 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
 }
 
-static int find_end(const struct view *view, char *typed, struct end *ret, struct error *err)
+static int find_end(const struct view *view, const char *typed, struct end *ret, struct error *err)
 {
-	const struct fabric *fabric = view->fabric;
-	struct selection selection;
 	struct error as_name = { 0 }, as_lid = { 0 };
-	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
+	uint32_t node;
+	int code = selection_find(view->fabric, typed, &node, &ret->port, &as_name);
 
-	*ret = (struct end){ FABRIC_NONE, 0 };
+	ret->lid = 0;
 	if (code < 0) {
-		if (find_lid(fabric, typed, ret, &as_lid) == 0)
+		if (find_lid(view->fabric, typed, ret, &as_lid) == 0)
 			return 0;
 		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
 	}
-	for (uint32_t i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
-		if (selection.named[i])
-			ret->port = i;
-	for (uint32_t i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
-		if (selection.nodes[i])
-			code = port_of_node(view, i, &ret->port, err);
-	selection_done(&selection);
+	if (ret->port == FABRIC_NONE)
+		code = port_of_node(view, node, &ret->port, err);
 	return code ? code : check_end(view, ret->port, err);
 }
 
