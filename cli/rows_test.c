@@ -287,11 +287,10 @@ TEST(no_command_prints_unsafe_text)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		for (size_t j = 0; j < 3; j++) {
-			struct error err = { 0 };
 			char line[256], *output;
 
 			snprintf(line, sizeof(line), "%s|--format|%s", lines[i], formats[j]);
-			assert_int_equal(run(line, &output, &err), 0);
+			output = run_text(line);
 			assert_true(*output);
 			assert_harmless(line, output);
 			free(output);
@@ -371,13 +370,11 @@ TEST(sql_returns_every_cell_type)
 TEST(stored_event_kind_of_another_version_is_accepted)
 {
 	struct event event = { .wall_us = model->wall_us, .kind = "painted", .text = "a switch was painted" };
+	static const struct refused unknown[] = { { "events|--kind|painted", ERR_USAGE, "painted" } };
 	struct writer *writer;
-	struct error err = { 0 };
-	char *output;
 	json_t *rows;
 
-	assert_int_equal(run("events|--kind|painted", &output, &err), ERR_USAGE);
-	free(output);
+	assert_refused(unknown, 1);
 	writer = check_open_writer(db_path);
 	assert_int_equal(writer_sink(writer)->store_events(writer, &event, 1, NULL), 0);
 	writer_close(writer);
