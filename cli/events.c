@@ -17,7 +17,6 @@
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
-#include "fabric/names.h"
 #include "storage/reader.h"
 #include "view/event_text.h"
 
@@ -60,19 +59,6 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 		snprintf(ret, size, "0x%016" PRIx64, guid);
 }
 
-/* "NAME/PORT" or "NAME" as shown in tables. */
-static void put_subject(struct result *result, const char *name, uint8_t port)
-{
-	char shown[NODE_NAME_SIZE + 8];
-	size_t len = strlen(name) < NODE_NAME_SIZE ? names_short(name, shown) - 1 : 0;
-
-	if (!len)
-		return;
-	if (port)
-		snprintf(shown + len, sizeof(shown) - len, "/%u", port);
-	result_text(result, NODE_PORT, shown);
-}
-
 static bool put_row(void *ctx, const struct event_row *row)
 {
 	static const enum cell_style styles[] = {
@@ -94,7 +80,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	if (event->node_guid) {
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
 		cells_identity(result, NODE_GUID, event->node_guid, name, event->port);
-		put_subject(result, name, event->port);
+		cells_displayed_name(result, NODE_PORT, name, event->port ? event->port : -1);
 	}
 	if (event->peer_guid) {
 		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));

@@ -9,6 +9,7 @@
 #include "analysis/plane_sum.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/planes.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
@@ -144,6 +145,18 @@ static void fill_stall(struct result *result, size_t column, const struct port_v
 		result_showf(result, column, STYLE_PLAIN, "%.1f+", port->stall_percent);
 	else
 		result_real(result, column, port->stall_percent);
+}
+
+void cells_displayed_name(struct result *result, size_t column, const char *name, int num)
+{
+	char shown[PORT_NAME_SIZE];
+	size_t len = strlen(name) < NODE_NAME_SIZE ? names_short(name, shown) - 1 : 0;
+
+	if (!len)
+		return;
+	if (num >= 0)
+		snprintf(shown + len, sizeof(shown) - len, "/%d", num);
+	result_text(result, column, shown);
 }
 
 void cells_status(struct result *result, size_t column, enum port_status status)
@@ -312,7 +325,8 @@ struct plane_sum cells_sum_planes(const struct view *view, uint32_t port)
 	return sum;
 }
 
-static void fill_planes(struct result *result, size_t column, enum port_cell cell, const struct view *view, uint32_t port)
+static void fill_planes(struct result *result, size_t column, enum port_cell cell, const struct view *view,
+			uint32_t port)
 {
 	struct plane_sum sum;
 
@@ -386,7 +400,8 @@ static void fill_number(struct result *result, size_t column, enum port_cell cel
 	default:
 		result_real(result, column, cells_number(cell, port));
 	}
-	if ((cell == CELL_XMIT || cell == CELL_RCV) && (port->status == STATUS_IDLE || isnan(cells_number(cell, port))))
+	if ((cell == CELL_XMIT || cell == CELL_RCV) &&
+	    (port->status == STATUS_IDLE || isnan(cells_number(cell, port))))
 		result_show(result, column, NULL, STYLE_DIM);
 }
 

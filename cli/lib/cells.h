@@ -78,8 +78,14 @@ void cells_nonzero(struct result *result, size_t column, int64_t value);
 void cells_identity(struct result *result, size_t guid_column, uint64_t guid, const char *name, uint8_t num);
 void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port);
 
-/* cells_port_name - "NAME/PORT" for tables. cells_status - a port status, coloured. */
+/*
+ * cells_port_name - "NAME/PORT" for tables
+ * cells_displayed_name - the same for a stored name; @num -1: of a node
+ */
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port);
+void cells_displayed_name(struct result *result, size_t column, const char *name, int num);
+
+/* cells_status - a port status, coloured. */
 void cells_status(struct result *result, size_t column, enum port_status status);
 
 /*

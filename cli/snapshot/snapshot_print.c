@@ -9,7 +9,6 @@
 #include "cli/lib/cells.h"
 #include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 
 /* Columns of a row; those of one side follow, then those of the peer of a link, then NOTE. */
 enum {
@@ -215,21 +214,13 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 				      side->counters[i].value);
 }
 
-/* "NAME/PORT" as shown in tables. */
-static void put_subject(struct printer *printer, size_t column, const struct fabric *fabric, uint32_t index)
-{
-	const struct port *port = &fabric->ports[index];
-	char shown[NODE_NAME_SIZE + 8];
-	size_t len = names_short(fabric->nodes[port->node].name, shown) - 1;
-
-	snprintf(shown + len, sizeof(shown) - len, "/%u", port->num);
-	result_text(printer->result, column, shown);
-}
-
 static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
 {
+	const struct port *port = &fabric->ports[index];
+
 	if (printer->is_table)
-		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
+		cells_displayed_name(printer->result, as_peer ? PEER_SUBJECT : SUBJECT, fabric->nodes[port->node].name,
+				     port->num);
 	else
 		cells_port(printer->result, as_peer ? PEER_GUID : NODE_GUID, fabric, index);
 }
@@ -315,10 +306,7 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 
 static void put_about_sum(struct printer *printer, const struct diff_row *row)
 {
-	char shown[NODE_NAME_SIZE];
-
-	names_short(row->name, shown);
-	result_text(printer->result, SUBJECT, shown);
+	cells_displayed_name(printer->result, SUBJECT, row->name, -1);
 	result_text(printer->result, NODE, row->name);
 	if (printer->by == DIFF_BY_SWITCH)
 		result_unsigned(printer->result, NODE_GUID, row->node_guid);

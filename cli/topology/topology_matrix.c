@@ -185,7 +185,8 @@ static void append_set(struct matrix *matrix, unsigned width, struct text *text)
 
 	text_appendf(text, "\nlinks from tier %u up to tier %u\n", matrix->tier, matrix->tier + 1);
 	if (width && needed > width) {
-		text_appendf(text, "%u columns do not fit into %u: a terminal of %u shows them (or COLUMNS=%u, or a pipe)\n",
+		text_appendf(text, "%u columns do not fit into %u: "
+			     "a terminal of %u shows them (or COLUMNS=%u, or a pipe)\n",
 			     matrix->columns.count, width, needed, needed);
 		return;
 	}
