@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/cells.h"
-#include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "cli/lib/view.h"
@@ -31,12 +30,8 @@ static const struct column event_columns[COLUMN_COUNT] = {
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
 	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
 			.flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 

@@ -193,8 +193,7 @@ static int check_hosts(struct gate *gate, const struct health_filter *filter, st
 		if (!result_end_row(result))
 			break;
 	}
-	code = text_failed(&reason) ? err_nomem(err) : result_finish(result, err);
-	result_destroy(result);
+	code = output_end(result, text_failed(&reason) ? err_nomem(err) : 0, err);
 	text_done(&reason);
 	return code < 0 ? code : passed ? 0 : 2;
 }

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"

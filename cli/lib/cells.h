@@ -66,6 +66,16 @@ double cells_number(enum port_cell cell, const struct port_view *port);
 /* cells_sum_planes - sum of all planes of the port that @port is a plane of. */
 struct plane_sum cells_sum_planes(const struct view *view, uint32_t port);
 
+/* The three columns of cells_identity() in data, of a port or its peer. */
+#define CELLS_NODE_COLUMNS(guid_column) \
+	[guid_column] = { .key = "node_guid", .kind = COLUMN_GUID }, \
+	[guid_column + 1] = { .key = "node", .kind = COLUMN_TEXT }, \
+	[guid_column + 2] = { .key = "port", .kind = COLUMN_INTEGER }
+#define CELLS_PEER_COLUMNS(guid_column) \
+	[guid_column] = { .key = "peer_guid", .kind = COLUMN_GUID }, \
+	[guid_column + 1] = { .key = "peer", .kind = COLUMN_TEXT }, \
+	[guid_column + 2] = { .key = "peer_port", .kind = COLUMN_INTEGER }
+
 /* cells_nonzero - an integer; 0 is unknown. */
 void cells_nonzero(struct result *result, size_t column, int64_t value);
 

@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,35 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
+
+void nearest_init(struct nearest *nearest, const char *typed)
+{
+	*nearest = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
+}
+
+void nearest_offer(struct nearest *nearest, const char *word)
+{
+	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
+	size_t distance = text_distance(nearest->typed, word);
+
+	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
+		distance = 1;
+	if (distance > typed / 3 + 1 || distance >= len || distance >= nearest->distance)
+		return;
+	nearest->best = word;
+	nearest->distance = distance;
+}
+
+const char *nearest_hint(struct nearest *nearest)
+{
+	if (nearest->best)
+		snprintf(nearest->hint, sizeof(nearest->hint), ": did you mean '%.64s'?", nearest->best);
+	return nearest->hint;
+}
+
+/* --- the parser --- */
 
 /* Kinds that only common options have: int from @least to @most, time, keyword, --help. */
 enum { OPTION_INT = OPTION_SPAN_OR_0 + 1, OPTION_TIME, OPTION_WORD, OPTION_HELP };

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 
 enum { WORDS_MOST = 40 };

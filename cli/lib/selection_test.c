@@ -4,7 +4,6 @@
 #define UNIT_TEST_TEARDOWN remove_database
 
 #include <math.h>
-#include <stdio.h>
 
 #include <jansson.h>
 

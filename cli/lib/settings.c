@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
 
 /* Kinds of settings. ANY_COUNT may be 0. */
 enum setting_kind { SPAN, COUNT, ANY_COUNT, RATIO, PERCENT };

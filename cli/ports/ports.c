@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
 #include "cli/lib/selection.h"
@@ -189,9 +188,7 @@ static int print_details(const struct view *view, const struct options *options,
 	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* Below the table: sums of the planes among the rows. */
@@ -247,9 +244,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* --- --sort --- */
