@@ -315,8 +315,7 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 {
 	struct request request = { 0 };
 	const struct option_spec specs[] = {
-		{ "anonymise", 0, OPTION_FLAG, NULL, "export: replace names and GUIDs consistently",
-		  &request.anonymise, 0 },
+		OPT_FLAG("anonymise", 0, &request.anonymise, "export: replace names and GUIDs consistently"),
 		{ 0 },
 	};
 	struct options options;

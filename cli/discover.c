@@ -130,12 +130,12 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	const struct clock *clock = clock_system();
 	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
 	const struct option_spec specs[] = {
-		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc", &options.discovery, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight", &options.max_smps, 1 },
-		{ "retries", 0, OPTION_NUMBER, "N", "retries of an SMP that timed out", &options.retries, 0 },
-		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey",
-		  &options.security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &options.smi_ca, 0 },
+		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: own or libibnetdisc"),
+		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
+		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
+		OPT_TEXT("security-keys", 0, "DIR", &options.security_keys,
+			 "directory with the subnet manager's guid2mkey"),
+		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.smi_ca, "device that sends SMPs"),
 		{ 0 },
 	};
 	int64_t started_us = clock_boottime_us(clock);

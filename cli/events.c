@@ -166,8 +166,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct event_query query = { 0 };
 	int64_t limit = 0;
 	const struct option_spec specs[] = {
-		{ "kind", 'k', OPTION_TEXT, "KIND", "show only events of this kind", &query.kind, 0 },
-		{ "limit", 'n', OPTION_NUMBER, "N", "show only the newest N", &limit, 1 },
+		OPT_TEXT("kind", 'k', "KIND", &query.kind, "show only events of this kind"),
+		OPT_NUMBER("limit", 'n', "N", &limit, 1, "show only the newest N"),
 		{ 0 },
 	};
 	struct options options;

@@ -134,8 +134,7 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 {
 	bool errors = false;
 	const struct option_spec specs[] = {
-		{ "errors", 'e', OPTION_FLAG, NULL, "show only links with errors at either end in the window",
-		  &errors, 0 },
+		OPT_FLAG("errors", 'e', &errors, "show only links with errors at either end in the window"),
 		{ 0 },
 	};
 	struct options options;

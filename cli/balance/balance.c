@@ -298,14 +298,10 @@ static int find_began(struct balance_report *report, struct error *err)
 static int parse(const struct command *command, int argc, char **argv, struct balance_report *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ .name = "all", .letter = 'a', .kind = OPTION_FLAG,
-		  .help = "include idle and even groups, and all members", .target = &ret->all },
-		{ .name = "rails", .kind = OPTION_FLAG, .help = "compare rails of hosts, spines and planes",
-		  .target = &ret->rails },
-		{ .name = "ascii", .kind = OPTION_FLAG, .help = "draw bars in ASCII", .target = &ret->ascii },
-		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
-		  .help = "settings file (/etc/ibwire/ibwire.conf)",
-		  .target = &ret->settings_path },
+		OPT_FLAG("all", 'a', &ret->all, "include idle and even groups, and all members"),
+		OPT_FLAG("rails", 0, &ret->rails, "compare rails of hosts, spines and planes"),
+		OPT_FLAG("ascii", 0, &ret->ascii, "draw bars in ASCII"),
+		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->options,

@@ -318,21 +318,18 @@ struct health_options {
 static int parse(const struct command *command, int argc, char **argv, struct health_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts",
-		  &ret->all, 0 },
-		{ "job", 'j', OPTION_TEXT, "HOSTS",
-		  "only findings that affect these hosts: node[001-016],node020 or @FILE", &ret->job, 0 },
-		{ "hosts-state", 0, OPTION_TEXT, "FILE",
-		  "file of HOST STATE lines; findings on drained hosts do not count", &ret->hosts_state, 0 },
-		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes",
-		  &ret->watch, 0 },
-		{ "gate", 0, OPTION_TEXT, "HOSTS",
-		  "exit status 0 if the links of these hosts were clean for --for, else 2", &ret->gate, 0 },
-		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)",
-		  &ret->for_us, 0 },
-		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
-		{ "explain", 'e', OPTION_TEXT, "KIND",
-		  "describe a finding kind, its thresholds and rationale, or all", &ret->explain, 0 },
+		OPT_FLAG("all", 'a', &ret->all, "include infos, acknowledged findings and drained hosts"),
+		OPT_TEXT("job", 'j', "HOSTS", &ret->job,
+			 "only findings that affect these hosts: node[001-016],node020 or @FILE"),
+		OPT_TEXT("hosts-state", 0, "FILE", &ret->hosts_state,
+			 "file of HOST STATE lines; findings on drained hosts do not count"),
+		OPT_FLAG("watch", 'w', &ret->watch, "print a line when a finding opens, changes or closes"),
+		OPT_TEXT("gate", 0, "HOSTS", &ret->gate,
+			 "exit status 0 if the links of these hosts were clean for --for, else 2"),
+		OPT_SPAN("for", 0, &ret->for_us, "time span of --gate (125m) or of ack (unlimited)"),
+		OPT_TEXT("reason", 0, "TEXT", &ret->reason, "ack: the reason"),
+		OPT_TEXT("explain", 'e', "KIND", &ret->explain,
+			 "describe a finding kind, its thresholds and rationale, or all"),
 		{ 0 },
 	};
 

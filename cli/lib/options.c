@@ -46,20 +46,6 @@ const char *nearest_hint(struct nearest *nearest)
 
 /* --- the parser --- */
 
-/* Kinds that only common options have: int from @least to @most, time, keyword, --help. */
-enum { OPTION_INT = OPTION_SPAN_OR_0 + 1, OPTION_TIME, OPTION_WORD, OPTION_HELP };
-
-/* An option of the command, or one that it has in common with others. */
-struct entry {
-	const char *name;
-	char letter;
-	const char *argument, *help;
-	int kind;                 /* enum option_kind, or above */
-	void *target;
-	int64_t least, most;
-	const char *const *words; /* OPTION_WORD */
-};
-
 static const char *const format_words[] = { "table", "json", "csv", NULL };
 static const char *const color_words[] = { "auto", "always", "never", NULL };
 
@@ -69,7 +55,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 static const struct {
 	unsigned mask;
 	size_t member;
-	struct entry entry;
+	struct option_spec entry;
 } commons[] = {
 	{ COMMON_DEVICE, MEMBER(ca), { .name = "Ca", .letter = 'C', .argument = "NAME", .kind = OPTION_TEXT,
 	  .help = "local HCA (default: first with an active port)" } },
@@ -101,13 +87,13 @@ enum { FIRST_VALUE = 256, OPTIONS_MOST = 64 };
 
 struct parser {
 	const struct command *command;
-	struct entry entries[OPTIONS_MOST]; /* in help order */
+	struct option_spec entries[OPTIONS_MOST]; /* in help order */
 	struct option longs[OPTIONS_MOST + 1];
 	char shorts[2 * OPTIONS_MOST + 2];
 	size_t count;
 };
 
-static void add_entry(struct parser *parser, const struct entry *entry)
+static void add_entry(struct parser *parser, const struct option_spec *entry)
 {
 	size_t len = strlen(parser->shorts);
 
@@ -129,12 +115,9 @@ static void build_parser(struct parser *parser, unsigned common, const struct op
 {
 	strcpy(parser->shorts, ":");
 	for (; specs && specs->name; specs++)
-		add_entry(parser, &(struct entry){
-			.name = specs->name, .letter = specs->letter, .argument = specs->argument, .help = specs->help,
-			.kind = (int)specs->kind, .target = specs->target, .least = specs->least, .most = INT64_MAX,
-		});
+		add_entry(parser, specs);
 	for (size_t i = 0; i < sizeof(commons) / sizeof(*commons); i++) {
-		struct entry entry = commons[i].entry;
+		struct option_spec entry = commons[i].entry;
 		bool csv = !(common & COMMON_NO_CSV);
 
 		if ((commons[i].mask && !(common & commons[i].mask)) || (!csv && !strcmp(entry.name, "csv-raw")))
@@ -147,9 +130,9 @@ static void build_parser(struct parser *parser, unsigned common, const struct op
 }
 
 /* The entry of a getopt value. */
-static const struct entry *entry_of(const struct parser *parser, int value)
+static const struct option_spec *entry_of(const struct parser *parser, int value)
 {
-	const struct entry *entry = parser->entries;
+	const struct option_spec *entry = parser->entries;
 
 	if (value >= FIRST_VALUE)
 		return &entry[value - FIRST_VALUE];
@@ -210,11 +193,11 @@ static int parse_number(const struct command *command, const char *name, const c
 
 	errno = 0;
 	number = strtoll(typed, &end, 10);
-	if (end != typed && !*end && !errno && number >= least && number <= most) {
+	if (end != typed && !*end && !errno && number >= least && (!most || number <= most)) {
 		*ret = number;
 		return 0;
 	}
-	if (most == INT64_MAX)
+	if (!most)
 		return options_usage_error(command, err, "--%s must be a number of at least %lld, not '%.64s'", name,
 					   (long long)least, typed);
 	return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
@@ -237,7 +220,7 @@ static int parse_word(const struct command *command, const char *name, const cha
 				   words[2], typed, nearest_hint(&nearest));
 }
 
-static int set_value(const struct parser *parser, const struct entry *entry, const char *typed, int64_t now_us,
+static int set_value(const struct parser *parser, const struct option_spec *entry, const char *typed, int64_t now_us,
 		     struct error *err)
 {
 	int64_t number = 0;
@@ -271,6 +254,8 @@ static int set_value(const struct parser *parser, const struct entry *entry, con
 	case OPTION_TIME:
 		code = when_parse(typed, now_us, entry->target, err);
 		break;
+	case OPTION_HELP:
+		break;
 	}
 	return code < 0 ? err_prefix(err, "%s: --%s", parser->command->name, entry->name) : 0;
 }
@@ -282,7 +267,7 @@ static void print_help(const struct parser *parser)
 	printf("usage: ibwire %s [options]%s%s\n%s\n\n", command->name, *command->args ? " " : "", command->args,
 	       command->summary);
 	for (size_t i = 0; i < parser->count; i++) {
-		const struct entry *entry = &parser->entries[i];
+		const struct option_spec *entry = &parser->entries[i];
 		char left[64];
 
 		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", entry->letter ? '-' : ' ',
@@ -315,7 +300,7 @@ int options_parse(const struct command *command, unsigned common, const struct o
 	opterr = 0;
 	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
 	while ((value = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
-		const struct entry *entry;
+		const struct option_spec *entry;
 
 		if (value == '?')
 			return refuse(&parser, argv[optind - 1], optopt, err);

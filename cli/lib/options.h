@@ -56,6 +56,8 @@ enum option_kind {
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
 	OPTION_SPAN_OR_0, /* the same, or 0 */
+	/* Only common options: int from least to most, time, keyword, --help. */
+	OPTION_INT, OPTION_TIME, OPTION_WORD, OPTION_HELP,
 };
 
 /* An option of one command. The list ends with a NULL name. */
@@ -66,8 +68,19 @@ struct option_spec {
 	const char *argument; /* for the help text: "N"; NULL for a flag */
 	const char *help;     /* one line */
 	void *target;         /* type: see enum option_kind */
-	int64_t least;        /* OPTION_NUMBER: the smallest value allowed */
+	int64_t least, most;  /* range of a number; most 0: unlimited */
+	const char *const *words; /* OPTION_WORD */
 };
+
+/* Entries of a list. @letter: or 0; @target: of the type above. */
+#define OPT_FLAG(name, letter, target, help) { name, letter, OPTION_FLAG, NULL, help, target, 0, 0, NULL }
+#define OPT_TEXT(name, letter, argument, target, help) \
+	{ name, letter, OPTION_TEXT, argument, help, target, 0, 0, NULL }
+#define OPT_NUMBER(name, letter, argument, target, least, help) \
+	{ name, letter, OPTION_NUMBER, argument, help, target, least, 0, NULL }
+#define OPT_SPAN(name, letter, target, help) { name, letter, OPTION_SPAN, "SPAN", help, target, 0, 0, NULL }
+#define OPT_SPAN_OR_0(name, letter, target, help) \
+	{ name, letter, OPTION_SPAN_OR_0, "SPAN", help, target, 0, 0, NULL }
 
 /*
  * options_parse - read a command's options

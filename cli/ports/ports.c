@@ -358,19 +358,15 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 {
 	struct ports_options own = { 0 };
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "include ports that were never up (JSON and CSV always do)",
-		  &own.all, 0 },
-		{ "errors", 'e', OPTION_FLAG, NULL, "show only ports with errors in the window", &own.errors, 0 },
-		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one per line (JSON and CSV always have "
-			"them)",
-		  &own.counters, 0 },
-		{ "details", 0, OPTION_FLAG, NULL, "bit error rates, FEC, errors and detail counters, one per "
-			"line",
-		  &own.details, 0 },
-		{ "sort", 's', OPTION_TEXT, "KEY", "sort by a key of --format json or a counter, largest first",
-		  &own.sort, 0 },
-		{ "top", 'n', OPTION_NUMBER, "N", "show only the first N", &own.top, 1 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		OPT_FLAG("all", 'a', &own.all, "include ports that were never up (JSON and CSV always do)"),
+		OPT_FLAG("errors", 'e', &own.errors, "show only ports with errors in the window"),
+		OPT_FLAG("counters", 0, &own.counters,
+			 "absolute counters, one per line (JSON and CSV always have them)"),
+		OPT_FLAG("details", 0, &own.details,
+			 "bit error rates, FEC, errors and detail counters, one per line"),
+		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by a key of --format json or a counter, largest first"),
+		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
+		{ 0 },
 	};
 	struct options options;
 	struct view view;

@@ -31,10 +31,9 @@ struct topology_options {
  * Source of the fabric: two entries of a struct option_spec list. @options: struct topology_options
  */
 #define TOPOLOGY_SOURCE_OPTIONS(options) \
-	{ "from", 0, OPTION_TEXT, "FILE", "read an ibnetdiscover output or saved file instead of the database", \
-	  &(options).from, 0 }, \
-	{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)", \
-	  &(options).settings_path, 0 }
+	OPT_TEXT("from", 0, "FILE", &(options).from, \
+		 "read an ibnetdiscover output or saved file instead of the database"), \
+	OPT_TEXT("settings", 0, "FILE", &(options).settings_path, "settings file (/etc/ibwire/ibwire.conf)")
 
 /* A fabric from the database or a file, and its shape. */
 struct topology {
