@@ -215,10 +215,10 @@ static size_t report_failures(const struct view *view, struct plan *plan)
 /* Was any port reachable? */
 static int check_reached(const struct plan *plan, struct error *err)
 {
-	size_t away = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
+	size_t unreachable = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
 		      count_outcome(plan, CLEAR_MOVED);
 
-	if (away < plan->count)
+	if (unreachable < plan->count)
 		return 0;
 	if (plan->count == 1)
 		return err_set(err, ERR_UNAVAILABLE, "the port is unreachable: nothing was cleared");

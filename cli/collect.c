@@ -3,6 +3,7 @@
  * collect - poll the fabric and store counter deltas
  */
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -57,22 +58,16 @@ static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
 	return 0;
 }
 
+/* Half of the space that is free or used by the database, DEFAULT_BYTES at most. */
 static int64_t default_size(const char *path)
 {
 	char folder[PATH_MAX];
 	struct statvfs disk;
 	struct stat file;
-	char *slash;
 	double room;
 
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return DEFAULT_BYTES;
-	slash = strrchr(folder, '/');
-	if (!slash)
-		strcpy(folder, ".");
-	else
-		slash[slash == folder] = '\0';
-	if (statvfs(folder, &disk) < 0)
+	snprintf(folder, sizeof(folder), "%s", path);
+	if (statvfs(dirname(folder), &disk) < 0)
 		return DEFAULT_BYTES;
 	room = (double)disk.f_bavail * (double)disk.f_frsize + (stat(path, &file) < 0 ? 0 : (double)file.st_size);
 	return room / 2 < (double)DEFAULT_BYTES ? (int64_t)(room / 2) : DEFAULT_BYTES;
@@ -93,7 +88,7 @@ static int64_t default_size(const char *path)
 struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
-	const char *ask; /* "all" or "switches" */
+	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
 	struct polling polling;
@@ -104,9 +99,9 @@ struct collect_options {
 	struct settings settings;
 };
 
-static bool asks_switches_only(const struct collect_options *options)
+static bool polls_switches_only(const struct collect_options *options)
 {
-	return !strcmp(options->ask, "switches");
+	return !strcmp(options->nodes, "switches");
 }
 
 static uint16_t read_sm_lid(void *ctx)
@@ -170,13 +165,13 @@ static int print_estimate(const struct collect_options *options, const struct fa
 
 	for (size_t i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
-			 (!asks_switches_only(options) ||
+			 (!polls_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/*
 	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
 	 * detection, LFTs.
 	 */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
+	mads = 2 * ports + 1 + details_cost(fabric, polls_switches_only(options)) + topology_probe_cost(fabric) +
 	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
 	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
@@ -223,7 +218,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.discovery_interval_us = options->rediscover_us,
 		.routes_interval_us = options->routes_us,
 		.routes_window = (unsigned)options->polling.max_smps,
-		.switches_only = asks_switches_only(options),
+		.switches_only = polls_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -265,7 +260,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_NUMBER("count", 'c', "N", &ret->count, 1, "stop after N sweeps and print a summary"),
 		OPT_FLAG("estimate", 0, &ret->estimate, "print the estimated polling cost and exit"),
 		OPT_FLAG("new-fabric", 0, &ret->new_fabric, "start over if the database belongs to another fabric"),
-		OPT_TEXT("ask", 0, "WHOM", &ret->ask, "nodes to poll: all or switches (all)"),
+		OPT_TEXT("ask", 0, "WHOM", &ret->nodes, "nodes to poll: all or switches (all)"),
 		OPT_NUMBER("window", 0, "N", &ret->window, 1, "maximum MADs in flight, up to 128 (32)"),
 		OPT_NUMBER("per-node", 0, "N", &ret->per_node, 1, "maximum MADs in flight to one node (1)"),
 		OPT_NUMBER("max-mads-per-second", 0, "N", &ret->max_mads_per_s, 0,
@@ -306,8 +301,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 					   "--show-settings prints a settings file and does not take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
 		return options_usage_error(command, err, "--interval must be at least 10ms");
-	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
-		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"", ret->ask);
+	if (strcmp(ret->nodes, "all") && strcmp(ret->nodes, "switches"))
+		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
+					   ret->nodes);
 	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
 		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
 					   ret->polling.discovery);
@@ -394,7 +390,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct collect_options options = {
-		.ask = "all",
+		.nodes = "all",
 		.interval_us = 10 * US_PER_S,
 		.rediscover_us = 600 * US_PER_S,
 		.routes_us = 60 * US_PER_S,

@@ -18,7 +18,7 @@
 #include "storage/admin.h"
 
 enum {
-	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, ASKED_FROM, NODES, PORTS,
+	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, POLLED_FROM, NODES, PORTS,
 	SWEEPS, SAMPLES, PER_SAMPLE, ESTIMATED, FIXED_COUNT,
 };
 
@@ -37,7 +37,7 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
 	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES },
 	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES },
-	[ASKED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
+	[POLLED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
 	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
@@ -131,7 +131,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, LOG, info->log_bytes);
 	result_integer(result, FREE, info->free_bytes);
 	if (info->asked_from[0])
-		result_text(result, ASKED_FROM, info->asked_from);
+		result_text(result, POLLED_FROM, info->asked_from);
 	result_integer(result, NODES, info->nodes);
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);

@@ -70,8 +70,8 @@ static int discover_by_library(const struct discover_options *options, const str
 	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
 }
 
-static int discover_ourselves(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
-			      struct fabric **ret, struct record_trailer *trailer, struct error *err)
+static int discover_by_explore(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
+			       struct fabric **ret, struct record_trailer *trailer, struct error *err)
 {
 	const struct explore_settings settings = {
 		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
@@ -108,7 +108,7 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 	if (code == 0 && !strcmp(options->discovery, "libibnetdisc"))
 		code = discover_by_library(options, &local, keys, &fabric, &trailer, err);
 	else if (code == 0)
-		code = discover_ourselves(options, &local, keys, &fabric, &trailer, err);
+		code = discover_by_explore(options, &local, keys, &fabric, &trailer, err);
 	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
 	if (code >= 0) {
 		bool open = code == EXPLORE_OPEN;

@@ -132,7 +132,7 @@ TEST(ports_match_the_newest_sweep)
 		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
 		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
 		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
-		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* made-up devices */
+		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* devices without a known tick */
 		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
 		assert_int_equal(json_is_null(json_object_get(row, "role")),
 				 json_is_null(json_object_get(row, "peer_guid")));

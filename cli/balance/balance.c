@@ -58,7 +58,7 @@ enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS =
 /* Number of parts of the first uneven window; at least one sweep each. */
 enum { PARTS = 6 };
 
-struct walk {
+struct search {
 	struct balance_report *report;
 	struct balance_load *loads;       /* by port of the fabric */
 	struct balance_member *members;   /* room for the largest group */
@@ -67,119 +67,117 @@ struct walk {
 	bool open[GROUPS_MOST];           /* not found */
 	bool ended[GROUPS_MOST];          /* in the current window */
 	size_t count;
-	int64_t give_up_us;               /* boot time */
+	int64_t deadline_us;               /* boot time */
 };
 
-static void add_port(struct walk *walk, uint32_t port, size_t *count)
+/* The group of a searched result. */
+static uint32_t group_of(const struct search *search, size_t i)
 {
-	if (port != FABRIC_NONE)
-		walk->ports[(*count)++] = port;
+	return search->report->balance.results[search->results[i]].group;
 }
 
-/* Members of the groups in @which, and their peers. */
-static size_t list_ports(struct walk *walk, const bool *which)
+/* Members of the groups in @which. */
+static size_t list_ports(struct search *search, const bool *which)
 {
-	const struct shape *shape = walk->report->shape;
-	size_t count = 0;
-	uint32_t j;
+	const struct shape *shape = search->report->shape;
+	size_t count = 0, j;
 
-	for (size_t i = 0; i < walk->count; i++) {
-		const struct shape_group *group = &shape->groups[walk->report->balance.results[walk->results[i]].group];
+	for (size_t i = 0; i < search->count; i++) {
+		const struct shape_group *group = &shape->groups[group_of(search, i)];
 
 		/* Both directions of a group share their ports. */
-		for (j = 0; j < i; j++)
-			if (which[j] && walk->report->balance.results[walk->results[j]].group == (uint32_t)
-				(group - shape->groups))
-				break;
+		for (j = 0; j < i && !(which[j] && group_of(search, j) == group_of(search, i)); j++)
+			;
 		if (!which[i] || j < i)
 			continue;
-		for (j = 0; j < group->count; j++)
-			add_port(walk, shape->members[group->first + j], &count);
+		memcpy(search->ports + count, shape->members + group->first, group->count * sizeof(*search->ports));
+		count += group->count;
 	}
 	return count;
 }
 
 /* Return: was any of @which active in this window; ended[] marks the even ones. */
-static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, bool round,
-		struct error *err)
+static int measure_window(struct search *search, const bool *which, int64_t since_us, int64_t until_us, bool round,
+			  struct error *err)
 {
-	struct balance_report *report = walk->report;
-	struct balance_input input = { .shape = report->shape, .loads = walk->loads,
+	struct balance_report *report = search->report;
+	struct balance_input input = { .shape = report->shape, .loads = search->loads,
 				       .window_us = (double)(until_us - since_us) };
-	size_t count = list_ports(walk, which);
+	size_t count = list_ports(search, which);
 	int code = 0;
 
-	memset(walk->ended, 0, sizeof(walk->ended));
+	memset(search->ended, 0, sizeof(search->ended));
 	if (count)
-		code = read_loads(report, since_us, until_us, round, walk->ports, count, walk->loads, err);
-	for (size_t i = 0; code > 0 && i < walk->count; i++) {
-		const struct balance_result *now = &report->balance.results[walk->results[i]];
+		code = read_loads(report, since_us, until_us, round, search->ports, count, search->loads, err);
+	for (size_t i = 0; code > 0 && i < search->count; i++) {
+		const struct balance_result *now = &report->balance.results[search->results[i]];
 		struct balance_result then;
 
 		if (!which[i])
 			continue;
-		balance_measure(&input, report->limits, now->group, now->direction, walk->members, &then);
-		walk->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
+		balance_measure(&input, report->limits, now->group, now->direction, search->members, &then);
+		search->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
 		if (then.state == BALANCE_ACTIVE && then.m)
-			report->began[walk->results[i]].wall_us = since_us;
+			report->began[search->results[i]].wall_us = since_us;
 	}
 	return code < 0 ? code : 0;
 }
 
-static bool any(const struct walk *walk, const bool *which)
+static bool any(const struct search *search, const bool *which)
 {
-	for (size_t i = 0; i < walk->count; i++)
+	for (size_t i = 0; i < search->count; i++)
 		if (which[i])
 			return true;
 	return false;
 }
 
-static void close_ended(struct walk *walk, bool *open)
+static void close_ended(struct search *search, bool *open)
 {
-	for (size_t i = 0; i < walk->count; i++) {
-		if (!open[i] || !walk->ended[i])
+	for (size_t i = 0; i < search->count; i++) {
+		if (!open[i] || !search->ended[i])
 			continue;
 		open[i] = false;
-		walk->report->began[walk->results[i]].earlier = false;
+		search->report->began[search->results[i]].earlier = false;
 	}
 }
 
-static bool is_late(const struct walk *walk)
+static bool is_out_of_time(const struct search *search)
 {
-	return clock_boottime_us(clock_system()) > walk->give_up_us;
+	return clock_boottime_us(clock_system()) > search->deadline_us;
 }
 
 /* Search from @until_us back to @since_us. */
-static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t until_us, int64_t step_us,
-		     struct error *err)
+static int search_minutes(struct search *search, bool *open, int64_t since_us, int64_t until_us, int64_t step_us,
+			  struct error *err)
 {
 	int code = 0;
 
-	for (; code == 0 && until_us > since_us && any(walk, open) && !is_late(walk); until_us -= step_us) {
-		code = look(walk, open, until_us - step_us, until_us, false, err);
-		close_ended(walk, open);
+	for (; code == 0 && until_us > since_us && any(search, open) && !is_out_of_time(search); until_us -= step_us) {
+		code = measure_window(search, open, until_us - step_us, until_us, false, err);
+		close_ended(search, open);
 	}
 	return code;
 }
 
 /* The imbalance may have started within a longer window that was even in total. */
-static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, struct error *err)
+static int search_day(struct search *search, int64_t until_us, int64_t oldest_us, struct error *err)
 {
-	int64_t step_us = COARSE_FACTOR * walk->report->window_us;
+	int64_t step_us = COARSE_FACTOR * search->report->window_us;
 	int code = 0, i;
 
-	for (i = 0; code == 0 && i < COARSE_WINDOWS && until_us > oldest_us && any(walk, walk->open) && !is_late(walk);
-	     i++, until_us -= step_us) {
+	for (i = 0; code == 0 && i < COARSE_WINDOWS && until_us > oldest_us && any(search, search->open) &&
+		    !is_out_of_time(search); i++, until_us -= step_us) {
 		bool ended[GROUPS_MOST];
 
-		code = look(walk, walk->open, until_us - step_us, until_us, true, err);
-		memcpy(ended, walk->ended, sizeof(ended));
-		close_ended(walk, walk->open);
+		code = measure_window(search, search->open, until_us - step_us, until_us, true, err);
+		memcpy(ended, search->ended, sizeof(ended));
+		close_ended(search, search->open);
 		if (code == 0)
-			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->report->window_us, err);
-		for (size_t j = 0; j < walk->count; j++)
-			if (!walk->open[j])
-				walk->report->began[walk->results[j]].earlier = false;
+			code = search_minutes(search, ended, until_us - step_us, until_us, search->report->window_us,
+					      err);
+		for (size_t j = 0; j < search->count; j++)
+			if (!search->open[j])
+				search->report->began[search->results[j]].earlier = false;
 	}
 	return code;
 }
@@ -188,73 +186,73 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
  * Find the first uneven part of the first uneven window, or of the one before it, which was even in
  * total and may have ended uneven. Groups without a start are skipped.
  */
-static int refine(struct walk *walk, struct error *err)
+static int refine(struct search *search, struct error *err)
 {
-	struct balance_report *report = walk->report;
+	struct balance_report *report = search->report;
 	int64_t step_us = report->window_us / PARTS, interval_us = report->view.snapshot->sweep.interval_us;
 	int code = 0;
 
 	if (step_us < interval_us)
 		step_us = interval_us;
-	for (size_t i = 0; code == 0 && i < walk->count && 2 * step_us <= report->window_us; i++) {
-		struct balance_began *began = &report->began[walk->results[i]];
+	for (size_t i = 0; code == 0 && i < search->count && 2 * step_us <= report->window_us; i++) {
+		struct balance_began *began = &report->began[search->results[i]];
 		int64_t since_us = began->wall_us, until_us = since_us + report->window_us;
 		bool one[GROUPS_MOST] = { false };
 
-		if (walk->open[i] || is_late(walk))
+		if (search->open[i] || is_out_of_time(search))
 			continue;
 		one[i] = true;
 		began->wall_us = 0;
-		code = walk_fine(walk, one, since_us - report->window_us, until_us, step_us, err);
+		code = search_minutes(search, one, since_us - report->window_us, until_us, step_us, err);
 		if (!began->wall_us)
 			began->wall_us = since_us;
 	}
 	return code;
 }
 
-static int make_room(struct walk *walk, struct error *err)
+static int allocate(struct search *search, struct error *err)
 {
-	const struct balance_report *report = walk->report;
+	const struct balance_report *report = search->report;
 	const struct fabric *fabric = report->view.fabric;
 	uint32_t most = 1;
 
 	for (size_t i = 0; i < report->shape->group_count; i++)
 		most = report->shape->groups[i].count > most ? report->shape->groups[i].count : most;
-	walk->loads = calloc(fabric->port_count + 1, sizeof(*walk->loads));
-	walk->members = calloc(most, sizeof(*walk->members));
-	walk->ports = calloc(fabric->port_count + 1, sizeof(*walk->ports));
-	if (!walk->loads || !walk->members || !walk->ports)
+	search->loads = calloc(fabric->port_count + 1, sizeof(*search->loads));
+	search->members = calloc(most, sizeof(*search->members));
+	search->ports = calloc(fabric->port_count + 1, sizeof(*search->ports));
+	if (!search->loads || !search->members || !search->ports)
 		return err_nomem(err);
 	return 0;
 }
 
-static void choose(struct walk *walk)
+static void choose_searched(struct search *search)
 {
-	struct balance_report *report = walk->report;
+	struct balance_report *report = search->report;
 
-	for (size_t i = 0; i < report->shown_count && walk->count < GROUPS_MOST; i++) {
+	for (size_t i = 0; i < report->shown_count && search->count < GROUPS_MOST; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		if (result->state != BALANCE_ACTIVE || !result->m)
 			continue;
 		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };
-		walk->open[walk->count] = true;
-		walk->results[walk->count++] = report->shown[i];
+		search->open[search->count] = true;
+		search->results[search->count++] = report->shown[i];
 	}
 }
 
 /* The minutes evaluated before. */
-static void recall(struct walk *walk)
+static void apply_past_windows(struct search *search)
 {
-	struct balance_report *report = walk->report;
+	struct balance_report *report = search->report;
 
-	for (size_t i = 0; i < walk->count; i++) {
-		uint32_t result = walk->results[i];
+	for (size_t i = 0; i < search->count; i++) {
+		uint32_t result = search->results[i];
 
-		for (int window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
-			walk->ended[i] = report->was_even[result] & 1u << window;
-			if (walk->ended[i])
-				close_ended(walk, walk->open);
+		for (int window = 1; search->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
+			search->ended[i] = report->was_even[result] & 1u << window;
+			if (search->ended[i])
+				close_ended(search, search->open);
 			else if (report->was_uneven[result] & 1u << window)
 				report->began[result].wall_us = report->until_us - (window + 1) * report->window_us;
 		}
@@ -263,33 +261,33 @@ static void recall(struct walk *walk)
 
 static int find_began(struct balance_report *report, struct error *err)
 {
-	struct walk walk = { .report = report,
-			     .give_up_us = clock_boottime_us(clock_system()) + TIME_MOST_MS * US_PER_MS };
+	struct search search = { .report = report,
+			     .deadline_us = clock_boottime_us(clock_system()) + TIME_MOST_MS * US_PER_MS };
 	int64_t fine_us = report->since_us - FINE_WINDOWS * report->window_us;
 	struct history_range range;
 	int code;
 
-	choose(&walk);
+	choose_searched(&search);
 	/* The displayed window may be longer than the evaluated minutes. */
 	if (!report->options.since_us) {
-		recall(&walk);
+		apply_past_windows(&search);
 		fine_us = report->until_us - BALANCE_PAST_WINDOWS * report->window_us;
 	}
-	if (!walk.count)
+	if (!search.count)
 		return 0;
-	code = make_room(&walk, err);
+	code = allocate(&search, err);
 	if (code == 0)
 		code = reader_history_range(report->view.reader, fine_us, report->since_us, &range, err);
 	if (code == 0 && report->options.since_us)
-		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
+		code = search_minutes(&search, search.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
 				 report->since_us, report->window_us, err);
 	if (code == 0 && range.oldest_us < fine_us)
-		code = walk_coarse(&walk, fine_us, range.oldest_us, err);
+		code = search_day(&search, fine_us, range.oldest_us, err);
 	if (code == 0)
-		code = refine(&walk, err);
-	free(walk.loads);
-	free(walk.members);
-	free(walk.ports);
+		code = refine(&search, err);
+	free(search.loads);
+	free(search.members);
+	free(search.ports);
 	return code;
 }
 

@@ -163,7 +163,7 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 		     unsigned tier)
 {
 	const struct balance_input input = input_of(report);
-	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	bool is_limited = report->options.format == RESULT_TABLE && !report->all, more = true;
 	const struct fabric *fabric = report->view.fabric;
 	size_t count = 0, i;
 
@@ -180,7 +180,7 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 	}
 	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
-	for (i = 0; more && i < count && (!for_people || i < SWITCHES_SHOWN); i++) {
+	for (i = 0; more && i < count && (!is_limited || i < SWITCHES_SHOWN); i++) {
 		put_amount(report, table, &amounts[i], report->view.names_shown.names[amounts[i].index],
 			   balance_amounts_most(amounts, count), NULL);
 		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
@@ -207,7 +207,7 @@ static void append_bars(const struct balance_report *report, const struct shape_
 static bool put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
 	const struct balance_input input = input_of(report);
-	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	bool is_limited = report->options.format == RESULT_TABLE && !report->all, more = true;
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 	const struct shape *shape = report->shape;
 	size_t count = 0, idle = 0, i;
@@ -217,13 +217,13 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
 		balance_host_rails(&input, &shape->hosts[i], rails, &amounts[count]);
-		if (for_people && !balance_host_is_busy(&amounts[count], report->limits))
+		if (is_limited && !balance_host_is_busy(&amounts[count], report->limits))
 			idle++;
 		else
 			count++;
 	}
 	qsort(amounts, count, sizeof(*amounts), balance_compare_excess);
-	for (i = 0; more && i < count && (!for_people || i < HOSTS_SHOWN); i++) {
+	for (i = 0; more && i < count && (!is_limited || i < HOSTS_SHOWN); i++) {
 		const struct shape_host *host = &shape->hosts[amounts[i].index];
 		struct text bars = { 0 };
 

@@ -90,7 +90,7 @@ static bool is_selected(const struct selection *selection, const struct fabric *
 }
 
 /* Is @typed a name, or a name and "/port"? */
-static bool is_called(const char *name, uint8_t num, const char *typed)
+static bool matches_name(const char *name, uint8_t num, const char *typed)
 {
 	size_t len = strlen(name);
 
@@ -99,7 +99,8 @@ static bool is_called(const char *name, uint8_t num, const char *typed)
 	return !typed[len] || (typed[len] == '/' && num && atoi(typed + len + 1) == num);
 }
 
-static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name, const char *typed)
+static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name,
+			    const char *typed)
 {
 	char shown[NODE_NAME_SIZE], hex[24];
 
@@ -107,7 +108,7 @@ static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num,
 		return false;
 	names_short(name, shown);
 	snprintf(hex, sizeof(hex), "0x%016" PRIx64, guid);
-	return is_called(name, num, typed) || is_called(shown, num, typed) || is_called(hex, num, typed);
+	return matches_name(name, num, typed) || matches_name(shown, num, typed) || matches_name(hex, num, typed);
 }
 
 struct loading {
@@ -146,8 +147,8 @@ static bool is_named(struct loading *loading, const struct finding_row *row)
 	for (int i = 0; i < loading->filter->name_count; i++) {
 		struct health_name *name = &loading->names[i];
 		bool matches = name->missing ?
-			is_gone_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
-			is_gone_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed) :
+			is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
+			is_departed_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed) :
 			is_selected(&name->selection, fabric, finding->node_guid, finding->port) ||
 			is_selected(&name->selection, fabric, finding->peer_guid, finding->peer_port);
 
@@ -337,8 +338,8 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->common, err);
 }
 
-static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,
-		  struct error *err)
+static int run_request(const struct command *command, struct health_options *options, struct health_filter *filter,
+		       struct error *err)
 {
 	struct options *common = &options->common;
 	const char *word = common->argc ? common->argv[0] : "";
@@ -393,7 +394,7 @@ int health_run(const struct command *command, int argc, char **argv, struct erro
 		return code < 0 ? code : 0;
 	filter.options = &options.common;
 	filter.all = options.all;
-	code = choose(command, &options, &filter, err);
+	code = run_request(command, &options, &filter, err);
 	host_set_done(&filter.job);
 	host_set_done(&filter.drained);
 	return code;

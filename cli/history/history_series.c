@@ -135,8 +135,8 @@ static void put_source(struct result *result, unsigned tags)
 	text_done(&text);
 }
 
-static void put_who(struct result *result, const struct history *history, const struct subject *subject,
-		    const struct metric *metric)
+static void put_subject(struct result *result, const struct history *history, const struct subject *subject,
+			const struct metric *metric)
 {
 	result_text(result, SUBJECT, subject->name);
 	if (subject->single)
@@ -183,7 +183,7 @@ static bool put_points(struct result *result, const struct history *history, con
 	bool more = true;
 
 	for (size_t i = 0; more && i < series->count; i++) {
-		put_who(result, history, subject, &series->metric);
+		put_subject(result, history, subject, &series->metric);
 		more = put_step(result, &series->metric, &series->steps[i]);
 	}
 	return more;
@@ -250,7 +250,7 @@ static int print_table(const struct reading_one *one, const struct series *serie
 }
 
 /* A heading, a plot on terminals, and the table. */
-static int print_for_people(const struct reading_one *one, bool first, struct error *err)
+static int print_text(const struct reading_one *one, bool first, struct error *err)
 {
 	struct result_options output = options_result(&one->history->options);
 	int code = 0;
@@ -278,7 +278,7 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 static int show(const struct reading_one *one, struct result *result, bool first, struct error *err)
 {
 	if (!result)
-		return print_for_people(one, first, err);
+		return print_text(one, first, err);
 	for (size_t i = 0; i < one->history->metric_count; i++)
 		if (!put_points(result, one->history, one->subject, &one->fine[i]))
 			break;

@@ -169,7 +169,7 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 }
 
 /* getopt rejected argv[@at]; @option is its optopt. */
-static int refuse(const struct parser *parser, const char *typed, int option, struct error *err)
+static int parse_error(const struct parser *parser, const char *typed, int option, struct error *err)
 {
 	size_t matches = 0, len = strncmp(typed, "--", 2) ? 0 : strcspn(typed + 2, "=");
 
@@ -303,7 +303,7 @@ int options_parse(const struct command *command, unsigned common, const struct o
 		const struct option_spec *entry;
 
 		if (value == '?')
-			return refuse(&parser, argv[optind - 1], optopt, err);
+			return parse_error(&parser, argv[optind - 1], optopt, err);
 		if (value == ':')
 			return options_usage_error(command, err, "%.64s requires a value", argv[optind - 1]);
 		entry = entry_of(&parser, value);

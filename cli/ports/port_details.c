@@ -329,8 +329,8 @@ static bool put_details(struct result *result, const struct view *view, const st
 }
 
 /* Why a rate is unknown; the first match applies. */
-static const char *why_not(const struct view *view, const struct port_view *port, enum view_ber which,
-			   const struct detail_row *speeds)
+static const char *unknown_reason(const struct view *view, const struct port_view *port, enum view_ber which,
+				  const struct detail_row *speeds)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
 
@@ -373,7 +373,7 @@ static bool put_ber(struct result *result, const struct view *view, const struct
 	}
 	if (is_fast || speeds)
 		result_real(result, AGE, is_fast ? port->age_s : view_age_s(view->reference_us, speeds->wall_us));
-	result_text(result, MEANING, shown ? meanings[which] : why_not(view, port, which, speeds));
+	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(view, port, which, speeds));
 	return result_end_row(result);
 }
 

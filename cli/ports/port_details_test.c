@@ -94,7 +94,7 @@ static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_
 	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
 	for (unsigned number = 0; number < DETAIL_MAX; number++)
 		sum.value[number] = (uint32_t)truth->sum[number];
-	/* Nothing in any lane may be a link without FEC. */
+	/* All lanes at 0: perhaps a link without FEC. */
 	if (truth->any && !(truth->newest->reading.layout == FEC_LAYOUT_LANES &&
 			    !truth->newest->reading.value[DETAIL_FEC_CORRECTED_BLOCKS] &&
 			    !truth->newest->reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS] &&

@@ -47,7 +47,7 @@ static int begin_section(struct report *report, const char *key, const char *tit
 	return result_create(stdout, &output, columns, count, ret, err);
 }
 
-enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_GONE,
+enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_DEPARTED,
        ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
@@ -59,7 +59,8 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
 	/* Shown in tables only if set. */
-	[ABOUT_GONE] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[ABOUT_DEPARTED] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME,
+			     .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER] = { .key = "peer", .title = "peer", .kind = COLUMN_TEXT },
 	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
@@ -105,8 +106,8 @@ static int put_about(struct report *report, struct error *err)
 	int code;
 
 	memcpy(columns, about_columns, sizeof(columns));
-	if (report->gone_us)
-		columns[ABOUT_GONE].flags = 0;
+	if (report->departed_us)
+		columns[ABOUT_DEPARTED].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
 	if (report->of_node)
@@ -125,7 +126,7 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
 	put_about_peer(report, result);
-	cells_nonzero(result, ABOUT_GONE, report->gone_us);
+	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
 	return output_end(result, 0, err);
@@ -158,8 +159,8 @@ static int put_ends(struct report *report, struct error *err)
 	bool more = true;
 	int code;
 
-	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
-		 when_format_local(report->view.at_us, then));
+	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s",
+		 report->of_node ? "PORTS" : "BOTH ENDS", when_format_local(report->view.at_us, then));
 	cells_init(&cells, port_columns, PORT_COLUMNS);
 	code = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS, &result, err);
 	if (code < 0)
@@ -183,9 +184,9 @@ static int put_ends(struct report *report, struct error *err)
 
 /* --- counters --- */
 
-static int sum_window(struct report *report, const struct history_port *who, int window, struct error *err)
+static int sum_window(struct report *report, const struct history_port *ports, int window, struct error *err)
 {
-	struct history_query query = { .ports = who, .port_count = report->port_count, .damage = &report->damage,
+	struct history_query query = { .ports = ports, .port_count = report->port_count, .damage = &report->damage,
 				       .counters = COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET };
 	struct history_range range;
 	int code = reader_history_range(report->view.reader, report->until_us - report->window_us[window],
@@ -204,17 +205,17 @@ static int sum_window(struct report *report, const struct history_port *who, int
 static int sum_windows(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
-	struct history_port *who = calloc(report->port_count + 1, sizeof(*who));
-	int code = who ? 0 : err_nomem(err);
+	struct history_port *ports = calloc(report->port_count + 1, sizeof(*ports));
+	int code = ports ? 0 : err_nomem(err);
 
 	for (size_t i = 0; code == 0 && i < report->port_count; i++) {
 		const struct port *port = &fabric->ports[report->ports[i]];
 
-		who[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
 	}
 	for (int i = 0; code == 0 && i < WINDOW_COUNT; i++)
-		code = sum_window(report, who, i, err);
-	free(who);
+		code = sum_window(report, ports, i, err);
+	free(ports);
 	return code;
 }
 
@@ -455,8 +456,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	now.since_us = 0;
 	code = report_open(&report, &now, options.argv[0], err);
 	/* A removed node is reported up to its last sweep. */
-	if (code == 0 && report.gone_us && !options.since_us)
-		report.window_us[2] += report.until_us - report.gone_us;
+	if (code == 0 && report.departed_us && !options.since_us)
+		report.window_us[2] += report.until_us - report.departed_us;
 	if (code == 0)
 		code = put_report(&report, err);
 	view_warn_damage(report.damage.count, report.damage.first);

@@ -195,7 +195,7 @@ static int open_removed(struct report *report, const struct options *options, co
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->gone_us = departed->departed_us;
+	report->departed_us = departed->departed_us;
 	return find_subject(report, typed, err);
 }
 

@@ -65,7 +65,7 @@ static int check_note(const struct command *command, const char *note, struct er
 /* --- list --- */
 
 enum {
-	NAME, TIME, NOTE, PORTS_ASKED, PORTS_ANSWERED, PORTS_PLANNED, SLOW, DISCOVERED, DURATION, SPREAD, MADS_SENT,
+	NAME, TIME, NOTE, PORTS_POLLED, PORTS_RESPONDING, PORTS_PLANNED, SLOW, DISCOVERED, DURATION, SPREAD, MADS_SENT,
 	MADS_TIMED_OUT, COLUMN_COUNT,
 };
 
@@ -73,8 +73,8 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
-	[PORTS_ASKED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
+	[PORTS_POLLED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
+	[PORTS_RESPONDING] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
 	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
 	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL },
@@ -93,8 +93,8 @@ static bool put_info(void *ctx, const struct saved_info *info)
 	result_text(result, NOTE, *info->note ? info->note : NULL);
 	if (!*info->note)
 		result_show(result, NOTE, "", STYLE_PLAIN);
-	result_integer(result, PORTS_ASKED, info->ports_polled);
-	result_integer(result, PORTS_ANSWERED, info->ports_answered);
+	result_integer(result, PORTS_POLLED, info->ports_polled);
+	result_integer(result, PORTS_RESPONDING, info->ports_answered);
 	result_integer(result, PORTS_PLANNED, info->ports_planned);
 	result_bool(result, SLOW, info->slow);
 	result_bool(result, DISCOVERED, info->discovered);

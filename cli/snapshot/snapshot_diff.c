@@ -130,7 +130,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 }
 
 /* Compute the sort keys of a row. */
-static void weigh(struct diff_row *row)
+static void set_sort_keys(struct diff_row *row)
 {
 	for (size_t side = 0; side < 2; side++) {
 		const struct counted *counters = row->sides[side].counters;
@@ -158,13 +158,13 @@ static int rows_by_port(struct diff_rows *rows, const struct diff *diff, struct 
 		if (!row)
 			return ERR_NOMEM;
 		set_side(&row->sides[0], &diff->ports[i]);
-		weigh(row);
+		set_sort_keys(row);
 	}
 	return 0;
 }
 
-static int add_link(struct diff_rows *rows, const struct diff_port *a, const struct diff_port *b, bool came, bool went,
-		    struct error *err)
+static int add_link(struct diff_rows *rows, const struct diff_port *a, const struct diff_port *b, bool added,
+		    bool removed, struct error *err)
 {
 	struct diff_row *row = add_row(rows, err);
 
@@ -172,9 +172,9 @@ static int add_link(struct diff_rows *rows, const struct diff_port *a, const str
 		return ERR_NOMEM;
 	set_side(&row->sides[0], a);
 	set_side(&row->sides[1], b);
-	row->came = came;
-	row->went = went;
-	weigh(row);
+	row->added = added;
+	row->removed = removed;
+	set_sort_keys(row);
 	return 0;
 }
 
@@ -270,7 +270,7 @@ static size_t add_group(struct diff_rows *rows, struct member *members, size_t f
 	row->node_guid = members[first].guid;
 	row->ports = sum.ports;
 	row->ports_unknown = sum.ports_unknown;
-	weigh(row);
+	set_sort_keys(row);
 	return i;
 }
 

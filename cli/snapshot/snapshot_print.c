@@ -262,8 +262,8 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 {
 	struct text note = { 0 };
 
-	if (row->came || row->went)
-		append_note(&note, "", row->came ? "link added" : "link removed", "");
+	if (row->added || row->removed)
+		append_note(&note, "", row->added ? "link added" : "link removed", "");
 	if (row->sides[0].port)
 		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
 	if (row->sides[1].port)
@@ -287,7 +287,7 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	if (peer) {
 		fabric = diff_fabric(printer->diff, peer, &index);
 		put_port(printer, fabric, index, true);
-		result_text(result, CHANGE, change_of(!row->came, !row->went));
+		result_text(result, CHANGE, change_of(!row->added, !row->removed));
 		return;
 	}
 	result_text(result, CHANGE, change_of(difference->was_there, difference->is_there));
@@ -328,7 +328,7 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 /* --- all rows --- */
 
 /* Is a row shown in tables: does it have a value, or a reason for a missing one? */
-static bool is_news(const struct diff_row *row)
+static bool is_changed(const struct diff_row *row)
 {
 	for (size_t side = 0; side < 2 && row->sides[side].counters; side++) {
 		const struct diff_port *port = row->sides[side].port;
@@ -341,7 +341,7 @@ static bool is_news(const struct diff_row *row)
 		if (port && port->difference.was_there != port->difference.is_there)
 			return true;
 	}
-	return row->came || row->went || row->ports_unknown;
+	return row->added || row->removed || row->ports_unknown;
 }
 
 int diff_print(const struct options *options, const struct diff *diff, const struct diff_rows *rows, enum diff_by by,
@@ -358,7 +358,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	if (code < 0)
 		return code;
 	for (size_t i = 0; more && i < rows->count; i++) {
-		if (output.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
+		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
 			hidden++;
 		else
 			more = put_row(&printer, &rows->rows[i]);

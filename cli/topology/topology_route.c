@@ -186,8 +186,8 @@ static void put_hops(struct result *result, const struct cells *cells, const str
 
 /* --- result line --- */
 
-static const char *why_nowhere(const struct view *view, const struct routes *routes, const struct route_trace *trace,
-			       uint16_t lid, char *ret, size_t size)
+static const char *black_hole_text(const struct view *view, const struct routes *routes,
+				   const struct route_trace *trace, uint16_t lid, char *ret, size_t size)
 {
 	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[trace->at];
@@ -217,7 +217,7 @@ static const char *end_text(const struct view *view, const struct routes *routes
 			 trace->hops == 1 ? "" : "s");
 		break;
 	case ROUTE_BLACK_HOLE:
-		return why_nowhere(view, routes, trace, lid, ret, size);
+		return black_hole_text(view, routes, trace, lid, ret, size);
 	case ROUTE_DOWN:
 		snprintf(ret, size, "link down: %s routes LID %u through port %u, whose link is not up", at, lid,
 			 routes_out_port(routes_find(routes, fabric->nodes[trace->at].guid), lid));
@@ -237,8 +237,8 @@ static const char *end_text(const struct view *view, const struct routes *routes
 	return ret;
 }
 
-static int not_known(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
-		     struct error *err)
+static int unknown_route(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
+			 struct error *err)
 {
 	if (!lid)
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
@@ -251,7 +251,7 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 }
 
 static void describe_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
-		    const struct end *to, uint16_t lid)
+			 const struct end *to, uint16_t lid)
 {
 	const struct port *port = &view->fabric->ports[to->port];
 	char text[3 * NODE_NAME_SIZE];
@@ -284,7 +284,7 @@ static int show(const struct options *options, const struct view *view, const st
 	if (code < 0)
 		return code;
 	if (trace.end == ROUTE_UNKNOWN)
-		return not_known(view, &trace, to, lid, err);
+		return unknown_route(view, &trace, to, lid, err);
 	if (output.format == RESULT_TABLE)
 		describe_end(view, routes, &trace, to, lid);
 	return trace.end == ROUTE_ARRIVES ? 0 : 1;
