@@ -238,12 +238,13 @@ static bool put_line(struct result *result, const struct view *view, uint32_t po
 {
 	const char *why = line->saturated ? "saturated" : "cleared";
 	bool at_least = line->counted_known && (line->saturated || line->reset);
-	enum cell_style style = line->counted && !line->harmless ? STYLE_WARNING : STYLE_PLAIN;
+	bool counted = line->counted_known && line->counted;
+	enum cell_style style = counted && !line->harmless ? STYLE_WARNING : STYLE_PLAIN;
 	char shown[64];
 
 	if (!line->counted_known && !line->value_known)
 		return true;
-	if (!line->counted && !line->value && !at_least) {
+	if (!counted && !(line->value_known && line->value) && !at_least) {
 		(*zeros)++;
 		return true;
 	}
@@ -275,8 +276,10 @@ static bool put_errors(struct result *result, const struct view *view, const str
 	for (int i = COUNTER_TRAFFIC_COUNT; more && i < COUNTER_COUNT; i++) {
 		const struct counter_info *info = counter_info((enum counter)i);
 		counter_set bit = COUNTER_BIT(i);
-		struct line line = {
+		const struct line line = {
 			.key = info->key, .unit = info->unit, .meaning = info->meaning,
+			.counted = row->sum.value[i], .value = row->reading.value[i],
+			.max = reading_max(&row->reading, (enum counter)i),
 			.counted_known = port->errors_known & bit,
 			.value_known = row->has_reading && row->reading.present & bit,
 			.reset = row->sum.reset & bit,
@@ -285,9 +288,6 @@ static bool put_errors(struct result *result, const struct view *view, const str
 			.age_s = port->age_s,
 		};
 
-		line.counted = line.counted_known ? row->sum.value[i] : 0;
-		line.value = line.value_known ? row->reading.value[i] : 0;
-		line.max = line.value_known ? reading_max(&row->reading, (enum counter)i) : UINT64_MAX;
 		more = put_line(result, view, port->port, &line, zeros);
 	}
 	return more;
@@ -309,20 +309,18 @@ static bool put_details(struct result *result, const struct view *view, const st
 	for (unsigned i = 0; more && i < detail_count(attribute); i++) {
 		const struct detail_info *info = detail_info(attribute, i);
 		uint32_t bit = UINT32_C(1) << i;
-		struct line line = {
+		const struct line line = {
 			.key = info->key, .unit = info->unit, .meaning = info->meaning,
+			.counted = row->sum.value[i], .value = row->reading.value[i], .max = detail_max(attribute, i),
 			.counted_known = row->sum.known & bit,
 			.value_known = row->reading.present & bit,
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
-			.max = detail_max(attribute, i),
 			.window_s = (double)row->sum.elapsed_us / 1e6,
 			.age_s = view_age_s(view->reference_us, row->wall_us),
 			.harmless = is_harmless(attribute, i),
 		};
 
-		line.counted = line.counted_known ? row->sum.value[i] : 0;
-		line.value = line.value_known ? row->reading.value[i] : 0;
 		more = put_line(result, view, port, &line, zeros);
 	}
 	return more;
