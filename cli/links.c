@@ -60,7 +60,7 @@ struct printer {
 };
 
 /* Add the link of one port, unless it was added from its other end. */
-static bool put_link(struct printer *printer, uint32_t index)
+static void put_link(struct printer *printer, uint32_t index)
 {
 	const struct view *view = printer->view;
 	uint32_t peer = view->fabric->ports[index].peer;
@@ -68,28 +68,27 @@ static bool put_link(struct printer *printer, uint32_t index)
 
 	if (peer == FABRIC_NONE || printer->done[peer] ||
 	    (!selection_has_port(printer->selection, index) && !selection_has_port(printer->selection, peer)))
-		return true;
+		return;
 	printer->done[index] = true;
 	printer->links++;
 	port_view_init(view, index, &a);
 	port_view_init(view, peer, &b);
 	if (printer->errors_only && !has_errors(&a) && !has_errors(&b))
-		return true;
+		return;
 	printer->shown++;
 	cells_fill(&printer->cells, printer->result, view, &a);
-	return result_end_row(printer->result);
+	result_end_row(printer->result);
 }
 
 static void put_links(struct printer *printer)
 {
 	const struct fabric *fabric = printer->view->fabric;
-	bool more = true;
 
-	for (size_t i = 0; more && i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[printer->view->nodes[i]];
 
-		for (uint32_t j = node->first_port; more && j < node->first_port + node->ports; j++)
-			more = put_link(printer, j);
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
+			put_link(printer, j);
 	}
 }
 

@@ -97,7 +97,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_integer(table, BUILT, group->built);
 }
 
-static bool put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
+static void put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
 {
 	const struct balance_result *result = &report->balance.results[index];
 	const struct balance_member *member = &result->members[nth];
@@ -120,22 +120,21 @@ static bool put_member(const struct balance_report *report, struct result *table
 	result_real(table, STALL, 100 * member->stall);
 	if (!isnan(member->xmit_discards))
 		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
-	return result_end_row(table);
+	result_end_row(table);
 }
 
 int balance_data(const struct balance_report *report, struct error *err)
 {
 	struct result *table;
-	bool more = true;
 	int code = output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err);
 
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < report->shown_count; i++) {
+	for (size_t i = 0; i < report->shown_count; i++) {
 		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 
-		for (uint32_t j = 0; more && j < count; j++)
-			more = put_member(report, table, report->shown[i], j);
+		for (uint32_t j = 0; j < count; j++)
+			put_member(report, table, report->shown[i], j);
 	}
 	return output_end(table, 0, err);
 }

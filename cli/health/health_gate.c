@@ -190,8 +190,7 @@ static int check_hosts(struct gate *gate, const struct health_filter *filter, st
 		result_integer(result, LINKS, links);
 		if (!clean)
 			result_text(result, REASON, text_chars(&reason));
-		if (!result_end_row(result))
-			break;
+		result_end_row(result);
 	}
 	code = output_end(result, text_failed(&reason) ? err_nomem(err) : 0, err);
 	text_done(&reason);

@@ -64,7 +64,7 @@ static void put_end(struct result *result, const struct view *view, uint64_t gui
 	cells_identity(result, guid_column, guid, *name ? name : NULL, num);
 }
 
-bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health)
 {
 	const struct finding_row *row = &health->row;
@@ -99,7 +99,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	}
 	if (change)
 		result_text(result, CHANGE, change);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 int health_result(const struct options *options, bool watch, struct result **ret, struct error *err)
@@ -119,8 +119,7 @@ static int print_data(const struct view *view, const struct health_filter *filte
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < rows->count; i++)
-		if (!health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]))
-			break;
+		health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]);
 	return output_end(result, 0, err);
 }
 
@@ -327,8 +326,7 @@ static int explain_data(int first, int last, const struct options *options, stru
 		result_text(result, 2, info->limits);
 		result_text(result, 3, info->reason);
 		result_text(result, 4, info->advice);
-		if (!result_end_row(result))
-			break;
+		result_end_row(result);
 	}
 	return output_end(result, 0, err);
 }

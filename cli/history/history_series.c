@@ -155,7 +155,7 @@ static void put_value(struct result *result, size_t column, const struct metric 
 	result_show(result, column, metric_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
 }
 
-static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
+static void put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
 	char number[METRIC_VALUE_SIZE];
 
@@ -174,19 +174,16 @@ static bool put_step(struct result *result, const struct metric *metric, const s
 	result_integer(result, SAMPLES, step->samples);
 	result_integer(result, PORTS, (int64_t)step->ports);
 	put_source(result, step->tags);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
-static bool put_points(struct result *result, const struct history *history, const struct subject *subject,
+static void put_points(struct result *result, const struct history *history, const struct subject *subject,
 		       const struct series *series)
 {
-	bool more = true;
-
-	for (size_t i = 0; more && i < series->count; i++) {
+	for (size_t i = 0; i < series->count; i++) {
 		put_subject(result, history, subject, &series->metric);
-		more = put_step(result, &series->metric, &series->steps[i]);
+		put_step(result, &series->metric, &series->steps[i]);
 	}
-	return more;
 }
 
 static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
@@ -280,8 +277,7 @@ static int show(const struct reading_one *one, struct result *result, bool first
 	if (!result)
 		return print_text(one, first, err);
 	for (size_t i = 0; i < one->history->metric_count; i++)
-		if (!put_points(result, one->history, one->subject, &one->fine[i]))
-			break;
+		put_points(result, one->history, one->subject, &one->fine[i]);
 	return 0;
 }
 

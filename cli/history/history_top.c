@@ -74,7 +74,7 @@ static void value_row(const struct history *history, struct top_row *row)
 		row->rank = row->mean;
 }
 
-static bool put_row(struct result *result, const struct history *history, const struct top_row *row)
+static void put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->view.fabric->ports[row->index].peer;
@@ -104,7 +104,7 @@ static bool put_row(struct result *result, const struct history *history, const 
 	result_bool(result, AT_LEAST, row->value.at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
 	result_integer(result, SAMPLES, row->counted.samples);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
@@ -120,8 +120,7 @@ static int print_rows(const struct history *history, const struct top_row *rows,
 		known++;
 	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
 	for (size_t i = 0; i < shown; i++)
-		if (!put_row(result, history, &rows[i]))
-			break;
+		put_row(result, history, &rows[i]);
 	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
 		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
 	return output_end(result, 0, err);

@@ -233,7 +233,7 @@ struct line {
 	bool harmless; /* a value above 0 is not an error */
 };
 
-static bool put_line(struct result *result, const struct view *view, uint32_t port, const struct line *line,
+static void put_line(struct result *result, const struct view *view, uint32_t port, const struct line *line,
 		     size_t *zeros)
 {
 	const char *why = line->saturated ? "saturated" : "cleared";
@@ -243,10 +243,10 @@ static bool put_line(struct result *result, const struct view *view, uint32_t po
 	char shown[64];
 
 	if (!line->counted_known && !line->value_known)
-		return true;
+		return;
 	if (!counted && !(line->value_known && line->value) && !at_least) {
 		(*zeros)++;
-		return true;
+		return;
 	}
 	cells_port_name(result, PORT, view, port);
 	result_text(result, COUNTER, line->key);
@@ -264,16 +264,15 @@ static bool put_line(struct result *result, const struct view *view, uint32_t po
 	result_real(result, WINDOW, line->counted_known ? line->window_s : NAN);
 	result_real(result, AGE, line->age_s);
 	result_text(result, MEANING, line->meaning);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 /* The error counters of every sweep, which the detail counters split up. */
-static bool put_errors(struct result *result, const struct view *view, const struct port_view *port, size_t *zeros)
+static void put_errors(struct result *result, const struct view *view, const struct port_view *port, size_t *zeros)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
-	bool more = true;
 
-	for (int i = COUNTER_TRAFFIC_COUNT; more && i < COUNTER_COUNT; i++) {
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 		const struct counter_info *info = counter_info((enum counter)i);
 		counter_set bit = COUNTER_BIT(i);
 		const struct line line = {
@@ -288,9 +287,8 @@ static bool put_errors(struct result *result, const struct view *view, const str
 			.age_s = port->age_s,
 		};
 
-		more = put_line(result, view, port->port, &line, zeros);
+		put_line(result, view, port->port, &line, zeros);
 	}
-	return more;
 }
 
 static bool is_harmless(enum detail_attribute attribute, unsigned number)
@@ -300,13 +298,12 @@ static bool is_harmless(enum detail_attribute attribute, unsigned number)
 		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
 }
 
-static bool put_details(struct result *result, const struct view *view, const struct detail_row *row, uint32_t port,
+static void put_details(struct result *result, const struct view *view, const struct detail_row *row, uint32_t port,
 			size_t *zeros)
 {
 	enum detail_attribute attribute = (enum detail_attribute)row->reading.attribute;
-	bool more = true;
 
-	for (unsigned i = 0; more && i < detail_count(attribute); i++) {
+	for (unsigned i = 0; i < detail_count(attribute); i++) {
 		const struct detail_info *info = detail_info(attribute, i);
 		uint32_t bit = UINT32_C(1) << i;
 		const struct line line = {
@@ -321,9 +318,8 @@ static bool put_details(struct result *result, const struct view *view, const st
 			.harmless = is_harmless(attribute, i),
 		};
 
-		more = put_line(result, view, port, &line, zeros);
+		put_line(result, view, port, &line, zeros);
 	}
-	return more;
 }
 
 /* Why a rate is unknown; the first match applies. */
@@ -349,7 +345,7 @@ static const char *unknown_reason(const struct view *view, const struct port_vie
 	return "unknown: a counter is saturated or was reset";
 }
 
-static bool put_ber(struct result *result, const struct view *view, const struct port_view *port, enum view_ber which,
+static void put_ber(struct result *result, const struct view *view, const struct port_view *port, enum view_ber which,
 		    const struct detail_row *speeds)
 {
 	static const char *const meanings[VIEW_BER_COUNT] = {
@@ -372,10 +368,10 @@ static bool put_ber(struct result *result, const struct view *view, const struct
 	if (is_fast || speeds)
 		result_real(result, AGE, is_fast ? port->age_s : view_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(view, port, which, speeds));
-	return result_end_row(result);
+	result_end_row(result);
 }
 
-static bool put_fec(struct result *result, const struct view *view, uint32_t port, const struct detail_row *speeds)
+static void put_fec(struct result *result, const struct view *view, uint32_t port, const struct detail_row *speeds)
 {
 	static const char *const words[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
@@ -388,33 +384,29 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 	};
 
 	if (!speeds || speeds->reading.layout > FEC_LAYOUT_RS)
-		return true;
+		return;
 	cells_port_name(result, PORT, view, port);
 	result_text(result, COUNTER, "FEC");
 	result_show(result, COUNTED, words[speeds->reading.layout],
 		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);
 	result_real(result, AGE, view_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, meanings[speeds->reading.layout]);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
-bool port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
 			   const struct port_view *port, size_t *zeros)
 {
 	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
-	bool more = true;
 
-	for (int i = 0; more && i < VIEW_BER_COUNT; i++)
-		more = put_ber(result, view, port, (enum view_ber)i, speeds);
-	if (more)
-		more = put_fec(result, view, port->port, speeds);
-	if (more)
-		more = put_errors(result, view, port, zeros);
-	for (int i = 0; more && i < DETAIL_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < VIEW_BER_COUNT; i++)
+		put_ber(result, view, port, (enum view_ber)i, speeds);
+	put_fec(result, view, port->port, speeds);
+	put_errors(result, view, port, zeros);
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
 		const struct detail_row *row = find_row(details, port->port, (enum detail_attribute)i);
 
 		if (row)
-			more = put_details(result, view, row, port->port, zeros);
+			put_details(result, view, row, port->port, zeros);
 	}
-	return more;
 }

@@ -51,12 +51,10 @@ void port_details_ber(const struct view *view, const struct port_details *detail
  * counter that is not 0
  * @result:  made with port_details_table, PORT_DETAILS_TABLE_COLUMNS
  * @zeros:   incremented by the number of omitted counters
- *
- * Return: false after an output error.
  */
 enum { PORT_DETAILS_TABLE_COLUMNS = 8 };
 extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
-bool port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
 			   const struct port_view *port, size_t *zeros);
 
 /* The same for JSON and CSV: columns behind those of a port's row. */

@@ -69,12 +69,11 @@ static const struct column long_columns[LONG_COUNT] = {
 	[LONG_MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 };
 
-static bool put_long_rows(struct result *result, const struct view *view, const struct port_view *port)
+static void put_long_rows(struct result *result, const struct view *view, const struct port_view *port)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
-	bool more = true;
 
-	for (int counter = 0; more && row->has_reading && counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; row->has_reading && counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
 
 		if (!(row->reading.present & COUNTER_BIT(counter)))
@@ -86,9 +85,8 @@ static bool put_long_rows(struct result *result, const struct view *view, const 
 			result_show(result, LONG_VALUE, "saturated", STYLE_WARNING);
 		result_text(result, LONG_UNIT, info->unit);
 		result_text(result, LONG_MEANING, info->meaning);
-		more = result_end_row(result);
+		result_end_row(result);
 	}
-	return more;
 }
 
 /* The selected ports with their numbers. */
@@ -175,13 +173,12 @@ static int print_details(const struct view *view, const struct options *options,
 	struct result_options output = options_result(options);
 	struct result *result;
 	size_t zeros = 0;
-	bool more = true;
 	int code = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
-		more = port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
+	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++)
+		port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
 		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
 	note_peer(result, view, rows);
@@ -218,7 +215,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 		      const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
-	bool is_long = own->counters && output.format == RESULT_TABLE, more = true;
+	bool is_long = own->counters && output.format == RESULT_TABLE;
 	size_t count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
 	struct port_details_names names;
 	struct cells cells;
@@ -230,15 +227,15 @@ static int print_rows(const struct view *view, const struct options *options, co
 	code = result_create(stdout, &output, is_long ? long_columns : cells.columns, count, &result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++) {
+	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++) {
 		if (is_long) {
-			more = put_long_rows(result, view, &rows->views[i]);
+			put_long_rows(result, view, &rows->views[i]);
 			continue;
 		}
 		cells_fill(&cells, result, view, &rows->views[i]);
 		if (own->details)
 			port_details_fill(result, COLUMN_COUNT, view, &rows->details, &rows->views[i]);
-		more = result_end_row(result);
+		result_end_row(result);
 	}
 	note_planes(result, view, rows);
 	note_errors(result, options, own, rows);

@@ -156,7 +156,6 @@ static int put_ends(struct report *report, struct error *err)
 	char title[96], then[WHEN_SIZE], name[NODE_NAME_SIZE + 16];
 	struct result *result;
 	struct cells cells;
-	bool more = true;
 	int code;
 
 	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s",
@@ -165,7 +164,7 @@ static int put_ends(struct report *report, struct error *err)
 	code = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < report->port_count; i++) {
+	for (size_t i = 0; i < report->port_count; i++) {
 		const struct past_peer *past = &report->past[i];
 		struct port_view port;
 
@@ -177,7 +176,7 @@ static int put_ends(struct report *report, struct error *err)
 			result_integer(result, PEER_UNTIL, past->until_us);
 			result_showf(result, PEER, STYLE_PLAIN, "%s" NAMES_WAS, name);
 		}
-		more = result_end_row(result);
+		result_end_row(result);
 	}
 	return output_end(result, 0, err);
 }
@@ -233,7 +232,7 @@ static const struct column sum_columns[SUM_COUNT] = {
 };
 
 /* One counter of one port, if it changed or is unknown. */
-static bool put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
+static void put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
 {
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
@@ -241,9 +240,9 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
-		return true;
+		return;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
-		return true;
+		return;
 	cells_port_name(result, SUM_PORT, &report->view, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
@@ -252,13 +251,13 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].sum.value[counter]);
 	result_bool(result, SUM_AT_LEAST, at_least);
 	result_show(result, SUM_AT_LEAST, at_least ? "yes" : "", STYLE_PLAIN);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int put_sums(struct report *report, struct error *err)
 {
 	char title[96], window[WHEN_SIZE];
-	bool more = true, any = false;
+	bool any = false;
 	struct result *result;
 	int code;
 
@@ -267,12 +266,12 @@ static int put_sums(struct report *report, struct error *err)
 	code = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < report->port_count; i++)
-		for (int counter = COUNTER_TRAFFIC_COUNT; more && counter < COUNTER_COUNT; counter++) {
+	for (size_t i = 0; i < report->port_count; i++)
+		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
 
 			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
-			more = put_counter(report, result, i, (enum counter)counter);
+			put_counter(report, result, i, (enum counter)counter);
 		}
 	if (!any)
 		result_note(result, "no errors in the window");
@@ -319,13 +318,13 @@ static int put_findings(struct report *report, struct error *err)
 	struct health_filter filter = { .options = report->options };
 	struct health_rows rows;
 	struct result *result;
-	bool more = true, any = false;
+	bool any = false;
 	int code = health_load(&report->view, &filter, &query, &rows, err);
 
 	if (code < 0)
 		return code;
 	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
+	for (size_t i = 0; code == 0 && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 
 		if (!concerns_report(report, finding->node_guid, finding->port) &&
@@ -338,7 +337,7 @@ static int put_findings(struct report *report, struct error *err)
 		result_text(result, FINDING_SUBJECT, finding->subject);
 		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
 		result_text(result, FINDING_TEXT, finding->text);
-		more = result_end_row(result);
+		result_end_row(result);
 		any = true;
 	}
 	health_rows_done(&rows);

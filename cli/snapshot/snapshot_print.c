@@ -310,7 +310,7 @@ static void put_about_sum(struct printer *printer, const struct diff_row *row)
 	result_integer(printer->result, PORTS_UNKNOWN, row->ports_unknown);
 }
 
-static bool put_row(struct printer *printer, const struct diff_row *row)
+static void put_row(struct printer *printer, const struct diff_row *row)
 {
 	result_integer(printer->result, FROM, printer->diff->before->info.wall_us);
 	result_integer(printer->result, TO, printer->diff->after->info.wall_us);
@@ -322,7 +322,7 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 		put_side(printer, FIRST_SIDE + i * SIDE_COUNT, &row->sides[i]);
 	if (printer->is_table)
 		put_note(printer, row);
-	return result_end_row(printer->result);
+	result_end_row(printer->result);
 }
 
 /* --- all rows --- */
@@ -350,18 +350,17 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	struct result_options output = options_result(options);
 	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
 	size_t hidden = 0;
-	bool more = true;
 	int code;
 
 	describe_columns(&printer);
 	code = result_create(stdout, &output, printer.columns, COLUMN_COUNT, &printer.result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < rows->count; i++) {
+	for (size_t i = 0; i < rows->count; i++) {
 		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
 			hidden++;
 		else
-			more = put_row(&printer, &rows->rows[i]);
+			put_row(&printer, &rows->rows[i]);
 	}
 	if (hidden)
 		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);

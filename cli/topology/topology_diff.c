@@ -33,7 +33,6 @@ static const struct column columns[COLUMN_COUNT] = {
 struct differ {
 	struct result *result;
 	size_t changes;
-	bool more;
 };
 
 /* Is the link Active, or Init or Armed and waiting for the SM? */
@@ -83,7 +82,7 @@ static void put_change(struct differ *differ, const char *change, const struct f
 		result_show(differ->result, PEER_PORT, "", STYLE_PLAIN);
 	put_rate(differ->result, WAS, was);
 	put_rate(differ->result, NOW, now);
-	differ->more = result_end_row(differ->result);
+	result_end_row(differ->result);
 	differ->changes++;
 }
 
@@ -97,7 +96,7 @@ static void put_link(struct differ *differ, const char *change, const struct fab
 
 static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
 {
-	for (uint32_t i = 0; i < from->node_count && differ->more; i++)
+	for (uint32_t i = 0; i < from->node_count; i++)
 		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
 			put_change(differ, change, from, i, NULL, NULL, NULL);
 }
@@ -126,10 +125,10 @@ static bool same_rate(const struct port *a, const struct port *b)
 
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
-	for (uint32_t i = 0; i < before->port_count && differ->more; i++)
+	for (uint32_t i = 0; i < before->port_count; i++)
 		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
 			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
-	for (uint32_t i = 0; i < after->port_count && differ->more; i++) {
+	for (uint32_t i = 0; i < after->port_count; i++) {
 		const struct port *port = &after->ports[i], *was;
 
 		if (!is_linked(after, port) || i > port->peer)
@@ -146,7 +145,7 @@ int topology_diff(const struct topology_options *options, const struct topology 
 		  struct error *err)
 {
 	const struct name_map *names = topology->names ? topology->names : topology->view.names;
-	struct differ differ = { .more = true };
+	struct differ differ = { 0 };
 	struct fabric *before;
 	int code = topology_read_file(path, names, &before, err);
 

@@ -165,16 +165,14 @@ static void fill_route(struct result *result, const struct view *view, const str
 static void put_hops(struct result *result, const struct cells *cells, const struct view *view,
 		     const struct route_trace *trace, uint16_t lid, bool data)
 {
-	bool more = true;
-
-	for (unsigned hop = 0; more && hop < trace->hops; hop++) {
+	for (unsigned hop = 0; hop < trace->hops; hop++) {
 		struct port_view port;
 
 		port_view_init(view, trace->ports[hop], &port);
 		cells_fill(cells, result, view, &port);
 		fill_route(result, view, trace, lid);
 		result_integer(result, HOP, hop + 1);
-		more = result_end_row(result);
+		result_end_row(result);
 	}
 	if (trace->hops || !data)
 		return;

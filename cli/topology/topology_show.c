@@ -86,7 +86,7 @@ static void put_hca(struct result *result, const struct topology *topology, uint
 			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
 
-static bool put_node(struct result *result, const struct topology *topology, uint32_t node)
+static void put_node(struct result *result, const struct topology *topology, uint32_t node)
 {
 	const struct shape_node *found = &topology->shape->nodes[node];
 
@@ -100,7 +100,7 @@ static bool put_node(struct result *result, const struct topology *topology, uin
 		put_switch(result, topology, node);
 	else
 		put_hca(result, topology, node);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int put_nodes(const struct topology_options *options, const struct topology *topology, struct error *err)
@@ -111,8 +111,7 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < topology->fabric->node_count; i++)
-		if (!put_node(result, topology, i))
-			break;
+		put_node(result, topology, i);
 	return output_end(result, 0, err);
 }
 
