@@ -2,7 +2,6 @@
 /*
  * clear - reset port counters to zero: the only command that writes to the fabric
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,10 +216,10 @@ static size_t report_failures(const struct view *view, struct plan *plan)
 /* Was any port reachable? */
 static int check_reached(const struct plan *plan, struct error *err)
 {
-	size_t away = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
+	size_t unreachable = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
 		      count_outcome(plan, CLEAR_MOVED);
 
-	if (away < plan->count)
+	if (unreachable < plan->count)
 		return 0;
 	if (plan->count == 1)
 		return err_set(err, ERR_UNAVAILABLE, "the port is unreachable: nothing was cleared");
@@ -305,10 +304,10 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 static int parse(const struct command *command, int argc, char **argv, struct clear_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "errors-only", 0, OPTION_FLAG, NULL,
-		  "clear error counters only, not data, packets and XmitWait", &ret->errors_only, 0 },
-		{ "dry-run", 0, OPTION_FLAG, NULL, "show what would be cleared and exit", &ret->dry_run, 0 },
-		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask for confirmation", &ret->yes, 0 },
+		OPT_FLAG("errors-only", 0, &ret->errors_only,
+			 "clear error counters only, not data, packets and XmitWait"),
+		OPT_FLAG("dry-run", 0, &ret->dry_run, "show what would be cleared and exit"),
+		OPT_FLAG("yes", 'y', &ret->yes, "do not ask for confirmation"),
 		{ 0 },
 	};
 	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv, &ret->common,

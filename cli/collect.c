@@ -3,6 +3,7 @@
  * collect - poll the fabric and store counter deltas
  */
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -18,7 +19,6 @@
 #include "base/process.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/polling.h"
 #include "cli/lib/options.h"
@@ -58,22 +58,16 @@ static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
 	return 0;
 }
 
+/* Half of the space that is free or used by the database, DEFAULT_BYTES at most. */
 static int64_t default_size(const char *path)
 {
 	char folder[PATH_MAX];
 	struct statvfs disk;
 	struct stat file;
-	char *slash;
 	double room;
 
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return DEFAULT_BYTES;
-	slash = strrchr(folder, '/');
-	if (!slash)
-		strcpy(folder, ".");
-	else
-		slash[slash == folder] = '\0';
-	if (statvfs(folder, &disk) < 0)
+	snprintf(folder, sizeof(folder), "%s", path);
+	if (statvfs(dirname(folder), &disk) < 0)
 		return DEFAULT_BYTES;
 	room = (double)disk.f_bavail * (double)disk.f_frsize + (stat(path, &file) < 0 ? 0 : (double)file.st_size);
 	return room / 2 < (double)DEFAULT_BYTES ? (int64_t)(room / 2) : DEFAULT_BYTES;
@@ -94,7 +88,7 @@ static int64_t default_size(const char *path)
 struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
-	const char *ask; /* "all" or "switches" */
+	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
 	struct polling polling;
@@ -105,9 +99,9 @@ struct collect_options {
 	struct settings settings;
 };
 
-static bool asks_switches_only(const struct collect_options *options)
+static bool polls_switches_only(const struct collect_options *options)
 {
-	return !strcmp(options->ask, "switches");
+	return !strcmp(options->nodes, "switches");
 }
 
 static uint16_t read_sm_lid(void *ctx)
@@ -171,13 +165,15 @@ static int print_estimate(const struct collect_options *options, const struct fa
 
 	for (size_t i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
-			 (!asks_switches_only(options) ||
+			 (!polls_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/*
 	 * PortCounters and PortCountersExtended of each port (agents that need only one are not known
 	 * here), SMInfo, detail counters, change detection, LFTs.
 	 */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric, asks_switches_only(options)) + route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
+	mads = 2 * ports + 1 + details_cost(fabric, polls_switches_only(options)) +
+	       topology_probe_cost(fabric, polls_switches_only(options)) +
+	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
 	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
@@ -223,7 +219,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.discovery_interval_us = options->rediscover_us,
 		.routes_interval_us = options->routes_us,
 		.routes_window = (unsigned)options->polling.max_smps,
-		.switches_only = asks_switches_only(options),
+		.switches_only = polls_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -260,46 +256,37 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 static int parse(const struct command *command, int argc, char **argv, struct collect_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "interval", 'i', OPTION_SPAN, "SPAN", "interval between sweeps (10s)", &ret->interval_us, 0 },
-		{ "once", 0, OPTION_FLAG, NULL, "run one sweep and print a summary", &ret->once, 0 },
-		{ "count", 'c', OPTION_NUMBER, "N", "stop after N sweeps and print a summary", &ret->count, 1 },
-		{ "estimate", 0, OPTION_FLAG, NULL, "print the estimated polling cost and exit", &ret->estimate, 0 },
-		{ "new-fabric", 0, OPTION_FLAG, NULL, "start over if the database belongs to another fabric",
-		  &ret->new_fabric, 0 },
-		{ "ask", 0, OPTION_TEXT, "WHOM", "nodes to poll: all or switches (all)", &ret->ask, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "maximum MADs in flight, up to 128 (32)", &ret->window, 1 },
-		{ "per-node", 0, OPTION_NUMBER, "N", "maximum MADs in flight to one node (1)", &ret->per_node, 1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N",
-		  "rate limit in MADs per second, 0 = unlimited (20000)", &ret->max_mads_per_s, 0 },
-		{ "retries", 0, OPTION_NUMBER, "N", "retries of a MAD that timed out (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight (8)", &ret->polling.max_smps, 1 },
-		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc (own)",
-		  &ret->polling.discovery, 0 },
-		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)",
-		  &ret->rediscover_us, 0 },
-		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "interval of forwarding table reads, 0 = never (1m)",
-		  &ret->routes_us, 0 },
-		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "time limit of a discovery (2m)",
-		  &ret->discovery_deadline_us, 0 },
-		{ "security-keys", 0, OPTION_TEXT, "DIR",
-		  "directory with the subnet manager's guid2mkey (none)", &ret->polling.security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
-		  "local device that sends SMPs (the polling HCA or its SMI device)", &ret->polling.smi_ca, 0 },
-		{ "directed-smps", 0, OPTION_FLAG, NULL,
-		  "send directed-route SMPs (default on HCAs with planes)", &ret->directed_smps, 0 },
-		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "raw-sample retention, 0 = forever (7d)",
-		  &ret->keep_raw_us, 0 },
-		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "retention of minute sums, errors and gaps (30d)",
-		  &ret->keep_sums_us, 0 },
-		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "retention of hourly sums (730d)",
-		  &ret->keep_hours_us, 0 },
-		{ "max-size", 0, OPTION_TEXT, "SIZE",
-		  "maximum database size, 0 = unlimited (20G or half of the free space)", &ret->max_size, 0 },
-		{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)",
-		  &ret->settings_path, 0 },
-		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as a settings file and exit",
-		  &ret->show_settings, 0 },
-		{ "verbose", 'v', OPTION_FLAG, NULL, "verbose log on stderr", &ret->verbose, 0 },
+		OPT_SPAN("interval", 'i', &ret->interval_us, "interval between sweeps (10s)"),
+		OPT_FLAG("once", 0, &ret->once, "run one sweep and print a summary"),
+		OPT_NUMBER("count", 'c', "N", &ret->count, 1, "stop after N sweeps and print a summary"),
+		OPT_FLAG("estimate", 0, &ret->estimate, "print the estimated polling cost and exit"),
+		OPT_FLAG("new-fabric", 0, &ret->new_fabric, "start over if the database belongs to another fabric"),
+		OPT_TEXT("ask", 0, "WHOM", &ret->nodes, "nodes to poll: all or switches (all)"),
+		OPT_NUMBER("window", 0, "N", &ret->window, 1, "maximum MADs in flight, up to 128 (32)"),
+		OPT_NUMBER("per-node", 0, "N", &ret->per_node, 1, "maximum MADs in flight to one node (1)"),
+		OPT_NUMBER("max-mads-per-second", 0, "N", &ret->max_mads_per_s, 0,
+			   "rate limit in MADs per second, 0 = unlimited (20000)"),
+		OPT_NUMBER("retries", 0, "N", &ret->retries, 0, "retries of a MAD that timed out (2)"),
+		OPT_NUMBER("max-smps", 0, "N", &ret->polling.max_smps, 1, "maximum SMPs in flight (8)"),
+		OPT_TEXT("discovery", 0, "BY", &ret->polling.discovery,
+			 "discovery engine: own or libibnetdisc (own)"),
+		OPT_SPAN("rediscover", 0, &ret->rediscover_us, "maximum time between discoveries (10m)"),
+		OPT_SPAN_OR_0("routes", 0, &ret->routes_us, "interval of forwarding table reads, 0 = never (1m)"),
+		OPT_SPAN("discovery-deadline", 0, &ret->discovery_deadline_us, "time limit of a discovery (2m)"),
+		OPT_TEXT("security-keys", 0, "DIR", &ret->polling.security_keys,
+			 "directory with the subnet manager's guid2mkey (none)"),
+		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &ret->polling.smi_ca,
+			 "local device that sends SMPs (the polling HCA or its SMI device)"),
+		OPT_FLAG("directed-smps", 0, &ret->directed_smps,
+			 "send directed-route SMPs (default on HCAs with planes)"),
+		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
+		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),
+		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),
+		OPT_TEXT("max-size", 0, "SIZE", &ret->max_size,
+			 "maximum database size, 0 = unlimited (20G or half of the free space)"),
+		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
+		OPT_FLAG("show-settings", 0, &ret->show_settings, "print all settings as a settings file and exit"),
+		OPT_FLAG("verbose", 'v', &ret->verbose, "verbose log on stderr"),
 		{ 0 },
 	};
 	int64_t max_bytes;
@@ -315,8 +302,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 					   "--show-settings prints a settings file and does not take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
 		return options_usage_error(command, err, "--interval must be at least 10ms");
-	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
-		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"", ret->ask);
+	if (strcmp(ret->nodes, "all") && strcmp(ret->nodes, "switches"))
+		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
+					   ret->nodes);
 	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
 		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
 					   ret->polling.discovery);
@@ -403,7 +391,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct collect_options options = {
-		.ask = "all",
+		.nodes = "all",
 		.interval_us = 10 * US_PER_S,
 		.rediscover_us = 600 * US_PER_S,
 		.routes_us = 60 * US_PER_S,

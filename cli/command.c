@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 
 static const struct command commands[] = {

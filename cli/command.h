@@ -4,7 +4,6 @@
 #define IBWIRE_CLI_COMMAND_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct command;
 struct error;

@@ -13,11 +13,12 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "storage/admin.h"
 
 enum {
-	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, ASKED_FROM, NODES, PORTS,
+	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, POLLED_FROM, NODES, PORTS,
 	SWEEPS, SAMPLES, PER_SAMPLE, ESTIMATED, FIXED_COUNT,
 };
 
@@ -36,7 +37,7 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
 	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES },
 	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES },
-	[ASKED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
+	[POLLED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
 	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
@@ -95,8 +96,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 		return;
 	result_integer(result, kind_column(kind, KIND_ROWS), kept->rows);
 	result_integer(result, kind_column(kind, KIND_BYTES), kept->bytes);
-	if (kept->since_us)
-		result_integer(result, kind_column(kind, KIND_SINCE), kept->since_us);
+	cells_nonzero(result, kind_column(kind, KIND_SINCE), kept->since_us);
 	if (kept->until_us)
 		result_integer(result, kind_column(kind, KIND_UNTIL), kept->until_us);
 	if (!kept->rows) {
@@ -123,8 +123,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
 		result_showf(result, LIVE, STYLE_PLAIN, "live, process %" PRId64, info->collector_pid);
 	}
-	if (info->created_us)
-		result_integer(result, CREATED, info->created_us);
+	cells_nonzero(result, CREATED, info->created_us);
 	result_integer(result, SCHEMA, info->schema_version);
 	result_text(result, PROGRAM, PACKAGE_VERSION);
 	result_text(result, SQLITE, info->sqlite_version);
@@ -132,7 +131,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, LOG, info->log_bytes);
 	result_integer(result, FREE, info->free_bytes);
 	if (info->collector_node[0])
-		result_text(result, ASKED_FROM, info->collector_node);
+		result_text(result, POLLED_FROM, info->collector_node);
 	result_integer(result, NODES, info->nodes);
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);
@@ -316,8 +315,7 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 {
 	struct request request = { 0 };
 	const struct option_spec specs[] = {
-		{ "anonymise", 0, OPTION_FLAG, NULL, "export: replace names and GUIDs consistently",
-		  &request.anonymise, 0 },
+		OPT_FLAG("anonymise", 0, &request.anonymise, "export: replace names and GUIDs consistently"),
 		{ 0 },
 	};
 	struct options options;

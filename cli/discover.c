@@ -5,7 +5,6 @@
  * Hidden command: `ibwire collect` runs it in a separate process, because libibnetdisc can crash
  * or hang. The own discovery engine is isolated in the same way.
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,8 +73,8 @@ static int discover_by_library(const struct discover_options *options, const str
 	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
 }
 
-static int discover_ourselves(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
-			      struct fabric **ret, struct record_trailer *trailer, struct error *err)
+static int discover_by_explore(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
+			       struct fabric **ret, struct record_trailer *trailer, struct error *err)
 {
 	struct explore_settings settings = {
 		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
@@ -120,7 +119,7 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 	if (code == 0 && !strcmp(options->discovery, "libibnetdisc"))
 		code = discover_by_library(options, &local, keys, &fabric, &trailer, err);
 	else if (code == 0)
-		code = discover_ourselves(options, &local, keys, &fabric, &trailer, err);
+		code = discover_by_explore(options, &local, keys, &fabric, &trailer, err);
 	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
 	if (code >= 0) {
 		bool open = code == EXPLORE_OPEN;
@@ -142,12 +141,12 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	const struct clock *clock = clock_system();
 	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
 	const struct option_spec specs[] = {
-		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc", &options.discovery, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight", &options.max_smps, 1 },
-		{ "retries", 0, OPTION_NUMBER, "N", "retries of an SMP that timed out", &options.retries, 0 },
-		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey",
-		  &options.security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &options.smi_ca, 0 },
+		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: own or libibnetdisc"),
+		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
+		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
+		OPT_TEXT("security-keys", 0, "DIR", &options.security_keys,
+			 "directory with the subnet manager's guid2mkey"),
+		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.smi_ca, "device that sends SMPs"),
 		{ 0 },
 	};
 	int64_t started_us = clock_boottime_us(clock);

@@ -9,14 +9,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
-#include "fabric/names.h"
 #include "storage/reader.h"
 #include "view/event_text.h"
 
@@ -31,12 +30,8 @@ static const struct column event_columns[COLUMN_COUNT] = {
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
 	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
 			.flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
@@ -59,19 +54,6 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 		snprintf(ret, size, "0x%016" PRIx64, guid);
 }
 
-/* "NAME/PORT" or "NAME" as shown in tables. */
-static void put_subject(struct result *result, const char *name, uint8_t port)
-{
-	char shown[NODE_NAME_SIZE + 8];
-	size_t len = strlen(name) < NODE_NAME_SIZE ? names_short(name, shown) - 1 : 0;
-
-	if (!len)
-		return;
-	if (port)
-		snprintf(shown + len, sizeof(shown) - len, "/%u", port);
-	result_text(result, NODE_PORT, shown);
-}
-
 static bool put_row(void *ctx, const struct event_row *row)
 {
 	static const enum cell_style styles[] = {
@@ -83,7 +65,6 @@ static bool put_row(void *ctx, const struct event_row *row)
 	char name[NODE_NAME_SIZE], text[sizeof(event->text)];
 
 	printer->rows++;
-
 	result_integer(result, ID, row->id);
 	result_integer(result, TIME, event->wall_us);
 	result_text(result, SEVERITY, event_severity_name(event->severity));
@@ -93,18 +74,12 @@ static bool put_row(void *ctx, const struct event_row *row)
 	result_show(result, TEXT, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
 	if (event->node_guid) {
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
-		result_unsigned(result, NODE_GUID, event->node_guid);
-		result_text(result, NODE, name);
-		if (event->port)
-			result_integer(result, PORT, event->port);
-		put_subject(result, name, event->port);
+		cells_identity(result, NODE_GUID, event->node_guid, name, event->port);
+		cells_displayed_name(result, NODE_PORT, name, event->port ? event->port : -1);
 	}
 	if (event->peer_guid) {
 		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));
-		result_unsigned(result, PEER_GUID, event->peer_guid);
-		result_text(result, PEER, name);
-		if (event->peer_port)
-			result_integer(result, PEER_PORT, event->peer_port);
+		cells_identity(result, PEER_GUID, event->peer_guid, name, event->peer_port);
 	}
 	return result_end_row(result);
 }
@@ -192,8 +167,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct event_query query = { 0 };
 	int64_t limit = 0;
 	const struct option_spec specs[] = {
-		{ "kind", 'k', OPTION_TEXT, "KIND", "show only events of this kind", &query.kind, 0 },
-		{ "limit", 'n', OPTION_NUMBER, "N", "show only the newest N", &limit, 1 },
+		OPT_TEXT("kind", 'k', "KIND", &query.kind, "show only events of this kind"),
+		OPT_NUMBER("limit", 'n', "N", &limit, 1, "show only the newest N"),
 		{ 0 },
 	};
 	struct options options;

@@ -108,46 +108,34 @@ static int compare_nameless(const void *a, const void *b)
 }
 
 /*
- * Does each rail have its own leaves, about as many as the others? Otherwise leaf names omit the
- * rail.
+ * Find the rail of each leaf; SHAPE_NONE if it has several or none.
+ * Return: does each rail have its own leaves, about as many as the others? Otherwise leaf names
+ * omit the rail.
  */
-static bool has_rail_leaves(const struct topology *topology, uint32_t *times)
+static bool find_rails(const struct topology *topology, uint32_t *ret_rails)
 {
+	const uint32_t several = SHAPE_NONE - 1;
 	const struct shape *shape = topology->shape;
-	uint32_t most = 0, least = UINT32_MAX, shared = 0, leafs = 0;
+	uint32_t most = 0, least = UINT32_MAX, shared = 0, leaves = 0;
 	size_t rails = 0;
 
-	memset(times, 0, (topology->fabric->node_count + 1) * sizeof(*times));
-	for (size_t i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
-		rails++;
-		most = shape->rails[i].leaves > most ? shape->rails[i].leaves : most;
-		least = shape->rails[i].leaves < least ? shape->rails[i].leaves : least;
-		for (uint32_t j = 0; j < shape->rails[i].leaves; j++) {
-			uint32_t *time = &times[shape->rail_leaves[shape->rails[i].first_leaf + j]];
+	memset(ret_rails, 0xff, (topology->fabric->node_count + 1) * sizeof(*ret_rails)); /* SHAPE_NONE */
+	for (; rails < shape->rail_count && shape->rails[rails].class == CLASS_COMPUTE; rails++) {
+		const struct shape_rail *rail = &shape->rails[rails];
 
-			leafs += !*time;
-			shared += *time == 1;
-			(*time)++;
+		most = rail->leaves > most ? rail->leaves : most;
+		least = rail->leaves < least ? rail->leaves : least;
+		for (uint32_t i = 0; i < rail->leaves; i++) {
+			uint32_t *known = &ret_rails[shape->rail_leaves[rail->first_leaf + i]];
+
+			leaves += *known == SHAPE_NONE;
+			shared += *known < several;
+			*known = *known == SHAPE_NONE ? (uint32_t)rails : several;
 		}
 	}
-	return rails > 1 && least * 2 >= most && shared * 10 <= leafs;
-}
-
-/* The rail of a leaf; SHAPE_NONE if it has several or none. */
-static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
-{
-	uint32_t rail = SHAPE_NONE;
-
-	for (size_t i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
-		for (uint32_t j = 0; j < shape->rails[i].leaves; j++) {
-			if (shape->rail_leaves[shape->rails[i].first_leaf + j] != node)
-				continue;
-			if (rail != SHAPE_NONE)
-				return SHAPE_NONE;
-			rail = (uint32_t)i;
-		}
-	}
-	return rail;
+	for (size_t i = 0; i < topology->fabric->node_count; i++)
+		ret_rails[i] = ret_rails[i] == several ? SHAPE_NONE : ret_rails[i];
+	return rails > 1 && least * 2 >= most && shared * 10 <= leaves;
 }
 
 /* Make an unused name. */
@@ -172,16 +160,16 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
 	struct nameless *list = malloc((fabric->node_count + 1) * sizeof(*list));
-	uint32_t *times = malloc((fabric->node_count + 1) * sizeof(*times)), count = 0;
-	int code = list && times ? 0 : ERR_NOMEM;
-	bool by_rail = code == 0 && has_rail_leaves(topology, times);
+	uint32_t *rails = malloc((fabric->node_count + 1) * sizeof(*rails)), count = 0;
+	int code = list && rails ? 0 : ERR_NOMEM;
+	bool by_rail = code == 0 && find_rails(topology, rails);
 	char name[64];
 
 	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH && is_nameless(suggestion, i))
 			list[count++] = (struct nameless){
 				.place = suggestion->place[i],
-				.rail = by_rail ? rail_of_leaf(topology->shape, i) : SHAPE_NONE,
+				.rail = by_rail ? rails[i] : SHAPE_NONE,
 				.tier = topology->shape->nodes[i].tier, .guid = fabric->nodes[i].guid, .node = i,
 			};
 	if (code == 0)
@@ -194,14 +182,14 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 			     fabric->nodes[list[i].node].name);
 	}
 	free(list);
-	free(times);
+	free(rails);
 	return code;
 }
 
-static void keep_switches(const struct suggestion *suggestion, const bool *nameless, struct text *text)
+static void list_switches(const struct suggestion *suggestion, struct text *text)
 {
 	const struct topology *topology = suggestion->topology;
-	uint32_t j, kept = 0;
+	uint32_t j, named = 0;
 
 	for (unsigned tier = 0; tier <= topology->shape->tier_count; tier++) {
 		uint32_t count = 0, *nodes = topology_order(topology, tier, &count);
@@ -212,9 +200,9 @@ static void keep_switches(const struct suggestion *suggestion, const bool *namel
 		}
 		for (uint32_t i = 0; i < count; i++) {
 			j = nodes[i];
-			if (nameless[j])
+			if (is_nameless(suggestion, j))
 				continue;
-			if (!kept++)
+			if (!named++)
 				text_append(text, "\n# Switches with a name\n");
 			text_appendf(text, "# 0x%016" PRIx64 " \"%s\"\n", topology->fabric->nodes[j].guid,
 				     topology->fabric->nodes[j].name);
@@ -251,27 +239,19 @@ static void list_hcas(const struct suggestion *suggestion, struct text *text)
 
 static int suggest(struct suggestion *suggestion, struct text *text)
 {
-	const struct topology *topology = suggestion->topology;
-	const struct fabric *fabric = topology->fabric;
-	bool *nameless = calloc(fabric->node_count + 1, sizeof(*nameless));
-	int code = nameless ? 0 : ERR_NOMEM;
+	const struct fabric *fabric = suggestion->topology->fabric;
+	int code = 0;
 
 	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		code = note_name(suggestion, fabric->nodes[i].name);
-	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
-		nameless[i] = is_nameless(suggestion, i);
-	if (code == 0) {
-		find_positions(suggestion);
-		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
-			    "# Check the names, edit them as needed, and save the file as\n# "
-			    OPTIONS_DEFAULT_NAME_MAP ".\n");
+	find_positions(suggestion);
+	text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
+		    "# Check the names, edit them as needed, and save the file as\n# "
+		    OPTIONS_DEFAULT_NAME_MAP ".\n");
+	if (code == 0)
 		code = suggest_switches(suggestion, text);
-	}
-	if (code == 0) {
-		keep_switches(suggestion, nameless, text);
-		list_hcas(suggestion, text);
-	}
-	free(nameless);
+	list_switches(suggestion, text);
+	list_hcas(suggestion, text);
 	return code;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* nodes.c - `ibwire nodes`: one row per node */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -149,7 +147,7 @@ static void fill_lids(struct result *result, const struct fabric *fabric, const 
 	}
 }
 
-static bool put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
+static void put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
 {
 	char description[NODE_NAME_SIZE];
 	struct node_view sum;
@@ -178,23 +176,22 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	result_unsigned(result, REVISION, node->revision);
 	result_text(result, DESCRIPTION, description);
 	result_real(result, AGE, sum.age_s);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
 	struct selection selection;
 	struct result *result;
-	bool more = true;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
 	code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		for (size_t i = 0; more && i < view->fabric->node_count; i++)
+		for (size_t i = 0; i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
-				more = put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
+				put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
 		code = output_end(result, 0, err);
 	}
 	selection_done(&selection);

@@ -3,7 +3,6 @@
 #define UNIT_TEST_SETUP make_database
 #define UNIT_TEST_TEARDOWN remove_database
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,45 +76,34 @@ TEST(past_nodes_and_links_match_their_sweep)
 	}
 }
 
+#define BEFORE(line) { line, ERR_UNAVAILABLE, "the oldest is of" }
+
 TEST(time_before_the_first_sweep_is_one_error_line)
 {
-	static const char *const lines[] = {
-		"status|--at|2001-01-01", "nodes|--at|2001-01-01", "ports|--at|2001-01-01", "links|--at|2001-01-01",
-		"ports|--details|--at|2001-01-01", "nodes|--until|2001-01-01",
-		"ports|--since|2000-01-01|--until|2001-01-01",
-		"links|--since|2000-01-01|--until|2001-01-01", "events|--until|2001-01-01", "events|--at|2001-01-01",
+	static const struct refused refused[] = {
+		BEFORE("status|--at|2001-01-01"), BEFORE("nodes|--at|2001-01-01"), BEFORE("ports|--at|2001-01-01"),
+		BEFORE("links|--at|2001-01-01"), BEFORE("ports|--details|--at|2001-01-01"),
+		BEFORE("nodes|--until|2001-01-01"), BEFORE("ports|--since|2000-01-01|--until|2001-01-01"),
+		BEFORE("links|--since|2000-01-01|--until|2001-01-01"), BEFORE("events|--until|2001-01-01"),
+		BEFORE("events|--at|2001-01-01"),
 	};
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct error err = { 0 };
-		char *output;
-		int code = run(lines[i], &output, &err);
-
-		if (code != ERR_UNAVAILABLE || *output || strchr(err.text, '\n') ||
-		    !strstr(err.text, "the oldest is of"))
-			fail_msg("%s: %d \"%s\", \"%s\"", lines[i], code, err.text, output);
-		free(output);
-	}
+	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
 }
 
-/* Of the test that runs: in its folder, which goes with them whatever fails. */
+/* Copies of the database in the folder of the running test. */
 static char named[96], anonymised[96];
 
 static void make_copies(void)
 {
-	struct error err = { 0 };
-	char line[160], *output;
+	char line[160];
 
 	snprintf(named, sizeof(named), "%s/named.db", folder);
 	snprintf(anonymised, sizeof(anonymised), "%s/anonymised.db", folder);
 	snprintf(line, sizeof(line), "db|export|%s", named);
-	if (run(line, &output, &err) < 0)
-		fail_msg("%s", err.text);
-	free(output);
+	free(run_text(line));
 	snprintf(line, sizeof(line), "db|export|%s|--anonymise", anonymised);
-	if (run(line, &output, &err) < 0)
-		fail_msg("%s", err.text);
-	free(output);
+	free(run_text(line));
 }
 
 static json_t *run_on(const char *database, const char *line)

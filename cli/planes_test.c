@@ -99,7 +99,7 @@ static void make(void)
 	use_database(path);
 }
 
-TEST_IN_FOLDER(planes_show_switch_port_counters_and_sums)
+TEST_IN_FOLDER(planes_show_switch_port_counters_sums_and_status)
 {
 	json_t *rows;
 
@@ -122,17 +122,14 @@ TEST_IN_FOLDER(planes_show_switch_port_counters_and_sums)
 	assert_int_equal(integer_of(find_row(rows, HOST_GUID, PLANES + 1), "planes"), -1);
 	assert_int_equal(integer_of(find_row(rows, HOST_GUID, PLANES + 1), "planes_rate_gbps"), -1);
 	json_decref(rows);
-}
-
-/* The worst of its ports, as that of a link is of its ends. */
-TEST_IN_FOLDER(a_node_with_planes_is_mirrored)
-{
-	json_t *rows;
-
-	make();
+	/* The status of a node is the worst of its ports. */
 	rows = run_json("nodes|gpu1 mlx5_0");
 	assert_int_equal(json_array_size(rows), 1);
 	assert_text(json_array_get(rows, 0), "status", "mirrored");
+	json_decref(rows);
+	rows = run_json("status");
+	assert_int_equal(integer_of(rows, "ports_mirrored"), PLANES);
+	assert_int_equal(integer_of(rows, "ports_unplanned"), 0);
 	json_decref(rows);
 }
 
@@ -182,15 +179,4 @@ TEST_IN_FOLDER(table_ends_with_sums_of_planes)
 	/* No sums without planes among the rows. */
 	run_on_terminal("ports|leaf1", text, sizeof(text));
 	assert_null(strstr(text, "planes"));
-}
-
-TEST_IN_FOLDER(status_counts_mirrored_ports)
-{
-	json_t *status;
-
-	make();
-	status = run_json("status");
-	assert_int_equal(integer_of(status, "ports_mirrored"), PLANES);
-	assert_int_equal(integer_of(status, "ports_unplanned"), 0);
-	json_decref(status);
 }

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rows of ports, links and nodes against the sweep that they show. */
+/*
+ * Rows of ports, links, nodes, events and SQL against the database that they show; unsafe names;
+ * invalid command lines.
+ */
 #define UNIT_TEST_SETUP make_database
 #define UNIT_TEST_TEARDOWN remove_database
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "analysis/rate.h"
+#include "base/err.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
+#include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
+#include "storage/writer.h"
 
 static void assert_errors(const json_t *row, const struct delta *delta)
 {
@@ -126,7 +131,7 @@ TEST(ports_match_the_newest_sweep)
 		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
 		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
 		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
-		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* made-up devices */
+		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* devices without a known tick */
 		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
 		assert_int_equal(json_is_null(json_object_get(row, "role")),
 				 json_is_null(json_object_get(row, "peer_guid")));
@@ -251,5 +256,129 @@ TEST(every_node_is_listed_once)
 		assert_int_equal(integer_of(row, "device_id"), node->device_id);
 		assert_int_equal(integer_of(row, "vendor_id"), node->vendor_id);
 	}
+	json_decref(rows);
+}
+
+static void assert_harmless(const char *line, const char *output)
+{
+	struct text rest = { 0 }, after = { 0 };
+	const char *at;
+
+	for (at = output; *at; at++)
+		if (*at != '\n' && *at != '\r')
+			text_append_bytes(&rest, at, 1);
+	text_append_escaped(&after, text_chars(&rest), rest.len);
+	if (strcmp(text_chars(&rest), text_chars(&after)))
+		fail_msg("%s lets something through", line);
+	text_done(&rest);
+	text_done(&after);
+}
+
+TEST(no_command_prints_unsafe_text)
+{
+	static const char *const lines[] = {
+		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
+		"history|--since|2001-01-01", "history|--since|2001-01-01|--each|-c|errors",
+		"history|--since|2001-01-01|--top|9",
+		"sql|SELECT * FROM node_version", "sql|SELECT 1 AS \"\033[31m\", char(155, 8238, 127, 7)",
+	};
+	static const char *const formats[] = { "table", "json", "csv" };
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		for (size_t j = 0; j < 3; j++) {
+			char line[256], *output;
+
+			snprintf(line, sizeof(line), "%s|--format|%s", lines[i], formats[j]);
+			output = run_text(line);
+			assert_true(*output);
+			assert_harmless(line, output);
+			free(output);
+		}
+	}
+}
+
+static const struct refused refused[] = {
+	{ "ports|no such node", ERR_USAGE, "no such node" },
+	{ "ports|0x1234567/3", ERR_USAGE, "0x1234567" },
+	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
+	{ "events|no such node", ERR_USAGE, "no such node" },
+	{ "events|a|b", ERR_USAGE, "one node" },
+	{ "events|--kind|rubbish", ERR_USAGE, "'rubbish': see ibwire-events(1)" },
+	{ "events|--kind|link-donw", ERR_USAGE, "'link-down'" },
+	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },
+	{ "ports|--sort|symbol_error", ERR_USAGE, "'symbol_errors'" },
+	{ "ports|--sort|raw_ber", ERR_USAGE, "--details" },
+	{ "ports|--details|--sort|raw_bre", ERR_USAGE, "'raw_ber'" },
+	{ "ports|--details|--counters", ERR_USAGE, "mutually exclusive" },
+	{ "ports|--details|no such node", ERR_USAGE, "no such node" },
+	{ "status|now", ERR_USAGE, "now" },
+	{ "health|--explain|link-donw", ERR_USAGE, "'link-donw'" },
+	{ "health|--explain|link-donw|--format|json", ERR_USAGE, "'link-donw'" },
+	{ "health|--explain|link-down|node-missing", ERR_USAGE, "'node-missing'" },
+	{ "collect|--show-settings|--format|json", ERR_USAGE, "--show-settings" },
+	{ "collect|--show-settings|--format|csv", ERR_USAGE, "--show-settings" },
+	{ "sql", ERR_USAGE, "statement" },
+	{ "sql|DELETE FROM sweep", ERR_USAGE, "" },
+	{ "sql|SELECT * FROM nowhere", ERR_USAGE, "nowhere" },
+	{ "nodes|--node-name-map|/nonexistent/map", ERR_IO, "/nonexistent/map" },
+	{ "nodes|--node-name-map|/dev/zero", ERR_IO, "too large" },
+	{ "topology|show|--settings|/dev/zero", ERR_IO, "too large" },
+	{ "topology|diff|/dev/zero", ERR_IO, "too large" },
+	{ "health|--gate|@/dev/zero", ERR_IO, "too large" },
+};
+
+TEST(invalid_request_is_one_error_line_without_output)
+{
+	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
+}
+
+TEST(events_match_stored_events)
+{
+	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
+	json_t *none = run_json("events|--kind|history-trimmed");
+	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
+
+	assert_int_equal(json_array_size(rows), integer_of(json_array_get(counted, 0), "n"));
+	assert_true(json_array_size(rows) > 0);
+	assert_int_equal(json_array_size(newest), 1);
+	assert_int_equal(integer_of(json_array_get(newest, 0), "id"),
+			 integer_of(json_array_get(rows, json_array_size(rows) - 1), "id"));
+	assert_int_equal(json_array_size(none), 0);
+	json_decref(rows);
+	json_decref(newest);
+	json_decref(none);
+	json_decref(counted);
+}
+
+TEST(sql_returns_every_cell_type)
+{
+	json_t *rows = run_json("sql|SELECT 1 AS a, 2.5 AS a, NULL, char(120, 27, 252), x'00ff', ''");
+	const json_t *row = json_array_get(rows, 0);
+
+	assert_int_equal(integer_of(row, "a"), 1);
+	assert_true(json_real_value(json_object_get(row, "a_2")) == 2.5);
+	assert_true(json_is_null(json_object_get(row, "NULL")));
+	assert_int_equal(json_object_size(row), 6);
+	assert_text(row, "char(120, 27, 252)", "x\033\xc3\xbc");
+	assert_text(row, "x'00ff'", "00ff");
+	assert_text(row, "''", "");
+	json_decref(rows);
+}
+
+/* The last test: it adds to the database. */
+TEST(stored_event_kind_of_another_version_is_accepted)
+{
+	struct event event = { .wall_us = model->wall_us, .kind = "painted", .text = "a switch was painted" };
+	static const struct refused unknown[] = { { "events|--kind|painted", ERR_USAGE, "painted" } };
+	struct writer *writer;
+	json_t *rows;
+
+	assert_refused(unknown, 1);
+	writer = check_open_writer(db_path);
+	assert_int_equal(writer_sink(writer)->store_events(writer, &event, 1, NULL), 0);
+	writer_close(writer);
+	rows = run_json("events|--kind|painted");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_text(json_array_get(rows, 0), "text", "a switch was painted");
 	json_decref(rows);
 }

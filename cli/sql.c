@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* sql.c - `ibwire sql`: run one read-only statement */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +141,7 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 {
 	int64_t timeout_us = TIMEOUT_US;
 	const struct option_spec specs[] = {
-		{ "timeout", 0, OPTION_SPAN_OR_0, "SPAN",
-		  "stop the statement after this time, 0 = unlimited (1m)", &timeout_us, 0 },
+		OPT_SPAN_OR_0("timeout", 0, &timeout_us, "stop the statement after this time, 0 = unlimited (1m)"),
 		{ 0 },
 	};
 	struct text statement = { 0 };

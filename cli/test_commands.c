@@ -89,6 +89,25 @@ int run(const char *line, char **ret_output, struct error *err)
 	return code;
 }
 
+char *run_text(const char *line)
+{
+	struct error err = { 0 };
+	char *output;
+
+	if (run(line, &output, &err) < 0)
+		fail_msg("%s: %s", line, err.text);
+	return output;
+}
+
+void assert_shows(const char *line, const char *text)
+{
+	char *output = run_text(line);
+
+	if (!strstr(output, text))
+		fail_msg("%s: no '%s' in: %s", line, text, output);
+	free(output);
+}
+
 void assert_refused(const struct refused *refused, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -106,12 +125,10 @@ void assert_refused(const struct refused *refused, size_t count)
 json_t *run_json(const char *line)
 {
 	char *output, with_format[512];
-	struct error err = { 0 };
 	json_t *json;
 
 	snprintf(with_format, sizeof(with_format), "%s|--format|json", line);
-	if (run(with_format, &output, &err) < 0)
-		fail_msg("%s: %s", line, err.text);
+	output = run_text(with_format);
 	json = json_loads(output, 0, NULL);
 	assert_non_null(json);
 	free(output);

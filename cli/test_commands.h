@@ -26,6 +26,12 @@ void use_database(const char *other);
 /* Run a command; words are separated by '|'. @ret_output: its output, for free(). Return: its code. */
 int run(const char *line, char **ret_output, struct error *err);
 
+/* run_text - the output of a command without an error, for free(). */
+char *run_text(const char *line);
+
+/* assert_shows - the output of a command without an error contains a text. */
+void assert_shows(const char *line, const char *text);
+
 /* A command line, its error code, and a part of its error. */
 struct refused {
 	const char *line;

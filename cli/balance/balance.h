@@ -58,19 +58,6 @@ struct balance_report {
 };
 
 /*
- * balance_read - the load of ports in (@since_us, @until_us]
- * @round:  align the window to stored sums
- * @ports:  @count port indices, or NULL: all ports with counters and a peer
- * @loads:  by port of the fabric; set for the selected ports
- * Return: 1; 0 without a sweep in the window; ERR_IO, ERR_NOMEM.
- */
-int balance_read(struct balance_report *report, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
-		 size_t count, struct balance_load *loads, struct error *err);
-
-/* balance_find_began - find the start of the worst displayed imbalances. Return: 0 or an error. */
-int balance_find_began(struct balance_report *report, struct error *err);
-
-/*
  * balance_print - tables. balance_data - JSON and CSV. balance_rails - rails, spines and planes, in
  * any format.
  */

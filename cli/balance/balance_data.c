@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* balance_data.c - groups as JSON and CSV: one row per member with the columns of its group */
 #include <math.h>
-#include <stdio.h>
 
 #include "cli/balance/balance.h"
+#include "cli/lib/cells.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -41,9 +41,7 @@ static const struct column columns[COLUMN_COUNT] = {
 	[LINKS] = { .key = "links", .kind = COLUMN_INTEGER },
 	[BUILT] = { .key = "links_built", .kind = COLUMN_INTEGER },
 	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[WORKS] = { .key = "active", .kind = COLUMN_BOOL },
 	[HOTTEST] = { .key = "hottest", .kind = COLUMN_BOOL },
 	[MEASURED] = { .key = "measured_share_percent", .kind = COLUMN_PERCENT },
@@ -99,7 +97,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_integer(table, BUILT, group->built);
 }
 
-static bool put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
+static void put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
 {
 	const struct balance_result *result = &report->balance.results[index];
 	const struct balance_member *member = &result->members[nth];
@@ -108,13 +106,8 @@ static bool put_member(const struct balance_report *report, struct result *table
 
 	put_group(report, table, index);
 	result_integer(table, PORT, port->num);
-	if (port->peer != FABRIC_NONE) {
-		const struct port *peer = &fabric->ports[port->peer];
-
-		result_unsigned(table, PEER_GUID, fabric->nodes[peer->node].guid);
-		result_text(table, PEER, fabric->nodes[peer->node].name);
-		result_integer(table, PEER_PORT, peer->num);
-	}
+	if (port->peer != FABRIC_NONE)
+		cells_port(table, PEER_GUID, fabric, port->peer);
 	result_bool(table, WORKS, member->works);
 	result_bool(table, HOTTEST, nth == result->hottest);
 	result_real(table, MEASURED, 100 * member->measured);
@@ -127,22 +120,21 @@ static bool put_member(const struct balance_report *report, struct result *table
 	result_real(table, STALL, 100 * member->stall);
 	if (!isnan(member->xmit_discards))
 		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
-	return result_end_row(table);
+	result_end_row(table);
 }
 
 int balance_data(const struct balance_report *report, struct error *err)
 {
 	struct result *table;
-	bool more = true;
 	int code = output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err);
 
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < report->shown_count; i++) {
+	for (size_t i = 0; i < report->shown_count; i++) {
 		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 
-		for (uint32_t j = 0; more && j < count; j++)
-			more = put_member(report, table, report->shown[i], j);
+		for (uint32_t j = 0; j < count; j++)
+			put_member(report, table, report->shown[i], j);
 	}
 	return output_end(table, 0, err);
 }

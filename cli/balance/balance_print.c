@@ -2,7 +2,6 @@
 /* balance_print.c - tables of uneven groups: details with a cause, one line without */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/balance.h"
@@ -131,7 +130,7 @@ static void put_share(struct result *result, size_t column, double share, double
 	text_done(&text);
 }
 
-static bool put_member(const struct balance_report *report, struct result *table, const struct balance_result *result,
+static void put_member(const struct balance_report *report, struct result *table, const struct balance_result *result,
 		       uint32_t index, double most)
 {
 	const struct balance_member *member = &result->members[index];
@@ -152,7 +151,8 @@ static bool put_member(const struct balance_report *report, struct result *table
 	if (!member->works) {
 		result_text(table, MEASURED, port_state_name(port->state));
 		result_show(table, MEASURED, NULL, STYLE_CRITICAL);
-		return result_end_row(table);
+		result_end_row(table);
+		return;
 	}
 	put_share(table, MEASURED, member->measured, most, ascii, style);
 	put_share(table, PREDICTED, member->predicted, most, ascii, STYLE_PLAIN);
@@ -163,7 +163,7 @@ static bool put_member(const struct balance_report *report, struct result *table
 	result_real(table, STALL, 100 * member->stall);
 	if (!isnan(member->xmit_discards))
 		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
-	return result_end_row(table);
+	result_end_row(table);
 }
 
 static int print_members(const struct balance_report *report, const struct balance_result *result,
@@ -175,12 +175,11 @@ static int print_members(const struct balance_report *report, const struct balan
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
 	struct result *table;
-	bool more = true;
 	int code = result_create(stdout, output, member_columns, MEMBER_COLUMNS, &table, err);
 
 	balance_order_members(result, count, order);
-	for (uint32_t i = 0; code == 0 && more && i < shown; i++)
-		more = put_member(report, table, result, order[i], most);
+	for (uint32_t i = 0; code == 0 && i < shown; i++)
+		put_member(report, table, result, order[i], most);
 	if (code < 0)
 		return code;
 	if (shown < count)
@@ -201,7 +200,7 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 	text_done(&text);
 }
 
-static bool put_group(const struct balance_report *report, struct result *table, size_t index)
+static void put_group(const struct balance_report *report, struct result *table, size_t index)
 {
 	const struct balance_result *result = &report->balance.results[index];
 	char span[2 * WHEN_SIZE];
@@ -224,7 +223,7 @@ static bool put_group(const struct balance_report *report, struct result *table,
 	result_real(table, EXCESS, 100 * result->excess);
 	if (report->began[index].wall_us)
 		result_text(table, SINCE, span_of(report, &report->began[index], false, span));
-	return result_end_row(table);
+	result_end_row(table);
 }
 
 /* The window and the number of hidden groups, to explain an empty page. */
@@ -276,8 +275,7 @@ int balance_print(const struct balance_report *report, struct error *err)
 	if (code < 0)
 		return code;
 	for (; i < report->shown_count && (report->all || lines < LINES_SHOWN); i++, lines++)
-		if (!put_group(report, table, report->shown[i]))
-			break;
+		put_group(report, table, report->shown[i]);
 	if (i < report->shown_count)
 		result_note(table, "and %zu more (--all)", report->shown_count - i);
 	return output_end(table, 0, err);

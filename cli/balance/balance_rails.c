@@ -87,14 +87,13 @@ static void put_amount(const struct balance_report *report, struct result *table
 }
 
 /* Rails of one class are a set; storage has its own rails. */
-static bool put_rails(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+static void put_rails(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
 	size_t next;
-	bool more = true;
 
-	for (size_t first = 0; more && first < shape->rail_count; first = next) {
+	for (size_t first = 0; first < shape->rail_count; first = next) {
 		uint8_t class = shape->rails[first].class;
 
 		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
@@ -104,29 +103,27 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 						   &amounts[next]);
 		}
 		balance_amounts_compare(amounts + first, next - first);
-		for (size_t i = first; more && i < next; i++) {
+		for (size_t i = first; i < next; i++) {
 			put_amount(report, table, &amounts[i], shape->rails[i].name,
 				   balance_amounts_most(amounts + first, next - first), NULL);
 			result_text(table, CLASS, node_class_name(class));
-			more = result_end_row(table);
+			result_end_row(table);
 		}
 	}
-	return more;
 }
 
-static bool put_planes(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+static void put_planes(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
 	char name[24];
 	size_t spines = 0;
-	bool more = true;
 
 	/* Planes of one switch each are shown as switches. */
 	for (size_t i = 0; i < report->view.fabric->node_count; i++)
 		spines += shape->nodes[i].tier == 2;
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
-		return true;
+		return;
 	for (size_t i = 0; i < shape->plane_count; i++)
 		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
 	for (size_t i = 0; i < report->view.fabric->port_count; i++) {
@@ -138,12 +135,11 @@ static bool put_planes(const struct balance_report *report, struct result *table
 			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
 	}
 	balance_amounts_compare(amounts, shape->plane_count);
-	for (size_t i = 0; more && i < shape->plane_count; i++) {
+	for (size_t i = 0; i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
 		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count), NULL);
-		more = result_end_row(table);
+		result_end_row(table);
 	}
-	return more;
 }
 
 static int compare_load(const void *a, const void *b)
@@ -159,11 +155,11 @@ static int compare_load(const void *a, const void *b)
 }
 
 /* Switches of each tier above the leaves, by their load to and from the tier below. */
-static bool put_tier(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
+static void put_tier(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
 		     unsigned tier)
 {
 	const struct balance_input input = input_of(report);
-	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	bool is_limited = report->options.format == RESULT_TABLE && !report->all;
 	const struct fabric *fabric = report->view.fabric;
 	size_t count = 0, i;
 
@@ -180,16 +176,15 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 	}
 	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
-	for (i = 0; more && i < count && (!for_people || i < SWITCHES_SHOWN); i++) {
+	for (i = 0; i < count && (!is_limited || i < SWITCHES_SHOWN); i++) {
 		put_amount(report, table, &amounts[i], report->view.names_shown.names[amounts[i].index],
 			   balance_amounts_most(amounts, count), NULL);
 		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
 		result_integer(table, TIER, tier);
-		more = result_end_row(table);
+		result_end_row(table);
 	}
 	if (i < count)
 		result_note(table, "and %zu more switches of tier %u with lower load (--all)", count - i, tier);
-	return more;
 }
 
 /* One bar per HCA of a host. */
@@ -204,10 +199,10 @@ static void append_bars(const struct balance_report *report, const struct shape_
 			      balance_is_ascii(report));
 }
 
-static bool put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+static void put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
 	const struct balance_input input = input_of(report);
-	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	bool is_limited = report->options.format == RESULT_TABLE && !report->all;
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 	const struct shape *shape = report->shape;
 	size_t count = 0, idle = 0, i;
@@ -217,13 +212,13 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
 		balance_host_rails(&input, &shape->hosts[i], rails, &amounts[count]);
-		if (for_people && !balance_host_is_busy(&amounts[count], report->limits))
+		if (is_limited && !balance_host_is_busy(&amounts[count], report->limits))
 			idle++;
 		else
 			count++;
 	}
 	qsort(amounts, count, sizeof(*amounts), balance_compare_excess);
-	for (i = 0; more && i < count && (!for_people || i < HOSTS_SHOWN); i++) {
+	for (i = 0; i < count && (!is_limited || i < HOSTS_SHOWN); i++) {
 		const struct shape_host *host = &shape->hosts[amounts[i].index];
 		struct text bars = { 0 };
 
@@ -231,11 +226,10 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 		put_amount(report, table, &amounts[i], host->name, 0, result_chars(table, &bars));
 		text_done(&bars);
 		result_text(table, CLASS, node_class_name(host->class));
-		more = result_end_row(table);
+		result_end_row(table);
 	}
 	if (i < count || idle)
 		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
-	return more;
 }
 
 int balance_rails(const struct balance_report *report, struct error *err)
@@ -248,12 +242,11 @@ int balance_rails(const struct balance_report *report, struct error *err)
 	int code = amounts ? output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
 	if (code == 0) {
-		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
-
-		for (unsigned tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
-			more = put_tier(report, table, amounts, tier);
-		if (more)
-			put_hosts(report, table, amounts);
+		put_rails(report, table, amounts);
+		put_planes(report, table, amounts);
+		for (unsigned tier = 2; tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
+			put_tier(report, table, amounts, tier);
+		put_hosts(report, table, amounts);
 		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail "
 			    "above the mean", when_format_local(report->since_us, from),
 			    when_format_local(report->until_us, until));

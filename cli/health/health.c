@@ -68,69 +68,29 @@ static bool is_drained(const struct finding *finding, const struct host_set *dra
 }
 
 /*
- * Selected nodes and ports. A removed node is not in the fabric: its findings are matched by the
+ * A selected node or port. A removed node is not in the fabric: its findings are matched by the
  * name stored with them.
  */
-struct health_names {
-	bool all;
-	struct selection present; /* selected in the fabric */
-	char **missing; /* names that are not in the fabric */
-	bool *found;    /* parallel to missing: a finding has this name */
-	int missing_count;
+struct health_name {
+	char *typed;
+	bool missing; /* not in the fabric */
+	bool found;   /* a finding has this name */
+	struct selection selection;
 };
 
-static void names_done(struct health_names *named)
-{
-	selection_done(&named->present);
-	free(named->missing);
-	free(named->found);
-	*named = (struct health_names){ 0 };
-}
-
-static int names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
-		      struct error *err)
-{
-	char **present = calloc((size_t)count + 1, sizeof(*present));
-	int there_count = 0, code = 0;
-
-	*named = (struct health_names){ .all = count == 0 };
-	named->missing = calloc((size_t)count + 1, sizeof(*named->missing));
-	named->found = calloc((size_t)count + 1, sizeof(*named->found));
-	if (!present || !named->missing || !named->found)
-		code = err_nomem(err);
-	for (int i = 0; code == 0 && i < count; i++) {
-		struct selection one;
-
-		code = selection_init_hosts(&one, fabric, &args[i], 1, err);
-		if (code == 0) {
-			selection_done(&one);
-			present[there_count++] = args[i];
-		} else if (code == ERR_USAGE) {
-			named->missing[named->missing_count++] = args[i];
-			code = 0;
-		}
-	}
-	if (code == 0 && there_count)
-		code = selection_init_hosts(&named->present, fabric, present, there_count, err);
-	free(present);
-	if (code < 0)
-		names_done(named);
-	return code;
-}
-
 /* Is this end of a finding in the fabric, and selected? */
-static bool is_there(const struct health_names *named, const struct fabric *fabric, uint64_t guid, uint8_t num)
+static bool is_selected(const struct selection *selection, const struct fabric *fabric, uint64_t guid, uint8_t num)
 {
-	uint32_t node = guid && named->present.nodes ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
+	uint32_t node = guid ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
 
-	if (node == FABRIC_NONE || !named->present.nodes[node])
+	if (node == FABRIC_NONE || !selection->nodes[node])
 		return false;
 	port = num ? fabric_node_port(fabric, node, num) : FABRIC_NONE;
-	return port == FABRIC_NONE || named->present.ports[port];
+	return port == FABRIC_NONE || selection->ports[port];
 }
 
 /* Is @typed a name, or a name and "/port"? */
-static bool is_called(const char *name, uint8_t num, const char *typed)
+static bool matches_name(const char *name, uint8_t num, const char *typed)
 {
 	size_t len = strlen(name);
 
@@ -139,7 +99,8 @@ static bool is_called(const char *name, uint8_t num, const char *typed)
 	return !typed[len] || (typed[len] == '/' && num && atoi(typed + len + 1) == num);
 }
 
-static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name, const char *typed)
+static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name,
+			    const char *typed)
 {
 	char shown[NODE_NAME_SIZE], hex[24];
 
@@ -147,43 +108,67 @@ static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num,
 		return false;
 	names_short(name, shown);
 	snprintf(hex, sizeof(hex), "0x%016" PRIx64, guid);
-	return is_called(name, num, typed) || is_called(shown, num, typed) || is_called(hex, num, typed);
-}
-
-static bool names_have(struct health_names *named, const struct fabric *fabric, const struct finding_row *row)
-{
-	const struct finding *finding = &row->finding;
-	bool has = named->all || is_there(named, fabric, finding->node_guid, finding->port) ||
-		   is_there(named, fabric, finding->peer_guid, finding->peer_port);
-
-	for (int i = 0; i < named->missing_count; i++) {
-		if (!is_gone_end(fabric, finding->node_guid, finding->port, row->node, named->missing[i]) &&
-		    !is_gone_end(fabric, finding->peer_guid, finding->peer_port, row->peer, named->missing[i]))
-			continue;
-		named->found[i] = has = true;
-	}
-	return has;
-}
-
-static int names_check(const struct health_names *named, const struct fabric *fabric, struct error *err)
-{
-	for (int i = 0; i < named->missing_count; i++) {
-		struct selection one;
-
-		/* Return the original error. */
-		if (!named->found[i])
-			return selection_init_hosts(&one, fabric, (char **)&named->missing[i], 1, err);
-	}
-	return 0;
+	return matches_name(name, num, typed) || matches_name(shown, num, typed) || matches_name(hex, num, typed);
 }
 
 struct loading {
 	const struct view *view;
 	const struct health_filter *filter;
 	struct health_rows *rows;
-	struct health_names named;
+	struct health_name *names; /* parallel to those of the filter */
 	bool failed;
 };
+
+static int find_names(struct loading *loading, struct error *err)
+{
+	const struct health_filter *filter = loading->filter;
+	int code = 0;
+
+	loading->names = calloc((size_t)filter->name_count + 1, sizeof(*loading->names));
+	if (!loading->names)
+		return err_nomem(err);
+	for (int i = 0; code == 0 && i < filter->name_count; i++) {
+		struct health_name *name = &loading->names[i];
+
+		name->typed = filter->names[i];
+		code = selection_init_hosts(&name->selection, loading->view->fabric, &name->typed, 1, err);
+		name->missing = code == ERR_USAGE;
+		code = name->missing ? 0 : code;
+	}
+	return code;
+}
+
+static bool is_named(struct loading *loading, const struct finding_row *row)
+{
+	const struct fabric *fabric = loading->view->fabric;
+	const struct finding *finding = &row->finding;
+	bool named = !loading->filter->name_count;
+
+	for (int i = 0; i < loading->filter->name_count; i++) {
+		struct health_name *name = &loading->names[i];
+		bool matches = name->missing ?
+			is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
+			is_departed_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed) :
+			is_selected(&name->selection, fabric, finding->node_guid, finding->port) ||
+			is_selected(&name->selection, fabric, finding->peer_guid, finding->peer_port);
+
+		name->found |= matches;
+		named |= matches;
+	}
+	return named;
+}
+
+/* A name that is neither in the fabric nor in a finding is an error. */
+static int check_names(const struct loading *loading, struct error *err)
+{
+	for (int i = 0; i < loading->filter->name_count; i++) {
+		struct health_name *name = &loading->names[i];
+
+		if (name->missing && !name->found)
+			return selection_init_hosts(&name->selection, loading->view->fabric, &name->typed, 1, err);
+	}
+	return 0;
+}
 
 static bool add_finding(void *ctx, const struct finding_row *row)
 {
@@ -192,7 +177,7 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	struct health_rows *rows = loading->rows;
 	struct health_row *list, *added;
 
-	if (!names_have(&loading->named, loading->view->fabric, row) ||
+	if (!is_named(loading, row) ||
 	    (filter->job.count && !health_touches(loading->view, &row->finding, &filter->job)))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
@@ -225,15 +210,16 @@ int health_load(const struct view *view, const struct health_filter *filter, con
 	int code;
 
 	*ret = (struct health_rows){ 0 };
-	code = names_init(&loading.named, view->fabric, filter->names, filter->name_count, err);
-	if (code < 0)
-		return code;
-	code = reader_findings(view->reader, query, add_finding, &loading, err);
+	code = find_names(&loading, err);
+	if (code == 0)
+		code = reader_findings(view->reader, query, add_finding, &loading, err);
 	if (code == 0 && loading.failed)
 		code = err_nomem(err);
 	if (code == 0 && !filter->may_be_unknown)
-		code = names_check(&loading.named, view->fabric, err);
-	names_done(&loading.named);
+		code = check_names(&loading, err);
+	for (int i = 0; loading.names && i < filter->name_count; i++)
+		selection_done(&loading.names[i].selection);
+	free(loading.names);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;
@@ -333,21 +319,18 @@ struct health_options {
 static int parse(const struct command *command, int argc, char **argv, struct health_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts",
-		  &ret->all, 0 },
-		{ "job", 'j', OPTION_TEXT, "HOSTS",
-		  "only findings that affect these hosts: node[001-016],node020 or @FILE", &ret->job, 0 },
-		{ "hosts-state", 0, OPTION_TEXT, "FILE",
-		  "file of HOST STATE lines; findings on drained hosts do not count", &ret->hosts_state, 0 },
-		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes",
-		  &ret->watch, 0 },
-		{ "gate", 0, OPTION_TEXT, "HOSTS",
-		  "exit status 0 if the links of these hosts were clean for --for, else 2", &ret->gate, 0 },
-		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)",
-		  &ret->for_us, 0 },
-		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
-		{ "explain", 'e', OPTION_TEXT, "KIND",
-		  "describe a finding kind, its thresholds and rationale, or all", &ret->explain, 0 },
+		OPT_FLAG("all", 'a', &ret->all, "include infos, acknowledged findings and drained hosts"),
+		OPT_TEXT("job", 'j', "HOSTS", &ret->job,
+			 "only findings that affect these hosts: node[001-016],node020 or @FILE"),
+		OPT_TEXT("hosts-state", 0, "FILE", &ret->hosts_state,
+			 "file of HOST STATE lines; findings on drained hosts do not count"),
+		OPT_FLAG("watch", 'w', &ret->watch, "print a line when a finding opens, changes or closes"),
+		OPT_TEXT("gate", 0, "HOSTS", &ret->gate,
+			 "exit status 0 if the links of these hosts were clean for --for, else 2"),
+		OPT_SPAN("for", 0, &ret->for_us, "time span of --gate (125m) or of ack (unlimited)"),
+		OPT_TEXT("reason", 0, "TEXT", &ret->reason, "ack: the reason"),
+		OPT_TEXT("explain", 'e', "KIND", &ret->explain,
+			 "describe a finding kind, its thresholds and rationale, or all"),
 		{ 0 },
 	};
 
@@ -355,8 +338,8 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->common, err);
 }
 
-static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,
-		  struct error *err)
+static int run_request(const struct command *command, struct health_options *options, struct health_filter *filter,
+		       struct error *err)
 {
 	struct options *common = &options->common;
 	const char *word = common->argc ? common->argv[0] : "";
@@ -411,7 +394,7 @@ int health_run(const struct command *command, int argc, char **argv, struct erro
 		return code < 0 ? code : 0;
 	filter.options = &options.common;
 	filter.all = options.all;
-	code = choose(command, &options, &filter, err);
+	code = run_request(command, &options, &filter, err);
 	host_set_done(&filter.job);
 	host_set_done(&filter.drained);
 	return code;

@@ -66,10 +66,10 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 /*
  * health_result - rows of findings as JSON or CSV
  * @watch:  rows are written one by one, with the additional column "change"
- * health_put_row - add a row. @change: with @watch, else NULL. Return: false after an output error.
+ * health_put_row - add a row. @change: with @watch, else NULL
  */
 int health_result(const struct options *options, bool watch, struct result **ret, struct error *err);
-bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 
 /*

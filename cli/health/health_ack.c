@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/view.h"
 #include "export/result.h"
 #include "storage/reader.h"
@@ -80,8 +81,7 @@ static void print_row(struct result *result, const struct finding *finding, cons
 	if (ack->until_us != ack->at_us) {
 		result_text(result, BY, ack->person);
 		result_text(result, REASON, ack->reason);
-		if (ack->until_us)
-			result_integer(result, UNTIL, ack->until_us);
+		cells_nonzero(result, UNTIL, ack->until_us);
 	}
 	result_end_row(result);
 }

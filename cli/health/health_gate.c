@@ -8,7 +8,6 @@
  */
 #include "cli/health/health.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -191,11 +190,9 @@ static int check_hosts(struct gate *gate, const struct health_filter *filter, st
 		result_integer(result, LINKS, links);
 		if (!clean)
 			result_text(result, REASON, text_chars(&reason));
-		if (!result_end_row(result))
-			break;
+		result_end_row(result);
 	}
-	code = text_failed(&reason) ? err_nomem(err) : result_finish(result, err);
-	result_destroy(result);
+	code = output_end(result, text_failed(&reason) ? err_nomem(err) : 0, err);
 	text_done(&reason);
 	return code < 0 ? code : passed ? 0 : 2;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -27,12 +28,8 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[KIND] = { .key = "kind", .kind = COLUMN_TEXT },
 	[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
 	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
 	[OPENED] = { .key = "opened", .kind = COLUMN_TIME },
 	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME },
@@ -50,7 +47,7 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT }, /* only with --watch */
 };
 
-/* GUID, name and port are adjacent columns. @stored: the name stored with the finding. */
+/* @stored: the name stored with the finding. */
 static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
 		    size_t guid_column)
 {
@@ -59,19 +56,15 @@ static void put_end(struct result *result, const struct view *view, uint64_t gui
 
 	if (!guid)
 		return;
-	result_unsigned(result, guid_column, guid);
 	node = fabric_find_node(view->fabric, guid);
 	if (node != FABRIC_NONE)
 		name = view->fabric->nodes[node].name;
 	else if (view->names && name_map_find(view->names, guid))
 		name = name_map_find(view->names, guid);
-	if (*name)
-		result_text(result, guid_column + 1, name);
-	if (num)
-		result_integer(result, guid_column + 2, num);
+	cells_identity(result, guid_column, guid, *name ? name : NULL, num);
 }
 
-bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health)
 {
 	const struct finding_row *row = &health->row;
@@ -87,8 +80,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_integer(result, SINCE, finding->since_us);
 	result_integer(result, OPENED, row->opened_us);
 	result_integer(result, LAST_SEEN, finding->last_seen_us);
-	if (finding->closed_us)
-		result_integer(result, CLOSED, finding->closed_us);
+	cells_nonzero(result, CLOSED, finding->closed_us);
 	result_empty(result, EVIDENCE);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
@@ -103,12 +95,11 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	if (row->acknowledged.at_us) {
 		result_text(result, ACKNOWLEDGED, row->acknowledged.person);
 		result_text(result, ACK_REASON, row->acknowledged.reason);
-		if (row->acknowledged.until_us)
-			result_integer(result, ACK_UNTIL, row->acknowledged.until_us);
+		cells_nonzero(result, ACK_UNTIL, row->acknowledged.until_us);
 	}
 	if (change)
 		result_text(result, CHANGE, change);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 int health_result(const struct options *options, bool watch, struct result **ret, struct error *err)
@@ -128,8 +119,7 @@ static int print_data(const struct view *view, const struct health_filter *filte
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < rows->count; i++)
-		if (!health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]))
-			break;
+		health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]);
 	return output_end(result, 0, err);
 }
 
@@ -336,8 +326,7 @@ static int explain_data(int first, int last, const struct options *options, stru
 		result_text(result, 2, info->limits);
 		result_text(result, 3, info->reason);
 		result_text(result, 4, info->advice);
-		if (!result_end_row(result))
-			break;
+		result_end_row(result);
 	}
 	return output_end(result, 0, err);
 }

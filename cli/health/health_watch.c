@@ -8,13 +8,11 @@
 #include "cli/health/health.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/stop.h"
 #include "base/when.h"
 #include "cli/lib/view.h"
@@ -51,13 +49,13 @@ static void print_line(const struct watching *watching, const char *change, int6
 	       health->place == HEALTH_DRAINED ? " (drained)" : "");
 }
 
-/* Index findings by number. */
-static int index_rows(const struct health_rows *rows, struct map *ret, struct error *err)
+/* The finding of this number; NULL: none. */
+static const struct health_row *find_row(const struct health_rows *rows, int64_t id)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		if (map_put(ret, (uint64_t)rows->list[i].row.finding.id, (uint32_t)i))
-			return err_nomem(err);
-	return 0;
+		if (rows->list[i].row.finding.id == id)
+			return &rows->list[i];
+	return NULL;
 }
 
 static bool is_wanted(const struct watching *watching, const struct health_row *row)
@@ -93,35 +91,30 @@ static int report_closed(struct watching *watching, struct health_row *row, int6
 }
 
 static int report_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
-			struct error *err)
+			  struct error *err)
 {
 	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
-	struct map before = { 0 }, after = { 0 };
-	int code = index_rows(&watching->open, &before, err);
-	uint32_t at;
+	int code = 0;
 
-	if (code == 0)
-		code = index_rows(now, &after, err);
-	for (size_t i = 0; code == 0 && i < now->count; i++) {
+	for (size_t i = 0; i < now->count; i++) {
 		const struct health_row *row = &now->list[i];
-		bool known = map_get(&before, (uint64_t)row->row.finding.id, &at);
+		const struct health_row *before = find_row(&watching->open, row->row.finding.id);
 
 		if (!is_wanted(watching, row))
 			continue;
-		if (!known)
-			print_line(watching, watching->began ? "opened" : "open", watching->began ? wall_us :
-				   row->row.opened_us, row);
-		else if (watching->open.list[at].row.finding.severity != row->row.finding.severity ||
-			 watching->open.list[at].place != row->place ||
-			 strcmp(watching->open.list[at].row.cause, row->row.cause))
+		if (!before)
+			print_line(watching, watching->began ? "opened" : "open",
+				   watching->began ? wall_us : row->row.opened_us, row);
+		else if (before->row.finding.severity != row->row.finding.severity || before->place != row->place ||
+			 strcmp(before->row.cause, row->row.cause))
 			print_line(watching, "changed", wall_us, row);
 	}
-	for (size_t i = 0; code == 0 && i < watching->open.count; i++)
-		if (!map_get(&after, (uint64_t)watching->open.list[i].row.finding.id, &at) &&
-		    is_wanted(watching, &watching->open.list[i]))
-			code = report_closed(watching, &watching->open.list[i], before_us, err);
-	map_done(&before);
-	map_done(&after);
+	for (size_t i = 0; code == 0 && i < watching->open.count; i++) {
+		struct health_row *row = &watching->open.list[i];
+
+		if (is_wanted(watching, row) && !find_row(now, row->row.finding.id))
+			code = report_closed(watching, row, before_us, err);
+	}
 	return code;
 }
 

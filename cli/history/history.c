@@ -1,18 +1,282 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history.c - `ibwire history`: counters of ports, nodes or hosts over time */
+#include "cli/history/history.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/status.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/history/history.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "fabric/fabric.h"
+#include "fabric/host.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
+
+struct metric_port history_port_of(const struct history *history, uint32_t index)
+{
+	const struct fabric *fabric = history->view.fabric;
+	const struct port *port;
+
+	if (index == FABRIC_NONE)
+		return (struct metric_port){ 0 };
+	port = &fabric->ports[index];
+	return (struct metric_port){
+		.node = &fabric->nodes[port->node], .port = port,
+		.caps = history->view.snapshot->caps ? &history->view.snapshot->caps[port->node] : NULL,
+	};
+}
+
+static struct subject *add_subject(struct subjects *subjects, const char *name)
+{
+	struct subject *items = array_grow(subjects->items, subjects->count, &subjects->capacity, sizeof(*items));
+	struct subject *added;
+
+	if (!items)
+		return NULL;
+	subjects->items = items;
+	added = &items[subjects->count];
+	*added = (struct subject){ .name = strdup(name) };
+	if (!added->name)
+		return NULL;
+	subjects->count++;
+	return added;
+}
+
+static int port_name(const struct history *history, uint32_t index, struct text *ret)
+{
+	const struct port *port = &history->view.fabric->ports[index];
+
+	text_appendf(ret, "%s/%u", history->view.names_shown.names[port->node], port->num);
+	return text_failed(ret) ? ERR_NOMEM : 0;
+}
+
+/* Find the node of the marked ports, FABRIC_NONE if several. Return: number of ports. */
+static size_t count_marked(const struct fabric *fabric, const bool *marked, uint32_t *ret_node)
+{
+	size_t count = 0;
+
+	*ret_node = FABRIC_NONE;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		if (!marked[i])
+			continue;
+		if (!count++)
+			*ret_node = fabric->ports[i].node;
+		else if (fabric->ports[i].node != *ret_node)
+			*ret_node = FABRIC_NONE;
+	}
+	return count;
+}
+
+/*
+ * Add a subject for up to @most ports. @single: it is the port @index and has its name instead of
+ * @name.
+ */
+static struct subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
+				     bool single, uint32_t index, size_t most)
+{
+	struct subject *subject = NULL;
+	struct text own = { 0 };
+
+	if (!single)
+		subject = add_subject(subjects, name);
+	else if (port_name(history, index, &own) == 0)
+		subject = add_subject(subjects, text_chars(&own));
+	text_done(&own);
+	if (!subject)
+		return NULL;
+	subject->single = single;
+	subject->ports = calloc(most, sizeof(*subject->ports));
+	subject->indices = calloc(most, sizeof(*subject->indices));
+	return subject->ports && subject->indices ? subject : NULL;
+}
+
+/* Parse "NODE uplinks". Return: the length of NODE, else 0. */
+static size_t before_uplinks(const char *typed)
+{
+	static const char suffix[] = " uplinks";
+	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
+
+	return len > behind && strcmp(typed + len - behind, suffix) == 0 ? len - behind : 0;
+}
+
+/* Add the marked ports as one subject, or one subject per port with @each. */
+static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
+		     const bool *marked, struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	struct subject *subject = NULL;
+	uint32_t node;
+	size_t count = count_marked(fabric, marked, &node);
+
+	/* The node may have been given by GUID. */
+	if (node != FABRIC_NONE && !before_uplinks(name))
+		name = history->view.names_shown.names[node];
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (!marked[i])
+			continue;
+		if (!subject || each)
+			subject = begin_subject(subjects, history, name, each || count == 1, i, each ? 1 : count);
+		if (!subject)
+			return err_nomem(err);
+		subject->indices[subject->port_count] = i;
+		subject->ports[subject->port_count++] = (struct history_port){
+			fabric->nodes[port->node].guid, port->num,
+		};
+	}
+	return 0;
+}
+
+static void mark_node(const struct fabric *fabric, uint32_t node, bool *marked)
+{
+	const struct node *owner = &fabric->nodes[node];
+
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		marked[i] = port_is_pollable(fabric, &fabric->ports[i]);
+}
+
+/* Mark the HCAs of a host. Return: does the host exist? */
+static bool mark_host(const struct fabric *fabric, const char *typed, bool *marked)
+{
+	char name[NODE_NAME_SIZE];
+	bool found = false;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		if (!host_name(&fabric->nodes[i], name) || (typed && strcmp(name, typed)))
+			continue;
+		mark_node(fabric, i, marked);
+		found = true;
+	}
+	return found;
+}
+
+static void mark_peers(const struct fabric *fabric, bool *marked)
+{
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (marked[i] && fabric->ports[i].peer != FABRIC_NONE && !marked[fabric->ports[i].peer])
+			marked[fabric->ports[i].peer] = true;
+}
+
+static int mark_named(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
+{
+	uint32_t node, port;
+	int code = selection_find(fabric, typed, &node, &port, err);
+
+	if (code < 0)
+		return code;
+	if (port == FABRIC_NONE)
+		mark_node(fabric, node, marked);
+	else
+		marked[port] = true;
+	return 0;
+}
+
+/* Mark the uplinks of a switch. Return: 1; 0 if @typed is something else; or an error. */
+static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
+{
+	size_t len = before_uplinks(typed);
+	char name[NODE_NAME_SIZE];
+	struct shape *shape;
+	uint32_t node, group;
+	int code;
+
+	if (!len || len >= sizeof(name))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)len, typed);
+	code = selection_find_node(fabric, name, &node, err);
+	if (code == 0)
+		code = shape_create(fabric, NULL, &shape, err);
+	if (code < 0)
+		return code;
+	group = shape->nodes[node].up_group;
+	for (uint32_t i = 0; group != SHAPE_NONE && i < shape->groups[group].count; i++)
+		marked[shape->members[shape->groups[group].first + i]] = true;
+	shape_destroy(shape);
+	return group != SHAPE_NONE ? 1 : err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
+}
+
+/* Resolve one argument: "all", "hosts", a node, a port or a host. */
+static int mark(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
+{
+	struct error as_node = { 0 };
+	int code;
+
+	memset(marked, 0, fabric->port_count * sizeof(*marked));
+	if (!strcmp(typed, "all")) {
+		for (uint32_t i = 0; i < fabric->node_count; i++)
+			mark_node(fabric, i, marked);
+		return 0;
+	}
+	if (!strcmp(typed, "hosts") && mark_host(fabric, NULL, marked))
+		return 0;
+	code = mark_uplinks(fabric, typed, marked, err);
+	if (code)
+		return code < 0 ? code : 0;
+	code = mark_named(fabric, typed, marked, &as_node);
+	if (code == 0)
+		return 0;
+	/* An ambiguous node name selects the host if its HCAs share the name. */
+	if (code == ERR_USAGE && mark_host(fabric, typed, marked))
+		return 0;
+	return err_set(err, code, "%s", as_node.text);
+}
+
+static int add_argument(struct subjects *subjects, const struct history *history, const char *typed, bool *marked,
+			struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	int code = mark(fabric, typed, marked, err);
+
+	if (code < 0)
+		return code;
+	if (history->peers)
+		mark_peers(fabric, marked);
+	return add_ports(subjects, history, history->each || history->peers, typed, marked, err);
+}
+
+static void subjects_done(struct subjects *subjects)
+{
+	for (size_t i = 0; i < subjects->count; i++) {
+		free(subjects->items[i].name);
+		free(subjects->items[i].ports);
+		free(subjects->items[i].indices);
+	}
+	free(subjects->items);
+	memset(subjects, 0, sizeof(*subjects));
+}
+
+/*
+ * Resolve the arguments; none: "all". With --each every port is a series, --peers adds the peers of
+ * ports. Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_UNAVAILABLE; ERR_NOMEM.
+ */
+static int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
+{
+	bool *marked = calloc(history->view.fabric->port_count + 1, sizeof(*marked));
+	int code = marked ? 0 : err_nomem(err);
+
+	memset(subjects, 0, sizeof(*subjects));
+	if (code == 0 && history->options.argc == 0)
+		code = add_argument(subjects, history, "all", marked, err);
+	for (int i = 0; code == 0 && i < history->options.argc; i++)
+		code = add_argument(subjects, history, history->options.argv[i], marked, err);
+	if (code == 0 && !subjects->count)
+		code = err_set(err, ERR_UNAVAILABLE, "the selection has no port with counters");
+	free(marked);
+	if (code < 0)
+		subjects_done(subjects);
+	return code;
+}
+
+/* --- the command line --- */
 
 enum { DEFAULT_WINDOW_S = 3600 };
 
@@ -59,21 +323,14 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 {
 	struct history history = { .command = command };
 	const struct option_spec specs[] = {
-		{ .name = "counter", .letter = 'c', .kind = OPTION_TEXT, .argument = "KEY[,KEY]",
-		  .help = "rcv_bytes, xmit_utilization, stall, errors or a counter (xmit_bytes,rcv_bytes)",
-		  .target = &history.counters },
-		{ .name = "step", .kind = OPTION_SPAN, .argument = "SPAN",
-		  .help = "time per point (default: by the window)", .target = &history.step_us },
-		{ .name = "each", .kind = OPTION_FLAG, .help = "one series per port, not summed",
-		  .target = &history.each },
-		{ .name = "peers", .kind = OPTION_FLAG, .help = "one series for each end of each link",
-		  .target = &history.peers },
-		{ .name = "ascii", .kind = OPTION_FLAG, .help = "draw plots in ASCII", .target = &history.ascii },
-		{ .name = "top", .kind = OPTION_NUMBER, .argument = "N",
-		  .help = "list the N ports with the highest value over the window", .target = &history.top,
-		  .least = 1 },
-		{ .name = "by", .kind = OPTION_TEXT, .argument = "KEY",
-		  .help = "--top: sort key, as for --counter (rcv_bytes)", .target = &history.by },
+		OPT_TEXT("counter", 'c', "KEY[,KEY]", &history.counters,
+			 "rcv_bytes, xmit_utilization, stall, errors or a counter (xmit_bytes,rcv_bytes)"),
+		OPT_SPAN("step", 0, &history.step_us, "time per point (default: by the window)"),
+		OPT_FLAG("each", 0, &history.each, "one series per port, not summed"),
+		OPT_FLAG("peers", 0, &history.peers, "one series for each end of each link"),
+		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
+		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
+		OPT_TEXT("by", 0, "KEY", &history.by, "--top: sort key, as for --counter (rcv_bytes)"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,

@@ -48,15 +48,6 @@ struct subjects {
 	size_t count, capacity;
 };
 
-/*
- * subjects_init - resolve arguments: NODE/PORT, NODE, HOST, "hosts" and "all"; none: "all"
- * @history:  with its view; --each makes every port a series, --peers adds the peers of ports
- *
- * Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_NOMEM. subjects_done() frees it.
- */
-int subjects_init(struct subjects *subjects, const struct history *history, struct error *err);
-void subjects_done(struct subjects *subjects);
-
 /* history_port_of - the metric input of a port of the view's fabric; FABRIC_NONE: empty. */
 struct metric_port history_port_of(const struct history *history, uint32_t index);
 

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/history/history.h"
+#include "cli/lib/cells.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 
@@ -27,9 +27,7 @@ static const struct column point_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
 	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
 	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
 	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
 	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .priority = 3 },
@@ -136,18 +134,12 @@ static void put_source(struct result *result, unsigned tags)
 	text_done(&text);
 }
 
-static void put_who(struct result *result, const struct history *history, const struct subject *subject,
-		    const struct metric *metric)
+static void put_subject(struct result *result, const struct history *history, const struct subject *subject,
+			const struct metric *metric)
 {
 	result_text(result, SUBJECT, subject->name);
-	if (subject->single) {
-		const struct fabric *fabric = history->view.fabric;
-		const struct port *port = &fabric->ports[subject->indices[0]];
-
-		result_unsigned(result, NODE_GUID, subject->ports[0].node_guid);
-		result_text(result, NODE, fabric->nodes[port->node].name);
-		result_integer(result, PORT, port->num);
-	}
+	if (subject->single)
+		cells_port(result, NODE_GUID, history->view.fabric, subject->indices[0]);
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 }
@@ -162,7 +154,7 @@ static void put_value(struct result *result, size_t column, const struct metric 
 	result_show(result, column, metric_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
 }
 
-static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
+static void put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
 	char number[METRIC_VALUE_SIZE];
 
@@ -181,19 +173,16 @@ static bool put_step(struct result *result, const struct metric *metric, const s
 	result_integer(result, SAMPLES, step->samples);
 	result_integer(result, PORTS, (int64_t)step->ports);
 	put_source(result, step->tags);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
-static bool put_points(struct result *result, const struct history *history, const struct subject *subject,
+static void put_points(struct result *result, const struct history *history, const struct subject *subject,
 		       const struct series *series)
 {
-	bool more = true;
-
-	for (size_t i = 0; more && i < series->count; i++) {
-		put_who(result, history, subject, &series->metric);
-		more = put_step(result, &series->metric, &series->steps[i]);
+	for (size_t i = 0; i < series->count; i++) {
+		put_subject(result, history, subject, &series->metric);
+		put_step(result, &series->metric, &series->steps[i]);
 	}
-	return more;
 }
 
 static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
@@ -257,7 +246,7 @@ static int print_table(const struct reading_one *one, const struct series *serie
 }
 
 /* A heading, a plot on terminals, and the table. */
-static int print_for_people(const struct reading_one *one, bool first, struct error *err)
+static int print_text(const struct reading_one *one, bool first, struct error *err)
 {
 	struct result_options output = options_result(&one->history->options);
 	int code = 0;
@@ -285,10 +274,9 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 static int show(const struct reading_one *one, struct result *result, bool first, struct error *err)
 {
 	if (!result)
-		return print_for_people(one, first, err);
+		return print_text(one, first, err);
 	for (size_t i = 0; i < one->history->metric_count; i++)
-		if (!put_points(result, one->history, one->subject, &one->fine[i]))
-			break;
+		put_points(result, one->history, one->subject, &one->fine[i]);
 	return 0;
 }
 

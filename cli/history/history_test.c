@@ -3,18 +3,14 @@
 #define UNIT_TEST_SETUP make
 #define UNIT_TEST_TEARDOWN remove_database
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "base/when.h"
-#include "cli/command.h"
 #include "cli/test_commands.h"
 #include "fabric/host.h"
 #include "storage/test/test_check.h"
@@ -107,49 +103,6 @@ static void check_point(const json_t *row, size_t port, enum counter counter, ui
 		assert_number(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
 }
 
-TEST(every_point_of_a_port_is_its_delta)
-{
-	const struct fabric *fabric = model->sweep.fabric;
-	size_t ports = 0, unread = 0;
-
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct node *node = &fabric->nodes[fabric->ports[i].node];
-		struct error err = { 0 };
-		char line[512], *output;
-		json_t *rows;
-		int code;
-
-		if (!port_is_pollable(fabric, &fabric->ports[i]))
-			continue;
-		snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|-c|rcv_bytes,symbol_errors%s|--format|json",
-			 node->guid, fabric->ports[i].num, window);
-		code = run(line, &output, &err);
-		if (code == ERR_UNAVAILABLE) {
-			assert_non_null(strstr(err.text, "was not read"));
-			unread++;
-			free(output);
-			continue;
-		}
-		assert_int_equal(code, 0);
-		rows = json_loads(output, 0, NULL);
-		assert_int_equal(json_array_size(rows), 2 * (SWEEPS - 1));
-		for (size_t r = 0; r < json_array_size(rows); r++) {
-			const json_t *row = json_array_get(rows, r);
-			bool errors = r >= SWEEPS - 1;
-
-			assert_text(row, "counter", errors ? "symbol_errors" : "rcv_bytes");
-			assert_true(guid_of(row, "node_guid") == node->guid);
-			check_point(row, port_of(fabric, i), errors ? COUNTER_SYMBOL_ERRORS : COUNTER_RCV_DATA,
-				    errors ? 1 : COUNTER_WORD_BYTES);
-		}
-		json_decref(rows);
-		free(output);
-		ports++;
-	}
-	assert_true(ports > 20);
-	print_message("# note: %zu ports, %zu were never read\n", ports, unread);
-}
-
 static void check_utilization(const json_t *row, const struct port *port, size_t of_model)
 {
 	size_t sweep = sweep_of(json_string_value(json_object_get(row, "until")));
@@ -163,42 +116,62 @@ static void check_utilization(const json_t *row, const struct port *port, size_t
 			      (double)rate);
 }
 
-/* These two need the port's rate and the tick of its node. */
-TEST(utilization_and_xmit_wait_belong_to_the_port)
+/* One point per sweep of each of four series, of which two need the rate and tick of the port. */
+static void check_series(const json_t *rows, uint32_t index)
+{
+	static const char *const keys[] = { "rcv_bytes", "symbol_errors", "xmit_utilization_percent", "stall_percent" };
+	const struct fabric *fabric = model->sweep.fabric;
+	size_t port = port_of(fabric, index);
+
+	assert_int_equal(json_array_size(rows), 4 * (SWEEPS - 1));
+	for (size_t r = 0; r < json_array_size(rows); r++) {
+		const json_t *row = json_array_get(rows, r);
+		size_t series = r / (SWEEPS - 1);
+
+		assert_text(row, "counter", keys[series]);
+		assert_true(guid_of(row, "node_guid") == fabric->nodes[fabric->ports[index].node].guid);
+		if (series == 0)
+			check_point(row, port, COUNTER_RCV_DATA, COUNTER_WORD_BYTES);
+		else if (series == 1)
+			check_point(row, port, COUNTER_SYMBOL_ERRORS, 1);
+		else if (series == 2)
+			check_utilization(row, &fabric->ports[index], port);
+		else
+			assert_in_range((uintmax_t)json_number_value(json_object_get(row, "mean")), 0, 100);
+	}
+}
+
+TEST(every_point_of_a_port_is_its_delta)
 {
 	const struct fabric *fabric = model->sweep.fabric;
-	size_t ports = 0;
+	size_t ports = 0, unread = 0;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
+		struct error err = { 0 };
 		char line[512], *output;
 		json_t *rows;
 		int code;
 
-		if (!port_is_pollable(fabric, port))
+		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
-		snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|-c|xmit_utilization,stall%s|--format|json",
-			 fabric->nodes[port->node].guid, port->num, window);
-		code = run(line, &output, NULL);
-		assert_true(code == 0 || code == ERR_UNAVAILABLE);
+		snprintf(line, sizeof(line), "history|0x%016" PRIx64
+			 "/%u|-c|rcv_bytes,symbol_errors,xmit_utilization,stall%s|--format|json",
+			 fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, window);
+		code = run(line, &output, &err);
 		rows = json_loads(output, 0, NULL);
-		for (size_t r = 0; r < json_array_size(rows); r++) {
-			const json_t *row = json_array_get(rows, r);
-			double mean = json_number_value(json_object_get(row, "mean"));
-
-			if (r < SWEEPS - 1) {
-				assert_text(row, "counter", "xmit_utilization_percent");
-				check_utilization(row, port, port_of(fabric, i));
-			} else {
-				assert_text(row, "counter", "stall_percent");
-				assert_true(mean >= 0 && mean <= 100);
-			}
-			ports += r == 0;
-		}
-		json_decref(rows);
 		free(output);
+		if (code == ERR_UNAVAILABLE) {
+			assert_non_null(strstr(err.text, "was not read"));
+			unread++;
+			continue;
+		}
+		assert_int_equal(code, 0);
+		check_series(rows, i);
+		json_decref(rows);
+		ports++;
 	}
 	assert_true(ports > 20);
+	print_message("# note: %zu ports, %zu were never read\n", ports, unread);
 }
 
 /* Totals of a node, a host and the fabric are the sums of their ports, in one step or several. */
@@ -247,26 +220,18 @@ TEST(port_group_is_the_sum_of_its_deltas)
 TEST(host_selects_all_its_hcas)
 {
 	const struct fabric *fabric = model->sweep.fabric;
-	char name[NODE_NAME_SIZE], line[NODE_NAME_SIZE + 256];
+	char name[NODE_NAME_SIZE], line[NODE_NAME_SIZE + 256], guid[32], *output;
 	size_t found = 0;
 
 	for (uint32_t n = 0; n < fabric->node_count; n++) {
 		struct error err = { 0 };
-		char *output;
-		int code;
 
 		if (!host_name(&fabric->nodes[n], name) || strncmp(name, "node", 4))
 			continue;
 		snprintf(line, sizeof(line), "history|%s%s|--each|--format|json", name, window);
-		code = run(line, &output, &err);
-		assert_true(code == 0 || code == ERR_UNAVAILABLE);
-		if (code == 0) {
-			char guid[32];
-
-			snprintf(guid, sizeof(guid), "0x%016" PRIx64, fabric->nodes[n].guid);
-			assert_non_null(strstr(output, guid));
-			found++;
-		}
+		snprintf(guid, sizeof(guid), "0x%016" PRIx64, fabric->nodes[n].guid);
+		assert_true(run(line, &output, &err) == ERR_UNAVAILABLE || strstr(output, guid));
+		found += !err.code;
 		free(output);
 	}
 	assert_true(found > 1);
@@ -356,24 +321,18 @@ static int find_leaving(const struct model *moving, size_t *ret_first, size_t *r
 }
 
 /* Query one node over a window that ends after its removal. Return: the exit code. */
-static int ask_for(const struct model *moving, int node, size_t first, size_t last, struct error *err)
+static int query_node(const struct model *moving, int node, size_t first, size_t last, struct error *err)
 {
-	char guid[32], since[WHEN_SIZE], until[WHEN_SIZE], db[80];
-	char *argv[] = { (char[]){ "history" }, guid, (char[]){ "--since" }, since, (char[]){ "--until" }, until,
-			 (char[]){ "--format" }, (char[]){ "csv" }, (char[]){ "--db" }, db, NULL };
-	int before = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY), code;
+	char line[256], since[WHEN_SIZE], until[WHEN_SIZE], *output;
+	int code;
 
-	snprintf(db, sizeof(db), "%s", path);
-	snprintf(guid, sizeof(guid), "0x%016" PRIx64, moving->nodes[node].node.guid);
-	when_format_utc(moving->sweeps[first - 1].wall_us, since);
-	when_format_utc(moving->sweeps[last].wall_us, until);
-	fflush(stdout);
-	dup2(nowhere, STDOUT_FILENO);
-	code = command_find("history")->run(command_find("history"), 10, argv, err);
-	fflush(stdout);
-	dup2(before, STDOUT_FILENO);
-	close(before);
-	close(nowhere);
+	snprintf(line, sizeof(line), "history|0x%016" PRIx64 "|--since|%s|--until|%s|--format|csv",
+		 moving->nodes[node].node.guid, when_format_utc(moving->sweeps[first - 1].wall_us, since),
+		 when_format_utc(moving->sweeps[last].wall_us, until));
+	use_database(path);
+	code = run(line, &output, err);
+	use_database(NULL);
+	free(output);
 	return code;
 }
 
@@ -395,7 +354,7 @@ TEST_IN_FOLDER(node_removed_in_the_window_has_a_history)
 		writer_close(writer);
 		node = find_leaving(moving, &first, &last);
 		if (node >= 0) {
-			code = ask_for(moving, node, first, last, &err);
+			code = query_node(moving, node, first, last, &err);
 			/* Including nodes that never responded. */
 			if (code < 0 && !strstr(err.text, "read"))
 				fail_msg("%s", err.text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_top.c - the ports with the highest values over a window */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +21,10 @@ static const struct column top_columns[COLUMN_COUNT] = {
 	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
 	[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
 	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
 	[PEER_PORT_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 			     .priority = 2 },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
 	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
@@ -79,36 +74,21 @@ static void value_row(const struct history *history, struct top_row *row)
 		row->rank = row->mean;
 }
 
-static void put_peer(struct result *result, const struct history *history, uint32_t index)
+static void put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
-	const struct fabric *fabric = history->view.fabric;
-	uint32_t peer = fabric->ports[index].peer;
-	const struct node *node;
-
-	if (peer == FABRIC_NONE)
-		return;
-	node = &fabric->nodes[fabric->ports[peer].node];
-	cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
-	result_unsigned(result, PEER_GUID, node->guid);
-	result_text(result, PEER, node->name);
-	result_integer(result, PEER_PORT, fabric->ports[peer].num);
-}
-
-static bool put_row(struct result *result, const struct history *history, const struct top_row *row)
-{
-	const struct fabric *fabric = history->view.fabric;
 	const struct metric *metric = &history->metrics[0];
-	const struct port *port = &fabric->ports[row->index];
+	uint32_t peer = history->view.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
 	const char *mark = row->value.at_least ? ">= " : "";
 
 	result_integer(result, SINCE, history->since_us);
 	result_integer(result, UNTIL, history->until_us);
 	cells_port_name(result, NODE_PORT, &history->view, row->index);
-	result_unsigned(result, NODE_GUID, fabric->nodes[port->node].guid);
-	result_text(result, NODE, fabric->nodes[port->node].name);
-	result_integer(result, PORT, port->num);
-	put_peer(result, history, row->index);
+	cells_port(result, NODE_GUID, history->view.fabric, row->index);
+	if (peer != FABRIC_NONE) {
+		cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
+		cells_port(result, PEER_GUID, history->view.fabric, peer);
+	}
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 	if (!isnan(row->mean)) {
@@ -124,7 +104,7 @@ static bool put_row(struct result *result, const struct history *history, const 
 	result_bool(result, AT_LEAST, row->value.at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
 	result_integer(result, SAMPLES, row->counted.samples);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
@@ -140,8 +120,7 @@ static int print_rows(const struct history *history, const struct top_row *rows,
 		known++;
 	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
 	for (size_t i = 0; i < shown; i++)
-		if (!put_row(result, history, &rows[i]))
-			break;
+		put_row(result, history, &rows[i]);
 	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
 		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
 	return output_end(result, 0, err);

@@ -20,13 +20,13 @@ struct truth {
 	int64_t since_us;
 };
 
-static void happen(struct model *model, struct truth *truth)
+static void add_event(struct model *model, struct truth *truth)
 {
 	static const char *const kinds[] = { EVENT_COLLECTOR_STARTED, EVENT_THROTTLED, EVENT_UNTHROTTLED,
 					     EVENT_SWEEP_CUT, EVENT_NODE_SILENT };
 	size_t which = model_random(model, sizeof(kinds) / sizeof(kinds[0]));
 
-	/* The wall clock of events goes anywhere: their order does not come from it. */
+	/* Wall clocks of events are random: the order does not depend on them. */
 	model->event = (struct event){ .wall_us = 1000000 + (int64_t)model_random(model, 1000000),
 				       .kind = kinds[which] };
 	snprintf(model->event.text, sizeof(model->event.text), "%s at %lld", kinds[which],
@@ -54,7 +54,7 @@ TEST_IN_FOLDER(newest_event_since_start_decides)
 	assert_false(throttled.on);
 	for (size_t i = 0; i < SWEEPS; i++) {
 		model_step(model);
-		happen(model, &truth);
+		add_event(model, &truth);
 		assert_int_equal(writer_sink(writer)->store(writer_sink(writer)->ctx, &model->sweep, NULL), 0);
 		assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
 		assert_int_equal(throttled.on, truth.on);

@@ -2,7 +2,6 @@
 #include "cli/lib/host_set.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum { NAME_MOST = 256 };
+enum { NAME_MOST = 256, DIGITS_MOST = 15 };
 
 static int add_name(struct host_set *set, const char *name, struct error *err)
 {
@@ -26,7 +25,7 @@ static int add_name(struct host_set *set, const char *name, struct error *err)
 	return names[set->count++] ? 0 : err_nomem(err);
 }
 
-static int bad_list(const char *typed, struct error *err)
+static int invalid_list(const char *typed, struct error *err)
 {
 	return err_set(err, ERR_USAGE, "'%.64s' is not a host list (example: node[001-016,020],login1)", typed);
 }
@@ -37,27 +36,28 @@ static int expand(struct host_set *set, const char *typed, const char *head, con
 static int expand_range(struct host_set *set, const char *typed, const char *head, const char *range, size_t len,
 			const char *rest, struct error *err)
 {
-	char digits[2][16] = { "", "" };
-	const char *dash = memchr(range, '-', len);
-	size_t first = dash ? (size_t)(dash - range) : len, second = dash ? len - first - 1 : len;
+	static const char digits[] = "0123456789";
+	size_t width = strspn(range, digits), last_width = width;
+	const char *last = range;
 	unsigned long from, to;
 	int code = 0;
 
-	if (!first || !second || first >= sizeof(digits[0]) || second >= sizeof(digits[1]))
-		return bad_list(typed, err);
-	memcpy(digits[0], range, first);
-	memcpy(digits[1], dash ? dash + 1 : range, second);
-	if (strspn(digits[0], "0123456789") != first || strspn(digits[1], "0123456789") != second)
-		return bad_list(typed, err);
-	from = strtoul(digits[0], NULL, 10);
-	to = strtoul(digits[1], NULL, 10);
+	if (range[width] == '-') {
+		last += width + 1;
+		last_width = strspn(last, digits);
+	}
+	if (!width || !last_width || width > DIGITS_MOST || last_width > DIGITS_MOST ||
+	    last + last_width != range + len)
+		return invalid_list(typed, err);
+	from = strtoul(range, NULL, 10);
+	to = strtoul(last, NULL, 10);
 	if (to < from || to - from >= HOST_SET_MOST)
-		return bad_list(typed, err);
+		return invalid_list(typed, err);
 	for (unsigned long i = from; code == 0 && i <= to; i++) {
 		char name[NAME_MOST];
 
-		if (snprintf(name, sizeof(name), "%s%0*lu", head, (int)first, i) >= (int)sizeof(name))
-			return bad_list(typed, err);
+		if (snprintf(name, sizeof(name), "%s%0*lu", head, (int)width, i) >= (int)sizeof(name))
+			return invalid_list(typed, err);
 		code = expand(set, typed, name, rest, err);
 	}
 	return code;
@@ -72,11 +72,11 @@ static int expand(struct host_set *set, const char *typed, const char *head, con
 
 	if (snprintf(name, sizeof(name), "%s%.*s", head, open ? (int)(open - rest) : NAME_MOST, rest) >=
 	    (int)sizeof(name))
-		return bad_list(typed, err);
+		return invalid_list(typed, err);
 	if (!open)
-		return strchr(name, ']') ? bad_list(typed, err) : add_name(set, name, err);
+		return strchr(name, ']') ? invalid_list(typed, err) : add_name(set, name, err);
 	if (!close)
-		return bad_list(typed, err);
+		return invalid_list(typed, err);
 	for (const char *at = open + 1; code == 0 && at <= close;) {
 		size_t len = strcspn(at, ",]");
 
@@ -100,7 +100,7 @@ static int add_list(struct host_set *set, const char *typed, struct error *err)
 		for (; at[len] && (inside || (at[len] != ',' && !isspace((unsigned char)at[len]))); len++)
 			inside = at[len] == '[' || (inside && at[len] != ']');
 		if (len >= sizeof(one))
-			return bad_list(typed, err);
+			return invalid_list(typed, err);
 		memcpy(one, at, len);
 		one[len] = '\0';
 		if (len)
@@ -112,19 +112,19 @@ static int add_list(struct host_set *set, const char *typed, struct error *err)
 }
 
 static int read_lines(struct host_set *set, const char *path,
-		      int (*take)(struct host_set *set, char *line, struct error *err), struct error *err)
+		      int (*add_line)(struct host_set *set, char *line, struct error *err), struct error *err)
 {
 	struct text text = { 0 };
 	int code = text_read_file(path, "the host list ", TEXT_SMALL_MOST, &text, err);
 	char *rest, *line = code == 0 ? strtok_r(text.chars, "\n", &rest) : NULL;
 
 	for (; code == 0 && line; line = strtok_r(NULL, "\n", &rest))
-		code = take(set, line, err);
+		code = add_line(set, line, err);
 	text_done(&text);
 	return code;
 }
 
-static int take_list(struct host_set *set, char *line, struct error *err)
+static int add_list_line(struct host_set *set, char *line, struct error *err)
 {
 	line[strcspn(line, "#\r\n")] = '\0';
 	return add_list(set, line, err);
@@ -133,14 +133,14 @@ static int take_list(struct host_set *set, char *line, struct error *err)
 int host_set_add(struct host_set *set, const char *typed, struct error *err)
 {
 	size_t before = set->count;
-	int code = typed[0] == '@' ? read_lines(set, typed + 1, take_list, err) : add_list(set, typed, err);
+	int code = typed[0] == '@' ? read_lines(set, typed + 1, add_list_line, err) : add_list(set, typed, err);
 
 	if (code == 0 && set->count == before)
 		return err_set(err, ERR_USAGE, "'%.64s' names no host (example: node[001-016,020],login1)", typed);
 	return code;
 }
 
-static int take_state(struct host_set *set, char *line, struct error *err)
+static int add_state_line(struct host_set *set, char *line, struct error *err)
 {
 	static const char *const out[] = { "drain", "down", "fail", "maint", "reserved", "power" };
 	char *save, *host, *state;
@@ -156,7 +156,7 @@ static int take_state(struct host_set *set, char *line, struct error *err)
 
 int host_set_add_drained(struct host_set *set, const char *path, struct error *err)
 {
-	return read_lines(set, path, take_state, err);
+	return read_lines(set, path, add_state_line, err);
 }
 
 bool host_set_has(const struct host_set *set, const char *name)

@@ -3,31 +3,48 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
+#include "fabric/name_map.h"
+#include "storage/reader.h"
 
-/* Kinds that only common options have: int from @least to @most, time, keyword, --help. */
-enum { OPTION_INT = OPTION_SPAN_OR_0 + 1, OPTION_TIME, OPTION_WORD, OPTION_HELP };
+void nearest_init(struct nearest *nearest, const char *typed)
+{
+	*nearest = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
+}
 
-/* An option of the command, or one that it has in common with others. */
-struct entry {
-	const char *name;
-	char letter;
-	const char *argument, *help;
-	int kind;                 /* enum option_kind, or above */
-	void *target;
-	int64_t least, most;
-	const char *const *words; /* OPTION_WORD */
-};
+void nearest_offer(struct nearest *nearest, const char *word)
+{
+	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
+	size_t distance = text_distance(nearest->typed, word);
+
+	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
+		distance = 1;
+	if (distance > typed / 3 + 1 || distance >= len || distance >= nearest->distance)
+		return;
+	nearest->best = word;
+	nearest->distance = distance;
+}
+
+const char *nearest_hint(struct nearest *nearest)
+{
+	if (nearest->best)
+		snprintf(nearest->hint, sizeof(nearest->hint), ": did you mean '%.64s'?", nearest->best);
+	return nearest->hint;
+}
+
+/* --- the parser --- */
 
 static const char *const format_words[] = { "table", "json", "csv", NULL };
 static const char *const color_words[] = { "auto", "always", "never", NULL };
@@ -38,7 +55,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 static const struct {
 	unsigned mask;
 	size_t member;
-	struct entry entry;
+	struct option_spec entry;
 } commons[] = {
 	{ COMMON_DEVICE, MEMBER(ca), { .name = "Ca", .letter = 'C', .argument = "NAME", .kind = OPTION_TEXT,
 	  .help = "local HCA (default: first with an active port)" } },
@@ -74,13 +91,13 @@ enum { FIRST_VALUE = 256, OPTIONS_MOST = 64 };
 
 struct parser {
 	const struct command *command;
-	struct entry entries[OPTIONS_MOST]; /* in help order */
+	struct option_spec entries[OPTIONS_MOST]; /* in help order */
 	struct option longs[OPTIONS_MOST + 1];
 	char shorts[2 * OPTIONS_MOST + 2];
 	size_t count;
 };
 
-static void add_entry(struct parser *parser, const struct entry *entry)
+static void add_entry(struct parser *parser, const struct option_spec *entry)
 {
 	size_t len = strlen(parser->shorts);
 
@@ -102,12 +119,9 @@ static void build_parser(struct parser *parser, unsigned common, const struct op
 {
 	strcpy(parser->shorts, ":");
 	for (; specs && specs->name; specs++)
-		add_entry(parser, &(struct entry){
-			.name = specs->name, .letter = specs->letter, .argument = specs->argument, .help = specs->help,
-			.kind = (int)specs->kind, .target = specs->target, .least = specs->least, .most = INT64_MAX,
-		});
+		add_entry(parser, specs);
 	for (size_t i = 0; i < sizeof(commons) / sizeof(*commons); i++) {
-		struct entry entry = commons[i].entry;
+		struct option_spec entry = commons[i].entry;
 		bool csv = !(common & COMMON_NO_CSV);
 
 		if ((commons[i].mask && !(common & commons[i].mask)) || (!csv && !strcmp(entry.name, "csv-raw")))
@@ -120,9 +134,9 @@ static void build_parser(struct parser *parser, unsigned common, const struct op
 }
 
 /* The entry of a getopt value. */
-static const struct entry *entry_of(const struct parser *parser, int value)
+static const struct option_spec *entry_of(const struct parser *parser, int value)
 {
-	const struct entry *entry = parser->entries;
+	const struct option_spec *entry = parser->entries;
 
 	if (value >= FIRST_VALUE)
 		return &entry[value - FIRST_VALUE];
@@ -159,7 +173,7 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 }
 
 /* getopt rejected argv[@at]; @option is its optopt. */
-static int refuse(const struct parser *parser, const char *typed, int option, struct error *err)
+static int parse_error(const struct parser *parser, const char *typed, int option, struct error *err)
 {
 	size_t matches = 0, len = strncmp(typed, "--", 2) ? 0 : strcspn(typed + 2, "=");
 
@@ -183,11 +197,11 @@ static int parse_number(const struct command *command, const char *name, const c
 
 	errno = 0;
 	number = strtoll(typed, &end, 10);
-	if (end != typed && !*end && !errno && number >= least && number <= most) {
+	if (end != typed && !*end && !errno && number >= least && (!most || number <= most)) {
 		*ret = number;
 		return 0;
 	}
-	if (most == INT64_MAX)
+	if (!most)
 		return options_usage_error(command, err, "--%s must be a number of at least %lld, not '%.64s'", name,
 					   (long long)least, typed);
 	return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
@@ -210,7 +224,7 @@ static int parse_word(const struct command *command, const char *name, const cha
 				   words[2], typed, nearest_hint(&nearest));
 }
 
-static int set_value(const struct parser *parser, const struct entry *entry, const char *typed, int64_t now_us,
+static int set_value(const struct parser *parser, const struct option_spec *entry, const char *typed, int64_t now_us,
 		     struct error *err)
 {
 	int64_t number = 0;
@@ -244,6 +258,8 @@ static int set_value(const struct parser *parser, const struct entry *entry, con
 	case OPTION_TIME:
 		code = when_parse(typed, now_us, entry->target, err);
 		break;
+	case OPTION_HELP:
+		break;
 	}
 	return code < 0 ? err_prefix(err, "%s: --%s", parser->command->name, entry->name) : 0;
 }
@@ -255,7 +271,7 @@ static void print_help(const struct parser *parser)
 	printf("usage: ibwire %s [options]%s%s\n%s\n\n", command->name, *command->args ? " " : "", command->args,
 	       command->summary);
 	for (size_t i = 0; i < parser->count; i++) {
-		const struct entry *entry = &parser->entries[i];
+		const struct option_spec *entry = &parser->entries[i];
 		char left[64];
 
 		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", entry->letter ? '-' : ' ',
@@ -288,10 +304,10 @@ int options_parse(const struct command *command, unsigned common, const struct o
 	opterr = 0;
 	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
 	while ((value = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
-		const struct entry *entry;
+		const struct option_spec *entry;
 
 		if (value == '?')
-			return refuse(&parser, argv[optind - 1], optopt, err);
+			return parse_error(&parser, argv[optind - 1], optopt, err);
 		if (value == ':')
 			return options_usage_error(command, err, "%.64s requires a value", argv[optind - 1]);
 		entry = entry_of(&parser, value);
@@ -321,4 +337,129 @@ int options_no_arguments(const struct command *command, const struct options *op
 	if (options->argc == 0)
 		return 0;
 	return options_usage_error(command, err, "does not take the argument '%.64s'", options->argv[0]);
+}
+
+/* --- name map, database, output --- */
+
+int output_begin(const struct options *options, bool record, const struct column *columns, size_t count,
+		 struct result **ret, struct error *err)
+{
+	struct result_options output = options_result(options);
+
+	output.record = record;
+	return result_create(stdout, &output, columns, count, ret, err);
+}
+
+int output_end(struct result *result, int code, struct error *err)
+{
+	if (code == 0 && result)
+		code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+int output_record(const struct options *options, const struct column *columns, size_t count, const char *text,
+		  const double *numbers, struct error *err)
+{
+	struct result *result;
+	int code = output_begin(options, true, columns, count, &result, err);
+
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < count; i++) {
+		switch (columns[i].kind) {
+		case COLUMN_TEXT:
+			result_text(result, i, text);
+			break;
+		case COLUMN_REAL:
+		case COLUMN_PERCENT:
+		case COLUMN_PER_S:
+		case COLUMN_GBPS:
+		case COLUMN_SPAN_S:
+			result_real(result, i, numbers[i]);
+			break;
+		default:
+			if (isnan(numbers[i]))
+				result_real(result, i, numbers[i]);
+			else
+				result_integer(result, i, (int64_t)numbers[i]);
+		}
+	}
+	result_end_row(result);
+	return output_end(result, 0, err);
+}
+
+int output_text(struct text *text, struct error *err)
+{
+	int code = 0;
+
+	if (text_failed(text))
+		code = err_nomem(err);
+	else if (fwrite(text_chars(text), 1, text->len, stdout) != text->len && errno != EPIPE)
+		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
+	text_done(text);
+	return code;
+}
+
+int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
+{
+	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;
+	struct text text = { 0 };
+	int code;
+
+	*ret = NULL;
+	if (!options->names_path && access(path, R_OK) < 0)
+		return 0;
+	code = text_read_file(path, "the node name map ", TEXT_SMALL_MOST, &text, err);
+	if (code == 0)
+		code = name_map_parse(text_chars(&text), text.len, ret, err);
+	text_done(&text);
+	return code;
+}
+
+int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err)
+{
+	if (!options->db)
+		return storage_default_path(for_writing, ret, size, err);
+	if (strlen(options->db) >= size)
+		return err_set(err, ERR_USAGE, "the path of --db is too long");
+	strcpy(ret, options->db);
+	return 0;
+}
+
+/* Apply --color and NO_COLOR. */
+static bool wants_color(const struct options *options, bool is_terminal)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (options->color != COLOR_AUTO)
+		return options->color == COLOR_ALWAYS;
+	return is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
+static unsigned terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long typed = columns ? strtol(columns, NULL, 10) : 0;
+
+	if (typed > 0 && typed < 10000)
+		return (unsigned)typed;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
+}
+
+struct result_options options_result(const struct options *options)
+{
+	bool is_terminal = isatty(STDOUT_FILENO);
+
+	return (struct result_options){
+		.format = options->format,
+		.csv_raw = options->csv_raw,
+		.color = wants_color(options, is_terminal),
+		.notes = is_terminal,
+		.width = is_terminal ? terminal_width() : 0,
+	};
 }

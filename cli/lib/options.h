@@ -8,6 +8,7 @@
 #define IBWIRE_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "export/result.h"
@@ -57,6 +58,8 @@ enum option_kind {
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
 	OPTION_SPAN_OR_0, /* the same, or 0 */
+	/* Only common options: int from least to most, time, keyword, --help. */
+	OPTION_INT, OPTION_TIME, OPTION_WORD, OPTION_HELP,
 };
 
 /* An option of one command. The list ends with a NULL name. */
@@ -67,8 +70,19 @@ struct option_spec {
 	const char *argument; /* for the help text: "N"; NULL for a flag */
 	const char *help;     /* one line */
 	void *target;         /* type: see enum option_kind */
-	int64_t least;        /* OPTION_NUMBER: the smallest value allowed */
+	int64_t least, most;  /* range of a number; most 0: unlimited */
+	const char *const *words; /* OPTION_WORD */
 };
+
+/* Entries of a list. @letter: or 0; @target: of the type above. */
+#define OPT_FLAG(name, letter, target, help) { name, letter, OPTION_FLAG, NULL, help, target, 0, 0, NULL }
+#define OPT_TEXT(name, letter, argument, target, help) \
+	{ name, letter, OPTION_TEXT, argument, help, target, 0, 0, NULL }
+#define OPT_NUMBER(name, letter, argument, target, least, help) \
+	{ name, letter, OPTION_NUMBER, argument, help, target, least, 0, NULL }
+#define OPT_SPAN(name, letter, target, help) { name, letter, OPTION_SPAN, "SPAN", help, target, 0, 0, NULL }
+#define OPT_SPAN_OR_0(name, letter, target, help) \
+	{ name, letter, OPTION_SPAN_OR_0, "SPAN", help, target, 0, 0, NULL }
 
 /*
  * options_parse - read a command's options
@@ -88,6 +102,26 @@ int options_no_arguments(const struct command *command, const struct options *op
 /* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* "Did you mean": the nearest match of a mistyped word. */
+struct nearest {
+	const char *typed; /* borrowed */
+	const char *best;  /* borrowed from the candidates; NULL: no match */
+	size_t distance;
+	char hint[96];
+};
+
+void nearest_init(struct nearest *nearest, const char *typed);
+
+/*
+ * nearest_offer - consider a candidate
+ * It matches if at most a third of the letters plus one differ, or if one word is a prefix of the
+ * other. The first of equally near candidates wins.
+ */
+void nearest_offer(struct nearest *nearest, const char *word);
+
+/* nearest_hint - ": did you mean 'ports'?" after an error, or "" (borrowed from @nearest). */
+const char *nearest_hint(struct nearest *nearest);
 
 /* The name map without --node-name-map. */
 #define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"

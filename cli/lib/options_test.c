@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
 
 enum { WORDS_MOST = 40 };
@@ -30,11 +29,11 @@ static int parse(const char *line, unsigned common)
 	static char words[256];
 	static char *argv[WORDS_MOST];
 	const struct option_spec specs[] = {
-		{ "flag", 'f', OPTION_FLAG, NULL, "a flag", &own.flag, 0 },
-		{ "text", 0, OPTION_TEXT, "WORD", "a text", &own.text, 0 },
-		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own.number, 2 },
-		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own.span_us, 0 },
-		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own.keep_us, 0 },
+		OPT_FLAG("flag", 'f', &own.flag, "a flag"),
+		OPT_TEXT("text", 0, "WORD", &own.text, "a text"),
+		OPT_NUMBER("number", 'n', "N", &own.number, 2, "a number"),
+		OPT_SPAN("span", 0, &own.span_us, "a span"),
+		OPT_SPAN_OR_0("keep", 0, &own.keep_us, "a span, 0: none"),
 		{ 0 },
 	};
 	int argc = 0;

@@ -5,7 +5,6 @@
 #ifndef IBWIRE_CLI_POLLING_H
 #define IBWIRE_CLI_POLLING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct error;

@@ -126,28 +126,40 @@ static bool add_host(struct selection *selection, const struct fabric *fabric, c
 }
 
 /* A name may contain a slash: try a node first, then a port. */
-static int add(struct selection *selection, const struct fabric *fabric, const char *typed, bool hosts,
-	       struct error *err)
+int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+		   struct error *err)
 {
 	const char *slash = strrchr(typed, '/');
 	struct error as_node = { 0 };
-	uint32_t index;
-	int code = selection_find_node(fabric, typed, &index, &as_node);
+	int code = selection_find_node(fabric, typed, ret_node, &as_node);
 
-	if (code == 0) {
-		add_node(selection, fabric, index);
-		return 0;
-	}
-	if (hosts && add_host(selection, fabric, typed))
+	*ret_port = FABRIC_NONE;
+	if (code == 0)
 		return 0;
 	if (!slash || !isdigit((unsigned char)slash[1]))
 		return err_set(err, as_node.code, "%s", as_node.text);
-	code = find_port(fabric, typed, &index, err);
+	code = find_port(fabric, typed, ret_port, err);
+	if (code == 0)
+		*ret_node = fabric->ports[*ret_port].node;
+	return code;
+}
+
+static int add(struct selection *selection, const struct fabric *fabric, const char *typed, bool hosts,
+	       struct error *err)
+{
+	struct error as_name = { 0 };
+	uint32_t node, port;
+	int code = selection_find(fabric, typed, &node, &port, &as_name);
+
 	if (code < 0)
-		return code;
-	selection->nodes[fabric->ports[index].node] = true;
-	selection->ports[index] = true;
-	selection->named[index] = true;
+		return hosts && add_host(selection, fabric, typed) ? 0 : err_set(err, code, "%s", as_name.text);
+	if (port == FABRIC_NONE) {
+		add_node(selection, fabric, node);
+		return 0;
+	}
+	selection->nodes[node] = true;
+	selection->ports[port] = true;
+	selection->named[port] = true;
 	return 0;
 }
 

@@ -31,6 +31,14 @@ int selection_init_hosts(struct selection *selection, const struct fabric *fabri
 /* selection_find_node - as names_find_node(), also by the shown name if it is unique. */
 int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
 
+/*
+ * selection_find - resolve one NODE or NODE/PORT
+ * @ret_port:  FABRIC_NONE for a node
+ * Return: as selection_init().
+ */
+int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+		   struct error *err);
+
 static inline bool selection_has_node(const struct selection *selection, uint32_t node)
 {
 	return selection->all || selection->nodes[node];

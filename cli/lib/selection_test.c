@@ -3,9 +3,7 @@
 #define UNIT_TEST_SETUP make_database
 #define UNIT_TEST_TEARDOWN remove_database
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include <jansson.h>
 
@@ -28,30 +26,6 @@ static struct fabric *make_fabric(const struct node *nodes, size_t count)
 	}
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	return fabric;
-}
-
-TEST(names_and_guids_select_rows)
-{
-	const struct fabric *fabric = model->sweep.fabric;
-	const struct node *node = &fabric->nodes[0];
-	char line[128];
-	json_t *rows;
-
-	snprintf(line, sizeof(line), "nodes|0x%016" PRIx64, node->guid);
-	rows = run_json(line);
-	assert_int_equal(json_array_size(rows), 1);
-	json_decref(rows);
-	snprintf(line, sizeof(line), "ports|0x%016" PRIx64, node->guid);
-	rows = run_json(line);
-	assert_true(json_array_size(rows) > 0);
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		assert_true(guid_of(json_array_get(rows, i), "node_guid") == node->guid);
-	json_decref(rows);
-	snprintf(line, sizeof(line), "ports|0x%016" PRIx64 "/%u", node->guid,
-		 fabric->ports[node->first_port + node->ports - 1].num);
-	rows = run_json(line);
-	assert_int_equal(json_array_size(rows), 1);
-	json_decref(rows);
 }
 
 TEST(displayed_name_is_accepted)

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
 
 /* Kinds of settings. ANY_COUNT may be 0. */
 enum setting_kind { SPAN, COUNT, ANY_COUNT, RATIO, PERCENT };
@@ -200,63 +200,41 @@ static int no_memory(struct parsing *parsing)
 
 /*
  * Append a rule to a list that ends with an empty rule.
- * Return: the list, perhaps moved; NULL: no memory, and the old list is unchanged.
+ * @rules:  address of the list's pointer
+ * Return: false: no memory, and the list is unchanged.
  */
-static void *add_rule(void *rules, size_t *count, const void *rule, size_t size)
+static bool add_rule(void *rules, size_t *count, const void *rule, size_t size)
 {
-	char *grown = reallocarray(rules, *count + 2, size);
+	char *grown;
 
+	memcpy(&grown, rules, sizeof(grown));
+	grown = reallocarray(grown, *count + 2, size);
 	if (!grown)
-		return NULL;
+		return false;
 	memcpy(grown + *count * size, rule, size);
 	memset(grown + ++*count * size, 0, size);
-	return grown;
-}
-
-static bool add_class(struct settings *settings, uint8_t class, const char *pattern)
-{
-	const struct shape_class_rule rule = { pattern, class };
-	struct shape_class_rule *rules = add_rule(settings->class_rules, &settings->class_count, &rule, sizeof(rule));
-
-	settings->class_rules = rules ? rules : settings->class_rules;
-	return rules;
-}
-
-static bool add_rail(struct settings *settings, const char *rail, const char *pattern)
-{
-	const struct shape_rail_rule rule = { pattern, rail };
-	struct shape_rail_rule *rules = add_rule(settings->rail_rules, &settings->rail_count, &rule, sizeof(rule));
-
-	settings->rail_rules = rules ? rules : settings->rail_rules;
-	return rules;
-}
-
-static bool add_adaptive(struct settings *settings, bool on, const char *pattern)
-{
-	const struct shape_adaptive_rule rule = { pattern, on };
-	struct shape_adaptive_rule *rules = add_rule(settings->adaptive_rules, &settings->adaptive_count, &rule,
-						     sizeof(rule));
-
-	settings->adaptive_rules = rules ? rules : settings->adaptive_rules;
-	return rules;
+	memcpy(rules, &grown, sizeof(grown));
+	return true;
 }
 
 static int add_pattern(struct parsing *parsing, const char *section, const char *key, int class, const char *pattern,
 		       size_t len)
 {
 	struct settings *settings = parsing->settings;
-	const char *kept = keep_string(settings, pattern, len), *name;
-	bool added;
+	struct shape_settings *shape = &settings->shape;
+	const struct shape_class_rule class_rule = { keep_string(settings, pattern, len), (uint8_t)class };
+	const char *kept = class_rule.pattern, *rail;
+	bool added = kept;
 
-	if (!kept) {
-		added = false;
-	} else if (!strcmp(section, "class")) {
-		added = add_class(settings, (uint8_t)class, kept);
-	} else if (!strcmp(section, "rail")) {
-		name = keep_string(settings, key, strlen(key));
-		added = name && add_rail(settings, name, kept);
-	} else {
-		added = add_adaptive(settings, !strcmp(key, "on"), kept);
+	if (added && !strcmp(section, "class")) {
+		added = add_rule(&shape->classes, &settings->class_count, &class_rule, sizeof(class_rule));
+	} else if (added && !strcmp(section, "rail")) {
+		rail = keep_string(settings, key, strlen(key));
+		added = rail && add_rule(&shape->rails, &settings->rail_count,
+					 &(struct shape_rail_rule){ kept, rail }, sizeof(*shape->rails));
+	} else if (added) {
+		added = add_rule(&shape->adaptive, &settings->adaptive_count,
+				 &(struct shape_adaptive_rule){ kept, !strcmp(key, "on") }, sizeof(*shape->adaptive));
 	}
 	return added ? 1 : no_memory(parsing);
 }
@@ -372,7 +350,6 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 			       parsing.wrong[0] ? parsing.wrong : "must be [section] or KEY = VALUE");
 	if (line < 0)
 		return err_set(err, ERR_IO, "cannot read the settings file %s", path);
-	ret->shape = (struct shape_settings){ ret->class_rules, ret->rail_rules, ret->adaptive_rules };
 	return 0;
 }
 
@@ -381,9 +358,9 @@ void settings_done(struct settings *settings)
 	for (size_t i = 0; i < settings->string_count; i++)
 		free(settings->strings[i]);
 	free(settings->strings);
-	free(settings->class_rules);
-	free(settings->rail_rules);
-	free(settings->adaptive_rules);
+	free(settings->shape.classes);
+	free(settings->shape.rails);
+	free(settings->shape.adaptive);
 	memset(settings, 0, sizeof(*settings));
 }
 

@@ -21,11 +21,7 @@ struct text;
 
 struct settings {
 	struct health_settings health;
-	struct shape_settings shape;
-	/* Owned memory of `shape`. */
-	struct shape_class_rule *class_rules;
-	struct shape_rail_rule *rail_rules;
-	struct shape_adaptive_rule *adaptive_rules;
+	struct shape_settings shape; /* its lists are owned */
 	size_t class_count, rail_count, adaptive_count;
 	char **strings;
 	size_t string_count, string_capacity;

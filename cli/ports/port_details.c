@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/ports/port_details.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,15 +82,20 @@ void port_details_done(struct port_details *details)
 	memset(details, 0, sizeof(*details));
 }
 
-const struct detail_row *port_details_row(const struct port_details *details, uint32_t port,
-					  enum detail_attribute attribute)
+/* An attribute of a port; NULL: never read. */
+static const struct detail_row *find_row(const struct port_details *details, uint32_t port,
+					 enum detail_attribute attribute)
 {
 	uint32_t place = details->index ? details->index[(size_t)port * DETAIL_ATTRIBUTE_COUNT + attribute] : 0;
 
 	return place ? &details->rows[place - 1] : NULL;
 }
 
-bool port_details_fec_counts(const struct detail_row *speeds)
+/*
+ * Is FEC known to be active? A link without FEC also has block counters per lane, which stay 0:
+ * they are unknown until one counts.
+ */
+static bool fec_counts(const struct detail_row *speeds)
 {
 	const struct detail_reading *reading = &speeds->reading;
 	const struct detail_delta *sum = &speeds->sum;
@@ -101,14 +108,16 @@ bool port_details_fec_counts(const struct detail_row *speeds)
 
 void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port)
 {
-	const struct detail_row *row = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
+	const struct detail_row *row = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	uint64_t rate = port_rate_bits_per_s(&view->fabric->ports[port->port]);
 
-	if (!row || !port_details_fec_counts(row))
+	if (!row || !fec_counts(row))
 		return;
 	port->ber[VIEW_BER_EFFECTIVE] = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
 	port->ber[VIEW_BER_RAW] = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
 }
+
+/* --- JSON and CSV --- */
 
 static const struct column data_columns[PORT_DETAILS_COLUMNS] = {
 	[PORT_DETAILS_EFFECTIVE] = { .key = "effective_ber", .kind = COLUMN_REAL },
@@ -176,7 +185,7 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		[FEC_LAYOUT_RS] = "rs",
 		[FEC_LAYOUT_RS_544] = "rs-544",
 	};
-	const struct detail_row *speeds = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
+	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 
 	cells_ber(result, first + PORT_DETAILS_EFFECTIVE, first + PORT_DETAILS_EFFECTIVE_BELOW,
 		  &port->ber[VIEW_BER_EFFECTIVE]);
@@ -186,7 +195,7 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 	for (size_t i = PORT_DETAILS_READINGS; i < PORT_DETAILS_COLUMNS; i++)
 		result_empty(result, first + i);
 	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
-		const struct detail_row *row = port_details_row(details, port->port, (enum detail_attribute)attribute);
+		const struct detail_row *row = find_row(details, port->port, (enum detail_attribute)attribute);
 		const char *name = detail_attribute_name((enum detail_attribute)attribute);
 
 		if (!row)
@@ -198,5 +207,209 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		if (view->reference_us >= row->wall_us)
 			result_member(result, first + PORT_DETAILS_AGE, name,
 				      (uint64_t)(view->reference_us - row->wall_us));
+	}
+}
+
+/* --- table --- */
+
+enum { PORT, COUNTER, COUNTED, VALUE, UNIT, WINDOW, AGE, MEANING };
+
+const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS] = {
+	[PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[COUNTER] = { .title = "COUNTER", .kind = COLUMN_TEXT },
+	[COUNTED] = { .title = "IN WINDOW", .kind = COLUMN_INTEGER },
+	[VALUE] = { .title = "VALUE", .kind = COLUMN_INTEGER, .priority = 1 },
+	[UNIT] = { .title = "UNIT", .kind = COLUMN_TEXT, .priority = 6 },
+	[WINDOW] = { .title = "WINDOW", .kind = COLUMN_SPAN_S, .priority = 3 },
+	[AGE] = { .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 2 },
+	[MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 4 },
+};
+
+/* One counter of a table row. */
+struct line {
+	const char *key, *unit, *meaning;
+	bool counted_known, value_known, reset, saturated;
+	uint64_t counted, value, max;
+	double window_s, age_s;
+	bool harmless; /* a value above 0 is not an error */
+};
+
+static void put_line(struct result *result, const struct view *view, uint32_t port, const struct line *line,
+		     size_t *zeros)
+{
+	const char *why = line->saturated ? "saturated" : "cleared";
+	bool at_least = line->counted_known && (line->saturated || line->reset);
+	bool counted = line->counted_known && line->counted;
+	enum cell_style style = counted && !line->harmless ? STYLE_WARNING : STYLE_PLAIN;
+	char shown[64];
+
+	if (!line->counted_known && !line->value_known)
+		return;
+	if (!counted && !(line->value_known && line->value) && !at_least) {
+		(*zeros)++;
+		return;
+	}
+	cells_port_name(result, PORT, view, port);
+	result_text(result, COUNTER, line->key);
+	if (line->counted_known) {
+		result_unsigned(result, COUNTED, line->counted);
+		snprintf(shown, sizeof(shown), "%" PRIu64 "+ (%s)", line->counted, why);
+		result_show(result, COUNTED, at_least ? shown : NULL, at_least ? STYLE_WARNING : style);
+	}
+	if (line->value_known) {
+		result_unsigned(result, VALUE, line->value);
+		if (line->value == line->max)
+			result_show(result, VALUE, "saturated", STYLE_WARNING);
+	}
+	result_text(result, UNIT, line->unit);
+	result_real(result, WINDOW, line->counted_known ? line->window_s : NAN);
+	result_real(result, AGE, line->age_s);
+	result_text(result, MEANING, line->meaning);
+	result_end_row(result);
+}
+
+/* The error counters of every sweep, which the detail counters split up. */
+static void put_errors(struct result *result, const struct view *view, const struct port_view *port, size_t *zeros)
+{
+	const struct port_row *row = &view->snapshot->rows[port->port];
+
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
+		const struct counter_info *info = counter_info((enum counter)i);
+		counter_set bit = COUNTER_BIT(i);
+		const struct line line = {
+			.key = info->key, .unit = info->unit, .meaning = info->meaning,
+			.counted = row->sum.value[i], .value = row->reading.value[i],
+			.max = reading_max(&row->reading, (enum counter)i),
+			.counted_known = port->errors_known & bit,
+			.value_known = row->has_reading && row->reading.present & bit,
+			.reset = row->sum.reset & bit,
+			.saturated = row->sum.saturated & bit,
+			.window_s = port->window_s,
+			.age_s = port->age_s,
+		};
+
+		put_line(result, view, port->port, &line, zeros);
+	}
+}
+
+static bool is_harmless(enum detail_attribute attribute, unsigned number)
+{
+	return attribute == DETAIL_VL_XMIT_WAIT ||
+	       (attribute == DETAIL_EXTENDED_SPEEDS && number >= DETAIL_FEC_CORRECTED_BLOCKS &&
+		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
+}
+
+static void put_details(struct result *result, const struct view *view, const struct detail_row *row, uint32_t port,
+			size_t *zeros)
+{
+	enum detail_attribute attribute = (enum detail_attribute)row->reading.attribute;
+
+	for (unsigned i = 0; i < detail_count(attribute); i++) {
+		const struct detail_info *info = detail_info(attribute, i);
+		uint32_t bit = UINT32_C(1) << i;
+		const struct line line = {
+			.key = info->key, .unit = info->unit, .meaning = info->meaning,
+			.counted = row->sum.value[i], .value = row->reading.value[i], .max = detail_max(attribute, i),
+			.counted_known = row->sum.known & bit,
+			.value_known = row->reading.present & bit,
+			.reset = row->sum.reset & bit,
+			.saturated = row->sum.saturated & bit,
+			.window_s = (double)row->sum.elapsed_us / 1e6,
+			.age_s = view_age_s(view->reference_us, row->wall_us),
+			.harmless = is_harmless(attribute, i),
+		};
+
+		put_line(result, view, port, &line, zeros);
+	}
+}
+
+/* Why a rate is unknown; the first match applies. */
+static const char *unknown_reason(const struct view *view, const struct port_view *port, enum view_ber which,
+				  const struct detail_row *speeds)
+{
+	const struct delta *sum = &view->snapshot->rows[port->port].sum;
+
+	if (!port_rate_bits_per_s(&view->fabric->ports[port->port]))
+		return "unknown: the link is down";
+	if (which == VIEW_BER_SYMBOL)
+		return sum->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) ?
+			       "unknown: symbol_errors is saturated or was reset" :
+			       "unknown: no delta in the window; try a longer --since";
+	if (!speeds)
+		return "unknown: FEC was never read (not supported, excluded, or not yet polled)";
+	if (speeds->reading.layout == FEC_LAYOUT_UNKNOWN)
+		return "unknown: see FEC";
+	if (!fec_counts(speeds))
+		return "unknown: FEC has never counted; a link without FEC has no counts";
+	if (!(speeds->sum.known & UINT32_C(1) << DETAIL_FEC_UNCORRECTED_BLOCKS))
+		return "unknown: no FEC counts in the window, or the FEC mode changed; try a longer --since";
+	return "unknown: a counter is saturated or was reset";
+}
+
+static void put_ber(struct result *result, const struct view *view, const struct port_view *port, enum view_ber which,
+		    const struct detail_row *speeds)
+{
+	static const char *const meanings[VIEW_BER_COUNT] = {
+		[VIEW_BER_SYMBOL] = "bit error rate seen by packets",
+		[VIEW_BER_EFFECTIVE] = "bit error rate after FEC (uncorrectable)",
+		[VIEW_BER_RAW] = "bit error rate before FEC (cable and lanes)",
+	};
+	const struct ber *ber = &port->ber[which];
+	bool is_fast = which == VIEW_BER_SYMBOL, is_bad = ber->rate > 0 && which != VIEW_BER_RAW;
+	char chars[CELLS_BER_SIZE];
+	const char *shown = cells_ber_text(ber, chars);
+
+	cells_port_name(result, PORT, view, port->port);
+	result_text(result, COUNTER, view_ber_key(which));
+	if (shown) {
+		result_show(result, COUNTED, shown, is_bad ? STYLE_WARNING : STYLE_PLAIN);
+		result_text(result, UNIT, "errors/bit");
+		result_real(result, WINDOW, is_fast ? port->window_s : (double)speeds->sum.elapsed_us / 1e6);
+	}
+	if (is_fast || speeds)
+		result_real(result, AGE, is_fast ? port->age_s : view_age_s(view->reference_us, speeds->wall_us));
+	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(view, port, which, speeds));
+	result_end_row(result);
+}
+
+static void put_fec(struct result *result, const struct view *view, uint32_t port, const struct detail_row *speeds)
+{
+	static const char *const words[] = {
+		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
+		[FEC_LAYOUT_RS_544] = "RS(544,514)",
+	};
+	static const char *const meanings[] = {
+		[FEC_LAYOUT_UNKNOWN] =
+			"the FEC mode of the link is unknown, so its counters cannot be interpreted",
+		[FEC_LAYOUT_LANES] = "corrected blocks are counted per lane",
+		[FEC_LAYOUT_RS] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
+		[FEC_LAYOUT_RS_544] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
+	};
+
+	if (!speeds || speeds->reading.layout >= FEC_LAYOUT_COUNT)
+		return;
+	cells_port_name(result, PORT, view, port);
+	result_text(result, COUNTER, "FEC");
+	result_show(result, COUNTED, words[speeds->reading.layout],
+		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);
+	result_real(result, AGE, view_age_s(view->reference_us, speeds->wall_us));
+	result_text(result, MEANING, meanings[speeds->reading.layout]);
+	result_end_row(result);
+}
+
+void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+			   const struct port_view *port, size_t *zeros)
+{
+	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
+
+	for (int i = 0; i < VIEW_BER_COUNT; i++)
+		put_ber(result, view, port, (enum view_ber)i, speeds);
+	put_fec(result, view, port->port, speeds);
+	put_errors(result, view, port, zeros);
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
+		const struct detail_row *row = find_row(details, port->port, (enum detail_attribute)i);
+
+		if (row)
+			put_details(result, view, row, port->port, zeros);
 	}
 }

@@ -43,17 +43,6 @@ int port_details_load(const struct view *view, const struct selection *selection
 		      struct error *err);
 void port_details_done(struct port_details *details);
 
-/* port_details_row - an attribute of a port; NULL: never read. */
-const struct detail_row *port_details_row(const struct port_details *details, uint32_t port,
-					  enum detail_attribute attribute);
-
-/*
- * port_details_fec_counts - is FEC known to be active?
- * A link without FEC also has block counters per lane, which stay 0: they are unknown until one
- * counts.
- */
-bool port_details_fec_counts(const struct detail_row *speeds);
-
 /* port_details_ber - add the bit error rates of FEC counters to a port. */
 void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port);
 
@@ -62,12 +51,10 @@ void port_details_ber(const struct view *view, const struct port_details *detail
  * counter that is not 0
  * @result:  made with port_details_table, PORT_DETAILS_TABLE_COLUMNS
  * @zeros:   incremented by the number of omitted counters
- *
- * Return: false after an output error.
  */
 enum { PORT_DETAILS_TABLE_COLUMNS = 8 };
 extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
-bool port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
 			   const struct port_view *port, size_t *zeros);
 
 /* The same for JSON and CSV: columns behind those of a port's row. */

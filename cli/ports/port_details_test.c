@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* `ibwire ports --details` over a database with known contents, and its table. */
+/* `ibwire ports --details` over a database with known contents, its table, and the cells of a port. */
 #define UNIT_TEST_SETUP make_database
 #define UNIT_TEST_TEARDOWN remove_database
 
@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "analysis/ber.h"
-#include "base/err.h"
 #include "base/when.h"
+#include "cli/lib/cells.h"
 #include "cli/test_commands.h"
-#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
@@ -95,7 +94,7 @@ static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_
 	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
 	for (unsigned number = 0; number < DETAIL_MAX; number++)
 		sum.value[number] = (uint32_t)truth->sum[number];
-	/* Nothing in any lane may be a link without FEC. */
+	/* All lanes at 0: perhaps a link without FEC. */
 	if (truth->any && !(truth->newest->reading.layout == FEC_LAYOUT_LANES &&
 			    !truth->newest->reading.value[DETAIL_FEC_CORRECTED_BLOCKS] &&
 			    !truth->newest->reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS] &&
@@ -243,9 +242,10 @@ TEST(worst_links_come_first)
 	json_decref(rows);
 }
 
-/* One port of 4x HDR and what its agent said, as a table. */
+/* A Quantum switch with one port of 4x HDR. */
 struct made {
 	struct fabric *fabric;
+	struct pma_caps caps;
 	struct port_row row;
 	struct snapshot snapshot;
 	char name[8], *names[1];
@@ -257,7 +257,8 @@ struct made {
 
 static void make(struct made *made, enum fec_layout layout)
 {
-	const struct node node = { .guid = 1, .type = NODE_SWITCH, .port_count = 1 };
+	const struct node node = { .guid = 1, .type = NODE_SWITCH, .port_count = 1, .vendor_id = 0x2c9,
+				   .device_id = 0xd2f0 };
 	const struct port port = { .num = 1, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
 
 	memset(made, 0, sizeof(*made));
@@ -267,7 +268,8 @@ static void make(struct made *made, enum fec_layout layout)
 	assert_int_equal(fabric_finish(made->fabric, NULL, NULL), 0);
 	made->row = (struct port_row){ .status = SAMPLE_OK, .last_wall_us = 95000000, .has_reading = true,
 				       .sum = { .elapsed_us = 10000000, .known = COUNTER_BIT(COUNTER_SYMBOL_ERRORS) } };
-	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row };
+	made->caps = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
+	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row, .caps = &made->caps };
 	strcpy(made->name, "leaf");
 	made->names[0] = made->name;
 	made->view = (struct view){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
@@ -292,7 +294,7 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 	port_details_ber(&made->view, &made->details, &port);
 	assert_int_equal(result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, NULL),
 			 0);
-	assert_true(port_details_put_rows(result, &made->view, &made->details, &port, &zeros));
+	port_details_put_rows(result, &made->view, &made->details, &port, &zeros);
 	assert_int_equal(result_finish(result, NULL), 0);
 	result_destroy(result);
 	fclose(stream);
@@ -408,4 +410,57 @@ TEST(zero_fec_blocks_are_unknown)
 		count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
 		assert_table(&made, expected[corrected], 3 - corrected);
 	}
+}
+
+/* XmitWait% of the port, as JSON or as a table. */
+static void assert_xmit_wait(const struct made *made, enum result_format format, const char *expected)
+{
+	static const struct cell_column column = { .cell = CELL_STALL, .title = "XmitWait%" };
+	const struct result_options options = { .format = format };
+	char *output = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&output, &size);
+	struct port_view port;
+	struct result *result;
+	struct cells cells;
+
+	port_view_init(&made->view, 0, &port);
+	cells_init(&cells, &column, 1);
+	assert_int_equal(result_create(stream, &options, cells.columns, 1, &result, NULL), 0);
+	cells_fill(&cells, result, &made->view, &port);
+	result_end_row(result);
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	fclose(stream);
+	if (!strstr(output, expected))
+		fail_msg("%s instead of %s", output, expected);
+	free(output);
+}
+
+/* JSON and CSV must not show a lower bound as a value. */
+TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
+{
+	struct port_view port;
+	struct made made;
+
+	make(&made, FEC_LAYOUT_RS);
+	made.row.sum.known = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	made.row.sum.value[COUNTER_XMIT_WAIT] = UINT64_C(7812500000); /* a quarter of ten seconds */
+	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": 25");
+	assert_xmit_wait(&made, RESULT_TABLE, "25.0\n");
+	made.row.sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
+	assert_xmit_wait(&made, RESULT_TABLE, "25.0+\n");
+	made.row.sum.value[COUNTER_XMIT_WAIT] = 0;
+	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
+	made.row.sum.value[COUNTER_XMIT_WAIT] = UINT64_C(7812500000);
+	made.row.sum.saturated = 0;
+	made.caps.tick_known = false;
+	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
+	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
+	made.snapshot.caps = NULL;
+	port_view_init(&made.view, 0, &port);
+	assert_true(isnan(port.stall_percent));
+	assert_true(fabs(port.wait_ticks_per_s - 781250000) < 1);
+	fabric_destroy(made.fabric);
 }

@@ -47,15 +47,7 @@ static int begin_section(struct report *report, const char *key, const char *tit
 	return result_create(stdout, &output, columns, count, ret, err);
 }
 
-static int end_part(struct result *result, int code, struct error *err)
-{
-	if (code == 0)
-		code = result_finish(result, err);
-	result_destroy(result);
-	return code;
-}
-
-enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_GONE,
+enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_DEPARTED,
        ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
@@ -67,7 +59,8 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
 	/* Shown in tables only if set. */
-	[ABOUT_GONE] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[ABOUT_DEPARTED] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME,
+			     .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER] = { .key = "peer", .title = "peer", .kind = COLUMN_TEXT },
 	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
@@ -113,8 +106,8 @@ static int put_about(struct report *report, struct error *err)
 	int code;
 
 	memcpy(columns, about_columns, sizeof(columns));
-	if (report->gone_us)
-		columns[ABOUT_GONE].flags = 0;
+	if (report->departed_us)
+		columns[ABOUT_DEPARTED].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
 	if (report->of_node)
@@ -133,90 +126,66 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
 	put_about_peer(report, result);
-	if (report->gone_us)
-		result_integer(result, ABOUT_GONE, report->gone_us);
+	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
-enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT,
-       END_RCV, END_STATUS, END_AGE, END_COUNT };
+enum { PEER = 6, PEER_UNTIL };
 
-static const struct column end_columns[END_COUNT] = {
-	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
-		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT },
-	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
-	[END_LINK] = { .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT },
-	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
-	[END_LID] = { .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .priority = 5 },
-	[END_PEER] = { .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT,
-		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE, .priority = 1 },
-	[END_RCV] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE, .priority = 1 },
-	[END_STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
-	[END_AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 4 },
+static const struct cell_column port_columns[] = {
+	{ .cell = CELL_NAME, .key = "port", .title = "PORT" },
+	{ .cell = CELL_STATE, .title = HEADING_STATE },
+	{ .cell = CELL_PHYS_STATE, .title = "PHYS", .priority = 3 },
+	{ .cell = CELL_LINK, .key = "link", .title = HEADING_LINK },
+	{ .cell = CELL_RATE, .title = "Gb/s", .priority = 2 },
+	{ .cell = CELL_LID, .title = HEADING_LID, .priority = 5 },
+	[PEER] = { .cell = CELL_NAME, .peer = true, .key = "peer", .title = HEADING_PEER },
+	[PEER_UNTIL] = { .own = { .key = "peer_until", .kind = COLUMN_TIME } },
+	{ .cell = CELL_XMIT, .title = HEADING_TX, .priority = 1 },
+	{ .cell = CELL_RCV, .title = HEADING_RX, .priority = 1 },
+	{ .cell = CELL_STATUS, .title = HEADING_STATUS },
+	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 4 },
 };
 
-/* The peer of a port, or its last one. */
-static void put_end_peer(const struct report *report, size_t at, struct result *result)
-{
-	uint32_t peer = report->view.fabric->ports[report->ports[at]].peer;
-	const struct past_peer *past = &report->past[at];
-	char name[NODE_NAME_SIZE + 16];
-
-	if (peer != FABRIC_NONE) {
-		cells_port_name(result, END_PEER, &report->view, peer);
-	} else if (past->guid) {
-		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
-		result_text(result, END_PEER, name);
-		result_integer(result, END_PEER_UNTIL, past->until_us);
-		strcat(name, NAMES_WAS);
-		result_show(result, END_PEER, name, STYLE_PLAIN);
-	}
-}
+enum { PORT_COLUMNS = sizeof(port_columns) / sizeof(*port_columns) };
 
 static int put_ends(struct report *report, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
-	char title[96], then[WHEN_SIZE];
+	char title[96], then[WHEN_SIZE], name[NODE_NAME_SIZE + 16];
 	struct result *result;
+	struct cells cells;
 	int code;
 
-	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
-		 when_format_local(report->view.at_us, then));
-	code = begin_section(report, "ports", title, false, end_columns, END_COUNT, &result, err);
+	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s",
+		 report->of_node ? "PORTS" : "BOTH ENDS", when_format_local(report->view.at_us, then));
+	cells_init(&cells, port_columns, PORT_COLUMNS);
+	code = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->port_count; i++) {
-		const struct port *port = &fabric->ports[report->ports[i]];
-		struct port_view view;
+		const struct past_peer *past = &report->past[i];
+		struct port_view port;
 
-		port_view_init(&report->view, report->ports[i], &view);
-		cells_port_name(result, END_PORT, &report->view, report->ports[i]);
-		cells_state(result, END_STATE, port);
-		result_text(result, END_PHYS, port_phys_state_name(port->phys_state));
-		cells_link(result, END_LINK, &report->view, report->ports[i]);
-		result_real(result, END_RATE, view.rate_gbps);
-		result_integer(result, END_LID, fabric_port_lid(fabric, port));
-		put_end_peer(report, i, result);
-		cells_rate(result, END_XMIT, &view, view.xmit_bytes_per_s);
-		cells_rate(result, END_RCV, &view, view.rcv_bytes_per_s);
-		cells_status(result, END_STATUS, view.status);
-		result_real(result, END_AGE, view.age_s);
-		if (!result_end_row(result))
-			break;
+		port_view_init(&report->view, report->ports[i], &port);
+		cells_fill(&cells, result, &report->view, &port);
+		if (past->guid) {
+			past_text(report, past, name, sizeof(name));
+			result_text(result, PEER, name);
+			result_integer(result, PEER_UNTIL, past->until_us);
+			result_showf(result, PEER, STYLE_PLAIN, "%s" NAMES_WAS, name);
+		}
+		result_end_row(result);
 	}
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* --- counters --- */
 
-static int sum_window(struct report *report, const struct history_port *who, int window, struct error *err)
+static int sum_window(struct report *report, const struct history_port *ports, int window, struct error *err)
 {
-	struct history_query query = { .ports = who, .port_count = report->port_count, .damage = &report->damage,
+	struct history_query query = { .ports = ports, .port_count = report->port_count, .damage = &report->damage,
 				       .counters = COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET };
 	struct history_range range;
 	int code = reader_history_range(report->view.reader, report->until_us - report->window_us[window],
@@ -235,17 +204,17 @@ static int sum_window(struct report *report, const struct history_port *who, int
 static int sum_windows(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
-	struct history_port *who = calloc(report->port_count + 1, sizeof(*who));
-	int code = who ? 0 : err_nomem(err);
+	struct history_port *ports = calloc(report->port_count + 1, sizeof(*ports));
+	int code = ports ? 0 : err_nomem(err);
 
 	for (size_t i = 0; code == 0 && i < report->port_count; i++) {
 		const struct port *port = &fabric->ports[report->ports[i]];
 
-		who[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
 	}
 	for (int i = 0; code == 0 && i < WINDOW_COUNT; i++)
-		code = sum_window(report, who, i, err);
-	free(who);
+		code = sum_window(report, ports, i, err);
+	free(ports);
 	return code;
 }
 
@@ -263,7 +232,7 @@ static const struct column sum_columns[SUM_COUNT] = {
 };
 
 /* One counter of one port, if it changed or is unknown. */
-static bool put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
+static void put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
 {
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
@@ -271,9 +240,9 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
-		return true;
+		return;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
-		return true;
+		return;
 	cells_port_name(result, SUM_PORT, &report->view, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
@@ -282,13 +251,13 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].sum.value[counter]);
 	result_bool(result, SUM_AT_LEAST, at_least);
 	result_show(result, SUM_AT_LEAST, at_least ? "yes" : "", STYLE_PLAIN);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int put_sums(struct report *report, struct error *err)
 {
 	char title[96], window[WHEN_SIZE];
-	bool more = true, any = false;
+	bool any = false;
 	struct result *result;
 	int code;
 
@@ -297,16 +266,16 @@ static int put_sums(struct report *report, struct error *err)
 	code = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < report->port_count; i++)
-		for (int counter = COUNTER_TRAFFIC_COUNT; more && counter < COUNTER_COUNT; counter++) {
+	for (size_t i = 0; i < report->port_count; i++)
+		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
 
 			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
-			more = put_counter(report, result, i, (enum counter)counter);
+			put_counter(report, result, i, (enum counter)counter);
 		}
 	if (!any)
 		result_note(result, "no errors in the window");
-	return end_part(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* --- findings and events --- */
@@ -349,33 +318,32 @@ static int put_findings(struct report *report, struct error *err)
 	struct health_filter filter = { .options = report->options };
 	struct health_rows rows;
 	struct result *result;
-	bool more = true, any = false;
+	bool any = false;
 	int code = health_load(&report->view, &filter, &query, &rows, err);
 
 	if (code < 0)
 		return code;
 	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
+	for (size_t i = 0; code == 0 && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 
 		if (!concerns_report(report, finding->node_guid, finding->port) &&
 		    !concerns_report(report, finding->peer_guid, finding->peer_port))
 			continue;
 		result_integer(result, FINDING_SINCE, finding->since_us);
-		if (finding->closed_us)
-			result_integer(result, FINDING_CLOSED, finding->closed_us);
+		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);
 		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
 		result_text(result, FINDING_TEXT, finding->text);
-		more = result_end_row(result);
+		result_end_row(result);
 		any = true;
 	}
 	health_rows_done(&rows);
 	if (code == 0 && !any)
 		result_note(result, "none in the window");
-	return code < 0 ? code : end_part(result, 0, err);
+	return code < 0 ? code : output_end(result, 0, err);
 }
 
 enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
@@ -441,7 +409,7 @@ static int put_events(struct report *report, struct error *err)
 			    output.total);
 	else if (code == 0 && !output.total)
 		result_note(output.result, "none in the window");
-	return end_part(output.result, code, err);
+	return output_end(output.result, code, err);
 }
 
 static int put_report(struct report *report, struct error *err)
@@ -487,8 +455,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	now.since_us = 0;
 	code = report_open(&report, &now, options.argv[0], err);
 	/* A removed node is reported up to its last sweep. */
-	if (code == 0 && report.gone_us && !options.since_us)
-		report.window_us[2] += report.until_us - report.gone_us;
+	if (code == 0 && report.departed_us && !options.since_us)
+		report.window_us[2] += report.until_us - report.departed_us;
 	if (code == 0)
 		code = put_report(&report, err);
 	view_warn_damage(report.damage.count, report.damage.first);

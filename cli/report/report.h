@@ -24,7 +24,7 @@ struct report {
 	size_t port_count;
 	struct past_peer *past;    /* parallel: the last peer of unconnected ports; guid 0: none */
 	bool of_node, opened;
-	int64_t gone_us;           /* wall clock: when the node was removed; 0: present */
+	int64_t departed_us;           /* wall clock: when the node was removed; 0: present */
 	int64_t until_us, window_us[WINDOW_COUNT];
 	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
 	struct history_damage damage;

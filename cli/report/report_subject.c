@@ -31,32 +31,22 @@ static int add_port(struct report *report, uint32_t port)
 static int find_subject(struct report *report, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
-	struct selection selection;
-	uint32_t named = FABRIC_NONE;
-	char *argument = (char *)typed;
-	int code = selection_init(&selection, fabric, &argument, 1, err);
+	const struct node *node;
+	uint32_t port;
+	int code = selection_find(fabric, typed, &report->node, &port, err);
 
 	if (code < 0)
 		return code;
-	report->node = FABRIC_NONE;
-	for (uint32_t i = 0; i < fabric->port_count; i++)
-		if (selection_names_port(&selection, i))
-			named = i;
-	for (uint32_t i = 0; i < fabric->node_count; i++)
-		if (selection.nodes[i])
-			report->node = i;
-	report->of_node = named == FABRIC_NONE;
-	if (named != FABRIC_NONE) {
-		code = add_port(report, named);
-		if (code == 0 && fabric->ports[named].peer != FABRIC_NONE)
-			code = add_port(report, fabric->ports[named].peer);
-	} else {
-		for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
-			if (selection.ports[i] && port_is_pollable(fabric, &fabric->ports[i]) &&
-			    port_view_was_seen(&report->view, i))
-				code = add_port(report, i);
+	report->of_node = port == FABRIC_NONE;
+	node = &fabric->nodes[report->node];
+	if (!report->of_node) {
+		code = add_port(report, port);
+		if (code == 0 && fabric->ports[port].peer != FABRIC_NONE)
+			code = add_port(report, fabric->ports[port].peer);
 	}
-	selection_done(&selection);
+	for (uint32_t i = node->first_port; report->of_node && code == 0 && i < node->first_port + node->ports; i++)
+		if (port_is_pollable(fabric, &fabric->ports[i]) && port_view_was_seen(&report->view, i))
+			code = add_port(report, i);
 	return code < 0 ? err_nomem(err) : 0;
 }
 
@@ -205,7 +195,7 @@ static int open_removed(struct report *report, const struct options *options, co
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->gone_us = departed->departed_us;
+	report->departed_us = departed->departed_us;
 	return find_subject(report, typed, err);
 }
 

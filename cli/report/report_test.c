@@ -20,7 +20,7 @@
 
 enum { STEPS = 250 };
 
-/* Its fabrics, sweep by sweep. */
+/* The fabrics of the database, by sweep. */
 static struct model *past;
 
 static void make_past(uint64_t seed)
@@ -33,7 +33,7 @@ static void make_past(uint64_t seed)
 		check_store(writer, model_step(past));
 	for (size_t i = 0; i < past->node_count; i++) {
 		struct event event = { .wall_us = past->wall_us, .kind = EVENT_NODE_REMOVED,
-				       .node_guid = past->nodes[i].node.guid, .text = "it was seen to go" };
+				       .node_guid = past->nodes[i].node.guid, .text = "removed" };
 
 		assert_int_equal(writer_sink(writer)->store_events(writer, &event, 1, NULL), 0);
 	}
@@ -99,45 +99,6 @@ int unset_database(void **state)
 	return unsetenv("IBWIRE_DB");
 }
 
-TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep)
-{
-	unsigned gone = 0, there = 0;
-
-	for (uint64_t seed = 1; seed <= 3; seed++) {
-		make_past(seed);
-		for (size_t i = 0; i < past->node_count; i++) {
-			uint64_t guid = past->nodes[i].node.guid;
-			int last = last_with(guid);
-			char typed[64];
-			json_t *report;
-
-			if (last < 0)
-				continue;
-			snprintf(typed, sizeof(typed), "0x%016llx", (unsigned long long)guid);
-			if ((size_t)last + 1 < past->sweep_count) {
-				const struct fabric *then = fabric_of((size_t)last);
-				const struct node *node = &then->nodes[fabric_find_node(then, guid)];
-
-				check_removed(typed, guid, (size_t)last, false);
-				if (node->ports) {
-					snprintf(typed, sizeof(typed), "0x%016llx/%u", (unsigned long long)guid,
-						 then->ports[node->first_port + node->ports - 1].num);
-					check_removed(typed, guid, (size_t)last, true);
-				}
-				gone++;
-				continue;
-			}
-			report = report_on(typed);
-			assert_text(json_object_get(report, "about"), "gone_since", NULL);
-			json_decref(report);
-			there++;
-		}
-		forget_past();
-		test_folder_renew();
-	}
-	assert_true(gone > 5 && there > 5);
-}
-
 /* Number of removed nodes with this name; and is one of them present? */
 static unsigned count_called(const char *name, bool *ret_there)
 {
@@ -156,44 +117,66 @@ static unsigned count_called(const char *name, bool *ret_there)
 	return count;
 }
 
-TEST_IN_FOLDER(unique_name_finds_removed_node)
+/* A removed node is found by its GUID, also with a port, and by its name if that is unique. */
+static void check_names(uint64_t guid, size_t last, unsigned *found, unsigned *several)
 {
-	unsigned found = 0, several = 0;
+	const struct fabric *then = fabric_of(last);
+	const struct node *node = &then->nodes[fabric_find_node(then, guid)];
+	char typed[64], line[NODE_NAME_SIZE + 64];
+	unsigned called;
+	bool there;
+
+	snprintf(typed, sizeof(typed), "0x%016llx", (unsigned long long)guid);
+	check_removed(typed, guid, last, false);
+	if (node->ports) {
+		snprintf(typed, sizeof(typed), "0x%016llx/%u", (unsigned long long)guid,
+			 then->ports[node->first_port + node->ports - 1].num);
+		check_removed(typed, guid, last, true);
+	}
+	called = count_called(node->name, &there);
+	if (there || strchr(node->name, '|') || strchr(node->name, '/') || node->name[0] == '-')
+		return;
+	snprintf(line, sizeof(line), "report|%s", node->name);
+	if (called == 1) {
+		check_removed(node->name, guid, last, false);
+		assert_shows(line, "removed since");
+		assert_shows(line, "AS OF");
+	} else {
+		assert_refused(&(struct refused){ line, ERR_USAGE, "give a GUID" }, 1);
+	}
+	*found += called == 1;
+	*several += called > 1;
+}
+
+TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep)
+{
+	unsigned removed = 0, present = 0, found = 0, several = 0;
 
 	for (uint64_t seed = 1; seed <= test_cases(5); seed++) {
 		make_past(seed);
 		for (size_t i = 0; i < past->node_count; i++) {
 			uint64_t guid = past->nodes[i].node.guid;
 			int last = last_with(guid);
-			struct error err = { 0 };
-			const char *name;
-			char *output, line[NODE_NAME_SIZE + 64];
-			unsigned called;
-			bool there;
+			char typed[64];
+			json_t *report;
 
-			if (last < 0 || (size_t)last + 1 >= past->sweep_count)
+			if (last < 0)
 				continue;
-			name = fabric_of((size_t)last)->nodes[fabric_find_node(fabric_of((size_t)last), guid)].name;
-			called = count_called(name, &there);
-			if (there || strchr(name, '|') || strchr(name, '/') || name[0] == '-')
+			if ((size_t)last + 1 < past->sweep_count) {
+				check_names(guid, (size_t)last, &found, &several);
+				removed++;
 				continue;
-			snprintf(line, sizeof(line), "report|%s", name);
-			if (called == 1) {
-				check_removed(name, guid, (size_t)last, false);
-				assert_true(run(line, &output, &err) == 0 && strstr(output, "removed since") &&
-					    strstr(output, "AS OF"));
-				found++;
-			} else {
-				assert_int_equal(run(line, &output, &err), ERR_USAGE);
-				assert_true(strstr(err.text, "give a GUID") && !strchr(err.text, '\n'));
-				several++;
 			}
-			free(output);
+			snprintf(typed, sizeof(typed), "0x%016llx", (unsigned long long)guid);
+			report = report_on(typed);
+			assert_text(json_object_get(report, "about"), "gone_since", NULL);
+			json_decref(report);
+			present++;
 		}
 		forget_past();
 		test_folder_renew();
 	}
-	assert_true(found > 3);
+	assert_true(removed > 5 && present > 5 && found > 3);
 	print_message("# note: %u found by name, %u names of several\n", found, several);
 }
 
@@ -263,19 +246,15 @@ TEST_IN_FOLDER(removed_cable_keeps_its_last_peer)
 	forget_past();
 }
 
-TEST_IN_FOLDER(empty_list_stays_empty)
+TEST_IN_FOLDER(unknown_name_is_one_error_line)
 {
-	static const char *const lines[] = { "report|0x0123456789abcdef", "report|nobody", "report|nobody/3",
-					     "report|0x0123456789abcdef/1" };
-	struct error err;
-	char *output;
+	static const struct refused unknown[] = {
+		{ "report|0x0123456789abcdef", ERR_USAGE, "0x0123456789abcdef" },
+		{ "report|0x0123456789abcdef/1", ERR_USAGE, "0x0123456789abcdef" },
+		{ "report|nowhere", ERR_USAGE, "nowhere" }, { "report|nowhere/3", ERR_USAGE, "nowhere" },
+	};
 
 	make_past(1);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		err = (struct error){ 0 };
-		assert_int_equal(run(lines[i], &output, &err), ERR_USAGE);
-		assert_true(err.text[0] && !strchr(err.text, '\n') && !*output);
-		free(output);
-	}
+	assert_refused(unknown, sizeof(unknown) / sizeof(unknown[0]));
 	forget_past();
 }

@@ -3,9 +3,7 @@
 #include "cli/snapshot/snapshot.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "wire/engine.h"
 
@@ -67,7 +65,7 @@ static int check_note(const struct command *command, const char *note, struct er
 /* --- list --- */
 
 enum {
-	NAME, TIME, NOTE, PORTS_ASKED, PORTS_ANSWERED, PORTS_PLANNED, SLOW, DISCOVERED, DURATION, SPREAD, MADS_SENT,
+	NAME, TIME, NOTE, PORTS_POLLED, PORTS_RESPONDING, PORTS_PLANNED, SLOW, DISCOVERED, DURATION, SPREAD, MADS_SENT,
 	MADS_TIMED_OUT, COLUMN_COUNT,
 };
 
@@ -75,8 +73,8 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
-	[PORTS_ASKED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
+	[PORTS_POLLED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
+	[PORTS_RESPONDING] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
 	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
 	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL },
@@ -95,8 +93,8 @@ static bool put_info(void *ctx, const struct saved_info *info)
 	result_text(result, NOTE, *info->note ? info->note : NULL);
 	if (!*info->note)
 		result_show(result, NOTE, "", STYLE_PLAIN);
-	result_integer(result, PORTS_ASKED, info->ports_polled);
-	result_integer(result, PORTS_ANSWERED, info->ports_answered);
+	result_integer(result, PORTS_POLLED, info->ports_polled);
+	result_integer(result, PORTS_RESPONDING, info->ports_answered);
 	result_integer(result, PORTS_PLANNED, info->ports_planned);
 	result_bool(result, SLOW, info->slow);
 	result_bool(result, DISCOVERED, info->discovered);
@@ -373,21 +371,17 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};
 	const struct option_spec specs[] = {
-		{ "note", 0, OPTION_TEXT, "TEXT", "take: description, one line", &options.note, 0 },
-		{ "fast", 0, OPTION_FLAG, NULL, "take: skip detail counters (a third of the MADs)",
-		  &options.fast, 0 },
-		{ "by", 0, OPTION_TEXT, "WHAT", "diff: one row per host, switch, link or port (port)",
-		  &options.by, 0 },
-		{ "all", 'a', OPTION_FLAG, NULL, "diff: include unchanged rows (JSON and CSV always do)",
-		  &options.all, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "take: maximum MADs in flight, up to 128 (32)",
-		  &options.window, 1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N",
-		  "take: rate limit in MADs per second, 0 = unlimited (20000)", &options.max_mads_per_s, 0 },
-		{ "security-keys", 0, OPTION_TEXT, "DIR",
-		  "take: directory with the subnet manager's guid2mkey (none)", &options.polling.security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "take: local device that sends SMPs (the HCA)",
-		  &options.polling.smi_ca, 0 },
+		OPT_TEXT("note", 0, "TEXT", &options.note, "take: description, one line"),
+		OPT_FLAG("fast", 0, &options.fast, "take: skip detail counters (a third of the MADs)"),
+		OPT_TEXT("by", 0, "WHAT", &options.by, "diff: one row per host, switch, link or port (port)"),
+		OPT_FLAG("all", 'a', &options.all, "diff: include unchanged rows (JSON and CSV always do)"),
+		OPT_NUMBER("window", 0, "N", &options.window, 1, "take: maximum MADs in flight, up to 128 (32)"),
+		OPT_NUMBER("max-mads-per-second", 0, "N", &options.max_mads_per_s, 0,
+			   "take: rate limit in MADs per second, 0 = unlimited (20000)"),
+		OPT_TEXT("security-keys", 0, "DIR", &options.polling.security_keys,
+			 "take: directory with the subnet manager's guid2mkey (none)"),
+		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.polling.smi_ca,
+			 "take: local device that sends SMPs (the HCA)"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, &options.common, err);

@@ -72,9 +72,10 @@ struct diff_row {
 	char *name;
 	uint64_t node_guid;   /* GUID of a switch */
 	uint32_t ports, ports_unknown;
-	bool came, went;      /* the link is in one of the fabrics only */
-	uint64_t errors;      /* sort keys */
+	bool added, removed;  /* the link is in one of the fabrics only */
+	uint64_t errors;      /* sort keys, of which `place` is the last */
 	uint64_t traffic;
+	size_t place;
 	bool known;           /* is anything known? */
 };
 

@@ -120,7 +120,7 @@ static struct diff_row *add_row(struct diff_rows *rows, struct error *err)
 		return NULL;
 	}
 	rows->rows = grown;
-	memset(&grown[rows->count], 0, sizeof(*grown));
+	grown[rows->count] = (struct diff_row){ .place = rows->count };
 	return &grown[rows->count++];
 }
 
@@ -130,7 +130,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 }
 
 /* Compute the sort keys of a row. */
-static void weigh(struct diff_row *row)
+static void set_sort_keys(struct diff_row *row)
 {
 	for (size_t side = 0; side < 2; side++) {
 		const struct counted *counters = row->sides[side].counters;
@@ -158,13 +158,13 @@ static int rows_by_port(struct diff_rows *rows, const struct diff *diff, struct 
 		if (!row)
 			return ERR_NOMEM;
 		set_side(&row->sides[0], &diff->ports[i]);
-		weigh(row);
+		set_sort_keys(row);
 	}
 	return 0;
 }
 
-static int add_link(struct diff_rows *rows, const struct diff_port *a, const struct diff_port *b, bool came, bool went,
-		    struct error *err)
+static int add_link(struct diff_rows *rows, const struct diff_port *a, const struct diff_port *b, bool added,
+		    bool removed, struct error *err)
 {
 	struct diff_row *row = add_row(rows, err);
 
@@ -172,9 +172,9 @@ static int add_link(struct diff_rows *rows, const struct diff_port *a, const str
 		return ERR_NOMEM;
 	set_side(&row->sides[0], a);
 	set_side(&row->sides[1], b);
-	row->came = came;
-	row->went = went;
-	weigh(row);
+	row->added = added;
+	row->removed = removed;
+	set_sort_keys(row);
 	return 0;
 }
 
@@ -270,7 +270,7 @@ static size_t add_group(struct diff_rows *rows, struct member *members, size_t f
 	row->node_guid = members[first].guid;
 	row->ports = sum.ports;
 	row->ports_unknown = sum.ports_unknown;
-	weigh(row);
+	set_sort_keys(row);
 	return i;
 }
 
@@ -298,62 +298,42 @@ static int rows_by_sum(struct diff_rows *rows, const struct diff *diff, enum dif
 
 /* --- order of rows --- */
 
-struct sorting {
-	const struct diff_row *row;
-	const char *name;
-	unsigned number;
-};
-
-static int compare_rows(const void *left, const void *right)
+/* Name and port number that a row is sorted by. */
+static const char *row_name(const struct diff *diff, const struct diff_row *row, unsigned *ret_number)
 {
-	const struct sorting *a = left, *b = right;
-	int by_name;
+	const struct fabric *fabric;
+	uint32_t index;
 
-	if (a->row->errors != b->row->errors)
-		return a->row->errors > b->row->errors ? -1 : 1;
-	if (a->row->known != b->row->known)
-		return a->row->known ? -1 : 1;
-	if (a->row->traffic != b->row->traffic)
-		return a->row->traffic > b->row->traffic ? -1 : 1;
-	/* Ports of a node share its name. */
-	by_name = a->name == b->name ? 0 : names_compare(a->name, b->name);
-	if (by_name)
-		return by_name;
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	*ret_number = 0;
+	if (row->name)
+		return row->name;
+	fabric = diff_fabric(diff, row->sides[0].port, &index);
+	*ret_number = fabric->ports[index].num;
+	return fabric->nodes[fabric->ports[index].node].name;
 }
 
-static int sort_rows(struct diff_rows *rows, const struct diff *diff, struct error *err)
+static int compare_rows(const void *left, const void *right, void *ctx)
 {
-	struct sorting *order = calloc(rows->count + 1, sizeof(*order));
-	struct diff_row *sorted = calloc(rows->count + 1, sizeof(*sorted));
+	const struct diff_row *a = left, *b = right;
+	unsigned a_number, b_number;
+	const char *a_name, *b_name;
+	int by_name;
 
-	if (!order || !sorted) {
-		free(order);
-		free(sorted);
-		return err_nomem(err);
-	}
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct diff_row *row = &rows->rows[i];
-		const struct fabric *fabric;
-		uint32_t index;
-
-		order[i] = (struct sorting){ .row = row, .name = row->name };
-		if (row->name)
-			continue;
-		fabric = diff_fabric(diff, row->sides[0].port, &index);
-		order[i].name = fabric->nodes[fabric->ports[index].node].name;
-		order[i].number = fabric->ports[index].num;
-	}
-	qsort(order, rows->count, sizeof(*order), compare_rows);
-	for (size_t i = 0; i < rows->count; i++)
-		sorted[i] = *order[i].row;
-	free(order);
-	free(rows->rows);
-	rows->rows = sorted;
-	rows->capacity = rows->count + 1;
-	return 0;
+	if (a->errors != b->errors)
+		return a->errors > b->errors ? -1 : 1;
+	if (a->known != b->known)
+		return a->known ? -1 : 1;
+	if (a->traffic != b->traffic)
+		return a->traffic > b->traffic ? -1 : 1;
+	a_name = row_name(ctx, a, &a_number);
+	b_name = row_name(ctx, b, &b_number);
+	/* Ports of a node share its name. */
+	by_name = a_name == b_name ? 0 : names_compare(a_name, b_name);
+	if (by_name)
+		return by_name;
+	if (a_number != b_number)
+		return a_number < b_number ? -1 : 1;
+	return a->place < b->place ? -1 : 1;
 }
 
 int diff_rows_init(struct diff_rows *rows, const struct diff *diff, enum diff_by by, struct error *err)
@@ -367,10 +347,10 @@ int diff_rows_init(struct diff_rows *rows, const struct diff *diff, enum diff_by
 		code = rows_by_link(rows, diff, err);
 	else
 		code = rows_by_sum(rows, diff, by, err);
-	if (code == 0)
-		code = sort_rows(rows, diff, err);
 	if (code < 0)
 		diff_rows_done(rows);
+	else
+		qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, (void *)(uintptr_t)diff);
 	return code;
 }
 

@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/lib/cells.h"
 #include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 
 /* Columns of a row; those of one side follow, then those of the peer of a link, then NOTE. */
 enum {
@@ -27,14 +27,10 @@ static const struct column about_columns[FIRST_SIDE] = {
 	[FROM] = { .key = "from_time", .kind = COLUMN_TIME },
 	[TO] = { .key = "to_time", .kind = COLUMN_TIME },
 	[SUBJECT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
 	[PEER_SUBJECT] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 			   .priority = 4 },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT },
 	[STATUS_FROM] = { .key = "status_from", .kind = COLUMN_TEXT },
 	[STATUS_TO] = { .key = "status_to", .kind = COLUMN_TEXT },
@@ -214,29 +210,15 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 				      side->counters[i].value);
 }
 
-/* "NAME/PORT" as shown in tables. */
-static void put_subject(struct printer *printer, size_t column, const struct fabric *fabric, uint32_t index)
-{
-	const struct port *port = &fabric->ports[index];
-	char shown[NODE_NAME_SIZE + 8];
-	size_t len = names_short(fabric->nodes[port->node].name, shown) - 1;
-
-	snprintf(shown + len, sizeof(shown) - len, "/%u", port->num);
-	result_text(printer->result, column, shown);
-}
-
 static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
 {
 	const struct port *port = &fabric->ports[index];
-	const struct node *node = &fabric->nodes[port->node];
 
-	if (printer->is_table) {
-		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
-		return;
-	}
-	result_unsigned(printer->result, as_peer ? PEER_GUID : NODE_GUID, node->guid);
-	result_text(printer->result, as_peer ? PEER : NODE, node->name);
-	result_integer(printer->result, as_peer ? PEER_PORT : PORT, port->num);
+	if (printer->is_table)
+		cells_displayed_name(printer->result, as_peer ? PEER_SUBJECT : SUBJECT, fabric->nodes[port->node].name,
+				     port->num);
+	else
+		cells_port(printer->result, as_peer ? PEER_GUID : NODE_GUID, fabric, index);
 }
 
 static const char *change_of(bool was_there, bool is_there)
@@ -280,8 +262,8 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 {
 	struct text note = { 0 };
 
-	if (row->came || row->went)
-		append_note(&note, "", row->came ? "link added" : "link removed", "");
+	if (row->added || row->removed)
+		append_note(&note, "", row->added ? "link added" : "link removed", "");
 	if (row->sides[0].port)
 		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
 	if (row->sides[1].port)
@@ -301,12 +283,11 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	const struct fabric *fabric = diff_fabric(printer->diff, port, &index);
 
 	put_port(printer, fabric, index, false);
-	if (difference->elapsed_us)
-		result_integer(result, ELAPSED, difference->elapsed_us);
+	cells_nonzero(result, ELAPSED, difference->elapsed_us);
 	if (peer) {
 		fabric = diff_fabric(printer->diff, peer, &index);
 		put_port(printer, fabric, index, true);
-		result_text(result, CHANGE, change_of(!row->came, !row->went));
+		result_text(result, CHANGE, change_of(!row->added, !row->removed));
 		return;
 	}
 	result_text(result, CHANGE, change_of(difference->was_there, difference->is_there));
@@ -321,10 +302,7 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 
 static void put_about_sum(struct printer *printer, const struct diff_row *row)
 {
-	char shown[NODE_NAME_SIZE];
-
-	names_short(row->name, shown);
-	result_text(printer->result, SUBJECT, shown);
+	cells_displayed_name(printer->result, SUBJECT, row->name, -1);
 	result_text(printer->result, NODE, row->name);
 	if (printer->by == DIFF_BY_SWITCH)
 		result_unsigned(printer->result, NODE_GUID, row->node_guid);
@@ -332,7 +310,7 @@ static void put_about_sum(struct printer *printer, const struct diff_row *row)
 	result_integer(printer->result, PORTS_UNKNOWN, row->ports_unknown);
 }
 
-static bool put_row(struct printer *printer, const struct diff_row *row)
+static void put_row(struct printer *printer, const struct diff_row *row)
 {
 	result_integer(printer->result, FROM, printer->diff->before->info.wall_us);
 	result_integer(printer->result, TO, printer->diff->after->info.wall_us);
@@ -344,13 +322,13 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 		put_side(printer, FIRST_SIDE + i * SIDE_COUNT, &row->sides[i]);
 	if (printer->is_table)
 		put_note(printer, row);
-	return result_end_row(printer->result);
+	result_end_row(printer->result);
 }
 
 /* --- all rows --- */
 
 /* Is a row shown in tables: does it have a value, or a reason for a missing one? */
-static bool is_news(const struct diff_row *row)
+static bool is_changed(const struct diff_row *row)
 {
 	for (size_t side = 0; side < 2 && row->sides[side].counters; side++) {
 		const struct diff_port *port = row->sides[side].port;
@@ -363,7 +341,7 @@ static bool is_news(const struct diff_row *row)
 		if (port && port->difference.was_there != port->difference.is_there)
 			return true;
 	}
-	return row->came || row->went || row->ports_unknown;
+	return row->added || row->removed || row->ports_unknown;
 }
 
 int diff_print(const struct options *options, const struct diff *diff, const struct diff_rows *rows, enum diff_by by,
@@ -372,18 +350,17 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	struct result_options output = options_result(options);
 	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
 	size_t hidden = 0;
-	bool more = true;
 	int code;
 
 	describe_columns(&printer);
 	code = result_create(stdout, &output, printer.columns, COLUMN_COUNT, &printer.result, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; more && i < rows->count; i++) {
-		if (output.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
+	for (size_t i = 0; i < rows->count; i++) {
+		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
 			hidden++;
 		else
-			more = put_row(&printer, &rows->rows[i]);
+			put_row(&printer, &rows->rows[i]);
 	}
 	if (hidden)
 		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);

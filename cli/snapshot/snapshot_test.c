@@ -2,7 +2,6 @@
 /* `ibwire snapshot diff` with known contents: links change, counters are reset and saturated. */
 #define UNIT_TEST_SETUP make_snapshots
 #define UNIT_TEST_TEARDOWN remove_database
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +274,7 @@ TEST(every_format_is_complete)
 
 			snprintf(line, sizeof(line), "snapshot|diff|s2|s8|--all|--by|%s|--format|%s", bys[by],
 				 forms[form]);
-			assert_int_equal(run(line, &output, NULL), 0);
+			output = run_text(line);
 			assert_true(strlen(output) > 200);
 			free(output);
 		}
@@ -283,19 +282,19 @@ TEST(every_format_is_complete)
 
 TEST(diff_defaults_to_the_newest_two_snapshots)
 {
-	json_t *both = run_json("snapshot|diff"), *named = diff_of(SNAPSHOTS - 2, SNAPSHOTS - 1, "port");
-	json_t *one = run_json("snapshot|diff|s3"), *pair = diff_of(3, SNAPSHOTS - 1, "port");
-	json_t *swapped = diff_of(7, 3, "port"), *ordered = diff_of(3, 7, "port");
+	static const char *const alike[][2] = {
+		{ "snapshot|diff", "snapshot|diff|s22|s23|--by|port" },
+		{ "snapshot|diff|s3", "snapshot|diff|s3|s23" },
+		{ "snapshot|diff|s7|s3", "snapshot|diff|s3|s7" },
+	};
 
-	assert_true(json_equal(both, named));
-	assert_true(json_equal(one, pair));
-	assert_true(json_equal(swapped, ordered));
-	json_decref(both);
-	json_decref(named);
-	json_decref(one);
-	json_decref(pair);
-	json_decref(swapped);
-	json_decref(ordered);
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++) {
+		json_t *one = run_json(alike[i][0]), *other = run_json(alike[i][1]);
+
+		assert_true(json_array_size(one) > 0 && json_equal(one, other));
+		json_decref(one);
+		json_decref(other);
+	}
 }
 
 TEST(usage_error_is_one_line)
@@ -331,10 +330,8 @@ TEST(usage_error_is_one_line)
 TEST(removed_snapshot_is_deleted_and_others_stay)
 {
 	json_t *list, *rows;
-	char *output;
 
-	assert_int_equal(run("snapshot|remove|s4", &output, NULL), 0);
-	free(output);
+	free(run_text("snapshot|remove|s4"));
 	list = run_json("snapshot|list");
 	assert_int_equal(json_array_size(list), SNAPSHOTS - 1);
 	assert_text(json_array_get(list, 4), "name", "s5");

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
@@ -21,7 +21,7 @@
 enum {
 	STATE, LIVE, COLLECTOR_PID, BLOCKED, BLOCKER_PID,
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
-	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
+	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_POLLED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, FEC_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
@@ -46,12 +46,12 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
-	[ASKED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
-	[ANSWERED] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
+	[POLLED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
+	[RESPONDING] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
 			 .flags = QUIET },
-	[NOT_ASKED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = QUIET },
+	[NOT_POLLED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = QUIET },
 	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER },
 	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER },
 	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER },
@@ -174,10 +174,10 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
 
 	result_integer(result, PLANNED, sweep->ports_planned);
-	result_integer(result, ASKED, sweep->ports_polled);
-	result_integer(result, ANSWERED, sweep->ports_answered);
+	result_integer(result, POLLED, sweep->ports_polled);
+	result_integer(result, RESPONDING, sweep->ports_answered);
 	result_real(result, COVERAGE, coverage);
-	result_showf(result, ANSWERED, sweep->ports_answered < sweep->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
+	result_showf(result, RESPONDING, sweep->ports_answered < sweep->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters", sweep->ports_answered,
 		     sweep->ports_polled, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
 	result_integer(result, DURATION, sweep->duration_us);
@@ -189,9 +189,8 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	result_unsigned(result, MADS_TIMED_OUT, sweep->mads_timed_out);
 	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
 	result_real(result, MADS_PER_S, mads_per_s);
-	if (!sweep->interval_us && !isnan(mads_per_s)) {
+	if (!sweep->interval_us && !isnan(mads_per_s))
 		result_showf(result, MADS_PER_S, STYLE_PLAIN, "%.0f MADs/s during the sweep", mads_per_s);
-	}
 }
 
 static void fill_spread(struct result *result, struct page *page)
@@ -257,23 +256,13 @@ static void fill_log(struct result *result, struct page *page)
 	show_line(page, LOG);
 }
 
-static void fill_discovery(struct result *result, const struct db_status *db)
-{
-	if (!db->discovery_us)
-		return;
-	result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
-	result_integer(result, DISCOVERY, db->discovery_us);
-	result_unsigned(result, SMPS, db->discovery_smps);
-}
-
 static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
 {
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
 	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
 	const struct fabric *fabric = view->fabric;
 
-	if (sm->lid)
-		result_integer(result, SM_LID, sm->lid);
+	cells_nonzero(result, SM_LID, sm->lid);
 	if (!sm->known) {
 		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
 		return;
@@ -290,98 +279,95 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 		     name ? ", port GUID " : "port GUID ", sm->guid, sm->lid, state, sm->priority);
 }
 
-/* Maximum number of subnet managers listed in a table. */
-enum { SMS_NAMED = 6 };
+/* A list of nodes: in data all, in a table the first ones by displayed name. */
+struct node_list {
+	struct text shown;
+	uint32_t count;
+};
+
+/* Maximum number of nodes listed in a table. */
+enum { NODES_NAMED = 6 };
+
+static void list_node(struct result *result, size_t column, const struct view *view, uint32_t node,
+		      struct node_list *list)
+{
+	result_item(result, column, "%s", view->fabric->nodes[node].name);
+	if (list->count++ < NODES_NAMED)
+		text_appendf(&list->shown, "%s%s", list->count > 1 ? ", " : "", view->names_shown.names[node]);
+}
+
+static void end_list(struct result *result, size_t column, struct node_list *list, enum cell_style style)
+{
+	if (list->count > NODES_NAMED)
+		text_appendf(&list->shown, " and %u more", list->count - NODES_NAMED);
+	result_show(result, column, list->count ? result_chars(result, &list->shown) : "none",
+		    list->count ? style : STYLE_PLAIN);
+	text_done(&list->shown);
+}
 
 /* Other ports with IsSM in PortInfo, mostly standby SMs. */
 static void fill_other_sms(struct result *result, struct page *page, const struct sm_state *sm)
 {
 	const struct fabric *fabric = page->view.fabric;
-	struct text shown = { 0 };
-	uint32_t count = 0;
+	struct node_list others = { 0 };
 
 	result_empty(result, SM_OTHERS);
 	for (uint32_t i = 0; fabric && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
-		const struct node *node = &fabric->nodes[port->node];
+		bool is_switch = fabric->nodes[port->node].type == NODE_SWITCH;
 
-		if (!port_is_sm(port) || (node->type == NODE_SWITCH ? port->num != 0 : port->state < PORT_INIT) ||
-		    (sm->known && port->guid == sm->guid))
-			continue;
-		result_item(result, SM_OTHERS, "%s", node->name);
-		if (count++ < SMS_NAMED)
-			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", page->view.names_shown.names[port->node]);
+		if (port_is_sm(port) && (is_switch ? port->num == 0 : port->state >= PORT_INIT) &&
+		    !(sm->known && port->guid == sm->guid))
+			list_node(result, SM_OTHERS, &page->view, port->node, &others);
 	}
-	if (count > SMS_NAMED)
-		text_appendf(&shown, " and %u more", count - SMS_NAMED);
-	result_show(result, SM_OTHERS, result_chars(result, &shown), STYLE_PLAIN);
-	if (count)
+	if (others.count)
 		show_line(page, SM_OTHERS);
-	text_done(&shown);
+	end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
 }
 
-/* Maximum number of nodes listed in a table. */
-enum { NODES_NAMED = 6 };
-
-/*
- * @status: port status of the listed nodes
- * @also:   map of further nodes, with a value above 0; may be NULL
- */
-static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
-			   enum port_status status, const struct map *also, enum cell_style style)
+/* Unresponsive and locked nodes, and ports that are not polled. */
+static void fill_ports(struct result *result, struct page *page)
 {
-	const struct fabric *fabric = view->fabric;
-	struct text shown = { 0 };
-	uint32_t count = 0;
-
-	result_empty(result, list);
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		const struct node *node = &fabric->nodes[i];
-		uint32_t value = 0;
-		bool has = also && map_get(also, node->guid, &value) && value;
-
-		for (uint32_t j = node->first_port; !has && j < node->first_port + node->ports; j++) {
-			struct port_view port;
-
-			port_view_init(view, j, &port);
-			has = port_is_pollable(fabric, &fabric->ports[j]) && port.status == status;
-		}
-		if (!has)
-			continue;
-		result_item(result, list, "%s", node->name);
-		if (count++ < NODES_NAMED)
-			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", view->names_shown.names[i]);
-	}
-	result_integer(result, count_column, count);
-	if (count > NODES_NAMED)
-		text_appendf(&shown, " and %u more", count - NODES_NAMED);
-	result_show(result, list, count ? result_chars(result, &shown) : "none", count ? style : STYLE_PLAIN);
-	text_done(&shown);
-}
-
-/* Ports excluded by settings, and ports without counters that mirror their peers'. */
-static void fill_not_polled(struct result *result, struct page *page)
-{
-	const struct fabric *fabric = page->view.fabric;
+	const struct view *view = &page->view;
+	struct node_list silent = { 0 }, locked = { 0 };
 	int64_t unplanned = 0, mirrored = 0;
 
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		struct port_view port;
+	result_empty(result, SILENT_NODES);
+	result_empty(result, LOCKED_NODES);
+	for (uint32_t i = 0; i < view->fabric->node_count; i++) {
+		const struct node *node = &view->fabric->nodes[i];
+		uint32_t is_locked = 0;
+		bool is_silent = false;
 
-		if (!port_is_pollable(fabric, &fabric->ports[i]))
-			continue;
-		port_view_init(&page->view, i, &port);
-		unplanned += port.status == STATUS_UNPLANNED;
-		mirrored += port.status == STATUS_MIRRORED;
+		map_get(&page->locked, node->guid, &is_locked);
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
+			struct port_view port;
+
+			if (!port_is_pollable(view->fabric, &view->fabric->ports[j]))
+				continue;
+			port_view_init(view, j, &port);
+			is_silent |= port.status == STATUS_SILENT;
+			is_locked |= port.status == STATUS_LOCKED;
+			unplanned += port.status == STATUS_UNPLANNED;
+			mirrored += port.status == STATUS_MIRRORED;
+		}
+		if (is_silent)
+			list_node(result, SILENT_NODES, view, i, &silent);
+		if (is_locked)
+			list_node(result, LOCKED_NODES, view, i, &locked);
 	}
+	result_integer(result, SILENT, silent.count);
+	result_integer(result, LOCKED, locked.count);
+	end_list(result, SILENT_NODES, &silent, STYLE_CRITICAL);
+	end_list(result, LOCKED_NODES, &locked, STYLE_WARNING);
 	result_integer(result, UNPLANNED, unplanned);
 	result_integer(result, MIRRORED, mirrored);
 	if (!unplanned && !mirrored)
 		return;
-	result_showf(result, NOT_ASKED, STYLE_PLAIN,
+	result_showf(result, NOT_POLLED, STYLE_PLAIN,
 		     "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their switch "
 		     "ports", unplanned + mirrored, mirrored);
-	show_line(page, NOT_ASKED);
+	show_line(page, NOT_POLLED);
 }
 
 /*
@@ -412,9 +398,8 @@ static void fill_fec_unknown(struct result *result, struct page *page)
 	show_line(page, FEC_UNKNOWN);
 }
 
-static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
+static void fill_fabric(struct result *result, const struct fabric *fabric)
 {
-	const struct fabric *fabric = view->fabric;
 	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
 
 	for (size_t i = 0; i < fabric->node_count; i++) {
@@ -440,8 +425,6 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 		     switches, hcas);
 	result_showf(result, LINKS, active < links ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRId64 ", %" PRId64 " of them active", links, active);
-	fill_node_list(result, view, SILENT_NODES, SILENT, STATUS_SILENT, NULL, STYLE_CRITICAL);
-	fill_node_list(result, view, LOCKED_NODES, LOCKED, STATUS_LOCKED, locked, STYLE_WARNING);
 }
 
 static void fill_db(struct result *result, struct page *page)
@@ -453,8 +436,7 @@ static void fill_db(struct result *result, struct page *page)
 	fill_log(result, page);
 	result_integer(result, SCHEMA, db->schema_version);
 	result_integer(result, SWEEPS, db->sweeps);
-	if (db->first_wall_us)
-		result_integer(result, FIRST_TIME, db->first_wall_us);
+	cells_nonzero(result, FIRST_TIME, db->first_wall_us);
 }
 
 static void fill(struct result *result, const struct options *options, struct page *page)
@@ -475,15 +457,19 @@ static void fill(struct result *result, const struct options *options, struct pa
 		fill_sweep(result, &db->last);
 		fill_spread(result, page);
 		fill_unfinished(result, page);
-		fill_discovery(result, db);
+		if (db->discovery_us) {
+			result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
+			result_integer(result, DISCOVERY, db->discovery_us);
+			result_unsigned(result, SMPS, db->discovery_smps);
+		}
 		fill_sm(result, &page->view, &db->last.sm);
 		fill_other_sms(result, page, &db->last.sm);
 	}
 	if (page->view.fabric) {
-		fill_fabric(result, &page->view, &page->locked);
+		fill_fabric(result, page->view.fabric);
 		fill_no_peer(result, page);
 		fill_fec_unknown(result, page);
-		fill_not_polled(result, page);
+		fill_ports(result, page);
 	}
 }
 

@@ -34,17 +34,13 @@ static void set_answered(int64_t answered, int64_t polled)
 TEST(health_mentions_unresponsive_ports_without_findings)
 {
 	const struct sweep *sweep = &model->sweep;
-	char line[128], time[WHEN_SIZE], *output;
+	char line[128], time[WHEN_SIZE];
 
 	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
 	set_answered(6, 9);
-	assert_int_equal(run(line, &output, NULL), 0);
-	assert_non_null(strstr(output, "no open findings, but 3 ports did not respond;"));
-	free(output);
+	assert_shows(line, "no open findings, but 3 ports did not respond;");
 	set_answered(9, 9);
-	assert_int_equal(run(line, &output, NULL), 0);
-	assert_non_null(strstr(output, "no open findings;"));
-	free(output);
+	assert_shows(line, "no open findings;");
 	set_answered(sweep->ports_answered, sweep->ports_polled);
 }
 
@@ -60,17 +56,14 @@ static void set_label(int64_t wall_us)
 /* A clock was set back: the newest sweep is labelled three hours in the future. */
 TEST(a_sweep_in_the_future_has_no_age)
 {
-	struct error err = { 0 };
+	static const struct refused refused[] = {
+		{ "health", ERR_UNAVAILABLE, "the newest sweep is labelled 3h00m in the future; check the clock" },
+	};
 	json_t *rows;
-	char *output;
 
 	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
-	assert_int_equal(run("status", &output, NULL), 0);
-	assert_non_null(strstr(output, "data is labelled 3h00m in the future; check the clock of this host"));
-	free(output);
-	assert_int_equal(run("health", &output, &err), ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.text, "the newest sweep is labelled 3h00m in the future; check the clock"));
-	free(output);
+	assert_shows("status", "data is labelled 3h00m in the future; check the clock of this host");
+	assert_refused(refused, 1);
 	rows = run_json("status");
 	assert_true(json_is_null(json_object_get(rows, "age_s")));
 	json_decref(rows);
@@ -107,13 +100,13 @@ TEST(health_explains_kinds_in_every_format)
 		assert_int_equal(json_array_size(one), 1);
 		assert_true(json_equal(json_array_get(one, 0), row));
 		json_decref(one);
-		assert_int_equal(run(line, &output, NULL), 0);
+		output = run_text(line);
 		assert_ptr_equal(strstr(output, info->name), output);
 		assert_non_null(strstr(output, "limits:"));
 		free(output);
 	}
 	json_decref(all);
-	assert_int_equal(run("health|--explain|all|--format|csv", &output, NULL), 0);
+	output = run_text("health|--explain|all|--format|csv");
 	assert_ptr_equal(strstr(output, "kind,means,limits,reason,advice"), output);
 	free(output);
 }
@@ -162,10 +155,8 @@ TEST(status_counts_ports_by_status)
 /* A table shows optional lines only if set. */
 TEST(optional_status_lines_are_shown_only_if_set)
 {
-	char *output;
-	struct error err = { 0 };
+	char *output = run_text("status");
 
-	assert_int_equal(run("status", &output, &err), 0);
 	assert_null(strstr(output, "throttled"));
 	assert_int_equal(strstr(output, "not reached in time") != NULL, model->sweep.ports_unfinished > 0);
 	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
@@ -189,7 +180,7 @@ TEST(status_names_the_process_that_locks_the_database)
 	assert_int_equal(reader_open(db_path, &collector, NULL), 0);
 	assert_int_equal(reader_status(collector, &status, NULL), 0);
 	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
-	assert_int_equal(run("status", &output, NULL), 0);
+	output = run_text("status");
 	assert_non_null(strstr(output, "stalled: the collector is running"));
 	assert_null(strstr(output, "locks the database"));
 	free(output);
@@ -197,9 +188,7 @@ TEST(status_names_the_process_that_locks_the_database)
 	/* The byte that a writer of the WAL locks. */
 	child = check_lock_in_child(words, 120);
 	snprintf(words, sizeof(words), "; process %lld locks the database (its -shm file)", (long long)child);
-	assert_int_equal(run("status", &output, NULL), 0);
-	assert_non_null(strstr(output, words));
-	free(output);
+	assert_shows("status", words);
 	row = run_json("status");
 	assert_true(json_is_true(json_object_get(row, "store_blocked")));
 	assert_int_equal(integer_of(row, "blocker_pid"), child);

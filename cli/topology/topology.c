@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -200,8 +199,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
-		{ "summary", 's', OPTION_FLAG, NULL, "show: print only the summary", &options.summary, 0 },
-		{ "hosts", 0, OPTION_FLAG, NULL, "dot: include hosts", &options.hosts, 0 },
+		OPT_FLAG("summary", 's', &options.summary, "show: print only the summary"),
+		OPT_FLAG("hosts", 0, &options.hosts, "dot: include hosts"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options.common,

@@ -31,10 +31,9 @@ struct topology_options {
  * Source of the fabric: two entries of a struct option_spec list. @options: struct topology_options
  */
 #define TOPOLOGY_SOURCE_OPTIONS(options) \
-	{ "from", 0, OPTION_TEXT, "FILE", "read an ibnetdiscover output or saved file instead of the database", \
-	  &(options).from, 0 }, \
-	{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)", \
-	  &(options).settings_path, 0 }
+	OPT_TEXT("from", 0, "FILE", &(options).from, \
+		 "read an ibnetdiscover output or saved file instead of the database"), \
+	OPT_TEXT("settings", 0, "FILE", &(options).settings_path, "settings file (/etc/ibwire/ibwire.conf)")
 
 /* A fabric from the database or a file, and its shape. */
 struct topology {
@@ -89,11 +88,8 @@ void topology_matrix(const struct topology *topology, unsigned width, struct tex
  */
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count);
 
-/*
- * topology_fold - sorted names as a short list: "leaf01..16, spine1, spine4"; equal ones "name (9)"
- * @names:  @count of them
- */
-void topology_fold(struct text *text, const char *const *names, size_t count);
+/* topology_fold - names of @count nodes as a short list: "leaf01..16, spine1"; equal ones "name (9)". */
+void topology_fold(struct text *text, const struct topology *topology, const uint32_t *nodes, size_t count);
 
 /* topology_range - "leaf01..leaf16 (16)", or the one name. */
 void topology_range(struct text *text, const char *first, const char *last, size_t count);

@@ -6,14 +6,13 @@
  * recabling.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/lib/cells.h"
 #include "cli/topology/topology.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 
 enum { CHANGE, NODE_PORT, PEER_PORT, NODE, GUID, PORT, PEER, PEER_GUID, PEER_NUM, WAS, NOW, COLUMN_COUNT };
 
@@ -34,7 +33,6 @@ static const struct column columns[COLUMN_COUNT] = {
 struct differ {
 	struct result *result;
 	size_t changes;
-	bool more;
 };
 
 /* Is the link Active, or Init or Armed and waiting for the SM? */
@@ -55,57 +53,52 @@ static const char *rate_text(const struct port *port, char ret[24])
 static void fill_end(struct result *result, const struct fabric *fabric, uint32_t node, const struct port *port,
 		     bool peer)
 {
-	char shown[NODE_NAME_SIZE + 8], name[NODE_NAME_SIZE + 1];
-
-	names_short(fabric->nodes[node].name, name);
-	if (port)
-		snprintf(shown, sizeof(shown), "%s/%u", name, port->num);
-	else
-		snprintf(shown, sizeof(shown), "%s", name);
-	result_text(result, peer ? PEER_PORT : NODE_PORT, shown);
+	cells_displayed_name(result, peer ? PEER_PORT : NODE_PORT, fabric->nodes[node].name, port ? port->num : -1);
 	result_text(result, peer ? PEER : NODE, fabric->nodes[node].name);
 	result_unsigned(result, peer ? PEER_GUID : GUID, fabric->nodes[node].guid);
 	if (port)
 		result_integer(result, peer ? PEER_NUM : PORT, port->num);
 }
 
-static void put_node(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t node)
+static void put_rate(struct result *result, size_t column, const struct port *port)
+{
+	char text[24];
+
+	if (port)
+		result_text(result, column, rate_text(port, text));
+	else
+		result_show(result, column, "", STYLE_PLAIN);
+}
+
+/* A node, or a link if @port is not NULL, with its rates. */
+static void put_change(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t node,
+		       const struct port *port, const struct port *was, const struct port *now)
 {
 	result_text(differ->result, CHANGE, change);
-	fill_end(differ->result, fabric, node, NULL, false);
-	result_show(differ->result, PEER_PORT, "", STYLE_PLAIN);
-	result_show(differ->result, WAS, "", STYLE_PLAIN);
-	result_show(differ->result, NOW, "", STYLE_PLAIN);
-	differ->more = result_end_row(differ->result);
+	fill_end(differ->result, fabric, node, port, false);
+	if (port)
+		fill_end(differ->result, fabric, fabric->ports[port->peer].node, &fabric->ports[port->peer], true);
+	else
+		result_show(differ->result, PEER_PORT, "", STYLE_PLAIN);
+	put_rate(differ->result, WAS, was);
+	put_rate(differ->result, NOW, now);
+	result_end_row(differ->result);
 	differ->changes++;
 }
 
-static void put_link(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t port,
-		      const struct port *was, const struct port *now)
+static void put_link(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t index,
+		     const struct port *was, const struct port *now)
 {
-	char was_text[24], now_text[24];
-	const struct port *self = &fabric->ports[port], *peer = &fabric->ports[self->peer];
+	const struct port *port = &fabric->ports[index];
 
-	result_text(differ->result, CHANGE, change);
-	fill_end(differ->result, fabric, self->node, self, false);
-	fill_end(differ->result, fabric, peer->node, peer, true);
-	if (was)
-		result_text(differ->result, WAS, rate_text(was, was_text));
-	else
-		result_show(differ->result, WAS, "", STYLE_PLAIN);
-	if (now)
-		result_text(differ->result, NOW, rate_text(now, now_text));
-	else
-		result_show(differ->result, NOW, "", STYLE_PLAIN);
-	differ->more = result_end_row(differ->result);
-	differ->changes++;
+	put_change(differ, change, fabric, port->node, port, was, now);
 }
 
 static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
 {
-	for (uint32_t i = 0; i < from->node_count && differ->more; i++)
+	for (uint32_t i = 0; i < from->node_count; i++)
 		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
-			put_node(differ, change, from, i);
+			put_change(differ, change, from, i, NULL, NULL, NULL);
 }
 
 /* The same port of the other fabric if it has the same peer; else NULL. */
@@ -132,10 +125,10 @@ static bool same_rate(const struct port *a, const struct port *b)
 
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
-	for (uint32_t i = 0; i < before->port_count && differ->more; i++)
+	for (uint32_t i = 0; i < before->port_count; i++)
 		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
 			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
-	for (uint32_t i = 0; i < after->port_count && differ->more; i++) {
+	for (uint32_t i = 0; i < after->port_count; i++) {
 		const struct port *port = &after->ports[i], *was;
 
 		if (!is_linked(after, port) || i > port->peer)
@@ -152,7 +145,7 @@ int topology_diff(const struct topology_options *options, const struct topology 
 		  struct error *err)
 {
 	const struct name_map *names = topology->names ? topology->names : topology->view.names;
-	struct differ differ = { .more = true };
+	struct differ differ = { 0 };
 	struct fabric *before;
 	int code = topology_read_file(path, names, &before, err);
 

@@ -5,7 +5,6 @@
  * One matrix per connected set of switches, one row per lower switch, identical rows merged; a
  * digit is the number of links of a pair, '.' is none.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,116 +15,111 @@
 
 #define LABEL_MAX 44
 
-struct matrix {
-	const struct topology *topology;
-	uint32_t *lows, *highs; /* in natural name order */
-	uint32_t low_count, high_count;
-	uint32_t *set;    /* by node: its connected set; 0: not visited */
-	uint32_t *column; /* by node */
-	uint32_t *queue;
-	char *rows;       /* cells of the current set, high_count per row */
-	uint32_t *row_nodes, *column_nodes;
-	uint32_t row_count, column_count;
+/* Switches in natural name order. */
+struct switches {
+	uint32_t *nodes, count;
 };
 
-static char pair_char(uint32_t links)
-{
-	static const char chars[] = ".123456789abcdefghijklmnopqrstuvwxyz";
+struct matrix {
+	const struct topology *topology;
+	unsigned tier;                 /* of the rows */
+	struct switches lows, highs;   /* of both tiers */
+	uint32_t *set;                 /* by node: its connected set; 0: none yet */
+	struct switches rows, columns; /* of the current set */
+	uint32_t *column;              /* by node: its column plus 1; 0: none */
+	char *cells;                   /* columns.count per row */
+};
 
-	return links < sizeof(chars) - 1 ? chars[links] : '*';
+/* The switch that a port is connected to, if it is of this tier; else FABRIC_NONE. */
+static uint32_t switch_at(const struct topology *topology, const struct port *port, unsigned tier)
+{
+	uint32_t node = port->peer == FABRIC_NONE ? FABRIC_NONE : topology->fabric->ports[port->peer].node;
+
+	if (node == FABRIC_NONE || topology->fabric->nodes[node].type != NODE_SWITCH ||
+	    topology->shape->nodes[node].tier != tier)
+		return FABRIC_NONE;
+	return node;
 }
 
 /* Mark all switches connected to @start by links between the two tiers. */
 static void mark_set(struct matrix *matrix, uint32_t start, uint32_t number)
 {
 	const struct fabric *fabric = matrix->topology->fabric;
-	const struct shape *shape = matrix->topology->shape;
-	uint32_t at = 0, end = 0;
+	bool more = true;
 
 	matrix->set[start] = number;
-	matrix->queue[end++] = start;
-	while (at < end) {
-		const struct node *node = &fabric->nodes[matrix->queue[at]];
-		int tier = shape->nodes[matrix->queue[at++]].tier;
-		int other_tier = tier == shape->nodes[start].tier ? tier + 1 : tier - 1;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < fabric->port_count; i++) {
+			const struct port *port = &fabric->ports[i];
+			unsigned tier = matrix->topology->shape->nodes[port->node].tier;
+			uint32_t other;
 
-		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-			uint32_t peer = fabric->ports[i].peer, other;
-
-			if (peer == FABRIC_NONE)
+			if (matrix->set[port->node] != number)
 				continue;
-			other = fabric->ports[peer].node;
-			if (fabric->nodes[other].type != NODE_SWITCH || shape->nodes[other].tier != other_tier ||
-			    matrix->set[other])
+			other = switch_at(matrix->topology, port, 2 * matrix->tier + 1 - tier);
+			if (other == FABRIC_NONE || matrix->set[other])
 				continue;
 			matrix->set[other] = number;
-			matrix->queue[end++] = other;
+			more = true;
 		}
 	}
 }
 
 static void fill_row(struct matrix *matrix, uint32_t row)
 {
+	static const char chars[] = ".123456789abcdefghijklmnopqrstuvwxyz";
 	const struct fabric *fabric = matrix->topology->fabric;
-	const struct node *node = &fabric->nodes[matrix->row_nodes[row]];
-	uint32_t i, *links = matrix->queue; /* already freed */
+	const struct node *node = &fabric->nodes[matrix->rows.nodes[row]];
+	unsigned char *cells = (unsigned char *)matrix->cells + (size_t)row * matrix->columns.count;
+	uint32_t i;
 
-	memset(links, 0, matrix->column_count * sizeof(*links));
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
-		uint32_t peer = fabric->ports[i].peer, other;
+		uint32_t other = switch_at(matrix->topology, &fabric->ports[i], matrix->tier + 1);
 
-		if (peer == FABRIC_NONE || matrix->topology->shape->ports[i].way != WAY_UP)
-			continue;
-		other = fabric->ports[peer].node;
-		if (matrix->column[other] < matrix->column_count &&
-		    matrix->column_nodes[matrix->column[other]] == other)
-			links[matrix->column[other]]++;
+		if (other != FABRIC_NONE && matrix->column[other])
+			cells[matrix->column[other] - 1]++;
 	}
-	for (i = 0; i < matrix->column_count; i++)
-		matrix->rows[(size_t)row * matrix->column_count + i] = pair_char(links[i]);
+	for (i = 0; i < matrix->columns.count; i++)
+		cells[i] = (unsigned char)(cells[i] < sizeof(chars) - 1 ? chars[cells[i]] : '*');
 }
 
 static int fill_set(struct matrix *matrix, uint32_t number)
 {
-	matrix->row_count = matrix->column_count = 0;
-	for (uint32_t i = 0; i < matrix->low_count; i++)
-		if (matrix->set[matrix->lows[i]] == number)
-			matrix->row_nodes[matrix->row_count++] = matrix->lows[i];
-	for (uint32_t i = 0; i < matrix->high_count; i++) {
-		if (matrix->set[matrix->highs[i]] != number)
-			continue;
-		matrix->column[matrix->highs[i]] = matrix->column_count;
-		matrix->column_nodes[matrix->column_count++] = matrix->highs[i];
+	matrix->rows.count = matrix->columns.count = 0;
+	for (uint32_t i = 0; i < matrix->lows.count; i++)
+		if (matrix->set[matrix->lows.nodes[i]] == number)
+			matrix->rows.nodes[matrix->rows.count++] = matrix->lows.nodes[i];
+	for (uint32_t i = 0; i < matrix->highs.count; i++) {
+		uint32_t node = matrix->highs.nodes[i];
+		bool is_member = matrix->set[node] == number;
+
+		if (is_member)
+			matrix->columns.nodes[matrix->columns.count++] = node;
+		matrix->column[node] = is_member ? matrix->columns.count : 0;
 	}
-	free(matrix->rows);
-	matrix->rows = malloc((size_t)matrix->row_count * matrix->column_count + 1);
-	if (!matrix->rows)
+	free(matrix->cells);
+	matrix->cells = calloc((size_t)matrix->rows.count * matrix->columns.count + 1, 1);
+	if (!matrix->cells)
 		return -1;
-	for (uint32_t i = 0; i < matrix->row_count; i++)
+	for (uint32_t i = 0; i < matrix->rows.count; i++)
 		fill_row(matrix, i);
 	return 0;
 }
 
 static void append_heads(const struct matrix *matrix, struct text *text, unsigned label)
 {
-	const char **names = malloc((matrix->column_count + 1) * sizeof(*names));
+	uint32_t count = matrix->columns.count;
 
-	if (!names) {
-		text->failed = true;
-		return;
-	}
-	for (uint32_t i = 0; i < matrix->column_count; i++)
-		names[i] = matrix->topology->shown.names[matrix->column_nodes[i]];
 	text_append(text, "columns: ");
-	topology_fold(text, names, matrix->column_count);
+	topology_fold(text, matrix->topology, matrix->columns.nodes, count);
 	text_append(text, "\n");
-	free(names);
 	/* Column numbers, one line per power of ten. */
 	for (uint32_t power = 100; power; power /= 10) {
-		if (matrix->column_count < power)
+		if (count < power)
 			continue;
 		text_appendf(text, "%*s", (int)label + 2, "");
-		for (uint32_t i = 1; i <= matrix->column_count; i++)
+		for (uint32_t i = 1; i <= count; i++)
 			text_appendf(text, "%c", power == 1 || i % power == 0 ? (char)('0' + i / power % 10) : ' ');
 		text_append(text, "\n");
 	}
@@ -152,50 +146,34 @@ static void append_label(struct text *text, const char *label, unsigned columns)
 /* Number of identical rows from @row on. */
 static uint32_t count_alike(const struct matrix *matrix, uint32_t row)
 {
-	const char *first = matrix->rows + (size_t)row * matrix->column_count;
-	uint32_t i;
+	size_t count = matrix->columns.count;
+	uint32_t i = row + 1;
 
-	for (i = row + 1; i < matrix->row_count; i++)
-		if (memcmp(first, matrix->rows + (size_t)i * matrix->column_count, matrix->column_count))
-			break;
+	while (i < matrix->rows.count && !memcmp(matrix->cells + row * count, matrix->cells + i * count, count))
+		i++;
 	return i - row;
 }
 
-/* Append the label of @alike rows from @row on. Return: its columns. */
-static size_t append_row_label(const struct matrix *matrix, uint32_t row, uint32_t alike, struct text *label)
+/* Append the rows with labels of @columns. @text: NULL: none. Return: columns of the widest label. */
+static unsigned append_rows(const struct matrix *matrix, struct text *text, unsigned columns)
 {
-	text_clear(label);
-	topology_range(label, matrix->topology->shown.names[matrix->row_nodes[row]],
-		       matrix->topology->shown.names[matrix->row_nodes[row + alike - 1]], alike);
-	return text_columns(text_chars(label));
-}
-
-static void append_rows(const struct matrix *matrix, struct text *text, unsigned label_columns)
-{
+	char *const *names = matrix->topology->shown.names;
+	size_t widest = 0, count = matrix->columns.count;
 	struct text label = { 0 };
 	uint32_t alike;
 
-	for (uint32_t i = 0; i < matrix->row_count; i += alike) {
+	for (uint32_t i = 0; i < matrix->rows.count; i += alike) {
 		alike = count_alike(matrix, i);
-		append_row_label(matrix, i, alike, &label);
-		append_label(text, text_chars(&label), label_columns);
-		text_append_bytes(text, matrix->rows + (size_t)i * matrix->column_count, matrix->column_count);
+		text_clear(&label);
+		topology_range(&label, names[matrix->rows.nodes[i]], names[matrix->rows.nodes[i + alike - 1]], alike);
+		if (text_columns(text_chars(&label)) > widest)
+			widest = text_columns(text_chars(&label));
+		if (!text)
+			continue;
+		append_label(text, text_chars(&label), columns);
+		text_append_bytes(text, matrix->cells + i * count, count);
 		text_append(text, "\n");
-	}
-	text->failed |= text_failed(&label);
-	text_done(&label);
-}
-
-static unsigned widest_label(const struct matrix *matrix)
-{
-	struct text label = { 0 };
-	size_t widest = 0, columns;
-	uint32_t alike;
-
-	for (uint32_t i = 0; i < matrix->row_count; i += alike) {
-		alike = count_alike(matrix, i);
-		columns = append_row_label(matrix, i, alike, &label);
-		widest = columns > widest ? columns : widest;
+		text->failed |= text_failed(&label);
 	}
 	text_done(&label);
 	return widest < LABEL_MAX ? (unsigned)widest : LABEL_MAX;
@@ -203,14 +181,13 @@ static unsigned widest_label(const struct matrix *matrix)
 
 static void append_set(struct matrix *matrix, unsigned width, struct text *text)
 {
-	unsigned label = widest_label(matrix), tier = matrix->topology->shape->nodes[matrix->row_nodes[0]].tier;
+	unsigned label = append_rows(matrix, NULL, 0), needed = label + 2 + matrix->columns.count;
 
-	text_appendf(text, "\nlinks from tier %u up to tier %u\n", tier, tier + 1);
-	if (width && label + 2 + matrix->column_count > width) {
+	text_appendf(text, "\nlinks from tier %u up to tier %u\n", matrix->tier, matrix->tier + 1);
+	if (width && needed > width) {
 		text_appendf(text, "%u columns do not fit into %u: "
 			     "a terminal of %u shows them (or COLUMNS=%u, or a pipe)\n",
-			     matrix->column_count, width, label + 2 + matrix->column_count,
-			     label + 2 + matrix->column_count);
+			     matrix->columns.count, width, needed, needed);
 		return;
 	}
 	append_heads(matrix, text, label);
@@ -219,30 +196,28 @@ static void append_set(struct matrix *matrix, unsigned width, struct text *text)
 
 static bool matrix_init(struct matrix *matrix, const struct topology *topology, unsigned tier)
 {
-	size_t room = topology->fabric->node_count + 1;
+	size_t most = topology->fabric->node_count + 1;
 
-	*matrix = (struct matrix){ .topology = topology };
-	matrix->lows = topology_order(topology, tier, &matrix->low_count);
-	matrix->highs = topology_order(topology, tier + 1, &matrix->high_count);
-	matrix->set = calloc(room, sizeof(*matrix->set));
-	matrix->column = calloc(room, sizeof(*matrix->column));
-	matrix->queue = malloc(room * sizeof(*matrix->queue));
-	matrix->row_nodes = malloc(room * sizeof(*matrix->row_nodes));
-	matrix->column_nodes = malloc(room * sizeof(*matrix->column_nodes));
-	return matrix->lows && matrix->highs && matrix->set && matrix->column && matrix->queue &&
-	       matrix->row_nodes && matrix->column_nodes;
+	*matrix = (struct matrix){ .topology = topology, .tier = tier };
+	matrix->lows.nodes = topology_order(topology, tier, &matrix->lows.count);
+	matrix->highs.nodes = topology_order(topology, tier + 1, &matrix->highs.count);
+	matrix->set = calloc(most, sizeof(*matrix->set));
+	matrix->column = calloc(most, sizeof(*matrix->column));
+	matrix->rows.nodes = calloc(most, sizeof(*matrix->rows.nodes));
+	matrix->columns.nodes = calloc(most, sizeof(*matrix->columns.nodes));
+	return matrix->lows.nodes && matrix->highs.nodes && matrix->set && matrix->column && matrix->rows.nodes &&
+	       matrix->columns.nodes;
 }
 
 static void matrix_done(struct matrix *matrix)
 {
-	free(matrix->lows);
-	free(matrix->highs);
+	free(matrix->lows.nodes);
+	free(matrix->highs.nodes);
 	free(matrix->set);
 	free(matrix->column);
-	free(matrix->queue);
-	free(matrix->rows);
-	free(matrix->row_nodes);
-	free(matrix->column_nodes);
+	free(matrix->rows.nodes);
+	free(matrix->columns.nodes);
+	free(matrix->cells);
 }
 
 static void append_tier(const struct topology *topology, unsigned tier, unsigned width, struct text *text)
@@ -252,13 +227,13 @@ static void append_tier(const struct topology *topology, unsigned tier, unsigned
 
 	if (!matrix_init(&matrix, topology, tier))
 		text->failed = true;
-	for (uint32_t i = 0; !text_failed(text) && i < matrix.low_count; i++) {
-		if (matrix.set[matrix.lows[i]])
+	for (uint32_t i = 0; !text_failed(text) && i < matrix.lows.count; i++) {
+		if (matrix.set[matrix.lows.nodes[i]])
 			continue;
-		mark_set(&matrix, matrix.lows[i], ++number);
+		mark_set(&matrix, matrix.lows.nodes[i], ++number);
 		if (fill_set(&matrix, number) < 0)
 			text->failed = true;
-		else if (matrix.column_count)
+		else if (matrix.columns.count)
 			append_set(&matrix, width, text);
 	}
 	matrix_done(&matrix);

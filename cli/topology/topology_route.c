@@ -18,48 +18,39 @@
 #include "fabric/routes.h"
 #include "storage/reader.h"
 
-enum {
-	TIME, HOP, FROM_NODE_PORT, FROM_GUID, FROM_NODE, FROM_PORT, TO_NODE_PORT, TO_GUID, TO_NODE, TO_PORT, STATE,
-	LINK, WIDTH, SPEED, RATE, STATUS, TO_STATUS, XMIT, XMIT_PERCENT, BACK, BACK_PERCENT, STALL, BACK_STALL, ERRORS,
-	TO_ERRORS, ERRORS_UNKNOWN, TO_ERRORS_UNKNOWN, WINDOW, AGE, LID, ROUTE, ROUTE_GUID, ROUTE_NODE, COLUMN_COUNT,
+enum { TIME, HOP };
+
+/* Columns in table order: of the port that sends to the next hop, and of its peer. */
+static const struct cell_column route_columns[] = {
+	[TIME] = { .cell = CELL_TIME },
+	[HOP] = { .own = { .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER } },
+	{ .cell = CELL_NAME, .title = "OUT OF" },
+	{ .cell = CELL_GUID }, { .cell = CELL_NODE }, { .cell = CELL_PORT },
+	{ .cell = CELL_NAME, .peer = true, .title = "INTO" },
+	{ .cell = CELL_GUID, .peer = true }, { .cell = CELL_NODE, .peer = true }, { .cell = CELL_PORT, .peer = true },
+	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 8 },
+	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 3 },
+	{ .cell = CELL_WIDTH }, { .cell = CELL_SPEED }, { .cell = CELL_RATE },
+	{ .cell = CELL_STATUS, .title = HEADING_STATUS }, { .cell = CELL_STATUS, .peer = true },
+	{ .cell = CELL_XMIT, .title = HEADING_TX, .priority = 6 },
+	{ .cell = CELL_XMIT_PERCENT, .title = HEADING_TX_PERCENT },
+	{ .cell = CELL_RCV },
+	{ .cell = CELL_RCV_PERCENT, .title = HEADING_RX_PERCENT, .priority = 4 },
+	{ .cell = CELL_STALL, .title = HEADING_STALL, .priority = 5 }, { .cell = CELL_STALL, .peer = true },
+	{ .cell = CELL_ERRORS, .title = HEADING_ERRORS, .priority = 1 },
+	{ .cell = CELL_ERRORS, .peer = true, .title = "ERRORS INTO", .priority = 2 },
+	{ .cell = CELL_ERRORS_UNKNOWN }, { .cell = CELL_ERRORS_UNKNOWN, .peer = true },
+	{ .cell = CELL_WINDOW },
+	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 7 },
+	{ .own = { .key = "lid", .kind = COLUMN_INTEGER } },
+	{ .own = { .key = "route", .kind = COLUMN_TEXT } },
+	{ .own = { .key = "route_node_guid", .kind = COLUMN_GUID } },
+	{ .own = { .key = "route_node", .kind = COLUMN_TEXT } },
 };
 
-static const struct column route_columns[COLUMN_COUNT] = {
-	[TIME] = { .key = "time", .kind = COLUMN_TIME },
-	[HOP] = { .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER },
-	[FROM_NODE_PORT] = { .title = "OUT OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[FROM_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[FROM_NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[FROM_PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[TO_NODE_PORT] = { .title = "INTO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TO_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[TO_NODE] = { .key = "peer", .kind = COLUMN_TEXT },
-	[TO_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
-	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 8 },
-	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 3 },
-	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT },
-	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT },
-	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS },
-	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[TO_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 6 },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
-	[BACK] = { .key = "rcv_bytes_per_s", .kind = COLUMN_RATE },
-	[BACK_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 4 },
-	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[BACK_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT },
-	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
-		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
-	[TO_ERRORS] = { .key = "peer_errors", .title = "ERRORS INTO", .kind = COLUMN_OBJECT,
-			.flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
-	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST },
-	[TO_ERRORS_UNKNOWN] = { .key = "peer_errors_unknown", .kind = COLUMN_LIST },
-	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S },
-	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 7 },
-	[LID] = { .key = "lid", .kind = COLUMN_INTEGER },
-	[ROUTE] = { .key = "route", .kind = COLUMN_TEXT },
-	[ROUTE_GUID] = { .key = "route_node_guid", .kind = COLUMN_GUID },
-	[ROUTE_NODE] = { .key = "route_node", .kind = COLUMN_TEXT },
+enum {
+	COLUMN_COUNT = sizeof(route_columns) / sizeof(*route_columns),
+	LID = COLUMN_COUNT - 4, ROUTE, ROUTE_GUID, ROUTE_NODE,
 };
 
 /* One end of a route: a port, and the given LID or 0. */
@@ -141,26 +132,20 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
 }
 
-static int find_end(const struct view *view, char *typed, struct end *ret, struct error *err)
+static int find_end(const struct view *view, const char *typed, struct end *ret, struct error *err)
 {
-	const struct fabric *fabric = view->fabric;
-	struct selection selection;
 	struct error as_name = { 0 }, as_lid = { 0 };
-	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
+	uint32_t node;
+	int code = selection_find(view->fabric, typed, &node, &ret->port, &as_name);
 
-	*ret = (struct end){ FABRIC_NONE, 0 };
+	ret->lid = 0;
 	if (code < 0) {
-		if (find_lid(fabric, typed, ret, &as_lid) == 0)
+		if (find_lid(view->fabric, typed, ret, &as_lid) == 0)
 			return 0;
 		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
 	}
-	for (uint32_t i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
-		if (selection.named[i])
-			ret->port = i;
-	for (uint32_t i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
-		if (selection.nodes[i])
-			code = port_of_node(view, i, &ret->port, err);
-	selection_done(&selection);
+	if (ret->port == FABRIC_NONE)
+		code = port_of_node(view, node, &ret->port, err);
 	return code ? code : check_end(view, ret->port, err);
 }
 
@@ -170,78 +155,28 @@ static void fill_route(struct result *result, const struct view *view, const str
 {
 	const struct node *node = &view->fabric->nodes[trace->at];
 
-	result_integer(result, TIME, view->snapshot->sweep.wall_us);
-	if (lid)
-		result_integer(result, LID, lid);
+	cells_nonzero(result, LID, lid);
 	result_text(result, ROUTE, route_end_name(trace->end));
 	result_unsigned(result, ROUTE_GUID, node->guid);
 	result_text(result, ROUTE_NODE, node->name);
 }
 
-static void fill_link(struct result *result, const struct view *view, uint32_t index)
-{
-	const struct port *port = &view->fabric->ports[index];
-
-	cells_state(result, STATE, port);
-	cells_link(result, LINK, view, index);
-	cells_width_and_speed(result, WIDTH, SPEED, port);
-}
-
-static void fill_ends(struct result *result, const struct view *view, uint32_t from, uint32_t to)
-{
-	const struct fabric *fabric = view->fabric;
-	const struct node *node = &fabric->nodes[fabric->ports[from].node];
-	const struct node *peer = &fabric->nodes[fabric->ports[to].node];
-
-	cells_port_name(result, FROM_NODE_PORT, view, from);
-	result_unsigned(result, FROM_GUID, node->guid);
-	result_text(result, FROM_NODE, node->name);
-	result_integer(result, FROM_PORT, fabric->ports[from].num);
-	cells_port_name(result, TO_NODE_PORT, view, to);
-	result_unsigned(result, TO_GUID, peer->guid);
-	result_text(result, TO_NODE, peer->name);
-	result_integer(result, TO_PORT, fabric->ports[to].num);
-}
-
-static bool put_hop(struct result *result, const struct view *view, const struct route_trace *trace, unsigned hop,
-		    uint16_t lid)
-{
-	uint32_t from = trace->ports[hop], to = view->fabric->ports[from].peer;
-	struct port_view sends, receives;
-
-	port_view_init(view, from, &sends);
-	port_view_init(view, to, &receives);
-	fill_route(result, view, trace, lid);
-	fill_ends(result, view, from, to);
-	fill_link(result, view, from);
-	result_integer(result, HOP, hop + 1);
-	result_real(result, RATE, sends.rate_gbps);
-	cells_status(result, STATUS, sends.status);
-	cells_status(result, TO_STATUS, receives.status);
-	cells_rate(result, XMIT, &sends, sends.xmit_bytes_per_s);
-	result_real(result, XMIT_PERCENT, sends.xmit_percent);
-	cells_rate(result, BACK, &sends, sends.rcv_bytes_per_s);
-	result_real(result, BACK_PERCENT, sends.rcv_percent);
-	cells_stall(result, STALL, &sends);
-	cells_stall(result, BACK_STALL, &receives);
-	cells_errors(result, ERRORS, view, &sends);
-	cells_errors(result, TO_ERRORS, view, &receives);
-	cells_errors_unknown(result, ERRORS_UNKNOWN, &sends);
-	cells_errors_unknown(result, TO_ERRORS_UNKNOWN, &receives);
-	result_real(result, WINDOW, sends.window_s);
-	result_real(result, AGE, sends.age_s);
-	return result_end_row(result);
-}
-
 /* Without hops JSON and CSV still have one row with the result. */
-static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
-		     bool data)
+static void put_hops(struct result *result, const struct cells *cells, const struct view *view,
+		     const struct route_trace *trace, uint16_t lid, bool data)
 {
-	for (unsigned hop = 0; hop < trace->hops; hop++)
-		if (!put_hop(result, view, trace, hop, lid))
-			return;
+	for (unsigned hop = 0; hop < trace->hops; hop++) {
+		struct port_view port;
+
+		port_view_init(view, trace->ports[hop], &port);
+		cells_fill(cells, result, view, &port);
+		fill_route(result, view, trace, lid);
+		result_integer(result, HOP, hop + 1);
+		result_end_row(result);
+	}
 	if (trace->hops || !data)
 		return;
+	result_integer(result, TIME, view->snapshot->sweep.wall_us);
 	fill_route(result, view, trace, lid);
 	result_integer(result, HOP, 0);
 	result_end_row(result);
@@ -249,8 +184,8 @@ static void put_hops(struct result *result, const struct view *view, const struc
 
 /* --- result line --- */
 
-static const char *why_nowhere(const struct view *view, const struct routes *routes, const struct route_trace *trace,
-			       uint16_t lid, char *ret, size_t size)
+static const char *black_hole_text(const struct view *view, const struct routes *routes,
+				   const struct route_trace *trace, uint16_t lid, char *ret, size_t size)
 {
 	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[trace->at];
@@ -280,7 +215,7 @@ static const char *end_text(const struct view *view, const struct routes *routes
 			 trace->hops == 1 ? "" : "s");
 		break;
 	case ROUTE_BLACK_HOLE:
-		return why_nowhere(view, routes, trace, lid, ret, size);
+		return black_hole_text(view, routes, trace, lid, ret, size);
 	case ROUTE_DOWN:
 		snprintf(ret, size, "link down: %s routes LID %u through port %u, whose link is not up", at, lid,
 			 routes_out_port(routes_find(routes, fabric->nodes[trace->at].guid), lid));
@@ -300,8 +235,8 @@ static const char *end_text(const struct view *view, const struct routes *routes
 	return ret;
 }
 
-static int not_known(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
-		     struct error *err)
+static int unknown_route(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
+			 struct error *err)
 {
 	if (!lid)
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
@@ -314,7 +249,7 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 }
 
 static void describe_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
-		    const struct end *to, uint16_t lid)
+			 const struct end *to, uint16_t lid)
 {
 	const struct port *port = &view->fabric->ports[to->port];
 	char text[3 * NODE_NAME_SIZE];
@@ -331,27 +266,23 @@ static int show(const struct options *options, const struct view *view, const st
 {
 	struct result_options output = options_result(options);
 	uint16_t lid = to->lid ? to->lid : fabric_port_lid(view->fabric, &view->fabric->ports[to->port]);
-	struct column columns[COLUMN_COUNT];
-	const char *keys[COUNTER_COUNT];
 	struct route_trace trace;
+	struct cells cells;
 	struct result *result;
 	int code;
 
 	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
-	memcpy(columns, route_columns, sizeof(columns));
-	cells_counter_keys(keys);
-	columns[ERRORS].members = columns[TO_ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
-	columns[ERRORS].member_count = columns[TO_ERRORS].member_count = CELLS_ERROR_COUNT;
-	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
+	cells_init(&cells, route_columns, COLUMN_COUNT);
+	code = result_create(stdout, &output, cells.columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
-	put_hops(result, view, &trace, lid, output.format != RESULT_TABLE);
+	put_hops(result, &cells, view, &trace, lid, output.format != RESULT_TABLE);
 	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);
 	if (code < 0)
 		return code;
 	if (trace.end == ROUTE_UNKNOWN)
-		return not_known(view, &trace, to, lid, err);
+		return unknown_route(view, &trace, to, lid, err);
 	if (output.format == RESULT_TABLE)
 		describe_end(view, routes, &trace, to, lid);
 	return trace.end == ROUTE_ARRIVES ? 0 : 1;

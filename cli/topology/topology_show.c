@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* topology_show.c - `ibwire topology show`: text, or JSON and CSV rows of nodes or of sums */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "cli/topology/topology.h"
 #include "export/result.h"
@@ -90,12 +89,11 @@ static void put_hca(struct result *result, const struct topology *topology, uint
 			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
 
-static bool put_node(struct result *result, const struct topology *topology, uint32_t node)
+static void put_node(struct result *result, const struct topology *topology, uint32_t node)
 {
 	const struct shape_node *found = &topology->shape->nodes[node];
 
-	if (topology->wall_us)
-		result_integer(result, TIME, topology->wall_us);
+	cells_nonzero(result, TIME, topology->wall_us);
 	result_text(result, NODE, topology->fabric->nodes[node].name);
 	result_unsigned(result, GUID, topology->fabric->nodes[node].guid);
 	result_text(result, CLASS, node_class_name(found->class));
@@ -105,7 +103,7 @@ static bool put_node(struct result *result, const struct topology *topology, uin
 		put_switch(result, topology, node);
 	else
 		put_hca(result, topology, node);
-	return result_end_row(result);
+	result_end_row(result);
 }
 
 static int put_nodes(const struct topology_options *options, const struct topology *topology, struct error *err)
@@ -116,8 +114,7 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 	if (code < 0)
 		return code;
 	for (uint32_t i = 0; i < topology->fabric->node_count; i++)
-		if (!put_node(result, topology, i))
-			break;
+		put_node(result, topology, i);
 	return output_end(result, 0, err);
 }
 
@@ -220,8 +217,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	}
 	for (size_t i = 0; i < shape->host_count; i++)
 		hcas += shape->hosts[i].count;
-	if (topology->wall_us)
-		result_integer(result, S_TIME, topology->wall_us);
+	cells_nonzero(result, S_TIME, topology->wall_us);
 	result_text(result, S_KIND, shape_kind_name(shape->kind));
 	result_text(result, S_REASON, shape->reason);
 	result_integer(result, S_TIERS, shape->tier_count);
