@@ -77,7 +77,8 @@ static int make_names(struct order *order, const struct fabric *fabric, struct e
 }
 
 /* Append the last digits of the GUIDs to @count equal names: 4, or as many as are needed. */
-static void distinguish(struct order *order, const struct fabric *fabric, const struct named_node *equal, uint32_t count)
+static void distinguish(struct order *order, const struct fabric *fabric, const struct named_node *equal,
+			uint32_t count)
 {
 	unsigned digits = 4;
 

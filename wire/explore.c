@@ -165,9 +165,9 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 		return;
 	}
 	if (!mkey_behind(explore, index, num, &query.mkey)) {
-		survey_note(&explore->survey, "0x%016" PRIx64 "/%u: the node behind it was not queried: M_Keys differ by "
-			    "port, and neither the subnet manager's file " KEYS_NEIGHBORS_FILE " nor the last discovery "
-			    "names it", node->node.guid, num);
+		survey_note(&explore->survey, "0x%016" PRIx64 "/%u: the node behind it was not queried: M_Keys differ "
+			    "by port, and neither the subnet manager's file " KEYS_NEIGHBORS_FILE " nor the last "
+			    "discovery names it", node->node.guid, num);
 		explore->silent++;
 		return;
 	}

@@ -202,7 +202,9 @@ TEST(a_discovery_uses_the_own_key_else_the_most_frequent_one)
 /* As opensm writes it: both directions, GUIDs with 16 digits, an empty line after each. */
 TEST(neighbors_are_found_by_guid_and_port)
 {
-	static const char *const invalid[] = { "0x1 0x2\n", "0x1:1\n", "0x1:256 0x2:1\n", "0x1:1 0x2:1 3\n", "1:1 2:1\n" };
+	static const char *const invalid[] = {
+		"0x1 0x2\n", "0x1:1\n", "0x1:256 0x2:1\n", "0x1:1 0x2:1 3\n", "1:1 2:1\n",
+	};
 	struct error err = { 0 };
 	struct keys *keys;
 

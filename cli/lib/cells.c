@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/plane_sum.h"
+#include "analysis/rate.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"

@@ -87,12 +87,16 @@ struct got_errors {
 static bool take_error(void *ctx, const struct history_error *error)
 {
 	struct got_errors *got = ctx;
+	size_t port = check_find_port(got->model, error->who.node_guid, error->who.num);
+	uint64_t *sum = &got->value[port][error->counter];
 
 	assert_true(error->wall_us >= got->last_us);
 	assert_true(error->wall_us > got->since_us && error->wall_us <= got->until_us);
 	assert_true(error->counter >= COUNTER_TRAFFIC_COUNT && error->counter < COUNTER_COUNT);
 	got->last_us = error->wall_us;
-	got->value[check_find_port(got->model, error->who.node_guid, error->who.num)][error->counter] += error->value;
+	/* As delta_add() does. */
+	if (__builtin_add_overflow(*sum, error->value, sum))
+		*sum = UINT64_MAX;
 	return true;
 }
 
