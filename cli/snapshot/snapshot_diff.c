@@ -349,7 +349,7 @@ int diff_rows_init(struct diff_rows *rows, const struct diff *diff, enum diff_by
 		code = rows_by_sum(rows, diff, by, err);
 	if (code < 0)
 		diff_rows_done(rows);
-	else
+	else if (rows->count)
 		qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, (void *)(uintptr_t)diff);
 	return code;
 }
