@@ -111,17 +111,17 @@ static void print_figures(const struct total *total, const char *prefix)
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_recall_single", prefix);
-	figure(name, share(total->single_met, total->single), "share");
+	figure(name, share(total->single_met, total->single), "share", 0, NULL, 0);
 	if (total->pair) {
 		snprintf(name, sizeof(name), "%s_recall_pairs", prefix);
-		figure(name, share(total->pair_met, total->pair), "share");
+		figure(name, share(total->pair_met, total->pair), "share", 0, NULL, 0);
 	}
 	snprintf(name, sizeof(name), "%s_precision", prefix);
-	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share");
+	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share", 0, NULL, 0);
 	snprintf(name, sizeof(name), "%s_false_warnings", prefix);
-	figure(name, (double)total->false_alarms, "findings");
+	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
-	figure(name, (double)total->criticals, "findings");
+	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
 	printf("%zu scenarios, %zu of them with differences; %zu unexpected findings of severity info\n",
 	       total->scenarios, total->wrong, total->infos);
 }
