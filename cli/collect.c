@@ -89,7 +89,7 @@ struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *nodes; /* "all" or "switches" */
-	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
+	int64_t interval_us, rediscover_us, routes_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
 	struct polling polling;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
@@ -272,7 +272,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			 "discovery engine: own or libibnetdisc (own)"),
 		OPT_SPAN("rediscover", 0, &ret->rediscover_us, "maximum time between discoveries (10m)"),
 		OPT_SPAN_OR_0("routes", 0, &ret->routes_us, "interval of forwarding table reads, 0 = never (1m)"),
-		OPT_SPAN("discovery-deadline", 0, &ret->discovery_deadline_us, "time limit of a discovery (2m)"),
+		OPT_SPAN("discovery-deadline", 0, &ret->polling.deadline_us, "time limit of a discovery (2m)"),
 		OPT_TEXT("security-keys", 0, "DIR", &ret->polling.security_keys,
 			 "directory with the subnet manager's guid2mkey (none)"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &ret->polling.smi_ca,
@@ -359,7 +359,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	local.directed |= options->directed_smps;
 	options->polling.timeout_ms = options->common.timeout_ms;
 	polling_helper_command(&options->polling, &local, &helper);
-	discovery.deadline_us = options->discovery_deadline_us;
+	discovery.deadline_us = options->polling.deadline_us;
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
@@ -395,12 +395,12 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.interval_us = 10 * US_PER_S,
 		.rediscover_us = 600 * US_PER_S,
 		.routes_us = 60 * US_PER_S,
-		.discovery_deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
 		.retries = POLLING_RETRIES,
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own",
+			     .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,
 		.keep_hours_us = 730 * US_PER_DAY,

@@ -50,7 +50,7 @@ struct discover_options {
 	struct options common;
 	const char *discovery; /* "own" or "libibnetdisc" */
 	const char *security_keys, *smi_ca;
-	int64_t max_smps, retries;
+	int64_t max_smps, retries, deadline_us;
 };
 
 static unsigned timeout_ms(const struct discover_options *options)
@@ -74,11 +74,13 @@ static int discover_by_library(const struct discover_options *options, const str
 }
 
 static int discover_by_explore(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
-			       struct fabric **ret, struct record_trailer *trailer, struct error *err)
+			       int64_t started_us, struct fabric **ret, struct record_trailer *trailer,
+			       struct error *err)
 {
 	struct explore_settings settings = {
 		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
 		.retries = (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
+		.deadline_us = options->deadline_us ? started_us + options->deadline_us : 0,
 	};
 	struct text notes = { 0 }, records = { 0 };
 	struct record_trailer last_trailer;
@@ -119,7 +121,7 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 	if (code == 0 && !strcmp(options->discovery, "libibnetdisc"))
 		code = discover_by_library(options, &local, keys, &fabric, &trailer, err);
 	else if (code == 0)
-		code = discover_by_explore(options, &local, keys, &fabric, &trailer, err);
+		code = discover_by_explore(options, &local, keys, started_us, &fabric, &trailer, err);
 	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
 	if (code >= 0) {
 		bool open = code == EXPLORE_OPEN;
@@ -144,6 +146,7 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: own or libibnetdisc"),
 		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
 		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
+		OPT_SPAN("deadline", 0, &options.deadline_us, "time after which the result is printed as it is"),
 		OPT_TEXT("security-keys", 0, "DIR", &options.security_keys,
 			 "directory with the subnet manager's guid2mkey"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.smi_ca, "device that sends SMPs"),

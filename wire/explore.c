@@ -341,10 +341,14 @@ static void on_result(void *ctx, const struct request *request, const struct res
 	free(query);
 }
 
-/* Run until nothing is left, then send the deferred queries; their responses may lead further. */
+/*
+ * Run until nothing is left, then send the deferred queries; their responses may lead further.
+ * Return: 0; ENGINE_CUT: at the deadline; a negative error.
+ */
 static int run(struct explore *explore, struct error *err)
 {
-	int code = engine_run(explore->engine, 0, err);
+	int64_t deadline_us = explore->settings->deadline_us;
+	int code = engine_run(explore->engine, deadline_us, err);
 
 	while (code == 0 && explore->code == 0 && explore->deferred) {
 		struct query *query = explore->deferred, *next;
@@ -357,15 +361,16 @@ static int run(struct explore *explore, struct error *err)
 			if (explore->code < 0)
 				free(query);
 		}
-		code = engine_run(explore->engine, 0, err);
+		code = engine_run(explore->engine, deadline_us, err);
 	}
 	while (explore->deferred) {
 		struct query *query = explore->deferred;
 
 		explore->deferred = query->next;
+		count_lost(explore, query);
 		free(query);
 	}
-	return code < 0 ? code : explore->code;
+	return explore->code < 0 && code >= 0 ? explore->code : code;
 }
 
 int explore_run(const struct transport *transport, const struct clock *clock, const struct explore_settings *settings,
@@ -376,6 +381,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	struct explore explore = { .settings = settings, .err = err };
 	struct query own = { .kind = QUERY_OWN };
 	size_t different;
+	bool cut;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
@@ -386,10 +392,11 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	own.request_node = explore.request_nodes++;
 	start_query(&explore, &own);
 	code = run(&explore, err);
-	if (code == 0 && !explore.survey.count)
+	cut = code == ENGINE_CUT;
+	if (code >= 0 && !explore.survey.count)
 		code = err_set(err, ERR_UNAVAILABLE, "this host's own node does not respond to SMPs: its M_Key is "
 			       "unknown (--security-keys), or its firmware does not run");
-	if (code == 0)
+	if (code >= 0)
 		code = survey_finish(&explore.survey, ret, err);
 	if (code == 0) {
 		ret_trailer->smps = engine_counts(explore.engine).sent;
@@ -398,6 +405,10 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		ret_trailer->silent = explore.silent;
 	}
 	survey_take_notes(&explore.survey, notes);
+	if (cut)
+		text_appendf(notes, "discovery reached its deadline and is incomplete: %" PRIu64 " queries of nodes and "
+			     "%" PRIu64 " nodes behind live ports have no response (--discovery-deadline)\n",
+			     explore.lost, explore.silent);
 	/* With a result, do not wait for late responses. */
 	while (code < 0 && engine_listen(explore.engine, 20))
 		;

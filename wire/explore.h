@@ -26,6 +26,7 @@ struct explore_settings {
 	unsigned per_node;   /* in flight to one node */
 	unsigned timeout_ms; /* maximum response timeout */
 	unsigned retries;
+	int64_t deadline_us; /* CLOCK_BOOTTIME at which it ends with what it has found so far; 0: none */
 	const struct keys *keys; /* M_Keys of the nodes; borrowed, or NULL */
 	const struct fabric *last; /* as discovered before, for the keys of nodes behind ports; borrowed, or NULL */
 	uint64_t own_guid;       /* of the local port */
@@ -40,7 +41,8 @@ struct explore_settings {
  * @ret_trailer:  all but took_us
  * @notes:        lines about inconsistencies are appended
  *
- * A node with GUID 0 has no identity and is left out: its peer then has a link and no peer. Return:
+ * A node with GUID 0 has no identity and is left out: its peer then has a link and no peer. At the
+ * deadline, queries without a response count as lost or silent, and a note has their number. Return:
  * 0; EXPLORE_OPEN; ERR_UNAVAILABLE: the node of this host does not respond, or the device failed;
  * ERR_NOMEM.
  */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/lib/options.h"
 #include "wire/hca.h"
@@ -34,11 +35,17 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 	/* The directory, not the keys: command lines are public. */
 	const char *const options[] = {
 		"--Ca", local->ca_name, "--Port", ret->port, "--timeout", ret->timeout, "--max-smps", ret->max_smps,
+		"--deadline", ret->deadline,
 		"--discovery", polling->discovery, "--security-keys", polling->security_keys,
 		"--smi-ca", polling->smi_ca,
 	};
+	int64_t early_us = polling->deadline_us / 10;
 	size_t count = 0;
 
+	/* The helper prints what it has found shortly before it would be killed. */
+	if (early_us > US_PER_S)
+		early_us = US_PER_S;
+	snprintf(ret->deadline, sizeof(ret->deadline), "%" PRId64 "us", polling->deadline_us - early_us);
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
 	snprintf(ret->timeout, sizeof(ret->timeout), "%d",
 		 polling->timeout_ms ? polling->timeout_ms : POLLING_TIMEOUT_MS);

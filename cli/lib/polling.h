@@ -24,6 +24,7 @@ struct options;
 struct polling {
 	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS */
 	int64_t max_smps;
+	int64_t deadline_us;       /* of a discovery */
 	const char *discovery;     /* "own" or "libibnetdisc" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
@@ -37,8 +38,8 @@ int polling_find_port(const struct options *common, const char *smi_ca, struct h
 
 /* The discovery helper's command line and its number buffers. */
 struct helper_command {
-	char port[12], timeout[12], max_smps[24];
-	const char *argv[20];
+	char port[12], timeout[12], max_smps[24], deadline[24];
+	const char *argv[24];
 };
 
 void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret);

@@ -233,6 +233,16 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
     finally:
         stop(process)
 
+# A discovery that takes longer than its deadline because each MAD takes 200 ms.
+with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a deadline"):
+    sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s latency=100ms")
+    once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "4s", check=False)
+    tap.equal("a discovery that reaches its deadline is stored", once.status, 0)
+    tap.contains("the deadline is reported", once.err, "discovery reached its deadline and is incomplete: ")
+    found = sim.json("nodes")
+    tap.result({"switch", "ca"} <= {row["type"] for row in found} and
+               not any(row["node"].startswith("node") for row in found), "this host and switches are stored", found)
+
 # A managed switch as host: its device has port 0 only.
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2 --management 0") as sim, \
         tap.part("a switch as host"):

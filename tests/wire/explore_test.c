@@ -182,13 +182,16 @@ static void star(unsigned hosts)
 		cable(2 + i, 1, 1, i + 2);
 }
 
-static const struct fabric *last; /* for explore_settings */
+/* For explore_settings. */
+static const struct fabric *last;
+static int64_t deadline_us;
+static unsigned max_smps = 32;
 
 static void discover(unsigned retries, const struct keys *keys)
 {
-	const struct explore_settings settings = { .max_smps = 32, .per_node = 2, .timeout_ms = 1000,
+	const struct explore_settings settings = { .max_smps = max_smps, .per_node = 2, .timeout_ms = 1000,
 						   .retries = retries, .keys = keys, .last = last,
-						   .own_guid = built->nodes[0].guid };
+						   .deadline_us = deadline_us, .own_guid = built->nodes[0].guid };
 	struct error err = { 0 };
 
 	fabric_destroy(fabric);
@@ -389,6 +392,28 @@ TEST(unresponsive_neighbours_cause_no_delay)
 	assert_int_equal(trailer.lost, 0);
 	/* Three short timeouts and a long one, of all at the same time. */
 	assert_true(run.now_us - began_us < 320 * US_PER_MS);
+}
+
+TEST(at_its_deadline_a_discovery_returns_what_it_has_found)
+{
+	for (int64_t time_us = 20; time_us <= 90 * US_PER_MS; time_us = time_us * 3 / 2) {
+		star(38);
+		for (unsigned i = 2; i < 12; i++)
+			agents[i].dead = true;
+		deadline_us = run.boot_us + run.now_us + time_us;
+		discover(3, NULL);
+		assert_true(run.boot_us + run.now_us <= deadline_us + 2 * US_PER_MS);
+		if (!fabric)
+			continue;
+		check_peers();
+		assert_true(trailer.lost + trailer.silent > 0);
+		assert_non_null(strstr(text_chars(&notes), "deadline"));
+	}
+	deadline_us = 0;
+	/* Only the retries of the unresponsive neighbors are missing. */
+	check_found();
+	assert_int_equal(trailer.silent, 10);
+	assert_int_equal(trailer.lost, 0);
 }
 
 TEST(a_slow_node_is_found)
