@@ -5,7 +5,9 @@
  * Breadth first along directed routes: NodeInfo of each node, and of the node behind each switch
  * port that has a link. Independent queries are in flight at the same time, within the limits of
  * the engine. A query that times out is retried soon, and the last time with a longer timeout after
- * all others: unresponsive nodes delay no others, and slow nodes are found.
+ * all others; all retries to a node without any response yet are made after all others. Such a
+ * query is counted in max_smps for 5 ms only, and a late response answers it, too: unresponsive
+ * nodes delay no others, and slow nodes are found.
  */
 #ifndef IBWIRE_WIRE_EXPLORE_H
 #define IBWIRE_WIRE_EXPLORE_H

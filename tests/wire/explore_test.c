@@ -394,6 +394,23 @@ TEST(unresponsive_neighbours_cause_no_delay)
 	assert_true(run.now_us - began_us < 320 * US_PER_MS);
 }
 
+TEST(a_hundred_unresponsive_neighbours_take_no_place_of_others)
+{
+	int64_t began_us;
+
+	star(100);
+	for (unsigned i = 2; i < 100; i++)
+		agents[i].dead = true;
+	began_us = run.now_us;
+	max_smps = 8;
+	discover(3, NULL);
+	max_smps = 32;
+	check_found();
+	assert_int_equal(trailer.silent, 98);
+	/* 260 ms for every eight of them would be 3.2 s. */
+	assert_true(run.now_us - began_us < 700 * US_PER_MS);
+}
+
 TEST(at_its_deadline_a_discovery_returns_what_it_has_found)
 {
 	for (int64_t time_us = 20; time_us <= 90 * US_PER_MS; time_us = time_us * 3 / 2) {
@@ -420,6 +437,26 @@ TEST(a_slow_node_is_found)
 {
 	star(10);
 	agents[5].latency_us = 150 * US_PER_MS;
+	discover(3, NULL);
+	check_found();
+	assert_int_equal(trailer.silent + trailer.lost, 0);
+}
+
+TEST(a_response_to_an_attempt_that_timed_out_counts)
+{
+	star(10);
+	agents[5].latency_us = 150 * US_PER_MS;
+	agents[5].responses_left = 1;
+	discover(3, NULL);
+	assert_true(has_node(5));
+	assert_int_equal(trailer.silent, 0);
+}
+
+TEST(the_last_timeout_scales_with_the_response_times_of_other_nodes)
+{
+	star(10);
+	for (unsigned i = 2; i < 12; i++)
+		agents[i].latency_us = (i < 7 ? 150 : 300) * US_PER_MS;
 	discover(3, NULL);
 	check_found();
 	assert_int_equal(trailer.silent + trailer.lost, 0);
