@@ -90,7 +90,7 @@ struct collect_options {
 	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us;
-	int64_t count, window, per_node, max_mads_per_s, retries;
+	int64_t count, window, per_node, max_mads_per_s;
 	struct polling polling;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
 	const char *max_size;      /* or NULL: derived from the free disk space */
@@ -226,7 +226,8 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
 								 : POLLING_TIMEOUT_MS,
-			.retries = (unsigned)options->retries,
+			.retries = options->polling.retries < 0 ? POLLING_RETRIES
+								: (unsigned)options->polling.retries,
 		},
 		.health = &options->settings.health,
 		.shape = &options->settings.shape,
@@ -266,7 +267,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_NUMBER("per-node", 0, "N", &ret->per_node, 1, "maximum MADs in flight to one node (1)"),
 		OPT_NUMBER("max-mads-per-second", 0, "N", &ret->max_mads_per_s, 0,
 			   "rate limit in MADs per second, 0 = unlimited (20000)"),
-		OPT_NUMBER("retries", 0, "N", &ret->retries, 0, "retries of a MAD that timed out (2)"),
+		OPT_NUMBER("retries", 0, "N", &ret->polling.retries, 0, "retries of a MAD that timed out (2)"),
 		OPT_NUMBER("max-smps", 0, "N", &ret->polling.max_smps, 1, "maximum SMPs in flight (8)"),
 		OPT_TEXT("discovery", 0, "BY", &ret->polling.discovery,
 			 "discovery engine: own or libibnetdisc (own)"),
@@ -311,7 +312,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
 					   ENGINE_WINDOW_MAX);
-	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
+	if (ret->max_mads_per_s > INT_MAX || ret->polling.retries > 100 || ret->polling.max_smps > 1024)
 		return options_usage_error(command, err, "a number is out of range");
 	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
@@ -398,9 +399,8 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
-		.retries = POLLING_RETRIES,
 		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own",
-			     .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
+			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,
 		.keep_hours_us = 730 * US_PER_DAY,

@@ -43,6 +43,10 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 /* SMPs in flight to one node: the next request is queued when a response is sent. */
 #define PER_NODE 2
 
+/* Defaults of the explorer. */
+#define TIMEOUT_MS 1000
+#define RETRIES 3
+
 /* Maximum size of the records of the last discovery. */
 #define RECORDS_MOST (256 << 20)
 
@@ -53,18 +57,13 @@ struct discover_options {
 	int64_t max_smps, retries, deadline_us;
 };
 
-static unsigned timeout_ms(const struct discover_options *options)
-{
-	return options->common.timeout_ms ? (unsigned)options->common.timeout_ms : 1000;
-}
-
 static int discover_by_library(const struct discover_options *options, const struct hca_port *local,
 			       const struct keys *keys, struct fabric **ret, struct record_trailer *trailer,
 			       struct error *err)
 {
 	struct netdisc_settings settings = {
 		.ca_name = local->smi_ca_name, .port = local->smi_port, .max_smps = (unsigned)options->max_smps,
-		.timeout_ms = timeout_ms(options), .retries = (unsigned)options->retries,
+		.timeout_ms = (unsigned)options->common.timeout_ms, .retries = (int)options->retries,
 	};
 	size_t different;
 
@@ -78,8 +77,9 @@ static int discover_by_explore(const struct discover_options *options, struct hc
 			       struct error *err)
 {
 	struct explore_settings settings = {
-		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
-		.retries = (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
+		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE,
+		.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms : TIMEOUT_MS,
+		.retries = options->retries < 0 ? RETRIES : (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
 		.deadline_us = options->deadline_us ? started_us + options->deadline_us : 0,
 	};
 	struct text notes = { 0 }, records = { 0 };
@@ -141,7 +141,7 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 int discover_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const struct clock *clock = clock_system();
-	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
+	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = -1 };
 	const struct option_spec specs[] = {
 		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: own or libibnetdisc"),
 		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),

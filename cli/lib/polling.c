@@ -34,7 +34,9 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 {
 	/* The directory, not the keys: command lines are public. */
 	const char *const options[] = {
-		"--Ca", local->ca_name, "--Port", ret->port, "--timeout", ret->timeout, "--max-smps", ret->max_smps,
+		"--Ca", local->ca_name, "--Port", ret->port, "--max-smps", ret->max_smps,
+		"--timeout", polling->timeout_ms ? ret->timeout : NULL,
+		"--retries", polling->retries < 0 ? NULL : ret->retries,
 		"--deadline", ret->deadline,
 		"--discovery", polling->discovery, "--security-keys", polling->security_keys,
 		"--smi-ca", polling->smi_ca,
@@ -47,8 +49,8 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 		early_us = US_PER_S;
 	snprintf(ret->deadline, sizeof(ret->deadline), "%" PRId64 "us", polling->deadline_us - early_us);
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
-	snprintf(ret->timeout, sizeof(ret->timeout), "%d",
-		 polling->timeout_ms ? polling->timeout_ms : POLLING_TIMEOUT_MS);
+	snprintf(ret->timeout, sizeof(ret->timeout), "%d", polling->timeout_ms);
+	snprintf(ret->retries, sizeof(ret->retries), "%" PRId64, polling->retries);
 	snprintf(ret->max_smps, sizeof(ret->max_smps), "%" PRId64, polling->max_smps);
 	ret->argv[count++] = "/proc/self/exe";
 	ret->argv[count++] = "discover";

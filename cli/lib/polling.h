@@ -22,7 +22,8 @@ struct options;
 #define POLLING_DISCOVERY_DEADLINE_US (120 * INT64_C(1000000))
 
 struct polling {
-	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS */
+	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS, and the discovery engine's own default */
+	int64_t retries;           /* negative: POLLING_RETRIES, and the discovery engine's own default */
 	int64_t max_smps;
 	int64_t deadline_us;       /* of a discovery */
 	const char *discovery;     /* "own" or "libibnetdisc" */
@@ -38,7 +39,7 @@ int polling_find_port(const struct options *common, const char *smi_ca, struct h
 
 /* The discovery helper's command line and its number buffers. */
 struct helper_command {
-	char port[12], timeout[12], max_smps[24], deadline[24];
+	char port[12], timeout[12], retries[24], max_smps[24], deadline[24];
 	const char *argv[24];
 };
 

@@ -368,7 +368,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 {
 	struct snapshot_options options = {
 		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own",
-			     .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
+			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};
 	const struct option_spec specs[] = {

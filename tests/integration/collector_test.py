@@ -235,7 +235,11 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
 
 # A discovery that takes longer than its deadline because each MAD takes 200 ms.
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a deadline"):
-    sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s latency=100ms")
+    sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s")
+    smps = [sim.json("collect", "--once", "--retries", str(retries), "--db", "retries.db")["discovery_smps"]
+            for retries in (0, 5)]
+    tap.result(smps[1] >= smps[0] + 30, "--retries applies to the queries of 8 unresponsive nodes", smps)
+    sim.run(IBWIRE_SIM, "wire", "latency=100ms")
     once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "4s", check=False)
     tap.equal("a discovery that reaches its deadline is stored", once.status, 0)
     tap.contains("the deadline is reported", once.err, "discovery reached its deadline and is incomplete: ")
