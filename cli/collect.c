@@ -270,7 +270,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_NUMBER("retries", 0, "N", &ret->polling.retries, 0, "retries of a MAD that timed out (2)"),
 		OPT_NUMBER("max-smps", 0, "N", &ret->polling.max_smps, 1, "maximum SMPs in flight (8)"),
 		OPT_TEXT("discovery", 0, "BY", &ret->polling.discovery,
-			 "discovery engine: own or libibnetdisc (own)"),
+			 "discovery engine: explorer or libibnetdisc (explorer)"),
 		OPT_SPAN("rediscover", 0, &ret->rediscover_us, "maximum time between discoveries (10m)"),
 		OPT_SPAN_OR_0("routes", 0, &ret->routes_us, "interval of forwarding table reads, 0 = never (1m)"),
 		OPT_SPAN("discovery-deadline", 0, &ret->polling.deadline_us, "time limit of a discovery (2m)"),
@@ -306,9 +306,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (strcmp(ret->nodes, "all") && strcmp(ret->nodes, "switches"))
 		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
 					   ret->nodes);
-	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
-					   ret->polling.discovery);
+	if (strcmp(ret->polling.discovery, "explorer") && strcmp(ret->polling.discovery, "libibnetdisc"))
+		return options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
+					   "not \"%s\"", ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
 					   ENGINE_WINDOW_MAX);
@@ -342,7 +342,8 @@ static int show_settings(const struct settings *settings, struct error *err)
 static int collect_fabric(struct collect_options *options, struct error *err)
 {
 	struct helper_command helper;
-	struct discovery_settings discovery = { .argv = helper.argv, .pass_last = options->polling.security_keys };
+	struct discovery_settings discovery = { .argv = helper.argv, .fallback_argv = helper.fallback,
+						 .pass_last = options->polling.security_keys };
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];
@@ -399,7 +400,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own",
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "explorer",
 			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,

@@ -282,6 +282,11 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	monitor->lost = trailer.lost;
 	if (code < 0)
 		return fail(monitor, events, &cause, err);
+	if (cause.text[0]) {
+		log_warning("libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+	}
 	if (is_cut_off(found)) {
 		fabric_destroy(found);
 		err_set(&cause, ERR_UNAVAILABLE,

@@ -61,6 +61,9 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 		ret->argv[count++] = options[i + 1];
 	}
 	ret->argv[count] = NULL;
+	ret->fallback[0] = NULL;
+	for (size_t i = 0; i <= count && strcmp(polling->discovery, "explorer") != 0; i++)
+		ret->fallback[i] = ret->argv[i] == polling->discovery ? "explorer" : ret->argv[i];
 }
 
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)

@@ -168,6 +168,14 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
         stop(process)
         tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
+    process = collect(sim, "--discovery", "libibnetdisc", "--rediscover", "1s")
+    try:
+        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crash of libibnetdisc")
+        tap.contains("the explorer discovered", max(sim.events("discovery-failed"), key=lambda row: row["time"])["text"],
+                     "the explorer discovered the fabric instead")
+    finally:
+        stop(process)
+
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
     local = sim.run("ibstat", "-p").out.split()[0]
