@@ -448,8 +448,8 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	}
 	survey_take_notes(&explore.survey, notes);
 	if (cut)
-		text_appendf(notes, "discovery reached its deadline and is incomplete: %" PRIu64 " queries of nodes "
-			     "and %" PRIu64 " nodes behind live ports have no response (--discovery-deadline)\n",
+		text_appendf(notes, "incomplete at its deadline: %" PRIu64 " queries of nodes and %" PRIu64 " nodes "
+			     "behind live ports have no response (--discovery-deadline)\n",
 			     explore.lost, explore.silent);
 	/* With a result, do not wait for late responses. */
 	while (code < 0 && engine_listen(explore.engine, 20))

@@ -250,7 +250,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     sim.run(IBWIRE_SIM, "wire", "latency=100ms")
     once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "4s", check=False)
     tap.equal("a discovery that reaches its deadline is stored", once.status, 0)
-    tap.contains("the deadline is reported", once.err, "discovery reached its deadline and is incomplete: ")
+    tap.contains("the deadline is reported", once.err, "discovery: incomplete at its deadline: ")
     found = sim.json("nodes")
     tap.result({"switch", "ca"} <= {row["type"] for row in found} and
                not any(row["node"].startswith("node") for row in found), "this host and switches are stored", found)
