@@ -89,8 +89,8 @@ struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *nodes; /* "all" or "switches" */
-	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
-	int64_t count, window, per_node, max_mads_per_s, retries;
+	int64_t interval_us, rediscover_us, routes_us;
+	int64_t count, window, per_node, max_mads_per_s;
 	struct polling polling;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
 	const char *max_size;      /* or NULL: derived from the free disk space */
@@ -226,7 +226,8 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
 								 : POLLING_TIMEOUT_MS,
-			.retries = (unsigned)options->retries,
+			.retries = options->polling.retries < 0 ? POLLING_RETRIES
+								: (unsigned)options->polling.retries,
 		},
 		.health = &options->settings.health,
 		.shape = &options->settings.shape,
@@ -266,13 +267,13 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_NUMBER("per-node", 0, "N", &ret->per_node, 1, "maximum MADs in flight to one node (1)"),
 		OPT_NUMBER("max-mads-per-second", 0, "N", &ret->max_mads_per_s, 0,
 			   "rate limit in MADs per second, 0 = unlimited (20000)"),
-		OPT_NUMBER("retries", 0, "N", &ret->retries, 0, "retries of a MAD that timed out (2)"),
+		OPT_NUMBER("retries", 0, "N", &ret->polling.retries, 0, "retries of a MAD that timed out (2)"),
 		OPT_NUMBER("max-smps", 0, "N", &ret->polling.max_smps, 1, "maximum SMPs in flight (8)"),
 		OPT_TEXT("discovery", 0, "BY", &ret->polling.discovery,
-			 "discovery engine: own or libibnetdisc (own)"),
+			 "discovery engine: explorer or libibnetdisc (explorer)"),
 		OPT_SPAN("rediscover", 0, &ret->rediscover_us, "maximum time between discoveries (10m)"),
 		OPT_SPAN_OR_0("routes", 0, &ret->routes_us, "interval of forwarding table reads, 0 = never (1m)"),
-		OPT_SPAN("discovery-deadline", 0, &ret->discovery_deadline_us, "time limit of a discovery (2m)"),
+		OPT_SPAN("discovery-deadline", 0, &ret->polling.deadline_us, "time limit of a discovery (2m)"),
 		OPT_TEXT("security-keys", 0, "DIR", &ret->polling.security_keys,
 			 "directory with the subnet manager's guid2mkey (none)"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &ret->polling.smi_ca,
@@ -305,13 +306,13 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (strcmp(ret->nodes, "all") && strcmp(ret->nodes, "switches"))
 		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
 					   ret->nodes);
-	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
-					   ret->polling.discovery);
+	if (strcmp(ret->polling.discovery, "explorer") && strcmp(ret->polling.discovery, "libibnetdisc"))
+		return options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
+					   "not \"%s\"", ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
 					   ENGINE_WINDOW_MAX);
-	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
+	if (ret->max_mads_per_s > INT_MAX || ret->polling.retries > 100 || ret->polling.max_smps > 1024)
 		return options_usage_error(command, err, "a number is out of range");
 	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
@@ -341,7 +342,8 @@ static int show_settings(const struct settings *settings, struct error *err)
 static int collect_fabric(struct collect_options *options, struct error *err)
 {
 	struct helper_command helper;
-	struct discovery_settings discovery = { .argv = helper.argv, .pass_last = options->polling.security_keys };
+	struct discovery_settings discovery = { .argv = helper.argv, .fallback_argv = helper.fallback,
+						 .pass_last = options->polling.security_keys };
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];
@@ -359,7 +361,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	local.directed |= options->directed_smps;
 	options->polling.timeout_ms = options->common.timeout_ms;
 	polling_helper_command(&options->polling, &local, &helper);
-	discovery.deadline_us = options->discovery_deadline_us;
+	discovery.deadline_us = options->polling.deadline_us;
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
@@ -395,12 +397,11 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.interval_us = 10 * US_PER_S,
 		.rediscover_us = 600 * US_PER_S,
 		.routes_us = 60 * US_PER_S,
-		.discovery_deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
-		.retries = POLLING_RETRIES,
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "explorer",
+			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,
 		.keep_hours_us = 730 * US_PER_DAY,

@@ -3,7 +3,7 @@
  * discover - discovery helper: runs one discovery and prints its records on stdout
  *
  * Hidden command: `ibwire collect` runs it in a separate process, because libibnetdisc can crash
- * or hang. The own discovery engine is isolated in the same way.
+ * or hang. The explorer (wire/explore.h) is isolated in the same way.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -43,20 +43,19 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 /* SMPs in flight to one node: the next request is queued when a response is sent. */
 #define PER_NODE 2
 
+/* Defaults of the explorer. */
+#define TIMEOUT_MS 1000
+#define RETRIES 3
+
 /* Maximum size of the records of the last discovery. */
 #define RECORDS_MOST (256 << 20)
 
 struct discover_options {
 	struct options common;
-	const char *discovery; /* "own" or "libibnetdisc" */
+	const char *discovery; /* "explorer" or "libibnetdisc" */
 	const char *security_keys, *smi_ca;
-	int64_t max_smps, retries;
+	int64_t max_smps, retries, deadline_us;
 };
-
-static unsigned timeout_ms(const struct discover_options *options)
-{
-	return options->common.timeout_ms ? (unsigned)options->common.timeout_ms : 1000;
-}
 
 static int discover_by_library(const struct discover_options *options, const struct hca_port *local,
 			       const struct keys *keys, struct fabric **ret, struct record_trailer *trailer,
@@ -64,7 +63,7 @@ static int discover_by_library(const struct discover_options *options, const str
 {
 	struct netdisc_settings settings = {
 		.ca_name = local->smi_ca_name, .port = local->smi_port, .max_smps = (unsigned)options->max_smps,
-		.timeout_ms = timeout_ms(options), .retries = (unsigned)options->retries,
+		.timeout_ms = (unsigned)options->common.timeout_ms, .retries = (int)options->retries,
 	};
 	size_t different;
 
@@ -74,11 +73,15 @@ static int discover_by_library(const struct discover_options *options, const str
 }
 
 static int discover_by_explore(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
-			       struct fabric **ret, struct record_trailer *trailer, struct error *err)
+			       int64_t started_us, struct fabric **ret, struct record_trailer *trailer,
+			       struct error *err)
 {
 	struct explore_settings settings = {
-		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
-		.retries = (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
+		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE,
+		.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms : TIMEOUT_MS,
+		.retries = options->retries < 0 ? RETRIES : (unsigned)options->retries,
+		.keys = keys, .own_guid = local->port_guid,
+		.deadline_us = options->deadline_us ? started_us + options->deadline_us : 0,
 	};
 	struct text notes = { 0 }, records = { 0 };
 	struct record_trailer last_trailer;
@@ -119,7 +122,7 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 	if (code == 0 && !strcmp(options->discovery, "libibnetdisc"))
 		code = discover_by_library(options, &local, keys, &fabric, &trailer, err);
 	else if (code == 0)
-		code = discover_by_explore(options, &local, keys, &fabric, &trailer, err);
+		code = discover_by_explore(options, &local, keys, started_us, &fabric, &trailer, err);
 	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
 	if (code >= 0) {
 		bool open = code == EXPLORE_OPEN;
@@ -139,11 +142,12 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 int discover_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const struct clock *clock = clock_system();
-	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
+	struct discover_options options = { .discovery = "explorer", .max_smps = 8, .retries = -1 };
 	const struct option_spec specs[] = {
-		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: own or libibnetdisc"),
+		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: explorer or libibnetdisc"),
 		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
 		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
+		OPT_SPAN("deadline", 0, &options.deadline_us, "time after which the result is printed as it is"),
 		OPT_TEXT("security-keys", 0, "DIR", &options.security_keys,
 			 "directory with the subnet manager's guid2mkey"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.smi_ca, "device that sends SMPs"),
@@ -158,8 +162,8 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	if (code != 0)
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options.common, err);
-	if (code == 0 && strcmp(options.discovery, "own") && strcmp(options.discovery, "libibnetdisc"))
-		code = options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
-					   options.discovery);
+	if (code == 0 && strcmp(options.discovery, "explorer") && strcmp(options.discovery, "libibnetdisc"))
+		code = options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
+					   "not \"%s\"", options.discovery);
 	return code < 0 ? code : discover(&options, started_us, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "collector/topology_monitor.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 #include "base/clock.h"
@@ -134,8 +135,10 @@ static size_t count_holes(const struct fabric *known, const struct fabric *found
 static bool is_suspicious(struct topology_monitor *monitor, const struct fabric *found)
 {
 	const struct fabric *known = monitor->fabric;
+	bool incomplete = known && monitor->lost &&
+			  (found->node_count < known->node_count || found->port_count < known->port_count);
 
-	if (!known || (!has_shrunk(known, found) && !count_holes(known, found))) {
+	if (!known || (!has_shrunk(known, found) && !count_holes(known, found) && !incomplete)) {
 		monitor->suspicious_in_a_row = 0;
 		return false;
 	}
@@ -155,8 +158,9 @@ static void reject(struct topology_monitor *monitor, const struct fabric *found,
 			   "topology remains in use", found->node_count, known->node_count,
 			   monitor->suspicious_in_a_row, TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
-		log_info("discovery lost attributes of %zu nodes; the last topology remains in use",
-			 count_holes(known, found));
+		log_info("discovery lost %" PRIu64 " requests, attributes of %zu nodes, and found %zu of %zu known "
+			 "nodes; the last topology remains in use", monitor->lost, count_holes(known, found),
+			 found->node_count, known->node_count);
 	}
 	topology_monitor_invalidate(monitor);
 }
@@ -282,6 +286,11 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	monitor->lost = trailer.lost;
 	if (code < 0)
 		return fail(monitor, events, &cause, err);
+	if (cause.text[0]) {
+		log_warning("libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+	}
 	if (is_cut_off(found)) {
 		fabric_destroy(found);
 		err_set(&cause, ERR_UNAVAILABLE,

@@ -62,8 +62,9 @@ struct topology_monitor {
 #define TOPOLOGY_BUSY_US (30 * 1000000LL)
 
 /*
- * A discovery that finds less than this share of the nodes, or nodes that lost their description or
- * LID, is accepted after this number of consecutive ones.
+ * A discovery that finds less than this share of the nodes, nodes that lost their description or
+ * LID, or fewer nodes or ports after it lost requests, is accepted after this number of consecutive
+ * ones.
  */
 #define TOPOLOGY_SHRUNK_PERCENT 75
 #define TOPOLOGY_SUSPICIOUS_REPEATS 3

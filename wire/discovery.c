@@ -47,6 +47,7 @@ struct discovery {
 	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
 	int status;          /* of waitpid */
+	struct error failure; /* of the first helper; with a text the fallback runs */
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
 	struct text records, errors; /* stdout and stderr */
@@ -92,23 +93,22 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	return cause;
 }
 
-static int start(void *ctx, struct error *err)
+static int start_with(struct discovery *discovery, const char *const *argv, struct error *err)
 {
-	struct discovery *discovery = ctx;
 	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
 
 	discovery->table.cancel(discovery);
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0)
 		cause = errno;
 	else
-		cause = spawn_helper(discovery, discovery->settings->argv, out[1], messages[1]);
+		cause = spawn_helper(discovery, argv, out[1], messages[1]);
 	close_fd(&out[1]);
 	close_fd(&messages[1]);
 	if (cause) {
 		close_fd(&out[0]);
 		close_fd(&messages[0]);
 		return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s",
-			       discovery->settings->argv[0], strerror(cause));
+			       argv[0], strerror(cause));
 	}
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(messages[0], F_SETFL, O_NONBLOCK);
@@ -117,6 +117,13 @@ static int start(void *ctx, struct error *err)
 	discovery->deadline_us = clock_boottime_us(discovery->clock) + discovery->settings->deadline_us;
 	discovery->started = true;
 	return 0;
+}
+
+static int start(void *ctx, struct error *err)
+{
+	struct discovery *discovery = ctx;
+
+	return start_with(discovery, discovery->settings->argv, err);
 }
 
 /* Read available data, at most CHUNKS_PER_STEP. At the end of the stream close the descriptor. */
@@ -324,17 +331,30 @@ static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct reco
 		struct error *err)
 {
 	struct discovery *discovery = ctx;
+	const char *const *fallback = discovery->settings->fallback_argv;
+	struct error failure = { 0 };
 	int code;
 
 	if (!proceed(discovery, timeout_ms))
 		return 0;
-	code = read_result(discovery, ret, ret_trailer, err);
+	code = read_result(discovery, ret, ret_trailer, &failure);
 	discovery->finished = code == 0;
-	if (code == 0)
-		return 1;
-	log_messages(discovery);
-	cancel(discovery);
-	return code;
+	if (code < 0) {
+		log_messages(discovery);
+		if (discovery->failure.text[0])
+			fallback = NULL;
+		cancel(discovery);
+	} else {
+		failure = discovery->failure;
+	}
+	if (code < 0 && fallback && fallback[0]) {
+		code = start_with(discovery, fallback, err);
+		discovery->failure = failure;
+		return code;
+	}
+	if (err && failure.text[0])
+		*err = failure;
+	return code < 0 ? code : 1;
 }
 
 int discovery_create(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,

@@ -25,7 +25,8 @@ struct discoverer {
 	int (*start)(void *ctx, struct error *err);
 	/*
 	 * Wait for it, at most @timeout_ms. Return: 0: it is running; 1: it is finished, *ret (owned by the
-	 * caller) and *ret_trailer are set; negative: it failed.
+	 * caller) and *ret_trailer are set, and *err if it was discovered by the fallback: why; negative: it
+	 * failed.
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
 		    struct error *err);
@@ -36,7 +37,8 @@ struct discoverer {
 
 struct discovery_settings {
 	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
-	int64_t deadline_us;     /* maximum duration */
+	const char *const *fallback_argv; /* of a helper that is started if the first one fails; NULL or empty: none */
+	int64_t deadline_us;     /* maximum duration of each */
 	bool pass_last;          /* the helper's stdin has the records of the last discovery */
 };
 

@@ -120,6 +120,45 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	return succeeded;
 }
 
+/* A helper that writes records for another one that crashed or hangs. Also *err is set then. */
+static int run_with_fallback(const char *first, const char *second, struct error *err)
+{
+	const char *argv[] = { "/bin/sh", "-c", first, NULL }, *fallback_argv[] = { "/bin/sh", "-c", second, NULL };
+	const struct discovery_settings settings = { .argv = argv, .fallback_argv = fallback_argv,
+						     .deadline_us = DEADLINE_US };
+	struct discovery *discovery;
+	struct record_trailer trailer;
+	struct fabric *fabric = NULL;
+	int code = 0;
+
+	*err = (struct error){ 0 };
+	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
+	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+	while (code == 0) {
+		if (strstr(discovery_messages(discovery), "hangs"))
+			still_us += DEADLINE_US;
+		code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, err);
+	}
+	discovery_destroy(discovery);
+	fabric_destroy(fabric);
+	return code;
+}
+
+TEST(a_fallback_discovers_for_a_helper_that_failed)
+{
+#define RECORDS "printf 'ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0\n'"
+	struct error err;
+
+	assert_int_equal(run_with_fallback("kill -SEGV $$", RECORDS, &err), 1);
+	assert_non_null(strstr(err.text, "crashed"));
+	assert_int_equal(run_with_fallback("echo it hangs >&2; exec sleep 20", RECORDS, &err), 1);
+	assert_non_null(strstr(err.text, "deadline"));
+	assert_int_equal(run_with_fallback(RECORDS, "exit 3", &err), 1);
+	assert_string_equal(err.text, "");
+	assert_int_equal(run_with_fallback("kill -SEGV $$", "echo no device >&2; exit 3", &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "no device"));
+}
+
 TEST(the_records_of_the_last_discovery_are_the_input_of_the_next)
 {
 #define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0\n"

@@ -29,8 +29,11 @@ struct flight {
 	uint32_t node;
 	uint32_t entry;  /* not for probes */
 	uint32_t serial; /* of that entry when it was sent: the entry may have been reused */
+	bool in_window;  /* it is open and counts against the window */
 	bool probe;      /* a repeated request whose response has no owner */
 	uint32_t tid;
+	request_done *late; /* of the request, with its ctx; may be NULL */
+	void *ctx;
 	int64_t sent_us;
 };
 
@@ -49,6 +52,7 @@ struct engine {
 	struct flight flights[FLIGHTS];
 	uint32_t next_slot;          /* of flights: where the search for a free one starts */
 	unsigned in_flight;          /* flights in state FLIGHT_OPEN */
+	unsigned in_window;          /* of them, those that count against the window */
 	struct answer answers[ANSWERS];
 	unsigned answer_count;
 	struct liveness liveness;      /* detects stalls of the fabric */
@@ -159,6 +163,8 @@ static int send_request(struct engine *engine, const struct request *request, in
 	flight->node = request->node;
 	flight->mgmt_class = request->mgmt_class;
 	flight->attribute = request->attribute;
+	flight->late = request->late;
+	flight->ctx = request->ctx;
 	flight->sent_us = now_us;
 	engine->counts.sent++;
 	*ret_flight = flight;
@@ -178,6 +184,8 @@ static int send_entry(struct engine *engine, uint32_t index, int64_t now_us, str
 	if (!entry->first_us)
 		entry->first_us = now_us;
 	flight->state = FLIGHT_OPEN;
+	flight->in_window = true;
+	engine->in_window++;
 	flight->entry = index;
 	flight->serial = entry->serial;
 	/* Responses are expected from the first MAD in flight on. */
@@ -220,11 +228,17 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 	engine->stopped = stopped;
 }
 
+/* One more MAD may be sent now. */
+static bool can_send(const struct engine *engine)
+{
+	return queue_has_ready(&engine->queue) && engine->in_window < engine->settings.window &&
+	       engine->in_flight < ENGINE_WINDOW_MAX;
+}
+
 /* Send while the window, the queues and the rate allow. */
 static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 {
-	while (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window &&
-	       bucket_has_token(&engine->bucket, now_us)) {
+	while (can_send(engine) && bucket_has_token(&engine->bucket, now_us)) {
 		uint32_t entry = queue_next(&engine->queue), node;
 		int code;
 
@@ -238,16 +252,32 @@ static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 			return code;
 		}
 		bucket_take(&engine->bucket);
-		if (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window)
+		if (can_send(engine))
 			now_us = clock_boottime_us(engine->clock);
 	}
 	return 0;
+}
+
+static void leave_window(struct engine *engine, struct flight *flight)
+{
+	engine->in_window -= flight->in_window;
+	flight->in_window = false;
+}
+
+/* The node behind an open flight seems to be unresponsive: waiting for it is no load on the fabric. */
+static bool only_waits(struct engine *engine, const struct flight *flight, int64_t now_us)
+{
+	int64_t waiting_us = (int64_t)engine->settings.waiting_ms * US_PER_MS;
+
+	return waiting_us && now_us - flight->sent_us >= waiting_us &&
+	       !queue_of_node(&engine->queue, flight->node)->response_us;
 }
 
 /* End an open flight with @state. Return: its entry. */
 static uint32_t end_flight(struct engine *engine, struct flight *flight, enum flight_state state)
 {
 	flight->state = state;
+	leave_window(engine, flight);
 	engine->in_flight--;
 	queue_end_flight(&engine->queue, flight->node);
 	return flight->entry;
@@ -365,6 +395,8 @@ static void handle_mad(struct engine *engine, enum transport_event event, int64_
 		       liveness_response(&engine->liveness, flight->sent_us, now_us, engine->in_flight > 0));
 	if (!accept_response(engine, flight)) {
 		engine->counts.late += !flight->probe;
+		if (flight->late && !flight->probe)
+			flight->late(flight->ctx, NULL, &(struct response){ REQUEST_ANSWERED, answer->mad, now_us });
 		return;
 	}
 	answer->at_us = now_us;
@@ -386,6 +418,8 @@ static void check_deadlines(struct engine *engine)
 
 		if (flight->state == FLIGHT_OPEN && is_overdue(engine, flight, now_us))
 			time_out(engine, flight, FLIGHT_GIVEN_UP);
+		else if (flight->state == FLIGHT_OPEN && only_waits(engine, flight, now_us))
+			leave_window(engine, flight);
 	}
 }
 

@@ -11,11 +11,12 @@
  * callback; callbacks run when no more MADs are waiting to be received.
  *
  * Timeouts adapt to each node: a request times out after four response times of its node, at least
- * 20 ms (200 ms for a node without any response yet). Retries are sent within that time, and the
+ * 20 ms; for a node without any response yet, after four recent response times of others, at least
+ * 200 ms. Retries are sent within that time, and the
  * first response to any of them answers the request. A request that timed out does not count
  * against the limits any more. An unresponsive node thus delays a run by 20 ms; the next request to
- * it is sent once and times out after 5 ms. A late response only updates the response time of the
- * node, which lengthens its next timeout.
+ * it is sent once and times out after 5 ms. A late response updates the response time of the node,
+ * which lengthens its next timeout, and is passed on only if the request asks for it.
  *
  * When no response arrives from any node, the fabric or this process is stalled, and no node is at
  * fault. So a MAD times out only after one that was sent later was answered; after 5 ms without
@@ -48,6 +49,7 @@ struct engine_settings {
 	unsigned max_mads_per_s; /* 0: no limit */
 	unsigned timeout_ms; /* maximum response timeout, for any node */
 	unsigned retries;    /* of a request before it times out; 4 more on a lossy fabric */
+	unsigned waiting_ms; /* a MAD to a node without any response yet leaves the window after this time; 0: never */
 };
 
 struct engine_counts {
@@ -85,6 +87,7 @@ struct request {
 	uint64_t mkey;       /* SMPs: M_Key of the node; 0: none */
 	uint32_t tag;        /* for the owner */
 	request_done *done;
+	request_done *late;  /* of each response after the timeout, during a run; @ctx stays valid. NULL: ignored */
 	void *ctx;
 };
 

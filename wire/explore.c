@@ -21,6 +21,9 @@
  */
 #define FAILURES_UNTIL_SKIPPED 2
 
+/* Response time of most agents: a query of a new node that takes longer is not counted in max_smps. */
+#define WAITING_MS 5
+
 /* A query about a port; a probe is a query about the node behind it. */
 enum query_kind { QUERY_OWN, QUERY_PROBE, QUERY_SWITCH_INFO, QUERY_PORT_INFO, QUERY_EXTENDED, QUERY_DESCRIPTION };
 
@@ -33,25 +36,31 @@ struct query {
 	unsigned attempt;
 	uint64_t mkey;
 	struct path path;
+	bool answered;      /* a probe, also by a late response */
+	bool lost;          /* a probe that was counted in explore.silent */
 	struct query *next; /* next of the deferred queries */
+	struct query *next_probe;
 };
 
 struct explore {
 	const struct explore_settings *settings;
 	struct engine *engine;
 	struct survey survey;
+	struct query *probes;   /* all of them: late responses refer to them */
 	struct query *deferred; /* to be sent a last time after all others */
 	uint32_t request_nodes;            /* number of request nodes in use */
 	bool keys_differ;          /* the M_Key of an unknown node is unknown, too */
 	uint64_t mkey;             /* else that of all nodes; 0: none */
 	uint64_t lost, silent;
 	unsigned hops;
+	bool finished;             /* the survey is complete: late responses are ignored */
 	bool dropping;             /* cancelled queries are deferred */
 	int code;                  /* error of a callback */
 	struct error *err;
 };
 
 static void on_result(void *ctx, const struct request *request, const struct response *response);
+static void on_late(void *ctx, const struct request *request, const struct response *response);
 
 static int submit(struct query *query)
 {
@@ -73,10 +82,18 @@ static int submit(struct query *query)
 		/* Without any response the first timeout is short, and the last one long. */
 		.once = query->attempt < explore->settings->retries,
 		.done = on_result,
+		.late = query->kind == QUERY_PROBE ? on_late : NULL,
 		.ctx = query,
 	};
 
 	return engine_submit(explore->engine, &request, explore->err);
+}
+
+/* Probes are freed at the end. */
+static void free_query(struct query *query)
+{
+	if (query->kind != QUERY_PROBE)
+		free(query);
 }
 
 /* Submit a query. Without memory explore->code is set, and pending queries complete. */
@@ -90,9 +107,13 @@ static void start_query(struct explore *explore, const struct query *what)
 	}
 	*query = *what;
 	query->explore = explore;
+	if (query->kind == QUERY_PROBE) {
+		query->next_probe = explore->probes;
+		explore->probes = query;
+	}
 	if (submit(query) == 0)
 		return;
-	free(query);
+	free_query(query);
 	explore->code = ERR_NOMEM;
 }
 
@@ -253,11 +274,12 @@ static void handle_port_info(struct explore *explore, const struct query *query,
 	probe_link(explore, query->node, query->num);
 }
 
-static void handle_response(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
+static void handle_response(struct explore *explore, struct query *query, const uint8_t mad[MAD_SIZE])
 {
 	struct survey_node *node = &explore->survey.nodes[query->node];
 
 	if (query->kind == QUERY_OWN || query->kind == QUERY_PROBE) {
+		query->answered = true;
 		handle_node_info(explore, query, mad);
 		return;
 	}
@@ -272,12 +294,14 @@ static void handle_response(struct explore *explore, const struct query *query, 
 		memcpy(node->ports[query->num].extended, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 }
 
-static void count_lost(struct explore *explore, const struct query *query)
+static void count_lost(struct explore *explore, struct query *query)
 {
-	if (query->kind == QUERY_PROBE)
-		explore->silent++;
-	else if (query->kind != QUERY_EXTENDED)
+	if (query->kind == QUERY_PROBE) {
+		query->lost = !query->answered;
+		explore->silent += query->lost;
+	} else if (query->kind != QUERY_EXTENDED) {
 		explore->lost++;
+	}
 }
 
 static bool defer(struct explore *explore, struct query *query)
@@ -304,19 +328,22 @@ static void count_failure(struct explore *explore, const struct query *query)
 	explore->dropping = false;
 }
 
-/* Retry a failed query; the last time after all others. Return: whether it will be repeated. */
+/*
+ * Retry a failed query; probes, and the last time of others, after all others. Return: whether it
+ * will be repeated.
+ */
 static bool repeat(struct explore *explore, struct query *query, enum request_result result)
 {
 	unsigned retries = explore->settings->retries;
 	bool last = query->attempt >= retries;
 
-	if (explore->code < 0 || (result == REQUEST_CANCELLED && !explore->dropping))
+	if (explore->code < 0 || query->answered || (result == REQUEST_CANCELLED && !explore->dropping))
 		return false;
 	if (result == REQUEST_CANCELLED)
 		return defer(explore, query);
 	count_failure(explore, query);
 	query->attempt++;
-	if (query->attempt < retries) {
+	if (query->attempt < retries && query->kind != QUERY_PROBE) {
 		explore->code = submit(query);
 		return explore->code == 0;
 	}
@@ -329,7 +356,9 @@ static void on_result(void *ctx, const struct request *request, const struct res
 	struct explore *explore = query->explore;
 
 	(void)request;
-	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
+	if (response->result == REQUEST_ANSWERED && query->answered)
+		;
+	else if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
 		handle_response(explore, query, response->mad);
 	/* The attribute is vendor-specific: an error status means that it is not supported. */
 	else if (response->result == REQUEST_ANSWERED && query->kind == QUERY_EXTENDED)
@@ -338,13 +367,29 @@ static void on_result(void *ctx, const struct request *request, const struct res
 		return;
 	else
 		count_lost(explore, query);
-	free(query);
+	free_query(query);
 }
 
-/* Run until nothing is left, then send the deferred queries; their responses may lead further. */
+/* An earlier attempt of a probe was answered. The last one may have failed already. */
+static void on_late(void *ctx, const struct request *request, const struct response *response)
+{
+	struct query *query = ctx;
+
+	(void)request;
+	if (query->answered || query->explore->finished || !smp_is_ok(response->mad))
+		return;
+	query->explore->silent -= query->lost;
+	handle_response(query->explore, query, response->mad);
+}
+
+/*
+ * Run until nothing is left, then send the deferred queries; their responses may lead further.
+ * Return: 0; ENGINE_CUT: at the deadline; a negative error.
+ */
 static int run(struct explore *explore, struct error *err)
 {
-	int code = engine_run(explore->engine, 0, err);
+	int64_t deadline_us = explore->settings->deadline_us;
+	int code = engine_run(explore->engine, deadline_us, err);
 
 	while (code == 0 && explore->code == 0 && explore->deferred) {
 		struct query *query = explore->deferred, *next;
@@ -352,30 +397,32 @@ static int run(struct explore *explore, struct error *err)
 		explore->deferred = NULL;
 		for (; query; query = next) {
 			next = query->next;
-			if (explore->code == 0)
+			if (explore->code == 0 && !query->answered)
 				explore->code = submit(query);
 			if (explore->code < 0)
-				free(query);
+				free_query(query);
 		}
-		code = engine_run(explore->engine, 0, err);
+		code = engine_run(explore->engine, deadline_us, err);
 	}
 	while (explore->deferred) {
 		struct query *query = explore->deferred;
 
 		explore->deferred = query->next;
-		free(query);
+		count_lost(explore, query);
+		free_query(query);
 	}
-	return code < 0 ? code : explore->code;
+	return explore->code < 0 && code >= 0 ? explore->code : code;
 }
 
 int explore_run(const struct transport *transport, const struct clock *clock, const struct explore_settings *settings,
 		struct fabric **ret, struct record_trailer *ret_trailer, struct text *notes, struct error *err)
 {
 	struct engine_settings limits = { .window = settings->max_smps, .per_node = settings->per_node,
-					  .timeout_ms = settings->timeout_ms };
+					  .timeout_ms = settings->timeout_ms, .waiting_ms = WAITING_MS };
 	struct explore explore = { .settings = settings, .err = err };
 	struct query own = { .kind = QUERY_OWN };
 	size_t different;
+	bool cut;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
@@ -386,10 +433,12 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	own.request_node = explore.request_nodes++;
 	start_query(&explore, &own);
 	code = run(&explore, err);
-	if (code == 0 && !explore.survey.count)
+	cut = code == ENGINE_CUT;
+	explore.finished = true;
+	if (code >= 0 && !explore.survey.count)
 		code = err_set(err, ERR_UNAVAILABLE, "this host's own node does not respond to SMPs: its M_Key is "
 			       "unknown (--security-keys), or its firmware does not run");
-	if (code == 0)
+	if (code >= 0)
 		code = survey_finish(&explore.survey, ret, err);
 	if (code == 0) {
 		ret_trailer->smps = engine_counts(explore.engine).sent;
@@ -398,6 +447,10 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		ret_trailer->silent = explore.silent;
 	}
 	survey_take_notes(&explore.survey, notes);
+	if (cut)
+		text_appendf(notes, "incomplete at its deadline: %" PRIu64 " queries of nodes and %" PRIu64 " nodes "
+			     "behind live ports have no response (--discovery-deadline)\n",
+			     explore.lost, explore.silent);
 	/* With a result, do not wait for late responses. */
 	while (code < 0 && engine_listen(explore.engine, 20))
 		;
@@ -405,6 +458,12 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		code = EXPLORE_OPEN;
 	explicit_bzero(&explore.mkey, sizeof(explore.mkey));
 	engine_destroy(explore.engine);
+	while (explore.probes) {
+		struct query *probe = explore.probes;
+
+		explore.probes = probe->next_probe;
+		free(probe);
+	}
 	survey_done(&explore.survey);
 	return code;
 }

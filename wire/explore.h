@@ -5,7 +5,9 @@
  * Breadth first along directed routes: NodeInfo of each node, and of the node behind each switch
  * port that has a link. Independent queries are in flight at the same time, within the limits of
  * the engine. A query that times out is retried soon, and the last time with a longer timeout after
- * all others: unresponsive nodes delay no others, and slow nodes are found.
+ * all others; all retries to a node without any response yet are made after all others. Such a
+ * query is counted in max_smps for 5 ms only, and a late response answers it, too: unresponsive
+ * nodes delay no others, and slow nodes are found.
  */
 #ifndef IBWIRE_WIRE_EXPLORE_H
 #define IBWIRE_WIRE_EXPLORE_H
@@ -26,6 +28,7 @@ struct explore_settings {
 	unsigned per_node;   /* in flight to one node */
 	unsigned timeout_ms; /* maximum response timeout */
 	unsigned retries;
+	int64_t deadline_us; /* CLOCK_BOOTTIME at which it ends with what it has found so far; 0: none */
 	const struct keys *keys; /* M_Keys of the nodes; borrowed, or NULL */
 	const struct fabric *last; /* as discovered before, for the keys of nodes behind ports; borrowed, or NULL */
 	uint64_t own_guid;       /* of the local port */
@@ -40,7 +43,8 @@ struct explore_settings {
  * @ret_trailer:  all but took_us
  * @notes:        lines about inconsistencies are appended
  *
- * A node with GUID 0 has no identity and is left out: its peer then has a link and no peer. Return:
+ * A node with GUID 0 has no identity and is left out: its peer then has a link and no peer. At the
+ * deadline, queries without a response count as lost or silent, and a note has their number. Return:
  * 0; EXPLORE_OPEN; ERR_UNAVAILABLE: the node of this host does not respond, or the device failed;
  * ERR_NOMEM.
  */

@@ -10,6 +10,10 @@
 #include "fabric/fabric.h"
 #include "wire/smp.h"
 
+/* libibnetdisc waits 750 ms for an unresponsive node with these, 4 s with its own defaults. */
+#define TIMEOUT_MS 250
+#define RETRIES 2
+
 /* The port with the capability mask of a port: port 0 of a switch, else itself. */
 static const ibnd_port_t *caps_port(const ibnd_port_t *port)
 {
@@ -105,8 +109,8 @@ int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, ui
 {
 	struct ibnd_config config = {
 		.max_smps = settings->max_smps,
-		.timeout_ms = settings->timeout_ms,
-		.retries = settings->retries,
+		.timeout_ms = settings->timeout_ms ? settings->timeout_ms : TIMEOUT_MS,
+		.retries = settings->retries < 0 ? RETRIES : settings->retries ? (unsigned)settings->retries : 1,
 		.mkey = settings->mkey,
 		.flags = IBND_CONFIG_MLX_EPI, /* FDR10 shows only in Mellanox' own attribute */
 	};

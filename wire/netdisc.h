@@ -18,8 +18,8 @@ struct netdisc_settings {
 	const char *ca_name; /* of the local device */
 	int port;
 	unsigned max_smps;   /* in flight at a time */
-	unsigned timeout_ms; /* of one SMP */
-	unsigned retries;
+	unsigned timeout_ms; /* of one SMP; 0: 250 */
+	int retries;         /* at least 1, because libibnetdisc takes 0 for 3; negative: 2 */
 	uint64_t mkey;       /* the M_Key that every SMP carries; 0: none */
 };
 

@@ -12,14 +12,14 @@
 #include "wire/smp.h"
 
 static ibnd_fabric_t *found;
-static uint64_t carried_mkey;
+static struct ibnd_config carried;
 
 ibnd_fabric_t *ibnd_discover_fabric(char *ca_name, int ca_port, ib_portid_t *from, struct ibnd_config *config)
 {
 	(void)ca_name;
 	(void)ca_port;
 	(void)from;
-	carried_mkey = config->mkey;
+	carried = *config;
 	return found;
 }
 
@@ -41,7 +41,8 @@ TEST(a_node_without_a_guid_is_left_out)
 	ibnd_port_t *leaf_ports[] = { &leaf0, &leaf1, &leaf2 }, *blank_ports[] = { NULL, &blank1 };
 	ibnd_port_t *host_ports[] = { NULL, &host1 };
 	ibnd_fabric_t bundle = { .nodes = &leaf, .from_node = &host, .from_portnum = 1 };
-	const struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1, .mkey = 0x123456789abcdef0 };
+	struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1, .retries = -1,
+					     .mkey = 0x123456789abcdef0 };
 	struct error err = { 0 };
 	struct fabric *fabric;
 	uint64_t smps, hops;
@@ -59,8 +60,16 @@ TEST(a_node_without_a_guid_is_left_out)
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 1)].peer, FABRIC_NONE);
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 2)].peer, fabric_find_port(fabric, 2, 1));
 	assert_int_equal(fabric->from_node, 1);
-	assert_true(carried_mkey == 0x123456789abcdef0);
+	assert_true(carried.mkey == 0x123456789abcdef0);
 	fabric_destroy(fabric);
+	assert_int_equal(carried.timeout_ms, 250);
+	assert_int_equal(carried.retries, 2);
+	settings.timeout_ms = 700;
+	settings.retries = 5;
+	assert_int_equal(netdisc_run(&settings, &fabric, &smps, &hops, &err), 0);
+	fabric_destroy(fabric);
+	assert_int_equal(carried.timeout_ms, 700);
+	assert_int_equal(carried.retries, 5);
 }
 
 static uint64_t fill_random(uint8_t *bytes, size_t size, uint64_t random)

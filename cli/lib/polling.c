@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/lib/options.h"
 #include "wire/hca.h"
@@ -33,15 +34,23 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 {
 	/* The directory, not the keys: command lines are public. */
 	const char *const options[] = {
-		"--Ca", local->ca_name, "--Port", ret->port, "--timeout", ret->timeout, "--max-smps", ret->max_smps,
+		"--Ca", local->ca_name, "--Port", ret->port, "--max-smps", ret->max_smps,
+		"--timeout", polling->timeout_ms ? ret->timeout : NULL,
+		"--retries", polling->retries < 0 ? NULL : ret->retries,
+		"--deadline", ret->deadline,
 		"--discovery", polling->discovery, "--security-keys", polling->security_keys,
 		"--smi-ca", polling->smi_ca,
 	};
+	int64_t early_us = polling->deadline_us / 10;
 	size_t count = 0;
 
+	/* The helper prints what it has found shortly before it would be killed. */
+	if (early_us > US_PER_S)
+		early_us = US_PER_S;
+	snprintf(ret->deadline, sizeof(ret->deadline), "%" PRId64 "us", polling->deadline_us - early_us);
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
-	snprintf(ret->timeout, sizeof(ret->timeout), "%d",
-		 polling->timeout_ms ? polling->timeout_ms : POLLING_TIMEOUT_MS);
+	snprintf(ret->timeout, sizeof(ret->timeout), "%d", polling->timeout_ms);
+	snprintf(ret->retries, sizeof(ret->retries), "%" PRId64, polling->retries);
 	snprintf(ret->max_smps, sizeof(ret->max_smps), "%" PRId64, polling->max_smps);
 	ret->argv[count++] = "/proc/self/exe";
 	ret->argv[count++] = "discover";
@@ -52,6 +61,9 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 		ret->argv[count++] = options[i + 1];
 	}
 	ret->argv[count] = NULL;
+	ret->fallback[0] = NULL;
+	for (size_t i = 0; i <= count && strcmp(polling->discovery, "explorer") != 0; i++)
+		ret->fallback[i] = ret->argv[i] == polling->discovery ? "explorer" : ret->argv[i];
 }
 
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)

@@ -22,9 +22,11 @@ struct options;
 #define POLLING_DISCOVERY_DEADLINE_US (120 * INT64_C(1000000))
 
 struct polling {
-	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS */
+	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS, and the discovery engine's own default */
+	int64_t retries;           /* negative: POLLING_RETRIES, and the discovery engine's own default */
 	int64_t max_smps;
-	const char *discovery;     /* "own" or "libibnetdisc" */
+	int64_t deadline_us;       /* of a discovery */
+	const char *discovery;     /* "explorer" or "libibnetdisc" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
@@ -35,10 +37,10 @@ struct polling {
  */
 int polling_find_port(const struct options *common, const char *smi_ca, struct hca_port *ret, struct error *err);
 
-/* The discovery helper's command line and its number buffers. */
+/* The discovery helper's command line and its number buffers. The explorer is the fallback of libibnetdisc. */
 struct helper_command {
-	char port[12], timeout[12], max_smps[24];
-	const char *argv[20];
+	char port[12], timeout[12], retries[24], max_smps[24], deadline[24];
+	const char *argv[24], *fallback[24];
 };
 
 void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret);

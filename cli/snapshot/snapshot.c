@@ -367,7 +367,8 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct snapshot_options options = {
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "explorer",
+			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};
 	const struct option_spec specs[] = {

@@ -85,7 +85,7 @@ static int discover(struct taking *taking, struct error *err)
 {
 	struct helper_command command;
 	const struct discovery_settings settings = {
-		.argv = command.argv, .deadline_us = POLLING_DISCOVERY_DEADLINE_US,
+		.argv = command.argv, .deadline_us = taking->options->polling.deadline_us,
 	};
 	struct record_trailer trailer = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());

@@ -306,6 +306,23 @@ LAB_TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup)
 	assert_true(lab_check(lab) > 0);
 }
 
+static void lose_node_in_discovery(struct lab *lab)
+{
+	lose_discovery_smp(lab);
+	lab->nodes[HOST].absent = lab->sweeps >= 3 && lab->run.discoveries <= 2;
+	lab->agents[LEAF].ports_lost = lab->nodes[HOST].absent;
+}
+
+/* Such as at its deadline: what an incomplete discovery did not find may still exist. */
+LAB_TEST_WITH(an_incomplete_discovery_removes_no_node, setup)
+{
+	lab->before_sweep = lose_node_in_discovery;
+	lab_run(lab, 12);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+	assert_true(lab->run.discoveries > 2);
+	assert_int_equal(lab->report.nodes, LAB_NODES);
+}
+
 LAB_TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup)
 {
 	for (size_t i = HOST; i < OWN_HOST; i++)

@@ -5,7 +5,7 @@
 """ibwire and the infiniband-diags print the same nodes, links, ports and counters.
 
 Fabrics: a generated 8-rail cluster with traffic, and published dumps of real fabrics. Both discoveries
-(ibwire's own and libibnetdisc's) must store the same records. Tolerated differences:
+(by the explorer and by libibnetdisc) must store the same records. Tolerated differences:
 
 - Descriptions: ibwire strips leading and trailing spaces.
 - ibnetdiscover and iblinkinfo list only the cabled ports of an HCA, ibwire all of them. The additional ports must be
@@ -96,7 +96,7 @@ def records(sim, by):
 
 
 def compare_discoveries(name, sim):
-    ours, our_smps, missed = records(sim, "own")
+    ours, our_smps, missed = records(sim, "explorer")
     theirs, their_smps, _ = records(sim, "libibnetdisc")
     tap.same(f"{name}: both discoveries bring the same records", ours, theirs)
     tap.result(our_smps <= their_smps and missed == ["0", "0"], f"{name}: ours sends no more SMPs and misses nothing",

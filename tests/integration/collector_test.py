@@ -168,6 +168,14 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
         stop(process)
         tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
+    process = collect(sim, "--discovery", "libibnetdisc", "--rediscover", "1s")
+    try:
+        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crash of libibnetdisc")
+        tap.contains("the explorer discovered", max(sim.events("discovery-failed"), key=lambda row: row["time"])["text"],
+                     "the explorer discovered the fabric instead")
+    finally:
+        stop(process)
+
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
     local = sim.run("ibstat", "-p").out.split()[0]
@@ -232,6 +240,20 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.result(known <= ends, "the events name the link", known)
     finally:
         stop(process)
+
+# A discovery that takes longer than its deadline because each MAD takes 200 ms.
+with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a deadline"):
+    sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s")
+    smps = [sim.json("collect", "--once", "--retries", str(retries), "--db", "retries.db")["discovery_smps"]
+            for retries in (0, 5)]
+    tap.result(smps[1] >= smps[0] + 30, "--retries applies to the queries of 8 unresponsive nodes", smps)
+    sim.run(IBWIRE_SIM, "wire", "latency=100ms")
+    once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "4s", check=False)
+    tap.equal("a discovery that reaches its deadline is stored", once.status, 0)
+    tap.contains("the deadline is reported", once.err, "discovery: incomplete at its deadline: ")
+    found = sim.json("nodes")
+    tap.result({"switch", "ca"} <= {row["type"] for row in found} and
+               not any(row["node"].startswith("node") for row in found), "this host and switches are stored", found)
 
 # A managed switch as host: its device has port 0 only.
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2 --management 0") as sim, \

@@ -109,7 +109,7 @@ COMMANDS = {
 VALUES = {
     "--Ca": ["ibsim0"], "--Port": ["1"], "--ask": ["all", "switches"], "--at": ["now", "-1s", "LAST"],
     "--by": ["host", "switch", "link", "port"], "--color": ["auto", "always", "never"], "--counter": ["errors,stall"],
-    "--db": ["main.db"], "--discovery": ["own", "libibnetdisc"], "--discovery-deadline": ["1m"], "--explain": ["all"],
+    "--db": ["main.db"], "--discovery": ["explorer", "libibnetdisc"], "--discovery-deadline": ["1m"], "--explain": ["all"],
     "--from": ["fabric.txt"],
     "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
     "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],

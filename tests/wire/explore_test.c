@@ -182,13 +182,16 @@ static void star(unsigned hosts)
 		cable(2 + i, 1, 1, i + 2);
 }
 
-static const struct fabric *last; /* for explore_settings */
+/* For explore_settings. */
+static const struct fabric *last;
+static int64_t deadline_us;
+static unsigned max_smps = 32;
 
 static void discover(unsigned retries, const struct keys *keys)
 {
-	const struct explore_settings settings = { .max_smps = 32, .per_node = 2, .timeout_ms = 1000,
+	const struct explore_settings settings = { .max_smps = max_smps, .per_node = 2, .timeout_ms = 1000,
 						   .retries = retries, .keys = keys, .last = last,
-						   .own_guid = built->nodes[0].guid };
+						   .deadline_us = deadline_us, .own_guid = built->nodes[0].guid };
 	struct error err = { 0 };
 
 	fabric_destroy(fabric);
@@ -391,10 +394,69 @@ TEST(unresponsive_neighbours_cause_no_delay)
 	assert_true(run.now_us - began_us < 320 * US_PER_MS);
 }
 
+TEST(a_hundred_unresponsive_neighbours_take_no_place_of_others)
+{
+	int64_t began_us;
+
+	star(100);
+	for (unsigned i = 2; i < 100; i++)
+		agents[i].dead = true;
+	began_us = run.now_us;
+	max_smps = 8;
+	discover(3, NULL);
+	max_smps = 32;
+	check_found();
+	assert_int_equal(trailer.silent, 98);
+	/* 260 ms for every eight of them would be 3.2 s. */
+	assert_true(run.now_us - began_us < 700 * US_PER_MS);
+}
+
+TEST(at_its_deadline_a_discovery_returns_what_it_has_found)
+{
+	for (int64_t time_us = 20; time_us <= 90 * US_PER_MS; time_us = time_us * 3 / 2) {
+		star(38);
+		for (unsigned i = 2; i < 12; i++)
+			agents[i].dead = true;
+		deadline_us = run.boot_us + run.now_us + time_us;
+		discover(3, NULL);
+		assert_true(run.boot_us + run.now_us <= deadline_us + 2 * US_PER_MS);
+		if (!fabric)
+			continue;
+		check_peers();
+		assert_true(trailer.lost + trailer.silent > 0);
+		assert_non_null(strstr(text_chars(&notes), "deadline"));
+	}
+	deadline_us = 0;
+	/* Only the retries of the unresponsive neighbors are missing. */
+	check_found();
+	assert_int_equal(trailer.silent, 10);
+	assert_int_equal(trailer.lost, 0);
+}
+
 TEST(a_slow_node_is_found)
 {
 	star(10);
 	agents[5].latency_us = 150 * US_PER_MS;
+	discover(3, NULL);
+	check_found();
+	assert_int_equal(trailer.silent + trailer.lost, 0);
+}
+
+TEST(a_response_to_an_attempt_that_timed_out_counts)
+{
+	star(10);
+	agents[5].latency_us = 150 * US_PER_MS;
+	agents[5].responses_left = 1;
+	discover(3, NULL);
+	assert_true(has_node(5));
+	assert_int_equal(trailer.silent, 0);
+}
+
+TEST(the_last_timeout_scales_with_the_response_times_of_other_nodes)
+{
+	star(10);
+	for (unsigned i = 2; i < 12; i++)
+		agents[i].latency_us = (i < 7 ? 150 : 300) * US_PER_MS;
 	discover(3, NULL);
 	check_found();
 	assert_int_equal(trailer.silent + trailer.lost, 0);

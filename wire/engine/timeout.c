@@ -11,7 +11,7 @@
 #define TIMEOUT_FACTOR 4
 #define TIMEOUT_MIN_US (20 * US_PER_MS)
 
-/* Timeout of a node without any response yet, which may be slow, for requests with retries. */
+/* Minimum timeout of a node without any response yet, which may be slow, for requests with retries. */
 #define TIMEOUT_FIRST_US (200 * US_PER_MS)
 
 /*
@@ -46,15 +46,21 @@ void timeout_new_run(struct response_timeout *timeout)
 }
 
 /* A moving average with weight 1/8; the first response and much slower ones replace it. */
-void timeout_learn(const struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us)
+static void average(int64_t *mean_us, int64_t response_us)
+{
+	if (!*mean_us || response_us > TIMEOUT_FACTOR * *mean_us)
+		*mean_us = response_us;
+	else
+		*mean_us += (response_us - *mean_us) / 8;
+}
+
+void timeout_learn(struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us)
 {
 	node_queue->unresponsive_us = 0;
 	if (response_us > timeout->max_us)
 		return;
-	if (!node_queue->response_us || response_us > TIMEOUT_FACTOR * node_queue->response_us)
-		node_queue->response_us = response_us;
-	else
-		node_queue->response_us += (response_us - node_queue->response_us) / 8;
+	average(&node_queue->response_us, response_us);
+	average(&timeout->response_us, response_us);
 }
 
 void timeout_count_response(struct response_timeout *timeout, unsigned repeated)
@@ -83,9 +89,10 @@ static bool is_unresponsive(const struct response_timeout *timeout, const struct
 static int64_t request_timeout_us(const struct response_timeout *timeout, const struct node_queue *node_queue,
 				  const struct entry *entry)
 {
-	int64_t wait_us = TIMEOUT_FACTOR * node_queue->response_us;
+	bool first = !node_queue->response_us && !entry->request.once;
+	int64_t wait_us = TIMEOUT_FACTOR * (first ? timeout->response_us : node_queue->response_us);
 
-	if (!node_queue->response_us && !entry->request.once)
+	if (first && wait_us < TIMEOUT_FIRST_US)
 		wait_us = TIMEOUT_FIRST_US;
 	if (wait_us < TIMEOUT_MIN_US)
 		wait_us = TIMEOUT_MIN_US;

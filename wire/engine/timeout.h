@@ -18,6 +18,7 @@ struct node_queue;
 
 struct response_timeout {
 	int64_t max_us;             /* upper limit of every timeout */
+	int64_t response_us;         /* moving average over all nodes; 0: no response yet */
 	unsigned retries;            /* of each request, from the settings of the engine */
 	uint64_t answered, repeated; /* recent requests that were answered, and their retries */
 };
@@ -28,11 +29,11 @@ void timeout_init(struct response_timeout *timeout, const struct engine_settings
 void timeout_new_run(struct response_timeout *timeout);
 
 /*
- * timeout_learn - update the response time of a node
+ * timeout_learn - update the response times of a node and of the fabric
  * @response_us:  of one response; values above the maximum timeout are ignored: the response waited
  *                to be read
  */
-void timeout_learn(const struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us);
+void timeout_learn(struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us);
 
 /* timeout_count_response - a request was answered after @repeated retries. */
 void timeout_count_response(struct response_timeout *timeout, unsigned repeated);
