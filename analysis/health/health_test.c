@@ -170,6 +170,42 @@ TEST(links_that_are_slow)
 	world_destroy(world);
 }
 
+/* 64 hosts, 16 on each leaf: each fourth of the first 44 is slower. */
+static const struct world_shape hosts = { 4, 4, 1, 64, 1 };
+#define ELEVEN(rate) \
+	"rate h0.0 " rate "; rate h4.0 " rate "; rate h8.0 " rate "; rate h12.0 " rate "; rate h16.0 " rate "; " \
+	"rate h20.0 " rate "; rate h24.0 " rate "; rate h28.0 " rate "; rate h32.0 " rate "; rate h36.0 " rate "; " \
+	"rate h40.0 " rate "; "
+
+TEST(equal_degraded_links_are_one_finding)
+{
+	static const struct world_case cases[] = {
+		{ "eleven hosts", ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
+		{ "from the start", "cold; " ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
+		{ "a bad cable among them", ELEVEN("4 EDR") "rate h1.0 1 NDR; wait 100; rate h2.0 4 EDR; wait 100",
+		  "link-degraded warning fabric; link-degraded warning leaf0/2; link-degraded warning leaf0/3" },
+		{ "one of them becomes slower", ELEVEN("4 EDR") "wait 100; rate h4.0 1 EDR; wait 20",
+		  "link-degraded warning fabric; link-degraded warning leaf0/5" },
+		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
+		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
+		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
+		  "link-degraded warning fabric closed" },
+	};
+	struct world *world = world_create(&hosts);
+	const struct finding *finding;
+
+	WORLD_CHECK(&hosts, cases, false);
+	world_run(world, "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100");
+	finding = &world->reports[1].finding;
+	assert_string_equal(finding->subject, "leaf - compute links");
+	assert_string_equal(finding->text, "11 equal links (device ID 4129) run at 4x EDR (100 Gb/s), both ends "
+			    "support 4x NDR (400 Gb/s); first: h0, h4, h8");
+	assert_int_equal(finding->affected_hosts, 11);
+	assert_int_equal(finding->number_count, 3);
+	assert_true(finding->numbers[2].value == 11);
+	world_destroy(world);
+}
+
 TEST(links_that_flap)
 {
 	static const struct world_case cases[] = {
