@@ -206,6 +206,23 @@ TEST(equal_degraded_links_are_one_finding)
 	world_destroy(world);
 }
 
+TEST(equal_names_have_the_last_digits_of_the_guid)
+{
+	struct world *world = world_create(&single);
+
+	for (uint32_t i = 0; i < 8; i++)
+		strcpy(world->nodes[i].name, "SwitchIB Mellanox Technologies");
+	world_run(world, "wait 60");
+	world->link_of[0][101]->down = true;
+	world->changed = true;
+	world_run(world, "wait 40");
+	assert_string_equal(world_find(world, FINDING_LINK_DOWN)->finding.subject,
+			    "SwitchIB Mellanox Technologies (1000)/101 - SwitchIB Mellanox Technologies (2000)/1");
+	assert_non_null(strstr(world_find(world, FINDING_LINK_DOWN)->finding.text,
+			       "uplinks of SwitchIB Mellanox Technologies (1000) are down"));
+	world_destroy(world);
+}
+
 TEST(links_that_flap)
 {
 	static const struct world_case cases[] = {
