@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/test_world.h"
@@ -204,6 +205,77 @@ TEST(equal_degraded_links_are_one_finding)
 	assert_int_equal(finding->number_count, 3);
 	assert_true(finding->numbers[2].value == 11);
 	world_destroy(world);
+}
+
+/* The rates in the text are those of the numbers, and the link runs at the first of them. */
+static void check_rates(const struct finding *finding, const struct world_link *link)
+{
+	const struct finding_number *number = finding->numbers;
+	unsigned lanes[2];
+	char speed[2][8];
+	double gbps[2];
+
+	if (sscanf(finding->text, "runs at %ux %7s (%lf Gb/s), both ends support %ux %7s (%lf Gb/s)", &lanes[0],
+		   speed[0], &gbps[0], &lanes[1], speed[1], &gbps[1]) != 6 &&
+	    sscanf(finding->text, "runs at %ux %7s (%lf Gb/s), both ends have enabled %ux %7s (%lf Gb/s)", &lanes[0],
+		   speed[0], &gbps[0], &lanes[1], speed[1], &gbps[1]) != 6)
+		fail_msg("%s", finding->text);
+	assert_string_equal(number[0].key, "rate_gbps");
+	assert_string_equal(number[1].key, "best_gbps");
+	assert_int_equal(lanes[0], link_width_lanes(link->width));
+	assert_string_equal(speed[0], link_speed_name((enum link_speed)link->speed));
+	for (int i = 0; i < 2; i++) {
+		double rate = (double)link_rate_bits_per_s(link_width_code(lanes[i]), link_speed_by_name(speed[i]));
+
+		assert_float_equal(number[i].value, rate / 1e9, 1e-6);
+		assert_float_equal(gbps[i], rate / 1e9, 0.51);
+	}
+	assert_true(number[0].value < number[1].value);
+	/* A port of four lanes may report 8x. */
+	assert_true(lanes[1] <= 4 || lanes[0] > 4);
+}
+
+/* A link at each rate, in a fabric of each rate; @known: which rates the ports support is known. */
+static unsigned check_all_rates(uint8_t width, uint8_t speed, bool known)
+{
+	struct world *world = world_create(&single);
+	struct world_link *link = world->link_of[0][1];
+	uint8_t widths = LINK_WIDTH_2X | (LINK_WIDTH_12X * 2 - 1);
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < world->link_count; i++) {
+		world->links[i].width = width;
+		world->links[i].speed = speed;
+	}
+	world->rates = (struct world_rates){ known ? widths : 0, widths, (uint16_t)(known ? (2 << speed) - 1 : 0),
+					     (uint16_t)((2 << speed) - 1) };
+	for (uint8_t code = 1; code <= LINK_WIDTH_2X; code = (uint8_t)(2 * code))
+		for (link->width = code, link->speed = LINK_SPEED_SDR; link->speed <= speed; link->speed++) {
+			const struct finding *const *open;
+			size_t count;
+
+			world->changed = true;
+			world_run(world, "wait 200");
+			count = health_open(world->health, &open);
+			for (size_t i = 0; i < count; i++) {
+				if (open[i]->kind != FINDING_LINK_DEGRADED)
+					continue;
+				check_rates(open[i], link);
+				found++;
+			}
+		}
+	world_destroy(world);
+	return found;
+}
+
+TEST(texts_and_numbers_of_degraded_links_agree_at_all_rates)
+{
+	unsigned found = 0;
+
+	for (uint8_t code = 1; code <= LINK_WIDTH_2X; code = (uint8_t)(2 * code))
+		for (uint8_t speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
+			found += check_all_rates(code, speed, true) + check_all_rates(code, speed, false);
+	assert_in_range(found, 1000, 2000);
 }
 
 TEST(equal_names_have_the_last_digits_of_the_guid)

@@ -147,21 +147,26 @@ static uint8_t best_width(const struct port *a, const struct port *b, bool suppo
 	return link_width_best(widths);
 }
 
+static enum link_speed best_speed(const struct port *a, const struct port *b, bool supported)
+{
+	return link_speed_best(supported ? a->speed_supported & b->speed_supported :
+					   a->speed_enabled & b->speed_enabled);
+}
+
 static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
 {
-	uint16_t speeds = supported ? a->speed_supported & b->speed_supported : a->speed_enabled & b->speed_enabled;
-
-	return link_rate_bits_per_s(best_width(a, b, supported), link_speed_best(speeds));
+	return link_rate_bits_per_s(best_width(a, b, supported), best_speed(a, b, supported));
 }
 
 /* Expected rate of a link in bits per second; 0: unknown. */
 static uint64_t expected_rate(const struct port *a, const struct port *b, uint64_t usual)
 {
 	uint64_t supported = best_rate(a, b, true), enabled = best_rate(a, b, false);
+	uint64_t best = supported ? supported : enabled;
 
-	if (usual && supported)
-		return usual < supported ? usual : supported;
-	return enabled && (!supported || enabled < supported) ? enabled : supported;
+	if (usual && best)
+		return usual < best ? usual : best;
+	return enabled && enabled < best ? enabled : best;
 }
 
 static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
@@ -235,17 +240,22 @@ struct equal_links {
 /* By tag of the finding. If two keys have the same tag, links of the second one are not merged. */
 struct degraded_links { struct equal_links equal[256]; };
 
-struct rates { uint8_t width, speed, best_width, best_speed; };
+struct rates {
+	uint8_t width, speed, best_width, best_speed;
+	bool supported; /* the best is supported by both ends; else, where that is unknown, enabled */
+};
 
 /* Rates of a link in the fabric of this step. Return: false: unknown. */
 static bool find_rates(const struct health *health, const struct health_port *port, struct rates *ret)
 {
 	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
+	bool supported;
 
 	if (!a || !b)
 		return false;
-	*ret = (struct rates){ a->width, a->speed, best_width(a, b, true),
-			       (uint8_t)link_speed_best(a->speed_supported & b->speed_supported) };
+	supported = best_rate(a, b, true);
+	*ret = (struct rates){ a->width, a->speed, best_width(a, b, supported),
+			       (uint8_t)best_speed(a, b, supported), supported };
 	return true;
 }
 
@@ -315,10 +325,11 @@ static void describe_rates(const struct rates *rates, enum health_degraded degra
 	uint64_t now = link_rate_bits_per_s(rates->width, (enum link_speed)rates->speed);
 	uint64_t best = link_rate_bits_per_s(rates->best_width, (enum link_speed)rates->best_speed);
 
-	snprintf(ret, 128, "at %ux %s (%.0f Gb/s), both ends support %ux %s (%.0f Gb/s)%s",
+	snprintf(ret, 128, "at %ux %s (%.0f Gb/s), both ends %s %ux %s (%.0f Gb/s)%s",
 		 link_width_lanes(rates->width), link_speed_name((enum link_speed)rates->speed), (double)now / 1e9,
-		 link_width_lanes(rates->best_width), link_speed_name((enum link_speed)rates->best_speed),
-		 (double)best / 1e9, degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
+		 rates->supported ? "support" : "have enabled", link_width_lanes(rates->best_width),
+		 link_speed_name((enum link_speed)rates->best_speed), (double)best / 1e9,
+		 degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
 }
 
 /* Hold the finding of one link, or with a subject that of its group. */
