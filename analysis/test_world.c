@@ -210,6 +210,7 @@ static void record_report(void *ctx, enum health_change change, struct finding *
 		report->opened_us = world->now_us;
 	report->finding = *finding;
 	report->opened += change == HEALTH_OPENED;
+	report->changed += change == HEALTH_CHANGED;
 	report->closed += change == HEALTH_CLOSED;
 	if (finding->severity > report->worst)
 		report->worst = finding->severity;

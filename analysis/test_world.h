@@ -57,7 +57,7 @@ struct world_rates {
 /* The reports of one finding. */
 struct world_report {
 	struct finding finding; /* as reported last */
-	unsigned opened, closed;
+	unsigned opened, changed, closed;
 	enum finding_severity worst;
 	int64_t opened_us; /* after the first sweep */
 };

@@ -204,6 +204,11 @@ TEST(equal_degraded_links_are_one_finding)
 	assert_int_equal(finding->affected_hosts, 11);
 	assert_int_equal(finding->number_count, 3);
 	assert_true(finding->numbers[2].value == 11);
+	/* Nine of them are left: they stay one finding, and a restart does not change it. */
+	world_run(world, "rate h0.0 4 NDR; rate h4.0 4 NDR; wait 100; restart; wait 100");
+	assert_int_equal(world->report_count, 2);
+	assert_int_equal(world->reports[1].changed, 0);
+	assert_int_equal(world->reports[1].closed, 0);
 	world_destroy(world);
 }
 

@@ -367,7 +367,7 @@ static void hold_equal(struct health *health, const struct health_port *port, co
 	snprintf(subject, sizeof(subject), "%s - %s links", end_name(port->node, low),
 		 end_name(port->peer->node, high));
 	equal->open = hold_rate(health, port, rates, subject);
-	equal->open->changed |= joining > 0;
+	equal->open->changed |= joining && health->step; /* not by a restart */
 	health_number(equal->open, "links", links);
 	health_clear_affected(equal->open);
 	health->affected_pass++;
