@@ -67,7 +67,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "reroute with the subnet manager, and check its log" },
 	[FINDING_LINK_DEGRADED] = { .name = "link-degraded",
 		.means = "a link runs at a lower width or speed than it supports",
-		.limits = "for 60 s: warning, on a trunk critical",
+		.limits = "for 60 s: warning, on a trunk critical; 10 equal links or more (class, devices and rates) "
+			"at once are one finding",
 		.reason = "Both ends support more and most links of this kind run faster, so lanes failed in "
 			"training. One slow link costs the collectives that cross it 5 to 30 % "
 			"(facebookresearch/gcm, pull request 119).",

@@ -81,6 +81,9 @@ struct world *world_create(const struct world_shape *shape)
 	world->made = *shape;
 	world->interval_us = 10000000;
 	world->changed = true;
+	world->rates = (struct world_rates){
+		LINK_WIDTH_1X | LINK_WIDTH_4X | LINK_WIDTH_8X, LINK_WIDTH_1X | LINK_WIDTH_4X,
+		(2 << LINK_SPEED_NDR) - 1, (2 << LINK_SPEED_NDR) - 1 };
 	world->sm_guid = 0x77;
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
@@ -134,10 +137,8 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 		struct port port = {
 			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
 			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(is_switch ? 0 : at + 1),
-			.speed_supported = (2 << LINK_SPEED_NDR) - 1, .speed_enabled = (2 << LINK_SPEED_NDR) - 1,
-			/* As some ports of four lanes report. */
-			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X | LINK_WIDTH_8X,
-			.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+			.speed_supported = world->rates.speeds, .speed_enabled = world->rates.speeds_enabled,
+			.width_supported = world->rates.widths, .width_enabled = world->rates.widths_enabled,
 			.width = up && link ? link->width : 0, .speed = up && link ? link->speed : 0,
 		};
 
@@ -209,6 +210,7 @@ static void record_report(void *ctx, enum health_change change, struct finding *
 		report->opened_us = world->now_us;
 	report->finding = *finding;
 	report->opened += change == HEALTH_OPENED;
+	report->changed += change == HEALTH_CHANGED;
 	report->closed += change == HEALTH_CLOSED;
 	if (finding->severity > report->worst)
 		report->worst = finding->severity;

@@ -48,10 +48,16 @@ struct world_link {
 	uint8_t width, speed;
 };
 
+/* Sets of widths and speeds of all ports. */
+struct world_rates {
+	uint8_t widths, widths_enabled;
+	uint16_t speeds, speeds_enabled;
+};
+
 /* The reports of one finding. */
 struct world_report {
 	struct finding finding; /* as reported last */
-	unsigned opened, closed;
+	unsigned opened, changed, closed;
 	enum finding_severity worst;
 	int64_t opened_us; /* after the first sweep */
 };
@@ -65,6 +71,7 @@ struct world {
 	struct world_link *link_of[WORLD_NODES][256]; /* by node and port */
 	int64_t now_us, interval_us; /* since the first sweep */
 	bool changed;                /* the topology must be discovered again */
+	struct world_rates rates;    /* 1x, 4x and 8x to NDR, all enabled but 8x: as some ports of four lanes report */
 	unsigned unread_percent, sm_masters;
 	bool sm_lost;
 	uint64_t sm_guid;

@@ -267,3 +267,87 @@ bool names_is_generic(const char *desc)
 			return true;
 	return first == len && is_device(desc, len);
 }
+
+/* Room for the digits of a GUID in a name: " (", 16 digits, ")". */
+#define DIGITS_SIZE 19
+
+/* Sort key of a node. */
+struct named_node {
+	const char *name;
+	uint64_t guid;
+	uint32_t index;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct named_node *left = a, *right = b;
+	int by_name = names_compare(left->name, right->name);
+
+	if (by_name)
+		return by_name;
+	return left->guid < right->guid ? -1 : left->guid > right->guid;
+}
+
+/* Append the last digits of the GUIDs to @count equal names: 4, or as many as are needed. */
+static void distinguish(struct names *names, const struct fabric *fabric, const struct named_node *equal,
+			size_t count)
+{
+	unsigned digits = 4;
+
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			while (digits < 16 && !((equal[i].guid ^ equal[j].guid) << (64 - 4 * digits)))
+				digits++;
+	for (size_t i = 0; i < count; i++) {
+		char *name = names->shown[equal[i].index];
+		size_t len = strlen(name);
+
+		names->equal_switches += fabric->nodes[equal[i].index].type == NODE_SWITCH;
+		if (len + digits + 3 < NODE_NAME_SIZE)
+			snprintf(name + len, DIGITS_SIZE + 1, " (%0*" PRIx64 ")", (int)digits,
+				 digits < 16 ? equal[i].guid & ((UINT64_C(1) << 4 * digits) - 1) : equal[i].guid);
+	}
+}
+
+void names_done(struct names *names)
+{
+	free(names->shown);
+	free(names->sorted);
+	free(names->chars);
+	memset(names, 0, sizeof(*names));
+}
+
+int names_show(struct names *ret, const struct fabric *fabric, struct error *err)
+{
+	struct named_node *sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
+	struct names names = { .shown = calloc(fabric->node_count + 1, sizeof(*names.shown)),
+			       .sorted = calloc(fabric->node_count + 1, sizeof(*names.sorted)) };
+	size_t size = 1, end;
+	char *to;
+
+	for (size_t i = 0; i < fabric->node_count; i++)
+		size += strlen(fabric->nodes[i].name) + 1 + DIGITS_SIZE;
+	names.chars = to = malloc(size);
+	*ret = (struct names){ 0 };
+	if (!sorted || !names.shown || !names.sorted || !to) {
+		free(sorted);
+		names_done(&names);
+		return err_nomem(err);
+	}
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		names.shown[i] = to;
+		to += names_short(fabric->nodes[i].name, to) + DIGITS_SIZE;
+		sorted[i] = (struct named_node){ names.shown[i], fabric->nodes[i].guid, (uint32_t)i };
+	}
+	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);
+	for (size_t i = 0; i < fabric->node_count; i = end) {
+		names.sorted[i] = sorted[i].index;
+		for (end = i + 1; end < fabric->node_count && !strcmp(sorted[end].name, sorted[i].name); end++)
+			names.sorted[end] = sorted[end].index;
+		if (end > i + 1)
+			distinguish(&names, fabric, sorted + i, end - i);
+	}
+	free(sorted);
+	*ret = names;
+	return 0;
+}

@@ -40,6 +40,18 @@ int names_find_port(const struct fabric *fabric, const char *typed, uint32_t *re
  */
 size_t names_short(const char *name, char *ret);
 
+/* The displayed names of all nodes of a fabric. A zeroed struct is empty. */
+struct names {
+	char **shown;     /* parallel to the nodes; equal ones with the last digits of the GUID: "NAME (3f80)" */
+	uint32_t *sorted; /* indices of the nodes in natural order of these names, then by GUID */
+	uint32_t equal_switches; /* number of switches whose name another node has, too */
+	char *chars;      /* storage of the names */
+};
+
+/* names_show - find the displayed names. Return: 0 or ERR_NOMEM: @ret is empty then. */
+int names_show(struct names *ret, const struct fabric *fabric, struct error *err);
+void names_done(struct names *names);
+
 /*
  * names_is_generic - a NodeDescription does not identify a host
  * @desc:  the description, or a name made from it

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/names.h"
+
 struct error;
 struct fabric;
 
@@ -146,6 +148,7 @@ struct shape {
 	unsigned tier_count;
 	unsigned parts;              /* number of unconnected parts */
 	struct shape_tier tiers[SHAPE_TIERS_MAX + 1]; /* by tier; [0] is not used */
+	struct names names;          /* displayed names of the nodes */
 	struct shape_node *nodes;    /* by node */
 	struct shape_port *ports;    /* by port */
 	uint64_t *built_bits_per_s;  /* by port of a switch: rate its link is built for; 0: unknown */
@@ -218,8 +221,8 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 unsigned shape_port_tier(const struct shape *shape, uint32_t port);
 
 /*
- * shape_port_name - "NAME/PORT", with the cage if it is known and differs from the port number:
- * "leaf01/12 (cage 6.2)"
+ * shape_port_name - "NAME/PORT" with the displayed name, and with the cage if it is known and differs
+ * from the port number: "leaf01/12 (cage 6.2)"
  * @ret:  @size bytes
  * Return: @ret.
  */

@@ -6,18 +6,18 @@
 #include <stdint.h>
 
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 
 struct error;
 
 /* Computed once per fabric, not once per sort. A zeroed struct is empty. */
 struct order {
-	char **names;           /* displayed names, parallel to the nodes: equal ones with "(3f80)", the last
-				   digits of the GUID */
-	char *name_chars;       /* their storage */
+	char **names;           /* displayed names (names_show()), parallel to the nodes */
 	uint16_t *name_columns; /* their widths */
 	uint32_t *nodes;        /* indices of the nodes, sorted by displayed name (fabric/names.h), then GUID */
 	uint32_t *port_rank;    /* parallel to the fabric's ports */
 	uint32_t equal_switches; /* number of switches whose name another node has, too */
+	struct names own;       /* storage of the names */
 	uint64_t fingerprint;   /* of the names it was built from */
 };
 

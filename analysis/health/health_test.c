@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/test_world.h"
@@ -167,6 +168,135 @@ TEST(links_that_are_slow)
 	WORLD_CHECK(&rails, cases, false);
 	world_run(world, "rate h3.1 4 EDR; wait 70");
 	assert_non_null(strstr(world_find(world, FINDING_LINK_DEGRADED)->finding.text, "both ends support 4x NDR"));
+	world_destroy(world);
+}
+
+/* 64 hosts, 16 on each leaf: each fourth of the first 44 is slower. */
+static const struct world_shape hosts = { 4, 4, 1, 64, 1 };
+#define ELEVEN(rate) \
+	"rate h0.0 " rate "; rate h4.0 " rate "; rate h8.0 " rate "; rate h12.0 " rate "; rate h16.0 " rate "; " \
+	"rate h20.0 " rate "; rate h24.0 " rate "; rate h28.0 " rate "; rate h32.0 " rate "; rate h36.0 " rate "; " \
+	"rate h40.0 " rate "; "
+
+TEST(equal_degraded_links_are_one_finding)
+{
+	static const struct world_case cases[] = {
+		{ "eleven hosts", ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
+		{ "from the start", "cold; " ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
+		{ "a bad cable among them", ELEVEN("4 EDR") "rate h1.0 1 NDR; wait 100; rate h2.0 4 EDR; wait 100",
+		  "link-degraded warning fabric; link-degraded warning leaf0/2; link-degraded warning leaf0/3" },
+		{ "one of them becomes slower", ELEVEN("4 EDR") "wait 100; rate h4.0 1 EDR; wait 20",
+		  "link-degraded warning fabric; link-degraded warning leaf0/5" },
+		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
+		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
+		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
+		  "link-degraded warning fabric closed" },
+	};
+	struct world *world = world_create(&hosts);
+	const struct finding *finding;
+
+	WORLD_CHECK(&hosts, cases, false);
+	world_run(world, "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100");
+	finding = &world->reports[1].finding;
+	assert_string_equal(finding->subject, "leaf - compute links");
+	assert_string_equal(finding->text, "11 equal links (device ID 4129) run at 4x EDR (100 Gb/s), both ends "
+			    "support 4x NDR (400 Gb/s); first: h0, h4, h8");
+	assert_int_equal(finding->affected_hosts, 11);
+	assert_int_equal(finding->number_count, 3);
+	assert_true(finding->numbers[2].value == 11);
+	/* Nine of them are left: they stay one finding, and a restart does not change it. */
+	world_run(world, "rate h0.0 4 NDR; rate h4.0 4 NDR; wait 100; restart; wait 100");
+	assert_int_equal(world->report_count, 2);
+	assert_int_equal(world->reports[1].changed, 0);
+	assert_int_equal(world->reports[1].closed, 0);
+	world_destroy(world);
+}
+
+/* The rates in the text are those of the numbers, and the link runs at the first of them. */
+static void check_rates(const struct finding *finding, const struct world_link *link)
+{
+	const struct finding_number *number = finding->numbers;
+	unsigned lanes[2];
+	char speed[2][8];
+	double gbps[2];
+
+	if (sscanf(finding->text, "runs at %ux %7s (%lf Gb/s), both ends support %ux %7s (%lf Gb/s)", &lanes[0],
+		   speed[0], &gbps[0], &lanes[1], speed[1], &gbps[1]) != 6 &&
+	    sscanf(finding->text, "runs at %ux %7s (%lf Gb/s), both ends have enabled %ux %7s (%lf Gb/s)", &lanes[0],
+		   speed[0], &gbps[0], &lanes[1], speed[1], &gbps[1]) != 6)
+		fail_msg("%s", finding->text);
+	assert_string_equal(number[0].key, "rate_gbps");
+	assert_string_equal(number[1].key, "best_gbps");
+	assert_int_equal(lanes[0], link_width_lanes(link->width));
+	assert_string_equal(speed[0], link_speed_name((enum link_speed)link->speed));
+	for (int i = 0; i < 2; i++) {
+		double rate = (double)link_rate_bits_per_s(link_width_code(lanes[i]), link_speed_by_name(speed[i]));
+
+		assert_float_equal(number[i].value, rate / 1e9, 1e-6);
+		assert_float_equal(gbps[i], rate / 1e9, 0.51);
+	}
+	assert_true(number[0].value < number[1].value);
+	/* A port of four lanes may report 8x. */
+	assert_true(lanes[1] <= 4 || lanes[0] > 4);
+}
+
+/* A link at each rate, in a fabric of each rate; @known: which rates the ports support is known. */
+static unsigned check_all_rates(uint8_t width, uint8_t speed, bool known)
+{
+	struct world *world = world_create(&single);
+	struct world_link *link = world->link_of[0][1];
+	uint8_t widths = LINK_WIDTH_2X | (LINK_WIDTH_12X * 2 - 1);
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < world->link_count; i++) {
+		world->links[i].width = width;
+		world->links[i].speed = speed;
+	}
+	world->rates = (struct world_rates){ known ? widths : 0, widths, (uint16_t)(known ? (2 << speed) - 1 : 0),
+					     (uint16_t)((2 << speed) - 1) };
+	for (uint8_t code = 1; code <= LINK_WIDTH_2X; code = (uint8_t)(2 * code))
+		for (link->width = code, link->speed = LINK_SPEED_SDR; link->speed <= speed; link->speed++) {
+			const struct finding *const *open;
+			size_t count;
+
+			world->changed = true;
+			world_run(world, "wait 200");
+			count = health_open(world->health, &open);
+			for (size_t i = 0; i < count; i++) {
+				if (open[i]->kind != FINDING_LINK_DEGRADED)
+					continue;
+				check_rates(open[i], link);
+				found++;
+			}
+		}
+	world_destroy(world);
+	return found;
+}
+
+TEST(texts_and_numbers_of_degraded_links_agree_at_all_rates)
+{
+	unsigned found = 0;
+
+	for (uint8_t code = 1; code <= LINK_WIDTH_2X; code = (uint8_t)(2 * code))
+		for (uint8_t speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
+			found += check_all_rates(code, speed, true) + check_all_rates(code, speed, false);
+	assert_in_range(found, 1000, 2000);
+}
+
+TEST(equal_names_have_the_last_digits_of_the_guid)
+{
+	struct world *world = world_create(&single);
+
+	for (uint32_t i = 0; i < 8; i++)
+		strcpy(world->nodes[i].name, "SwitchIB Mellanox Technologies");
+	world_run(world, "wait 60");
+	world->link_of[0][101]->down = true;
+	world->changed = true;
+	world_run(world, "wait 40");
+	assert_string_equal(world_find(world, FINDING_LINK_DOWN)->finding.subject,
+			    "SwitchIB Mellanox Technologies (1000)/101 - SwitchIB Mellanox Technologies (2000)/1");
+	assert_non_null(strstr(world_find(world, FINDING_LINK_DOWN)->finding.text,
+			       "uplinks of SwitchIB Mellanox Technologies (1000) are down"));
 	world_destroy(world);
 }
 

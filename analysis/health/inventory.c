@@ -6,7 +6,6 @@
 #include "analysis/health/state.h"
 #include "base/array.h"
 #include "base/err.h"
-#include "fabric/names.h"
 #include "fabric/shape.h"
 
 static void free_node(struct health_node *node)
@@ -147,7 +146,6 @@ struct health_node *health_add_node(struct health *health, uint64_t guid, uint32
 
 static int update_node(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t now)
 {
-	char shown[NODE_NAME_SIZE];
 	const struct node *from = &fabric->nodes[now];
 	struct health_node *node = health_find_node(health, from->guid);
 	uint32_t slots = (uint32_t)from->port_count + 1;
@@ -166,9 +164,7 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 	node->class = shape->nodes[now].class;
 	if (shape->nodes[now].tier || !node->tier)
 		node->tier = shape->nodes[now].tier;
-	/* The displayed name: of a managed switch without its model. */
-	names_short(from->name, shown);
-	if (!health_copy_name(&node->name, shown))
+	if (!health_copy_name(&node->name, shape->names.shown[now]))
 		return ERR_NOMEM;
 	node->host = NULL;
 	if (shape->nodes[now].host != SHAPE_NONE) {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analysis/health/state.h"
-#include "fabric/names.h"
 #include "fabric/shape.h"
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
@@ -404,7 +403,6 @@ static void check_miswired(struct health *health, void *state)
 		uint32_t rail = shape->ports[wrong->port].rail;
 		struct health_open_finding *open;
 		unsigned ports = 1;
-		char leaf[NODE_NAME_SIZE];
 		bool first = true;
 
 		for (size_t j = 0; j < shape->miswired_count; j++) {
@@ -421,9 +419,8 @@ static void check_miswired(struct health *health, void *state)
 			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
 			.port = health->port_of[wrong->port], .link = true,
 			.cause = ports > 1 ? "swapped" : "cabling" });
-		names_short(fabric->nodes[wrong->leaf].name, leaf);
 		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
-			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, leaf,
+			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->names.shown[wrong->leaf],
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
 	}

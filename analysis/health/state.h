@@ -46,6 +46,7 @@ struct health_port {
 	bool returned;                /* the link came back in the fabric of this step */
 	uint8_t width, speed;         /* active, when it was last up */
 	uint8_t degraded;             /* enum health_degraded */
+	uint8_t merged;               /* tag of the finding of equal degraded links; 0: not part of one */
 	bool saturated;               /* one of its error counters is saturated */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
@@ -348,8 +349,13 @@ bool health_is_training(const struct health *health, const struct health_port *p
 /* health_forget_host - remove recent errors and flaps of its ports: its restart caused them. */
 void health_forget_host(struct health *health, const struct health_host *host);
 
-/* links.c: health_find_degraded - mark ports below the expected rate after a topology change. */
+/* links.c */
+
+/* health_find_degraded - mark ports below the expected rate after a topology change. */
 void health_find_degraded(struct health *health);
+/* health_is_degraded - the link has a finding link-degraded, or is part of one. */
+bool health_is_degraded(struct health *health, const struct health_port *port);
+
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
 void health_request_table(struct health *health, struct health_node *node);
 

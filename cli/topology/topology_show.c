@@ -161,17 +161,6 @@ static const char *list_name(const struct topology *topology, uint32_t node)
 	return strcmp(plain, shown) ? shown : name;
 }
 
-/* "NAME/PORT (cage 6.2)" of a link's end. */
-static const char *list_port(const struct topology *topology, uint32_t port, char *ret, size_t size)
-{
-	uint32_t node = topology->fabric->ports[port].node;
-
-	if (list_name(topology, node) == topology->fabric->nodes[node].name)
-		return shape_port_name(topology->shape, port, ret, size);
-	snprintf(ret, size, "%s/%u", topology->shown.names[node], topology->fabric->ports[port].num);
-	return ret;
-}
-
 static void put_lists(struct result *result, const struct topology *topology)
 {
 	const struct shape *shape = topology->shape;
@@ -191,16 +180,16 @@ static void put_lists(struct result *result, const struct topology *topology)
 			    shape->missing[i].expected);
 	for (size_t i = 0; i < shape->slow_count; i++)
 		result_item(result, S_SLOW, "%s - %s: %.0f of %.0f Gb/s",
-			    list_port(topology, shape->slow[i].port, name, sizeof(name)),
-			    list_port(topology, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
+			    shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
+			    shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
 			    (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
 	for (size_t i = 0; i < shape->miswired_count; i++) {
 		uint32_t port = shape->miswired[i].port;
 
 		result_item(result, S_MISWIRED, "%s (rail %s) is on %s (rail %s)",
-			    list_port(topology, port, name, sizeof(name)),
+			    shape_port_name(shape, port, name, sizeof(name)),
 			    shape->rails[shape->ports[port].rail].name,
-			    list_port(topology, fabric->ports[port].peer, peer, sizeof(peer)),
+			    shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
 			    shape->rails[shape->miswired[i].leaf_rail].name);
 	}
 }

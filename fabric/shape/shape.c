@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "fabric/names.h"
 #include "fabric/shape/build.h"
 
 const char *node_class_name(uint8_t class)
@@ -76,9 +75,8 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 {
 	const struct port *self = &shape->fabric->ports[port];
 	const struct shape_port *place = &shape->ports[port];
-	char name[NODE_NAME_SIZE];
+	const char *name = shape->names.shown[self->node];
 
-	names_short(shape->fabric->nodes[self->node].name, name);
 	if (place->cage && place->split)
 		snprintf(ret, size, "%s/%u (cage %u.%u)", name, self->num, place->cage, place->split);
 	/* With one port per cage the cage adds nothing to the port number. */
@@ -308,8 +306,10 @@ int shape_create(const struct fabric *fabric, const struct shape_settings *setti
 	build.shape = calloc(1, sizeof(*build.shape));
 	if (build.shape) {
 		build.shape->fabric = fabric;
-		code = run_steps(&build);
+		code = names_show(&build.shape->names, fabric, err);
 	}
+	if (code == 0)
+		code = run_steps(&build);
 	shape_memory_done(build.scratch);
 	if (code < 0) {
 		shape_destroy(build.shape);
@@ -324,6 +324,7 @@ void shape_destroy(struct shape *shape)
 	if (!shape)
 		return;
 	shape_memory_done(shape->memory);
+	names_done(&shape->names);
 	free(shape->missing);
 	free(shape->miswired);
 	free(shape->slow);

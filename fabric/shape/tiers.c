@@ -94,7 +94,7 @@ static bool in_one_box(const struct climb *climb, uint32_t a, uint32_t b)
 
 /*
  * A switch of the tier below the marked ones has half of the same cabling, and *@ret_twin: three
- * quarters, unless it has a single neighbor.
+ * quarters.
  */
 static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked, bool *ret_twin)
 {
@@ -116,7 +116,7 @@ static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t mar
 				continue;
 			compare_uplinks(climb, marked, other, &shared, &all);
 			found |= shared * 2 >= all;
-			*ret_twin |= shared * 4 >= all * 3 && build->first_near[node + 1] - build->first_near[node] > 1;
+			*ret_twin |= shared * 4 >= all * 3;
 			if (*ret_twin || ++looked == 64)
 				return found;
 		}
@@ -253,8 +253,12 @@ static void settle_lower(struct climb *climb)
 			climb->state[node] = LOWER;
 	}
 	doubt_lower(climb);
-	for (uint32_t i = 0; i < build->switch_count; i++)
-		bare += climb->state[build->switches[i]] == LOWER && !climb->twin[build->switches[i]];
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		bare += climb->state[node] == LOWER && !climb->twin[node];
+		others += climb->state[node] == LOWER && climb->twin[node];
+	}
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 

@@ -484,3 +484,69 @@ TEST(leaves_whose_hosts_are_off_stay_leaves_beside_one_that_has_some)
 	assert_int_equal(shape->plane_count, 2);
 	net_done(tower.fabric, shape);
 }
+
+/* 144 hosts on six leaves and two spines: without 48 of them, two leaves are no cores. */
+TEST(leaves_whose_hosts_are_off_keep_the_roles_of_their_ports)
+{
+	struct fabric *fabric = net_new();
+	uint32_t leaf[6], spine[2] = { net_switch(fabric, "spine0"), net_switch(fabric, "spine1") };
+	char role[SHAPE_ROLE_SIZE];
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 6; i++) {
+		leaf[i] = net_switch(fabric, "leaf%u", i);
+		net_links(fabric, leaf[i], spine[0], 6);
+		net_links(fabric, leaf[i], spine[1], 6);
+		net_hosts(fabric, "n", i * 24, 24, leaf[i]);
+	}
+	remove_hosts(fabric, leaf[2]);
+	remove_hosts(fabric, leaf[5]);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->tier_count, 2);
+	assert_int_equal(shape->plane_count, 2);
+	assert_string_equal(shape_port_role(shape, fabric->nodes[leaf[5]].first_port + 1, role), "leaf-uplink");
+	net_done(fabric, shape);
+}
+
+/* Pods with one spine: a leaf has a single neighbor. */
+TEST(leaves_on_a_single_spine_whose_hosts_are_off_stay_leaves)
+{
+	struct fabric *fabric = net_new();
+	uint32_t core[2] = { net_switch(fabric, "core0"), net_switch(fabric, "core1") }, leaf[3][4];
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t spine = net_switch(fabric, "spine%u", i);
+
+		net_links(fabric, spine, core[0], 4);
+		net_links(fabric, spine, core[1], 4);
+		for (unsigned j = 0; j < 4; j++) {
+			leaf[i][j] = net_switch(fabric, "leaf%u-%u", i, j);
+			net_links(fabric, leaf[i][j], spine, 2);
+			net_hosts(fabric, "n", i * 100 + j * 10, 4, leaf[i][j]);
+			if (j >= 2)
+				remove_hosts(fabric, leaf[i][j]);
+		}
+	}
+	shape = net_shape(fabric, NULL);
+	for (unsigned i = 0; i < 12; i++)
+		assert_int_equal(shape->nodes[leaf[i / 4][i % 4]].tier, 1);
+	assert_int_equal(shape->nodes[core[1]].tier, 3);
+	assert_int_equal(shape->empty_leaves, 6);
+	net_done(fabric, shape);
+}
+
+TEST(a_leaf_with_half_of_the_spines_whose_hosts_are_off_stays_a_leaf_beside_other_empty_ones)
+{
+	struct tree tree = tree_new();
+	struct shape *shape;
+
+	unlink_pair(tree.fabric, tree.leaf[0], tree.spine[0], 2);
+	unlink_pair(tree.fabric, tree.leaf[0], tree.spine[1], 2);
+	for (unsigned i = 0; i < 5; i++)
+		remove_hosts(tree.fabric, tree.leaf[i]);
+	shape = net_shape(tree.fabric, NULL);
+	assert_tiers(&tree, shape);
+	assert_int_equal(shape->plane_count, SPINES);
+	net_done(tree.fabric, shape);
+}
