@@ -196,7 +196,9 @@ static void measure(struct result *result, struct table *table)
 
 static void pad(FILE *stream, unsigned columns)
 {
-	fprintf(stream, "%*s", (int)columns, "");
+	/* Not a format: this is called for each cell. */
+	for (; columns; columns--)
+		putc_unlocked(' ', stream);
 }
 
 /* Offset of the last @columns columns of a text. */
