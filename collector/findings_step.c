@@ -201,7 +201,7 @@ static void update_sm(struct findings_step *step, const struct sweep_result *res
 			step->sm_act_count = sm->act_count;
 		}
 	}
-	input->sm_known = step->sm_known;
+	input->sm_known = step->sm_known || sm->state == SM_NOT_QUERIED;
 	input->sm_guid = step->sm_guid;
 	input->sm_masters = result->sm_masters;
 }

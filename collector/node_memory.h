@@ -76,6 +76,7 @@ struct node_memory {
 	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */
+	bool no_smps;            /* none are sent: the functions that route an SMP return false */
 	struct path *paths;      /* by index into fabric->nodes */
 };
 
@@ -107,7 +108,7 @@ bool node_memory_is_switch(const struct node_memory *memory, uint32_t node);
  * @num:   the port whose LID is used; of a switch that of port 0
  *
  * M_Keys are stored by port GUID; otherwise one with the node's GUID is used.
- * Return: false if there is no LID or no path.
+ * Return: false if there is no LID or no path, or no SMPs are sent.
  */
 bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request);
 

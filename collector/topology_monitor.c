@@ -32,8 +32,14 @@ void topology_monitor_done(struct topology_monitor *monitor)
 
 void topology_monitor_reap(struct topology_monitor *monitor)
 {
+	bool changed = false;
+
 	if (!monitor->running)
 		monitor->discoverer->cancel(monitor->discoverer->ctx);
+	if (monitor->discoverer->file)
+		monitor->discoverer->file(monitor->discoverer->ctx, &changed);
+	if (changed)
+		monitor->next_us = clock_boottime_us(monitor->clock);
 }
 
 static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
@@ -41,7 +47,7 @@ static int start(struct topology_monitor *monitor, int64_t now_us, struct error 
 	int code;
 
 	monitor->started_us = now_us;
-	monitor->next_us = now_us + monitor->interval_us;
+	monitor->next_us = monitor->discoverer->file ? INT64_MAX : now_us + monitor->interval_us;
 	code = monitor->discoverer->start(monitor->discoverer->ctx, err);
 	monitor->running = code == 0;
 	return code;
@@ -68,6 +74,9 @@ void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology
 	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(monitor->clock);
 
+	/* A file is read again when it changes: topology_monitor_reap(). */
+	if (monitor->discoverer->file)
+		return;
 	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
 		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
 	if (sign > monitor->pending_hint)
@@ -135,7 +144,7 @@ static bool is_suspicious(struct topology_monitor *monitor, const struct fabric 
 {
 	const struct fabric *known = monitor->fabric;
 
-	if (!known || (!has_shrunk(known, found) && !count_holes(known, found))) {
+	if (!known || monitor->discoverer->file || (!has_shrunk(known, found) && !count_holes(known, found))) {
 		monitor->suspicious_in_a_row = 0;
 		return false;
 	}
@@ -221,7 +230,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	}
 	monitor->suspicious_in_a_row = 0;
 	/* Keep unresponsive nodes behind a port that is up, if there is memory. */
-	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
+	if (before && !monitor->discoverer->file && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
 		found = merged;
 	}
@@ -248,6 +257,16 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	fabric_destroy(before);
 	follow_unknown_peers(monitor);
 	return 1;
+}
+
+static void report_file(const struct topology_monitor *monitor, const struct fabric *found, struct events *events)
+{
+	bool changed;
+	const char *file = monitor->discoverer->file(monitor->discoverer->ctx, &changed);
+
+	log_info("topology from %s, no SMPs: %zu nodes, %zu ports", file, found->node_count, found->port_count);
+	events_add(events, clock_wall_us(monitor->clock), EVENT_TOPOLOGY_FILE, EVENT_INFO, NULL, FABRIC_NONE, 0,
+		   TOPOLOGY_FILE_PREFIX "from %s, no SMPs", file);
 }
 
 int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
@@ -277,7 +296,7 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	if (code == 0)
 		return 0;
 	monitor->running = false;
-	monitor->took_us = clock_boottime_us(monitor->clock) - monitor->started_us;
+	monitor->took_us = discoverer->file ? 0 : clock_boottime_us(monitor->clock) - monitor->started_us;
 	monitor->smps = trailer.smps;
 	monitor->lost = trailer.lost;
 	if (code < 0)
@@ -289,5 +308,7 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 		return fail(monitor, events, &cause, err);
 	}
 	monitor->failed_in_a_row = 0;
+	if (discoverer->file)
+		report_file(monitor, found, events);
 	return adopt(monitor, found, events);
 }

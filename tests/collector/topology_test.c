@@ -57,6 +57,47 @@ static void retrain_link(struct lab *lab)
 	port->now->value[COUNTER_LINK_DOWNED]++;
 }
 
+static bool file_changed;
+
+static const char *topology_file(void *ctx, bool *ret_changed)
+{
+	(void)ctx;
+	*ret_changed = file_changed;
+	file_changed = false;
+	return "FILE of TIME";
+}
+
+/* Its links go down and agents fail, which without a file would cause discoveries. */
+static void remove_hosts(struct lab *lab)
+{
+	if (lab->sweeps == 3)
+		retrain_link(lab);
+	for (size_t i = 0; i < 6; i++)
+		lab->nodes[HOST + i].absent = lab->sweeps >= 5;
+	file_changed = lab->sweeps == 10;
+}
+
+LAB_TEST(a_topology_of_a_file_needs_no_smps)
+{
+	lab->run.discoverer.file = topology_file;
+	lab->before_sweep = remove_hosts;
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->run.discoveries, 1);
+	lab_run(lab, 20);
+	/* At the start of each collector, and when the file changed: the smaller fabric is accepted at once. */
+	assert_int_equal(lab->run.discoveries, 3);
+	assert_int_equal(lab_events_of(lab, EVENT_TOPOLOGY_FILE), 3);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 6);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 12);
+	assert_int_equal(lab->report.ports_polled, LIVE_PORTS - 12);
+	assert_int_equal(lab->run.smps_by_lid + lab->run.smps_by_path, 0);
+	assert_int_equal(lab->last_sweep.sm.state, SM_NOT_QUERIED);
+	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
+	assert_true(lab_check(lab) > 0);
+	assert_true(lab_check_details(lab) > 0);
+}
+
 /* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
 LAB_TEST_WITH(a_node_unresponsive_at_the_first_discovery_is_found, setup)
 {

@@ -203,7 +203,7 @@ void world_run_init(struct world_run *run, struct virtual *world)
 		},
 		.clock = { boottime_us, wall_us, sleep_until, boot_id, run },
 		.transport = { transport_send, transport_receive, run },
-		.discoverer = { discovery_start, discovery_step, discovery_cancel, run },
+		.discoverer = { discovery_start, discovery_step, discovery_cancel, run, NULL },
 		.wire = { .transport = &run->transport, .discoverer = &run->discoverer, .sm_lid = sm_lid, .ctx = run },
 	};
 	world_run_lids(run);
