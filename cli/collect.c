@@ -87,7 +87,7 @@ static int64_t default_size(const char *path)
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, directed_smps, verbose;
+	bool once, estimate, new_fabric, directed_smps, adaptive_routing, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
@@ -225,6 +225,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.routes_interval_us = file->path ? 0 : options->routes_us,
 		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = polls_switches_only(options),
+		.adaptive_routing = options->adaptive_routing,
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -286,6 +287,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			 "local device that sends SMPs (the polling HCA or its SMI device)"),
 		OPT_FLAG("directed-smps", 0, &ret->directed_smps,
 			 "send directed-route SMPs (default on HCAs with planes)"),
+		OPT_FLAG("adaptive-routing", 0, &ret->adaptive_routing,
+			 "query whether NVIDIA switches route adaptively"),
 		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
 		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),
 		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),

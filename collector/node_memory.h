@@ -60,6 +60,7 @@ struct node_entry {
 	uint8_t smp_timeout_sweeps; /* consecutive, with PMA responses and without an SMP response */
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
+	uint8_t adaptive, adaptive_reported; /* enum balance_adaptive: AdaptiveRoutingInfo as last read */
 	uint8_t planes_reported; /* reported number of planes (sweep_events.c) */
 	uint32_t first_port; /* index of its port 0 in node_memory.ports */
 	uint32_t ports;      /* port_count + 1 */

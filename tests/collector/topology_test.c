@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Events of a topology that changes, and of one that only appears to change. */
+#include <string.h>
+
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
+#include "wire/mad.h"
 
 /* Counters do not change, so they indicate no change of the topology. */
 static int setup(void **state)
@@ -55,6 +58,34 @@ static void retrain_link(struct lab *lab)
 
 	port->init = !port->init;
 	port->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+static void change_adaptive_routing(struct lab *lab)
+{
+	lab->agents[1].adaptive = lab->sweeps < 10;
+}
+
+LAB_TEST(adaptive_routing_is_read_with_each_discovery)
+{
+	for (size_t i = 0; i < LAB_NODES; i++)
+		lab->run.world->built->nodes[i].vendor_id = i != LEAF ? 0x2c9 : 0x1234;
+	lab->agents[0].adaptive = true;
+	lab->agents[LEAF + 1].rejected_smp = SMP_MLNX_ADAPTIVE_ROUTING_INFO;
+	lab->before_sweep = change_adaptive_routing;
+	lab_run(lab, 5);
+	assert_int_equal(lab_events_of(lab, EVENT_ADAPTIVE_ROUTING), 0);
+	lab->run.settings.adaptive_routing = true;
+	lab->run.settings.discovery_interval_us = 60 * INT64_C(1000000);
+	lab_run(lab, 20);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		assert_int_equal(lab->agents[i].adaptive_queries > 0, i < HOST && i != LEAF && i != LEAF + 1);
+	assert_true(lab->agents[0].adaptive_queries <= lab->run.discoveries);
+	/* The first reading, and one change. */
+	assert_int_equal(lab_events_of(lab, EVENT_ADAPTIVE_ROUTING), 2);
+	for (size_t i = 0, found = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, EVENT_ADAPTIVE_ROUTING))
+			assert_string_equal(lab->events[i].text, found++ ? "adaptive routing of node01 is now off" :
+					    "adaptive routing is on at 2 switches and off at 2");
 }
 
 static bool file_changed;
