@@ -26,12 +26,15 @@ struct event {
 	char text[256];      /* one line, printable */
 };
 
+/* sm_state.state if no SMPs are sent: the SM is not queried, and not known. */
+#define SM_NOT_QUERIED 255
+
 /* The master SM, as of this sweep. Source: SMInfo, PortInfo.MasterSMLID. */
 struct sm_state {
 	bool known;         /* it responded to SMInfo */
 	uint16_t lid;       /* MasterSMLID of this host's port; 0: none */
 	uint64_t guid;      /* port GUID */
-	uint8_t state;      /* 0 not active, 1 discovering, 2 standby, 3 master */
+	uint8_t state;      /* 0 not active, 1 discovering, 2 standby, 3 master, or SM_NOT_QUERIED */
 	uint8_t priority;
 	uint32_t act_count;
 };

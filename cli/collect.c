@@ -87,7 +87,7 @@ static int64_t default_size(const char *path)
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, directed_smps, verbose;
+	bool once, estimate, new_fabric, directed_smps, adaptive_routing, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us;
 	int64_t count, window, per_node, max_mads_per_s;
@@ -171,10 +171,11 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	 * PortCounters and PortCountersExtended of each port (agents that need only one are not known
 	 * here), SMInfo, detail counters, change detection, LFTs.
 	 */
-	mads = 2 * ports + 1 + details_cost(fabric, polls_switches_only(options)) +
-	       topology_probe_cost(fabric, polls_switches_only(options)) +
-	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
-			       options->interval_us);
+	mads = 2 * ports + details_cost(fabric, polls_switches_only(options));
+	if (!options->polling.topology)
+		mads += 1 + topology_probe_cost(fabric, polls_switches_only(options)) +
+			route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
+					options->interval_us);
 	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
 		options->max_mads_per_s ? (double)options->max_mads_per_s : NAN, (double)trailer->smps,
@@ -183,13 +184,14 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	}, err);
 }
 
-/* Run a discovery only. */
+/* Run a discovery only, or take the topology of a file. */
 static int estimate(const struct collect_options *options, const struct discovery_settings *settings,
-		    struct error *err)
+		    struct topology_file *file, struct error *err)
 {
 	struct record_trailer trailer = { 0 };
 	struct fabric *fabric = NULL;
-	int code = discovery_run(settings, clock_system(), &fabric, &trailer, err);
+	int code = file->path ? file->discoverer.step(file, 0, &fabric, &trailer, err)
+			      : discovery_run(settings, clock_system(), &fabric, &trailer, err);
 
 	if (code > 0)
 		code = print_estimate(options, fabric, &trailer, err);
@@ -208,18 +210,22 @@ static int check_stored(const struct collector_report *report, struct error *err
 			  report->sweeps_made);
 }
 
-/* The device and the database are open: collect. */
+/*
+ * The device and the database are open: collect.
+ * @file:  the topology, if its path is set; else it is discovered
+ */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
-		   struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
-		   struct error *err)
+		   struct keys *keys, const struct discovery_settings *discovery, struct topology_file *file,
+		   struct writer *writer, struct error *err)
 {
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
 		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
-		.routes_interval_us = options->routes_us,
+		.routes_interval_us = file->path ? 0 : options->routes_us,
 		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = polls_switches_only(options),
+		.adaptive_routing = options->adaptive_routing,
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -239,12 +245,12 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.sm_lid = read_sm_lid, .ctx = local,
 	};
 	struct collector_report report;
-	struct discovery *helper;
-	int code = discovery_create(discovery, clock_system(), &helper, err);
+	struct discovery *helper = NULL;
+	int code = file->path ? 0 : discovery_create(discovery, clock_system(), &helper, err);
 
 	if (code < 0)
 		return code;
-	wire.discoverer = discovery_discoverer(helper);
+	wire.discoverer = helper ? discovery_discoverer(helper) : &file->discoverer;
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
 	discovery_destroy(helper);
 	if (code == 0 && (options->once || options->count) && report.sweeps)
@@ -276,10 +282,14 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_SPAN("discovery-deadline", 0, &ret->polling.deadline_us, "time limit of a discovery (2m)"),
 		OPT_TEXT("security-keys", 0, "DIR", &ret->polling.security_keys,
 			 "directory with the subnet manager's guid2mkey (none)"),
+		OPT_TEXT("topology", 0, "FILE", &ret->polling.topology,
+			 "take the topology from a file and send no SMPs (discover it)"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &ret->polling.smi_ca,
 			 "local device that sends SMPs (the polling HCA or its SMI device)"),
 		OPT_FLAG("directed-smps", 0, &ret->directed_smps,
 			 "send directed-route SMPs (default on HCAs with planes)"),
+		OPT_FLAG("adaptive-routing", 0, &ret->adaptive_routing,
+			 "query whether NVIDIA switches route adaptively"),
 		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
 		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),
 		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),
@@ -309,6 +319,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (strcmp(ret->polling.discovery, "explorer") && strcmp(ret->polling.discovery, "libibnetdisc"))
 		return options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
 					   "not \"%s\"", ret->polling.discovery);
+	if (ret->polling.topology && (ret->polling.smi_ca || ret->polling.security_keys || ret->directed_smps))
+		return options_usage_error(command, err, "--topology sends no SMPs and does not take --smi-ca, "
+					   "--security-keys or --directed-smps");
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
 					   ENGINE_WINDOW_MAX);
@@ -344,6 +357,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	struct helper_command helper;
 	struct discovery_settings discovery = { .argv = helper.argv, .fallback_argv = helper.fallback,
 						 .pass_last = options->polling.security_keys };
+	struct topology_file file = { .path = NULL };
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];
@@ -356,20 +370,23 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	stop_install();
 	stop_within(STOP_EMPTY_S);
 	code = polling_find_port(&options->common, options->polling.smi_ca, &local, err);
+	if (code == 0 && options->polling.topology)
+		code = topology_file_open(&file, options->polling.topology, err);
 	if (code < 0)
 		return code;
 	local.directed |= options->directed_smps;
+	local.no_smps = file.path != NULL;
 	options->polling.timeout_ms = options->common.timeout_ms;
 	polling_helper_command(&options->polling, &local, &helper);
 	discovery.deadline_us = options->polling.deadline_us;
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
-	if (local.planes)
+	if (local.planes && !local.no_smps)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
 			    "directed routes, and plane ports show the counters of their switch ports",
 			    local.ca_name, local.port, local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);
-		return estimate(options, &discovery, err);
+		return estimate(options, &discovery, &file, err);
 	}
 	if (code == 0)
 		code = hca_open(&local, &hca, err);
@@ -383,7 +400,8 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (code == 0 && options->new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
-		code = collect(options, hca, &local, keys, &discovery, writer, err);
+		code = collect(options, hca, &local, keys, &discovery, &file, writer, err);
+	topology_file_close(&file);
 	writer_close(writer);
 	hca_close(hca);
 	keys_destroy(keys);

@@ -11,6 +11,7 @@
 #include "collector/node_memory.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
+#include "wire/discovery.h"
 #include "wire/keys.h"
 
 /* Longest wait for a running discovery while nothing else is due. */
@@ -52,6 +53,7 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 		collector->discovery_us = collector->report->discovery_us = topology->took_us;
 		collector->discovery_smps = collector->report->discovery_smps = topology->smps;
 		topology->took_us = 0;
+		collector->probe.read_adaptive = collector->settings->adaptive_routing;
 		/* A new topology may come with newer M_Keys. keys_read() has logged its errors. */
 		if (collector->wire->keys)
 			keys_refresh(collector->wire->keys, NULL);
@@ -67,6 +69,8 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 	code = node_memory_set_fabric(&collector->memory, topology->fabric, err);
 	if (code < 0)
 		return code;
+	if (topology->discoverer->file)
+		return 0;
 	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", topology->fabric->node_count,
 		 topology->fabric->port_count, (double)collector->discovery_us / US_PER_S, collector->discovery_smps);
 	return 0;
@@ -149,15 +153,16 @@ static int run(struct collector *collector, struct error *err)
 {
 	uint64_t left = collector->settings->count;
 	int64_t scheduled_us;
-	int code = first_discovery(collector, err);
+	int code;
 
+	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
+		   FABRIC_NONE, 0, "collector started");
+	code = first_discovery(collector, err);
 	if (code < 0)
 		return code;
 	if (stop_requested())
 		return 0;
 	collector->probe.fresh = collector->topology.confirmed;
-	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
-		   FABRIC_NONE, 0, "collector started");
 	scheduled_us = clock_boottime_us(collector->clock);
 	for (;;) {
 		code = loop_sweep(collector, left == 1, err);
@@ -189,7 +194,8 @@ int collector_run(const struct collector_settings *settings, const struct collec
 {
 	struct collector collector = {
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
-		.memory = { .keys = wire->keys, .directed = wire->directed_smps },
+		.memory = { .keys = wire->keys, .directed = wire->directed_smps,
+			    .no_smps = wire->discoverer->file != NULL },
 		.routes = { .interval_us = settings->routes_interval_us },
 	};
 	struct error own; /* used for reporting even if the caller passes NULL */

@@ -62,9 +62,6 @@ static void submit(struct details *details, const struct request *request)
 		details->code = engine_submit(details->engine, request, details->err);
 }
 
-/* Vendor id of Mellanox and NVIDIA devices. */
-enum { VENDOR_MELLANOX = 0x2c9 };
-
 /* Does the port have counters, and did its node respond to its last query? */
 static bool may_query(const struct details *details, uint32_t port)
 {

@@ -12,6 +12,7 @@ struct fabric;
 
 /* Kinds of events. They are stored in the database: add, never change. */
 #define EVENT_COLLECTOR_STARTED "collector-started"
+#define EVENT_TOPOLOGY_FILE "topology-file"
 #define EVENT_DISCOVERY_FAILED "discovery-failed"
 #define EVENT_DISCOVERY_SHRUNK "discovery-shrunk"
 #define EVENT_NODE_ADDED "node-added"
@@ -34,6 +35,7 @@ struct fabric;
 #define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
 #define EVENT_PORT_SELECT_ZERO "port-select-zero"
 #define EVENT_ROUTES_CHANGED "routes-changed"
+#define EVENT_ADAPTIVE_ROUTING "adaptive-routing"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SM_ANSWERS "sm-answers"
@@ -52,6 +54,9 @@ struct fabric;
 #define EVENT_FINDING_CLOSED "finding-closed"
 #define EVENT_STORE_FAILED "store-failed"
 #define EVENT_EVENTS_LEFT_OUT "events-left-out"
+
+/* How the text of EVENT_TOPOLOGY_FILE begins; `ibwire status` shows the rest as the topology. */
+#define TOPOLOGY_FILE_PREFIX "topology "
 
 /*
  * A growing list; a zeroed struct is empty. If memory is exhausted, events are written to `spare`

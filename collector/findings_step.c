@@ -30,6 +30,7 @@ void findings_step_done(struct findings_step *step)
 	health_destroy(step->health);
 	shape_destroy(step->shape);
 	free(step->adaptive);
+	free(step->adaptive_now);
 	free(step->restored);
 	memset(step, 0, sizeof(*step));
 }
@@ -65,6 +66,10 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	/* Configured adaptive routing of each switch of the new fabric. */
 	free(step->adaptive);
 	step->adaptive = NULL;
+	free(step->adaptive_now);
+	step->adaptive_now = calloc(sweep->fabric->node_count + 1, sizeof(*step->adaptive_now));
+	if (!step->adaptive_now)
+		return err_nomem(err);
 	code = balance_adaptive_create(step->shape_settings, sweep->fabric, &step->adaptive, err);
 	if (code == 0)
 		code = shape_create(sweep->fabric, step->shape_settings, &shape, err);
@@ -184,6 +189,19 @@ static int request_tables(const struct findings_step *step, struct route_read *r
 	return code;
 }
 
+/* Settings take precedence over what the switches report. Return: NULL if nothing is known. */
+static const uint8_t *adaptive_now(struct findings_step *step, const struct fabric *fabric, struct node_memory *memory)
+{
+	bool known = false;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		step->adaptive_now[i] = step->adaptive && step->adaptive[i] ? step->adaptive[i]
+									    : node_memory_node(memory, i)->adaptive;
+		known |= step->adaptive_now[i] != ADAPTIVE_UNKNOWN;
+	}
+	return known ? step->adaptive_now : NULL;
+}
+
 /* Is there a master SM that responds, and whose ActCount increases? */
 static void update_sm(struct findings_step *step, const struct sweep_result *result, int64_t now_us,
 		      struct health_input *input)
@@ -201,7 +219,7 @@ static void update_sm(struct findings_step *step, const struct sweep_result *res
 			step->sm_act_count = sm->act_count;
 		}
 	}
-	input->sm_known = step->sm_known;
+	input->sm_known = step->sm_known || sm->state == SM_NOT_QUERIED;
 	input->sm_guid = step->sm_guid;
 	input->sm_masters = result->sm_masters;
 }
@@ -251,7 +269,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		code = gather_routes(step, &all, routes, sweep->wall_us, &input, err);
 	if (code == 0) {
 		input.shape = step->shape;
-		input.adaptive = step->adaptive;
+		input.adaptive = adaptive_now(step, sweep->fabric, memory);
 		update_sm(step, result, sweep->end_us, &input);
 		code = health_step(step->health, &input, add_events, &reporting, err);
 	}

@@ -130,7 +130,7 @@ bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint
 	uint32_t port = fabric_node_port(fabric, node, agent_num(&fabric->nodes[node], num));
 	uint64_t guid;
 
-	if (port == FABRIC_NONE)
+	if (port == FABRIC_NONE || memory->no_smps)
 		return false;
 	guid = fabric->ports[port].guid;
 	request->node = node_memory_agent_id(memory, port);
@@ -162,7 +162,7 @@ bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid
 		return true;
 	request->mgmt_class = CLASS_SUBN_LID;
 	request->to.lid = lid;
-	return !memory->directed;
+	return !memory->directed && !memory->no_smps;
 }
 
 void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool responded)

@@ -60,6 +60,7 @@ struct node_entry {
 	uint8_t smp_timeout_sweeps; /* consecutive, with PMA responses and without an SMP response */
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
+	uint8_t adaptive, adaptive_reported; /* enum balance_adaptive: AdaptiveRoutingInfo as last read */
 	uint8_t planes_reported; /* reported number of planes (sweep_events.c) */
 	uint32_t first_port; /* index of its port 0 in node_memory.ports */
 	uint32_t ports;      /* port_count + 1 */
@@ -76,6 +77,7 @@ struct node_memory {
 	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */
+	bool no_smps;            /* none are sent: the functions that route an SMP return false */
 	struct path *paths;      /* by index into fabric->nodes */
 };
 
@@ -107,7 +109,7 @@ bool node_memory_is_switch(const struct node_memory *memory, uint32_t node);
  * @num:   the port whose LID is used; of a switch that of port 0
  *
  * M_Keys are stored by port GUID; otherwise one with the node's GUID is used.
- * Return: false if there is no LID or no path.
+ * Return: false if there is no LID or no path, or no SMPs are sent.
  */
 bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request);
 

@@ -77,7 +77,7 @@ int snapshot_capture_run(const struct snapshot_capture_settings *settings, const
 {
 	struct capture capture = {
 		.fabric = fabric,
-		.memory = { .keys = settings->keys, .directed = settings->directed_smps },
+		.memory = { .keys = settings->keys, .directed = settings->directed_smps, .no_smps = settings->no_smps },
 		.details = { .all = true },
 	};
 	/* Borrowed: not for restored_done(). */

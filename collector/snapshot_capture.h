@@ -25,6 +25,7 @@ struct snapshot_capture_settings {
 	struct engine_settings engine;
 	bool fast_only;          /* without detail counters (fabric/detail.h) */
 	bool directed_smps;      /* SMPs are routed along paths of the topology, not by LID */
+	bool no_smps;            /* no SMPs are sent: LIDs are not verified, FEC layouts are unknown */
 	const struct keys *keys; /* M_Keys for SMPs, or NULL */
 };
 

@@ -285,6 +285,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
+		state->result->sm.state = state->memory->no_smps ? SM_NOT_QUERIED : 0;
 		if (node_memory_route_smp_to_lid(state->memory, settings->sm_lid, &sm_info))
 			sweep_submit(state, &sm_info);
 	}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "base/when.h"
@@ -239,6 +240,30 @@ static void report_planes(struct events *events, int64_t wall_us, const struct f
 	}
 }
 
+/* Each switch whose adaptive routing changed, and a summary when some was read for the first time. */
+static void report_adaptive(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			    struct node_memory *memory)
+{
+	unsigned switches[ADAPTIVE_ON + 1] = { 0 };
+	bool is_first = false;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		struct node_entry *entry = node_memory_node(memory, i);
+
+		switches[entry->adaptive]++;
+		if (entry->adaptive != entry->adaptive_reported && entry->adaptive_reported)
+			events_add(events, wall_us, EVENT_ADAPTIVE_ROUTING, EVENT_INFO, fabric, i, 0,
+				   "adaptive routing of %.150s is now %s", fabric->nodes[i].name,
+				   balance_adaptive_name(entry->adaptive));
+		is_first |= entry->adaptive != entry->adaptive_reported && !entry->adaptive_reported;
+		entry->adaptive_reported = entry->adaptive;
+	}
+	if (is_first)
+		events_add(events, wall_us, EVENT_ADAPTIVE_ROUTING, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "adaptive routing is on at %u switches and off at %u", switches[ADAPTIVE_ON],
+			   switches[ADAPTIVE_OFF]);
+}
+
 /* Once for each node. */
 static void report_port_select(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,
 			       struct node_entry *entry)
@@ -324,6 +349,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	}
 	cleared_before = state->cleared;
 	report_planes(events, wall_us, fabric, memory);
+	report_adaptive(events, wall_us, fabric, memory);
 	report_nodes(state, events, wall_us, fabric, result, memory);
 	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];

@@ -33,8 +33,14 @@ void topology_monitor_done(struct topology_monitor *monitor)
 
 void topology_monitor_reap(struct topology_monitor *monitor)
 {
+	bool changed = false;
+
 	if (!monitor->running)
 		monitor->discoverer->cancel(monitor->discoverer->ctx);
+	if (monitor->discoverer->file)
+		monitor->discoverer->file(monitor->discoverer->ctx, &changed);
+	if (changed)
+		monitor->next_us = clock_boottime_us(monitor->clock);
 }
 
 static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
@@ -42,7 +48,7 @@ static int start(struct topology_monitor *monitor, int64_t now_us, struct error 
 	int code;
 
 	monitor->started_us = now_us;
-	monitor->next_us = now_us + monitor->interval_us;
+	monitor->next_us = monitor->discoverer->file ? INT64_MAX : now_us + monitor->interval_us;
 	code = monitor->discoverer->start(monitor->discoverer->ctx, err);
 	monitor->running = code == 0;
 	return code;
@@ -69,6 +75,9 @@ void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology
 	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(monitor->clock);
 
+	/* A file is read again when it changes: topology_monitor_reap(). */
+	if (monitor->discoverer->file)
+		return;
 	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
 		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
 	if (sign > monitor->pending_hint)
@@ -138,7 +147,8 @@ static bool is_suspicious(struct topology_monitor *monitor, const struct fabric 
 	bool incomplete = known && monitor->lost &&
 			  (found->node_count < known->node_count || found->port_count < known->port_count);
 
-	if (!known || (!has_shrunk(known, found) && !count_holes(known, found) && !incomplete)) {
+	if (!known || monitor->discoverer->file ||
+	    (!has_shrunk(known, found) && !count_holes(known, found) && !incomplete)) {
 		monitor->suspicious_in_a_row = 0;
 		return false;
 	}
@@ -225,7 +235,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	}
 	monitor->suspicious_in_a_row = 0;
 	/* Keep unresponsive nodes behind a port that is up, if there is memory. */
-	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
+	if (before && !monitor->discoverer->file && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
 		found = merged;
 	}
@@ -252,6 +262,16 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	fabric_destroy(before);
 	follow_unknown_peers(monitor);
 	return 1;
+}
+
+static void report_file(const struct topology_monitor *monitor, const struct fabric *found, struct events *events)
+{
+	bool changed;
+	const char *file = monitor->discoverer->file(monitor->discoverer->ctx, &changed);
+
+	log_info("topology from %s, no SMPs: %zu nodes, %zu ports", file, found->node_count, found->port_count);
+	events_add(events, clock_wall_us(monitor->clock), EVENT_TOPOLOGY_FILE, EVENT_INFO, NULL, FABRIC_NONE, 0,
+		   TOPOLOGY_FILE_PREFIX "from %s, no SMPs", file);
 }
 
 int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
@@ -281,7 +301,7 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	if (code == 0)
 		return 0;
 	monitor->running = false;
-	monitor->took_us = clock_boottime_us(monitor->clock) - monitor->started_us;
+	monitor->took_us = discoverer->file ? 0 : clock_boottime_us(monitor->clock) - monitor->started_us;
 	monitor->smps = trailer.smps;
 	monitor->lost = trailer.lost;
 	if (code < 0)
@@ -298,5 +318,7 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 		return fail(monitor, events, &cause, err);
 	}
 	monitor->failed_in_a_row = 0;
+	if (discoverer->file)
+		report_file(monitor, found, events);
 	return adopt(monitor, found, events);
 }

@@ -3,7 +3,8 @@
  * topology_monitor.h - the current topology, and when to discover it again
  *
  * Discovery runs in parallel to the sweeps. A result that is much smaller than the current topology
- * is accepted only after several consecutive discoveries have found the same.
+ * is accepted only after several consecutive discoveries have found the same. A topology that is read
+ * from a file is accepted as it is, and read again only when the file has changed.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
 #define IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
@@ -83,7 +84,7 @@ void topology_monitor_start(struct topology_monitor *monitor);
 /* topology_monitor_restore - take the stored topology, or NULL; before the first step. */
 void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric);
 
-/* topology_monitor_reap - free what remains of a finished discovery. */
+/* topology_monitor_reap - free what remains of a finished discovery; is the topology's file to be read again? */
 void topology_monitor_reap(struct topology_monitor *monitor);
 
 /* topology_monitor_rediscover - a change was indicated: discover again soon. */

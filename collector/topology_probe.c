@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "analysis/balance.h"
 #include "base/err.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
@@ -49,6 +50,16 @@ static void on_switch_info(void *ctx, const struct request *request, const struc
 	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(response->mad);
 	if (smp_read_port_state_change(response->mad))
 		note_change(probe, FABRIC_NONE);
+}
+
+/* A switch without the attribute rejects it, or does not respond. */
+static void on_adaptive_routing(void *ctx, const struct request *request, const struct response *response)
+{
+	struct topology_probe *probe = ctx;
+
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
+		node_memory_node(probe->memory, request->tag)->adaptive =
+			smp_read_adaptive_routing(response->mad) ? ADAPTIVE_ON : ADAPTIVE_OFF;
 }
 
 static struct smp_link read_link(const struct fabric *fabric, const struct port *port, const uint8_t mad[MAD_SIZE])
@@ -232,6 +243,11 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 								       probe->sweep % TOPOLOGY_PROBE_HCA_SWEEPS))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
+	for (i = 0; i < fabric->node_count && code == 0 && probe->read_adaptive; i++)
+		if (is_queried(probe, i) && node_memory_is_switch(probe->memory, i) &&
+		    fabric->nodes[i].vendor_id == VENDOR_MELLANOX)
+			code = submit(probe, engine, i, SMP_MLNX_ADAPTIVE_ROUTING_INFO, 0, i, on_adaptive_routing, err);
+	probe->read_adaptive = false;
 	if (probe->fresh) {
 		probe->fresh = false;
 		return code;

@@ -45,6 +45,7 @@ struct topology_probe {
 	struct node_memory *memory;
 	bool skip_hcas;              /* HCAs are not polled, and get no SMPs */
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep queries none */
+	bool read_adaptive;          /* the next sweep queries AdaptiveRoutingInfo of NVIDIA's switches */
 	uint32_t turn;               /* the tenth that is next */
 	uint64_t sweep;              /* number of calls */
 	uint64_t generation;         /* of the fabric (node_memory.h) whose lost links are listed */

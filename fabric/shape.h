@@ -177,7 +177,7 @@ struct shape {
 struct shape_settings {
 	struct shape_class_rule { const char *pattern; uint8_t class; } *classes; /* by name */
 	struct shape_rail_rule { const char *pattern, *rail; } *rails; /* pattern of "HOST DEVICE" */
-	/* Adaptive routing of switches, which MADs do not show. */
+	/* Adaptive routing of switches, which standard MADs do not show. */
 	struct shape_adaptive_rule { const char *pattern; bool on; } *adaptive;
 };
 

@@ -364,7 +364,7 @@ int discovery_create(const struct discovery_settings *settings, const struct clo
 
 	if (!discovery)
 		return err_nomem(err);
-	*discovery = (struct discovery){ .table = { start, step, cancel, discovery }, .settings = settings,
+	*discovery = (struct discovery){ .table = { start, step, cancel, discovery, NULL }, .settings = settings,
 					 .clock = clock, .out = -1, .messages = -1, .last = -1 };
 	*ret = discovery;
 	return 0;

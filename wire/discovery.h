@@ -19,7 +19,7 @@ struct discovery;
 struct error;
 struct fabric;
 
-/* Discovers a fabric, one discovery at a time: a struct discovery, or a virtual fabric in tests. */
+/* Discovers a fabric, one discovery at a time: a struct discovery, a file, or a virtual fabric in tests. */
 struct discoverer {
 	/* Start a discovery. Return: 0 or a negative error. Not to be called while one is running. */
 	int (*start)(void *ctx, struct error *err);
@@ -33,6 +33,12 @@ struct discoverer {
 	/* End a running discovery, and free the rest of a finished one. */
 	void (*cancel)(void *ctx);
 	void *ctx;
+	/*
+	 * The topology is read from a file, which is taken as it is, and no SMPs are sent; NULL: it is
+	 * discovered. Return: "FILE of TIME" of the file last read (borrowed), in *ret_changed whether
+	 * it has changed since.
+	 */
+	const char *(*file)(void *ctx, bool *ret_changed);
 };
 
 struct discovery_settings {

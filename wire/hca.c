@@ -357,7 +357,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 		    mad[1] == CLASS_SUBN_LID ? hca->smp_agent : hca->directed_agent;
 	int fd = hca->fd[smp && hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
-	if (!hca->gate(mad))
+	if (!hca->gate(mad) || agent < 0)
 		return err_set(err, ERR_INTERNAL,
 			       "refused to send a MAD that is not allowed here (class 0x%02x, method 0x%02x)", mad[1],
 			       mad[3]);
@@ -450,9 +450,9 @@ static int register_agents(struct hca *hca, const struct hca_port *local, struct
 {
 	int fd = hca->fd[hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
-	hca->smp_agent = umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
-	hca->directed_agent = umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL);
-	if (hca->smp_agent < 0 || hca->directed_agent < 0)
+	hca->smp_agent = local->no_smps ? -1 : umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
+	hca->directed_agent = local->no_smps ? -1 : umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL);
+	if (!local->no_smps && (hca->smp_agent < 0 || hca->directed_agent < 0))
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d rejects an agent for SMPs: %s", local->smi_ca_name,
 			       local->smi_port, strerror(errno));
 	hca->pma_agent = umad_register(hca->fd[DEVICE_GMP], CLASS_PERFORMANCE, 1, 0, NULL);
@@ -469,7 +469,7 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 
 int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err)
 {
-	bool split = local->smi_ca_name[0] &&
+	bool split = local->smi_ca_name[0] && !local->no_smps &&
 		     (strcmp(local->ca_name, local->smi_ca_name) != 0 || local->port != local->smi_port);
 	struct hca *hca = calloc(1, sizeof(*hca));
 	int code;

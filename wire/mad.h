@@ -21,6 +21,9 @@ struct path;
 enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04 };
 enum { METHOD_GET = 0x01, METHOD_GET_RESPONSE = 0x81 };
 
+/* Vendor id of Mellanox and NVIDIA devices, which have the attributes SMP_MLNX_*. */
+enum { VENDOR_MELLANOX = 0x2c9 };
+
 /* Attributes of the two classes. */
 enum {
 	SMP_NODE_DESCRIPTION = 0x10,
@@ -30,6 +33,7 @@ enum {
 	SMP_LINEAR_FORWARDING_TABLE = 0x19,
 	SMP_SM_INFO = 0x20,
 	SMP_PORT_INFO_EXTENDED = 0x33,
+	SMP_MLNX_ADAPTIVE_ROUTING_INFO = 0xff20, /* vendor-specific, of switches; see smp_read_adaptive_routing() */
 	SMP_MLNX_EXTENDED_PORT_INFO = 0xff90, /* vendor-specific; the only source for FDR10 */
 	PMA_CLASS_PORT_INFO = 0x01,
 	PMA_PORT_SAMPLES_CONTROL = 0x10,

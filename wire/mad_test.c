@@ -47,12 +47,12 @@ TEST(no_other_attribute_is_allowed)
 	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = 0x01, .method = 0x01,
 						    .attribute = (uint16_t)attribute });
-		/* ExtendedPortInfo of Mellanox, for FEC modes and FDR10. */
-		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
+		/* Of Mellanox: AdaptiveRoutingInfo; ExtendedPortInfo, for FEC modes and FDR10. */
+		assert_true(mad_is_allowed(mad) == (attribute == 0xff20 || attribute == 0xff90));
 		mad[1] = 0x04;
 		assert_false(mad_is_allowed(mad));
 		mad[1] = 0x81;
-		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
+		assert_true(mad_is_allowed(mad) == (attribute == 0xff20 || attribute == 0xff90));
 	}
 }
 

@@ -59,6 +59,11 @@ bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE])
 	return mad[SMP_DATA_OFFSET + 11] >> 2 & 1;
 }
 
+bool smp_read_adaptive_routing(const uint8_t mad[MAD_SIZE])
+{
+	return get_be32(mad + SMP_DATA_OFFSET) & 1;
+}
+
 uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE])
 {
 	return get_be16(mad + SMP_DATA_OFFSET + 6);

@@ -54,6 +54,15 @@ bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE]);
 
 /*
+ * smp_read_adaptive_routing - AdaptiveRoutingInfo: is adaptive routing enabled at the switch?
+ * Source: NVIDIA's ibis, as installed in github.com/cisco-system-traffic-generator/trex-core,
+ * external_libs/ibverbs/x86_64/include/infiniband/ibis: ibis_types.h (enum SMP_ATTR_ID) and
+ * packets/packets_layouts.h (struct adaptive_routing_info: bit 0 of the first 32 bits). That modifier 0
+ * selects the current state and not capabilities is not documented there.
+ */
+bool smp_read_adaptive_routing(const uint8_t mad[MAD_SIZE]);
+
+/*
  * smp_read_lft - the 64 output ports of a LinearForwardingTable block, from LID 64 * modifier on
  * @mad:  borrowed by the result
  * Source: IBA Vol 1, 14.2.5.8 (LinearForwardingTable); compared with tables written by opensm

@@ -11,7 +11,7 @@
 /* The newest event of a kind; ids give the order, independent of the wall clock. */
 struct newest {
 	int64_t id; /* 0: none */
-	struct throttled state;
+	struct event_state state;
 };
 
 static bool copy_event(void *ctx, const struct event_row *row)
@@ -19,7 +19,7 @@ static bool copy_event(void *ctx, const struct event_row *row)
 	struct newest *newest = ctx;
 
 	newest->id = row->id;
-	newest->state = (struct throttled){ .on = true, .since_us = row->event.wall_us };
+	newest->state = (struct event_state){ .on = true, .since_us = row->event.wall_us };
 	snprintf(newest->state.text, sizeof(newest->state.text), "%s", row->event.text);
 	return true;
 }
@@ -32,7 +32,7 @@ static int find_newest(struct reader *reader, int64_t at_us, const char *kind, s
 	return reader_events(reader, &query, copy_event, ret, err);
 }
 
-int throttled_load(struct reader *reader, int64_t at_us, struct throttled *ret, struct error *err)
+int throttled_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err)
 {
 	struct newest started, begun, ended;
 	int code = find_newest(reader, at_us, EVENT_COLLECTOR_STARTED, &started, err);
@@ -43,8 +43,20 @@ int throttled_load(struct reader *reader, int64_t at_us, struct throttled *ret, 
 		code = find_newest(reader, at_us, EVENT_UNTHROTTLED, &ended, err);
 	if (code < 0)
 		return code;
-	*ret = begun.id > started.id && begun.id > ended.id ? begun.state : (struct throttled){ 0 };
+	*ret = begun.id > started.id && begun.id > ended.id ? begun.state : (struct event_state){ 0 };
 	return 0;
+}
+
+int topology_file_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err)
+{
+	struct newest started, read;
+	int code = find_newest(reader, at_us, EVENT_COLLECTOR_STARTED, &started, err);
+
+	if (code == 0)
+		code = find_newest(reader, at_us, EVENT_TOPOLOGY_FILE, &read, err);
+	if (code == 0)
+		*ret = read.id > started.id ? read.state : (struct event_state){ 0 };
+	return code;
 }
 
 struct locking {

@@ -43,7 +43,7 @@ TEST_IN_FOLDER(newest_event_since_start_decides)
 	char text[256];
 	struct model *model = model_create(3, 1, 2, 1);
 	struct truth truth = { 0 };
-	struct throttled throttled;
+	struct event_state throttled;
 	struct writer *writer;
 	struct reader *reader;
 	size_t on = 0;

@@ -6,8 +6,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "base/when.h"
 #include "cli/lib/options.h"
+#include "cli/topology/topology.h"
+#include "fabric/fabric.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 
@@ -84,4 +89,110 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 			    "local port: nodes with another key are not discovered", polling->security_keys, different);
 	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
 	return 0;
+}
+
+/* --- the topology of a file --- */
+
+/* Without any LID no port can be polled; ports without one are not polled. */
+static int check_lids(const char *path, const struct fabric *fabric, struct error *err)
+{
+	size_t with = 0, without = 0;
+
+	for (size_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (!port_is_pollable(fabric, port) || port->state < PORT_INIT)
+			continue;
+		with += port_is_live(fabric, port);
+		without += !port_is_live(fabric, port);
+	}
+	if (!with)
+		return err_set(err, ERR_IO, "%s has no LIDs, which polling needs: use an output of ibnetdiscover, or "
+			       "of 'ibwire topology save'", path);
+	if (without)
+		log_warning("%s: %zu ports have no LID and are not polled", path, without);
+	return 0;
+}
+
+static int read_topology(struct topology_file *file, struct fabric **ret, struct error *err)
+{
+	char path[601], time[WHEN_SIZE];
+	struct fabric *fabric = NULL;
+	int code;
+
+	/* Before it is read: a later change is noticed. */
+	if (stat(file->path, &file->read) == 0)
+		file->seen = file->read;
+	code = topology_read_file(file->path, NULL, &fabric, err);
+	if (code == 0)
+		code = check_lids(file->path, fabric, err);
+	if (code < 0) {
+		fabric_destroy(fabric);
+		return code;
+	}
+	text_sanitise(file->path, strnlen(file->path, 150), path, sizeof(path));
+	snprintf(file->name_and_time, sizeof(file->name_and_time), "%.150s of %s", path,
+		 when_format_local(file->read.st_mtim.tv_sec * US_PER_S, time));
+	*ret = fabric;
+	return 0;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static const char *describe(void *ctx, bool *ret_changed)
+{
+	struct topology_file *file = ctx;
+	struct stat now;
+
+	*ret_changed = false;
+	if (stat(file->path, &now) == 0 && S_ISREG(now.st_mode)) {
+		*ret_changed = is_same(&now, &file->seen) && !is_same(&now, &file->read);
+		file->seen = now;
+	}
+	return file->name_and_time;
+}
+
+static int start(void *ctx, struct error *err)
+{
+	(void)ctx;
+	(void)err;
+	return 0;
+}
+
+static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
+		struct error *err)
+{
+	struct topology_file *file = ctx;
+	int code = file->first ? 0 : read_topology(file, &file->first, err);
+
+	(void)timeout_ms;
+	if (code < 0)
+		return code;
+	*ret = file->first;
+	file->first = NULL;
+	*ret_trailer = (struct record_trailer){ 0 };
+	return 1;
+}
+
+static void cancel(void *ctx)
+{
+	(void)ctx;
+}
+
+int topology_file_open(struct topology_file *file, const char *path, struct error *err)
+{
+	*file = (struct topology_file){
+		.discoverer = { .start = start, .step = step, .cancel = cancel, .ctx = file, .file = describe },
+		.path = path,
+	};
+	return read_topology(file, &file->first, err);
+}
+
+void topology_file_close(struct topology_file *file)
+{
+	fabric_destroy(file->first);
 }

@@ -6,8 +6,12 @@
 #define IBWIRE_CLI_POLLING_H
 
 #include <stdint.h>
+#include <sys/stat.h>
+
+#include "wire/discovery.h"
 
 struct error;
+struct fabric;
 struct hca_port;
 struct keys;
 struct options;
@@ -29,6 +33,7 @@ struct polling {
 	const char *discovery;     /* "explorer" or "libibnetdisc" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+	const char *topology;      /* file of the topology: no SMPs are sent; or NULL: discover it */
 };
 
 /*
@@ -51,5 +56,26 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
  * Return: 0, or as keys_load().
  */
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
+
+/* The topology of --topology; a zeroed struct is none. Not to be moved. */
+struct topology_file {
+	struct discoverer discoverer;
+	const char *path;
+	struct stat read, seen;   /* as last read, and at the last check for a change */
+	struct fabric *first;     /* read by topology_file_open() and not taken yet */
+	char name_and_time[256];  /* "FILE of TIME" */
+};
+
+/*
+ * topology_file_open - read a topology from an ibnetdiscover output or a saved file
+ * @path:  borrowed
+ *
+ * Problems in the file are logged as warnings. The discoverer returns this first topology, then that
+ * of the file at the time. A changed file counts as changed once two checks have found the same one,
+ * since it may be being written.
+ * Return: 0; ERR_IO if it cannot be read or parsed, or has no LIDs; ERR_NOMEM.
+ */
+int topology_file_open(struct topology_file *file, const char *path, struct error *err);
+void topology_file_close(struct topology_file *file);
 
 #endif

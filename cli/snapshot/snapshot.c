@@ -311,9 +311,13 @@ static int check_options(const struct command *command, const struct snapshot_op
 {
 	const struct polling *polling = &options->polling;
 
-	if (!takes && (options->note || options->fast || polling->security_keys || polling->smi_ca))
-		return options_usage_error(command, err, "--note, --fast, --security-keys and --smi-ca require "
-			"take");
+	if (!takes && (options->note || options->fast || polling->security_keys || polling->smi_ca ||
+		       polling->topology))
+		return options_usage_error(command, err, "--note, --fast, --security-keys, --smi-ca and --topology "
+			"require take");
+	if (polling->topology && (polling->smi_ca || polling->security_keys))
+		return options_usage_error(command, err, "--topology sends no SMPs and does not take --smi-ca or "
+			"--security-keys");
 	if (!diffs && (options->by || options->all))
 		return options_usage_error(command, err, "--by and --all require diff");
 	if (options->window > ENGINE_WINDOW_MAX)
@@ -383,6 +387,8 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 			 "take: directory with the subnet manager's guid2mkey (none)"),
 		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.polling.smi_ca,
 			 "take: local device that sends SMPs (the HCA)"),
+		OPT_TEXT("topology", 0, "FILE", &options.polling.topology,
+			 "take: use the topology of a file and send no SMPs"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, &options.common, err);

@@ -81,6 +81,19 @@ static int fabric_of_collector(struct taking *taking, const char *path, struct e
 	return code < 0 ? code : taking->fabric != NULL;
 }
 
+static int fabric_of_file(struct taking *taking, struct error *err)
+{
+	struct topology_file file;
+	struct record_trailer trailer;
+	int code = topology_file_open(&file, taking->options->polling.topology, err);
+
+	if (code < 0)
+		return code;
+	file.discoverer.step(&file, 0, &taking->fabric, &trailer, err);
+	taking->local.no_smps = true;
+	return saved_check_fabric(taking->writer, taking->fabric, err);
+}
+
 static int discover(struct taking *taking, struct error *err)
 {
 	struct helper_command command;
@@ -136,6 +149,7 @@ static int run_sweep(struct taking *taking, struct error *err)
 		},
 		.fast_only = options->fast,
 		.directed_smps = taking->local.directed,
+		.no_smps = taking->local.no_smps,
 		.keys = taking->keys,
 	};
 	struct snapshot_capture_report report;
@@ -192,11 +206,11 @@ static int take_snapshot(struct taking *taking, struct error *err)
 		code = polling_find_port(common, taking->options->polling.smi_ca, &taking->local, err);
 	if (code == 0)
 		code = polling_keys(&taking->options->polling, taking->local.port_guid, &taking->keys, err);
-	if (code == 0)
+	if (code == 0 && !taking->options->polling.topology)
 		code = fabric_of_collector(taking, path, err);
 	if (code == 0) {
-		taking->label.discovered = true;
-		code = discover(taking, err);
+		taking->label.discovered = !taking->options->polling.topology;
+		code = taking->options->polling.topology ? fabric_of_file(taking, err) : discover(taking, err);
 	}
 	if (code >= 0)
 		code = hca_open(&taking->local, &taking->hca, err);

@@ -15,6 +15,7 @@
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
+#include "collector/events.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
@@ -25,7 +26,7 @@ enum {
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, FEC_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
-	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
 /* Shown in tables only if set, see show_line(). */
@@ -78,6 +79,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
 	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
 	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
+	[TOPOLOGY] = { .key = "topology_file", .title = "topology", .kind = COLUMN_TEXT, .flags = QUIET },
 	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME },
 	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US },
 	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
@@ -97,7 +99,7 @@ struct page {
 	struct view view;
 	struct db_status db;
 	struct map locked;
-	struct throttled throttled;
+	struct event_state throttled, topology_file;
 	int64_t fec_unknown; /* ports */
 	struct column columns[COLUMN_COUNT];
 };
@@ -225,7 +227,7 @@ static void fill_unfinished(struct result *result, struct page *page)
 /* A stopped collector has no rate. */
 static void fill_throttled(struct result *result, struct page *page)
 {
-	const struct throttled *throttled = &page->throttled;
+	const struct event_state *throttled = &page->throttled;
 	char since[WHEN_SIZE];
 
 	if (!page->db.live && !page->at_us)
@@ -237,6 +239,14 @@ static void fill_throttled(struct result *result, struct page *page)
 	result_showf(result, THROTTLED, STYLE_WARNING, "since %s: %s", when_format_local(throttled->since_us, since),
 		     throttled->text);
 	show_line(page, THROTTLED);
+}
+
+static void fill_topology_file(struct result *result, struct page *page)
+{
+	if (!page->topology_file.on)
+		return;
+	result_text(result, TOPOLOGY, page->topology_file.text + strlen(TOPOLOGY_FILE_PREFIX));
+	show_line(page, TOPOLOGY);
 }
 
 /* Shown only if a reader blocks the checkpoint. */
@@ -263,6 +273,10 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	const struct fabric *fabric = view->fabric;
 
 	cells_nonzero(result, SM_LID, sm->lid);
+	if (!sm->known && sm->state == SM_NOT_QUERIED) {
+		result_showf(result, SM, STYLE_PLAIN, "LID %u, not queried: no SMPs are sent", sm->lid);
+		return;
+	}
 	if (!sm->known) {
 		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
 		return;
@@ -450,6 +464,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 	else
 		fill_state(result, db, options->now_us);
 	fill_throttled(result, page);
+	fill_topology_file(result, page);
 	fill_db(result, page);
 	if (db->last_wall_us) {
 		result_integer(result, LAST_TIME, db->last_wall_us);
@@ -524,6 +539,8 @@ static int load(struct page *page, struct error *err)
 		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
 	if (code == 0)
 		code = throttled_load(page->view.reader, page->at_us, &page->throttled, err);
+	if (code == 0)
+		code = topology_file_load(page->view.reader, page->at_us, &page->topology_file, err);
 	return code;
 }
 

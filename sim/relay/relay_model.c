@@ -293,6 +293,7 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 		return;
 	}
 	model->stats.requests++;
+	model->stats.smps += packet->mad[MAD_CLASS] == CLASS_SUBN_LID || packet->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
 	mad = mad_alloc(model);
 	if (!mad) {
 		model->stats.refused++;

@@ -35,6 +35,7 @@ struct relay_io {
 
 struct relay_stats {
 	uint64_t requests;  /* requests received from clients */
+	uint64_t smps;      /* those of them that are SMPs */
 	uint64_t responses;    /* responses sent to them */
 	uint64_t timed_out;  /* timeouts reported to them */
 	uint64_t lost;       /* MADs dropped at random (loss) */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Events of a topology that changes, and of one that only appears to change. */
+#include <string.h>
+
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
+#include "wire/mad.h"
 
 /* Counters do not change, so they indicate no change of the topology. */
 static int setup(void **state)
@@ -55,6 +58,75 @@ static void retrain_link(struct lab *lab)
 
 	port->init = !port->init;
 	port->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+static void change_adaptive_routing(struct lab *lab)
+{
+	lab->agents[1].adaptive = lab->sweeps < 10;
+}
+
+LAB_TEST(adaptive_routing_is_read_with_each_discovery)
+{
+	for (size_t i = 0; i < LAB_NODES; i++)
+		lab->run.world->built->nodes[i].vendor_id = i != LEAF ? 0x2c9 : 0x1234;
+	lab->agents[0].adaptive = true;
+	lab->agents[LEAF + 1].rejected_smp = SMP_MLNX_ADAPTIVE_ROUTING_INFO;
+	lab->before_sweep = change_adaptive_routing;
+	lab_run(lab, 5);
+	assert_int_equal(lab_events_of(lab, EVENT_ADAPTIVE_ROUTING), 0);
+	lab->run.settings.adaptive_routing = true;
+	lab->run.settings.discovery_interval_us = 60 * INT64_C(1000000);
+	lab_run(lab, 20);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		assert_int_equal(lab->agents[i].adaptive_queries > 0, i < HOST && i != LEAF && i != LEAF + 1);
+	assert_true(lab->agents[0].adaptive_queries <= lab->run.discoveries);
+	/* The first reading, and one change. */
+	assert_int_equal(lab_events_of(lab, EVENT_ADAPTIVE_ROUTING), 2);
+	for (size_t i = 0, found = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, EVENT_ADAPTIVE_ROUTING))
+			assert_string_equal(lab->events[i].text, found++ ? "adaptive routing of node01 is now off" :
+					    "adaptive routing is on at 2 switches and off at 2");
+}
+
+static bool file_changed;
+
+static const char *topology_file(void *ctx, bool *ret_changed)
+{
+	(void)ctx;
+	*ret_changed = file_changed;
+	file_changed = false;
+	return "FILE of TIME";
+}
+
+/* Its links go down and agents fail, which without a file would cause discoveries. */
+static void remove_hosts(struct lab *lab)
+{
+	if (lab->sweeps == 3)
+		retrain_link(lab);
+	for (size_t i = 0; i < 6; i++)
+		lab->nodes[HOST + i].absent = lab->sweeps >= 5;
+	file_changed = lab->sweeps == 10;
+}
+
+LAB_TEST(a_topology_of_a_file_needs_no_smps)
+{
+	lab->run.discoverer.file = topology_file;
+	lab->before_sweep = remove_hosts;
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->run.discoveries, 1);
+	lab_run(lab, 20);
+	/* At the start of each collector, and when the file changed: the smaller fabric is accepted at once. */
+	assert_int_equal(lab->run.discoveries, 3);
+	assert_int_equal(lab_events_of(lab, EVENT_TOPOLOGY_FILE), 3);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 6);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 12);
+	assert_int_equal(lab->report.ports_polled, LIVE_PORTS - 12);
+	assert_int_equal(lab->run.smps_by_lid + lab->run.smps_by_path, 0);
+	assert_int_equal(lab->last_sweep.sm.state, SM_NOT_QUERIED);
+	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
+	assert_true(lab_check(lab) > 0);
+	assert_true(lab_check_details(lab) > 0);
 }
 
 /* The node behind the cable is unknown: discovery is repeated, with increasing delay. */

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import glob
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -15,9 +16,11 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
+import diags
 from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
 
-need("ibsim", "opensm")
+need("ibnetdiscover", "ibsim", "opensm", "perfquery")
 tap = Tap()
 
 
@@ -150,6 +153,78 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
     process.wait()
     tap.equal("integrity_check after SIGKILL", sweeps(sim)[1], "ok")
     tap.equal("and another collector starts", sim.ibwire("collect", "--once", check=False).status, 0)
+
+def requests(sim):
+    """All MADs of all clients, and the SMPs of them."""
+    words = sim.run(IBWIRE_SIM, "wire").out.splitlines()[1].split()
+    return int(words[0]), int(words[2].strip("("))
+
+
+def without_smps(sim, name, *command, polled=True):
+    """Nothing else sends requests: the subnet manager is stopped."""
+    before = requests(sim)
+    done = sim.ibwire(*command, check=False)
+    sent = [now - then for now, then in zip(requests(sim), before)]
+    tap.equal(f"{name} sends no SMPs", (done.status, sent[1], sent[0] > 0), (0, 0, polled))
+    return done
+
+
+def same_as_perfquery(sim):
+    """MADs are counted as traffic, 1 packet and 72 words each: they are subtracted."""
+    discovered = diags.Discovered(sim.run("ibnetdiscover").out)
+    theirs, ours = {}, {}
+    for (guid, port), end in discovered.ports.items():
+        node = discovered.nodes[guid]
+        lid = node["lid"] if node["type"] == "switch" else end["lid"]
+        found = diags.extended_counters(sim.run("perfquery", "-x", "-l", lid, port).out)[port]
+        theirs[f"0x{guid:016x}", port] = [found[way + "_data"] - 72 * found[way + "_packets"] for way in ("xmit", "rcv")]
+    for row in sim.json("ports"):
+        if row["status"] == "ok" and row["port"]:
+            ours[row["node_guid"], row["port"]] = [row["counters"][way + "_data"] - 72 * row["counters"][way + "_packets"]
+                                                   for way in ("xmit", "rcv")]
+    tap.same("the counters equal perfquery's", ours, theirs)
+    tap.result(any(sent for sent, _ in theirs.values()), "and there was traffic")
+
+
+with tap.part("topology file"), Simulation("--gen", "rail --hosts 2", "--traffic", "ring") as sim:
+    whole = sim.run("ibnetdiscover").out
+    with open("fabric.topo", "w", encoding="utf-8") as file:
+        file.write(whole)
+    sim.traffic("pause")
+    sim.run(IBWIRE_SIM, "opensm", "stop")
+    without_smps(sim, "collect --once", "collect", "--once", "--topology", "fabric.topo")
+    same_as_perfquery(sim)
+    without_smps(sim, "a saved file", "topology", "save", "saved.topo", polled=False)
+    without_smps(sim, "snapshot take", "snapshot", "take", "by-file", "--topology", "saved.topo")
+    without_smps(sim, "--estimate", "collect", "--estimate", "--topology", "saved.topo", polled=False)
+    with open("lids.topo", "w", encoding="utf-8") as file:
+        file.write(re.sub(" lid [0-9]+ lmc [0-9]+", "", whole))
+    for command in (("collect",), ("snapshot", "take", "refused")):
+        tap.one_line(f"{command[0]}: a file without LIDs", sim.ibwire(*command, "--topology", "lids.topo", check=False), 74,
+                     "lids.topo has no LIDs")
+    before = requests(sim)
+    process = collect(sim, "--interval", "200ms", "--topology", "fabric.topo")
+    status = sim.json("status")
+    tap.result("fabric.topo of " in status["topology_file"] and status["topology_file"].endswith(", no SMPs"),
+               "status shows the file", status)
+    nodes = status["nodes"]
+    # Without the blocks of one host: the blocks are separated by empty lines.
+    blocks = whole.split("\n\n")
+    gone = next(i for i, block in enumerate(blocks) if '"node0001 mlx5_0"' in block.splitlines()[-2])
+    with open("fabric.new", "w", encoding="utf-8") as file:
+        file.write("\n\n".join(blocks[:gone] + blocks[gone + 1:]))
+    os.rename("fabric.new", "fabric.topo")
+    tap.result(wait_for(lambda: sim.json("status")["nodes"] == nodes - 1), "the changed file is read again")
+    os.rename("lids.topo", "fabric.topo")
+    tap.result(wait_for(lambda: sim.events("discovery-failed")), "a changed file without LIDs is reported")
+    tap.equal("and the last topology remains in use", sim.json("status")["nodes"], nodes - 1)
+    tap.equal("the collector ends", stop(process), 0)
+    said = process.communicate()[0].decode()
+    tap.equal("it logs the topology once for each file", said.count("topology from fabric.topo of "), 2)
+    tap.equal("and sent no SMPs", requests(sim)[1] - before[1], 0)
+    sim.ibwire("collect", "--once")
+    tap.equal("status of a collector that discovers shows no file", sim.json("status")["topology_file"], None)
+    tap.result(requests(sim)[1] > before[1], "and the relay counts its SMPs")
 
 with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
     nodes = len((sim.ibwire("collect", "--once"), sim.json("nodes"))[1])

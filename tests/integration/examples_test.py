@@ -51,6 +51,7 @@ SUBSTITUTIONS = {
     "/var/lib/ibwire/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
     "collect &": "collect --count 1 --db background.db & wait",  # a second collector needs a database of its own
+    "--topology fabric.topo": "--topology fabric.txt --count 1 --db by-file.db",
     "--window 8": "--window 8 --count 1 --db gentle.db",
     "--errors-only": "--errors-only --yes",  # there is no terminal for a question
 }
@@ -102,7 +103,8 @@ COMMANDS = {
                 "--until": ["export NEW.db --since -1h --until now"]}),
     "snapshot": ("diff", {option: [f"take NEW {option}{value}"] for option, value in {
         "--note": " 'all is well'", "--fast": "", "--window": " 8", "--max-mads-per-second": " 5000",
-        "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()}),
+        "--security-keys": " keys", "--smi-ca": " ibsim0:1",
+        "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
     "help": ("", {}),
 }
@@ -116,7 +118,8 @@ VALUES = {
     "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
-    "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"], "--until": ["now", "LAST"],
+    "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],
+    "--topology": ["fabric.txt"], "--until": ["now", "LAST"],
     "--window": ["8"],
 }
 # Options that cannot be run so.

@@ -204,7 +204,7 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 {
 	const struct port *at = &world->built->ports[port];
 	const struct node *node = &world->built->nodes[at->node];
-	const struct agent *agent = &world->agents[at->node];
+	struct agent *agent = &world->agents[at->node];
 	uint32_t selected;
 
 	switch (header->attribute) {
@@ -235,6 +235,10 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 	case SMP_PORT_INFO_EXTENDED:
 		data[3] = world->counters != NULL;
 		data[5] = agent->fec_mode;
+		return true;
+	case SMP_MLNX_ADAPTIVE_ROUTING_INFO:
+		agent->adaptive_queries++;
+		data[3] = agent->adaptive;
 		return true;
 	case SMP_MLNX_EXTENDED_PORT_INFO:
 		data[17] = (uint8_t)(agent->vendor_fec_mode << 4);

@@ -30,6 +30,7 @@ struct agent {
 	uint8_t ignored;          /* those to which it does not respond */
 	uint8_t fec_mode;         /* PortInfoExtended.FECModeActive */
 	uint8_t vendor_fec_mode;  /* FECModeActive of Mellanox ExtendedPortInfo */
+	bool adaptive;            /* adaptive routing is on: AdaptiveRoutingInfo */
 	uint8_t sm_state;         /* SMInfo.SMState of an SM at its first port; 0: as the virtual fabric has it */
 	uint16_t rejected_smp;    /* SMP attribute that it rejects */
 	uint16_t ignored_smp;     /* SMP attribute to which it does not respond, for port ignored_port */
@@ -40,7 +41,7 @@ struct agent {
 	uint16_t redirect;        /* LID to which performance queries are redirected, at a queue pair of its own */
 	uint64_t mkey;            /* SMPs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
-	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped;
+	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, adaptive_queries;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */

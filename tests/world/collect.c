@@ -203,7 +203,7 @@ void world_run_init(struct world_run *run, struct virtual *world)
 		},
 		.clock = { boottime_us, wall_us, sleep_until, boot_id, run },
 		.transport = { transport_send, transport_receive, run },
-		.discoverer = { discovery_start, discovery_step, discovery_cancel, run },
+		.discoverer = { discovery_start, discovery_step, discovery_cancel, run, NULL },
 		.wire = { .transport = &run->transport, .discoverer = &run->discoverer, .sm_lid = sm_lid, .ctx = run },
 	};
 	world_run_lids(run);
@@ -222,6 +222,8 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 	/* The first discovery ends when the first sweep begins. */
 	run->discovery_end_us = interval_us - interval_us / WORLD_LEAD_PART;
 	run->settings.interval_us = interval_us;
+	for (size_t i = 0; i < world->event_count; i++)
+		run->settings.adaptive_routing |= world->events[i].what == CHANGE_ADAPTIVE;
 	run->settings.count = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us);
 	/* Progress messages of the collector do not belong into the output of a test. */
 	log_init("world", LOG_LEVEL_ERROR);

@@ -433,6 +433,7 @@ static const struct verb {
 	{ "errors", "P", "echo for", true, CHANGE_ERRORS, CHANGE_ERRORS_END, put_errors },
 	{ "silent", "N", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, NULL },
 	{ "lock", "N", "for", false, CHANGE_LOCK, CHANGE_UNLOCK, NULL },
+	{ "adaptive", "N", "for", false, CHANGE_ADAPTIVE, CHANGE_STATIC, NULL },
 	{ "off", "?", "hosts for", false, CHANGE_NODE_OFF, CHANGE_NODE_ON, put_off },
 	{ "skew", "N", "to part for", false, CHANGE_SKEW, CHANGE_SKEW_END, put_skew },
 	{ "reroute", "", "order", false, CHANGE_ORDER, CHANGE_ORDER, put_reroute },

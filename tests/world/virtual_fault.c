@@ -377,6 +377,10 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 	case CHANGE_UNLOCK:
 		world->nodes[event->a].locked = event->what == CHANGE_LOCK;
 		break;
+	case CHANGE_ADAPTIVE:
+	case CHANGE_STATIC:
+		world->agents[event->a].adaptive = event->what == CHANGE_ADAPTIVE;
+		break;
 	case CHANGE_ERRORS:
 		add_source(world, event);
 		break;

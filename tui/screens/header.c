@@ -111,6 +111,8 @@ static void add_sm(const struct app *app, struct segments *line)
 	sm_name(app, name, sizeof(name));
 	if (!sm->lid)
 		segment_add(line, 1, ROLE_WARNING, "no SM");
+	else if (sm->state == SM_NOT_QUERIED)
+		segment_add(line, 2, ROLE_TEXT, "SM lid %u not queried", sm->lid);
 	else if (!sm->known)
 		segment_add(line, 1, ROLE_WARNING, "SM lid %u silent", sm->lid);
 	else if (sm->state != 3)
