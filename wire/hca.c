@@ -40,6 +40,7 @@ struct hca {
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
 	unsigned refused_in_a_row; /* sends */
+	bool removed;
 	struct transport transport;
 };
 
@@ -428,6 +429,10 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 			hca->errors_in_a_row = 0;
 			return TRANSPORT_NOTHING;
 		}
+		hca->removed = cause == EIO;
+		if (hca->removed)
+			return err_set(err, ERR_UNAVAILABLE,
+				       "the InfiniBand device was removed (was its driver unloaded?)");
 		if (++hca->errors_in_a_row < ERRORS_UNTIL_GONE)
 			return TRANSPORT_NOTHING;
 		return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device does not respond any more: %s",
@@ -524,6 +529,11 @@ void hca_close(struct hca *hca)
 		if (hca->fd[i] >= 0)
 			umad_close_port(hca->fd[i]);
 	hca_leave(hca);
+}
+
+bool hca_was_removed(const struct hca *hca)
+{
+	return hca->removed;
 }
 
 void hca_leave(struct hca *hca)
