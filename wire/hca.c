@@ -185,7 +185,8 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 		if (ca_name && strcmp(list->ports[i].ca_name, ca_name) != 0)
 			continue;
 		named = true;
-		if (list->ports[i].infiniband && (port <= 0 || list->ports[i].port == port))
+		if (list->ports[i].infiniband && (port <= 0 || list->ports[i].port == port) &&
+		    (!best || list->ports[i].state > best->state))
 			best = &list->ports[i];
 	}
 	if (!named && ca_name)

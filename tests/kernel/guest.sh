@@ -159,6 +159,8 @@ equal "it stops" $? 0
 
 succeeds "a second device is plugged in" plug ibsw1 $two 8001,8002,8003,0,0,ffff
 succeeds "its port is Active" wait_for 20 in_state ibsw1 ACTIVE
+one_line "its second port has no link" 69 "no port is Active (ibsw1 port 2 is Down)" \
+	ibwire collect --once --Ca ibsw1 --Port 2 --db none.db
 all_respond "the default P_Key at index 5 is used" --Ca ibsw1 --db keys.db
 ibwire collect --once --Ca ibsw1 --pkey 0x8001 --timeout 50 --retries 0 --db keys1.db >summary 2>&1
 equal "with the P_Key of index 0 no port responds" "$(value 'ports responding' <summary)" 0
@@ -169,7 +171,7 @@ one_line "a P_Key that is not in the table" 69 "not a member of partition 0x8004
 
 echo "Unlink \"$two\"" >&3
 succeeds "the link goes down" wait_for 10 in_state ibsw1 DOWN
-one_line "a port that is down" 69 "no port is Active (ibsw1 port 1 is Down)" \
+one_line "both ports are down" 69 "no port is Active (ibsw1 port 1 is Down)" \
 	ibwire collect --once --Ca ibsw1 --db none.db
 echo "ReLink \"$two\"" >&3
 succeeds "the link returns" wait_for 30 in_state ibsw1 ACTIVE
