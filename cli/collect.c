@@ -352,6 +352,32 @@ static int show_settings(const struct settings *settings, struct error *err)
 	return output_text(&text, err);
 }
 
+/*
+ * Wait until a removed device is there again, with a port that is Active, and open it.
+ * @hca:  closed and replaced; NULL after a stop was requested
+ */
+static void reopen(const struct collect_options *options, struct hca_port *local, struct hca **hca)
+{
+	struct options common = options->common;
+	char name[sizeof(local->ca_name)];
+	const struct clock *clock = clock_system();
+
+	log_warning("the InfiniBand device was removed: waiting for %s port %d", local->ca_name, local->port);
+	hca_close(*hca);
+	*hca = NULL;
+	memcpy(name, local->ca_name, sizeof(name));
+	common.ca = name;
+	common.port = local->port;
+	while (!*hca && !stop_requested()) {
+		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + US_PER_S);
+		if (polling_find_port(&common, options->polling.smi_ca, local, NULL) < 0)
+			continue;
+		local->directed |= options->directed_smps;
+		if (hca_open(local, hca, NULL) == 0)
+			log_info("%s port %d is there again", local->ca_name, local->port);
+	}
+}
+
 static int collect_fabric(struct collect_options *options, struct error *err)
 {
 	struct helper_command helper;
@@ -401,6 +427,13 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
 		code = collect(options, hca, &local, keys, &discovery, &file, writer, err);
+	/* Runs with --once or --count end with the device. */
+	while (code < 0 && hca && hca_was_removed(hca) && !options->once && !options->count) {
+		reopen(options, &local, &hca);
+		code = 0;
+		if (hca)
+			code = collect(options, hca, &local, keys, &discovery, &file, writer, err);
+	}
 	topology_file_close(&file);
 	writer_close(writer);
 	hca_close(hca);

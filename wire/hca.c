@@ -40,6 +40,7 @@ struct hca {
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
 	unsigned refused_in_a_row; /* sends */
+	bool removed;
 	struct transport transport;
 };
 
@@ -184,7 +185,8 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 		if (ca_name && strcmp(list->ports[i].ca_name, ca_name) != 0)
 			continue;
 		named = true;
-		if (list->ports[i].infiniband && (port <= 0 || list->ports[i].port == port))
+		if (list->ports[i].infiniband && (port <= 0 || list->ports[i].port == port) &&
+		    (!best || list->ports[i].state > best->state))
 			best = &list->ports[i];
 	}
 	if (!named && ca_name)
@@ -239,6 +241,16 @@ static void fill_local(struct hca_port *local, const struct local_port *port)
 	local->sm_lid = port->sm_lid;
 }
 
+/* Without ib_umad, umad_open_port() prints a warning of its own. Source: libibumad umad.c, get_abi_version. */
+static bool umad_is_loaded(void)
+{
+	int fd = open(SYS_INFINIBAND_MAD "/abi_version", O_RDONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err)
 {
 	struct port_list list = { 0 };
@@ -261,7 +273,10 @@ int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port 
 	fill_local(&local, &list.ports[choice.gmp]);
 	memcpy(local.smi_ca_name, list.ports[choice.smp].ca_name, sizeof(local.smi_ca_name));
 	local.smi_port = list.ports[choice.smp].port;
-	if (local.sm_lid && local.lid)
+	if (!umad_is_loaded())
+		code = err_set(err, ERR_UNAVAILABLE, "%s port %d has no umad device: load ib_umad (modprobe ib_umad)",
+			       local.ca_name, local.port);
+	else if (local.sm_lid && local.lid)
 		*ret = local;
 	else
 		code = err_set(err, ERR_UNAVAILABLE, "no subnet manager has configured %s port %d: start one (opensm)",
@@ -415,6 +430,10 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 			hca->errors_in_a_row = 0;
 			return TRANSPORT_NOTHING;
 		}
+		hca->removed = cause == EIO;
+		if (hca->removed)
+			return err_set(err, ERR_UNAVAILABLE,
+				       "the InfiniBand device was removed (was its driver unloaded?)");
 		if (++hca->errors_in_a_row < ERRORS_UNTIL_GONE)
 			return TRANSPORT_NOTHING;
 		return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device does not respond any more: %s",
@@ -441,8 +460,8 @@ static int open_device(const char *ca_name, int port, int *ret_fd, struct error 
 		return err_set(err, ERR_UNAVAILABLE,
 			       "no permission to open the umad device of %s port %d: run as root, or as the "
 			       "owner of /dev/infiniband/umad*", ca_name, port);
-	return err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s (is ib_umad loaded?)",
-		       ca_name, port, strerror(cause));
+	return err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s", ca_name, port,
+		       strerror(cause));
 }
 
 /* Register one agent for each class, at the device that supports it. */
@@ -511,6 +530,11 @@ void hca_close(struct hca *hca)
 		if (hca->fd[i] >= 0)
 			umad_close_port(hca->fd[i]);
 	hca_leave(hca);
+}
+
+bool hca_was_removed(const struct hca *hca)
+{
+	return hca->removed;
 }
 
 void hca_leave(struct hca *hca)

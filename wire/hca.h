@@ -115,6 +115,12 @@ int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **re
 void hca_close(struct hca *hca);
 
 /*
+ * hca_was_removed - has the kernel removed the device? Then the handle only fails, even if the device returns.
+ * Source: Linux user_mad.c, ib_umad_read (agents_dead).
+ */
+bool hca_was_removed(const struct hca *hca);
+
+/*
  * hca_leave - free it, and leave closing the device to the end of the process
  * For a process that ends by _exit() while responses may still arrive. umad2sim crashes if one
  * arrives at a closed device, and hangs if one arrives during exit (ibsim 0.10, umad2sim.c,

@@ -94,8 +94,14 @@ int umad_set_pkey(void *umad, int pkey_index)
 	return 0;
 }
 
+static int receive_fails_with;
+
 int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 {
+	if (receive_fails_with) {
+		errno = receive_fails_with;
+		return -errno;
+	}
 	(void)length;
 	if (timeout_ms) {
 		waited_at = fd;
@@ -385,6 +391,24 @@ TEST(a_failed_open_names_the_device_and_leaves_none_open)
 	assert_int_equal(open_count, 0);
 	registers_fail = false;
 	assert_null(hca);
+}
+
+TEST(a_removed_device_fails_at_once)
+{
+	struct hca *hca = open_device();
+	const struct transport *transport = hca_transport(hca);
+	struct error err = { 0 };
+	uint8_t mad[MAD_SIZE];
+
+	receive_fails_with = ENXIO;
+	assert_int_equal(transport->receive(transport->ctx, mad, 0, &err), TRANSPORT_NOTHING);
+	assert_false(hca_was_removed(hca));
+	receive_fails_with = EIO;
+	assert_int_equal(transport->receive(transport->ctx, mad, 0, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "was removed"));
+	assert_true(hca_was_removed(hca));
+	receive_fails_with = 0;
+	hca_close(hca);
 }
 
 /* Number of MADs that are sent, of all classes, methods and attributes. */

@@ -22,13 +22,15 @@ DEVICE = {"node_type": "1: CA", "fw_ver": "20.31.1014", "hca_type": "MT4123", "h
           "node_guid": "b83f:d203:0012:3456", "sys_image_guid": "b83f:d203:0012:3456"}
 
 
-def host(name, **port):
-    """Create a folder like /sys/class, with device mlx5_0 and its port 1 as given; without a port: no device."""
+def host(name, umad=True, **port):
+    """Create a folder like /sys/class, with device mlx5_0 and its port 1 as given; without a port: no device.
+    umad: ib_umad is loaded."""
     root = os.path.abspath(name)
-    files = {"infiniband_mad/abi_version": "5"}
+    files = {"infiniband_mad/abi_version": "5"} if umad else {"infiniband/version": ""}
     if port:
         files.update({f"infiniband/mlx5_0/{key}": value for key, value in DEVICE.items()})
         files.update({f"infiniband/mlx5_0/ports/1/{key}": value for key, value in {**PORT, **port}.items()})
+    if port and umad:
         files.update({"infiniband_mad/umad0/ibdev": "mlx5_0", "infiniband_mad/umad0/port": "1"})
     for path, text in files.items():
         os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
@@ -67,6 +69,7 @@ tap.one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", 
          "subnet manager")
 tap.one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), 69, "subnet manager")
 tap.one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), 69, "Ethernet")
+tap.one_line("no ib_umad", on(host("bare", umad=False, lid="0x7"), *collect), 69, "modprobe ib_umad")
 tap.one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), 69, "no permission")
 tap.result(not os.path.exists("fabric.db"), "no database is left where nothing was collected", os.listdir("."))
 

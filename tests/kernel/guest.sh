@@ -1,0 +1,206 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# shellcheck shell=dash disable=SC2317
+# The tests that run in the emulated machine, as its init; its output is TAP on the second serial line.
+/bin/busybox mkdir -p /sbin /usr/bin /usr/sbin
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs -o mode=1777 tmp /tmp
+stty -F /dev/ttyS1 -opost
+exec </dev/null >/dev/ttyS1 2>&1
+trap 'poweroff -f' EXIT
+export PATH=/bin HOME=/tmp IBSIM_SOCKNAME=fabric OSM_TMP_DIR=/tmp OSM_CACHE_DIR=/tmp
+cd /tmp || exit
+# shellcheck source=tests/lib.sh
+. /lib.sh
+
+leaf=b8cef60300000040 # leaf-u01-r0, whose ports 1 to 5 have links
+one=H-0c42a10300001000 # mgmt0001, where opensm runs
+two=H-0c42a10300002000 # mgmt0002
+
+# wait_for SECONDS COMMAND... - until the command succeeds
+wait_for() {
+	tries=$(($1 * 5))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.2
+	done
+}
+
+# plug NAME NODE [PKEYS] - connect a device; it fails with the messages of the bridge
+plug() {
+	rm -f "$1.ready"
+	bridge "$@" >"$1.ready" 2>"$1.errors" &
+	echo $! >"$1.pid"
+	wait_for 10 grep -q ready "$1.ready" || { cat "$1.errors" && return 1; }
+}
+
+# unplug NAME - remove a device
+unplug() {
+	kill "$(cat "$1.pid")" && wait_for 5 is_absent "/sys/class/infiniband/$1"
+}
+
+# in_state NAME STATE - whether port 1 of a device is ACTIVE, DOWN, ...
+in_state() {
+	grep -q "$2" "/sys/class/infiniband/$1/ports/1/state"
+}
+
+is_absent() {
+	[ ! -e "$1" ]
+}
+
+# value NAME - the number in a line of the summary of "ibwire collect", from stdin
+value() {
+	sed -n "s/^$1  *//p"
+}
+
+# all_respond NAME OPTION... - one sweep; every port that is polled responds
+all_respond() {
+	name=$1
+	shift
+	if ibwire collect --once "$@" >summary 2>errors; then
+		equal "$name" "$(value 'ports responding' <summary)" "$(value 'ports polled' <summary)"
+	else
+		fail "$name" "$(cat errors)"
+	fi
+}
+
+# one_line NAME STATUS WORDS COMMAND... - it fails with the status and one line that contains the words
+one_line() {
+	name=$1 wanted=$2 words=$3
+	shift 3
+	"$@" >output 2>&1
+	equal "$name: exit status" $? "$wanted"
+	equal "$name: one line" "$(head -c 1000 output | tail -n +2)" ""
+	contains "$name: the reason" "$(head -n 1 output)" "$words"
+}
+
+# count_sweeps FILE [CONDITION]
+count_sweeps() {
+	ibwire sql --db "$1" --format csv "SELECT count(*) FROM sweep WHERE ${2:-1}" | tr -d '\r' | tail -n 1
+}
+
+# has_sweeps FILE N [CONDITION] - whether a database has at least N such sweeps
+has_sweeps() {
+	[ "$(count_sweeps "$1" "${3:-1}")" -ge "$2" ]
+}
+
+# ibsim blocks on clients whose sockets are full, and ends at the end of its input.
+echo 4096 >/proc/sys/net/unix/max_dgram_qlen
+mkfifo console
+ibsim -s /fabric.net <console >ibsim.log 2>&1 &
+exec 3>console
+wait_for 10 grep -q ready ibsim.log
+
+# --- the module, the port, opensm ---
+
+one_line "without ib_core" 69 "no InfiniBand device" ibwire collect --once --db none.db
+for module in ib_core ib_umad softhca; do
+	succeeds "$module is loaded" insmod "/modules/$module.ko"
+done
+succeeds "a device is plugged in" plug ibsw0 $one
+contains "ibstat shows its identity" "$(ibstat ibsw0)" "Node GUID: 0x${one#H-}"
+contains "ibstat shows its link layer" "$(ibstat ibsw0)" "Link layer: InfiniBand"
+one_line "before the subnet manager" 69 "no port is Active (ibsw0 port 1 is Init" ibwire collect --once --db none.db
+opensm -f opensm.log >opensm.out 2>&1 &
+opensm=$!
+succeeds "opensm activates the port" wait_for 60 in_state ibsw0 ACTIVE
+succeeds "opensm is master" wait_for 20 grep -q "MASTER state" opensm.log
+contains "sminfo finds it" "$(sminfo 2>&1)" SMINFO_MASTER
+contains "perfquery reads a counter" "$(perfquery 2>&1)" "PortXmitPkts:"
+
+# --- ibwire, compared with perfquery ---
+
+for port in 1 2 3 4 5; do
+	for counter in SymbolErrorCounter=$((port * 11)) LinkDownedCounter=$((port * 3)) PortXmitDiscards=$((port * 1000)); do
+		echo "PerformanceSet \"S-$leaf\"[$port] PortCounters.$counter" >&3
+	done
+done
+all_respond "every port responds" --db fabric.db
+# Later sweeps also send attributes that ibsim does not implement, and loses.
+equal "no MAD timed out" "$(value 'MADs timed out' <summary)" 0
+# The LID is in the first line of a switch, "port 0".
+lid=$(ibwire discover | awk -v guid=$leaf '$1 == "node" { mine = $2 == guid } mine && $2 == "0" { print $4; exit }')
+for port in 1 2 3 4 5; do
+	perfquery "$lid" $port 2>&1 | tr -d '.' | awk -F: -v port=$port '{ value[$1] = $2 } END {
+		print port, value["SymbolErrorCounter"], value["LinkDownedCounter"], value["PortXmitDiscards"] }'
+done >theirs
+# columns NAME... - these columns of a table in CSV
+columns() {
+	tr -d '\r' | awk -F, -v names="$*" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; count = split(names, name, " "); next }
+		{ for (i = 1; i <= count; i++) printf "%s%s", $at[name[i]], i < count ? " " : "\n" }'
+}
+equal "error counters agree with perfquery" "$(ibwire ports --db fabric.db --format csv leaf-u01-r0 | columns port \
+	counters.symbol_errors counters.link_downed counters.xmit_discards | grep '^[1-5] ')" "$(cat theirs)"
+contains "they are those that were set" "$(cat theirs)" "5 55 15 5000"
+contains "the subnet manager is found" "$(ibwire status --db fabric.db)" "LID 1, master"
+
+# --- users and other programs ---
+
+one_line "a user without permissions" 69 "no permission to open the umad device of ibsw0 port 1" \
+	su -s /bin/sh nobody -c 'exec ibwire collect --once --db /tmp/nobody.db'
+ibwire collect --interval 1 --db first.db >first.out 2>&1 &
+first=$!
+succeeds "a collector runs" wait_for 20 has_sweeps first.db 2
+one_line "a second collector on the same database" 69 "first.db" ibwire collect --once --db first.db
+all_respond "a second collector on another database" --db second.db
+complete=$(count_sweeps first.db 'ports_polled = ports_answered')
+succeeds "the first collector continues beside it" wait_for 20 has_sweeps first.db $((complete + 2)) \
+	'ports_polled = ports_answered'
+kill $first
+wait $first
+equal "it stops" $? 0
+
+# --- P_Keys: the fabric drops MADs of other partitions than the default one ---
+
+succeeds "a second device is plugged in" plug ibsw1 $two 8001,8002,8003,0,0,ffff
+succeeds "its port is Active" wait_for 20 in_state ibsw1 ACTIVE
+one_line "its second port has no link" 69 "no port is Active (ibsw1 port 2 is Down)" \
+	ibwire collect --once --Ca ibsw1 --Port 2 --db none.db
+all_respond "the default P_Key at index 5 is used" --Ca ibsw1 --db keys.db
+ibwire collect --once --Ca ibsw1 --pkey 0x8001 --timeout 50 --retries 0 --db keys1.db >summary 2>&1
+equal "with the P_Key of index 0 no port responds" "$(value 'ports responding' <summary)" 0
+one_line "a P_Key that is not in the table" 69 "not a member of partition 0x8004" \
+	ibwire collect --once --Ca ibsw1 --pkey 0x8004 --db none.db
+
+# --- port events ---
+
+echo "Unlink \"$two\"" >&3
+succeeds "the link goes down" wait_for 10 in_state ibsw1 DOWN
+one_line "both ports are down" 69 "no port is Active (ibsw1 port 1 is Down)" \
+	ibwire collect --once --Ca ibsw1 --db none.db
+echo "ReLink \"$two\"" >&3
+succeeds "the link returns" wait_for 30 in_state ibsw1 ACTIVE
+
+# --- hot unplug ---
+
+# The time limit is only for the case that it does not end.
+timeout 90 ibwire collect --interval 1 --Ca ibsw1 --db unplug.db >unplug.out 2>unplug.err &
+collector=$!
+succeeds "a collector runs on the second device" wait_for 20 has_sweeps unplug.db 2
+succeeds "the device is removed under it" unplug ibsw1
+succeeds "the collector waits for it" wait_for 20 grep -q "was removed.*waiting for ibsw1 port 1" unplug.err
+sweeps=$(count_sweeps unplug.db)
+succeeds "the device returns" plug ibsw1 $two
+succeeds "its port is Active again" wait_for 20 in_state ibsw1 ACTIVE
+wait_for 20 has_sweeps unplug.db $((sweeps + 2)) && pass "the collector continues" ||
+	fail "the collector continues" "$(cat unplug.err)"
+succeeds "the device is removed again" unplug ibsw1
+succeeds "the collector waits again" wait_for 20 eval '[ "$(grep -c waiting unplug.err)" = 2 ]'
+kill $collector
+wait $collector
+equal "it ends on a signal meanwhile" $? 0
+succeeds "the device is there for single runs" plug ibsw1 $two
+all_respond "a single run continues the database" --Ca ibsw1 --db unplug.db
+
+# --- ib_umad ---
+
+kill $opensm
+wait $opensm
+succeeds "ib_umad is unloaded" rmmod ib_umad
+one_line "without ib_umad" 69 "modprobe ib_umad" ibwire collect --once --db none.db
+done_testing
