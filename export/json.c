@@ -14,6 +14,12 @@
 
 #include "export/format.h"
 
+/* The keys of all columns as they are written, with quotes and colon: the same in each row. */
+struct json {
+	struct text keys;
+	size_t *ends; /* by column, in keys */
+};
+
 /* An unknown number is null; integers have no fraction. */
 static void append_number(struct text *text, const struct member *member)
 {
@@ -102,6 +108,19 @@ static void append_value(const struct result *result, struct text *text, size_t 
 
 static bool json_begin(struct result *result)
 {
+	struct json *json = calloc(1, sizeof(*json));
+
+	result->state = json;
+	if (!json)
+		return false;
+	json->ends = calloc(result->column_count + 1, sizeof(*json->ends));
+	for (size_t i = 0; json->ends && i < result->column_count; i++) {
+		if (column_is_in_data(&result->columns[i]))
+			append_key(&json->keys, result->columns[i].key);
+		json->ends[i] = json->keys.len;
+	}
+	if (!json->ends || text_failed(&json->keys))
+		return false;
 	if (!result->options.record && !result->options.lines)
 		fputc('[', result->stream);
 	return true;
@@ -110,6 +129,7 @@ static bool json_begin(struct result *result)
 static bool json_row(struct result *result)
 {
 	bool record = result->options.record, any = false;
+	const struct json *json = result->state;
 	struct text *row = &result->scratch;
 
 	text_clear(row);
@@ -117,6 +137,8 @@ static bool json_row(struct result *result)
 		text_append(row, result->rows ? ",\n" : "\n");
 	text_append_bytes(row, "{", 1);
 	for (size_t i = 0; i < result->column_count; i++) {
+		size_t start;
+
 		if (!column_is_in_data(&result->columns[i]))
 			continue;
 		if (any)
@@ -124,7 +146,8 @@ static bool json_row(struct result *result)
 		if (record)
 			text_append_bytes(row, "\n  ", 3);
 		any = true;
-		append_key(row, result->columns[i].key);
+		start = i ? json->ends[i - 1] : 0;
+		text_append_bytes(row, text_chars(&json->keys) + start, json->ends[i] - start);
 		append_value(result, row, i);
 	}
 	text_append(row, record && any ? "\n}" : "}");
@@ -140,4 +163,15 @@ static bool json_end(struct result *result)
 	return true;
 }
 
-const struct format format_json = { json_begin, json_row, json_end, NULL };
+static void json_done(struct result *result)
+{
+	struct json *json = result->state;
+
+	if (!json)
+		return;
+	text_done(&json->keys);
+	free(json->ends);
+	free(json);
+}
+
+const struct format format_json = { json_begin, json_row, json_end, json_done };

@@ -11,10 +11,12 @@
 /* True for nearly all names and descriptions. */
 static bool is_same_in_json(const char *bytes, size_t len)
 {
+	bool escaped = false;
+
+	/* Without an early end, which would be slower. */
 	for (size_t i = 0; i < len; i++)
-		if (bytes[i] < 0x20 || bytes[i] >= 0x7f || bytes[i] == '"' || bytes[i] == '\\')
-			return false;
-	return true;
+		escaped |= (bytes[i] < 0x20) | (bytes[i] == 0x7f) | (bytes[i] == '"') | (bytes[i] == '\\');
+	return !escaped;
 }
 
 static void append_point(struct text *text, uint32_t point)
