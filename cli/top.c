@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
+#include "cli/lib/polling.h"
 #include "cli/lib/settings.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
@@ -30,13 +31,17 @@
 /* Time to store the current sweep before the collector is killed. */
 #define STOP_WAIT_MS 15000
 
-enum { ARGUMENTS_MOST = 24 };
+/* Most of the arguments of the collector: 12 options with a value, 2 without. */
+enum { ARGUMENTS_MOST = 32 };
+
+/* Prefix of the help of options that are passed on to it. */
+#define STARTED "started collector: "
 
 struct top {
 	struct options common;
 	int64_t interval_us;
-	const char *security_keys; /* directory, or NULL */
-	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+	struct polling polling;    /* only what POLLING_SPECS() sets */
+	bool adaptive_routing, directed_smps;
 	const char *settings_path; /* NULL: the default */
 	struct settings settings;
 	char path[PATH_MAX];
@@ -89,12 +94,14 @@ static int find_database(struct top *top, bool *ret_live, bool *ret_data, struct
 	return code < 0 ? code : read_state(top->path, ret_live, ret_data, err);
 }
 
-/* Append an option with its value to a list that ends with NULL; none without a value. */
-static size_t add_argument(const char **list, size_t count, const char *option, const char *value)
+/* Append options with their values, up to a NULL option; those without a value are left out. */
+static size_t add_arguments(const char **list, size_t count, const char *const *options)
 {
-	if (value) {
-		list[count++] = option;
-		list[count++] = value;
+	for (; options[0]; options += 2) {
+		if (!options[1])
+			continue;
+		list[count++] = options[0];
+		list[count++] = options[1];
 	}
 	return count;
 }
@@ -102,30 +109,33 @@ static size_t add_argument(const char **list, size_t count, const char *option, 
 static size_t add_device_arguments(struct top *top, const char **list, size_t count)
 {
 	const struct options *common = &top->common;
+	const char *const options[] = {
+		"--Ca", common->ca, "--Port", common->port ? top->port : NULL,
+		"--timeout", common->timeout_ms ? top->timeout : NULL, "--pkey", common->pkey,
+		"--sl", common->sl ? top->sl : NULL, POLLING_ARGUMENTS(&top->polling), NULL,
+	};
 
 	snprintf(top->port, sizeof(top->port), "%d", common->port);
 	snprintf(top->timeout, sizeof(top->timeout), "%d", common->timeout_ms);
 	snprintf(top->sl, sizeof(top->sl), "%d", common->sl);
-	count = add_argument(list, count, "--Ca", common->ca);
-	count = add_argument(list, count, "--Port", common->port ? top->port : NULL);
-	count = add_argument(list, count, "--timeout", common->timeout_ms ? top->timeout : NULL);
-	count = add_argument(list, count, "--pkey", common->pkey);
-	count = add_argument(list, count, "--sl", common->sl ? top->sl : NULL);
-	count = add_argument(list, count, "--security-keys", top->security_keys);
-	return add_argument(list, count, "--smi-ca", top->smi_ca);
+	return add_arguments(list, count, options);
 }
 
 static int start_collector(struct top *top, struct error *err)
 {
 	const char *argv[ARGUMENTS_MOST] = { "ibwire", "collect" };
 	char interval[32];
-	size_t count = 2;
+	const char *const options[] = {
+		"--db", top->path, "--interval", interval, "--settings", top->settings_path, NULL,
+	};
+	size_t count = add_arguments(argv, 2, options);
 
 	snprintf(interval, sizeof(interval), "%" PRId64 "us", top->interval_us);
-	count = add_argument(argv, count, "--db", top->path);
-	count = add_argument(argv, count, "--interval", interval);
-	count = add_argument(argv, count, "--settings", top->settings_path);
-	add_device_arguments(top, argv, count);
+	count = add_device_arguments(top, argv, count);
+	if (top->adaptive_routing)
+		argv[count++] = "--adaptive-routing";
+	if (top->directed_smps)
+		argv[count] = "--directed-smps";
 	return child_command_start(&top->collector, PROGRAM, argv, 0, true, err);
 }
 
@@ -170,7 +180,8 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 							     TUI_COLOR_AUTO,
 	};
 
-	add_argument(top->name_arguments, 0, "--node-name-map", top->common.names_path);
+	add_arguments(top->name_arguments, 0,
+		      (const char *const[]){ "--node-name-map", top->common.names_path, NULL });
 	add_device_arguments(top, top->device_arguments, 0);
 	if (tui_config_path(config, sizeof(config)))
 		options.config_path = config;
@@ -229,12 +240,10 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	const struct option_spec specs[] = {
 		{ .name = "interval", .kind = OPTION_SPAN, .argument = "SPAN",
 		  .help = "sweep interval of the started collector (2s)", .target = &top.interval_us },
-		{ .name = "security-keys", .kind = OPTION_TEXT, .argument = "DIR",
-		  .help = "started collector: directory with the subnet manager's guid2mkey (none)",
-		  .target = &top.security_keys },
-		{ .name = "smi-ca", .kind = OPTION_TEXT, .argument = "NAME[:PORT]",
-		  .help = "started collector: local device that sends SMPs (the polling HCA or its SMI device)",
-		  .target = &top.smi_ca },
+		POLLING_SPECS(&top.polling, STARTED),
+		OPT_FLAG("directed-smps", 0, &top.directed_smps, STARTED "send directed-route SMPs"),
+		OPT_FLAG("adaptive-routing", 0, &top.adaptive_routing,
+			 STARTED "query whether NVIDIA switches route adaptively"),
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
 		  .help = "settings file (/etc/ibwire/ibwire.conf)",
 		  .target = &top.settings_path },

@@ -37,6 +37,22 @@ struct polling {
 };
 
 /*
+ * Options of the commands that poll, with a prefix of their help; `ibwire top` passes them on. For
+ * users of cli/lib/options.h.
+ */
+#define POLLING_SPECS(polling, prefix) \
+	OPT_TEXT("security-keys", 0, "DIR", &(polling)->security_keys, \
+		 prefix "directory with the subnet manager's guid2mkey (none)"), \
+	OPT_TEXT("topology", 0, "FILE", &(polling)->topology, \
+		 prefix "take the topology from a file and send no SMPs (discover it)"), \
+	OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &(polling)->smi_ca, \
+		 prefix "local device that sends SMPs (the polling HCA or its SMI device)")
+
+/* The same as pairs of option and value; the value of one that was not given is NULL. */
+#define POLLING_ARGUMENTS(polling) \
+	"--security-keys", (polling)->security_keys, "--topology", (polling)->topology, "--smi-ca", (polling)->smi_ca
+
+/*
  * polling_find_port - the local port of --Ca, --Port and --smi-ca, with --pkey and --sl
  * A warning is logged if it is a limited member of the partition. Return: as hca_find(), hca_set_pkey().
  */

@@ -383,12 +383,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		OPT_NUMBER("window", 0, "N", &options.window, 1, "take: maximum MADs in flight, up to 128 (32)"),
 		OPT_NUMBER("max-mads-per-second", 0, "N", &options.max_mads_per_s, 0,
 			   "take: rate limit in MADs per second, 0 = unlimited (20000)"),
-		OPT_TEXT("security-keys", 0, "DIR", &options.polling.security_keys,
-			 "take: directory with the subnet manager's guid2mkey (none)"),
-		OPT_TEXT("smi-ca", 0, "NAME[:PORT]", &options.polling.smi_ca,
-			 "take: local device that sends SMPs (the HCA)"),
-		OPT_TEXT("topology", 0, "FILE", &options.polling.topology,
-			 "take: use the topology of a file and send no SMPs"),
+		POLLING_SPECS(&options.polling, "take: "),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, &options.common, err);

@@ -202,6 +202,11 @@ with tap.part("topology file"), Simulation("--gen", "rail --hosts 2", "--traffic
     for command in (("collect",), ("snapshot", "take", "refused")):
         tap.one_line(f"{command[0]}: a file without LIDs", sim.ibwire(*command, "--topology", "lids.topo", check=False), 74,
                      "lids.topo has no LIDs")
+    terminal = os.openpty()[1]
+    process = sim.start(IBWIRE, "top", "--db", "new.db", "--adaptive-routing", "--topology", "lids.topo", stdin=terminal,
+                        stdout=terminal, stderr=subprocess.PIPE, env={**sim.env, "TERM": "xterm"})
+    tap.contains("top: its collector gets its options", process.communicate()[1].decode(), "lids.topo has no LIDs")
+    tap.equal("top: the status of its collector", process.returncode, 74)
     before = requests(sim)
     process = collect(sim, "--interval", "200ms", "--topology", "fabric.topo")
     status = sim.json("status")
