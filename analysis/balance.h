@@ -20,12 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/fabric.h"
+
 struct delta;
 struct error;
-struct fabric;
-struct node;
 struct pma_caps;
-struct port;
 struct routes;
 struct shape;
 struct shape_host;
@@ -69,7 +68,6 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 		     const struct pma_caps *caps, struct balance_load *ret);
 
 enum balance_direction { BALANCE_XMIT, BALANCE_RCV }; /* sent or received by the ports of the group */
-enum balance_adaptive { ADAPTIVE_UNKNOWN, ADAPTIVE_OFF, ADAPTIVE_ON };
 enum balance_state { BALANCE_UNKNOWN, BALANCE_IDLE, BALANCE_ACTIVE };
 
 enum balance_cause {
@@ -101,7 +99,7 @@ struct balance_result {
 	uint32_t group;           /* index into the shape's groups */
 	enum balance_direction direction;
 	enum balance_state state;
-	enum balance_adaptive adaptive; /* of the switch that routes the load; for RCV of uplinks: the upper switches */
+	enum adaptive_routing adaptive; /* of the switch that routes the load; for RCV of uplinks: the upper switches */
 	bool t, m, h;             /* which tests hold */
 	bool t_known, predicted_known;
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
@@ -128,14 +126,15 @@ struct balance_input {
 	const struct shape *shape;
 	const struct routes *routes;       /* or NULL: unknown */
 	const struct balance_load *loads;  /* by port */
-	const uint8_t *adaptive;           /* by node, enum balance_adaptive from the settings; or NULL */
+	const uint8_t *adaptive;           /* by node, as balance_adaptive_create(); or NULL */
 	double window_us;                  /* its length */
 };
 
 /*
- * balance_adaptive_create - adaptive routing by node from the settings: enum balance_adaptive
+ * balance_adaptive_create - adaptive routing by node: enum adaptive_routing, as set in the settings, else
+ * as read from the switch
  * @settings:  or NULL
- * @ret:       for free(); NULL: no switch is configured
+ * @ret:       for free(); NULL: it is unknown of all switches
  * Return: 0 or ERR_NOMEM.
  */
 int balance_adaptive_create(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
@@ -177,10 +176,10 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
 /*
  * balance_decides - adaptive routing of the switch that routes the load of a result: its own switch
  * (XMIT), the switch at the other end (RCV), for RCV of uplinks all upper switches
- * @by_node:  enum balance_adaptive by node
+ * @by_node:  enum adaptive_routing by node
  * Return: UNKNOWN also if they differ.
  */
-enum balance_adaptive balance_decides(const struct shape *shape, const struct balance_result *result,
+enum adaptive_routing balance_decides(const struct shape *shape, const struct balance_result *result,
 				      const uint8_t *by_node);
 
 /*
@@ -209,7 +208,7 @@ double balance_median(double *values, size_t count);
 
 /* Names: "routing", "on". */
 const char *balance_cause_name(enum balance_cause cause);
-const char *balance_adaptive_name(enum balance_adaptive adaptive);
+const char *balance_adaptive_name(enum adaptive_routing adaptive);
 
 /* Comparison of rails, planes, switches of a tier, and the HCAs of a host. */
 

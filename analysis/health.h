@@ -108,7 +108,7 @@ struct health_input {
 	uint64_t sm_guid;
 	unsigned sm_masters;         /* number of SMs in state master; 0: unknown */
 	const struct pma_caps *caps; /* by node, or NULL */
-	const uint8_t *adaptive;     /* by node, enum balance_adaptive from the settings; or NULL */
+	const uint8_t *adaptive;     /* by node, as balance_adaptive_create(); or NULL */
 	const struct health_detail *details;
 	size_t detail_count;
 	int64_t log_bytes;           /* size of a database log that readers keep from truncation; else 0 */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* nodes.c - `ibwire nodes`: one row per node */
 #include <math.h>
+#include <stdlib.h>
 
+#include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -11,6 +13,7 @@
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
+#include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -18,7 +21,7 @@
 
 enum {
 	TIME, NAME, TYPE, CLASS, TIER, HOST, RAILS, GUID, SYSTEM_GUID, LID, LIDS, PORTS, PORTS_ACTIVE,
-	STATUS, XMIT, RCV, ERRORS, VENDOR, DEVICE, REVISION, DESCRIPTION, AGE, COLUMN_COUNT,
+	STATUS, XMIT, RCV, ERRORS, VENDOR, DEVICE, REVISION, ADAPTIVE, DESCRIPTION, AGE, COLUMN_COUNT,
 };
 
 static const struct column node_columns[COLUMN_COUNT] = {
@@ -42,6 +45,7 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
 	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
 	[REVISION] = { .key = "revision", .kind = COLUMN_HEX },
+	[ADAPTIVE] = { .key = "adaptive_routing", .kind = COLUMN_TEXT },
 	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT },
 	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S },
 };
@@ -147,7 +151,8 @@ static void fill_lids(struct result *result, const struct fabric *fabric, const 
 	}
 }
 
-static void put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
+static void put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node,
+		    enum adaptive_routing adaptive)
 {
 	char description[NODE_NAME_SIZE];
 	struct node_view sum;
@@ -174,6 +179,8 @@ static void put_row(struct result *result, const struct view *view, const struct
 	result_unsigned(result, VENDOR, node->vendor_id);
 	result_unsigned(result, DEVICE, node->device_id);
 	result_unsigned(result, REVISION, node->revision);
+	if (adaptive != ADAPTIVE_UNKNOWN)
+		result_text(result, ADAPTIVE, balance_adaptive_name(adaptive));
 	result_text(result, DESCRIPTION, description);
 	result_real(result, AGE, sum.age_s);
 	result_end_row(result);
@@ -183,17 +190,22 @@ static int show(const struct options *options, const struct view *view, const st
 {
 	struct selection selection;
 	struct result *result;
+	uint8_t *adaptive = NULL;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
-	code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
+	code = balance_adaptive_create(&view->settings->shape, view->fabric, &adaptive, err);
+	if (code == 0)
+		code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		for (size_t i = 0; i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
-				put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
+				put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]],
+					adaptive ? adaptive[view->nodes[i]] : ADAPTIVE_UNKNOWN);
 		code = output_end(result, 0, err);
 	}
+	free(adaptive);
 	selection_done(&selection);
 	return code;
 }

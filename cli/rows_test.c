@@ -255,6 +255,10 @@ TEST(every_node_is_listed_once)
 		assert_int_equal(integer_of(row, "port_count"), node->port_count);
 		assert_int_equal(integer_of(row, "device_id"), node->device_id);
 		assert_int_equal(integer_of(row, "vendor_id"), node->vendor_id);
+		if (node->adaptive == ADAPTIVE_UNKNOWN)
+			assert_true(json_is_null(json_object_get(row, "adaptive_routing")));
+		else
+			assert_text(row, "adaptive_routing", node->adaptive == ADAPTIVE_ON ? "on" : "off");
 	}
 	json_decref(rows);
 }

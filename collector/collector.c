@@ -24,6 +24,7 @@ static int restore(struct collector *collector, struct error *err)
 {
 	const struct clock *clock = collector->clock;
 	struct restored restored = { 0 };
+	struct fabric *fabric = NULL;
 	int code = collector->sink->restore(collector->sink->ctx, &restored, err);
 
 	if (code < 0)
@@ -34,10 +35,18 @@ static int restore(struct collector *collector, struct error *err)
 		code = findings_step_restore(&collector->findings, &restored, err);
 	if (code == 0) {
 		route_read_restore(&collector->routes, &restored.routes);
-		topology_monitor_restore(&collector->topology, restored.fabric);
+		fabric = restored.fabric;
+		topology_monitor_restore(&collector->topology, fabric);
 		restored.fabric = NULL;
 		if (collector->topology.fabric)
 			code = node_memory_set_fabric(&collector->memory, collector->topology.fabric, err);
+	}
+	/* Stored states are valid only while they are queried. */
+	for (uint32_t i = 0; code == 0 && fabric && i < fabric->node_count; i++) {
+		struct node_entry *entry = node_memory_node(&collector->memory, i);
+
+		if (collector->settings->adaptive_routing)
+			entry->adaptive = entry->adaptive_reported = fabric->nodes[i].adaptive;
 	}
 	restored_done(&restored);
 	return code;
@@ -69,6 +78,7 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 	code = node_memory_set_fabric(&collector->memory, topology->fabric, err);
 	if (code < 0)
 		return code;
+	node_memory_put_adaptive(&collector->memory, topology->fabric);
 	if (topology->discoverer->file)
 		return 0;
 	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", topology->fabric->node_count,

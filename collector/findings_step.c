@@ -30,7 +30,6 @@ void findings_step_done(struct findings_step *step)
 	health_destroy(step->health);
 	shape_destroy(step->shape);
 	free(step->adaptive);
-	free(step->adaptive_now);
 	free(step->restored);
 	memset(step, 0, sizeof(*step));
 }
@@ -63,13 +62,8 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	*ret_changed = !step->has_shape || step->generation != sweep->generation;
 	if (!*ret_changed)
 		return 0;
-	/* Configured adaptive routing of each switch of the new fabric. */
 	free(step->adaptive);
 	step->adaptive = NULL;
-	free(step->adaptive_now);
-	step->adaptive_now = calloc(sweep->fabric->node_count + 1, sizeof(*step->adaptive_now));
-	if (!step->adaptive_now)
-		return err_nomem(err);
 	code = balance_adaptive_create(step->shape_settings, sweep->fabric, &step->adaptive, err);
 	if (code == 0)
 		code = shape_create(sweep->fabric, step->shape_settings, &shape, err);
@@ -189,19 +183,6 @@ static int request_tables(const struct findings_step *step, struct route_read *r
 	return code;
 }
 
-/* Settings take precedence over what the switches report. Return: NULL if nothing is known. */
-static const uint8_t *adaptive_now(struct findings_step *step, const struct fabric *fabric, struct node_memory *memory)
-{
-	bool known = false;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		step->adaptive_now[i] = step->adaptive && step->adaptive[i] ? step->adaptive[i]
-									    : node_memory_node(memory, i)->adaptive;
-		known |= step->adaptive_now[i] != ADAPTIVE_UNKNOWN;
-	}
-	return known ? step->adaptive_now : NULL;
-}
-
 /* Is there a master SM that responds, and whose ActCount increases? */
 static void update_sm(struct findings_step *step, const struct sweep_result *result, int64_t now_us,
 		      struct health_input *input)
@@ -269,7 +250,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		code = gather_routes(step, &all, routes, sweep->wall_us, &input, err);
 	if (code == 0) {
 		input.shape = step->shape;
-		input.adaptive = adaptive_now(step, sweep->fabric, memory);
+		input.adaptive = step->adaptive;
 		update_sm(step, result, sweep->end_us, &input);
 		code = health_step(step->health, &input, add_events, &reporting, err);
 	}

@@ -37,8 +37,7 @@ struct findings_step {
 	bool has_shape;
 	int64_t changed_us;      /* wall clock of the last change of a table */
 	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
-	uint8_t *adaptive;       /* by node: configured, enum balance_adaptive; or NULL */
-	uint8_t *adaptive_now;   /* by node: configured, else as read from the switch */
+	uint8_t *adaptive;       /* by node: enum adaptive_routing, or NULL (analysis/balance.h) */
 	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;

@@ -105,6 +105,19 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 	return 0;
 }
 
+bool node_memory_put_adaptive(const struct node_memory *memory, struct fabric *fabric)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		uint8_t now = memory->nodes[memory->node_of[i]].adaptive;
+
+		changed |= fabric->nodes[i].adaptive != now;
+		fabric->nodes[i].adaptive = now;
+	}
+	return changed;
+}
+
 /* The number of the port that represents an agent, also if the fabric has no port 0 of the switch. */
 static uint8_t agent_num(const struct node *node, uint8_t num)
 {

@@ -60,7 +60,7 @@ struct node_entry {
 	uint8_t smp_timeout_sweeps; /* consecutive, with PMA responses and without an SMP response */
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
-	uint8_t adaptive, adaptive_reported; /* enum balance_adaptive: AdaptiveRoutingInfo as last read */
+	uint8_t adaptive, adaptive_reported; /* enum adaptive_routing: AdaptiveRoutingInfo as last read */
 	uint8_t planes_reported; /* reported number of planes (sweep_events.c) */
 	uint32_t first_port; /* index of its port 0 in node_memory.ports */
 	uint32_t ports;      /* port_count + 1 */
@@ -88,6 +88,13 @@ void node_memory_done(struct node_memory *memory);
  * Return: 0 or ERR_NOMEM (the former index remains).
  */
 int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabric, struct error *err);
+
+/*
+ * node_memory_put_adaptive - set struct node.adaptive in the current fabric to what was last read
+ * @fabric:  memory->fabric
+ * Return: whether it changed at a node.
+ */
+bool node_memory_put_adaptive(const struct node_memory *memory, struct fabric *fabric);
 
 /*
  * node_memory_agent_id - the engine's identifier of a port's performance agent; never 0

@@ -33,6 +33,9 @@ enum port_phys_state {
 	PHYS_TEST,
 };
 
+/* AdaptiveRoutingInfo of a switch (wire/smp.h); UNKNOWN: not read. */
+enum adaptive_routing { ADAPTIVE_UNKNOWN, ADAPTIVE_OFF, ADAPTIVE_ON };
+
 /* No port or no node of this index. */
 #define FABRIC_NONE UINT32_MAX
 
@@ -51,6 +54,7 @@ struct node {
 	uint8_t type;         /* enum node_type */
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
+	uint8_t adaptive;     /* enum adaptive_routing; the collector sets it after the discovery */
 	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as received: untrusted */
 	char *name;           /* display name, never empty (owned by the fabric) */
 	uint32_t first_port;  /* index of its first port in fabric.ports */

@@ -58,7 +58,7 @@ uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE]);
  * Source: NVIDIA's ibis, as installed in github.com/cisco-system-traffic-generator/trex-core,
  * external_libs/ibverbs/x86_64/include/infiniband/ibis: ibis_types.h (enum SMP_ATTR_ID) and
  * packets/packets_layouts.h (struct adaptive_routing_info: bit 0 of the first 32 bits). That modifier 0
- * selects the current state and not capabilities is not documented there.
+ * selects the current state and not capabilities is an assumption (docs/infiniband.md).
  */
 bool smp_read_adaptive_routing(const uint8_t mad[MAD_SIZE]);
 

@@ -242,16 +242,16 @@ static enum balance_cause find_cause(const struct evaluation *eval, const struct
 	return group->count < group->built ? BALANCE_MISSING_MEMBER : BALANCE_NONE;
 }
 
-enum balance_adaptive balance_decides(const struct shape *shape, const struct balance_result *result,
+enum adaptive_routing balance_decides(const struct shape *shape, const struct balance_result *result,
 				      const uint8_t *by_node)
 {
 	const struct shape_group *group = &shape->groups[result->group];
-	enum balance_adaptive one = ADAPTIVE_UNKNOWN;
+	enum adaptive_routing one = ADAPTIVE_UNKNOWN;
 
 	if (result->direction == BALANCE_XMIT)
-		return (enum balance_adaptive)by_node[group->node];
+		return (enum adaptive_routing)by_node[group->node];
 	if (group->kind != GROUP_UP)
-		return (enum balance_adaptive)by_node[group->peer];
+		return (enum adaptive_routing)by_node[group->peer];
 	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t peer = shape->fabric->ports[shape->members[group->first + i]].peer, node;
 
@@ -260,7 +260,7 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 		node = shape->fabric->ports[peer].node;
 		if (by_node[node] == ADAPTIVE_UNKNOWN || (one != ADAPTIVE_UNKNOWN && by_node[node] != one))
 			return ADAPTIVE_UNKNOWN;
-		one = (enum balance_adaptive)by_node[node];
+		one = (enum adaptive_routing)by_node[node];
 	}
 	return one;
 }
@@ -517,7 +517,7 @@ const char *balance_cause_name(enum balance_cause cause)
 	return cause < BALANCE_CAUSE_COUNT ? names[cause] : "unknown";
 }
 
-const char *balance_adaptive_name(enum balance_adaptive adaptive)
+const char *balance_adaptive_name(enum adaptive_routing adaptive)
 {
 	return adaptive == ADAPTIVE_ON ? "on" : adaptive == ADAPTIVE_OFF ? "off" : "unknown";
 }

@@ -49,7 +49,7 @@ struct step {
 	const struct shape *shape;
 	const struct balance_settings *settings;
 	struct balance *balance;
-	uint8_t *evidence;   /* enum balance_adaptive of this window */
+	uint8_t *evidence;   /* enum adaptive_routing of this window */
 	uint8_t *adaptive;   /* set or inferred */
 	bool *fed;           /* a routing fault elsewhere sends too much here */
 };
@@ -357,32 +357,36 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 	return code;
 }
 
-static uint8_t adaptive_of(const struct shape_settings *settings, const char *name)
+static uint8_t adaptive_of(const struct shape_settings *settings, const struct node *node)
 {
 	char shown[NODE_NAME_SIZE];
-	const struct shape_adaptive_rule *rule = settings->adaptive;
+	const struct shape_adaptive_rule *rule = settings ? settings->adaptive : NULL;
 
-	names_short(name, shown);
+	if (rule)
+		names_short(node->name, shown);
 	for (; rule && rule->pattern; rule++)
-		if (fnmatch(rule->pattern, name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
+		if (fnmatch(rule->pattern, node->name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
 			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
-	return ADAPTIVE_UNKNOWN;
+	return node->adaptive;
 }
 
 int balance_adaptive_create(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
 			    struct error *err)
 {
-	uint8_t *adaptive;
+	uint8_t *adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
+	bool known = false;
 
-	*ret = NULL;
-	if (!settings || !settings->adaptive)
-		return 0;
-	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
 	if (!adaptive)
 		return err_nomem(err);
-	for (size_t i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type == NODE_SWITCH)
-			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
+			adaptive[i] = adaptive_of(settings, &fabric->nodes[i]);
+		known |= adaptive[i] != ADAPTIVE_UNKNOWN;
+	}
+	if (!known) {
+		free(adaptive);
+		adaptive = NULL;
+	}
 	*ret = adaptive;
 	return 0;
 }

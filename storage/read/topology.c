@@ -37,8 +37,8 @@ static void read_description(sqlite3_stmt *row, int column, char ret[NODE_DESC_S
 
 static const char nodes_sql[] =
 	"SELECT v.node, v.from_sweep, n.guid, v.description, v.type, v.port_count, v.system_guid, v.vendor_id,"
-	" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0 FROM node n CROSS JOIN node_version v"
-	" ON v.node = n.id" IS_VALID_AT " ORDER BY n.id";
+	" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0, v.adaptive_routing FROM node n CROSS JOIN"
+	" node_version v ON v.node = n.id" IS_VALID_AT " ORDER BY n.id";
 
 static void read_node(sqlite3_stmt *row, struct stored_version *version, struct node *node)
 {
@@ -56,6 +56,8 @@ static void read_node(sqlite3_stmt *row, struct stored_version *version, struct 
 	node->lid = (uint16_t)sqlite3_column_int(row, 10);
 	node->lft_top = (uint16_t)sqlite3_column_int(row, 11);
 	node->enhanced_port0 = sqlite3_column_int(row, 12) != 0;
+	if (sqlite3_column_type(row, 13) != SQLITE_NULL)
+		node->adaptive = sqlite3_column_int(row, 13) ? ADAPTIVE_ON : ADAPTIVE_OFF;
 }
 
 /* By their keys: in the order of ports, each version would be one more lookup. */

@@ -89,6 +89,7 @@ static void check_node(const struct node *stored, const struct node *given)
 	assert_int_equal(stored->type, given->type);
 	assert_int_equal(stored->port_count, given->port_count);
 	assert_int_equal(stored->enhanced_port0, given->enhanced_port0);
+	assert_int_equal(stored->adaptive, given->adaptive);
 	assert_int_equal(stored->ports, given->ports);
 	assert_memory_equal(stored->desc, given->desc, NODE_DESC_SIZE);
 }

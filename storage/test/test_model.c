@@ -61,6 +61,7 @@ static void add_node(struct model *model, uint8_t type, uint8_t ports)
 	node->port_count = ports;
 	node->lid = type == NODE_SWITCH ? (uint16_t)(model->node_count + 1) : 0;
 	node->enhanced_port0 = type == NODE_SWITCH && one_in(model, 2);
+	node->adaptive = type == NODE_SWITCH ? (uint8_t)(node->guid >> 8) % (ADAPTIVE_ON + 1) : ADAPTIVE_UNKNOWN;
 	added->there = true;
 	describe(model, node);
 	for (unsigned num = type == NODE_SWITCH ? 0 : 1; num <= ports; num++) {

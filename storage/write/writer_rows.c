@@ -18,8 +18,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 			" sm_act_count, ports_unfinished, spread_us, node_spread_us)"
 			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
-			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
-			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0,"
+			      " adaptive_routing) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
 	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
 			      " width_enabled, width_supported, speed_enabled, speed_supported, guid, lid, lmc, sm_lid,"

@@ -42,7 +42,8 @@ static bool same_node(const struct known_node *known, const struct node *node)
 	return now->system_guid == node->system_guid && now->vendor_id == node->vendor_id &&
 	       now->revision == node->revision && now->device_id == node->device_id && now->lid == node->lid &&
 	       now->lft_top == node->lft_top && now->type == node->type && now->port_count == node->port_count &&
-	       now->enhanced_port0 == node->enhanced_port0 && memcmp(now->desc, node->desc, NODE_DESC_SIZE) == 0 &&
+	       now->enhanced_port0 == node->enhanced_port0 && now->adaptive == node->adaptive &&
+	       memcmp(now->desc, node->desc, NODE_DESC_SIZE) == 0 &&
 	       strcmp(known->name, node->name) == 0;
 }
 
@@ -82,6 +83,10 @@ static int open_node(struct writer *writer, uint32_t id, int64_t sweep, struct e
 	sqlite3_bind_blob(insert, 4, node->desc, len, SQLITE_STATIC);
 	DB_BIND(insert, 5, node->type, node->port_count, (int64_t)node->system_guid, node->vendor_id, node->device_id,
 		node->revision, node->lid, node->lft_top, node->enhanced_port0);
+	if (node->adaptive == ADAPTIVE_UNKNOWN)
+		sqlite3_bind_null(insert, 14);
+	else
+		sqlite3_bind_int(insert, 14, node->adaptive == ADAPTIVE_ON);
 	return db_run(insert, err);
 }
 

@@ -294,7 +294,7 @@ static uint32_t first_leaf(const struct bed *bed)
 	return bed_leaf(bed, 0, 2);
 }
 
-static void set_adaptive(struct bed *bed, enum balance_adaptive adaptive)
+static void set_adaptive(struct bed *bed, enum adaptive_routing adaptive)
 {
 	bed->adaptive = calloc(bed->fabric->node_count, 1);
 	assert_non_null(bed->adaptive);

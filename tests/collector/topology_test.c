@@ -62,7 +62,14 @@ static void retrain_link(struct lab *lab)
 
 static void change_adaptive_routing(struct lab *lab)
 {
+	const struct fabric *stored = lab->last_sweep.fabric;
+
 	lab->agents[1].adaptive = lab->sweeps < 10;
+	/* The state is in the fabric of the sweep that queried it, and remains. */
+	for (uint32_t i = 0; lab->sweeps > 5 && lab->sweeps < 10 && i < LAB_NODES; i++)
+		assert_int_equal(stored->nodes[fabric_find_node(stored, lab_guid(i))].adaptive,
+				 i < 2 ? ADAPTIVE_ON : i < HOST && i != LEAF && i != LEAF + 1 ? ADAPTIVE_OFF :
+				 ADAPTIVE_UNKNOWN);
 }
 
 LAB_TEST(adaptive_routing_is_read_with_each_discovery)

@@ -35,7 +35,7 @@ struct fabric_summary {
 	size_t links_degraded; /* up, and port_is_degraded() (context.h) */
 	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
 	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
-	size_t adaptive_on, adaptive_off; /* switches with adaptive routing set so in the settings */
+	size_t adaptive_on, adaptive_off; /* switches, by the settings or as read from them */
 };
 
 /* A zeroed struct is empty. */

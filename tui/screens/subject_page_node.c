@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/balance.h"
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "fabric/planes.h"
@@ -169,6 +170,9 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_class_name(place->class));
 	if (place && place->tier)
 		x = page_putf(page, x + 2, ROLE_TEXT, "tier %u", place->tier);
+	if (node->adaptive != ADAPTIVE_UNKNOWN)
+		x = page_putf(page, x + 2, ROLE_TEXT, "adaptive routing %s",
+			      balance_adaptive_name((enum adaptive_routing)node->adaptive));
 	if (place && place->host != SHAPE_NONE)
 		page_putf(page, x + 2, ROLE_TEXT, "of host %s", shape->hosts[place->host].name);
 	page_label(page, NULL, "is", LABEL);
