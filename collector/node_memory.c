@@ -137,19 +137,27 @@ uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port)
 	return agent_index(memory, port) + 1;
 }
 
+/* The key of a port's agent: that of its port GUID (of a switch, port 0's), or else of the node GUID. */
+static uint64_t key_of_agent(const struct node_memory *memory, uint32_t port,
+			     uint64_t (*find)(const struct keys *keys, uint64_t guid))
+{
+	const struct port *which = &memory->fabric->ports[port];
+	const struct node *node = &memory->fabric->nodes[which->node];
+	const struct port *agent = node->type == NODE_SWITCH ? &memory->fabric->ports[node->first_port] : which;
+	uint64_t key = agent->guid ? find(memory->keys, agent->guid) : 0;
+
+	return key ? key : find(memory->keys, node->guid);
+}
+
 bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request)
 {
 	const struct fabric *fabric = memory->fabric;
 	uint32_t port = fabric_node_port(fabric, node, agent_num(&fabric->nodes[node], num));
-	uint64_t guid;
 
 	if (port == FABRIC_NONE || memory->no_smps)
 		return false;
-	guid = fabric->ports[port].guid;
 	request->node = node_memory_agent_id(memory, port);
-	request->mkey = guid ? keys_find(memory->keys, guid) : 0;
-	if (!request->mkey)
-		request->mkey = keys_find(memory->keys, fabric->nodes[node].guid);
+	request->mkey = key_of_agent(memory, port, keys_find);
 	if (memory->directed) {
 		request->mgmt_class = CLASS_SUBN_DIRECTED;
 		request->to.lid = LID_PERMISSIVE;
@@ -236,10 +244,13 @@ struct request node_memory_pma_request(const struct node_memory *memory, uint32_
 		.attribute = attribute, .tag = port, .done = done, .ctx = ctx,
 	};
 
-	if (redirect->lid)
+	if (redirect->lid) {
+		/* Another port, whose key is not known. */
 		request.to = *redirect;
-	else
-		request.to.lid = fabric_port_lid(memory->fabric, which);
+		return request;
+	}
+	request.to.lid = fabric_port_lid(memory->fabric, which);
+	request.mkey = key_of_agent(memory, port, keys_find_pm);
 	return request;
 }
 

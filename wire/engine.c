@@ -152,8 +152,7 @@ static int send_request(struct engine *engine, const struct request *request, in
 					    .attribute = request->attribute, .modifier = request->modifier });
 	if (request->mgmt_class == CLASS_PERFORMANCE)
 		mad[PMA_DATA_OFFSET + 1] = request->port_select;
-	else
-		mad_put_mkey(mad, request->mkey);
+	mad_put_mkey(mad, request->mkey);
 	if (request->mgmt_class == CLASS_SUBN_DIRECTED)
 		mad_put_path(mad, request->path);
 	code = engine->transport->send(engine->transport->ctx, &request->to, mad, engine->settings.timeout_ms, err);

@@ -84,7 +84,7 @@ struct request {
 	uint16_t attribute;
 	uint32_t modifier;
 	const struct path *path; /* of CLASS_SUBN_DIRECTED; borrowed until it is called back */
-	uint64_t mkey;       /* SMPs: M_Key of the node; 0: none */
+	uint64_t mkey;       /* M_Key of the node, or PM_Key of the performance agent; 0: none */
 	uint32_t tag;        /* for the owner */
 	request_done *done;
 	request_done *late;  /* of each response after the timeout, during a run; @ctx stays valid. NULL: ignored */

@@ -25,30 +25,48 @@ struct neighbor {
 	uint64_t num;
 };
 
+/* The keys of one file. */
+struct key_list {
+	struct map by_guid; /* GUID to index into list */
+	uint64_t *list;     /* not grown by realloc(), which would leave copies of keys */
+	size_t count, capacity;
+};
+
 struct keys {
 	char *directory;
 	struct neighbor *neighbors; /* sorted by GUID and port */
 	size_t neighbor_count, neighbor_capacity;
-	struct map by_guid; /* GUID to index into list */
-	uint64_t *list;     /* not grown by realloc(), which would leave copies of keys */
-	size_t count, capacity;
+	struct key_list mkeys, pm_keys;
 	bool exposed;
 };
+
+static void destroy_list(struct key_list *keys)
+{
+	if (keys->list)
+		explicit_bzero(keys->list, keys->capacity * sizeof(*keys->list));
+	free(keys->list);
+	map_done(&keys->by_guid);
+}
 
 void keys_destroy(struct keys *keys)
 {
 	if (!keys)
 		return;
-	if (keys->list)
-		explicit_bzero(keys->list, keys->capacity * sizeof(*keys->list));
-	free(keys->list);
+	destroy_list(&keys->mkeys);
+	destroy_list(&keys->pm_keys);
 	free(keys->neighbors);
-	map_done(&keys->by_guid);
 	free(keys->directory);
 	free(keys);
 }
 
-static int add_key(struct keys *keys, uint64_t guid, uint64_t key)
+static uint64_t find_key(const struct key_list *keys, uint64_t guid)
+{
+	uint32_t index;
+
+	return map_get(&keys->by_guid, guid, &index) ? keys->list[index] : 0;
+}
+
+static int add_key(struct key_list *keys, uint64_t guid, uint64_t key)
 {
 	if (keys->count == keys->capacity) {
 		size_t capacity = keys->capacity ? keys->capacity * 2 : 256;
@@ -88,8 +106,8 @@ static const char *read_number(const char *chars, uint64_t *ret)
 	return end;
 }
 
-/* Parse a line of guid2mkey. Return: NULL, or what is wrong. */
-static const char *read_key(struct keys *keys, const char *line)
+/* Parse a line of a file of keys. Return: NULL, or what is wrong. */
+static const char *read_key(struct key_list *keys, const char *line)
 {
 	uint64_t guid, key;
 	const char *at = read_number(line, &guid);
@@ -102,10 +120,20 @@ static const char *read_key(struct keys *keys, const char *line)
 		return "the format is 0xGUID 0xKEY";
 	if (!guid)
 		return "the GUID is 0";
-	if (keys_find(keys, guid) && keys_find(keys, guid) != key)
+	if (find_key(keys, guid) && find_key(keys, guid) != key)
 		return "the GUID has another key in an earlier line";
 	/* 0: a port without a key. */
-	return key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0 ? no_memory : NULL;
+	return key && !find_key(keys, guid) && add_key(keys, guid, key) < 0 ? no_memory : NULL;
+}
+
+static const char *read_mkey(struct keys *keys, const char *line)
+{
+	return read_key(&keys->mkeys, line);
+}
+
+static const char *read_pm_key(struct keys *keys, const char *line)
+{
+	return read_key(&keys->pm_keys, line);
 }
 
 /* Parse "0xGUID:PORT". Return: the rest, or NULL: invalid. */
@@ -206,8 +234,8 @@ static int load_file(struct keys *keys, const char *name, bool optional,
 		return code;
 	}
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
-	if (!optional)
-		keys->exposed = status.st_mode & S_IROTH;
+	if (read_line != read_neighbor)
+		keys->exposed |= (status.st_mode & S_IROTH) != 0;
 	code = read_lines(keys, file, path, read_line, err);
 	fclose(file);
 	explicit_bzero(buffer, sizeof(buffer));
@@ -222,7 +250,9 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 	if (!keys)
 		return err_nomem(err);
 	keys->directory = strdup(directory);
-	code = keys->directory ? load_file(keys, KEYS_FILE, false, read_key, err) : err_nomem(err);
+	code = keys->directory ? load_file(keys, KEYS_FILE, false, read_mkey, err) : err_nomem(err);
+	if (code == 0)
+		code = load_file(keys, KEYS_PM_FILE, true, read_pm_key, err);
 	if (code == 0)
 		code = load_file(keys, KEYS_NEIGHBORS_FILE, true, read_neighbor, err);
 	if (code < 0) {
@@ -255,14 +285,17 @@ bool keys_are_exposed(const struct keys *keys)
 
 size_t keys_count(const struct keys *keys)
 {
-	return keys->count;
+	return keys->mkeys.count;
 }
 
 uint64_t keys_find(const struct keys *keys, uint64_t guid)
 {
-	uint32_t index;
+	return keys ? find_key(&keys->mkeys, guid) : 0;
+}
 
-	return keys && map_get(&keys->by_guid, guid, &index) ? keys->list[index] : 0;
+uint64_t keys_find_pm(const struct keys *keys, uint64_t guid)
+{
+	return keys ? find_key(&keys->pm_keys, guid) : 0;
 }
 
 uint64_t keys_neighbor(const struct keys *keys, uint64_t port_guid, uint8_t num)
@@ -284,17 +317,18 @@ static int compare_keys(const void *a, const void *b)
 
 uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
 {
-	uint64_t *sorted = keys && keys->count ? calloc(keys->count, sizeof(*sorted)) : NULL;
+	size_t count = keys ? keys->mkeys.count : 0;
+	uint64_t *sorted = count ? calloc(count, sizeof(*sorted)) : NULL;
 	uint64_t own = keys_find(keys, own_guid), most = 0;
 	size_t end, most_count = 0;
 
 	*ret_different = 0;
 	if (!sorted)
 		return own;
-	memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
-	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
-	for (size_t start = 0; start < keys->count; start = end) {
-		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
+	memcpy(sorted, keys->mkeys.list, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_keys);
+	for (size_t start = 0; start < count; start = end) {
+		for (end = start + 1; end < count && sorted[end] == sorted[start]; end++)
 			;
 		if (end - start > most_count) {
 			most_count = end - start;
@@ -302,7 +336,7 @@ uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_diffe
 		}
 		++*ret_different;
 	}
-	explicit_bzero(sorted, keys->count * sizeof(*sorted));
+	explicit_bzero(sorted, count * sizeof(*sorted));
 	free(sorted);
 	return own ? own : most;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * keys.h - M_Keys by GUID, from the key files of the subnet manager
+ * keys.h - M_Keys and PM_Keys by GUID, from the key files of the subnet manager
  *
  * A node whose M_Key protects it against reading drops every SMP without that key, and counts it as
  * a violation. The subnet manager sets the keys and writes them to guid2mkey: lines of a port GUID
  * and its key, each followed by an empty line. Its file neighbors, in the same format, names the
  * port behind each port, so that the key of a node is known before its GUID is: lines of
  * 0xGUID:PORT and its peer's 0xGUID:PORT, where ports of a switch have the GUID of its port 0.
+ * NVIDIA's subnet manager may also set keys of performance agents (PM_Key), in guid2pmkey.
  */
 #ifndef IBWIRE_WIRE_KEYS_H
 #define IBWIRE_WIRE_KEYS_H
@@ -18,9 +19,10 @@
 struct error;
 struct keys;
 
-/* Names of the files in their directory; the second may be missing. */
+/* Names of the files in their directory; only the first must exist. */
 #define KEYS_FILE "guid2mkey"
 #define KEYS_NEIGHBORS_FILE "neighbors"
+#define KEYS_PM_FILE "guid2pmkey"
 
 /*
  * keys_load - read the keys of a directory
@@ -39,14 +41,22 @@ int keys_refresh(struct keys *keys, struct error *err);
 /* keys_destroy - wipe and free the keys. */
 void keys_destroy(struct keys *keys);
 
-/* keys_are_exposed - the file is readable by users other than its owner and group. */
+/* keys_are_exposed - a file of keys is readable by users other than its owner and group. */
 bool keys_are_exposed(const struct keys *keys);
 
-/* keys_count - number of GUIDs with a key. */
+/* keys_count - number of GUIDs with an M_Key. */
 size_t keys_count(const struct keys *keys);
 
 /* keys_find - M_Key of a GUID; 0: none. @keys may be NULL. */
 uint64_t keys_find(const struct keys *keys, uint64_t guid);
+
+/*
+ * keys_find_pm - PM_Key of a GUID; 0: none. @keys may be NULL.
+ * Source: NVIDIA, ibdiagnet user manual 2.21, "Security Keys", and its header ibdm/IBDiagnetFileNames.h
+ * ("Class 0x4 PM Key"): guid2pmkey is one of the guid2*key files of the subnet manager, whose lines are
+ * those of guid2mkey.
+ */
+uint64_t keys_find_pm(const struct keys *keys, uint64_t guid);
 
 /*
  * keys_pick - one key for a discovery whose SMPs all carry the same

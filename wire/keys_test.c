@@ -97,6 +97,24 @@ TEST(equivalent_formats_are_accepted)
 	keys_destroy(keys);
 }
 
+TEST(keys_of_performance_agents_are_separate)
+{
+	struct error err;
+	struct keys *keys;
+
+	write_file("guid2pmkey", "0x1 0x5\n0x3 0x7\n");
+	assert_int_equal(load("0x1 0xa\n0x2 0xb\n", 0600, &keys, NULL), 0);
+	assert_true(keys_find_pm(keys, 1) == 5 && keys_find(keys, 1) == 10);
+	assert_true(keys_find_pm(keys, 2) == 0 && keys_find(keys, 3) == 0);
+	assert_true(keys_find_pm(NULL, 1) == 0);
+	assert_int_equal(keys_count(keys), 2);
+	keys_destroy(keys);
+	write_file("guid2pmkey", "0x1\n");
+	assert_int_equal(load("0x1 0xa\n", 0600, &keys, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "guid2pmkey, line 1: the format is 0xGUID 0xKEY"));
+	remove_file("guid2pmkey");
+}
+
 TEST(an_invalid_line_is_reported_without_its_key)
 {
 	static const char *const bad[] = {

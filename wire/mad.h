@@ -73,7 +73,11 @@ struct mad_header {
 /* mad_init - a zeroed MAD with a Get's header; the version is that of its class. */
 void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header);
 
-/* mad_put_mkey - set the M_Key of an SMP. Source: IBA Vol 1, 14.2.1.1: bytes 24 to 31. */
+/*
+ * mad_put_mkey - set the M_Key of an SMP or the PM_Key of a performance MAD
+ * Source: IBA Vol 1, 14.2.1.1: bytes 24 to 31; for the PM_Key NVIDIA's ibis/packets/packets_layouts.h, struct
+ * MAD_PerformanceManagement.
+ */
 void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey);
 
 /*

@@ -82,7 +82,7 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 	if (code < 0)
 		return code;
 	if (keys_are_exposed(*ret))
-		log_warning("%s/" KEYS_FILE " is world-readable: run chmod o-r on it", polling->security_keys);
+		log_warning("%s: a file of keys is world-readable: run chmod o-r on it", polling->security_keys);
 	keys_pick(*ret, own_guid, &different);
 	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc"))
 		log_warning("%s/" KEYS_FILE " holds %zu different keys, but libibnetdisc sends only the key of the "

@@ -143,16 +143,18 @@ static char directory[sizeof(DIRECTORY)];
 /* In the format of the subnet manager. */
 static void write_keys(struct lab *lab)
 {
-	char path[64];
-	FILE *file;
+	for (int pm = 0; pm < 2; pm++) {
+		char path[64];
+		FILE *file;
 
-	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	for (size_t i = 0; i < LAB_NODES; i++)
-		fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)lab_guid(i),
-			(unsigned long long)lab->agents[i].mkey);
-	assert_int_equal(fclose(file), 0);
+		snprintf(path, sizeof(path), "%s/%s", directory, pm ? KEYS_PM_FILE : KEYS_FILE);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		for (size_t i = 0; i < LAB_NODES; i++)
+			fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)lab_guid(i),
+				(unsigned long long)(pm ? lab->agents[i].pm_key : lab->agents[i].mkey));
+		assert_int_equal(fclose(file), 0);
+	}
 }
 
 static void remove_keys(void)
@@ -160,6 +162,8 @@ static void remove_keys(void)
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/" KEYS_PM_FILE, directory);
 	unlink(path);
 	rmdir(directory);
 }
@@ -181,13 +185,18 @@ LAB_TEST(each_node_is_queried_with_its_own_key)
 	struct keys *keys;
 
 	lock_all(lab);
+	for (size_t i = 0; i < LAST_HOST; i++)
+		lab->agents[i].pm_key = 0xfedc0000 + i;
 	keys = keys_of(lab);
 	remove_keys();
 	lab->run.wire.keys = keys;
 	lab->before_sweep = restart_sm;
 	lab_run(lab, 20);
-	for (size_t i = 0; i < LAB_NODES; i++)
+	for (size_t i = 0; i < LAB_NODES; i++) {
 		assert_int_equal(lab->agents[i].smps_dropped, 0);
+		assert_int_equal(lab->agents[i].queries_dropped, 0);
+		assert_true(lab->agents[i].queries > 0);
+	}
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	keys_destroy(keys);
 }

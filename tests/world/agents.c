@@ -302,7 +302,7 @@ static void redirect(const struct virtual *world, uint32_t node, uint8_t *data)
 }
 
 /* Count a Get. Return: whether the node responds to it. */
-static bool receive(struct agent *agent, const struct mad_header *header, bool smp, uint64_t mkey)
+static bool receive(struct agent *agent, const struct mad_header *header, bool smp, uint64_t key)
 {
 	enum detail_attribute detail = smp ? DETAIL_ATTRIBUTE_COUNT : pma_detail_attribute(header->attribute);
 
@@ -310,8 +310,8 @@ static bool receive(struct agent *agent, const struct mad_header *header, bool s
 		agent->table_queries += header->attribute == SMP_LINEAR_FORWARDING_TABLE;
 		agent->sm_queries += header->attribute == SMP_SM_INFO;
 		agent->smps++;
-		agent->smps_dropped += agent->mkey && mkey != agent->mkey;
-		if ((agent->mkey && mkey != agent->mkey) || (header->attribute == agent->ignored_smp &&
+		agent->smps_dropped += agent->mkey && key != agent->mkey;
+		if ((agent->mkey && key != agent->mkey) || (header->attribute == agent->ignored_smp &&
 							     header->modifier == agent->ignored_port))
 			return false;
 		if (agent->responses_left && !--agent->responses_left) {
@@ -324,7 +324,9 @@ static bool receive(struct agent *agent, const struct mad_header *header, bool s
 		agent->detail_queries++;
 	else
 		agent->queries++;
-	return !agent->dead && (detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail));
+	agent->queries_dropped += agent->pm_key && key != agent->pm_key;
+	return !agent->dead && (!agent->pm_key || key == agent->pm_key) &&
+	       (detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail));
 }
 
 bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX + 1], const struct mad_address *to,

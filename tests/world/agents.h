@@ -40,8 +40,9 @@ struct agent {
 	uint16_t extended_status; /* status of PortCountersExtended */
 	uint16_t redirect;        /* LID to which performance queries are redirected, at a queue pair of its own */
 	uint64_t mkey;            /* SMPs without it are dropped */
+	uint64_t pm_key;          /* performance MADs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
-	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, adaptive_queries;
+	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, queries_dropped, adaptive_queries;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */
