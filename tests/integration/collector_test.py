@@ -231,8 +231,12 @@ with tap.part("topology file"), Simulation("--gen", "rail --hosts 2", "--traffic
     tap.equal("status of a collector that discovers shows no file", sim.json("status")["topology_file"], None)
     tap.result(requests(sim)[1] > before[1], "and the relay counts its SMPs")
 
-with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
+with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "m_key 0x1234",
+                                       "--opensm", "m_key_protection_level 2") as sim:
     nodes = len((sim.ibwire("collect", "--once"), sim.json("nodes"))[1])
+    sim.ibwire("collect", "--once", "--db", "keys.db", "--security-keys", sim.env["IBWIRE_SIM_DIR"])
+    tap.equal("with the key files that opensm writes the same nodes are found",
+              len(sim.json("nodes", "--db", "keys.db")), nodes)
     process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s")
     try:
         tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crashed discovery")
