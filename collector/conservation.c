@@ -204,7 +204,7 @@ static void add_events(struct events *events, int64_t wall_us, const struct fabr
 		       const struct conservation_port *entry, const struct conserve_result *result)
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
-	const char *name = fabric->nodes[port->node].name, *peer_name = fabric->nodes[peer->node].name;
+	const char *name = fabric->names.shown[port->node], *peer_name = fabric->names.shown[peer->node];
 	bool missing = result->missing_words > 0 || result->missing_packets > 0;
 	char errors[80];
 

@@ -66,7 +66,7 @@ const char *events_port_name(const struct fabric *fabric, uint32_t port, char *r
 {
 	const struct port *which = &fabric->ports[port];
 
-	snprintf(ret, size, "%.80s/%u", fabric->nodes[which->node].name, which->num);
+	snprintf(ret, size, "%.80s/%u", fabric->names.shown[which->node], which->num);
 	return ret;
 }
 
@@ -81,21 +81,23 @@ static void report_node_change(struct topology_events *topology, enum fabric_cha
 {
 	const struct node *before = before_index == FABRIC_NONE ? NULL : &topology->before->nodes[before_index];
 	const struct node *after = after_index == FABRIC_NONE ? NULL : &topology->after->nodes[after_index];
+	const char *was = before ? topology->before->names.shown[before_index] : "";
+	const char *name = after ? topology->after->names.shown[after_index] : "";
 	struct events *events = topology->events;
 
 	if (change == CHANGE_NODE_ADDED)
 		events_add(events, topology->wall_us, EVENT_NODE_ADDED, EVENT_INFO, topology->after, after_index, 0,
-			   "%s was added to the fabric", after->name);
+			   "%s was added to the fabric", name);
 	else if (change == CHANGE_NODE_REMOVED)
 		events_add(events, topology->wall_us, EVENT_NODE_REMOVED,
 			   before->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, topology->before, before_index,
-			   0, "%s was removed from the fabric", before->name);
+			   0, "%s was removed from the fabric", was);
 	else if (change == CHANGE_NODE_NAME)
 		events_add(events, topology->wall_us, EVENT_NODE_RENAMED, EVENT_INFO, topology->after, after_index, 0,
-			   "%.100s was renamed to %.100s", before->name, after->name);
+			   "%.100s was renamed to %.100s", was, name);
 	else
 		events_add(events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after, after_index, 0,
-			   "the LID of %.100s changed from %u to %u", after->name, before->lid, after->lid);
+			   "the LID of %.100s changed from %u to %u", name, before->lid, after->lid);
 }
 
 /* "LEAF/3 - SPINE/7", or the one end that is known. */

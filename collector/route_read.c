@@ -361,7 +361,7 @@ static void add_events(const struct route_read *read, int64_t wall_us, struct ev
 
 		if (node != FABRIC_NONE)
 			events_add(events, wall_us, EVENT_ROUTES_CHANGED, EVENT_INFO, read->fabric, node, 0,
-				   "LFT of %.150s changed: %u entr%s", read->fabric->nodes[node].name, at->changed,
+				   "LFT of %.150s changed: %u entr%s", read->fabric->names.shown[node], at->changed,
 				   at->changed == 1 ? "y" : "ies");
 	}
 }

@@ -167,7 +167,7 @@ static void report_one(const struct sm_port *sm_port, const struct fabric *fabri
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
 	const struct sm_state *now = &sm_port->now;
 	uint32_t node = fabric->ports[sm_port->port].node;
-	const char *name = fabric->nodes[node].name;
+	const char *name = fabric->names.shown[node];
 
 	if (now->known)
 		events_add(events, wall_us, EVENT_SM_OTHER, EVENT_INFO, fabric, node, sm_port->num,

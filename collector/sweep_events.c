@@ -235,7 +235,7 @@ static void report_planes(struct events *events, int64_t wall_us, const struct f
 			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
 				   "%.100s: %u ports share one GUID, so they are planes of one port. What their own "
 				   "counters count is unknown; the counters of the connected switch ports apply",
-				   fabric->nodes[i].name, planes);
+				   fabric->names.shown[i], planes);
 		entry->planes_reported = (uint8_t)planes;
 	}
 }
@@ -253,7 +253,7 @@ static void report_adaptive(struct events *events, int64_t wall_us, const struct
 		switches[entry->adaptive]++;
 		if (entry->adaptive != entry->adaptive_reported && entry->adaptive_reported)
 			events_add(events, wall_us, EVENT_ADAPTIVE_ROUTING, EVENT_INFO, fabric, i, 0,
-				   "adaptive routing of %.150s is now %s", fabric->nodes[i].name,
+				   "adaptive routing of %.150s is now %s", fabric->names.shown[i],
 				   balance_adaptive_name(entry->adaptive));
 		is_first |= entry->adaptive != entry->adaptive_reported && !entry->adaptive_reported;
 		entry->adaptive_reported = entry->adaptive;
@@ -273,7 +273,7 @@ static void report_port_select(struct events *events, int64_t wall_us, const str
 	entry->lacks_port_select_reported = true;
 	events_add(events, wall_us, EVENT_PORT_SELECT_ZERO, EVENT_INFO, fabric, node, 0,
 		   "the performance agent of %.100s returns PortSelect 0 instead of the port: its responses are "
-		   "accepted", fabric->nodes[node].name);
+		   "accepted", fabric->names.shown[node]);
 }
 
 /*
@@ -292,7 +292,7 @@ static void update_locked(struct events *events, int64_t wall_us, const struct f
 	if (result == SMP_RESPONDED) {
 		if (entry->locked)
 			events_add(events, wall_us, EVENT_NODE_UNLOCKED, EVENT_INFO, fabric, node, 0,
-				   "%s responds to SMPs again", fabric->nodes[node].name);
+				   "%s responds to SMPs again", fabric->names.shown[node]);
 		entry->locked = false;
 		entry->smp_timeout_sweeps = 0;
 	} else if (result == SMP_NO_RESPONSE && pma_responded && !entry->planes_reported && !entry->locked &&
@@ -300,7 +300,7 @@ static void update_locked(struct events *events, int64_t wall_us, const struct f
 		entry->locked = true;
 		events_add(events, wall_us, EVENT_NODE_LOCKED, EVENT_WARNING, fabric, node, 0,
 			   "%.100s responds to PMA queries, but not to SMPs: its M_Key is probably %s",
-			   fabric->nodes[node].name, memory->keys ? "not the configured one"
+			   fabric->names.shown[node], memory->keys ? "not the configured one"
 								  : "not configured (--security-keys)");
 	}
 }
@@ -329,10 +329,10 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 		if (entry->unresponsive_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
-				   0, "%s does not respond", node->name);
+				   0, "%s does not respond", fabric->names.shown[responses.node]);
 		else if (responses.responded && was_reported)
 			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
-				   "%s responds again", node->name);
+				   "%s responds again", fabric->names.shown[responses.node]);
 	}
 }
 

@@ -42,6 +42,7 @@ void fabric_destroy(struct fabric *fabric)
 	free(fabric->nodes);
 	free(fabric->ports);
 	map_done(&fabric->by_guid);
+	names_done(&fabric->names);
 	free(fabric);
 }
 
@@ -139,7 +140,7 @@ int fabric_finish(struct fabric *fabric, const struct name_map *map, struct erro
 	for (size_t i = 0; i < fabric->node_count; i++)
 		if (name_node(&fabric->nodes[i], map, err) < 0)
 			return ERR_NOMEM;
-	return 0;
+	return names_show(&fabric->names, fabric, err);
 }
 
 uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid)

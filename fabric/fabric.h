@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "fabric/names.h"
 #include "fabric/speed.h"
 
 struct error;
@@ -87,6 +88,7 @@ struct fabric {
 	uint32_t from_node; /* node from which it was discovered, or FABRIC_NONE */
 	uint8_t from_port;
 	struct map by_guid; /* node GUID to index */
+	struct names names; /* displayed names, empty before fabric_finish() */
 	unsigned sharers;   /* number of fabric_share() without fabric_destroy() */
 };
 
@@ -125,7 +127,7 @@ int64_t fabric_add_port(struct fabric *fabric, const struct port *port, struct e
 int fabric_link(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err);
 
 /*
- * fabric_finish - set the name of every node; the fabric is read-only from here on
+ * fabric_finish - set name and displayed name of every node; the fabric is read-only from here on
  * @map:  names by GUID that take precedence over descriptions, or NULL (fabric/name_map.h)
  */
 struct name_map;

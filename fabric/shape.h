@@ -148,7 +148,6 @@ struct shape {
 	unsigned tier_count;
 	unsigned parts;              /* number of unconnected parts */
 	struct shape_tier tiers[SHAPE_TIERS_MAX + 1]; /* by tier; [0] is not used */
-	struct names names;          /* displayed names of the nodes */
 	struct shape_node *nodes;    /* by node */
 	struct shape_port *ports;    /* by port */
 	uint64_t *built_bits_per_s;  /* by port of a switch: rate its link is built for; 0: unknown */

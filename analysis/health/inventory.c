@@ -164,7 +164,7 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 	node->class = shape->nodes[now].class;
 	if (shape->nodes[now].tier || !node->tier)
 		node->tier = shape->nodes[now].tier;
-	if (!health_copy_name(&node->name, shape->names.shown[now]))
+	if (!health_copy_name(&node->name, shape->fabric->names.shown[now]))
 		return ERR_NOMEM;
 	node->host = NULL;
 	if (shape->nodes[now].host != SHAPE_NONE) {

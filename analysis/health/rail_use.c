@@ -420,7 +420,7 @@ static void check_miswired(struct health *health, void *state)
 			.port = health->port_of[wrong->port], .link = true,
 			.cause = ports > 1 ? "swapped" : "cabling" });
 		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
-			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->names.shown[wrong->leaf],
+			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->fabric->names.shown[wrong->leaf],
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
 	}

@@ -75,7 +75,7 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 {
 	const struct port *self = &shape->fabric->ports[port];
 	const struct shape_port *place = &shape->ports[port];
-	const char *name = shape->names.shown[self->node];
+	const char *name = shape->fabric->names.shown[self->node];
 
 	if (place->cage && place->split)
 		snprintf(ret, size, "%s/%u (cage %u.%u)", name, self->num, place->cage, place->split);
@@ -306,10 +306,8 @@ int shape_create(const struct fabric *fabric, const struct shape_settings *setti
 	build.shape = calloc(1, sizeof(*build.shape));
 	if (build.shape) {
 		build.shape->fabric = fabric;
-		code = names_show(&build.shape->names, fabric, err);
-	}
-	if (code == 0)
 		code = run_steps(&build);
+	}
 	shape_memory_done(build.scratch);
 	if (code < 0) {
 		shape_destroy(build.shape);
@@ -324,7 +322,6 @@ void shape_destroy(struct shape *shape)
 	if (!shape)
 		return;
 	shape_memory_done(shape->memory);
-	names_done(&shape->names);
 	free(shape->missing);
 	free(shape->miswired);
 	free(shape->slow);

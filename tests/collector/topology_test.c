@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Events of a topology that changes, and of one that only appears to change. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -400,6 +401,39 @@ LAB_TEST_WITH(an_incomplete_discovery_removes_no_node, setup)
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
 	assert_true(lab->run.discoveries > 2);
 	assert_int_equal(lab->report.nodes, LAB_NODES);
+}
+
+static void fail_leaf_and_host(struct lab *lab)
+{
+	lab->agents[LEAF].dead = lab->sweeps >= 3 && lab->sweeps < 8;
+	lab->nodes[HOST + 5].absent = lab->sweeps >= 12;
+	lab->nodes[HOST + 6].absent = lab->sweeps >= 12 && lab->sweeps < 18;
+}
+
+/* As on switches and hosts that were never named. */
+LAB_TEST_WITH(events_distinguish_nodes_with_one_name, setup)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < LAB_NODES; i++)
+		strcpy(lab->run.world->built->nodes[i].desc, "SwitchIB Mellanox Technologies");
+	lab->before_sweep = fail_leaf_and_host;
+	lab_run(lab, 30);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 2);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
+	assert_true(lab_events_of(lab, EVENT_NODE_SILENT) > 0 && lab_events_of(lab, EVENT_LINK_DOWN) > 0);
+	for (size_t i = 0; i < lab->event_count; i++) {
+		const struct event *event = &lab->events[i];
+		char name[64];
+
+		if (!event->node_guid || !strstr(event->text, "Mellanox"))
+			continue;
+		named++;
+		snprintf(name, sizeof(name), "Technologies (%04x)", (unsigned)(event->node_guid & 0xffff));
+		if (!strstr(event->text, name))
+			fail_msg("%s, without its %s", event->text, name);
+	}
+	assert_true(named >= 6);
 }
 
 LAB_TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup)
