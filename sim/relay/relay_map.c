@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-#define SMP_PORT_INFO 0x15
 
 static void set_lid(struct relay_map *map, uint32_t node, uint32_t port, uint16_t lid, unsigned lmc)
 {

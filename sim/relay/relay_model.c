@@ -360,6 +360,35 @@ static void report_before(struct relay_model *model, const struct relay_mad *mad
 	time_out(model, copy, now_ns);
 }
 
+/*
+ * ibsim's ports support and have enabled all speeds up to HDR and widths up to 12x. A port supports what
+ * the fastest and the widest link of such a device has in the net file.
+ * Source: PortInfo, IBA Vol 1, 14.2.5.6 (offsets as in libibmad fields.c).
+ */
+static void limit_port_info(const struct relay_model *model, uint32_t node, uint8_t mad[PACKET_MAD_SIZE])
+{
+	bool smp = mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+	uint8_t *info = mad + PACKET_MAD_DATA, widths = 0;
+	uint16_t device, speeds; /* set of 1 << enum link_speed */
+
+	if (node == FABRIC_NONE || !smp || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO ||
+	    load_be16(mad + MAD_STATUS) & 0x7fff)
+		return;
+	device = model->fabric->nodes[node].device_id;
+	speeds = (uint16_t)((2u << model->best[device].speed) - 1);
+	for (uint8_t width = LINK_WIDTH_1X; width <= LINK_WIDTH_2X; width = (uint8_t)(width << 1))
+		widths |= link_width_lanes(width) <= model->best[device].lanes ? width : 0;
+	/* Without a link nothing is known. */
+	if (!widths || !model->best[device].speed)
+		return;
+	info[29] &= widths; /* LinkWidthEnabled and Supported */
+	info[30] &= widths;
+	info[32] &= (uint8_t)((speeds >> LINK_SPEED_SDR & 7) << 4 | 15); /* LinkSpeedSupported, PortState */
+	info[35] &= (uint8_t)(0xf0 | (speeds >> LINK_SPEED_SDR & 7));    /* LinkSpeedActive, Enabled */
+	info[62] &= (uint8_t)(0xf0 | (speeds >> LINK_SPEED_FDR & 15));   /* LinkSpeedExtActive, ExtSupported */
+	info[63] &= (uint8_t)(0xe0 | (speeds >> LINK_SPEED_FDR & 15));   /* LinkSpeedExtEnabled */
+}
+
 static void process_response(struct relay_model *model, struct relay_mad *mad, const struct packet *response,
 			     int64_t now_ns)
 {
@@ -367,6 +396,7 @@ static void process_response(struct relay_model *model, struct relay_mad *mad, c
 	int64_t at_ns;
 
 	relay_map_learn(&model->map, mad->node, response->mad);
+	limit_port_info(model, mad->node, got.mad);
 	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
 		send_to_ibsim(model, mad, got.mad);
 		return;
@@ -483,8 +513,19 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 	model->dead = calloc(nodes, sizeof(*model->dead));
 	model->locked = calloc(nodes, sizeof(*model->locked));
 	model->free_ns = calloc(nodes, sizeof(*model->free_ns));
-	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err)
-							      : err_nomem(err);
+	model->best = calloc(UINT16_MAX + 1, sizeof(*model->best));
+	code = model->dead && model->locked && model->free_ns && model->best ?
+		relay_map_init(&model->map, fabric, err) : err_nomem(err);
+	for (size_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint16_t device = fabric->nodes[port->node].device_id;
+		unsigned lanes = link_width_lanes(port->width);
+
+		if (port->speed > model->best[device].speed)
+			model->best[device].speed = port->speed;
+		if (lanes > model->best[device].lanes)
+			model->best[device].lanes = (uint8_t)lanes;
+	}
 	if (code == 0)
 		code = responder_init(&model->responder, fabric, err);
 	model->responder.map = &model->map;
@@ -507,5 +548,6 @@ void relay_model_done(struct relay_model *model)
 	free(model->dead);
 	free(model->locked);
 	free(model->free_ns);
+	free(model->best);
 	memset(model, 0, sizeof(*model));
 }

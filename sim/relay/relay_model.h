@@ -61,6 +61,7 @@ struct relay_model {
 	bool *dead;          /* by node */
 	bool *locked;        /* by node: it drops SMPs routed by LID whose M_Key is not its GUID */
 	int64_t *free_ns;    /* by node: when it will have processed all requests so far */
+	struct { uint8_t speed, lanes; } *best; /* by DeviceID: enum link_speed and width of its best links */
 	struct {
 		uint32_t origin;       /* node of the client */
 		uint32_t generation; /* number of clients that have used this slot */

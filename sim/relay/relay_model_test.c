@@ -23,7 +23,6 @@
 #define PACKETS_MAX 4096
 #define SLOT 3
 #define SMP_NODE_INFO 0x11
-#define SMP_PORT_INFO 0x15
 #define PMA_COUNTERS 0x12
 #define HCA_LID 7
 #define OTHER_LID 9
@@ -300,6 +299,41 @@ RELAY_TEST(a_locked_node_drops_smps_without_its_key, "latency=20us hold=10ms")
 	send_smp(fix, CLASS_SUBN_LID, 0, 5);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_false(fix->responses[4].timed_out);
+}
+
+/* As ibsim: everything up to HDR and 12x is supported and enabled. */
+static void assert_limits(struct fixture *fix, uint16_t lid, uint8_t widths, uint8_t plain, uint8_t extended)
+{
+	static const uint8_t offsets[] = { 29, 30, 32, 35, 62, 63 }, full[] = { 31, 31, 0x74, 0x47, 0x27, 7 };
+	const uint8_t expected[] = { widths, widths, (uint8_t)(plain << 4 | 4), 0x40 | plain, 0x20 | extended, extended };
+	struct packet packet;
+
+	for (unsigned class = 0; class < 2; class++) {
+		fixture_fill(&packet, class ? CLASS_PERFORMANCE : CLASS_SUBN_LID, SMP_PORT_INFO, 1);
+		packet.dlid = htons(lid);
+		packet.mad[MAD_MODIFIER + 3] = 1;
+		for (size_t i = 0; i < sizeof(offsets); i++)
+			packet.mad[PACKET_MAD_DATA + offsets[i]] = full[i];
+		send_packet(fix, &packet);
+		fixture_run_until(fix, fix->now + 10 * MS);
+		for (size_t i = 0; i < sizeof(offsets) && !class; i++)
+			assert_int_equal(fix->responses[fix->got - 1].packet.mad[PACKET_MAD_DATA + offsets[i]],
+					 expected[i]);
+	}
+}
+
+RELAY_TEST(ports_support_what_links_of_their_device_have, "latency=20us")
+{
+	uint16_t device = fix->fabric->nodes[fix->hca].device_id;
+
+	/* The shape has 4x HDR. */
+	assert_limits(fix, HCA_LID, LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X, 7, 7);
+	assert_int_equal(fix->fabric->nodes[fix->other].device_id, device);
+	fix->model.best[device].speed = LINK_SPEED_EDR;
+	assert_limits(fix, OTHER_LID, LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X, 7, 3);
+	/* No device of this kind has a link. */
+	fix->model.best[device].speed = LINK_SPEED_NONE;
+	assert_limits(fix, OTHER_LID, 31, 7, 7);
 }
 
 RELAY_TEST(a_node_that_becomes_dead_drops_its_queue, "latency=20us service=100us hold=1s")
