@@ -276,7 +276,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_NUMBER("retries", 0, "N", &ret->polling.retries, 0, "retries of a MAD that timed out (2)"),
 		OPT_NUMBER("max-smps", 0, "N", &ret->polling.max_smps, 1, "maximum SMPs in flight (8)"),
 		OPT_TEXT("discovery", 0, "BY", &ret->polling.discovery,
-			 "discovery engine: explorer or libibnetdisc (explorer)"),
+			 "engine of whole discoveries: libibnetdisc or explorer (libibnetdisc)"),
 		OPT_SPAN("rediscover", 0, &ret->rediscover_us, "maximum time between discoveries (10m)"),
 		OPT_SPAN_OR_0("routes", 0, &ret->routes_us, "interval of forwarding table reads, 0 = never (1m)"),
 		OPT_SPAN("discovery-deadline", 0, &ret->polling.deadline_us, "time limit of a discovery (2m)"),
@@ -312,7 +312,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
 					   ret->nodes);
 	if (strcmp(ret->polling.discovery, "explorer") && strcmp(ret->polling.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
+		return options_usage_error(command, err, "--discovery must be \"libibnetdisc\" or \"explorer\", "
 					   "not \"%s\"", ret->polling.discovery);
 	if (ret->polling.topology && (ret->polling.smi_ca || ret->polling.security_keys || ret->directed_smps))
 		return options_usage_error(command, err, "--topology sends no SMPs and does not take --smi-ca, "
@@ -398,9 +398,9 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	local.directed |= options->directed_smps;
 	local.no_smps = file.path != NULL;
 	options->polling.timeout_ms = options->common.timeout_ms;
-	polling_helper_command(&options->polling, &local, &helper);
 	discovery.deadline_us = options->polling.deadline_us;
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
+	polling_helper_command(&options->polling, &local, &helper);
 	if (local.planes && !local.no_smps)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
 			    "directed routes, and plane ports show the counters of their switch ports",
@@ -446,7 +446,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "explorer",
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "libibnetdisc",
 			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,

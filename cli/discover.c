@@ -52,7 +52,7 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 
 struct discover_options {
 	struct options common;
-	const char *discovery; /* "explorer" or "libibnetdisc" */
+	const char *discovery; /* "libibnetdisc" or "explorer" */
 	const char *security_keys, *smi_ca;
 	int64_t max_smps, retries, deadline_us;
 };
@@ -65,10 +65,14 @@ static int discover_by_library(const struct discover_options *options, const str
 		.ca_name = local->smi_ca_name, .port = local->smi_port, .max_smps = (unsigned)options->max_smps,
 		.timeout_ms = (unsigned)options->common.timeout_ms, .retries = (int)options->retries,
 	};
-	size_t different;
+	size_t different = 0;
 
 	if (keys)
 		settings.mkey = keys_pick(keys, local->port_guid, &different);
+	/* A wrong key is a violation, which nodes count and report. */
+	if (different > 1)
+		return err_set(err, ERR_UNAVAILABLE, "M_Keys differ by port, and libibnetdisc sends one key to all "
+			       "nodes");
 	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
 }
 
@@ -142,9 +146,9 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 int discover_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const struct clock *clock = clock_system();
-	struct discover_options options = { .discovery = "explorer", .max_smps = 8, .retries = -1 };
+	struct discover_options options = { .discovery = "libibnetdisc", .max_smps = 8, .retries = -1 };
 	const struct option_spec specs[] = {
-		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: explorer or libibnetdisc"),
+		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: libibnetdisc or explorer"),
 		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
 		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
 		OPT_SPAN("deadline", 0, &options.deadline_us, "time after which the result is printed as it is"),
@@ -163,7 +167,7 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options.common, err);
 	if (code == 0 && strcmp(options.discovery, "explorer") && strcmp(options.discovery, "libibnetdisc"))
-		code = options_usage_error(command, err, "--discovery must be \"explorer\" or \"libibnetdisc\", "
+		code = options_usage_error(command, err, "--discovery must be \"libibnetdisc\" or \"explorer\", "
 					   "not \"%s\"", options.discovery);
 	return code < 0 ? code : discover(&options, started_us, err);
 }

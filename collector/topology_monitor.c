@@ -307,9 +307,9 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	if (code < 0)
 		return fail(monitor, events, &cause, err);
 	if (cause.text[0]) {
-		log_warning("libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+		log_warning("%s", cause.text);
 		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL,
-			   FABRIC_NONE, 0, "libibnetdisc: %s; the explorer discovered the fabric instead", cause.text);
+			   FABRIC_NONE, 0, "%s", cause.text);
 	}
 	if (is_cut_off(found)) {
 		fabric_destroy(found);

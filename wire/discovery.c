@@ -28,6 +28,9 @@ extern char **environ;
 /* Time for a helper to exit before it is killed. */
 #define PARTING_US US_PER_S
 
+/* Share of the deadline that a helper with a fallback has: one in this number. */
+#define FIRST_SHARE 4
+
 /* Reads of a pipe in one step, 64 KB each. */
 #define CHUNKS_PER_STEP 64
 
@@ -93,7 +96,20 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	return cause;
 }
 
-static int start_with(struct discovery *discovery, const char *const *argv, struct error *err)
+int64_t discovery_fallback_us(int64_t deadline_us)
+{
+	return deadline_us - deadline_us / FIRST_SHARE;
+}
+
+/* The helper that runs now is libibnetdisc's: another one is started if it fails. */
+static bool has_fallback(const struct discovery *discovery)
+{
+	const char *const *fallback = discovery->settings->fallback_argv;
+
+	return fallback && fallback[0] && !discovery->failure.text[0];
+}
+
+static int start_with(struct discovery *discovery, const char *const *argv, int64_t deadline_us, struct error *err)
 {
 	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
 
@@ -114,7 +130,7 @@ static int start_with(struct discovery *discovery, const char *const *argv, stru
 	fcntl(messages[0], F_SETFL, O_NONBLOCK);
 	discovery->out = out[0];
 	discovery->messages = messages[0];
-	discovery->deadline_us = clock_boottime_us(discovery->clock) + discovery->settings->deadline_us;
+	discovery->deadline_us = clock_boottime_us(discovery->clock) + deadline_us;
 	discovery->started = true;
 	return 0;
 }
@@ -122,8 +138,10 @@ static int start_with(struct discovery *discovery, const char *const *argv, stru
 static int start(void *ctx, struct error *err)
 {
 	struct discovery *discovery = ctx;
+	const struct discovery_settings *settings = discovery->settings;
 
-	return start_with(discovery, discovery->settings->argv, err);
+	return start_with(discovery, settings->argv,
+			  settings->deadline_us / (has_fallback(discovery) ? FIRST_SHARE : 1), err);
 }
 
 /* Read available data, at most CHUNKS_PER_STEP. At the end of the stream close the descriptor. */
@@ -270,6 +288,8 @@ bool discovery_end(struct discovery *discovery)
 
 static void log_messages(const struct discovery *discovery)
 {
+	/* libibnetdisc writes a line for each SMP without a response. */
+	bool expected = discovery->finished && has_fallback(discovery);
 	const char *line = discovery_messages(discovery);
 	char clean[400];
 	size_t lines = 0;
@@ -278,7 +298,9 @@ static void log_messages(const struct discovery *discovery)
 		size_t len = strcspn(line, "\n");
 
 		text_sanitise(line, len, clean, sizeof(clean));
-		if (clean[0] && ++lines <= LINES_LOGGED)
+		if (clean[0] && expected)
+			log_debug("discovery: %s", clean);
+		else if (clean[0] && ++lines <= LINES_LOGGED)
 			log_warning("discovery: %s", clean);
 		line += len + (line[len] == '\n');
 	}
@@ -331,24 +353,25 @@ static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct reco
 		struct error *err)
 {
 	struct discovery *discovery = ctx;
-	const char *const *fallback = discovery->settings->fallback_argv;
 	struct error failure = { 0 };
+	bool fallback;
 	int code;
 
 	if (!proceed(discovery, timeout_ms))
 		return 0;
 	code = read_result(discovery, ret, ret_trailer, &failure);
 	discovery->finished = code == 0;
+	fallback = code < 0 && has_fallback(discovery);
 	if (code < 0) {
 		log_messages(discovery);
-		if (discovery->failure.text[0])
-			fallback = NULL;
 		cancel(discovery);
-	} else {
-		failure = discovery->failure;
+	} else if (discovery->failure.text[0]) {
+		err_set(&failure, ERR_UNAVAILABLE, "libibnetdisc: %s; the explorer discovered the fabric instead",
+			discovery->failure.text);
 	}
-	if (code < 0 && fallback && fallback[0]) {
-		code = start_with(discovery, fallback, err);
+	if (fallback) {
+		code = start_with(discovery, discovery->settings->fallback_argv,
+				  discovery_fallback_us(discovery->settings->deadline_us), err);
 		discovery->failure = failure;
 		return code;
 	}

@@ -25,8 +25,8 @@ struct discoverer {
 	int (*start)(void *ctx, struct error *err);
 	/*
 	 * Wait for it, at most @timeout_ms. Return: 0: it is running; 1: it is finished, *ret (owned by the
-	 * caller) and *ret_trailer are set, and *err if it was discovered by the fallback: why; negative: it
-	 * failed.
+	 * caller) and *ret_trailer are set, and *err if it was discovered by the fallback: a sentence with the
+	 * reason; negative: it failed.
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
 		    struct error *err);
@@ -44,9 +44,12 @@ struct discoverer {
 struct discovery_settings {
 	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
 	const char *const *fallback_argv; /* of a helper that is started if the first one fails; NULL or empty: none */
-	int64_t deadline_us;     /* maximum duration of each */
+	int64_t deadline_us;     /* maximum duration; with a fallback the first helper has a quarter of it */
 	bool pass_last;          /* the helper's stdin has the records of the last discovery */
 };
+
+/* discovery_fallback_us - what the first helper leaves of a deadline to the fallback. */
+int64_t discovery_fallback_us(int64_t deadline_us);
 
 /*
  * discovery_create - a discoverer that starts a helper process

@@ -46,13 +46,15 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 		"--discovery", polling->discovery, "--security-keys", polling->security_keys,
 		"--smi-ca", polling->smi_ca,
 	};
-	int64_t early_us = polling->deadline_us / 10;
+	bool by_library = !strcmp(polling->discovery, "libibnetdisc");
+	int64_t deadline_us = by_library ? discovery_fallback_us(polling->deadline_us) : polling->deadline_us;
+	int64_t early_us = deadline_us / 10;
 	size_t count = 0;
 
 	/* The helper prints what it has found shortly before it would be killed. */
 	if (early_us > US_PER_S)
 		early_us = US_PER_S;
-	snprintf(ret->deadline, sizeof(ret->deadline), "%" PRId64 "us", polling->deadline_us - early_us);
+	snprintf(ret->deadline, sizeof(ret->deadline), "%" PRId64 "us", deadline_us - early_us);
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
 	snprintf(ret->timeout, sizeof(ret->timeout), "%d", polling->timeout_ms);
 	snprintf(ret->retries, sizeof(ret->retries), "%" PRId64, polling->retries);
@@ -67,11 +69,11 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 	}
 	ret->argv[count] = NULL;
 	ret->fallback[0] = NULL;
-	for (size_t i = 0; i <= count && strcmp(polling->discovery, "explorer") != 0; i++)
+	for (size_t i = 0; i <= count && by_library; i++)
 		ret->fallback[i] = ret->argv[i] == polling->discovery ? "explorer" : ret->argv[i];
 }
 
-int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)
+int polling_keys(struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)
 {
 	size_t different;
 	int code;
@@ -84,10 +86,12 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 	if (keys_are_exposed(*ret))
 		log_warning("%s: a file of keys is world-readable: run chmod o-r on it", polling->security_keys);
 	keys_pick(*ret, own_guid, &different);
-	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc"))
-		log_warning("%s/" KEYS_FILE " holds %zu different keys, but libibnetdisc sends only the key of the "
-			    "local port: nodes with another key are not discovered", polling->security_keys, different);
 	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
+	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc")) {
+		log_info("%zu different M_Keys: the explorer discovers the fabric, because libibnetdisc would send "
+			 "one key to all nodes", different);
+		polling->discovery = "explorer";
+	}
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct polling {
 	int64_t retries;           /* negative: POLLING_RETRIES, and the discovery engine's own default */
 	int64_t max_smps;
 	int64_t deadline_us;       /* of a discovery */
-	const char *discovery;     /* "explorer" or "libibnetdisc" */
+	const char *discovery;     /* "libibnetdisc" or "explorer" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 	const char *topology;      /* file of the topology: no SMPs are sent; or NULL: discover it */
@@ -68,10 +68,11 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 
 /*
  * polling_keys - load the M_Keys of --security-keys; warnings are logged
+ * libibnetdisc sends one key to all nodes: if keys differ, polling->discovery becomes the explorer.
  * @ret:  for keys_destroy(); untouched without --security-keys
  * Return: 0, or as keys_load().
  */
-int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
+int polling_keys(struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
 
 /* The topology of --topology; a zeroed struct is none. Not to be moved. */
 struct topology_file {

@@ -327,7 +327,7 @@ static int check_options(const struct command *command, const struct snapshot_op
 	return 0;
 }
 
-static int run_subcommand(const struct command *command, const struct snapshot_options *options, struct error *err)
+static int run_subcommand(const struct command *command, struct snapshot_options *options, struct error *err)
 {
 	enum { TAKE, LIST, DIFF, REMOVE, WORDS };
 	static const struct { const char *word; int least, most; } words[WORDS] = {
@@ -371,7 +371,7 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct snapshot_options options = {
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "explorer",
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "libibnetdisc",
 			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
 		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};

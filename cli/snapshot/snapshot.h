@@ -30,7 +30,7 @@ struct snapshot_options {
 };
 
 /* snapshot_take - store one sweep of all counters. @name: as typed. */
-int snapshot_take(const struct snapshot_options *options, const char *name, struct error *err);
+int snapshot_take(struct snapshot_options *options, const char *name, struct error *err);
 
 /* A port that is in at least one of two snapshots. */
 struct diff_port {

@@ -23,7 +23,7 @@
 #define STOP_S 10
 
 struct taking {
-	const struct snapshot_options *options;
+	struct snapshot_options *options;
 	struct saved_label label;
 	struct hca_port local;
 	struct hca *hca;
@@ -98,18 +98,22 @@ static int discover(struct taking *taking, struct error *err)
 {
 	struct helper_command command;
 	const struct discovery_settings settings = {
-		.argv = command.argv, .deadline_us = taking->options->polling.deadline_us,
+		.argv = command.argv, .fallback_argv = command.fallback,
+		.deadline_us = taking->options->polling.deadline_us,
 	};
 	struct record_trailer trailer = { 0 };
+	struct error cause = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());
 	int code;
 
 	polling_helper_command(&taking->options->polling, &taking->local, &command);
-	code = discovery_run(&settings, clock_system(), &taking->fabric, &trailer, err);
+	code = discovery_run(&settings, clock_system(), &taking->fabric, &trailer, &cause);
 	if (code == 0)
 		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
 	if (code < 0)
-		return code;
+		return err_set(err, code, "%s", cause.text);
+	if (cause.text[0])
+		log_warning("%s", cause.text);
 	taking->discovery_us = clock_boottime_us(clock_system()) - began_us;
 	if (trailer.lost)
 		log_warning("%llu discovery requests timed out: ports may be missing from the snapshot",
@@ -219,7 +223,7 @@ static int take_snapshot(struct taking *taking, struct error *err)
 	return code ? code : print_report(taking, err);
 }
 
-int snapshot_take(const struct snapshot_options *options, const char *name, struct error *err)
+int snapshot_take(struct snapshot_options *options, const char *name, struct error *err)
 {
 	struct taking taking = {
 		.options = options,

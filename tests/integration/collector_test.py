@@ -237,7 +237,8 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
     sim.ibwire("collect", "--once", "--db", "keys.db", "--security-keys", sim.env["IBWIRE_SIM_DIR"])
     tap.equal("with the key files that opensm writes the same nodes are found",
               len(sim.json("nodes", "--db", "keys.db")), nodes)
-    process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s")
+    process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s",
+                      "--discovery", "explorer")
     try:
         tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crashed discovery")
         tap.equal("the last topology is kept", len(sim.json("nodes")), nodes)
@@ -252,11 +253,14 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
         stop(process)
         tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
-    process = collect(sim, "--discovery", "libibnetdisc", "--rediscover", "1s")
+    process = collect(sim, "--rediscover", "1s", "--discovery-deadline", "4s")
     try:
-        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crash of libibnetdisc")
-        tap.contains("the explorer discovered", max(sim.events("discovery-failed"), key=lambda row: row["time"])["text"],
-                     "the explorer discovered the fabric instead")
+        for kind, reason in ((signal.SIGSEGV, "crashed"), (signal.SIGSTOP, "deadline")):
+            tap.result(strike_till_told(sim, process, kind), f"libibnetdisc {reason}: an event")
+            text = max(sim.events("discovery-failed"), key=lambda row: row["time"])["text"]
+            tap.result(text.startswith("libibnetdisc: ") and reason in text and
+                       text.endswith("; the explorer discovered the fabric instead"), f"libibnetdisc {reason}: the explorer",
+                       text)
     finally:
         stop(process)
 
@@ -328,12 +332,13 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
 # A discovery that takes longer than its deadline because each MAD takes 200 ms.
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a deadline"):
     sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s")
-    smps = [sim.json("collect", "--once", "--retries", str(retries), "--db", "retries.db")["discovery_smps"]
-            for retries in (0, 5)]
+    smps = [sim.json("collect", "--once", "--retries", str(retries), "--db", "retries.db", "--discovery",
+                     "explorer")["discovery_smps"] for retries in (0, 5)]
     tap.result(smps[1] >= smps[0] + 30, "--retries applies to the queries of 8 unresponsive nodes", smps)
     sim.run(IBWIRE_SIM, "wire", "latency=100ms")
-    once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "4s", check=False)
+    once = sim.ibwire("collect", "--once", "--max-smps", "2", "--discovery-deadline", "5s", check=False)
     tap.equal("a discovery that reaches its deadline is stored", once.status, 0)
+    tap.contains("the deadline of libibnetdisc is reported", once.err, "libibnetdisc: discovery did not end within its deadline")
     tap.contains("the deadline is reported", once.err, "discovery: incomplete at its deadline: ")
     found = sim.json("nodes")
     tap.result({"switch", "ca"} <= {row["type"] for row in found} and
@@ -348,7 +353,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2 --manage
     sim.env["SIM_HOST"] = "S-" + switch[2:]
     sim.env["IBWIRE_DB"] += ".switch"
     for options in ((), ("--Port", "0"), ("--smi-ca", "ibsim0:0"), ("--directed-smps",),
-                    ("--discovery", "libibnetdisc")):
+                    ("--discovery", "explorer")):
         report = sim.json("collect", "--once", *options)
         tap.equal(" ".join(("on a switch:", *options)), [report[key] for key in keys], [expected[key] for key in keys])
     tap.equal("on a switch: the subnet manager responds", sim.json("status")["sm_state"], "master")
