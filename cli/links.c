@@ -111,7 +111,7 @@ static int show(const struct options *options, const struct view *view, bool err
 {
 	struct selection selection;
 	struct printer printer = { .view = view, .selection = &selection, .errors_only = errors_only };
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;

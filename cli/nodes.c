@@ -183,7 +183,7 @@ static int show(const struct options *options, const struct view *view, const st
 {
 	struct selection selection;
 	struct result *result;
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;

@@ -279,6 +279,9 @@ static void print_help(const struct parser *parser)
 			 entry->argument ? " " : "", entry->argument ? entry->argument : "");
 		printf("%-28s %s\n", left, entry->help);
 	}
+	if (strstr(command->args, "SUBJECT"))
+		printf("\nSUBJECT: node0017, leaf01/17-20, 'leaf*', LID, 0xGUID, rail:2, tier:1, 'leaf01 uplinks', "
+		       "all;\nsee ibwire(1), NODES AND PORTS.\n");
 	printf("\nSee ibwire-%s(1).\n", command->name);
 }
 

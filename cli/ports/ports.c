@@ -320,7 +320,7 @@ static int show(const struct options *options, const struct ports_options *own, 
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
