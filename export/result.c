@@ -335,6 +335,19 @@ void result_note(struct result *result, const char *fmt, ...)
 		fail(result, ENOMEM);
 }
 
+void result_none(struct result *result, const char *fmt, ...)
+{
+	va_list args;
+	char line[512];
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_appendf(&result->none, "%s\n", line);
+	if (text_failed(&result->none))
+		fail(result, ENOMEM);
+}
+
 int result_finish(struct result *result, struct error *err)
 {
 	if (!result->failure) {
@@ -374,6 +387,7 @@ void result_destroy(struct result *result)
 		free(result->values[i].members);
 	}
 	text_done(&result->notes);
+	text_done(&result->none);
 	text_done(&result->scratch);
 	free(result->values);
 	free(result);

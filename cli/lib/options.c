@@ -462,7 +462,7 @@ struct result_options options_result(const struct options *options)
 		.format = options->format,
 		.csv_raw = options->csv_raw,
 		.color = wants_color(options, is_terminal),
-		.notes = is_terminal,
+		.notes = is_terminal || options->notes,
 		.width = is_terminal ? terminal_width() : 0,
 	};
 }

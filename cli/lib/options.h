@@ -46,6 +46,8 @@ struct options {
 	enum color_when color;
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
+	bool notes;            /* set by a command: notes below a table in a pipe, too */
+	int64_t window_us;      /* set by a command: window up to the newest sweep without --since; 0: window_sweeps */
 	unsigned window_sweeps; /* set by a command: window in intervals without --since; 0: one sweep */
 	/* The remaining arguments. */
 	int argc;

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What commands print about a recorded scenario: windows, order, empty answers."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Tap, run
+
+SCENARIO = """about Errors before and after a reset of the counters
+shape rail units=2 hosts=4 rails=2 spines=2
+length 20m
+job main alltoall fan=4 load=0.5
+at 1m errors leaf-u01-r0/5 symbol_errors=36000 for=3m
+at 2m errors leaf-u01-r1/5 symbol_errors=36000 for=3m
+at 10m clear leaf-u01-r0/5
+at 12m errors leaf-u01-r0/6 symbol_errors=3600 for=2m
+at 12m clear leaf-u01-r0/6
+"""
+
+tap = Tap()
+os.environ["TZ"] = "UTC0"
+with open("test.scenario", "w", encoding="ascii") as file:
+    file.write(SCENARIO)
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/record_db", "test.scenario", "fabric.db")
+os.environ["IBWIRE_DB"] = os.path.abspath("fabric.db")
+
+
+def text(*arguments):
+    return run(IBWIRE, *arguments).out
+
+
+def rows(*arguments):
+    return json.loads(text(*arguments, "--format", "json"))
+
+
+def names(found):
+    return [f"{row['node'].split(';')[-1].split(':')[0]}/{row['port']}" for row in found]
+
+
+with tap.part("--errors"):
+    # Errors of one port are older than its reset, those of the others are long over.
+    ports = rows("ports", "--errors")
+    tap.equal("ports --errors finds past errors since the last reset", names(ports),
+              ["leaf-u01-r0/6", "leaf-u01-r1/5"])
+    tap.result(ports and all(row["window_s"] > 1000 for row in ports), "its window is all that is stored", ports)
+    tap.equal("links --errors finds the same", names(rows("links", "--errors")), names(ports))
+    tap.equal("--since counts errors before a reset, too", names(rows("ports", "--errors", "--since", "-1h")),
+              ["leaf-u01-r0/5", "leaf-u01-r0/6", "leaf-u01-r1/5"])
+    for command in "ports", "links":
+        out = text(command, "--errors")
+        tap.contains(f"{command} --errors has its window in a pipe", out, "window: 19m50s, ")
+        tap.contains(f"{command} --errors says that this is all", out, "(all that is stored), or since the last reset")
+        out = text(command, "--errors", "node0001", "--since", "-1h")
+        tap.result(len(out.splitlines()) == 1 and "no" in out and "19m50s" in out,
+                   f"{command} --errors without a row is one line with the window", out)
+
+with tap.part("--sort"):
+    links = rows("links", "--sort", "util")
+    load = [max(row[end + way + "_utilization_percent"] or 0 for end in ("", "peer_") for way in ("xmit", "rcv"))
+            for row in links]
+    tap.equal("links --sort util is by the busiest direction of both ends", load, sorted(load, reverse=True))
+    tap.equal("--top is the head of it", names(rows("links", "--sort", "util", "--top", "3")), names(links)[:3])
+    for word, key in ("load", None), ("Stall", "stall_percent"), ("XmitWait%", "stall_percent"), ("errors", None), \
+            ("age", "age_s"), ("TX%", "xmit_utilization_percent"), ("rx", "rcv_bytes_per_s"):
+        for command in "ports", "links":
+            found = names(rows(command, "--sort", word))
+            tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
+    tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
+
+with tap.part("empty answers"):
+    for arguments, words in ((["links", "leaf-u01-r0/30"], "no cable is connected"),
+                             (["ports", "leaf-u02-r0/0-40", "--errors"], "no port errors"),
+                             (["ports", "node0001/1", "--errors", "--details"], "no port errors")):
+        out = text(*arguments)
+        tap.result(len(out.splitlines()) == 1 and words in out, f"{' '.join(arguments)}: {words}", out)
+    tap.equal("an empty answer in JSON is an empty list", rows("links", "leaf-u01-r0/30"), [])
+
+tap.done()
