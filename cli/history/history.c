@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analysis/status.h"
 #include "base/array.h"
@@ -195,15 +196,23 @@ enum { DEFAULT_WINDOW_S = 3600 };
 static int find_metric(const struct history *history, const char *option, const char *key, struct metric *ret,
 		       struct error *err)
 {
+	/* The words of column titles, as for --sort of links. */
+	static const struct { const char *word, *key; } words[] = {
+		{ "load", "bytes" }, { "util", "utilization" }, { "tx", "xmit_bytes" }, { "rx", "rcv_bytes" },
+		{ "tx%", "xmit_utilization" }, { "rx%", "rcv_utilization" }, { "XmitWait%", "stall" },
+	};
 	struct nearest nearest;
 
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcasecmp(words[i].word, key))
+			key = words[i].key;
 	if (metric_find(key, ret))
 		return 0;
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use xmit_bytes, rcv_bytes, "
-		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, or a key of: "
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use load, util, tx, rx, stall, "
+		       "errors, or a key of: "
 		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
 		       nearest_hint(&nearest));
 }
@@ -215,7 +224,7 @@ static int find_metrics(struct history *history, struct error *err)
 
 	if (history->top) {
 		history->metric_count = 1;
-		return find_metric(history, "by", history->by ? history->by : "rcv_bytes", &history->metrics[0], err);
+		return find_metric(history, "by", history->by ? history->by : "load", &history->metrics[0], err);
 	}
 	keys = rest = strdup(history->counters ? history->counters : "xmit_bytes,rcv_bytes");
 	code = keys ? 0 : err_nomem(err);
@@ -241,7 +250,7 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		OPT_FLAG("peers", 0, &history.peers, "one series for each end of each link"),
 		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
 		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
-		OPT_TEXT("by", 0, "KEY", &history.by, "--top: sort key, as for --counter (rcv_bytes)"),
+		OPT_TEXT("by", 0, "KEY", &history.by, "--top: load, util, tx, rx, stall, errors or a counter (load)"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,
