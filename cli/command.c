@@ -66,8 +66,7 @@ int command_unknown(const char *name, struct error *err)
 	for (command = commands; command->name; command++)
 		if (!command->hidden)
 			nearest_offer(&nearest, command->name);
-	return err_set(err, ERR_USAGE, "unknown command '%.64s'%s (usage: ibwire COMMAND [options]; "
-		       "'ibwire help' lists the commands)", name, nearest_hint(&nearest));
+	return err_set(err, ERR_USAGE, "unknown command '%.64s'%s (see ibwire help)", name, nearest_hint(&nearest));
 }
 
 static void print_commands(void)

@@ -20,8 +20,7 @@ static int run(int argc, char **argv, struct error *err)
 	const struct command *command;
 
 	if (argc < 2)
-		return err_set(err, ERR_USAGE, "a command is required (usage: ibwire COMMAND [options]; "
-			       "'ibwire help' lists the commands)");
+		return err_set(err, ERR_USAGE, "a command is required (see ibwire help)");
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("ibwire %s\n", PACKAGE_VERSION);
 		return 0;
@@ -29,8 +28,8 @@ static int run(int argc, char **argv, struct error *err)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		argv[1] = help;
 	if (argv[1][0] == '-')
-		return err_set(err, ERR_USAGE, "unknown option '%.64s' before the command (usage: ibwire COMMAND "
-			       "[options]; 'ibwire help' lists the commands)", argv[1]);
+		return err_set(err, ERR_USAGE, "unknown option '%.64s' before the command (see ibwire help)",
+			       argv[1]);
 	command = command_find(argv[1]);
 	if (!command)
 		return command_unknown(argv[1], err);

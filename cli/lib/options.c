@@ -153,8 +153,7 @@ int options_usage_error(const struct command *command, struct error *err, const 
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	return err_set(err, ERR_USAGE, "%s: %s (usage: ibwire %s [options]%s%s; 'ibwire %s --help' lists the options)",
-		       command->name, what, command->name, *command->args ? " " : "", command->args, command->name);
+	return err_set(err, ERR_USAGE, "%s: %s (see ibwire %s --help)", command->name, what, command->name);
 }
 
 static int unknown_option(const struct parser *parser, const char *typed, struct error *err)

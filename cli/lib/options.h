@@ -93,7 +93,7 @@ struct option_spec {
  * @argv:     argv[0] is the command name; reordered, options first
  * @ret:      filled completely
  *
- * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match and the usage.
+ * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match.
  */
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
 		  char **argv, struct options *ret, struct error *err);
@@ -101,7 +101,7 @@ int options_parse(const struct command *command, unsigned common, const struct o
 /* options_no_arguments - ERR_USAGE if arguments remain. */
 int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
 
-/* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
+/* options_usage_error - "COMMAND: ... (see ibwire COMMAND --help)". Return: ERR_USAGE. */
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
