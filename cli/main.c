@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/lib/pager.h"
 
 static int run(int argc, char **argv, struct error *err)
 {
@@ -50,6 +51,7 @@ int main(int argc, char **argv)
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	code = run(argc, argv, &err);
+	pager_finish();
 	errno = 0;
 	if (code >= 0 && (fflush(stdout) || ferror(stdout)) && errno && errno != EPIPE)
 		code = err_set(&err, ERR_IO, "cannot write the output: %s", strerror(errno));

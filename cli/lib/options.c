@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/pager.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 
@@ -83,6 +84,8 @@ static const struct {
 	  .help = "end of the window (default: now)" } },
 	{ COMMON_COLOR, MEMBER(color), { .name = "color", .argument = "WHEN", .kind = OPTION_WORD,
 	  .help = "auto, always or never; NO_COLOR implies never", .words = color_words } },
+	{ COMMON_PAGER, MEMBER(no_pager), { .name = "no-pager", .kind = OPTION_FLAG,
+	  .help = "do not page the output on a terminal ($PAGER, less)" } },
 	{ 0, 0, { .name = "help", .letter = 'h', .kind = OPTION_HELP, .help = "show this help" } },
 };
 
@@ -295,6 +298,20 @@ static int check_times(const struct parser *parser, const struct options *option
 	return 0;
 }
 
+/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
+static unsigned terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long typed = columns ? strtol(columns, NULL, 10) : 0;
+
+	if (typed > 0 && typed < 10000)
+		return (unsigned)typed;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
+}
+
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
 		  char **argv, struct options *ret, struct error *err)
 {
@@ -330,6 +347,9 @@ int options_parse(const struct command *command, unsigned common, const struct o
 		return code;
 	options.argc = argc - optind;
 	options.argv = argv + optind;
+	options.columns = isatty(STDOUT_FILENO) ? terminal_width() : 0;
+	if (common & COMMON_PAGER && options.columns && !options.no_pager)
+		pager_begin();
 	*ret = options;
 	return 0;
 }
@@ -439,29 +459,13 @@ static bool wants_color(const struct options *options, bool is_terminal)
 	return is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
-static unsigned terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	long typed = columns ? strtol(columns, NULL, 10) : 0;
-
-	if (typed > 0 && typed < 10000)
-		return (unsigned)typed;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return 80;
-}
-
 struct result_options options_result(const struct options *options)
 {
-	bool is_terminal = isatty(STDOUT_FILENO);
-
 	return (struct result_options){
 		.format = options->format,
 		.csv_raw = options->csv_raw,
-		.color = wants_color(options, is_terminal),
-		.notes = is_terminal || options->notes,
-		.width = is_terminal ? terminal_width() : 0,
+		.color = wants_color(options, options->columns),
+		.notes = options->columns || options->notes,
+		.width = options->columns,
 	};
 }

@@ -27,8 +27,9 @@ enum common_option {
 	COMMON_WINDOW = 1 << 5, /* --since, --until */
 	COMMON_COLOR = 1 << 6,  /* --color */
 	COMMON_NO_CSV = 1 << 7, /* no csv in --help, no --csv-raw; the command rejects --format csv */
+	COMMON_PAGER = 1 << 8, /* --no-pager; without it the output is paged on a terminal */
 	/* Options of every command with output. */
-	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
+	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER,
 };
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -44,6 +45,8 @@ struct options {
 	enum result_format format;
 	bool csv_raw;          /* result_options.csv_raw */
 	enum color_when color;
+	bool no_pager;
+	unsigned columns;      /* width of the terminal at stdout; 0: it is none */
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
 	bool notes;            /* set by a command: notes below a table in a pipe, too */

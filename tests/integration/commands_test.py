@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What commands print about a recorded scenario: windows, order, empty answers."""
+"""What commands print about a recorded scenario: windows, order, empty answers, on a terminal: pager and width."""
+import fcntl
 import json
 import os
+import pty
+import struct
 import sys
+import termios
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, Tap, run
@@ -76,5 +80,61 @@ with tap.part("empty answers"):
         out = text(*arguments)
         tap.result(len(out.splitlines()) == 1 and words in out, f"{' '.join(arguments)}: {words}", out)
     tap.equal("an empty answer in JSON is an empty list", rows("links", "leaf-u01-r0/30"), [])
+
+
+
+def on_terminal(*arguments, columns=80, pager=None, path=None):
+    """Output on a terminal of 24 rows, and the exit status. @pager: $PAGER, None: not set"""
+    env = {**os.environ, "TERM": "xterm", **({"PAGER": pager} if pager is not None else {})}
+    env["PATH"] = (path + ":" if path else "") + env["PATH"]
+    for name in ("LESS", "COLUMNS", *(["PAGER"] if pager is None else [])):
+        env.pop(name, None)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execve(IBWIRE, [IBWIRE, *arguments], env)
+    out = b""
+    try:
+        while chunk := os.read(terminal, 65536):
+            out += chunk
+    except OSError:  # Linux reports the end of a terminal as EIO
+        pass
+    os.close(terminal)
+    return out.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+with tap.part("pager"):
+    plain, status = on_terminal("ports", "--color", "never", "--at", "now", "--no-pager", pager="exit 3")
+    tap.result(status == 0 and plain.count("\n") > 24 and "leaf-u01-r0/1 " in plain, "--no-pager does not page", plain)
+    tap.equal("an empty $PAGER neither", on_terminal("events", pager=""), on_terminal("events", "--no-pager"))
+    out, status = on_terminal("events", "--color", "never", pager="sed s/^/paged:/")
+    tap.result(status == 0 and out and all(line.startswith("paged:") for line in out.splitlines()),
+               "$PAGER is a shell command that gets the output", out)
+    tap.contains("a table has the width of the terminal in the pager",
+                 on_terminal("ports", "--color", "never", pager="sed s/^/paged:/")[0], "paged:hidden columns")
+    os.mkdir("bin")
+    with open("bin/less", "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\necho "less $LESS"\ncat >/dev/null\n')
+    os.chmod("bin/less", 0o755)
+    tap.equal("the default is less -FRX", on_terminal("events", path=os.path.abspath("bin")), ("less FRX\n", 0))
+    out, status = on_terminal("events", "--no-pager")
+    shown, paged_status = on_terminal("events", pager="/nonexistent/pager")
+    tap.result(shown.endswith(out) and paged_status == status, "a pager that is missing loses no output", shown)
+    tap.equal("the exit status is that of the command", on_terminal("health", "--at", "now", pager="cat; exit 5")[1],
+              run(IBWIRE, "health", "--at", "now", check=False).status)
+    out, status = on_terminal("ports", "nope", pager="sed s/^/paged:/")
+    tap.result(status == 64 and "paged" not in out, "an error is not paged", out)
+    tap.result("paged" not in run("env", "PAGER=echo paged", IBWIRE, "events").out, "a pipe has no pager", "")
+
+with tap.part("width"):
+    out = on_terminal("links", "leaf-u01-r1", "--color", "never", columns=120, pager="")[0].splitlines()
+    tap.result(max(map(len, out)) <= 120 and all(word in out[0] for word in (
+        "A ", "B ", "LINK", "STATUS", "A TX%", "B TX%", "A XmitWait%", "A ERRORS", "B ERRORS")),
+               "links at 120 columns has utilization, XmitWait and errors of both ends", "\n".join(out))
+    tap.equal("hidden columns are named, least important first", out[-1],
+              "hidden columns (terminal too narrow): B RX, A RX, AGE, STATE, B TX")
+    out = on_terminal("links", "leaf-u01-r1", "--color", "never", pager="")[0].splitlines()
+    tap.result(max(map(len, out[:-1])) <= 80 and "A TX%" in out[0] and "A ERRORS" in out[0],
+               "at 80 it keeps utilization and errors", "\n".join(out))
 
 tap.done()
