@@ -100,6 +100,9 @@ static void spool_end(struct result *result)
 		return;
 	fclose(result->stream);
 	result->stream = result->target;
+	/* An error of an earlier result on this stream was returned then; spool_write() sets errno. */
+	clearerr(result->target);
+	errno = 0;
 	fwrite(text_chars(&spool->memory), 1, spool->memory.len, result->target);
 	if (spool->fd < 0)
 		return;

@@ -73,6 +73,20 @@ with tap.part("--sort"):
             tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
     tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
 
+with tap.part("report"):
+    out = text("report", "leaf-u02-r0/5")
+    tap.contains("it has the product name", out, "Quantum QM8700")
+    tap.result("no errors in the window" in out and "COUNTER" not in out and "KIND" not in out,
+               "without errors, findings and events it has no empty table", out)
+    tap.equal("it has a table of errors if there are any", "symbol_errors" in text("report", "leaf-u01-r1/5"), True)
+    done = run("sh", "-c", '"$0" report leaf-u02-r0/5 --format json | true', IBWIRE)
+    tap.equal("a pipe closed by its reader is no error", done.err, "")
+
+with tap.part("nodes"):
+    models = {row["model"] for row in rows("nodes")}
+    tap.equal("nodes have product names", models, {"Quantum QM8700", "ConnectX-6"})
+    tap.contains("in tables, too", text("nodes"), "ConnectX-6")
+
 with tap.part("empty answers"):
     for arguments, words in ((["links", "leaf-u01-r0/30"], "no cable is connected"),
                              (["ports", "leaf-u02-r0/0-40", "--errors"], "no port errors"),
