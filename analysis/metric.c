@@ -10,16 +10,20 @@
 #include "fabric/fabric.h"
 
 #define BYTES(key, counter, meaning) { key, "bytes", meaning, METRIC_COUNT, COUNTER_BIT(counter), COUNTER_WORD_BYTES }
+#define BOTH (COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA))
 #define SHARE(key, kind, counter, meaning) { key, "percent", meaning, kind, COUNTER_BIT(counter), 1 }
 
 /* Derived metrics; the counters of the catalogue follow. */
 static const struct metric derived[] = {
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "data sent"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "data received"),
+	{ "bytes", "bytes", "data sent and received", METRIC_COUNT, BOTH, COUNTER_WORD_BYTES },
 	SHARE("xmit_utilization_percent", METRIC_UTILIZATION, COUNTER_XMIT_DATA,
 	      "data sent, of the data rate of the link"),
 	SHARE("rcv_utilization_percent", METRIC_UTILIZATION, COUNTER_RCV_DATA,
 	      "data received, of the data rate of the link"),
+	{ "utilization_percent", "percent", "data sent and received, of both data rates of the link",
+	  METRIC_UTILIZATION, BOTH, 1 },
 	SHARE("stall_percent", METRIC_STALL, COUNTER_XMIT_WAIT,
 	      "time with data to send and no credits (an estimate)"),
 	{ "errors", "errors", "sum of all error counters", METRIC_COUNT, COUNTER_ERROR_SET, 1 },
@@ -94,7 +98,7 @@ static void utilization_of(const struct metric *metric, const struct metric_port
 	ret->total = 0;
 	ret->has_rate &= bits_per_s > 0;
 	ret->part *= 8;
-	ret->whole = (double)bits_per_s;
+	ret->whole = (double)bits_per_s * __builtin_popcountll(metric->counters);
 }
 
 static void stall_of(const struct metric_port *port, const struct delta *delta, struct metric_value *ret)

@@ -258,10 +258,7 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
 	if (parse_date(typed, ret_us) || parse_day(typed, now_us, ret_us))
 		return 0;
 	return err_set(err, ERR_USAGE,
-		       "'%s' is not a time: use for example now, -10m, -2h, -3d, 14:00, \"yesterday 14:00\", "
-		       "\"Mon 14:00\", "
-		       "2026-11-20T14:00:00Z or \"2026-11-20 14:00\" (local)",
-		       typed);
+		       "'%s' is not a time: use -10m, 14:00, \"Mon 14:00\" or \"2026-11-20 14:00\"", typed);
 }
 
 /* Split microseconds into whole seconds and a fraction that is never negative. */

@@ -11,26 +11,25 @@ static const struct command commands[] = {
 	{ "status", "", "collector status: freshness, coverage, unresponsive nodes, SM, database", false, status_run },
 	{ "collect", "", "poll the fabric and store counter deltas (foreground)", false, collect_run },
 	{ "top", "", "interactive screen; starts a collector if none is running", false, top_run },
-	{ "nodes", "[NODE|HOST ...]", "list nodes: type, LIDs, ports, device, state", false, nodes_run },
-	{ "ports", "[NODE|NODE/PORT|HOST ...]",
-	  "list ports: state, speed, rates, XmitWait, errors, age", false, ports_run },
-	{ "links", "[NODE|NODE/PORT|HOST ...]", "list links with both ends: state, speed, rates, errors", false,
+	{ "nodes", "[SUBJECT ...]", "list nodes: type, LIDs, ports, device, state", false, nodes_run },
+	{ "ports", "[SUBJECT ...]", "list ports: state, speed, rates, XmitWait, errors, age", false, ports_run },
+	{ "links", "[SUBJECT ...]", "list links with both ends: state, speed, rates, errors", false,
 	  links_run },
-	{ "balance", "[NODE|NODE/PORT ...]",
+	{ "balance", "[SUBJECT ...]",
 	  "load balance over equivalent links: measured, predicted by routes, cause", false,
 	  balance_run },
 	{ "topology", "show|save FILE|diff FILE|dot|route A B",
 	  "topology summary, baseline and differences, routes", false,
 	  topology_run },
 	{ "names", "suggest", "suggest a node-name-map for unnamed switches", false, names_run },
-	{ "events", "[NODE]", "list events", false, events_run },
-	{ "health", "[NODE|NODE/PORT|HOST ...]|ack ID ...|unack ID ...",
+	{ "events", "[SUBJECT ...]", "list events", false, events_run },
+	{ "health", "[SUBJECT ...]|ack ID ...|unack ID ...",
 	  "list findings: what, since when, cause; exit status 1 warning, 2 critical", false, health_run },
-	{ "history", "[NODE|NODE/PORT|HOST|'NODE uplinks'|hosts|all ...]",
+	{ "history", "[SUBJECT ...]",
 	  "counters over time, per port or summed; --top lists the top ports", false, history_run },
-	{ "report", "NODE|NODE/PORT", "one-page report of a port, link or node",
+	{ "report", "SUBJECT", "one-page report of a port, link or node",
 	  false, report_run },
-	{ "clear", "NODE|NODE/PORT ...|all", "reset counters to zero on the fabric (writes; asks for "
+	{ "clear", "SUBJECT ...", "reset counters to zero on the fabric (writes; asks for "
 		"confirmation)", false,
 	  clear_run },
 	{ "db", "[check|compact|backup FILE|export FILE]",
@@ -67,8 +66,7 @@ int command_unknown(const char *name, struct error *err)
 	for (command = commands; command->name; command++)
 		if (!command->hidden)
 			nearest_offer(&nearest, command->name);
-	return err_set(err, ERR_USAGE, "unknown command '%.64s'%s (usage: ibwire COMMAND [options]; "
-		       "'ibwire help' lists the commands)", name, nearest_hint(&nearest));
+	return err_set(err, ERR_USAGE, "unknown command '%.64s'%s (see ibwire help)", name, nearest_hint(&nearest));
 }
 
 static void print_commands(void)

@@ -30,7 +30,7 @@ const struct command *commands_all(void);
 const struct command *command_find(const char *name);
 
 /*
- * command_unknown - error for an unknown command, with the nearest match and the usage
+ * command_unknown - error for an unknown command, with the nearest match
  * Return: ERR_USAGE.
  */
 int command_unknown(const char *name, struct error *err);

@@ -37,14 +37,16 @@ static const struct column event_columns[COLUMN_COUNT] = {
 
 struct printer {
 	struct result *result;
-	uint64_t rows;
-	const struct name_map *names;
+	const struct view *view;
+	const struct selection *selection;
+	uint64_t rows, skipped; /* selected ones; of them the oldest that are not shown */
 };
 
 /* The name of an event's node: from the name map, the stored name, or the GUID. */
 static void event_name(const struct printer *printer, uint64_t guid, const char *stored, char *ret, size_t size)
 {
-	const char *mapped = printer->names ? name_map_find(printer->names, guid) : NULL;
+	const struct name_map *names = printer->view->names;
+	const char *mapped = names ? name_map_find(names, guid) : NULL;
 
 	if (mapped)
 		text_sanitise(mapped, strlen(mapped), ret, size);
@@ -52,6 +54,31 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 		snprintf(ret, size, "%s", stored);
 	else
 		snprintf(ret, size, "0x%016" PRIx64, guid);
+}
+
+/* Is this end selected? @num: 0 for a node */
+static bool end_is_selected(const struct printer *printer, uint64_t guid, uint8_t num)
+{
+	uint32_t node = guid ? fabric_find_node(printer->view->fabric, guid) : FABRIC_NONE, port;
+
+	if (node == FABRIC_NONE || !printer->selection->nodes[node])
+		return false;
+	port = num ? fabric_node_port(printer->view->fabric, node, num) : FABRIC_NONE;
+	return port == FABRIC_NONE || printer->selection->ports[port];
+}
+
+static bool is_selected(const struct printer *printer, const struct event *event)
+{
+	return printer->selection->all || end_is_selected(printer, event->node_guid, event->port) ||
+	       end_is_selected(printer, event->peer_guid, event->peer_port);
+}
+
+static bool count_row(void *ctx, const struct event_row *row)
+{
+	struct printer *printer = ctx;
+
+	printer->skipped += is_selected(printer, &row->event);
+	return true;
 }
 
 static bool put_row(void *ctx, const struct event_row *row)
@@ -64,7 +91,8 @@ static bool put_row(void *ctx, const struct event_row *row)
 	struct result *result = printer->result;
 	char name[NODE_NAME_SIZE], text[sizeof(event->text)];
 
-	printer->rows++;
+	if (!is_selected(printer, event) || printer->rows++ < printer->skipped)
+		return true;
 	result_integer(result, ID, row->id);
 	result_integer(result, TIME, event->wall_us);
 	result_text(result, SEVERITY, event_severity_name(event->severity));
@@ -129,37 +157,42 @@ static int check_kind(const struct command *command, const char *kind, struct re
 				   nearest.best ? "" : ": see ibwire-events(1)");
 }
 
-static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
+static int print_events(const struct options *options, struct printer *printer, struct event_query query,
 			struct error *err)
 {
-	struct printer printer = { .names = view->names };
+	struct reader *reader = printer->view->reader;
+	int64_t limit = query.limit;
 	struct db_status status;
-	int code = output_begin(options, false, event_columns, COLUMN_COUNT, &printer.result, err);
+	int code = output_begin(options, false, event_columns, COLUMN_COUNT, &printer->result, err);
 
 	if (code < 0)
 		return code;
-	code = reader_events(view->reader, query, put_row, &printer, err);
+	/* The reader limits events of any subject. */
+	if (!printer->selection->all && limit) {
+		query.limit = 0;
+		code = reader_events(reader, &query, count_row, printer, err);
+		printer->skipped -= printer->skipped < (uint64_t)limit ? printer->skipped : (uint64_t)limit;
+	}
+	if (code == 0)
+		code = reader_events(reader, &query, put_row, printer, err);
 	/* Distinguish an empty list from an empty database. */
-	if (code == 0 && !printer.rows && query->until_us)
-		code = reader_status_at(view->reader, query->until_us, &status, err);
-	if (!printer.rows)
-		result_note(printer.result, query->kind ? "no events of this kind" : "no events");
-	return output_end(printer.result, code, err);
+	if (code == 0 && !printer->rows && query.until_us)
+		code = reader_status_at(reader, query.until_us, &status, err);
+	if (!printer->rows)
+		result_note(printer->result, query.kind ? "no events of this kind" : "no events");
+	return output_end(printer->result, code, err);
 }
 
-/* Resolve a node argument at the end of the window. */
-static int find_guid(const struct options *options, const char *typed, uint64_t *ret, struct error *err)
+/* The subjects are those at the end of the window; without any the database may have no sweep. */
+static int open_view(const struct options *options, struct view *view, struct selection *selection, struct error *err)
 {
-	struct view view;
-	uint32_t node;
-	int code = view_open(options, false, &view, err);
+	int code = options->argc ? view_open(options, false, view, err) : view_open_reader(options, view, err);
 
 	if (code < 0)
 		return code;
-	code = selection_find_node(view.fabric, typed, &node, err);
-	if (code == 0)
-		*ret = view.fabric->nodes[node].guid;
-	view_done(&view);
+	code = selection_init(selection, view->fabric, options->argv, options->argc, err);
+	if (code < 0)
+		view_done(view);
 	return code;
 }
 
@@ -173,25 +206,24 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 		{ 0 },
 	};
 	struct options options;
+	struct selection selection;
 	struct view view;
+	struct printer printer = { .view = &view, .selection = &selection };
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	if (options.argc > 1)
-		return options_usage_error(command, err, "takes at most one node");
-	if (options.argc == 1 && (code = find_guid(&options, options.argv[0], &query.node_guid, err)) < 0)
-		return code;
 	query.since_us = options.since_us;
 	query.until_us = options.until_us ? options.until_us : options.at_us;
 	query.limit = limit > INT32_MAX ? 0 : (int)limit;
-	code = view_open_reader(&options, &view, err);
+	code = open_view(&options, &view, &selection, err);
 	if (code < 0)
 		return code;
 	if (query.kind)
 		code = check_kind(command, query.kind, view.reader, err);
 	if (code == 0)
-		code = print_events(&options, &view, &query, err);
+		code = print_events(&options, &printer, query, err);
+	selection_done(&selection);
 	view_done(&view);
 	return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links.c - `ibwire links`: one row per link with both ends */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -7,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
+#include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -19,27 +21,27 @@ static const struct cell_column link_columns[] = {
 	{ .cell = CELL_NAME, .peer = true, .title = "B" },
 	{ .cell = CELL_GUID, .peer = true }, { .cell = CELL_NODE, .peer = true }, { .cell = CELL_PORT, .peer = true },
 	{ .cell = CELL_LID, .peer = true },
-	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 8 }, { .cell = CELL_STATE, .peer = true },
+	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 9 }, { .cell = CELL_STATE, .peer = true },
 	{ .cell = CELL_PHYS_STATE }, { .cell = CELL_PHYS_STATE, .peer = true },
-	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 3 },
+	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 5 },
 	{ .cell = CELL_WIDTH }, { .cell = CELL_SPEED }, { .cell = CELL_RATE },
 	{ .cell = CELL_LINK_STATUS, .title = HEADING_STATUS },
 	{ .cell = CELL_STATUS, .key = "node_status" }, { .cell = CELL_STATUS, .peer = true },
-	{ .cell = CELL_XMIT, .title = "A " HEADING_TX },
-	{ .cell = CELL_XMIT_PERCENT, .title = "A " HEADING_TX_PERCENT, .priority = 6 },
-	{ .cell = CELL_RCV, .title = "A " HEADING_RX, .priority = 9 },
+	{ .cell = CELL_XMIT, .title = "A " HEADING_TX, .priority = 8 },
+	{ .cell = CELL_XMIT_PERCENT, .title = "A " HEADING_TX_PERCENT, .priority = 1 },
+	{ .cell = CELL_RCV, .title = "A " HEADING_RX, .priority = 11 },
 	{ .cell = CELL_RCV_PERCENT },
-	{ .cell = CELL_STALL, .title = "A " HEADING_STALL, .priority = 10 },
-	{ .cell = CELL_XMIT, .peer = true, .title = "B " HEADING_TX },
-	{ .cell = CELL_XMIT_PERCENT, .peer = true, .title = "B " HEADING_TX_PERCENT, .priority = 6 },
-	{ .cell = CELL_RCV, .peer = true, .title = "B " HEADING_RX, .priority = 9 },
+	{ .cell = CELL_STALL, .title = "A " HEADING_STALL, .priority = 7 },
+	{ .cell = CELL_XMIT, .peer = true, .title = "B " HEADING_TX, .priority = 8 },
+	{ .cell = CELL_XMIT_PERCENT, .peer = true, .title = "B " HEADING_TX_PERCENT, .priority = 1 },
+	{ .cell = CELL_RCV, .peer = true, .title = "B " HEADING_RX, .priority = 11 },
 	{ .cell = CELL_RCV_PERCENT, .peer = true },
-	{ .cell = CELL_STALL, .peer = true, .title = "B " HEADING_STALL, .priority = 10 },
+	{ .cell = CELL_STALL, .peer = true, .title = "B " HEADING_STALL, .priority = 7 },
 	{ .cell = CELL_ERRORS, .title = "A " HEADING_ERRORS, .priority = 2 },
 	{ .cell = CELL_ERRORS, .peer = true, .title = "B " HEADING_ERRORS, .priority = 2 },
 	{ .cell = CELL_ERRORS_UNKNOWN }, { .cell = CELL_ERRORS_UNKNOWN, .peer = true },
 	{ .cell = CELL_WINDOW },
-	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 7 }, { .cell = CELL_AGE, .peer = true },
+	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 10 }, { .cell = CELL_AGE, .peer = true },
 };
 
 enum { COLUMN_COUNT = sizeof(link_columns) / sizeof(*link_columns) };
@@ -49,91 +51,141 @@ static bool has_errors(const struct port_view *end)
 	return end->errors > 0 || end->errors_at_least;
 }
 
-struct printer {
+struct links_options {
+	bool errors;
+	const char *sort;
+	struct sorting sorting;
+	int64_t top; /* 0: unlimited */
+};
+
+/* A link with the number that it is sorted by: that of the end with the larger one. */
+struct link_row {
+	struct port_view a;
+	double value;
+};
+
+struct links {
 	const struct view *view;
 	const struct selection *selection;
-	bool errors_only;
+	const struct links_options *own;
 	bool *done; /* by port: its link was seen from this end */
-	struct cells cells;
-	struct result *result;
-	size_t links, shown;
+	struct link_row *rows;
+	size_t selected, count; /* links in the selection, and of these the rows */
 };
 
 /* Add the link of one port, unless it was added from its other end. */
-static void put_link(struct printer *printer, uint32_t index)
+static void add_link(struct links *links, uint32_t index)
 {
-	const struct view *view = printer->view;
+	const struct view *view = links->view;
 	uint32_t peer = view->fabric->ports[index].peer;
-	struct port_view a, b;
+	struct link_row *row = &links->rows[links->count];
+	struct port_view b;
 
-	if (peer == FABRIC_NONE || printer->done[peer] ||
-	    (!selection_has_port(printer->selection, index) && !selection_has_port(printer->selection, peer)))
+	if (peer == FABRIC_NONE || links->done[peer] ||
+	    (!selection_has_port(links->selection, index) && !selection_has_port(links->selection, peer)))
 		return;
-	printer->done[index] = true;
-	printer->links++;
-	port_view_init(view, index, &a);
+	links->done[index] = true;
+	links->selected++;
+	port_view_init(view, index, &row->a);
 	port_view_init(view, peer, &b);
-	if (printer->errors_only && !has_errors(&a) && !has_errors(&b))
+	if (links->own->errors && !has_errors(&row->a) && !has_errors(&b))
 		return;
-	printer->shown++;
-	cells_fill(&printer->cells, printer->result, view, &a);
-	result_end_row(printer->result);
+	row->value = fmax(sorting_value(&links->own->sorting, view, &row->a),
+			  sorting_value(&links->own->sorting, view, &b));
+	links->count++;
 }
 
-static void put_links(struct printer *printer)
+static int compare_links(const void *a, const void *b, void *ctx)
 {
-	const struct fabric *fabric = printer->view->fabric;
+	const struct links *links = ctx;
+	const struct link_row *left = a, *right = b;
+	const uint32_t *rank = links->view->names_shown.port_rank;
 
+	return sorting_compare(left->value, right->value, rank[left->a.port], rank[right->a.port]);
+}
+
+/* Collect the links in order of name, and sort them. */
+static int collect(struct links *links, struct error *err)
+{
+	const struct fabric *fabric = links->view->fabric;
+
+	links->done = calloc(fabric->port_count + 1, sizeof(*links->done));
+	links->rows = calloc(fabric->port_count + 1, sizeof(*links->rows));
+	if (!links->done || !links->rows)
+		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		const struct node *node = &fabric->nodes[printer->view->nodes[i]];
+		const struct node *node = &fabric->nodes[links->view->nodes[i]];
 
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
-			put_link(printer, j);
+			add_link(links, j);
 	}
+	if (links->own->sorting.cell != CELL_OWN && links->count)
+		qsort_r(links->rows, links->count, sizeof(*links->rows), compare_links, links);
+	return 0;
 }
 
-/* Explain an empty table. */
-static void note(const struct printer *printer, const struct options *options)
+/* The window of --errors, and why a table is empty. */
+static void note(const struct links *links, struct result *result)
 {
-	struct result *result = printer->result;
-	const char *further = options->since_us ? "" : "; use --since -1h for a longer window";
+	char window[VIEW_WINDOW_SIZE];
 
-	if (!printer->links && !printer->selection->all)
-		result_note(result, "no cable is connected; ibwire report NODE/PORT shows its last peer");
-	else if (printer->errors_only && !printer->shown)
-		result_note(result, "no link errors in this %s%s", options->since_us ? "window" : "one sweep",
-			    further);
-	else if (printer->errors_only && !options->since_us)
-		result_note(result, "errors of one sweep only%s", further);
+	if (!links->selected)
+		result_none(result, links->selection->all ? "the fabric has no link" :
+			    "no cable is connected; ibwire report NODE/PORT shows its last peer");
+	if (!links->own->errors)
+		return;
+	view_format_window(links->view, window);
+	if (links->count)
+		result_note(result, "window: %s%s", window, links->view->since_reset ? VIEW_SINCE_RESET : "");
+	else if (links->selected)
+		result_none(result, "no errors of %zu link%s in the window of %s", links->selected,
+			    links->selected == 1 ? "" : "s", window);
 }
 
-static int show(const struct options *options, const struct view *view, bool errors_only, struct error *err)
+static int print(const struct options *options, const struct links *links, struct error *err)
+{
+	struct cells cells;
+	struct result *result;
+	int code;
+
+	cells_init(&cells, link_columns, COLUMN_COUNT);
+	code = output_begin(options, false, cells.columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < links->count && (!links->own->top || i < (size_t)links->own->top); i++) {
+		cells_fill(&cells, result, links->view, &links->rows[i].a);
+		result_end_row(result);
+	}
+	note(links, result);
+	return output_end(result, 0, err);
+}
+
+static int show(const struct options *options, const struct links_options *own, const struct view *view,
+		struct error *err)
 {
 	struct selection selection;
-	struct printer printer = { .view = view, .selection = &selection, .errors_only = errors_only };
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	struct links links = { .view = view, .selection = &selection, .own = own };
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
-	printer.done = calloc(view->fabric->port_count + 1, sizeof(*printer.done));
-	cells_init(&printer.cells, link_columns, COLUMN_COUNT);
-	code = printer.done ? output_begin(options, false, printer.cells.columns, COLUMN_COUNT, &printer.result, err) :
-			      err_nomem(err);
-	if (code == 0) {
-		put_links(&printer);
-		note(&printer, options);
-		code = output_end(printer.result, 0, err);
-	}
-	free(printer.done);
+	code = collect(&links, err);
+	if (code == 0)
+		code = print(options, &links, err);
+	free(links.done);
+	free(links.rows);
 	selection_done(&selection);
 	return code;
 }
 
 int links_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	bool errors = false;
+	struct links_options own = { 0 };
 	const struct option_spec specs[] = {
-		OPT_FLAG("errors", 'e', &errors, "show only links with errors at either end in the window"),
+		OPT_FLAG("errors", 'e', &own.errors,
+			 "show only links with errors at either end (since their last reset, at most 24 h)"),
+		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
+		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
 		{ 0 },
 	};
 	struct options options;
@@ -142,10 +194,13 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = view_open(&options, false, &view, err);
+	code = sorting_parse(command, own.sort, &own.sorting, err);
+	if (code == 0)
+		code = own.errors ? view_open_errors(&options, false, &view, err) :
+				    view_open(&options, false, &view, err);
 	if (code < 0)
 		return code;
-	code = show(&options, &view, errors, err);
+	code = show(&options, &own, &view, err);
 	view_done(&view);
 	return code;
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/lib/pager.h"
 
 static int run(int argc, char **argv, struct error *err)
 {
@@ -20,8 +21,7 @@ static int run(int argc, char **argv, struct error *err)
 	const struct command *command;
 
 	if (argc < 2)
-		return err_set(err, ERR_USAGE, "a command is required (usage: ibwire COMMAND [options]; "
-			       "'ibwire help' lists the commands)");
+		return err_set(err, ERR_USAGE, "a command is required (see ibwire help)");
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("ibwire %s\n", PACKAGE_VERSION);
 		return 0;
@@ -29,8 +29,8 @@ static int run(int argc, char **argv, struct error *err)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		argv[1] = help;
 	if (argv[1][0] == '-')
-		return err_set(err, ERR_USAGE, "unknown option '%.64s' before the command (usage: ibwire COMMAND "
-			       "[options]; 'ibwire help' lists the commands)", argv[1]);
+		return err_set(err, ERR_USAGE, "unknown option '%.64s' before the command (see ibwire help)",
+			       argv[1]);
 	command = command_find(argv[1]);
 	if (!command)
 		return command_unknown(argv[1], err);
@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	code = run(argc, argv, &err);
+	pager_finish();
 	errno = 0;
 	if (code >= 0 && (fflush(stdout) || ferror(stdout)) && errno && errno != EPIPE)
 		code = err_set(&err, ERR_IO, "cannot write the output: %s", strerror(errno));

@@ -15,13 +15,14 @@
 #include "cli/lib/selection.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
 enum {
 	TIME, NAME, TYPE, CLASS, TIER, HOST, RAILS, GUID, SYSTEM_GUID, LID, LIDS, PORTS, PORTS_ACTIVE,
-	STATUS, XMIT, RCV, ERRORS, VENDOR, DEVICE, REVISION, ADAPTIVE, DESCRIPTION, AGE, COLUMN_COUNT,
+	STATUS, XMIT, RCV, ERRORS, MODEL, VENDOR, DEVICE, REVISION, ADAPTIVE, DESCRIPTION, AGE, COLUMN_COUNT,
 };
 
 static const struct column node_columns[COLUMN_COUNT] = {
@@ -42,8 +43,9 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 2 },
 	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 2 },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3 },
-	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
-	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
+	[MODEL] = { .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3 },
+	[VENDOR] = { .key = "vendor_id", .kind = COLUMN_HEX },
+	[DEVICE] = { .key = "device_id", .kind = COLUMN_INTEGER },
 	[REVISION] = { .key = "revision", .kind = COLUMN_HEX },
 	[ADAPTIVE] = { .key = "adaptive_routing", .kind = COLUMN_TEXT },
 	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT },
@@ -154,7 +156,7 @@ static void fill_lids(struct result *result, const struct fabric *fabric, const 
 static void put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node,
 		    enum adaptive_routing adaptive)
 {
-	char description[NODE_NAME_SIZE];
+	char description[NODE_NAME_SIZE], model[DEVICE_MODEL_SIZE];
 	struct node_view sum;
 
 	node_view_init(view, locked, node, &sum);
@@ -176,6 +178,10 @@ static void put_row(struct result *result, const struct view *view, const struct
 		result_unsigned(result, ERRORS, sum.errors);
 	if (sum.errors)
 		result_show(result, ERRORS, NULL, STYLE_WARNING);
+	result_text(result, MODEL, device_model(node, model));
+	/* For pci.ids and the like. */
+	if (!device_model(node, model))
+		result_showf(result, MODEL, STYLE_DIM, "%#x:%#x", node->vendor_id, node->device_id);
 	result_unsigned(result, VENDOR, node->vendor_id);
 	result_unsigned(result, DEVICE, node->device_id);
 	result_unsigned(result, REVISION, node->revision);
@@ -191,7 +197,7 @@ static int show(const struct options *options, const struct view *view, const st
 	struct selection selection;
 	struct result *result;
 	uint8_t *adaptive = NULL;
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
@@ -203,6 +209,7 @@ static int show(const struct options *options, const struct view *view, const st
 			if (selection_has_node(&selection, view->nodes[i]))
 				put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]],
 					adaptive ? adaptive[view->nodes[i]] : ADAPTIVE_UNKNOWN);
+		result_none(result, "the fabric has no node");
 		code = output_end(result, 0, err);
 	}
 	free(adaptive);

@@ -306,7 +306,7 @@ static const struct refused refused[] = {
 	{ "ports|0x1234567/3", ERR_USAGE, "0x1234567" },
 	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
 	{ "events|no such node", ERR_USAGE, "no such node" },
-	{ "events|a|b", ERR_USAGE, "one node" },
+	{ "events|a|b", ERR_USAGE, "'a'" },
 	{ "events|--kind|rubbish", ERR_USAGE, "'rubbish': see ibwire-events(1)" },
 	{ "events|--kind|link-donw", ERR_USAGE, "'link-down'" },
 	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },

@@ -146,7 +146,8 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 	};
 	struct text statement = { 0 };
 	struct options options;
-	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv, &options, err);
+	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER, specs, argc,
+				 argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

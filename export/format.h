@@ -66,7 +66,7 @@ struct result {
 	struct value *values; /* the current row */
 	const struct format *format;
 	void *state;          /* state of the format */
-	struct text notes;
+	struct text notes, none;
 	size_t rows;
 	int failure;          /* errno of the first failed write, or ENOMEM */
 	struct text scratch;

@@ -100,6 +100,9 @@ static void spool_end(struct result *result)
 		return;
 	fclose(result->stream);
 	result->stream = result->target;
+	/* An error of an earlier result on this stream was returned then; spool_write() sets errno. */
+	clearerr(result->target);
+	errno = 0;
 	fwrite(text_chars(&spool->memory), 1, spool->memory.len, result->target);
 	if (spool->fd < 0)
 		return;
@@ -335,6 +338,19 @@ void result_note(struct result *result, const char *fmt, ...)
 		fail(result, ENOMEM);
 }
 
+void result_none(struct result *result, const char *fmt, ...)
+{
+	va_list args;
+	char line[512];
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_appendf(&result->none, "%s\n", line);
+	if (text_failed(&result->none))
+		fail(result, ENOMEM);
+}
+
 int result_finish(struct result *result, struct error *err)
 {
 	if (!result->failure) {
@@ -374,6 +390,7 @@ void result_destroy(struct result *result)
 		free(result->values[i].members);
 	}
 	text_done(&result->notes);
+	text_done(&result->none);
 	text_done(&result->scratch);
 	free(result->values);
 	free(result);

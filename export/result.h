@@ -132,6 +132,13 @@ bool result_end_row(struct result *result);
 /* result_note - a line below a table on a terminal. */
 void result_note(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * result_none - why there are no rows
+ * A table without rows is this text instead of its titles, in a pipe too; other formats and tables
+ * with rows ignore it.
+ */
+void result_none(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* result_finish - write the output. Return: 0, ERR_IO (disk full), or ERR_NOMEM. */
 int result_finish(struct result *result, struct error *err);
 void result_destroy(struct result *result);

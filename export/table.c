@@ -304,11 +304,14 @@ static void write_record(struct result *result, struct table *table)
 static bool table_end(struct result *result)
 {
 	struct table *table = result->state;
+	bool none = !result->rows && result->none.len;
 
-	if (!result->rows && !add_row(result, true))
+	if (!result->rows && !none && !add_row(result, true))
 		return false;
 	measure(result, table);
-	if (result->options.record && result->rows == 1)
+	if (none)
+		fputs(text_chars(&result->none), result->stream);
+	else if (result->options.record && result->rows == 1)
 		write_record(result, table);
 	else
 		for (size_t i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "fabric/diff.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
@@ -68,6 +69,44 @@ static char *records_of(const struct fabric *fabric, size_t *ret_len)
 	record_write(&text, fabric, &trailer);
 	*ret_len = text.len;
 	return text.chars;
+}
+
+TEST(device_has_its_product_name)
+{
+	static const struct {
+		uint32_t vendor;
+		uint16_t device;
+		enum node_type type;
+		const char *desc, *model;
+	} cases[] = {
+		{ 0x2c9, 54002, NODE_SWITCH, "MF0;spine01:MQM9700/U1", "Quantum-2 QM9700" },
+		{ 0x2c9, 0xd2f0, NODE_SWITCH, "MF0;core:CS8500/L01/U1", "Quantum CS8500" },
+		{ 0x2c9, 0xc738, NODE_SWITCH, "MF0;a:b:SX6036/U1", "SwitchX SX6036" },
+		{ 0x2c9, 0xcb20, NODE_SWITCH, "SwitchIB Mellanox Technologies", "Switch-IB" },
+		/* The description is untrusted, and only a switch has a model in it. */
+		{ 0x2c9, 0xd2f2, NODE_SWITCH, "MF0;x:\033[2J/U1", "Quantum-2" },
+		{ 0x2c9, 0xd2f2, NODE_SWITCH, "MF0;x:", "Quantum-2" },
+		{ 0x2c9, 0xd2f2, NODE_SWITCH, "MF0;", "Quantum-2" },
+		{ 0x2c9, 4129, NODE_CA, "MF0;x:MQM9700/U1", "ConnectX-7" },
+		{ 0x2c9, 4123, NODE_CA, "node01 mlx5_0", "ConnectX-6" },
+		{ 0x2c9, 4131, NODE_CA, "", "ConnectX-8" },
+		{ 0x2c9, 4119, NODE_CA, "", "ConnectX-5" },
+		{ 0x2c9, 53001, NODE_CA, "", "aggregation node" },
+		{ 0x2c9, 1, NODE_CA, "node01 mlx5_0", NULL },
+		{ 0x119f, 4129, NODE_CA, "node01 mlx5_0", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct node node = { .vendor_id = cases[i].vendor, .device_id = cases[i].device,
+				     .type = cases[i].type };
+		char model[DEVICE_MODEL_SIZE];
+
+		snprintf(node.desc, sizeof(node.desc), "%s", cases[i].desc);
+		if (cases[i].model)
+			assert_string_equal(device_model(&node, model), cases[i].model);
+		else
+			assert_null(device_model(&node, model));
+	}
 }
 
 TEST(records_restore_the_same_fabric)

@@ -131,7 +131,7 @@ static int find_names(struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		name->typed = filter->names[i];
-		code = selection_init_hosts(&name->selection, loading->view->fabric, &name->typed, 1, err);
+		code = selection_init(&name->selection, loading->view->fabric, &name->typed, 1, err);
 		name->missing = code == ERR_USAGE;
 		code = name->missing ? 0 : code;
 	}
@@ -165,7 +165,7 @@ static int check_names(const struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		if (name->missing && !name->found)
-			return selection_init_hosts(&name->selection, loading->view->fabric, &name->typed, 1, err);
+			return selection_init(&name->selection, loading->view->fabric, &name->typed, 1, err);
 	}
 	return 0;
 }

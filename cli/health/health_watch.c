@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/when.h"
+#include "cli/lib/pager.h"
 #include "cli/lib/view.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -169,6 +170,7 @@ int health_watch(const struct health_filter *filter, struct error *err)
 	int64_t newest = 0, shown = -1;
 	int code = view_open(filter->options, false, &watching.view, err);
 
+	pager_cancel();
 	if (code < 0)
 		return code;
 	if (filter->options->format != RESULT_TABLE)

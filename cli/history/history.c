@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analysis/status.h"
 #include "base/array.h"
@@ -16,8 +17,6 @@
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "fabric/fabric.h"
-#include "fabric/host.h"
-#include "fabric/shape.h"
 #include "storage/reader.h"
 
 struct metric_port history_port_of(const struct history *history, uint32_t index)
@@ -98,27 +97,15 @@ static struct subject *begin_subject(struct subjects *subjects, const struct his
 	return subject->ports && subject->indices ? subject : NULL;
 }
 
-/* Parse "NODE uplinks". Return: the length of NODE, else 0. */
-static size_t before_uplinks(const char *typed)
-{
-	static const char suffix[] = " uplinks";
-	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
-
-	return len > behind && strcmp(typed + len - behind, suffix) == 0 ? len - behind : 0;
-}
-
 /* Add the marked ports as one subject, or one subject per port with @each. */
 static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
 		     const bool *marked, struct error *err)
 {
 	const struct fabric *fabric = history->view.fabric;
 	struct subject *subject = NULL;
-	uint32_t node;
-	size_t count = count_marked(fabric, marked, &node);
+	uint32_t ignored;
+	size_t count = count_marked(fabric, marked, &ignored);
 
-	/* The node may have been given by GUID. */
-	if (node != FABRIC_NONE && !before_uplinks(name))
-		name = history->view.names_shown.names[node];
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
@@ -136,29 +123,6 @@ static int add_ports(struct subjects *subjects, const struct history *history, b
 	return 0;
 }
 
-static void mark_node(const struct fabric *fabric, uint32_t node, bool *marked)
-{
-	const struct node *owner = &fabric->nodes[node];
-
-	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
-		marked[i] = port_is_pollable(fabric, &fabric->ports[i]);
-}
-
-/* Mark the HCAs of a host. Return: does the host exist? */
-static bool mark_host(const struct fabric *fabric, const char *typed, bool *marked)
-{
-	char name[NODE_NAME_SIZE];
-	bool found = false;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!host_name(&fabric->nodes[i], name) || (typed && strcmp(name, typed)))
-			continue;
-		mark_node(fabric, i, marked);
-		found = true;
-	}
-	return found;
-}
-
 static void mark_peers(const struct fabric *fabric, bool *marked)
 {
 	for (uint32_t i = 0; i < fabric->port_count; i++)
@@ -166,78 +130,26 @@ static void mark_peers(const struct fabric *fabric, bool *marked)
 			marked[fabric->ports[i].peer] = true;
 }
 
-static int mark_named(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
-{
-	uint32_t node, port;
-	int code = selection_find(fabric, typed, &node, &port, err);
-
-	if (code < 0)
-		return code;
-	if (port == FABRIC_NONE)
-		mark_node(fabric, node, marked);
-	else
-		marked[port] = true;
-	return 0;
-}
-
-/* Mark the uplinks of a switch. Return: 1; 0 if @typed is something else; or an error. */
-static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
-{
-	size_t len = before_uplinks(typed);
-	char name[NODE_NAME_SIZE];
-	struct shape *shape;
-	uint32_t node, group;
-	int code;
-
-	if (!len || len >= sizeof(name))
-		return 0;
-	snprintf(name, sizeof(name), "%.*s", (int)len, typed);
-	code = selection_find_node(fabric, name, &node, err);
-	if (code == 0)
-		code = shape_create(fabric, NULL, &shape, err);
-	if (code < 0)
-		return code;
-	group = shape->nodes[node].up_group;
-	for (uint32_t i = 0; group != SHAPE_NONE && i < shape->groups[group].count; i++)
-		marked[shape->members[shape->groups[group].first + i]] = true;
-	shape_destroy(shape);
-	return group != SHAPE_NONE ? 1 : err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
-}
-
-/* Resolve one argument: "all", "hosts", a node, a port or a host. */
-static int mark(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
-{
-	struct error as_node = { 0 };
-	int code;
-
-	memset(marked, 0, fabric->port_count * sizeof(*marked));
-	if (!strcmp(typed, "all")) {
-		for (uint32_t i = 0; i < fabric->node_count; i++)
-			mark_node(fabric, i, marked);
-		return 0;
-	}
-	if (!strcmp(typed, "hosts") && mark_host(fabric, NULL, marked))
-		return 0;
-	code = mark_uplinks(fabric, typed, marked, err);
-	if (code)
-		return code < 0 ? code : 0;
-	code = mark_named(fabric, typed, marked, &as_node);
-	if (code == 0)
-		return 0;
-	/* An ambiguous node name selects the host if its HCAs share the name. */
-	if (code == ERR_USAGE && mark_host(fabric, typed, marked))
-		return 0;
-	return err_set(err, code, "%s", as_node.text);
-}
-
 static int add_argument(struct subjects *subjects, const struct history *history, const char *typed, bool *marked,
 			struct error *err)
 {
 	const struct fabric *fabric = history->view.fabric;
-	int code = mark(fabric, typed, marked, err);
+	struct selection selection;
+	uint32_t node;
+	bool named = false;
+	int code = selection_init(&selection, fabric, (char *[]){ (char *)typed }, 1, err);
 
 	if (code < 0)
 		return code;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		marked[i] = selection.ports[i] &&
+			    (selection.named[i] || port_is_pollable(fabric, &fabric->ports[i]));
+		named |= selection.named[i];
+	}
+	selection_done(&selection);
+	/* A node may have been given by GUID. */
+	if (!named && count_marked(fabric, marked, &node) && node != FABRIC_NONE)
+		typed = history->view.names_shown.names[node];
 	if (history->peers)
 		mark_peers(fabric, marked);
 	return add_ports(subjects, history, history->each || history->peers, typed, marked, err);
@@ -284,15 +196,23 @@ enum { DEFAULT_WINDOW_S = 3600 };
 static int find_metric(const struct history *history, const char *option, const char *key, struct metric *ret,
 		       struct error *err)
 {
+	/* The words of column titles, as for --sort of links. */
+	static const struct { const char *word, *key; } words[] = {
+		{ "load", "bytes" }, { "util", "utilization" }, { "tx", "xmit_bytes" }, { "rx", "rcv_bytes" },
+		{ "tx%", "xmit_utilization" }, { "rx%", "rcv_utilization" }, { "XmitWait%", "stall" },
+	};
 	struct nearest nearest;
 
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcasecmp(words[i].word, key))
+			key = words[i].key;
 	if (metric_find(key, ret))
 		return 0;
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use xmit_bytes, rcv_bytes, "
-		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, or a key of: "
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use load, util, tx, rx, stall, "
+		       "errors, or a key of: "
 		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
 		       nearest_hint(&nearest));
 }
@@ -304,7 +224,7 @@ static int find_metrics(struct history *history, struct error *err)
 
 	if (history->top) {
 		history->metric_count = 1;
-		return find_metric(history, "by", history->by ? history->by : "rcv_bytes", &history->metrics[0], err);
+		return find_metric(history, "by", history->by ? history->by : "load", &history->metrics[0], err);
 	}
 	keys = rest = strdup(history->counters ? history->counters : "xmit_bytes,rcv_bytes");
 	code = keys ? 0 : err_nomem(err);
@@ -330,7 +250,7 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		OPT_FLAG("peers", 0, &history.peers, "one series for each end of each link"),
 		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
 		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
-		OPT_TEXT("by", 0, "KEY", &history.by, "--top: sort key, as for --counter (rcv_bytes)"),
+		OPT_TEXT("by", 0, "KEY", &history.by, "--top: load, util, tx, rx, stall, errors or a counter (load)"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,

@@ -4,6 +4,7 @@
 #define UNIT_TEST_TEARDOWN remove_database
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,8 +279,40 @@ TEST(top_is_sorted_and_complete)
 	snprintf(line, sizeof(line), "history|--top|3%s", window);
 	rows = run_json(line);
 	assert_int_equal(json_array_size(rows), 3);
-	assert_text(json_array_get(rows, 0), "counter", "rcv_bytes");
+	assert_text(json_array_get(rows, 0), "counter", "bytes");
 	json_decref(rows);
+}
+
+/* The default order is by both directions, where the ends of a link are one row. */
+TEST(top_lists_each_link_once_with_both_directions)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	char line[256];
+	json_t *rows, *util;
+	size_t links = 0;
+
+	snprintf(line, sizeof(line), "history|--top|1000000%s", window);
+	rows = run_json(line);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		uint32_t port = fabric_find_port(fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
+		uint32_t peer = fabric->ports[port].peer;
+		double both = json_number_value(json_object_get(row, "xmit_bytes_per_s")) +
+			      json_number_value(json_object_get(row, "rcv_bytes_per_s"));
+
+		/* A total stops at its maximum. */
+		assert_true(unsigned_of(json_object_get(row, "total")) == UINT64_MAX ||
+			    fabs(json_number_value(json_object_get(row, "mean")) / both - 1) < 1e-6);
+		links += peer != FABRIC_NONE;
+		assert_true(peer == FABRIC_NONE || !find_row(rows, fabric->nodes[fabric->ports[peer].node].guid,
+							     fabric->ports[peer].num));
+	}
+	assert_true(links > 5);
+	json_decref(rows);
+	snprintf(line, sizeof(line), "history|--top|3|--by|Util%s", window);
+	util = run_json(line);
+	assert_text(json_array_get(util, 0), "counter", "utilization_percent");
+	json_decref(util);
 }
 
 TEST(both_ends_of_a_link_are_shown)
@@ -370,7 +403,7 @@ static const struct refused refused[] = {
 	{ "history|no such node", ERR_USAGE, "no such node" },
 	{ "history|0x1234567/3", ERR_USAGE, "0x1234567" },
 	{ "history|-c|rcv_byte", ERR_USAGE, "'rcv_bytes'" },
-	{ "history|-c|", ERR_USAGE, "stall_percent" },
+	{ "history|-c|", ERR_USAGE, "use load, util, " },
 	{ "history|-c|rcv_bytes,,", ERR_USAGE, "''" },
 	{ "history|-c|errors,errors,errors,errors,errors,errors,errors,errors,errors", ERR_USAGE, "at most 8" },
 	{ "history|--by|errors", ERR_USAGE, "--top" },

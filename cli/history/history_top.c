@@ -13,8 +13,8 @@
 #include "fabric/fabric.h"
 
 enum {
-	SINCE, UNTIL, NODE_PORT, NODE_GUID, NODE, PORT, PEER_PORT_NAME, PEER_GUID, PEER, PEER_PORT, COUNTER, UNIT, MEAN,
-	TOTAL, AT_LEAST, ELAPSED, SAMPLES, COLUMN_COUNT,
+	SINCE, UNTIL, NODE_PORT, NODE_GUID, NODE, PORT, PEER_PORT_NAME, PEER_GUID, PEER, PEER_PORT, COUNTER, UNIT,
+	TX, RX, MEAN, TOTAL, AT_LEAST, ELAPSED, SAMPLES, COLUMN_COUNT,
 };
 
 static const struct column top_columns[COLUMN_COUNT] = {
@@ -27,6 +27,8 @@ static const struct column top_columns[COLUMN_COUNT] = {
 	CELLS_PEER_COLUMNS(PEER_GUID),
 	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
 	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
+	[TX] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE },
+	[RX] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE },
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
@@ -74,6 +76,21 @@ static void value_row(const struct history *history, struct top_row *row)
 		row->rank = row->mean;
 }
 
+/* Does the metric count both directions? The ends of a link have the same value then. */
+static bool is_both(const struct metric *metric)
+{
+	counter_set both = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+
+	return (metric->counters & both) == both;
+}
+
+static void put_rate(struct result *result, size_t column, const struct delta *sum, enum counter counter)
+{
+	if (sum->known & COUNTER_BIT(counter) && sum->elapsed_us)
+		result_real(result, column, (double)sum->value[counter] * COUNTER_WORD_BYTES * 1e6 /
+						    (double)sum->elapsed_us);
+}
+
 static void put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
@@ -91,6 +108,10 @@ static void put_row(struct result *result, const struct history *history, const 
 	}
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
+	if (is_both(metric)) {
+		put_rate(result, TX, &row->counted.sum, COUNTER_XMIT_DATA);
+		put_rate(result, RX, &row->counted.sum, COUNTER_RCV_DATA);
+	}
 	if (!isnan(row->mean)) {
 		result_real(result, MEAN, row->mean);
 		result_showf(result, MEAN, STYLE_PLAIN, "%s%s", mark,
@@ -107,22 +128,55 @@ static void put_row(struct result *result, const struct history *history, const 
 	result_end_row(result);
 }
 
-static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
+/* Keep one row of each link: that of the end with the higher rank. Return: their number. */
+static size_t keep_links(const struct fabric *fabric, struct top_row *rows, size_t count, bool *seen)
 {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t peer = fabric->ports[rows[i].index].peer;
+
+		seen[rows[i].index] = true;
+		if (peer == FABRIC_NONE || peer == rows[i].index || !seen[peer])
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+static int print_rows(const struct history *history, struct top_row *rows, size_t count, struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	const struct metric *metric = &history->metrics[0];
+	struct column columns[COLUMN_COUNT];
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *result;
 	size_t known = 0, shown;
-	int code = output_begin(&history->options, false, top_columns, COLUMN_COUNT, &result, err);
+	bool both = is_both(metric), *seen = calloc(fabric->port_count + 1, sizeof(*seen));
+	int code;
 
-	if (code < 0)
-		return code;
+	if (!seen)
+		return err_nomem(err);
+	memcpy(columns, top_columns, sizeof(columns));
+	/* One direction is the mean itself, the sum of both is less useful than each. */
+	columns[TX].flags = columns[RX].flags = both ? 0 : COLUMN_NO_TABLE;
+	columns[MEAN].flags = both && metric->kind == METRIC_COUNT ? COLUMN_NO_TABLE : 0;
 	while (known < count && rows[known].rank > 0)
 		known++;
+	if (both)
+		known = keep_links(fabric, rows, known, seen);
+	free(seen);
+	code = output_begin(&history->options, false, columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
 	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
 	for (size_t i = 0; i < shown; i++)
 		put_row(result, history, &rows[i]);
-	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
-		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
+	when_format_local(history->since_us, since);
+	when_format_local(history->until_us, until);
+	result_none(result, "%s of all %zu ports is 0 or unknown, %s to %s", metric->key, count, since, until);
+	if (shown)
+		result_note(result, "%zu of %zu %s with a value, by %s, %s to %s", shown, known,
+			    both ? "links" : "ports", metric->key, since, until);
 	return output_end(result, 0, err);
 }
 

@@ -64,6 +64,8 @@ static const struct {
 	[CELL_SYMBOL_BER_BELOW] = { "symbol_ber_below", NULL, COLUMN_REAL, 0, 0 },
 	[CELL_BER_AT_LEAST] = { "ber_at_least", NULL, COLUMN_LIST, 0, 0 },
 	[CELL_EFFECTIVE_BER] = { "effective_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[VIEW_BER_EFFECTIVE].rate) },
+	[CELL_LOAD] = { "load", NULL, COLUMN_RATE, 0, NUMBER(xmit_bytes_per_s) },
+	[CELL_UTIL] = { "util", NULL, COLUMN_PERCENT, 0, NUMBER(xmit_percent) },
 	[CELL_RAW_BER] = { "raw_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[VIEW_BER_RAW].rate) },
 };
 
@@ -104,6 +106,11 @@ double cells_number(enum port_cell cell, const struct port_view *port)
 
 	if (cell == CELL_STATUS)
 		return (double)port->status;
+	/* fmax() ignores an unknown value. */
+	if (cell == CELL_LOAD)
+		return fmax(port->xmit_bytes_per_s, port->rcv_bytes_per_s);
+	if (cell == CELL_UTIL)
+		return fmax(port->xmit_percent, port->rcv_percent);
 	if (infos[cell].number)
 		memcpy(&value, (const char *)port + infos[cell].number, sizeof(value));
 	return value;

@@ -26,6 +26,7 @@ enum port_cell {
 	CELL_AGE, CELL_COUNTERS, CELL_SYMBOL_BER, CELL_SYMBOL_BER_BELOW, CELL_BER_AT_LEAST,
 	/* Sort keys only; see port_details.h. */
 	CELL_EFFECTIVE_BER, CELL_RAW_BER,
+	CELL_LOAD, CELL_UTIL, /* the larger of both directions */
 	CELL_COUNT,
 };
 

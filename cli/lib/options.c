@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/pager.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 
@@ -83,6 +84,8 @@ static const struct {
 	  .help = "end of the window (default: now)" } },
 	{ COMMON_COLOR, MEMBER(color), { .name = "color", .argument = "WHEN", .kind = OPTION_WORD,
 	  .help = "auto, always or never; NO_COLOR implies never", .words = color_words } },
+	{ COMMON_PAGER, MEMBER(no_pager), { .name = "no-pager", .kind = OPTION_FLAG,
+	  .help = "do not page the output on a terminal ($PAGER, less)" } },
 	{ 0, 0, { .name = "help", .letter = 'h', .kind = OPTION_HELP, .help = "show this help" } },
 };
 
@@ -153,8 +156,7 @@ int options_usage_error(const struct command *command, struct error *err, const 
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	return err_set(err, ERR_USAGE, "%s: %s (usage: ibwire %s [options]%s%s; 'ibwire %s --help' lists the options)",
-		       command->name, what, command->name, *command->args ? " " : "", command->args, command->name);
+	return err_set(err, ERR_USAGE, "%s: %s (see ibwire %s --help)", command->name, what, command->name);
 }
 
 static int unknown_option(const struct parser *parser, const char *typed, struct error *err)
@@ -279,6 +281,9 @@ static void print_help(const struct parser *parser)
 			 entry->argument ? " " : "", entry->argument ? entry->argument : "");
 		printf("%-28s %s\n", left, entry->help);
 	}
+	if (strstr(command->args, "SUBJECT"))
+		printf("\nSUBJECT: node0017, leaf01/17-20, 'leaf*', LID, 0xGUID, rail:2, tier:1, 'leaf01 uplinks', "
+		       "all;\nsee ibwire(1), NODES AND PORTS.\n");
 	printf("\nSee ibwire-%s(1).\n", command->name);
 }
 
@@ -291,6 +296,20 @@ static int check_times(const struct parser *parser, const struct options *option
 	if (options->since_us && options->since_us >= end)
 		return options_usage_error(parser->command, err, "--since must be before the end of the window");
 	return 0;
+}
+
+/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
+static unsigned terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long typed = columns ? strtol(columns, NULL, 10) : 0;
+
+	if (typed > 0 && typed < 10000)
+		return (unsigned)typed;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
 }
 
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
@@ -328,6 +347,9 @@ int options_parse(const struct command *command, unsigned common, const struct o
 		return code;
 	options.argc = argc - optind;
 	options.argv = argv + optind;
+	options.columns = isatty(STDOUT_FILENO) ? terminal_width() : 0;
+	if (common & COMMON_PAGER && options.columns && !options.no_pager)
+		pager_begin();
 	*ret = options;
 	return 0;
 }
@@ -437,29 +459,13 @@ static bool wants_color(const struct options *options, bool is_terminal)
 	return is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
-static unsigned terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	long typed = columns ? strtol(columns, NULL, 10) : 0;
-
-	if (typed > 0 && typed < 10000)
-		return (unsigned)typed;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return 80;
-}
-
 struct result_options options_result(const struct options *options)
 {
-	bool is_terminal = isatty(STDOUT_FILENO);
-
 	return (struct result_options){
 		.format = options->format,
 		.csv_raw = options->csv_raw,
-		.color = wants_color(options, is_terminal),
-		.notes = is_terminal,
-		.width = is_terminal ? terminal_width() : 0,
+		.color = wants_color(options, options->columns),
+		.notes = options->columns || options->notes,
+		.width = options->columns,
 	};
 }

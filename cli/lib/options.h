@@ -27,8 +27,9 @@ enum common_option {
 	COMMON_WINDOW = 1 << 5, /* --since, --until */
 	COMMON_COLOR = 1 << 6,  /* --color */
 	COMMON_NO_CSV = 1 << 7, /* no csv in --help, no --csv-raw; the command rejects --format csv */
+	COMMON_PAGER = 1 << 8, /* --no-pager; without it the output is paged on a terminal */
 	/* Options of every command with output. */
-	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
+	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER,
 };
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -44,8 +45,12 @@ struct options {
 	enum result_format format;
 	bool csv_raw;          /* result_options.csv_raw */
 	enum color_when color;
+	bool no_pager;
+	unsigned columns;      /* width of the terminal at stdout; 0: it is none */
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
+	bool notes;            /* set by a command: notes below a table in a pipe, too */
+	int64_t window_us;      /* set by a command: window up to the newest sweep without --since; 0: window_sweeps */
 	unsigned window_sweeps; /* set by a command: window in intervals without --since; 0: one sweep */
 	/* The remaining arguments. */
 	int argc;
@@ -91,7 +96,7 @@ struct option_spec {
  * @argv:     argv[0] is the command name; reordered, options first
  * @ret:      filled completely
  *
- * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match and the usage.
+ * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match.
  */
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
 		  char **argv, struct options *ret, struct error *err);
@@ -99,7 +104,7 @@ int options_parse(const struct command *command, unsigned common, const struct o
 /* options_no_arguments - ERR_USAGE if arguments remain. */
 int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
 
-/* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
+/* options_usage_error - "COMMAND: ... (see ibwire COMMAND --help)". Return: ERR_USAGE. */
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

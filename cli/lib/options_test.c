@@ -152,7 +152,8 @@ static const struct {
 	{ "--since -1h --at -2h", "--since" },
 };
 
-TEST(invalid_option_is_one_line_with_usage)
+/* One line of a terminal, too: the usage is in --help. */
+TEST(invalid_option_is_one_short_line)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		assert_int_equal(parse(refused[i].line, everything), ERR_USAGE);
@@ -160,6 +161,8 @@ TEST(invalid_option_is_one_line_with_usage)
 		assert_non_null(strstr(err.text, refused[i].word));
 		assert_non_null(strstr(err.text, "ports"));
 		assert_null(strchr(err.text, '\n'));
+		if (strlen(err.text) > 110)
+			fail_msg("%s: %zu columns: %s", refused[i].line, strlen(err.text), err.text);
 	}
 }
 

@@ -2,13 +2,41 @@
 #include "cli/lib/selection.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/lib/settings.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/names.h"
+#include "fabric/shape.h"
+
+/* --- what a subject selects --- */
+
+static void mark_node(struct selection *match, const struct fabric *fabric, uint32_t node)
+{
+	match->nodes[node] = true;
+	for (uint32_t i = 0; i < fabric->nodes[node].ports; i++)
+		match->ports[fabric->nodes[node].first_port + i] = true;
+}
+
+static void mark_port(struct selection *match, const struct fabric *fabric, uint32_t port)
+{
+	match->nodes[fabric->ports[port].node] = true;
+	match->ports[port] = match->named[port] = true;
+}
+
+/* The name that tables show; a name map may have longer names than fit: "". */
+static const char *shown_name(const struct node *node, char ret[NODE_NAME_SIZE])
+{
+	*ret = '\0';
+	if (strlen(node->name) < NODE_NAME_SIZE)
+		names_short(node->name, ret);
+	return ret;
+}
 
 /* The one node whose shown name is @typed (tables omit common suffixes), or FABRIC_NONE. */
 static uint32_t find_shown(const struct fabric *fabric, const char *typed)
@@ -17,12 +45,7 @@ static uint32_t find_shown(const struct fabric *fabric, const char *typed)
 	uint32_t found = FABRIC_NONE;
 
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		const char *name = fabric->nodes[i].name;
-
-		if (strlen(name) >= sizeof(shown))
-			continue;
-		names_short(name, shown);
-		if (strcmp(shown, typed))
+		if (!*typed || strcmp(shown_name(&fabric->nodes[i], shown), typed))
 			continue;
 		if (found != FABRIC_NONE)
 			return FABRIC_NONE;
@@ -31,168 +54,425 @@ static uint32_t find_shown(const struct fabric *fabric, const char *typed)
 	return found;
 }
 
-static bool is_of_host(const struct node *node, const char *host)
+/* Mark the HCAs of a host; NULL: of all hosts. */
+static bool mark_host(struct selection *match, const struct fabric *fabric, const char *host)
 {
 	char name[NODE_NAME_SIZE];
-
-	return host_name(node, name) && !strcmp(name, host);
-}
-
-/* Error for an unknown node name: @whole, or a hint that @typed is a host. */
-static int no_node(const struct fabric *fabric, const char *typed, const struct error *whole, struct error *err)
-{
-	uint32_t first = FABRIC_NONE, count = 0;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!is_of_host(&fabric->nodes[i], typed))
-			continue;
-		if (!strcmp(fabric->nodes[i].name, typed))
-			return err_set(err, whole->code, "%s", whole->text);
-		if (!count++ || strcmp(fabric->nodes[i].name, fabric->nodes[first].name) < 0)
-			first = i;
-	}
-	if (!count)
-		return err_set(err, whole->code, "%s", whole->text);
-	return err_set(err, ERR_USAGE, "'%s' is a host with %u HCA%s: use %s '%s'", typed, count,
-		       count == 1 ? "" : "s", count == 1 ? "it:" : "one of them, such as", fabric->nodes[first].name);
-}
-
-int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	struct error whole = { 0 };
-	uint32_t shown;
-	int code = names_find_node(fabric, typed, ret, &whole);
-
-	if (code == 0)
-		return 0;
-	shown = find_shown(fabric, typed);
-	if (shown == FABRIC_NONE)
-		return no_node(fabric, typed, &whole, err);
-	*ret = shown;
-	return 0;
-}
-
-/* NAME/PORT with a shown name; other errors are those of names_find_port(). */
-static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	struct error whole = { 0 };
-	const char *slash = strrchr(typed, '/');
-	int code = names_find_port(fabric, typed, ret, &whole);
-	unsigned long num;
-	uint32_t node;
-	char *name, *end;
-
-	if (code == 0)
-		return 0;
-	name = strndup(typed, (size_t)(slash - typed));
-	if (!name)
-		return err_nomem(err);
-	node = find_shown(fabric, name);
-	if (node == FABRIC_NONE)
-		code = no_node(fabric, name, &whole, err);
-	free(name);
-	if (node == FABRIC_NONE)
-		return code;
-	num = strtoul(slash + 1, &end, 10);
-	*ret = *end || num > UINT8_MAX ? FABRIC_NONE : fabric_node_port(fabric, node, (uint8_t)num);
-	if (*ret == FABRIC_NONE)
-		return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", fabric->nodes[node].name, slash + 1,
-			       fabric->nodes[node].port_count);
-	return 0;
-}
-
-static void add_node(struct selection *selection, const struct fabric *fabric, uint32_t node)
-{
-	selection->nodes[node] = true;
-	for (uint32_t i = 0; i < fabric->nodes[node].ports; i++)
-		selection->ports[fabric->nodes[node].first_port + i] = true;
-}
-
-/* Select all HCAs of a host, unless nodes have this exact name. Return: whether there are any. */
-static bool add_host(struct selection *selection, const struct fabric *fabric, const char *typed)
-{
 	bool found = false;
 
-	for (uint32_t i = 0; i < fabric->node_count; i++)
-		if (!strcmp(fabric->nodes[i].name, typed))
-			return false;
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!is_of_host(&fabric->nodes[i], typed))
+		if (!host_name(&fabric->nodes[i], name) || (host && strcmp(name, host)))
 			continue;
-		add_node(selection, fabric, i);
+		mark_node(match, fabric, i);
 		found = true;
 	}
 	return found;
 }
 
-/* A name may contain a slash: try a node first, then a port. */
-int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
-		   struct error *err)
+bool selection_is_lid(const struct fabric *fabric, uint32_t index, const char *typed)
 {
-	const char *slash = strrchr(typed, '/');
-	struct error as_node = { 0 };
-	int code = selection_find_node(fabric, typed, ret_node, &as_node);
+	const struct port *port = &fabric->ports[index];
+	uint16_t base = fabric_port_lid(fabric, port);
+	char *end;
+	unsigned long lid = strtoul(typed, &end, 0);
 
-	*ret_port = FABRIC_NONE;
-	if (code == 0)
-		return 0;
-	if (!slash || !isdigit((unsigned char)slash[1]))
-		return err_set(err, as_node.code, "%s", as_node.text);
-	code = find_port(fabric, typed, ret_port, err);
-	if (code == 0)
-		*ret_node = fabric->ports[*ret_port].node;
+	if (!isdigit((unsigned char)*typed) || *end || !base ||
+	    (fabric->nodes[port->node].type == NODE_SWITCH && port->num > 0))
+		return false;
+	return lid >= base && lid < base + (1ul << (port->lmc & 7));
+}
+
+static bool mark_lid(struct selection *match, const struct fabric *fabric, const char *typed)
+{
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		if (!selection_is_lid(fabric, i, typed))
+			continue;
+		if (fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH)
+			mark_node(match, fabric, fabric->ports[i].node);
+		else
+			mark_port(match, fabric, i);
+		return true;
+	}
+	return false;
+}
+
+static bool is_glob(const char *typed)
+{
+	return strpbrk(typed, "*?[");
+}
+
+/* Names show unsafe bytes as \xHH, so a backslash escapes nothing. */
+static bool matches(const char *pattern, const char *name)
+{
+	return !fnmatch(pattern, name, FNM_NOESCAPE);
+}
+
+static bool mark_glob(struct selection *match, const struct fabric *fabric, const char *pattern)
+{
+	char shown[NODE_NAME_SIZE], host[NODE_NAME_SIZE];
+	bool found = false;
+
+	for (uint32_t i = 0; is_glob(pattern) && i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		if (!matches(pattern, node->name) && !matches(pattern, shown_name(node, shown)) &&
+		    !(host_name(node, host) && matches(pattern, host)))
+			continue;
+		mark_node(match, fabric, i);
+		found = true;
+	}
+	return found;
+}
+
+/* The number at the end of "mlx5_3" or "rail 3"; -1: none. */
+static long number_behind(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len && isdigit((unsigned char)name[len - 1]))
+		len--;
+	return name[len] ? strtol(name + len, NULL, 10) : -1;
+}
+
+static bool mark_rail(struct selection *match, const struct shape *shape, const char *typed)
+{
+	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && number_behind(typed) >= 0;
+
+	for (size_t i = 0; i < shape->rail_count; i++)
+		by_name |= !strcmp(shape->rails[i].name, typed);
+	for (size_t i = 0; i < shape->rail_count; i++) {
+		const struct shape_rail *rail = &shape->rails[i];
+
+		if (by_name ? strcmp(rail->name, typed) != 0 :
+		    !matches(typed, rail->name) && !(is_number && number_behind(rail->name) == strtol(typed, NULL, 10)))
+			continue;
+		for (uint32_t j = rail->first; j < rail->first + rail->count; j++)
+			mark_port(match, shape->fabric, shape->rail_ports[j]);
+		found = true;
+	}
+	return found;
+}
+
+static bool mark_tier(struct selection *match, const struct shape *shape, const char *typed)
+{
+	char *end;
+	unsigned long tier = strtoul(typed, &end, 10);
+	bool found = false;
+
+	for (uint32_t i = 0; tier && !*end && i < shape->fabric->node_count; i++) {
+		if (shape->fabric->nodes[i].type != NODE_SWITCH || shape->nodes[i].tier != tier)
+			continue;
+		mark_node(match, shape->fabric, i);
+		found = true;
+	}
+	return found;
+}
+
+/* Replace the marked switches by their uplinks. */
+static bool keep_uplinks(struct selection *match, const struct shape *shape)
+{
+	const struct fabric *fabric = shape->fabric;
+	bool found = false;
+
+	memset(match->nodes, 0, fabric->node_count * sizeof(*match->nodes));
+	memset(match->named, 0, fabric->port_count * sizeof(*match->named));
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		uint32_t group = shape->ports[i].group;
+		bool kept = match->ports[i] && group != SHAPE_NONE && shape->groups[group].kind == GROUP_UP;
+
+		match->ports[i] = false;
+		if (kept)
+			mark_port(match, fabric, i);
+		found |= kept;
+	}
+	return found;
+}
+
+/* --- the notation --- */
+
+struct resolver {
+	const struct fabric *fabric;
+	struct selection match; /* of one subject */
+	struct settings settings;
+	struct shape *shape; /* NULL until a subject needs it */
+};
+
+static int find_shape(struct resolver *resolver, struct error *err)
+{
+	int code = resolver->shape ? 0 : settings_load(NULL, &resolver->settings, err);
+
+	if (code == 0 && !resolver->shape)
+		code = shape_create(resolver->fabric, &resolver->settings.shape, &resolver->shape, err);
 	return code;
 }
 
-static int add(struct selection *selection, const struct fabric *fabric, const char *typed, bool hosts,
-	       struct error *err)
+/* Rails that exist, for an error. */
+static int no_rail(const struct shape *shape, const char *typed, struct error *err)
 {
-	struct error as_name = { 0 };
-	uint32_t node, port;
-	int code = selection_find(fabric, typed, &node, &port, &as_name);
+	char names[160] = "";
+	size_t len = 0;
 
-	if (code < 0)
-		return hosts && add_host(selection, fabric, typed) ? 0 : err_set(err, code, "%s", as_name.text);
-	if (port == FABRIC_NONE) {
-		add_node(selection, fabric, node);
-		return 0;
-	}
-	selection->nodes[node] = true;
-	selection->ports[port] = true;
-	selection->named[port] = true;
-	return 0;
+	for (size_t i = 0; i < shape->rail_count && len < sizeof(names); i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", shape->rails[i].name);
+	return err_set(err, ERR_USAGE, "no rail is called '%s': the rails are %s", typed, *names ? names : "unknown");
 }
 
-static int init(struct selection *selection, const struct fabric *fabric, char **args, int count, bool hosts,
-		struct error *err)
-{
-	int code = 0;
+static int resolve(struct resolver *resolver, const char *typed, struct error *err);
 
-	*selection = (struct selection){ .all = count == 0 };
-	if (selection->all)
+/* 'SUBJECT uplinks', with its length without the suffix. */
+static int resolve_uplinks(struct resolver *resolver, const char *typed, size_t len, struct error *err)
+{
+	char *switches = strndup(typed, len);
+	int code = switches ? resolve(resolver, switches, err) : err_nomem(err);
+
+	if (code == 0)
+		code = find_shape(resolver, err);
+	if (code == 0 && !keep_uplinks(&resolver->match, resolver->shape))
+		code = err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", switches);
+	free(switches);
+	return code;
+}
+
+/* Subjects with a keyword. Return: 1; 0 without one; or an error. */
+static int resolve_keyword(struct resolver *resolver, const char *typed, struct error *err)
+{
+	static const char suffix[] = " uplinks";
+	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
+	bool rail = !strncmp(typed, "rail:", 5), tier = !strncmp(typed, "tier:", 5);
+	int code;
+
+	if (!strcmp(typed, "all")) {
+		for (uint32_t i = 0; i < resolver->fabric->node_count; i++)
+			mark_node(&resolver->match, resolver->fabric, i);
+		return 1;
+	}
+	if (!strcmp(typed, "hosts"))
+		return mark_host(&resolver->match, resolver->fabric, NULL);
+	if (len > behind && !strcmp(typed + len - behind, suffix)) {
+		code = resolve_uplinks(resolver, typed, len - behind, err);
+		return code < 0 ? code : 1;
+	}
+	if (!rail && !tier)
 		return 0;
+	code = find_shape(resolver, err);
+	if (code < 0)
+		return code;
+	if (rail && !mark_rail(&resolver->match, resolver->shape, typed + 5))
+		return no_rail(resolver->shape, typed + 5, err);
+	if (tier && !mark_tier(&resolver->match, resolver->shape, typed + 5))
+		return err_set(err, ERR_USAGE, "no switch is of tier '%s': tiers are 1 to %u", typed + 5,
+			       resolver->shape->tier_count);
+	return 1;
+}
+
+/* Subjects without /PORTS. */
+static int resolve_whole(struct resolver *resolver, const char *typed, struct error *err)
+{
+	const struct fabric *fabric = resolver->fabric;
+	struct selection *match = &resolver->match;
+	struct error as_name = { 0 };
+	uint32_t node;
+	char *end;
+	int code;
+
+	if (names_find_node(fabric, typed, &node, &as_name) == 0 || (node = find_shown(fabric, typed)) != FABRIC_NONE) {
+		mark_node(match, fabric, node);
+		return 0;
+	}
+	if (mark_host(match, fabric, typed))
+		return 0;
+	code = resolve_keyword(resolver, typed, err);
+	if (code)
+		return code < 0 ? code : 0;
+	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
+		return 0;
+	if (isdigit((unsigned char)*typed) && strtoul(typed, &end, 10) < 0x10000 && !*end)
+		return err_set(err, ERR_USAGE, "no port has LID %s", typed);
+	if (is_glob(typed))
+		return err_set(err, ERR_USAGE, "no node or host matches '%s': 'ibwire nodes' lists them", typed);
+	return err_set(err, as_name.code, "%s", as_name.text);
+}
+
+/* "3", "17-20", "1,4,7-9" or a pattern. */
+static bool has_number(const char *list, unsigned num)
+{
+	char digits[4];
+
+	snprintf(digits, sizeof(digits), "%u", num & 255u);
+	if (is_glob(list))
+		return matches(list, digits);
+	while (isdigit((unsigned char)*list)) {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+		if (num >= first && num <= last)
+			return true;
+		list = end + (*end == ',');
+	}
+	return false;
+}
+
+static bool is_list(const char *typed)
+{
+	return is_glob(typed) || (isdigit((unsigned char)*typed) && !typed[strspn(typed, "0123456789-,")]);
+}
+
+/* Keep the marked ports of these numbers. */
+static int keep_ports(struct resolver *resolver, const char *list, struct error *err)
+{
+	const struct fabric *fabric = resolver->fabric;
+	struct selection *match = &resolver->match;
+	const struct node *first = NULL;
+	char shown[NODE_NAME_SIZE];
+	bool found = false;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		if (match->nodes[i] && !first)
+			first = node;
+		match->nodes[i] = false;
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			bool kept = match->ports[port] && has_number(list, fabric->ports[port].num);
+
+			match->ports[port] = match->named[port] = kept;
+			match->nodes[i] |= kept;
+			found |= kept;
+		}
+	}
+	if (found || !first)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", shown_name(first, shown), list,
+		       first->port_count);
+}
+
+/* A name may contain a slash: try a node first, then ports. */
+static int resolve(struct resolver *resolver, const char *typed, struct error *err)
+{
+	const char *slash = strrchr(typed, '/');
+	struct error as_whole = { 0 };
+	int code = resolve_whole(resolver, typed, &as_whole);
+	char *nodes;
+
+	if (code != ERR_USAGE || !slash || !is_list(slash + 1))
+		return code < 0 ? err_set(err, code, "%s", as_whole.text) : 0;
+	nodes = strndup(typed, (size_t)(slash - typed));
+	code = nodes ? resolve_whole(resolver, nodes, err) : err_nomem(err);
+	free(nodes);
+	return code < 0 ? code : keep_ports(resolver, slash + 1, err);
+}
+
+static int allocate(struct selection *selection, const struct fabric *fabric, struct error *err)
+{
 	selection->nodes = calloc(fabric->node_count + 1, sizeof(bool));
 	selection->ports = calloc(fabric->port_count + 1, sizeof(bool));
 	selection->named = calloc(fabric->port_count + 1, sizeof(bool));
-	if (!selection->nodes || !selection->ports || !selection->named)
-		code = err_nomem(err);
-	for (int i = 0; code == 0 && i < count; i++)
-		code = add(selection, fabric, args[i], hosts, err);
-	if (code < 0)
-		selection_done(selection);
+	return selection->nodes && selection->ports && selection->named ? 0 : err_nomem(err);
+}
+
+static int add(struct selection *selection, struct resolver *resolver, const char *typed, struct error *err)
+{
+	const struct fabric *fabric = resolver->fabric;
+	int code = allocate(&resolver->match, fabric, err);
+
+	if (code == 0)
+		code = resolve(resolver, typed, err);
+	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
+		selection->nodes[i] |= resolver->match.nodes[i];
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		selection->ports[i] |= resolver->match.ports[i];
+		selection->named[i] |= resolver->match.named[i];
+	}
+	selection_done(&resolver->match);
 	return code;
 }
 
 int selection_init(struct selection *selection, const struct fabric *fabric, char **args, int count,
 		   struct error *err)
 {
-	return init(selection, fabric, args, count, false, err);
+	struct resolver resolver = { .fabric = fabric };
+	int code;
+
+	*selection = (struct selection){ .all = count == 0 };
+	if (selection->all)
+		return 0;
+	code = allocate(selection, fabric, err);
+	for (int i = 0; code == 0 && i < count; i++)
+		code = add(selection, &resolver, args[i], err);
+	shape_destroy(resolver.shape);
+	settings_done(&resolver.settings);
+	if (code < 0)
+		selection_done(selection);
+	return code;
 }
 
-int selection_init_hosts(struct selection *selection, const struct fabric *fabric, char **args, int count,
-			 struct error *err)
+/* The first of the natural order, among nodes with a mark. */
+static uint32_t first_node(const struct fabric *fabric, const struct selection *selection, size_t *ret_count)
 {
-	return init(selection, fabric, args, count, true, err);
+	uint32_t first = FABRIC_NONE;
+
+	*ret_count = 0;
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		if (!selection->nodes[i])
+			continue;
+		if (!(*ret_count)++ || names_compare(fabric->nodes[i].name, fabric->nodes[first].name) < 0)
+			first = i;
+	}
+	return first;
+}
+
+int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+		   struct error *err)
+{
+	struct selection selection;
+	struct error ambiguous = { 0 };
+	uint32_t node, port = FABRIC_NONE;
+	size_t nodes, ports = 0;
+	char shown[NODE_NAME_SIZE];
+	/* Equal names of several nodes are an error here, even if they are a host. */
+	int code = names_find_node(fabric, typed, &node, &ambiguous);
+
+	if (code == 0) {
+		*ret_node = node;
+		*ret_port = FABRIC_NONE;
+		return 0;
+	}
+	code = selection_init(&selection, fabric, (char *[]){ (char *)typed }, 1, err);
+	if (code < 0)
+		return code;
+	node = first_node(fabric, &selection, &nodes);
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		if (!selection.named[i])
+			continue;
+		if (!ports++)
+			port = i;
+	}
+	selection_done(&selection);
+	if (nodes > 1 && !strcmp(fabric->nodes[node].name, typed))
+		return err_set(err, ambiguous.code, "%s", ambiguous.text);
+	if (nodes > 1)
+		return err_set(err, ERR_USAGE, "'%s' selects %zu nodes: give one, such as '%s'", typed, nodes,
+			       shown_name(&fabric->nodes[node], shown));
+	if (ports > 1)
+		return err_set(err, ERR_USAGE, "'%s' selects %zu ports: give one, such as '%s/%u'", typed, ports,
+			       shown_name(&fabric->nodes[node], shown), fabric->ports[port].num);
+	*ret_node = node;
+	*ret_port = port;
+	return 0;
+}
+
+int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+{
+	uint32_t node, port;
+	int code = selection_find(fabric, typed, &node, &port, err);
+
+	if (code < 0)
+		return code;
+	/* The LID of an HCA is that of a port. */
+	if (port != FABRIC_NONE && !selection_is_lid(fabric, port, typed))
+		return err_set(err, ERR_USAGE, "'%s' is a port: give a node", typed);
+	*ret = node;
+	return 0;
 }
 
 void selection_done(struct selection *selection)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/lib/view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/when.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "fabric/fabric.h"
@@ -68,6 +71,8 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 		/* Without --until the window ends now. */
 		query.at_us = view.reference_us;
 		query.window_us = view.reference_us - options->since_us;
+	} else if (options->window_us) {
+		query.window_us = options->window_us;
 	} else if (options->window_sweeps) {
 		code = default_window(options, &view, &query.window_us, err);
 	}
@@ -88,6 +93,52 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	}
 	*ret = view;
 	return 0;
+}
+
+/* The absolute value of a counter is what it counted since its reset. */
+static void count_since_reset(struct port_row *row)
+{
+	counter_set reset = row->sum.reset & COUNTER_ERROR_SET & (row->has_reading ? row->reading.present : 0);
+
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (reset & COUNTER_BIT(i))
+			row->sum.value[i] = row->reading.value[i];
+	row->sum.known |= reset;
+	row->sum.reset &= ~reset;
+}
+
+int view_open_errors(struct options *options, bool absolute, struct view *ret, struct error *err)
+{
+	bool since_reset = !options->since_us;
+	int code;
+
+	options->notes = true;
+	options->window_us = 24 * 3600 * US_PER_S;
+	code = view_open(options, absolute || since_reset, ret, err);
+	if (code < 0)
+		return code;
+	ret->since_reset = since_reset;
+	for (uint32_t i = 0; since_reset && i < ret->fabric->port_count; i++)
+		count_since_reset(&ret->snapshot->rows[i]);
+	return 0;
+}
+
+const char *view_format_window(const struct view *view, char ret[VIEW_WINDOW_SIZE])
+{
+	int64_t newest_us = view->snapshot->sweep.wall_us, end_us = view->at_us ? view->at_us : newest_us;
+	int64_t since_us = end_us - view->window_us;
+	struct db_status status = { 0 };
+	char since[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+	bool all = reader_status(view->reader, &status, NULL) == 0 && status.first_wall_us > since_us;
+
+	if (all)
+		since_us = status.first_wall_us;
+	if (end_us > newest_us)
+		end_us = newest_us;
+	snprintf(ret, VIEW_WINDOW_SIZE, "%s, %s to %s%s", when_format_span(end_us - since_us, span),
+		 when_format_local(since_us, since), when_format_local(end_us, until),
+		 all ? " (all that is stored)" : "");
+	return ret;
 }
 
 int view_find_shape(struct view *view, struct error *err)

@@ -30,6 +30,7 @@ struct view {
 	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */
 	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
+	bool since_reset;           /* errors of a port count from the reset of its counters */
 };
 
 /*
@@ -43,6 +44,17 @@ struct view {
 int view_open_reader(const struct options *options, struct view *ret, struct error *err);
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
+
+/*
+ * view_open_errors - view_open() for --errors
+ * Without --since the window is the last 24 hours, and error counters of a port that were reset in
+ * it count from their reset. Sets the members window_us and notes of @options.
+ * view_format_window - "20m, 2026-11-23 13:33:51 UTC to 2026-11-23 13:53:51 UTC (all that is stored)"
+ */
+int view_open_errors(struct options *options, bool absolute, struct view *ret, struct error *err);
+#define VIEW_WINDOW_SIZE 160
+#define VIEW_SINCE_RESET ", or since the last reset"
+const char *view_format_window(const struct view *view, char ret[VIEW_WINDOW_SIZE]);
 
 /* view_warn_damage - warn if @count packs of samples are unreadable. */
 void view_warn_damage(size_t count, const char *first);

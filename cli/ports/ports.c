@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/rate.h"
 #include "base/clock.h"
@@ -13,6 +12,7 @@
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
 #include "cli/lib/selection.h"
+#include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
@@ -55,6 +55,7 @@ enum { COLUMN_COUNT = sizeof(port_columns) / sizeof(*port_columns) };
 struct ports_options {
 	bool all, errors, counters, details;
 	const char *sort;
+	struct sorting sorting;
 	int64_t top; /* 0: unlimited */
 };
 
@@ -154,17 +155,23 @@ static void note_peer(struct result *result, const struct view *view, const stru
 	result_note(result, "peer: %s", name);
 }
 
-/* The default window is one sweep: point to longer windows. */
-static void note_errors(struct result *result, const struct options *options, const struct ports_options *own,
-			const struct rows *rows)
+/* Below a table: what is not in it, and the window of --errors. */
+static void note_rows(struct result *result, const struct view *view, const struct ports_options *own,
+		      const struct rows *rows)
 {
-	if (!own->errors)
-		return;
-	if (!rows->count)
-		result_note(result, options->since_us || own->details ? "no port errors in this window" :
-			    "no port errors in this sweep; use --since -1h for a longer window");
-	else if (!options->since_us && !own->details)
-		result_note(result, "errors of one sweep only; use --since -1h for a longer window");
+	char window[VIEW_WINDOW_SIZE];
+
+	if (own->errors) {
+		view_format_window(view, window);
+		if (rows->count)
+			result_note(result, "window: %s%s", window, view->since_reset ? VIEW_SINCE_RESET : "");
+		result_none(result, "no port errors in the window of %s", window);
+	} else if (rows->hidden) {
+		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
+		result_none(result, "%zu ports, none of which was ever up; --all shows them", rows->hidden);
+	} else {
+		result_none(result, "the selection has no port with counters");
+	}
 }
 
 static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -182,9 +189,7 @@ static int print_details(const struct view *view, const struct options *options,
 	if (zeros)
 		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
 	note_peer(result, view, rows);
-	note_errors(result, options, own, rows);
-	if (rows->hidden)
-		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
+	note_rows(result, view, own, rows);
 	return output_end(result, 0, err);
 }
 
@@ -238,81 +243,23 @@ static int print_rows(const struct view *view, const struct options *options, co
 		result_end_row(result);
 	}
 	note_planes(result, view, rows);
-	note_errors(result, options, own, rows);
-	if (rows->hidden)
-		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
+	note_rows(result, view, own, rows);
 	return output_end(result, 0, err);
 }
 
-/* --- --sort --- */
-
-struct sorting {
+struct ordering {
 	const struct view *view;
-	enum port_cell cell;       /* CELL_COUNT: sort by a counter */
-	enum counter counter;
+	const struct sorting *sorting;
 };
 
-/* Return: is @key one of a cell or counter? */
-static bool find_sort_key(const char *key, struct sorting *ret)
-{
-	for (ret->cell = CELL_OWN; ret->cell < CELL_COUNT; ret->cell++)
-		if (cells_sort_key(ret->cell) && !strcmp(cells_sort_key(ret->cell), key))
-			return true;
-	ret->counter = counter_by_key(key);
-	return ret->counter != COUNTER_COUNT;
-}
-
-/* The only text key: rows are in this order already. */
-static const char node_key[] = "node";
-
-static int check_sort_key(const struct command *command, const char *key, struct error *err)
-{
-	struct sorting ignored;
-	struct nearest nearest;
-
-	if (!strcmp(key, node_key) || find_sort_key(key, &ignored))
-		return 0;
-	nearest_init(&nearest, key);
-	nearest_offer(&nearest, node_key);
-	for (enum port_cell cell = CELL_OWN; cell < CELL_COUNT; cell++)
-		if (cells_sort_key(cell))
-			nearest_offer(&nearest, cells_sort_key(cell));
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		nearest_offer(&nearest, counter_info((enum counter)i)->key);
-	return options_usage_error(command, err, "unknown sort key '%.64s'%s", key, nearest.best ?
-				   nearest_hint(&nearest) : ": use for example rcv_bytes_per_s, errors, node or age_s");
-}
-
-static double sort_value(const struct sorting *sorting, const struct port_view *port)
-{
-	const struct delta *sum = &sorting->view->snapshot->rows[port->port].sum;
-
-	if (sorting->cell != CELL_COUNT)
-		return cells_number(sorting->cell, port);
-	return sum->known & COUNTER_BIT(sorting->counter) ? (double)sum->value[sorting->counter] : NAN;
-}
-
-/* The largest first, unknown values last, equal ones by name. */
 static int compare_ports(const void *a, const void *b, void *ctx)
 {
-	const struct sorting *sorting = ctx;
+	const struct ordering *by = ctx;
 	const struct port_view *left = a, *right = b;
-	const uint32_t *rank = sorting->view->names_shown.port_rank;
-	double x = sort_value(sorting, left), y = sort_value(sorting, right);
+	const uint32_t *rank = by->view->names_shown.port_rank;
 
-	if (isnan(x) != isnan(y))
-		return isnan(x) ? 1 : -1;
-	if (x < y || x > y)
-		return x < y ? 1 : -1;
-	return rank[left->port] < rank[right->port] ? -1 : 1;
-}
-
-static void sort_rows(const struct view *view, const char *key, struct rows *rows)
-{
-	struct sorting sorting = { .view = view };
-
-	if (find_sort_key(key, &sorting))
-		qsort_r(rows->views, rows->count, sizeof(*rows->views), compare_ports, &sorting);
+	return sorting_compare(sorting_value(by->sorting, by->view, left), sorting_value(by->sorting, by->view, right),
+			       rank[left->port], rank[right->port]);
 }
 
 static int show(const struct options *options, const struct ports_options *own, const struct view *view,
@@ -320,14 +267,16 @@ static int show(const struct options *options, const struct ports_options *own, 
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
 	code = collect_rows(view, &selection, own, &rows, err);
 	selection_done(&selection);
-	if (code == 0 && own->sort)
-		sort_rows(view, own->sort, &rows);
+	/* Rows are in order of name. */
+	if (code == 0 && own->sorting.cell != CELL_OWN && rows.count)
+		qsort_r(rows.views, rows.count, sizeof(*rows.views), compare_ports,
+			&(struct ordering){ view, &own->sorting });
 	if (code == 0 && own->details && options->format == RESULT_TABLE)
 		code = print_details(view, options, own, &rows, err);
 	else if (code == 0)
@@ -337,16 +286,15 @@ static int show(const struct options *options, const struct ports_options *own, 
 	return code;
 }
 
-static int check(const struct command *command, const struct ports_options *own, struct error *err)
+static int check(const struct command *command, struct ports_options *own, struct error *err)
 {
-	int code = own->sort ? check_sort_key(command, own->sort, err) : 0;
+	int code = sorting_parse(command, own->sort, &own->sorting, err);
 
 	if (code < 0)
 		return code;
 	if (own->counters && own->details)
 		return options_usage_error(command, err, "--counters and --details are mutually exclusive");
-	if (own->sort && !own->details && (!strcmp(own->sort, view_ber_key(VIEW_BER_EFFECTIVE)) ||
-					   !strcmp(own->sort, view_ber_key(VIEW_BER_RAW))))
+	if (!own->details && (own->sorting.cell == CELL_EFFECTIVE_BER || own->sorting.cell == CELL_RAW_BER))
 		return options_usage_error(command, err, "--sort %s requires --details", own->sort);
 	return 0;
 }
@@ -356,17 +304,19 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	struct ports_options own = { 0 };
 	const struct option_spec specs[] = {
 		OPT_FLAG("all", 'a', &own.all, "include ports that were never up (JSON and CSV always do)"),
-		OPT_FLAG("errors", 'e', &own.errors, "show only ports with errors in the window"),
+		OPT_FLAG("errors", 'e', &own.errors,
+			 "show only ports with errors (since their last reset, at most 24 h)"),
 		OPT_FLAG("counters", 0, &own.counters,
 			 "absolute counters, one per line (JSON and CSV always have them)"),
 		OPT_FLAG("details", 0, &own.details,
 			 "bit error rates, FEC, errors and detail counters, one per line"),
-		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by a key of --format json or a counter, largest first"),
+		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
 		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
 		{ 0 },
 	};
 	struct options options;
 	struct view view;
+	bool absolute;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
@@ -375,8 +325,10 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	if (code < 0)
 		return code;
 	own.all |= options.format != RESULT_TABLE;
+	absolute = own.counters || own.details || options.format != RESULT_TABLE;
 	options.window_sweeps = own.details ? PORT_DETAILS_SWEEPS : 0;
-	code = view_open(&options, own.counters || own.details || options.format != RESULT_TABLE, &view, err);
+	code = own.errors ? view_open_errors(&options, absolute, &view, err) :
+			    view_open(&options, absolute, &view, err);
 	if (code < 0)
 		return code;
 	/* Tables have no topology columns. */

@@ -19,6 +19,7 @@
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
 #include "cli/lib/view.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "storage/history.h"
@@ -47,14 +48,15 @@ static int begin_section(struct report *report, const char *key, const char *tit
 	return result_create(stdout, &output, columns, count, ret, err);
 }
 
-enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_DEPARTED,
-       ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
+enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
+       ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
 	[ABOUT_GUID] = { .key = "node_guid", .title = "node GUID", .kind = COLUMN_GUID },
 	[ABOUT_SYSTEM] = { .key = "system_guid", .title = "system GUID", .kind = COLUMN_GUID },
 	[ABOUT_TYPE] = { .key = "type", .title = "type", .kind = COLUMN_TEXT },
+	[ABOUT_MODEL] = { .key = "model", .title = "model", .kind = COLUMN_TEXT },
 	[ABOUT_VENDOR] = { .key = "vendor_id", .title = "vendor", .kind = COLUMN_HEX },
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
@@ -102,6 +104,7 @@ static int put_about(struct report *report, struct error *err)
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node = &fabric->nodes[report->node];
 	struct column columns[ABOUT_COUNT];
+	char model[DEVICE_MODEL_SIZE];
 	struct result *result;
 	int code;
 
@@ -122,6 +125,7 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_GUID, node->guid);
 	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	result_text(result, ABOUT_TYPE, node_type_name(node->type));
+	result_text(result, ABOUT_MODEL, device_model(node, model));
 	result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
@@ -274,7 +278,7 @@ static int put_sums(struct report *report, struct error *err)
 			put_counter(report, result, i, (enum counter)counter);
 		}
 	if (!any)
-		result_note(result, "no errors in the window");
+		result_none(result, "no errors in the window");
 	return output_end(result, 0, err);
 }
 
@@ -342,7 +346,7 @@ static int put_findings(struct report *report, struct error *err)
 	}
 	health_rows_done(&rows);
 	if (code == 0 && !any)
-		result_note(result, "none in the window");
+		result_none(result, "none in the window");
 	return code < 0 ? code : output_end(result, 0, err);
 }
 
@@ -408,7 +412,7 @@ static int put_events(struct report *report, struct error *err)
 		result_note(output.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
 			    output.total);
 	else if (code == 0 && !output.total)
-		result_note(output.result, "none in the window");
+		result_none(output.result, "none in the window");
 	return output_end(output.result, code, err);
 }
 

@@ -2,7 +2,6 @@
 /*
  * topology_route.c - `ibwire topology route A B`: the hops of a static route with load and errors
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,35 +60,6 @@ struct end {
 
 /* --- end points --- */
 
-static bool has_lid(const struct fabric *fabric, const struct port *port, unsigned long lid)
-{
-	uint16_t base = fabric_port_lid(fabric, port);
-
-	/* Port 0 represents a switch. */
-	if (!base || (fabric->nodes[port->node].type == NODE_SWITCH && port->num > 0))
-		return false;
-	return lid >= base && lid < base + (1ul << (port->lmc & 7));
-}
-
-/* A number is a LID, unless it is a node name. */
-static int find_lid(const struct fabric *fabric, const char *typed, struct end *ret, struct error *err)
-{
-	char *rest;
-	unsigned long lid = strtoul(typed, &rest, 0);
-
-	if (*rest || !isdigit((unsigned char)*typed))
-		return ERR_USAGE;
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		if (!has_lid(fabric, &fabric->ports[i], lid))
-			continue;
-		*ret = (struct end){ i, (uint16_t)lid };
-		return 0;
-	}
-	if (lid > 0 && lid < 0x10000)
-		err_set(err, ERR_USAGE, "no port has LID %lu", lid);
-	return ERR_USAGE;
-}
-
 /* The port of a node: port 0 of a switch, the linked port of an HCA. */
 static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, struct error *err)
 {
@@ -134,18 +104,17 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 
 static int find_end(const struct view *view, const char *typed, struct end *ret, struct error *err)
 {
-	struct error as_name = { 0 }, as_lid = { 0 };
 	uint32_t node;
-	int code = selection_find(view->fabric, typed, &node, &ret->port, &as_name);
+	int code = selection_find(view->fabric, typed, &node, &ret->port, err);
 
 	ret->lid = 0;
-	if (code < 0) {
-		if (find_lid(view->fabric, typed, ret, &as_lid) == 0)
-			return 0;
-		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
-	}
+	if (code < 0)
+		return code;
 	if (ret->port == FABRIC_NONE)
 		code = port_of_node(view, node, &ret->port, err);
+	/* Each LID of a port may have a route of its own. */
+	if (code == 0 && selection_is_lid(view->fabric, ret->port, typed))
+		ret->lid = (uint16_t)strtoul(typed, NULL, 0);
 	return code ? code : check_end(view, ret->port, err);
 }
 

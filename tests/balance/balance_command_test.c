@@ -339,3 +339,23 @@ TEST(any_fabric_has_an_output)
 	free(output);
 	use_database(path);
 }
+
+TEST(tier_and_uplinks_are_subjects)
+{
+	json_t *spines = run_json("nodes|tier:2"), *uplinks = run_json("ports|tier:1 uplinks");
+	json_t *all = run_json("nodes");
+	size_t expected = 0;
+
+	for (size_t i = 0; i < json_array_size(all); i++)
+		expected += integer_of(json_array_get(all, i), "tier") == 2;
+	assert_true(expected > 0);
+	assert_int_equal(json_array_size(spines), expected);
+	for (size_t i = 0; i < expected; i++)
+		assert_int_equal(integer_of(json_array_get(spines, i), "tier"), 2);
+	assert_true(json_array_size(uplinks) > 0);
+	for (size_t i = 0; i < json_array_size(uplinks); i++)
+		assert_text(json_array_get(uplinks, i), "role", "leaf-uplink");
+	json_decref(spines);
+	json_decref(uplinks);
+	json_decref(all);
+}

@@ -75,10 +75,13 @@ TEST_ON_STAGE(keys_step_by_minutes_and_hours)
 	stage_keys("}");
 	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
 	check_shown_time();
-	/* Before the first sweep: the shown time stays, and a message is displayed. */
+	/* Not further back than the first sweep. */
 	stage_keys("[");
-	assert_int_equal(shown_us(), STAGE_END_US - 2 * MINUTE_US);
-	stage_expect("no sweep");
+	assert_int_equal(shown_us(), stage.app.live->status.first_wall_us);
+	check_shown_time();
+	stage_keys("[{");
+	assert_int_equal(shown_us(), stage.app.live->status.first_wall_us);
+	stage_hides("no sweep");
 	stage_keys("]");
 	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(), STAGE_END_US);

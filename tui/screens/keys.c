@@ -72,6 +72,8 @@ static void go_by(struct app *app, int64_t span_us)
 	if (!app->live->shown || (!app->live->at_us && span_us > 0))
 		return;
 	at_us = app->live->shown->sweep.wall_us + span_us;
+	if (at_us < app->live->status.first_wall_us)
+		at_us = app->live->status.first_wall_us;
 	app_set_time(app, at_us >= app->live->status.last.wall_us ? 0 : at_us);
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* device.h - product names of nodes */
+#ifndef IBWIRE_FABRIC_DEVICE_H
+#define IBWIRE_FABRIC_DEVICE_H
+
+struct node;
+
+/*
+ * device_model - "Quantum-2 QM9700", "ConnectX-7"
+ * The device is that of NodeInfo; a managed switch has its model in the description,
+ * "MF0;NAME:MQM9700/U1".
+ * Return: @ret; NULL if the device is unknown.
+ */
+#define DEVICE_MODEL_SIZE 64
+const char *device_model(const struct node *node, char ret[DEVICE_MODEL_SIZE]);
+
+#endif

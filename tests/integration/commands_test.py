@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What commands print about a recorded scenario: windows, order, empty answers, on a terminal: pager and width."""
+import fcntl
+import json
+import os
+import pty
+import struct
+import sys
+import termios
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Tap, run
+
+SCENARIO = """about Errors before and after a reset of the counters
+shape rail units=2 hosts=4 rails=2 spines=2
+length 20m
+job main alltoall fan=4 load=0.5
+at 1m errors leaf-u01-r0/5 symbol_errors=36000 for=3m
+at 2m errors leaf-u01-r1/5 symbol_errors=36000 for=3m
+at 10m clear leaf-u01-r0/5
+at 12m errors leaf-u01-r0/6 symbol_errors=3600 for=2m
+at 12m clear leaf-u01-r0/6
+"""
+
+tap = Tap()
+os.environ["TZ"] = "UTC0"
+with open("test.scenario", "w", encoding="ascii") as file:
+    file.write(SCENARIO)
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/record_db", "test.scenario", "fabric.db")
+os.environ["IBWIRE_DB"] = os.path.abspath("fabric.db")
+
+
+def text(*arguments):
+    return run(IBWIRE, *arguments).out
+
+
+def rows(*arguments):
+    return json.loads(text(*arguments, "--format", "json"))
+
+
+def names(found):
+    return [f"{row['node'].split(';')[-1].split(':')[0]}/{row['port']}" for row in found]
+
+
+with tap.part("--errors"):
+    # Errors of one port are older than its reset, those of the others are long over.
+    ports = rows("ports", "--errors")
+    tap.equal("ports --errors finds past errors since the last reset", names(ports),
+              ["leaf-u01-r0/6", "leaf-u01-r1/5"])
+    tap.result(ports and all(row["window_s"] > 1000 for row in ports), "its window is all that is stored", ports)
+    tap.equal("links --errors finds the same", names(rows("links", "--errors")), names(ports))
+    tap.equal("--since counts errors before a reset, too", names(rows("ports", "--errors", "--since", "-1h")),
+              ["leaf-u01-r0/5", "leaf-u01-r0/6", "leaf-u01-r1/5"])
+    for command in "ports", "links":
+        out = text(command, "--errors")
+        tap.contains(f"{command} --errors has its window in a pipe", out, "window: 19m50s, ")
+        tap.contains(f"{command} --errors says that this is all", out, "(all that is stored), or since the last reset")
+        out = text(command, "--errors", "node0001", "--since", "-1h")
+        tap.result(len(out.splitlines()) == 1 and "no" in out and "19m50s" in out,
+                   f"{command} --errors without a row is one line with the window", out)
+
+with tap.part("--sort"):
+    links = rows("links", "--sort", "util")
+    load = [max(row[end + way + "_utilization_percent"] or 0 for end in ("", "peer_") for way in ("xmit", "rcv"))
+            for row in links]
+    tap.equal("links --sort util is by the busiest direction of both ends", load, sorted(load, reverse=True))
+    tap.equal("--top is the head of it", names(rows("links", "--sort", "util", "--top", "3")), names(links)[:3])
+    for word, key in ("load", None), ("Stall", "stall_percent"), ("XmitWait%", "stall_percent"), ("errors", None), \
+            ("age", "age_s"), ("TX%", "xmit_utilization_percent"), ("rx", "rcv_bytes_per_s"):
+        for command in "ports", "links":
+            found = names(rows(command, "--sort", word))
+            tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
+    tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
+
+with tap.part("report"):
+    out = text("report", "leaf-u02-r0/5")
+    tap.contains("it has the product name", out, "Quantum QM8700")
+    tap.result("no errors in the window" in out and "COUNTER" not in out and "KIND" not in out,
+               "without errors, findings and events it has no empty table", out)
+    tap.equal("it has a table of errors if there are any", "symbol_errors" in text("report", "leaf-u01-r1/5"), True)
+    done = run("sh", "-c", '"$0" report leaf-u02-r0/5 --format json | true', IBWIRE)
+    tap.equal("a pipe closed by its reader is no error", done.err, "")
+
+with tap.part("nodes"):
+    models = {row["model"] for row in rows("nodes")}
+    tap.equal("nodes have product names", models, {"Quantum QM8700", "ConnectX-6"})
+    tap.contains("in tables, too", text("nodes"), "ConnectX-6")
+
+with tap.part("empty answers"):
+    for arguments, words in ((["links", "leaf-u01-r0/30"], "no cable is connected"),
+                             (["ports", "leaf-u02-r0/0-40", "--errors"], "no port errors"),
+                             (["ports", "node0001/1", "--errors", "--details"], "no port errors")):
+        out = text(*arguments)
+        tap.result(len(out.splitlines()) == 1 and words in out, f"{' '.join(arguments)}: {words}", out)
+    tap.equal("an empty answer in JSON is an empty list", rows("links", "leaf-u01-r0/30"), [])
+
+
+
+def on_terminal(*arguments, columns=80, pager=None, path=None):
+    """Output on a terminal of 24 rows, and the exit status. @pager: $PAGER, None: not set"""
+    env = {**os.environ, "TERM": "xterm", **({"PAGER": pager} if pager is not None else {})}
+    env["PATH"] = (path + ":" if path else "") + env["PATH"]
+    for name in ("LESS", "COLUMNS", *(["PAGER"] if pager is None else [])):
+        env.pop(name, None)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execve(IBWIRE, [IBWIRE, *arguments], env)
+    out = b""
+    try:
+        while chunk := os.read(terminal, 65536):
+            out += chunk
+    except OSError:  # Linux reports the end of a terminal as EIO
+        pass
+    os.close(terminal)
+    return out.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+with tap.part("pager"):
+    plain, status = on_terminal("ports", "--color", "never", "--at", "now", "--no-pager", pager="exit 3")
+    tap.result(status == 0 and plain.count("\n") > 24 and "leaf-u01-r0/1 " in plain, "--no-pager does not page", plain)
+    tap.equal("an empty $PAGER neither", on_terminal("events", pager=""), on_terminal("events", "--no-pager"))
+    out, status = on_terminal("events", "--color", "never", pager="sed s/^/paged:/")
+    tap.result(status == 0 and out and all(line.startswith("paged:") for line in out.splitlines()),
+               "$PAGER is a shell command that gets the output", out)
+    tap.contains("a table has the width of the terminal in the pager",
+                 on_terminal("ports", "--color", "never", pager="sed s/^/paged:/")[0], "paged:hidden columns")
+    os.mkdir("bin")
+    with open("bin/less", "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\necho "less $LESS"\ncat >/dev/null\n')
+    os.chmod("bin/less", 0o755)
+    tap.equal("the default is less -FRX", on_terminal("events", path=os.path.abspath("bin")), ("less FRX\n", 0))
+    out, status = on_terminal("events", "--no-pager")
+    shown, paged_status = on_terminal("events", pager="/nonexistent/pager")
+    tap.result(shown.endswith(out) and paged_status == status, "a pager that is missing loses no output", shown)
+    tap.equal("the exit status is that of the command", on_terminal("health", "--at", "now", pager="cat; exit 5")[1],
+              run(IBWIRE, "health", "--at", "now", check=False).status)
+    out, status = on_terminal("ports", "nope", pager="sed s/^/paged:/")
+    tap.result(status == 64 and "paged" not in out, "an error is not paged", out)
+    tap.result("paged" not in run("env", "PAGER=echo paged", IBWIRE, "events").out, "a pipe has no pager", "")
+
+with tap.part("width"):
+    out = on_terminal("links", "leaf-u01-r1", "--color", "never", columns=120, pager="")[0].splitlines()
+    tap.result(max(map(len, out)) <= 120 and all(word in out[0] for word in (
+        "A ", "B ", "LINK", "STATUS", "A TX%", "B TX%", "A XmitWait%", "A ERRORS", "B ERRORS")),
+               "links at 120 columns has utilization, XmitWait and errors of both ends", "\n".join(out))
+    tap.equal("hidden columns are named, least important first", out[-1],
+              "hidden columns (terminal too narrow): B RX, A RX, AGE, STATE, B TX")
+    out = on_terminal("links", "leaf-u01-r1", "--color", "never", pager="")[0].splitlines()
+    tap.result(max(map(len, out[:-1])) <= 80 and "A TX%" in out[0] and "A ERRORS" in out[0],
+               "at 80 it keeps utilization and errors", "\n".join(out))
+
+tap.done()
