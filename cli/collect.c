@@ -104,13 +104,27 @@ static bool polls_switches_only(const struct collect_options *options)
 	return !strcmp(options->nodes, "switches");
 }
 
+/* The local port, and its device; NULL while that is removed. */
+struct local {
+	struct hca_port port;
+	struct hca *hca;
+	bool returned; /* it was removed before */
+};
+
 static uint16_t read_sm_lid(void *ctx)
 {
-	struct hca_port *local = ctx;
+	struct local *local = ctx;
 
 	/* If the port cannot be read now, its last known SM stays. */
-	hca_refresh(local, NULL);
-	return local->sm_lid;
+	hca_refresh(&local->port, NULL);
+	return local->port.sm_lid;
+}
+
+static bool was_removed(void *ctx)
+{
+	const struct local *local = ctx;
+
+	return hca_was_removed(local->hca);
 }
 
 static int accept_fabric(void *ctx, const struct fabric *fabric, struct error *err)
@@ -214,10 +228,11 @@ static int check_stored(const struct collector_report *report, struct error *err
  * The device and the database are open: collect.
  * @file:  the topology, if its path is set; else it is discovered
  */
-static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
-		   struct keys *keys, const struct discovery_settings *discovery, struct topology_file *file,
-		   struct writer *writer, struct error *err)
+static int collect(const struct collect_options *options, struct local *local, struct keys *keys,
+		   const struct discovery_settings *discovery, struct topology_file *file, struct writer *writer,
+		   struct error *err)
 {
+	char device[CA_NAME_SIZE + sizeof(" port 255")];
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
 		.count = options->once ? 1 : (uint64_t)options->count,
@@ -241,8 +256,9 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.accept_ctx = writer,
 	};
 	struct collector_wire wire = {
-		.transport = hca_transport(hca), .keys = keys, .directed_smps = local->directed,
-		.sm_lid = read_sm_lid, .ctx = local,
+		.transport = hca_transport(local->hca), .keys = keys, .directed_smps = local->port.directed,
+		.sm_lid = read_sm_lid, .device_removed = was_removed, .ctx = local, .device = device,
+		.device_returned = local->returned,
 	};
 	struct collector_report report;
 	struct discovery *helper = NULL;
@@ -250,6 +266,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 
 	if (code < 0)
 		return code;
+	snprintf(device, sizeof(device), "%s port %d", local->port.ca_name, local->port.port);
 	wire.discoverer = helper ? discovery_discoverer(helper) : &file->discoverer;
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
 	discovery_destroy(helper);
@@ -349,27 +366,31 @@ static int show_settings(const struct settings *settings, struct error *err)
 
 /*
  * Wait until a removed device is there again, with a port that is Active, and open it.
- * @hca:  closed and replaced; NULL after a stop was requested
+ * @local:  its device is closed and replaced; NULL after a stop was requested
  */
-static void reopen(const struct collect_options *options, struct hca_port *local, struct hca **hca)
+static void reopen(const struct collect_options *options, struct local *local)
 {
 	struct options common = options->common;
-	char name[sizeof(local->ca_name)];
+	struct hca_port *port = &local->port;
+	char name[sizeof(port->ca_name)];
 	const struct clock *clock = clock_system();
+	bool no_smps = port->no_smps;
 
-	log_warning("the InfiniBand device was removed: waiting for %s port %d", local->ca_name, local->port);
-	hca_close(*hca);
-	*hca = NULL;
-	memcpy(name, local->ca_name, sizeof(name));
+	log_warning("the InfiniBand device was removed: waiting for %s port %d", port->ca_name, port->port);
+	hca_close(local->hca);
+	local->hca = NULL;
+	local->returned = true;
+	memcpy(name, port->ca_name, sizeof(name));
 	common.ca = name;
-	common.port = local->port;
-	while (!*hca && !stop_requested()) {
+	common.port = port->port;
+	while (!local->hca && !stop_requested()) {
 		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + US_PER_S);
-		if (polling_find_port(&common, options->polling.smi_ca, local, NULL) < 0)
+		if (polling_find_port(&common, options->polling.smi_ca, port, NULL) < 0)
 			continue;
-		local->directed |= options->directed_smps;
-		if (hca_open(local, hca, NULL) == 0)
-			log_info("%s port %d is there again", local->ca_name, local->port);
+		port->directed |= options->directed_smps;
+		port->no_smps = no_smps;
+		if (hca_open(port, &local->hca, NULL) == 0)
+			log_info("%s port %d is there again", port->ca_name, port->port);
 	}
 }
 
@@ -380,37 +401,37 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 						 .pass_last = options->polling.security_keys };
 	struct topology_file file = { .path = NULL };
 	struct writer *writer = NULL;
-	struct hca_port local;
+	struct local local = { .hca = NULL };
+	struct hca_port *port = &local.port;
 	char path[PATH_MAX];
 	struct keys *keys = NULL;
-	struct hca *hca = NULL;
 	int code;
 
 	heap_keep_small();
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);
-	code = polling_find_port(&options->common, options->polling.smi_ca, &local, err);
+	code = polling_find_port(&options->common, options->polling.smi_ca, port, err);
 	if (code == 0 && options->polling.topology)
 		code = topology_file_open(&file, options->polling.topology, err);
 	if (code < 0)
 		return code;
-	local.directed |= options->directed_smps;
-	local.no_smps = file.path != NULL;
+	port->directed |= options->directed_smps;
+	port->no_smps = file.path != NULL;
 	options->polling.timeout_ms = options->common.timeout_ms;
 	discovery.deadline_us = options->polling.deadline_us;
-	code = polling_keys(&options->polling, local.port_guid, &keys, err);
-	polling_helper_command(&options->polling, &local, &helper);
-	if (local.planes && !local.no_smps)
+	code = polling_keys(&options->polling, port->port_guid, &keys, err);
+	polling_helper_command(&options->polling, port, &helper);
+	if (port->planes && !port->no_smps)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
 			    "directed routes, and plane ports show the counters of their switch ports",
-			    local.ca_name, local.port, local.smi_ca_name, local.smi_port);
+			    port->ca_name, port->port, port->smi_ca_name, port->smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);
 		return estimate(options, &discovery, &file, err);
 	}
 	if (code == 0)
-		code = hca_open(&local, &hca, err);
+		code = hca_open(port, &local.hca, err);
 	if (code == 0)
 		code = options_db_path(&options->common, true, path, sizeof(path), err);
 	stop_within(STOP_STORING_S);
@@ -421,17 +442,17 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (code == 0 && options->new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
-		code = collect(options, hca, &local, keys, &discovery, &file, writer, err);
+		code = collect(options, &local, keys, &discovery, &file, writer, err);
 	/* Runs with --once or --count end with the device. */
-	while (code < 0 && hca && hca_was_removed(hca) && !options->once && !options->count) {
-		reopen(options, &local, &hca);
+	while (code < 0 && local.hca && hca_was_removed(local.hca) && !options->once && !options->count) {
+		reopen(options, &local);
 		code = 0;
-		if (hca)
-			code = collect(options, hca, &local, keys, &discovery, &file, writer, err);
+		if (local.hca)
+			code = collect(options, &local, keys, &discovery, &file, writer, err);
 	}
 	topology_file_close(&file);
 	writer_close(writer);
-	hca_close(hca);
+	hca_close(local.hca);
 	keys_destroy(keys);
 	return code;
 }

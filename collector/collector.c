@@ -165,6 +165,9 @@ static int run(struct collector *collector, struct error *err)
 	int64_t scheduled_us;
 	int code;
 
+	if (collector->wire->device_returned)
+		events_add(&collector->events, clock_wall_us(collector->clock), EVENT_DEVICE_RETURNED, EVENT_INFO,
+			   NULL, FABRIC_NONE, 0, "%s of this host is there again", collector->wire->device);
 	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
 		   FABRIC_NONE, 0, "collector started");
 	code = first_discovery(collector, err);
@@ -229,6 +232,9 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	}
 	if (code == 0)
 		code = run(&collector, err);
+	if (code < 0 && wire->device_removed && wire->device_removed(wire->ctx))
+		events_add(&collector.events, clock_wall_us(clock), EVENT_DEVICE_REMOVED, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "%s of this host was removed", wire->device);
 	report_rest(&collector);
 	topology_monitor_done(&collector.topology);
 	/* Pending requests end before the device is closed: at most one timeout. */

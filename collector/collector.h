@@ -30,7 +30,11 @@ struct collector_wire {
 	bool directed_smps; /* SMPs are routed along paths of the topology, not by LID */
 	/* LID of the master SM in this host's PortInfo; 0: none. */
 	uint16_t (*sm_lid)(void *ctx);
+	/* Was the local device removed, so that the transport failed? NULL: never. */
+	bool (*device_removed)(void *ctx);
 	void *ctx;
+	const char *device;   /* device and port of this host, for events */
+	bool device_returned; /* the last run ended because the device was removed */
 };
 
 struct collector_settings {

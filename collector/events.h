@@ -12,6 +12,8 @@ struct fabric;
 
 /* Kinds of events. They are stored in the database: add, never change. */
 #define EVENT_COLLECTOR_STARTED "collector-started"
+#define EVENT_DEVICE_REMOVED "device-removed"
+#define EVENT_DEVICE_RETURNED "device-returned"
 #define EVENT_TOPOLOGY_FILE "topology-file"
 #define EVENT_DISCOVERY_FAILED "discovery-failed"
 #define EVENT_DISCOVERY_SHRUNK "discovery-shrunk"

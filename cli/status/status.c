@@ -20,7 +20,7 @@
 #include "storage/reader.h"
 
 enum {
-	STATE, LIVE, COLLECTOR_PID, BLOCKED, BLOCKER_PID,
+	STATE, LIVE, COLLECTOR_PID, WAITING_TIME, BLOCKED, BLOCKER_PID,
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_POLLED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, FEC_UNKNOWN,
@@ -36,6 +36,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .kind = COLUMN_BOOL },
 	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
+	[WAITING_TIME] = { .key = "waiting_time", .kind = COLUMN_TIME },
 	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL },
 	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER },
 	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
@@ -99,7 +100,7 @@ struct page {
 	struct view view;
 	struct db_status db;
 	struct map locked;
-	struct event_state throttled, topology_file;
+	struct event_state throttled, topology_file, device_removed;
 	int64_t fec_unknown; /* ports */
 	struct column columns[COLUMN_COUNT];
 };
@@ -128,9 +129,10 @@ static void fill_past(struct result *result, const struct page *page, double age
 			   "past: state at %s; the last sweep was %s old", at, age);
 }
 
-static void fill_state(struct result *result, const struct db_status *db, int64_t now_us)
+static void fill_state(struct result *result, const struct page *page, int64_t now_us)
 {
-	char age[WHEN_AGE_SIZE], blocker[96] = "";
+	const struct db_status *db = &page->db;
+	char age[WHEN_AGE_SIZE], blocker[96] = "", since[WHEN_SIZE];
 	bool empty = db->sweeps == 0;
 	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
 
@@ -151,6 +153,11 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 		result_text(result, STATE, "stopped");
 		result_showf(result, STATE, STYLE_WARNING,
 			     "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
+	} else if (page->device_removed.on) {
+		result_text(result, STATE, "waiting");
+		result_integer(result, WAITING_TIME, page->device_removed.since_us);
+		result_showf(result, STATE, STYLE_CRITICAL, "waiting since %s: %s; the newest sweep is %s",
+			     when_format_local(page->device_removed.since_us, since), page->device_removed.text, age);
 	} else if (limit_us > 0 && age_us > limit_us) {
 		result_text(result, STATE, "stalled");
 		if (db->store_blocked && db->blocker_pid)
@@ -462,7 +469,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 	if (page->at_us)
 		fill_past(result, page, age_s);
 	else
-		fill_state(result, db, options->now_us);
+		fill_state(result, page, options->now_us);
 	fill_throttled(result, page);
 	fill_topology_file(result, page);
 	fill_db(result, page);
@@ -541,6 +548,8 @@ static int load(struct page *page, struct error *err)
 		code = throttled_load(page->view.reader, page->at_us, &page->throttled, err);
 	if (code == 0)
 		code = topology_file_load(page->view.reader, page->at_us, &page->topology_file, err);
+	if (code == 0)
+		code = device_removed_load(page->view.reader, page->at_us, &page->device_removed, err);
 	return code;
 }
 

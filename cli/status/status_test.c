@@ -197,3 +197,24 @@ TEST(status_names_the_process_that_locks_the_database)
 	lock_release(&lock);
 	reader_close(collector);
 }
+
+TEST(status_says_that_the_collector_waits_for_its_device)
+{
+	static const char insert[] = "INSERT INTO event (sweep, wall_us, kind, severity, text) SELECT max(id), "
+		"1795183200000000, 'device-removed', 1, 'mlx5_0 port 1 of this host was removed' FROM sweep "
+		"RETURNING 1";
+	struct db_lock lock;
+	json_t *row;
+
+	assert_int_equal(check_integer(db_path, insert), 1);
+	assert_shows("status", "stopped: no collector is running");
+	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
+	assert_shows("status", ": mlx5_0 port 1 of this host was removed; the newest sweep is ");
+	row = run_json("status");
+	assert_text(row, "state", "waiting");
+	assert_true(json_is_true(json_object_get(row, "live")));
+	assert_non_null(strstr(json_string_value(json_object_get(row, "waiting_time")), "2026-11-20"));
+	json_decref(row);
+	lock_release(&lock);
+	assert_int_equal(check_integer(db_path, "DELETE FROM event WHERE kind = 'device-removed' RETURNING 1"), 1);
+}

@@ -242,6 +242,35 @@ LAB_TEST(a_saturated_counter_is_reported_once)
 	assert_true(lab_port(lab, 1, 1)->sum.known & COUNTER_BIT(COUNTER_LINK_DOWNED));
 }
 
+static void remove_device(struct lab *lab)
+{
+	lab->run.removed = lab->sweeps == 3;
+}
+
+/* A run ends with its device, and the next one continues when that has returned. */
+LAB_TEST(a_removed_device_and_its_return_are_reported)
+{
+	const struct event *last = lab->events;
+
+	lab->before_sweep = remove_device;
+	assert_int_equal(lab_try(lab, 0), ERR_UNAVAILABLE);
+	assert_int_equal(lab->sweeps, 3);
+	last += lab->event_count - 1;
+	assert_string_equal(last->kind, EVENT_DEVICE_REMOVED);
+	assert_string_equal(last->text, "mlx5_0 port 1 of this host was removed");
+	assert_true(last->wall_us > lab->last_sweep.wall_us);
+	lab->before_sweep = NULL;
+	lab->run.removed = false;
+	lab->run.wire.device_returned = true;
+	lab->run.now_us += 120 * US_PER_S;
+	lab_run(lab, 3);
+	assert_int_equal(lab_events_of(lab, EVENT_DEVICE_REMOVED), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_DEVICE_RETURNED), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT) + lab_events_of(lab, EVENT_FABRIC_SILENT), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN), 0);
+	assert_true(lab_check(lab) > LIVE_PORTS * 10);
+}
+
 static void fill_disk_temporarily(struct lab *lab)
 {
 	lab->store_fails = lab->run.now_us > 50000000 && lab->run.now_us < 90000000;

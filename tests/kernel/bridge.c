@@ -195,8 +195,8 @@ static void from_kernel(struct bridge *bridge)
 	packet.sqp = htonl(message.qp);
 	packet.dqp = htonl(message.remote_qp);
 	memcpy(packet.mad, message.mad, sizeof(packet.mad));
-	/* The kernel has made the first hop; ibsim makes it too. */
-	if (packet.mad[MAD_CLASS] == CLASS_SUBN_DIRECTED && !(packet.mad[MAD_METHOD] & METHOD_RESPONSE))
+	/* The kernel has made the first hop; ibsim makes it too, and drops MADs with another pointer. */
+	if (packet.mad[MAD_CLASS] == CLASS_SUBN_DIRECTED)
 		packet.mad[HOP_POINTER] = 0;
 	if (send(bridge->client.data_fd, &packet, sizeof(packet), 0) < 0)
 		fail("send to ibsim");

@@ -84,6 +84,42 @@ waits_again() {
 	[ "$(grep -c 'was removed' "$1")" = 2 ]
 }
 
+# events FILE CONDITION - the kinds of stored events, in order
+events() {
+	ibwire sql --db "$1" --format csv "SELECT kind FROM event WHERE $2 ORDER BY id" | tr -d '\r' | tail -n +2 |
+		tr '\n' ' ' | sed 's/ $//'
+}
+
+# has_event FILE CONDITION
+has_event() {
+	[ -n "$(events "$1" "$2")" ]
+}
+
+# collect DB OPTION... - start a collector, and wait for two sweeps; its process id is in $collector
+collect() {
+	db=$1
+	shift
+	# The time limit is only for the case that it does not end.
+	timeout 120 ibwire collect --interval 1 --db "$db" "$@" >"$db.out" 2>"$db.err" &
+	collector=$!
+	wait_for 20 has_sweeps "$db" 2
+}
+
+# end PID - end a process that this shell has started
+end() {
+	kill "$1" && wait "$1"
+}
+
+# start_opensm NAME OPTION... - its process id is in $opensm, its log in NAME.log
+start_opensm() {
+	name=$1
+	shift
+	mkdir -p "$name.cache"
+	printf 'sminfo_polling_timeout 1000\npolling_retry_number 2\n' >"$name.conf"
+	OSM_CACHE_DIR=$name.cache opensm -F "$name.conf" -f "$name.log" "$@" >"$name.out" 2>&1 &
+	opensm=$!
+}
+
 # count_sweeps FILE [CONDITION]
 count_sweeps() {
 	ibwire sql --db "$1" --format csv "SELECT count(*) FROM sweep WHERE ${2:-1}" | tr -d '\r' | tail -n 1
@@ -111,8 +147,7 @@ succeeds "a device is plugged in" plug ibsw0 $one
 contains "ibstat shows its identity" "$(ibstat ibsw0)" "Node GUID: 0x${one#H-}"
 contains "ibstat shows its link layer" "$(ibstat ibsw0)" "Link layer: InfiniBand"
 one_line "before the subnet manager" 69 "no port is Active (ibsw0 port 1 is Init" ibwire collect --once --db none.db
-opensm -f opensm.log >opensm.out 2>&1 &
-opensm=$!
+start_opensm opensm
 succeeds "opensm activates the port" wait_for 60 in_state ibsw0 ACTIVE
 succeeds "opensm is master" wait_for 20 grep -q "MASTER state" opensm.log
 contains "sminfo finds it" "$(sminfo 2>&1)" SMINFO_MASTER
@@ -156,8 +191,7 @@ all_respond "a second collector on another database" --db second.db
 complete=$(count_sweeps first.db 'ports_polled = ports_answered')
 succeeds "the first collector continues beside it" wait_for 20 has_sweeps first.db $((complete + 2)) \
 	'ports_polled = ports_answered'
-kill $first
-wait $first
+end $first
 equal "it stops" $? 0
 
 # --- P_Keys: the fabric drops MADs of other partitions than the default one ---
@@ -183,32 +217,71 @@ succeeds "the link returns" wait_for 30 in_state ibsw1 ACTIVE
 
 # --- hot unplug ---
 
-# The time limit is only for the case that it does not end.
-timeout 90 ibwire collect --interval 1 --Ca ibsw1 --db unplug.db >unplug.out 2>unplug.err &
-collector=$!
-succeeds "a collector runs on the second device" wait_for 20 has_sweeps unplug.db 2
+collect unplug.db --Ca ibsw1
+equal "a collector runs on the second device" $? 0
 succeeds "the device is removed under it" unplug ibsw1
-succeeds "the collector waits for it" wait_for 20 grep -q "was removed.*waiting for ibsw1 port 1" unplug.err
+succeeds "the collector waits for it" wait_for 20 grep -q "was removed.*waiting for ibsw1 port 1" unplug.db.err
+contains "status shows that it waits" "$(ibwire status --db unplug.db)" ": ibsw1 port 1 of this host was removed; the newest"
 sweeps=$(count_sweeps unplug.db)
 succeeds "the device returns" plug ibsw1 $two
 succeeds "its port is Active again" wait_for 20 in_state ibsw1 ACTIVE
 succeeds "the collector continues" wait_for 20 has_sweeps unplug.db $((sweeps + 2))
+contains "status shows that it is live" "$(ibwire status --db unplug.db)" "live: the newest sweep"
 succeeds "the device is removed again" unplug ibsw1
-succeeds "the collector waits again" wait_for 20 waits_again unplug.err
-kill $collector
-wait $collector
+succeeds "the collector waits again" wait_for 20 waits_again unplug.db.err
+end $collector
 equal "it ends on a signal meanwhile" $? 0
+equal "events record it" "$(events unplug.db "kind LIKE 'device-%'")" "device-removed device-returned device-removed"
 succeeds "the device is there for single runs" plug ibsw1 $two
 all_respond "a single run continues the database" --Ca ibsw1 --db unplug.db
 
+# --- subnet managers ---
+
+# Kinds of events that report a change of the fabric.
+changes="kind IN ('node-silent', 'fabric-silent', 'hcas-silent', 'node-removed', 'node-lid-changed', 'link-down', 'link-state')"
+collect sm.db --Ca ibsw1
+equal "a collector runs" $? 0
+end $opensm
+equal "opensm ends" $? 0
+succeeds "an event reports it" wait_for 20 has_event sm.db "kind = 'sm-lost'"
+contains "status shows it" "$(ibwire status --db sm.db)" "does not respond"
+start_opensm opensm
+first=$opensm
+succeeds "an event reports that it is back" wait_for 30 has_event sm.db "kind = 'sm-answers'"
+start_opensm opensm2 -g 0x0c42a10300002001
+succeeds "a second one is standby" wait_for 30 grep -q "STANDBY state" opensm2.log
+sweeps=$(count_sweeps sm.db)
+succeeds "the collector continues" wait_for 20 has_sweeps sm.db $((sweeps + 2)) 'ports_polled = ports_answered'
+end $first
+equal "the first one ends" $? 0
+succeeds "the second one is master" wait_for 30 grep -q "MASTER state" opensm2.log
+succeeds "an event reports the handover" wait_for 20 has_event sm.db "kind = 'sm-changed'"
+contains "status shows the new master" "$(ibwire status --db sm.db)" "mgmt0002 mlx5_0, port GUID"
+end $collector
+equal "the collector ends" $? 0
+equal "no event reports a change of the fabric" "$(events sm.db "$changes")" ""
+
 # --- ib_umad ---
 
-kill $opensm
-wait $opensm
+collect umad.db --Ca ibsw1
+equal "a collector runs" $? 0
+end $opensm
+equal "opensm ends" $? 0
+one_line "ib_umad cannot be unloaded under a collector" 1 "Resource temporarily unavailable" rmmod ib_umad
+succeeds "the device is removed" unplug ibsw1
+succeeds "the collector waits for it" wait_for 20 grep -q "waiting for ibsw1 port 1" umad.db.err
 succeeds "ib_umad is unloaded" rmmod ib_umad
 one_line "without ib_umad" 69 "modprobe ib_umad" ibwire collect --once --db none.db
+contains "the collector still waits" "$(ibwire status --db umad.db)" "waiting since"
+succeeds "ib_umad is loaded again" insmod /modules/ib_umad.ko
+succeeds "the device returns" plug ibsw1 $two
+sweeps=$(count_sweeps umad.db)
+succeeds "the collector continues" wait_for 20 has_sweeps umad.db $((sweeps + 2))
+end $collector
+equal "the collector ends" $? 0
 for device in ibsw0 ibsw1; do
 	succeeds "$device is removed" unplug $device
 done
+succeeds "ib_umad is unloaded" rmmod ib_umad
 succeeds "softhca is unloaded" rmmod softhca
 done_testing

@@ -3,8 +3,8 @@
  * softhca - a software HCA with an InfiniBand link layer that sends and receives MADs only, for tests
  *
  * QP0 and QP1 of each port transfer their MADs to and from the file that created the device (softhca.h).
- * There is no process_mad: all MADs, directed routes of 0 hops included, are sent to the file, whose
- * process responds as the hardware of the HCA. README.md lists what is not modelled.
+ * Its process also responds as the hardware of the HCA, directed routes of 0 hops included. README.md
+ * lists what is not modelled.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -13,12 +13,14 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
 #include "softhca.h"
 
 #define OUTBOX_MAX 1024 /* MADs that the file has not read yet; further ones are lost */
 #define GRH_SIZE 40     /* reserved in front of each received MAD */
+#define LOCAL_MS 1000   /* time for the response to a directed route of 0 hops */
 
 struct soft_pd {
 	struct ib_pd ib;
@@ -56,11 +58,21 @@ struct soft_message {
 	struct softhca_message data;
 };
 
+/* A call of process_mad that waits for its response. */
+struct soft_call {
+	struct list_head list;
+	__be64 tid;
+	struct ib_mad *response;
+	bool done;
+};
+
 struct soft_hca {
 	struct ib_device ib;
 	spinlock_t lock; /* of all below, and of the CQs and QPs */
 	struct softhca_device identity;
 	struct soft_qp *qps[SOFTHCA_PORTS][2];
+	struct list_head calls;
+	wait_queue_head_t called;
 	struct list_head outbox;
 	u32 outbox_count;
 	wait_queue_head_t readable;
@@ -308,6 +320,61 @@ static int soft_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const s
 	return 0;
 }
 
+/* --- directed routes of 0 hops --- */
+
+static bool is_local_smp(const struct ib_mad *mad, bool response)
+{
+	const struct ib_smp *smp = (const struct ib_smp *)mad;
+
+	return smp->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE && !smp->hop_cnt &&
+	       ib_response_mad(&mad->mad_hdr) == response;
+}
+
+/*
+ * Called for received MADs, all of which are left to the agents, and for requests of a directed route of
+ * 0 hops. Without this function ib_mad also discards the directed requests of other subnet managers.
+ */
+static int soft_process_mad(struct ib_device *ib, int flags, u32 port, const struct ib_wc *wc,
+			    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
+			    u16 *out_pkey_index)
+{
+	struct softhca_message data = { .kind = SOFTHCA_MAD, .port = port, .lid = be16_to_cpu(IB_LID_PERMISSIVE) };
+	struct soft_call call = { .tid = in->mad_hdr.tid, .response = out };
+	struct soft_hca *hca = to_hca(ib);
+	unsigned long irq;
+
+	if (!is_local_smp(in, false))
+		return IB_MAD_RESULT_SUCCESS;
+	memcpy(data.mad, in, sizeof(data.mad));
+	spin_lock_irqsave(&hca->lock, irq);
+	list_add_tail(&call.list, &hca->calls);
+	put_message(hca, &data);
+	spin_unlock_irqrestore(&hca->lock, irq);
+	wait_event_timeout(hca->called, READ_ONCE(call.done), msecs_to_jiffies(LOCAL_MS));
+	spin_lock_irqsave(&hca->lock, irq);
+	list_del(&call.list);
+	spin_unlock_irqrestore(&hca->lock, irq);
+	return IB_MAD_RESULT_SUCCESS | (call.done ? IB_MAD_RESULT_REPLY : IB_MAD_RESULT_CONSUMED);
+}
+
+/* Is the MAD the response that a call waits for? The lock is held. */
+static bool end_call(struct soft_hca *hca, const struct ib_mad *mad)
+{
+	struct soft_call *call;
+
+	if (!is_local_smp(mad, true))
+		return false;
+	list_for_each_entry(call, &hca->calls, list) {
+		if (call->done || call->tid != mad->mad_hdr.tid)
+			continue;
+		memcpy(call->response, mad, SOFTHCA_MAD_SIZE);
+		WRITE_ONCE(call->done, true);
+		wake_up(&hca->called);
+		return true;
+	}
+	return false;
+}
+
 /* --- receiving: a MAD without a posted receive is lost --- */
 
 static void deliver(struct soft_hca *hca, const struct softhca_message *data)
@@ -321,7 +388,7 @@ static void deliver(struct soft_hca *hca, const struct softhca_message *data)
 	for (u16 i = 0; i < SOFTHCA_PKEYS && data->qp == 1; i++)
 		if (in_default_partition(hca, data->port, i))
 			wc.pkey_index = i;
-	qp = hca->qps[data->port - 1][data->qp];
+	qp = end_call(hca, (const struct ib_mad *)data->mad) ? NULL : hca->qps[data->port - 1][data->qp];
 	if (qp && qp->count && qp->state == IB_QPS_RTS && qp->receives[qp->first].length >= wc.byte_len) {
 		memcpy((u8 *)(uintptr_t)qp->receives[qp->first].addr + GRH_SIZE, data->mad, SOFTHCA_MAD_SIZE);
 		complete_receive(qp, &wc);
@@ -485,6 +552,7 @@ static const struct ib_device_ops soft_ops = {
 	.poll_cq = soft_poll_cq,
 	.post_recv = soft_post_recv,
 	.post_send = soft_post_send,
+	.process_mad = soft_process_mad,
 	.query_ah = soft_query_ah,
 	.query_device = soft_query_device,
 	.query_gid = soft_query_gid,
@@ -515,6 +583,8 @@ static int create_device(struct file *file, const struct softhca_device *identit
 		return -ENOMEM;
 	spin_lock_init(&hca->lock);
 	INIT_LIST_HEAD(&hca->outbox);
+	INIT_LIST_HEAD(&hca->calls);
+	init_waitqueue_head(&hca->called);
 	init_waitqueue_head(&hca->readable);
 	hca->identity = *identity;
 	hca->ib.node_type = RDMA_NODE_IB_CA;

@@ -113,7 +113,8 @@ static int transport_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_
 	const struct world_response *response = &run->responses[run->first];
 	int64_t until_us = run->now_us + timeout_ms * US_PER_MS;
 
-	(void)err;
+	if (run->removed)
+		return err_set(err, ERR_UNAVAILABLE, "the device was removed");
 	if (!run->count || response->at_us > until_us) {
 		run->now_us = until_us;
 		return TRANSPORT_NOTHING;
@@ -179,6 +180,11 @@ static uint16_t sm_lid(void *ctx)
 	return ((struct world_run *)ctx)->sm_lid(ctx);
 }
 
+static bool device_removed(void *ctx)
+{
+	return ((struct world_run *)ctx)->removed;
+}
+
 void world_run_lids(struct world_run *run)
 {
 	const struct fabric *built = run->world->built;
@@ -204,7 +210,8 @@ void world_run_init(struct world_run *run, struct virtual *world)
 		.clock = { boottime_us, wall_us, sleep_until, boot_id, run },
 		.transport = { transport_send, transport_receive, run },
 		.discoverer = { discovery_start, discovery_step, discovery_cancel, run, NULL },
-		.wire = { .transport = &run->transport, .discoverer = &run->discoverer, .sm_lid = sm_lid, .ctx = run },
+		.wire = { .transport = &run->transport, .discoverer = &run->discoverer, .sm_lid = sm_lid,
+			  .device_removed = device_removed, .ctx = run, .device = "mlx5_0 port 1" },
 	};
 	world_run_lids(run);
 }

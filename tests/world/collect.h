@@ -44,6 +44,7 @@ struct world_run {
 	int64_t discovery_us;      /* duration of a discovery */
 	int64_t discovery_end_us;  /* of the last one */
 	bool discovery_fails;
+	bool removed;              /* the local device: the transport fails */
 	bool lid_smps_lost;        /* SMPs that are routed by LID, as between planes */
 	uint16_t (*sm_lid)(struct world_run *run); /* MasterSMLID of the collector's host */
 	/* Called when the collector sleeps or waits for a discovery, and before each MAD; or NULL. */
