@@ -227,7 +227,8 @@ static int health_at(int64_t start_us, int minutes, const char *words)
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
-	char *source = source_path("routes-mended.scenario");
+	char *source = source_path("routes-mended.scenario"), line[96], when[WHEN_SIZE];
+	json_t *balance, *health;
 	struct error err = { 0 };
 
 	(void)state;
@@ -237,6 +238,17 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	use_database(path);
 	assert_int_equal(health_at(start_us, 4, "no open findings"), 0);
 	assert_int_equal(health_at(start_us, 9, "CRITICAL  leaf-u01-r1 uplinks"), 2);
+	/* The balance command dates it as the finding does. */
+	snprintf(line, sizeof(line), "balance|leaf-u01-r1|--at|%s",
+		 when_format_utc(start_us + 9 * 60 * US_PER_S, when));
+	balance = run_json(line);
+	snprintf(line, sizeof(line), "health|--at|%s", when);
+	health = run_json(line);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(health, 0), "kind")), "uplink-imbalance");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(balance, 0), "uneven_since")),
+			    json_string_value(json_object_get(json_array_get(health, 0), "since")));
+	json_decref(balance);
+	json_decref(health);
 	assert_int_equal(health_at(start_us, 13, "CLEARING  leaf-u01-r1 uplinks  uplink-imbalance, cause: routing "
 				   "(ok for"), 0);
 	assert_int_equal(health_at(start_us, 13, "port 11 carried"), 0);
