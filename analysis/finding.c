@@ -250,10 +250,27 @@ const char *event_severity_name(enum event_severity severity)
 	return severity <= EVENT_CRITICAL ? severities[severity] : "unknown";
 }
 
+static int64_t number_of(const struct finding *finding, const char *key)
+{
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (!strcmp(finding->numbers[i].key, key))
+			return (int64_t)finding->numbers[i].value;
+	return 0;
+}
+
+bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)
+{
+	*ret_from_us = number_of(finding, FINDING_WINDOW_FROM);
+	*ret_until_us = number_of(finding, FINDING_WINDOW_UNTIL);
+	return *ret_until_us != 0;
+}
+
 int finding_compare(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 
+	if (!x->ok_since_us != !y->ok_since_us)
+		return x->ok_since_us ? 1 : -1;
 	if (x->severity != y->severity)
 		return (int)y->severity - (int)x->severity;
 	if (x->since_us != y->since_us)

@@ -9,6 +9,7 @@
 #ifndef IBWIRE_ANALYSIS_FINDING_H
 #define IBWIRE_ANALYSIS_FINDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* In order of display for equal severities. Stored: add at the end. */
@@ -28,6 +29,9 @@ enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_CRITICAL };
 /* A number of the evidence; its key ends with the unit: "symbol_errors_per_hour". */
 struct finding_number { const char *key; double value; };
 #define FINDING_NUMBERS_MAX 12
+/* The numbers that were measured over a window have its ends, wall clock: samples after the first, up to the second. */
+#define FINDING_WINDOW_FROM "window_from_us"
+#define FINDING_WINDOW_UNTIL "window_until_us"
 #define FINDING_HOSTS_MAX 32
 
 struct finding {
@@ -41,9 +45,10 @@ struct finding {
 	uint8_t tag;          /* distinguishes findings of one kind and place, such as directions of a group; else 0 */
 	int64_t since_us;     /* wall clock: start, as far as known (change of a table, first error) */
 	int64_t last_seen_us; /* wall clock: when it last held */
+	int64_t ok_since_us;  /* wall clock: open, but its condition has not held since; 0: it holds */
 	int64_t closed_us;    /* wall clock; 0: open */
 	const char *cause;    /* one word: "routing", "degraded-member", "flows", "cable", "host"; static storage */
-	char text[320];       /* one line: measured value and threshold */
+	char text[320];       /* one line: measured value and threshold; past tense with ok_since_us */
 	const char *advice;   /* one line: action; static storage */
 	struct finding_number numbers[FINDING_NUMBERS_MAX]; /* keys in static storage */
 	unsigned number_count;
@@ -67,7 +72,10 @@ const char *finding_kind_name(enum finding_kind kind);
 int finding_kind_find(const char *name);
 const char *finding_severity_name(enum finding_severity severity);
 
-/* finding_compare - worst first, then oldest first. For qsort of struct finding. */
+/* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
+bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
+
+/* finding_compare - those that hold first, then worst first, then oldest first. For qsort of struct finding. */
 int finding_compare(const void *a, const void *b);
 
 #endif

@@ -2,6 +2,7 @@
 /* top - the interactive screen; starts a collector as child process if none is live */
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,11 +29,14 @@
 /* A collector without device or permissions fails within this time, before the screen is drawn. */
 #define START_WAIT_MS 300
 
+/* Time that another collector may take until it has created the database. */
+#define ATTACH_WAIT_MS 15000
+
 /* Time to store the current sweep before the collector is killed. */
 #define STOP_WAIT_MS 15000
 
 /* Most of the arguments of the collector: 12 options with a value, 2 without. */
-enum { ARGUMENTS_MOST = 32 };
+enum { ARGUMENTS_MOST = 32, POLL_MS = 20 };
 
 /* Prefix of the help of options that are passed on to it. */
 #define STARTED "started collector: "
@@ -208,6 +212,27 @@ static int show_past(struct top *top, const struct name_map *names, struct error
 	return code < 0 ? code : show(top, names, err);
 }
 
+/*
+ * Another process may start a collector at the same time: one of both gets the database. Return: whether it is the
+ * other one, which is live then; the own one is forgotten.
+ */
+static bool attach(struct top *top)
+{
+	bool live = false, data;
+
+	for (int waited_ms = 0; !live && waited_ms < ATTACH_WAIT_MS; waited_ms += POLL_MS) {
+		if (!reader_has_collector(top->path) || stop_requested())
+			return false;
+		if (read_state(top->path, &live, &data, NULL) < 0 || !live)
+			poll(NULL, 0, POLL_MS);
+	}
+	if (live) {
+		child_command_stop(&top->collector, STOP_WAIT_MS);
+		top->line[0] = '\0';
+	}
+	return live;
+}
+
 /* Start a collector if needed, show the screen, stop the collector. */
 static int run(struct top *top, const struct name_map *names, struct error *err)
 {
@@ -224,7 +249,7 @@ static int run(struct top *top, const struct name_map *names, struct error *err)
 			child_command_wait(&top->collector, START_WAIT_MS);
 		read_messages(top);
 	}
-	if (!data && top->collector.ended && top->collector.exit_status)
+	if (!data && top->collector.ended && top->collector.exit_status && !attach(top))
 		code = err_set(err, -top->collector.exit_status, "%s",
 			       top->line[0] ? top->line : "the collector failed without a message");
 	else

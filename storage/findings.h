@@ -21,9 +21,13 @@ struct acknowledgement {
 	char reason[256];
 };
 
+/* Among the stored numbers of a finding: finding.ok_since_us. */
+#define FINDINGS_OK_SINCE "ok_since_us"
+
 struct finding_row {
 	struct finding finding;  /* its latest state at or before the requested time */
 	int64_t opened_us;       /* wall clock of the sweep that opened it */
+	int64_t measured_us;     /* wall clock of the sweep that its text is of: at a past time it may be a later one */
 	struct acknowledgement acknowledged; /* as of that time */
 	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE]; /* names, also of departed nodes; "": unknown */
 	char cause[32], advice[256];             /* finding.cause and .advice point here */

@@ -35,6 +35,9 @@ struct routes;
  */
 int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);
 
+/* reader_has_collector - does a collector run on this database, or start to? It need not exist yet. */
+bool reader_has_collector(const char *path);
+
 /*
  * reader_open - open a database for reading
  * Return: 0; ERR_UNAVAILABLE if the file does not exist; ERR_IO if it cannot be read, is not a

@@ -68,6 +68,9 @@ static bool end_window(struct health *health, const struct congestion *window)
 	health->window.generation = health->generation;
 	health->window.window_us = (double)(health->now_us - window->start_us);
 	health->window.start_wall_us = window->start_wall_us;
+	health->window.start_us = window->start_us;
+	health->window.end_us = health->now_us;
+	health->window.step = health->step;
 	return true;
 }
 
@@ -239,15 +242,19 @@ static void check_congestion(struct health *health, const struct health_port *po
 		.since_wall_us = tracker->stall_wall_us,
 		.cause = trunk ? "trunk" : tracker->is_full ? "incast" : "slow-receiver" });
 	if (tracker->is_full && !trunk)
-		health_text(open, "full; switch ports stall for it up to %.0f %% of the time (estimate; threshold %.0f "
-			    "%%), in %u of the last 10 active min: incast to this host",
+		health_text(open, TENSE("full; switch ports stall", "was full; switch ports stalled") " for it up to "
+			    "%.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 active min: "
+			    "incast to this host",
 			    tracker->stall_percent, limit, stalled);
 	else
 		health_text(open, "stalled %.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 "
 			    "active min; %s", tracker->stall_percent, limit, stalled,
-			    trunk ? "no port behind it stalls or is full" : "the host receives too slowly");
+			    trunk ? "no port behind it " TENSE("stalls or is", "stalled or was") " full" :
+				    "the host " TENSE("receives", "received") " too slowly");
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
+	if (tracker->stall_us == health->now_us && tracker->stalled & 1)
+		health_window(health, open, health->window.start_us, health->now_us);
 }
 
 static void run_window(struct health *health, void *state)

@@ -77,6 +77,20 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 	return (double)sum;
 }
 
+const char *health_ring_window(const struct health *health, struct health_open_finding *open,
+			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
+			       char ret[32])
+{
+	int64_t first_wall_us = health->wall_us - (health->now_us - health->first_us);
+	int64_t first = health->now_us / rings[kind].bucket_us - (buckets ? buckets : rings[kind].buckets) + 1;
+	int64_t from_us = first * rings[kind].bucket_us - 1;
+
+	if (from_us < health->first_us && tracker->rings[kind].since_wall_us >= first_wall_us)
+		from_us = health->first_us;
+	health_window(health, open, from_us, health->now_us);
+	return health_duration(health->now_us - from_us, ret);
+}
+
 void health_tracker_init(struct health_tracker *tracker)
 {
 	*tracker = (struct health_tracker){ .error_us = HEALTH_LONG_AGO, .edge_since_us = HEALTH_LONG_AGO,

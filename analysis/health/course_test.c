@@ -110,8 +110,8 @@ TEST(a_restart_keeps_errors_for_their_window)
 	world_run(world, "wait 4000; count leaf0/101 rcv_errors 77; wait 600; restart; wait 1800");
 	report = world_find(world, FINDING_RECEIVE_ERRORS);
 	assert_non_null(report);
-	assert_string_equal(report->finding.numbers[0].key, "receive_errors_per_hour");
-	assert_true(report->finding.numbers[0].value == 77);
+	assert_string_equal(report->finding.numbers[2].key, "receive_errors_per_hour");
+	assert_true(report->finding.numbers[2].value == 77);
 	assert_int_equal(report->closed, 0);
 	world_run(world, "wait 7200");
 	report = world_find(world, FINDING_RECEIVE_ERRORS);
@@ -206,11 +206,11 @@ TEST(a_restart_continues_the_unresponsive_time)
 	world_run(world, "wait 60; silent h3.1; wait 600; restart; wait 30");
 	assert_int_equal(health_open(world->health, &open), 1);
 	assert_int_equal(open[0]->kind, FINDING_NODE_SILENT);
-	assert_non_null(strstr(open[0]->text, "has not responded for 10 min (63 sweeps)"));
+	assert_non_null(strstr(open[0]->text, "has not responded for 10 min;"));
 	/* Without the time before it responded. */
 	world_run(world, "answer h3.1; wait 10; silent h3.1; wait 60");
 	assert_int_equal(health_open(world->health, &open), 1);
-	assert_non_null(strstr(open[0]->text, "has not responded for 60 s (6 sweeps)"));
+	assert_non_null(strstr(open[0]->text, "has not responded for 60 s;"));
 	world_destroy(world);
 }
 

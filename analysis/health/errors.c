@@ -86,6 +86,7 @@ static void check_symbols(struct health *health, struct health_port *port)
 	struct symbol_limit limit = symbol_limit(&health->settings, port);
 	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, port);
 	unsigned sweeps;
+	char span[32];
 	double rate = rate_of(port);
 	double count = health_ring_sum(health, port->tracker, RING_SYMBOLS, limit.buckets, &sweeps);
 
@@ -94,9 +95,10 @@ static void check_symbols(struct health *health, struct health_port *port)
 	    (!open && sweeps < health->settings.symbol_sweeps))
 		return;
 	open = hold_link(health, port, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
-	health_text(open, "%.0f symbol errors in %.0f h at %s/%u; warning threshold for %s: %.0f", count,
-		    limit.hours, port->node->name, port->num,
-		    link_speed_name((enum link_speed)port->speed), limit.warning);
+	health_text(open, "%.0f symbol errors in %s at %s/%u; warning threshold for %s: %.0f in %.0f h", count,
+		    health_ring_window(health, open, port->tracker, RING_SYMBOLS, limit.buckets, span),
+		    port->node->name, port->num, link_speed_name((enum link_speed)port->speed), limit.warning,
+		    limit.hours);
 	health_number(open, "symbol_errors", count);
 	health_number(open, "window_h", limit.hours);
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
@@ -111,12 +113,15 @@ static void check_fec(struct health *health, struct health_port *port)
 	double count = health_ring_sum(health, port->tracker, RING_FEC, 0, NULL);
 	double ber = count * fec_block_errors((enum fec_layout)port->tracker->fec_layout) / (600 * rate_of(port));
 	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, port);
+	char span[32];
 
 	if (rate_of(port) <= 0 || !holds(port, open, ber, limits->warning))
 		return;
 	open = hold_link(health, port, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
-	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate at least %.1e; "
-		    "warning threshold: %.1e", count, port->node->name, port->num, ber, limits->warning);
+	health_text(open, "%.0f FEC uncorrectable blocks in %s at %s/%u: effective bit error rate over 10 min at least "
+		    "%.1e; warning threshold: %.1e", count,
+		    health_ring_window(health, open, port->tracker, RING_FEC, 0, span), port->node->name, port->num,
+		    ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 }
@@ -134,12 +139,14 @@ static void check_receive(struct health *health, struct health_port *port)
 	double all = health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL);
 	double remote = health_ring_sum(health, port->tracker, RING_REMOTE, 0, NULL);
 	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, port);
+	char span[32];
 
 	if (!holds(port, open, all, limits->warning) || is_explained(health, port))
 		return;
 	open = hold_link(health, port, FINDING_RECEIVE_ERRORS, all >= limits->critical, RING_RECEIVE);
-	health_text(open, "%.0f damaged packets received in 1 h at %s/%u; warning threshold: %.0f", all,
-		    port->node->name, port->num, limits->warning);
+	health_text(open, "%.0f damaged packets received in %s at %s/%u; warning threshold: %.0f in 1 h", all,
+		    health_ring_window(health, open, port->tracker, RING_RECEIVE, 0, span), port->node->name,
+		    port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
@@ -154,14 +161,17 @@ static void check_drops(struct health *health, struct health_port *port)
 {
 	double drops = health_ring_sum(health, port->tracker, RING_DROPS, 0, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, port->node, port->num, 1);
+	char span[32];
 
 	if (!holds(port, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .port = port, .tag = 1,
 		.since_wall_us = port->tracker->rings[RING_DROPS].since_wall_us, .cause = "management" });
-	health_text(open, "%.0f subnet management packets dropped in 5 min; warning threshold: %.0f; the node receives "
-		    "more SMPs than it can process", drops, health->settings.vl15_drops);
+	health_text(open, "%.0f subnet management packets dropped in %s; warning threshold: %.0f in 5 min; the node "
+		    TENSE("receives", "received") " more SMPs than it can process", drops,
+		    health_ring_window(health, open, port->tracker, RING_DROPS, 0, span),
+		    health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_affected_link(health, open, port);
 }
@@ -178,12 +188,15 @@ static void check_link(struct health *health, struct health_port *port)
 	double limit = health->settings.limits[FINDING_LINK_ERRORS].warning;
 	double count = health_ring_sum(health, port->tracker, RING_LINK, 0, NULL);
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_ERRORS, port);
+	char span[32];
 
 	if (!holds(port, open, count, limit) || is_explained(health, port) || has_other_cause(health, port))
 		return;
 	open = hold_link(health, port, FINDING_LINK_ERRORS, false, RING_LINK);
-	health_text(open, "%.0f link errors in 5 min at %s/%u (recoveries, local integrity, buffer overruns); warning "
-		    "threshold: %.0f", count, port->node->name, port->num, limit);
+	health_text(open, "%.0f link errors in %s at %s/%u (recoveries, local integrity, buffer overruns); warning "
+		    "threshold: %.0f in 5 min", count,
+		    health_ring_window(health, open, port->tracker, RING_LINK, 0, span), port->node->name, port->num,
+		    limit);
 	health_number(open, "link_errors_per_5min", count);
 }
 
@@ -192,14 +205,15 @@ static void check_constraints(struct health *health, struct health_port *port)
 	double limit = health->settings.limits[FINDING_CONSTRAINT_ERRORS].warning;
 	double count = health_ring_sum(health, port->tracker, RING_CONSTRAINTS, 0, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_CONSTRAINT_ERRORS, port->node, port->num, 0);
+	char span[32];
 
 	if (!holds(port, open, count, limit))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CONSTRAINT_ERRORS, .severity = FINDING_WARNING, .port = port,
 		.since_wall_us = port->tracker->rings[RING_CONSTRAINTS].since_wall_us, .cause = "partition" });
-	health_text(open, "%.0f packets dropped in 5 min because of their partition (P_Key); warning threshold: %.0f",
-		    count, limit);
+	health_text(open, "%.0f packets dropped in %s because of their partition (P_Key); warning threshold: %.0f in "
+		    "5 min", count, health_ring_window(health, open, port->tracker, RING_CONSTRAINTS, 0, span), limit);
 	health_number(open, "constraint_errors_per_5min", count);
 	health_affected_link(health, open, port);
 }
@@ -254,6 +268,7 @@ static struct health_open_finding *hold_discards(struct health *health, const st
 static void check_trunk_discards(struct health *health, struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_XMIT_DISCARDS];
+	char span[32];
 	double worst;
 	unsigned bad = bad_minutes(health, port->tracker, limits->warning, &worst);
 	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
@@ -267,18 +282,21 @@ static void check_trunk_discards(struct health *health, struct health_port *port
 		    "10 min", worst, limits->warning, bad);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
+	health_ring_window(health, open, port->tracker, RING_DISCARDS, 0, span);
 }
 
 static void check_edge_discards(struct health *health, struct health_port *port)
 {
 	double count = health_ring_sum(health, port->tracker, RING_DISCARDS, 5, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
+	char span[32];
 
 	if (!holds(port, open, count, health->settings.edge_discards) || has_other_cause(health, port) ||
 	    health_link_is_down(port))
 		return;
 	open = hold_discards(health, port, false, "host");
-	health_text(open, "discarded %.0f packets in 5 min on the link to its host; warning threshold: %.0f", count,
+	health_text(open, "discarded %.0f packets in %s on the link to its host; warning threshold: %.0f in 5 min",
+		    count, health_ring_window(health, open, port->tracker, RING_DISCARDS, 5, span),
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }

@@ -61,14 +61,16 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 		int64_t lost_us = health->now_us - state->sm_lost.good_us;
 
 		open = hold_sm(health, FINDING_CRITICAL, 0, state->sm_lost.bad_wall_us, "lost");
-		health_text(open, "no master SM has responded for %s (%u sweeps); new links will stay in Init",
-			    health_duration(lost_us, since), state->sm_lost.sweeps);
+		health_text(open, "no master SM " TENSE("has", "had") " responded for %s; new links "
+			    TENSE("will stay", "stayed") " in Init", health_duration(lost_us, since));
+		health_number(open, "lost_sweeps", state->sm_lost.sweeps);
 		health_number(open, "lost_s", (double)lost_us / SECOND_US);
 	}
 	/* During a handover two SMs may be master for a moment. */
 	if (sm_lasts(health, &state->sm_duplicate, input->sm_masters >= 2, 1)) {
 		open = hold_sm(health, FINDING_CRITICAL, 1, state->sm_duplicate.bad_wall_us, "two-masters");
-		health_text(open, "%u subnet managers claim to be master of this fabric; exactly one is allowed",
+		health_text(open, "%u subnet managers " TENSE("claim", "claimed") " to be master of this fabric; "
+			    "exactly one is allowed",
 			    input->sm_masters);
 		health_number(open, "masters", input->sm_masters);
 	}
@@ -90,7 +92,8 @@ static void check_locked(struct health *health)
 
 	if (input->locked_count > MANY_LOCKED) {
 		open = hold(health, FINDING_LOCKED, FINDING_INFO, NULL, health->wall_us, "m-key");
-		health_text(open, "%zu nodes respond to performance queries, but not to SMPs without their M_Key",
+		health_text(open, "%zu nodes " TENSE("respond", "responded") " to performance queries, but not to "
+			    "SMPs without their M_Key",
 			    input->locked_count);
 		health_number(open, "nodes", (double)input->locked_count);
 		return;
@@ -100,7 +103,8 @@ static void check_locked(struct health *health)
 		if (!node)
 			continue;
 		open = hold(health, FINDING_LOCKED, FINDING_INFO, node, health->wall_us, "m-key");
-		health_text(open, "%s responds to performance queries, but not to SMPs without its M_Key",
+		health_text(open, "%s " TENSE("responds", "responded") " to performance queries, but not to SMPs "
+			    "without its M_Key",
 			    node->name);
 	}
 }
@@ -161,7 +165,8 @@ static void check_saturated(struct health *health)
 		saturated += port->saturated;
 	if (saturated >= MANY_FULL) {
 		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health->wall_us, "full");
-		health_text(open, "error counters of %u ports are saturated; further errors are not counted",
+		health_text(open, "error counters of %u ports " TENSE("are", "were") " saturated; further errors "
+			    TENSE("are", "were") " not counted",
 			    saturated);
 		health_number(open, "ports", saturated);
 		return;
@@ -169,7 +174,8 @@ static void check_saturated(struct health *health)
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		if (port->saturated)
 			health_text(hold_port(health, FINDING_COUNTER_SATURATED, port, 0, "full"),
-				    "an error counter is saturated; further errors are not counted");
+				    "an error counter " TENSE("is", "was") " saturated; further errors "
+				    TENSE("are", "were") " not counted");
 }
 
 static void check_topology(struct health *health)
@@ -298,10 +304,11 @@ static void record_hole(void *ctx, enum route_end end, uint32_t node, uint32_t l
 static void hold_hole(struct health *health, const struct route_hole *hole)
 {
 	static const struct { const char *cause, *text; } ends[ROUTE_END_COUNT] = {
-		[ROUTE_BLACK_HOLE] = { "no-route", "has no LFT entry for" },
-		[ROUTE_DOWN] = { "down-link", "forwards to a link that is down, for" },
-		[ROUTE_LOOP] = { "loop", "is on a routing loop for" },
-		[ROUTE_WRONG_END] = { "wrong-end", "forwards to the wrong port, for" },
+		[ROUTE_BLACK_HOLE] = { "no-route", TENSE("has", "had") " no LFT entry for" },
+		[ROUTE_DOWN] = { "down-link", TENSE("forwards to a link that is", "forwarded to a link that was")
+				 " down, for" },
+		[ROUTE_LOOP] = { "loop", TENSE("is", "was") " on a routing loop for" },
+		[ROUTE_WRONG_END] = { "wrong-end", TENSE("forwards", "forwarded") " to the wrong port, for" },
 	};
 	const struct health_node *node = hole->node;
 	struct health_open_finding *open = hold(health, FINDING_BLACK_HOLE, FINDING_CRITICAL, node, node->hole_wall_us,
@@ -418,8 +425,8 @@ static void check_missing_uplinks(struct health *health)
 			.tag = (uint8_t)(map_mix(high->guid) % 255 + 1), .cause = "cabling" });
 		open->finding.peer_guid = high->guid;
 		health_subject(open, "%.77s - %.77s", low->name, high->name);
-		health_text(open, "%u of the %u cables that comparable pairs of switches have", missing->links,
-			    missing->expected);
+		health_text(open, TENSE("has", "had") " %u of the %u cables that comparable pairs of switches have",
+			    missing->links, missing->expected);
 		health_number(open, "links", missing->links);
 		health_number(open, "links_expected", missing->expected);
 	}
@@ -435,8 +442,9 @@ static void check_database(struct health *health)
 			.kind = FINDING_LOG_GROWING, .severity = FINDING_WARNING, .cause = "reader",
 			.subject = "database" });
 		health_text(open,
-			    "the write-ahead log of the database has grown to %.0f MB (threshold: 64 MB); it cannot be "
-			    "truncated while %s holds a read transaction open", (double)input->log_bytes / 1e6,
+			    "the write-ahead log of the database " TENSE("has", "had") " grown to %.0f MB (threshold: "
+			    "64 MB); it " TENSE("cannot be truncated while", "could not be truncated:") " %s "
+			    TENSE("holds", "held") " a read transaction open", (double)input->log_bytes / 1e6,
 			    *input->log_holders ? input->log_holders :
 						  "a process that is not visible to the collector");
 		health_number(open, "log_bytes", (double)input->log_bytes);

@@ -2,6 +2,7 @@
 #include "analysis/health.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,7 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 	}
 	open->restored = false;
 	open->held_us = at_us;
+	open->held_step = health->step;
 	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
 	open->finding.number_count = 0;
 	if (what->link && port->peer && open->finding.node_guid == finding.node_guid) {
@@ -240,6 +242,40 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 	if (what->link)
 		health_affected_link(health, open, port);
 	return open;
+}
+
+void health_extend(struct health *health, struct health_open_finding *open)
+{
+	open->held_us = health->now_us;
+	open->held_step = health->step;
+	if (*open->past)
+		snprintf(open->finding.text, sizeof(open->finding.text), "%s", open->past);
+}
+
+/* Keep one of the two alternatives of each TENSE. */
+static void set_tense(const char *both, bool past, char *ret, size_t size)
+{
+	size_t len = 0;
+	char part = 0;
+
+	for (; *both && len + 1 < size; both++)
+		if (*both >= 1 && *both <= 3)
+			part = *both % 3;
+		else if (!part || past == (part == 2))
+			ret[len++] = *both;
+	ret[len] = '\0';
+}
+
+void health_text(struct health_open_finding *open, const char *format, ...)
+{
+	char both[2 * sizeof(open->finding.text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(both, sizeof(both), format, args);
+	va_end(args);
+	set_tense(both, false, open->finding.text, sizeof(open->finding.text));
+	set_tense(both, true, open->past, sizeof(open->past));
 }
 
 void health_drop(struct health_open_finding *open)
@@ -270,6 +306,12 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 	return is_open || (debounce->sweeps >= sweeps && health->now_us - debounce->good_us >= after_us);
 }
 
+void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us)
+{
+	health_number(open, FINDING_WINDOW_FROM, (double)(health->wall_us - (health->now_us - from_us)));
+	health_number(open, FINDING_WINDOW_UNTIL, (double)(health->wall_us - (health->now_us - until_us)));
+}
+
 int health_restore(struct health *health, const struct finding *finding, struct error *err)
 {
 	struct health_open_finding *open;
@@ -298,6 +340,14 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
 	return open->recovery_us > sweeps_us ? open->recovery_us : sweeps_us;
 }
 
+/* Time after a restart in which every condition that holds can be detected again. */
+static int64_t restart_grace_us(const struct health *health)
+{
+	int64_t sweeps_us = 4 * health->input->interval_us;
+
+	return sweeps_us > MINUTE_US ? sweeps_us : MINUTE_US;
+}
+
 /*
  * First step after a restart: only the wall clock is common to both runs. No finding closes before
  * its condition could be detected again, which takes a minute.
@@ -307,12 +357,8 @@ static void start_restored(struct health *health)
 	for (size_t i = 0; health->restored && i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
 		int64_t age_us = health->wall_us - open->finding.last_seen_us;
-		int64_t grace_us = 4 * health->input->interval_us;
-		int64_t most_us;
+		int64_t most_us = recovery_now_us(health, open) - restart_grace_us(health);
 
-		if (grace_us < MINUTE_US)
-			grace_us = MINUTE_US;
-		most_us = recovery_now_us(health, open) - grace_us;
 		if (age_us > most_us && open->finding.kind != FINDING_LINK_FLAPPING)
 			age_us = most_us;
 		open->held_us = health->now_us - (age_us > 0 ? age_us : 0);
@@ -332,6 +378,55 @@ static void rehash(struct health *health)
 	}
 }
 
+/* Does its condition hold? Some rules evaluate windows, and a restart needs a minute to detect a condition again. */
+static bool holds_now(const struct health *health, const struct health_open_finding *open)
+{
+	switch (open->finding.kind) {
+	case FINDING_UPLINK_IMBALANCE:
+	case FINDING_CONGESTION:
+	case FINDING_RAIL_IMBALANCE:
+	case FINDING_NIC_UNUSED:
+		if (open->held_step >= health->window.step)
+			return true;
+		break;
+	default:
+		if (open->held_step == health->step)
+			return true;
+	}
+	return open->restored && !open->finding.ok_since_us &&
+	       health->now_us - health->first_us < restart_grace_us(health);
+}
+
+/* Reports of an event describe the past and have no condition that could end. */
+static bool is_event(const struct finding *finding)
+{
+	return finding->severity == FINDING_INFO &&
+	       (finding->kind == FINDING_ROUTES_CHANGED || finding->kind == FINDING_TOPOLOGY_CHANGED ||
+		finding->kind == FINDING_COUNTERS_CLEARED || finding->kind == FINDING_HOST_RESTART ||
+		finding->kind == FINDING_SM_LOST);
+}
+
+/* Its condition has ended, holds again, or is unchanged. */
+static void update_state(const struct health *health, struct health_open_finding *open)
+{
+	struct finding *finding = &open->finding;
+	char text[sizeof(finding->text)];
+	int len;
+
+	if (is_event(finding) || holds_now(health, open)) {
+		finding->ok_since_us = 0;
+		return;
+	}
+	if (finding->ok_since_us)
+		return;
+	finding->ok_since_us = health->wall_us;
+	snprintf(text, sizeof(text), "%s", *open->past ? open->past : finding->text);
+	len = snprintf(finding->text, sizeof(finding->text), "%s",
+		       *open->past ? "" : "before a restart of the collector: ");
+	memcpy(finding->text + len, text, sizeof(text) - (size_t)len);
+	finding->text[sizeof(finding->text) - 1] = '\0';
+}
+
 /* Report findings that opened, changed or closed, and remove the closed ones. */
 static void finish(struct health *health, health_report_fn *report, void *ctx)
 {
@@ -341,6 +436,7 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 		struct health_open_finding *open = health_open_at(health, from);
 		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
 
+		update_state(health, open);
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;
@@ -371,6 +467,8 @@ int health_step(struct health *health, const struct health_input *input, health_
 	health->input = input;
 	health->now_us = input->boot_us;
 	health->wall_us = input->wall_us;
+	if (!health->step)
+		health->first_us = health->now_us;
 	health->failed = false;
 	health->table_requests.count = 0;
 	start_restored(health);

@@ -79,21 +79,24 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	const struct shape_group *group = &shape->groups[result->group];
 	const struct balance_member *hot = &result->members[result->hottest];
 	const struct health_port *port = health->port_of[hot->port];
-	char reason[100];
+	char reason[160];
 	double fair = 100 * hot->capacity, measured = 100 * hot->measured;
 
 	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", node->name);
 	if (group->peer != FABRIC_NONE)
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
-		snprintf(reason, sizeof(reason), "the tables are even: flows repeatedly collide on this port");
+		snprintf(reason, sizeof(reason), "the tables " TENSE("are", "were") " even: flows repeatedly "
+			 TENSE("collide", "collided") " on this port");
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
-		snprintf(reason, sizeof(reason), "this switch follows its table while its peers route adaptively");
+		snprintf(reason, sizeof(reason), "this switch " TENSE("follows its table while its peers route",
+			 "followed its table while its peers routed") " adaptively");
 	else
-		snprintf(reason, sizeof(reason), "%u LIDs are routed through it%s", hot->lids,
+		snprintf(reason, sizeof(reason), "%u LIDs " TENSE("are", "were") " routed through it%s", hot->lids,
 			 result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
-	health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %s", port->num,
-		    measured, result->direction == BALANCE_XMIT ? "sent" : "received", group->count, fair, reason);
+	health_text(open, "port %u " TENSE("carries", "carried") " %.0f %% of the traffic %s over %u links (fair share "
+		    "%.0f %%); %s", port->num, measured, result->direction == BALANCE_XMIT ? "sent" : "received",
+		    group->count, fair, reason);
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
 	if (!isnan(hot->predicted))
@@ -105,6 +108,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->h);
+	health_window(health, open, health->window.start_us, health->window.end_us);
 	health_affected_below(health, open, node);
 }
 
@@ -220,7 +224,7 @@ static void extend_group(struct health *health, const struct balance_result *res
 	same = result->state == BALANCE_UNKNOWN ||
 	       (result->t && open->finding.cause && !strcmp(open->finding.cause, balance_cause_name(BALANCE_ROUTING)));
 	if (same)
-		open->held_us = health->now_us;
+		health_extend(health, open);
 }
 
 /* The load contradicts the known tables. */
@@ -365,6 +369,16 @@ static void date_shift(struct health *health, struct health_node *node, const st
 			       (int64_t)(part_before(node, part) * health->window.window_us);
 }
 
+/* The table was repaired: the condition of a finding has ended before the next window does. */
+static void end_routing(struct health *health, const struct balance_result *result, const struct health_node *node)
+{
+	struct health_case what = group_case(health, result, node);
+	struct health_open_finding *open = find_group(health, &what);
+
+	if (open && open->finding.cause && !strcmp(open->finding.cause, balance_cause_name(BALANCE_ROUTING)))
+		open->held_step = 0;
+}
+
 static void recheck_groups(struct health *health, const struct imbalance *last)
 {
 	struct balance balance = { 0 };
@@ -383,6 +397,8 @@ static void recheck_groups(struct health *health, const struct imbalance *last)
 			date_shift(health, node, result);
 		if (result->cause == BALANCE_ROUTING)
 			hold_group(health, last, result, node);
+		else if (node->routes_us == health->now_us)
+			end_routing(health, result, node);
 	}
 	balance_done(&balance);
 }
@@ -411,6 +427,7 @@ static void sweep(struct health *health, void *state)
 	struct imbalance *last = state;
 	struct health_node *node;
 
+	last->table_reread = false;
 	for (size_t i = 0; i < input->routes_changed_count; i++) {
 		node = health_find_node(health, input->routes_changed_guids[i]);
 		if (!node)
@@ -418,8 +435,9 @@ static void sweep(struct health *health, void *state)
 		node->routes_us = health->now_us;
 		node->routes_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
 		node->shift_wall_us = 0;
+		node->table_reread = last->table_reread = health_find(health, FINDING_UPLINK_IMBALANCE, node, 0,
+								      BALANCE_XMIT + 1) || last->table_reread;
 	}
-	last->table_reread = false;
 	for (size_t i = 0; i < input->routes_read_count; i++) {
 		node = health_find_node(health, input->routes_read_guids[i]);
 		if (node)

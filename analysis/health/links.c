@@ -65,11 +65,12 @@ static void hold_down(struct health *health, const struct health_port *port)
 		.cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
 	health_duration(down_us, since);
 	if (uplink)
-		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)", since,
-			    percent, port->node->name, limit);
+		health_text(open, TENSE("down", "was down") " for %s; %.0f %% of the uplinks of %s "
+			    TENSE("are", "were") " down (critical from %.0f %%)", since, percent,
+			    port->node->name, limit);
 	else
-		health_text(open, "down for %s; both nodes have other links that are up, or responded until then",
-			    since);
+		health_text(open, TENSE("down", "was down") " for %s; both nodes " TENSE("have", "had")
+			    " other links that " TENSE("are", "were") " up, or responded until then", since);
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	if (trunk)
 		health_number(open, "uplinks_down_percent", percent);
@@ -372,8 +373,8 @@ static void hold_equal(struct health *health, const struct health_port *port, co
 	health_clear_affected(equal->open);
 	health->affected_pass++;
 	describe_rates(rates, port->degraded, at);
-	health_text(equal->open, "%u equal link%s (device ID %u) run%s %s; first: ", links, links == 1 ? "" : "s",
-		    device_of(health, port->peer->node), links == 1 ? "s" : "", at);
+	health_text(equal->open, "%u equal link%s (device ID %u) " TENSE("run%s", "ran") " %s; first: ", links,
+		    links == 1 ? "" : "s", device_of(health, port->peer->node), links == 1 ? "s" : "", at);
 }
 
 /* Name a link of a group by its host, or by its port if it is between switches. */
@@ -381,18 +382,20 @@ static void add_equal(struct health *health, const struct health_port *port, str
 {
 	struct health_host *host = health_edge_host(port);
 	struct finding *finding = &equal->open->finding;
+	const char *comma = equal->named ? ", " : "";
 	size_t len = strlen(finding->text);
 
 	if (host && host->affected_pass == health->affected_pass)
 		return;
 	if (equal->named++ < 3) {
-		const char *comma = equal->named > 1 ? ", " : "";
+		size_t past = strlen(equal->open->past);
 
 		if (host)
 			snprintf(finding->text + len, sizeof(finding->text) - len, "%s%.48s", comma, host->name);
 		else
 			snprintf(finding->text + len, sizeof(finding->text) - len, "%s%.44s/%u", comma,
 				 port->node->name, port->num);
+		snprintf(equal->open->past + past, sizeof(equal->open->past) - past, "%s", finding->text + len);
 	}
 	if (!host)
 		return;
@@ -420,7 +423,7 @@ static void hold_degraded(struct health *health, struct degraded_links *state, s
 	} else if (is_due(health, port) || health_find_link(health, FINDING_LINK_DEGRADED, port)) {
 		open = hold_rate(health, port, &rates, NULL);
 		describe_rates(&rates, port->degraded, at);
-		health_text(open, "runs %s", at);
+		health_text(open, TENSE("runs", "ran") " %s", at);
 	}
 }
 

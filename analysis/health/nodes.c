@@ -294,10 +294,12 @@ static void hold_switches(struct health *health, const struct health_node *root)
 	health_duration(down_us, since);
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open,
-			    "all links of %s have been down for %s (threshold %lld s); %u switches and %u hosts failed "
-			    "together", cluster.lead->name, since, limit_s, cluster.switches, cluster.hosts);
+			    "all links of %s " TENSE("have", "had") " been down for %s (threshold %lld s); %u switches "
+			    "and %u hosts failed together", cluster.lead->name, since, limit_s, cluster.switches,
+			    cluster.hosts);
 	else
-		health_text(open, "all links of %s have been down for %s (threshold %lld s); its neighbors are up",
+		health_text(open, "all links of %s " TENSE("have", "had") " been down for %s (threshold %lld s); its "
+			    "neighbors " TENSE("are", "were") " up",
 			    cluster.lead->name, since, limit_s);
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
@@ -408,7 +410,8 @@ static void hold_rack(struct health *health, const struct health_node *leaf, uin
 		.since_wall_us = wall_us, .cause = "rack" });
 	health_subject(open, "hosts of %s", leaf->name);
 	health_text(open,
-		    "%u hosts of %s (threshold %u) went down together and have been down for %s; the switch is up",
+		    "%u hosts of %s (threshold %u) went down together and " TENSE("have been", "were") " down for %s; "
+		    "the switch " TENSE("is", "was") " up",
 		    hosts, leaf->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
@@ -461,11 +464,12 @@ static void hold_host(struct health *health, const struct health_host *host)
 	health_duration(down_us, since);
 	if (missing) {
 		health_drop(health_find(health, FINDING_HOST_RESTART, view.first, 0, 0));
-		health_text(open, "all %u HCAs of %s have been down for %s (threshold %lld min)", view.cabled,
-			    host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
+		health_text(open, "all %u HCAs of %s " TENSE("have", "had") " been down for %s (threshold %lld min)",
+			    view.cabled, host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
 		health_number(open, "down_s", (double)down_us / SECOND_US);
 	} else if (host->down) {
-		health_text(open, "all %u HCAs of %s went down together %s ago: it restarts, or is powered off",
+		health_text(open, "all %u HCAs of %s went down together %s ago: it "
+			    TENSE("restarts, or is powered off", "restarted, or was powered off"),
 			    view.cabled, host->name, since);
 	} else {
 		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,

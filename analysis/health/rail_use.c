@@ -131,11 +131,12 @@ static void hold_imbalance(struct health *health, const struct health_port *port
 
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
-		    "carries %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts that use the same rails "
-		    "(threshold: %.0f %% difference)", own, bits(view->active) - 1, host, 100 * others,
-		    health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
+		    TENSE("carries", "carried") " %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts "
+		    "that use the same rails (threshold: %.0f %% difference)", own, bits(view->active) - 1, host,
+		    100 * others, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", own);
 	health_number(open, "like_hosts_percent", 100 * others);
+	health_window(health, open, health->window.start_us, health->window.end_us);
 }
 
 /*
@@ -203,9 +204,11 @@ static void hold_unused(struct health *health, const struct health_port *port, c
 
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
-		    "carries no traffic while the other rails of %s are busy; %zu comparable hosts use this rail "
-		    "(threshold: %u)", host, others, ALIKE_LEAST);
+		    TENSE("carries", "carried") " no traffic while the other rails of %s " TENSE("are", "were")
+		    " busy; %zu comparable hosts " TENSE("use", "used") " this rail (threshold: %u)", host, others,
+		    ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
+	health_window(health, open, health->window.start_us, health->window.end_us);
 }
 
 static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
@@ -263,7 +266,8 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .tag = (uint8_t)(r + 1), .cause = "job" });
 	health_subject(open, "rail %s", shape->rails[r].name);
-	health_text(open, "none of the %zu busy hosts uses rail %s; the other %u rails are in use", busy,
+	health_text(open, "none of the %zu busy hosts " TENSE("uses", "used") " rail %s; the other %u rails "
+		    TENSE("are", "were") " in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
 	health_number(open, "busy_hosts", (double)busy);
 }
@@ -285,8 +289,9 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
 	health_text(open,
-		    "carries no traffic on any rail, while %u hosts that were busy on the same rails continue: its "
-		    "work ended, or uses another network", peers);
+		    TENSE("carries", "carried") " no traffic on any rail, while %u hosts that were busy on the same "
+		    "rails " TENSE("continue: its work ended, or uses", "continued: its work ended, or used")
+		    " another network", peers);
 	health_number(open, "like_hosts", peers);
 	health_affected_host(open, host->name);
 }
@@ -419,7 +424,8 @@ static void check_miswired(struct health *health, void *state)
 			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
 			.port = health->port_of[wrong->port], .link = true,
 			.cause = ports > 1 ? "swapped" : "cabling" });
-		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
+		health_text(open, "rail %s " TENSE("is", "was") " cabled to %.100s, a leaf of rail %s; %u HCAs of this "
+			    "host " TENSE("are", "were") " miswired",
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->fabric->names.shown[wrong->leaf],
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);

@@ -183,8 +183,8 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 
 	health_drop(restart);
 	open->restored = true;
-	health_text(open, "all HCAs of %s have been down for more than %lld min", restart->finding.subject,
-		    (long long)(health->settings.missing_after_us / MINUTE_US));
+	health_text(open, "all HCAs of %s " TENSE("have", "had") " been down for more than %lld min",
+		    restart->finding.subject, (long long)(health->settings.missing_after_us / MINUTE_US));
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
 	open->finding.host_count = restart->finding.host_count;
 	open->finding.affected_hosts = restart->finding.affected_hosts;
@@ -208,7 +208,7 @@ void health_restored_nodes(struct health *health)
 			open->restored = false;
 			continue;
 		}
-		open->held_us = health->now_us;
+		health_extend(health, open);
 		open->finding.last_seen_us = health->wall_us;
 		if (finding->kind == FINDING_HOST_RESTART && gone_us >= health->settings.missing_after_us)
 			restart_to_missing(health, open, node);

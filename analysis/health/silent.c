@@ -101,11 +101,11 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 
 	health_duration(silent_us, since);
 	if (is_host)
-		health_text(open, "%u HCAs of %s have not responded for %s (%u sweeps); their links are up", hcas, host,
-			    since, node->silence.sweeps);
+		health_text(open, "%u HCAs of %s " TENSE("have", "had") " not responded for %s; their links "
+			    TENSE("are", "were") " up", hcas, host, since);
 	else
-		health_text(open, "%s has not responded for %s (%u sweeps); its links are up", node->name, since,
-			    node->silence.sweeps);
+		health_text(open, "%s " TENSE("has", "had") " not responded for %s; its links " TENSE("are", "were")
+			    " up", node->name, since);
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
 	health_number(open, "nodes", hcas);
@@ -175,7 +175,7 @@ static void check_coverage(struct health *health, struct silent *silent)
 	/* Behind each link to an unidentified node is at least one port that is not read. */
 	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
 	struct health_open_finding *open;
-	char reason[160];
+	char reason[256];
 	const char *cause;
 	double percent;
 
@@ -198,14 +198,16 @@ static void check_coverage(struct health *health, struct silent *silent)
 		.kind = FINDING_COVERAGE, .severity = percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
 		.since_wall_us = silent->coverage.bad_wall_us, .cause = cause });
 	if (!strcmp(cause, "hcas-silent"))
-		snprintf(reason, sizeof(reason), "switches respond and HCAs do not: a PM_Key is set, or this host is "
-			 "not a full member of the default partition");
+		snprintf(reason, sizeof(reason), TENSE("switches respond and HCAs do not: a PM_Key is set, or this "
+			 "host is", "switches responded and HCAs did not: a PM_Key was set, or this host was")
+			 " not a full member of the default partition");
 	else if (!strcmp(cause, "unidentified-nodes"))
-		snprintf(reason, sizeof(reason), "%zu have a link to an unidentified node, which has not responded to "
-			 "any discovery: it hangs, or has an M_Key", health->unidentified);
+		snprintf(reason, sizeof(reason), "%zu " TENSE("have a link to an unidentified node, which has not "
+			 "responded to any discovery: it hangs, or has an M_Key", "had a link to an unidentified node"),
+			 health->unidentified);
 	else
-		snprintf(reason, sizeof(reason), "%llu were not reached before the end of the sweep, %u nodes are "
-			 "unresponsive", (unsigned long long)unread, silent->silent);
+		snprintf(reason, sizeof(reason), "%llu were not reached before the end of the sweep, %u nodes "
+			 TENSE("are", "were") " unresponsive", (unsigned long long)unread, silent->silent);
 	health_text(open, "%.1f %% of %llu ports were read (threshold %.0f %%); %s", percent, (unsigned long long)all,
 		    limits->warning, reason);
 	health_number(open, "coverage_percent", percent);

@@ -166,6 +166,8 @@ struct health_tracker {
 struct health_open_finding {
 	struct finding finding;       /* must be first */
 	int64_t held_us;              /* last time that it held */
+	uint64_t held_step;           /* last step in which a rule held it */
+	char past[320];               /* its text in the past tense; "": text of an earlier run */
 	int64_t severe_us;            /* last time that it held with its current severity */
 	int64_t recovery_us;
 	bool is_new, changed, dropped;
@@ -195,6 +197,7 @@ struct health {
 	struct health_settings settings;
 	const struct health_input *input; /* of the current step */
 	int64_t now_us, wall_us, last_us; /* last: of the previous step */
+	int64_t first_us;             /* of the first step */
 	uint64_t step;
 	bool failed;                  /* out of memory in this step */
 	void *rule_states[HEALTH_RULES];
@@ -225,7 +228,8 @@ struct health {
 		struct balance_load *loads; /* by port of the fabric */
 		uint64_t generation;        /* of that fabric */
 		double window_us;
-		int64_t start_wall_us;
+		int64_t start_us, start_wall_us, end_us;
+		uint64_t step;              /* in which it ended */
 	} window;
 
 	/* health.c: */
@@ -262,6 +266,8 @@ struct health_case {
  * that is never reported where the kind is disabled or memory is out (health->failed).
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
+/* health_extend - keep a finding open whose condition cannot be measured in this window; its text is of the past. */
+void health_extend(struct health *health, struct health_open_finding *open);
 struct health_open_finding *health_open_at(const struct health *health, size_t at);
 /* health_find - an open finding, or NULL. @node: NULL: the fabric; @port: 0: the node itself */
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
@@ -275,8 +281,15 @@ void health_drop(struct health_open_finding *open);
 void health_run_window(struct health *health);
 
 #define health_subject(open, ...) snprintf((open)->finding.subject, sizeof((open)->finding.subject), __VA_ARGS__)
-#define health_text(open, ...) snprintf((open)->finding.text, sizeof((open)->finding.text), __VA_ARGS__)
+/*
+ * health_text - set the text of a finding
+ * Once its condition has ended, its verbs are shown in the past tense: write both with TENSE.
+ */
+#define TENSE(present, past) "\1" present "\2" past "\3"
+__attribute__((format(printf, 2, 3))) void health_text(struct health_open_finding *open, const char *format, ...);
 void health_number(struct health_open_finding *open, const char *key, double value);
+/* health_window - add the window of the numbers. @from_us, @until_us: CLOCK_BOOTTIME */
+void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
@@ -340,6 +353,14 @@ void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind,
  */
 double health_ring_sum(const struct health *health, struct health_tracker *tracker, enum health_ring_kind kind,
 		       unsigned buckets, unsigned *ret_sweeps);
+/*
+ * health_ring_window - add the window of such a sum to the numbers: not longer than this run, but for counts of a
+ * former one
+ * @ret: its length in words, "5 min". Return: @ret.
+ */
+const char *health_ring_window(const struct health *health, struct health_open_finding *open,
+			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
+			       char ret[32]);
 /* Lengths of their buckets; that of all others is a minute. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)

@@ -153,6 +153,81 @@ TEST(cables_and_tables)
 	WORLD_CHECK(&single, single_cases, false);
 }
 
+/* The only open finding that is not an info. */
+static const struct finding *only_open(struct world *world)
+{
+	const struct finding *const *open, *found = NULL;
+	size_t count = health_open(world->health, &open);
+
+	for (size_t i = 0; i < count; i++) {
+		assert_true(!found || open[i]->severity == FINDING_INFO);
+		found = open[i]->severity == FINDING_INFO ? found : open[i];
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void is_state(struct world *world, const char *script, bool holds, const char *words)
+{
+	const struct finding *finding;
+
+	world_run(world, script);
+	finding = only_open(world);
+	if (!finding->ok_since_us != holds || !strstr(finding->text, words))
+		fail_msg("after \"%s\": %s, \"%s\"", script, finding->ok_since_us ? "clearing" : "holds",
+			 finding->text);
+}
+
+/* Until it closes, a finding says in the past tense what was, and since when it is over. */
+TEST(a_finding_whose_condition_has_ended_is_clearing)
+{
+	struct world *world = world_create(&single);
+	int64_t ok_us;
+
+	is_state(world, "wait 60; sm lost; wait 60", true, "no master SM has responded");
+	ok_us = WORLD_WALL_US + world->now_us;
+	is_state(world, "sm ok; wait 30", false, "no master SM had responded for 60 s; new links stayed in Init");
+	assert_in_range(only_open(world)->ok_since_us, ok_us, ok_us + 10 * INT64_C(1000000));
+	is_state(world, "sm lost; wait 40", true, "no master SM has responded");
+	world_run(world, "sm ok; wait 120; loads 0.2; down leaf0/101; wait 60");
+	is_state(world, "wait 10", true, "% of the uplinks of leaf0 are down");
+	is_state(world, "up leaf0/101; wait 10", false, "was down for");
+	world_destroy(world);
+}
+
+/* Windows of a minute: between them the last one counts; a repaired table ends the condition at once. */
+TEST(a_repaired_table_ends_an_imbalance)
+{
+	struct world *world = world_create(&single);
+
+	is_state(world, EVEN "skew leaf0 101 12; " SKEWED "wait 90", true, "port 101 carries");
+	is_state(world, "wait 50", true, "port 101 carries");
+	/* Nothing is measured, but the table is still uneven. */
+	is_state(world, "loads 0; wait 130", true, "port 101 carried");
+	is_state(world, "loads 0.2; " SKEWED "wait 130", true, "port 101 carries");
+	is_state(world, "routes; wait 10", false, "port 101 carried");
+	is_state(world, "loads 0.2; wait 120", false, "LIDs were routed through it");
+	world_destroy(world);
+}
+
+/* The window of the evidence: not longer than the time that is covered. */
+TEST(counts_name_the_time_in_which_they_were_counted)
+{
+	struct world *world = world_create(&single);
+	const struct finding *finding;
+
+	world_run(world, "wait 60; spread leaf0/101 symbol_errors 12 3; wait 60");
+	finding = only_open(world);
+	assert_non_null(strstr(finding->text, "12 symbol errors in 2 min at"));
+	assert_string_equal(finding->numbers[0].key, FINDING_WINDOW_FROM);
+	assert_true(finding->numbers[0].value == (double)WORLD_WALL_US);
+	assert_string_equal(finding->numbers[1].key, FINDING_WINDOW_UNTIL);
+	assert_true(finding->numbers[1].value == (double)finding->last_seen_us);
+	world_run(world, "wait 2400; spread leaf0/101 symbol_errors 9 3; wait 60");
+	assert_non_null(strstr(only_open(world)->text, "21 symbol errors in 43 min at"));
+	world_destroy(world);
+}
+
 /*
  * The subnet manager repairs a table after 20 s, before the table is read again. The table is read
  * before a finding opens. @again: other destinations are lost meanwhile, as when hosts restart one

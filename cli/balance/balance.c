@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "storage/findings.h"
 #include "storage/reader.h"
 
 /*
@@ -291,6 +292,26 @@ static int find_began(struct balance_report *report, struct error *err)
 	return code;
 }
 
+/* An open finding of a displayed group dates its start: the change of a table is more precise than the load. */
+static bool take_start(void *ctx, const struct finding_row *row)
+{
+	struct balance_report *report = ctx;
+	const struct finding *finding = &row->finding;
+	const struct fabric *fabric = report->view.fabric;
+
+	for (size_t i = 0; i < report->shown_count && finding->kind == FINDING_UPLINK_IMBALANCE; i++) {
+		const struct balance_result *result = &report->balance.results[report->shown[i]];
+		const struct shape_group *group = balance_group_of(report, result);
+		uint8_t port = group->kind == GROUP_UP ? 0 :
+			       fabric->ports[report->shape->members[group->first]].num;
+
+		if (report->began[report->shown[i]].wall_us && !finding->ok_since_us && finding->port == port &&
+		    finding->tag == result->direction + 1 && finding->node_guid == fabric->nodes[group->node].guid)
+			report->began[report->shown[i]] = (struct balance_began){ finding->since_us, false };
+	}
+	return true;
+}
+
 /* --- the command --- */
 
 static int parse(const struct command *command, int argc, char **argv, struct balance_report *ret, struct error *err)
@@ -445,6 +466,9 @@ static int report_groups(struct balance_report *report, struct error *err)
 
 	if (code == 0)
 		code = find_began(report, err);
+	if (code == 0)
+		code = reader_findings(report->view.reader, &(struct finding_query){ .at_us = report->until_us },
+				       take_start, report, err);
 	if (code == 0)
 		code = report->options.format == RESULT_TABLE ? balance_print(report, err) : balance_data(report, err);
 	return code;

@@ -189,7 +189,8 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	added = &list[rows->count++];
 	added->row = *row;
 	added->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
-		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED : HEALTH_COUNTS;
+		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED :
+		       row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
 	return true;
 }
 
@@ -198,8 +199,8 @@ static int compare_rows(const void *a, const void *b)
 	const struct health_row *x = a, *y = b;
 
 	/* Acknowledged and drained findings come last. */
-	if ((x->place != HEALTH_COUNTS) != (y->place != HEALTH_COUNTS))
-		return x->place != HEALTH_COUNTS ? 1 : -1;
+	if ((x->place > HEALTH_CLEARING) != (y->place > HEALTH_CLEARING))
+		return x->place > HEALTH_CLEARING ? 1 : -1;
 	return finding_compare(&x->row.finding, &y->row.finding);
 }
 

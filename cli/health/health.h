@@ -20,6 +20,7 @@ struct view;
 /* How a finding counts. */
 enum health_place {
 	HEALTH_COUNTS,       /* decides the exit status */
+	HEALTH_CLEARING,     /* its condition has ended, does not count */
 	HEALTH_ACKNOWLEDGED, /* acknowledged, does not count */
 	HEALTH_DRAINED,      /* all affected hosts are out of service, does not count */
 };

@@ -18,8 +18,8 @@
 
 enum {
 	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
-	CLOSED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, DRAINED, ACKNOWLEDGED, ACK_REASON, ACK_UNTIL,
-	CHANGE, COLUMN_COUNT,
+	CLOSED, OK_SINCE, MEASURED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, DRAINED, ACKNOWLEDGED,
+	ACK_REASON, ACK_UNTIL, CHANGE, COLUMN_COUNT,
 };
 
 static const struct column finding_columns[COLUMN_COUNT] = {
@@ -34,6 +34,8 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[OPENED] = { .key = "opened", .kind = COLUMN_TIME },
 	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME },
 	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
+	[OK_SINCE] = { .key = "ok_since", .kind = COLUMN_TIME },
+	[MEASURED] = { .key = "measured", .kind = COLUMN_TIME },
 	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT },
 	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT },
 	[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
@@ -81,6 +83,8 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	result_integer(result, OPENED, row->opened_us);
 	result_integer(result, LAST_SEEN, finding->last_seen_us);
 	cells_nonzero(result, CLOSED, finding->closed_us);
+	cells_nonzero(result, OK_SINCE, finding->ok_since_us);
+	result_integer(result, MEASURED, row->measured_us);
 	result_empty(result, EVIDENCE);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
@@ -213,32 +217,58 @@ static void print_acknowledgement(const struct result_options *output, const str
 	text_done(&text);
 }
 
+/* Start, duration, report, end and measured window. */
+static void print_times(const struct view *view, const struct result_options *output, const struct finding_row *row)
+{
+	const struct finding *finding = &row->finding;
+	int64_t now_us = view->reference_us, from_us, until_us;
+	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE];
+	struct text text = { 0 };
+
+	time_of(finding->since_us, now_us, at, sizeof(at));
+	when_format_span((finding->closed_us ? finding->closed_us : now_us) - finding->since_us, lasts);
+	text_appendf(&text, "since %s (%s)", at, lasts);
+	time_of(row->opened_us, now_us, until, sizeof(until));
+	if (strcmp(at, until))
+		text_appendf(&text, ", reported %s", until);
+	time_of(finding->closed_us, now_us, at, sizeof(at));
+	if (finding->closed_us)
+		text_appendf(&text, ", over at %s", at);
+	if (finding_window(finding, &from_us, &until_us)) {
+		time_of(from_us, now_us, at, sizeof(at));
+		time_of(until_us, now_us, until, sizeof(until));
+		text_appendf(&text, ", measured %s to %s", at, until);
+	} else if (row->measured_us > now_us) {
+		time_of(row->measured_us, now_us, at, sizeof(at));
+		text_appendf(&text, ", measured %s", at);
+	}
+	text_appendf(&text, "   #%" PRId64, finding->id);
+	print_wrapped(output, "", text_chars(&text));
+	text_done(&text);
+}
+
 static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
 					     [FINDING_CRITICAL] = "CRITICAL" };
 	const struct finding *finding = &health->row.finding;
-	char since[WHEN_SIZE], closed[WHEN_SIZE], lasts[WHEN_SIZE];
+	bool clearing = finding->ok_since_us;
+	char ok[WHEN_SIZE] = "";
 
-	time_of(finding->since_us, view->reference_us, since, sizeof(since));
-	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
-	printf("%s%-9s%s %s  %s%s%s\n", color_of(output, health), words[finding->severity],
-	       output->color ? "\033[0m" : "",
-	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
-	       finding->cause);
+	if (clearing)
+		when_format_span(view->reference_us - finding->ok_since_us, ok);
+	printf("%s%-9s%s %s  %s%s%s%s%s%s\n", color_of(output, health),
+	       clearing ? "CLEARING" : words[finding->severity], output->color ? "\033[0m" : "", finding->subject,
+	       finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "", finding->cause,
+	       clearing ? " (ok for " : "", ok, clearing ? ")" : "");
 	print_wrapped(output, "", finding->text);
-	if (finding->closed_us) {
-		time_of(finding->closed_us, view->reference_us, closed, sizeof(closed));
-		printf("%*ssince %s, over at %s (%s)   #%" PRId64 "\n", INDENT, "", since, closed, lasts, finding->id);
-	} else {
-		printf("%*ssince %s (%s)   #%" PRId64 "\n", INDENT, "", since, lasts, finding->id);
-	}
+	print_times(view, output, &health->row);
 	print_hosts(output, finding);
 	if (health->row.acknowledged.at_us)
 		print_acknowledgement(output, &health->row.acknowledged);
 	else if (health->place == HEALTH_DRAINED)
 		print_wrapped(output, "", "affects only hosts that are out of service");
-	else if (finding->advice[0] && !finding->closed_us)
+	else if (finding->advice[0] && !finding->closed_us && !clearing)
 		print_wrapped(output, "> ", finding->advice);
 }
 
@@ -252,7 +282,7 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
-	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
+	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;
 	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_AGE_SIZE];
@@ -266,17 +296,20 @@ static void print_summary(const struct view *view, const struct health_filter *f
 			known++;
 		else if (row->place == HEALTH_DRAINED)
 			drained++;
+		else if (row->place == HEALTH_CLEARING)
+			clearing += filter->all || row->row.finding.severity > FINDING_INFO;
 		else
 			severities[row->row.finding.severity]++;
 	}
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
 	/* A finding takes several sweeps to open: unresponsive ports are mentioned until then. */
-	if (!text.len && !known && !drained && !closed && silent)
+	if (!text.len && !known && !drained && !closed && !clearing && silent)
 		text_appendf(&text, "no open findings, but %u port%s did not respond", silent,
 			     silent == 1 ? "" : "s");
 	else if (!text.len)
 		text_append(&text, closed ? "no findings open any more" : "no open findings");
+	append_count(&text, clearing, "clearing", "clearing");
 	append_count(&text, closed, "over", "over");
 	append_count(&text, severities[FINDING_INFO], "info", "infos");
 	append_count(&text, known, "acknowledged", "acknowledged");
@@ -299,7 +332,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
 
-		if (!filter->all && (row->place != HEALTH_COUNTS || row->row.finding.severity == FINDING_INFO))
+		if (!filter->all && (row->place > HEALTH_CLEARING || row->row.finding.severity == FINDING_INFO))
 			continue;
 		print_row(view, &output, row);
 	}

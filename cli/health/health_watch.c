@@ -106,6 +106,8 @@ static int report_changes(struct watching *watching, const struct health_rows *n
 		if (!before)
 			print_line(watching, watching->began ? "opened" : "open",
 				   watching->began ? wall_us : row->row.opened_us, row);
+		else if (!before->row.finding.ok_since_us && row->row.finding.ok_since_us)
+			print_line(watching, "clearing", wall_us, row);
 		else if (before->row.finding.severity != row->row.finding.severity || before->place != row->place ||
 			 strcmp(before->row.cause, row->row.cause))
 			print_line(watching, "changed", wall_us, row);

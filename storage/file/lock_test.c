@@ -47,6 +47,18 @@ TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first)
 	writer_close(check_open_writer(path));
 }
 
+/* Before it has created the database. */
+TEST_IN_FOLDER(a_collector_that_starts_is_found)
+{
+	struct db_lock lock;
+
+	assert_false(reader_has_collector(path));
+	assert_int_equal(lock_take(path, &lock, NULL), 0);
+	assert_true(reader_has_collector(path));
+	lock_release(&lock);
+	assert_false(reader_has_collector(path));
+}
+
 static const char *in_folder(const char *name)
 {
 	static char full[100];

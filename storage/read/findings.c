@@ -16,7 +16,7 @@
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.affected_hosts, a.at_us, a.until_us, a.person, a.reason,"
+	" s.advice, s.evidence, s.hosts, s.affected_hosts, s.wall_us, a.at_us, a.until_us, a.person, a.reason,"
 	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
@@ -27,7 +27,7 @@ static const char findings_sql[] =
 
 enum {
 	ID, KIND, NODE, PORT, PEER, PEER_PORT, TAG, SINCE, OPENED, LAST_SEEN, CLOSED, SEVERITY, SUBJECT, CAUSE, TEXT,
-	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
+	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, MEASURED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
 	NODE_NAME, PEER_NAME,
 };
 
@@ -50,6 +50,10 @@ static bool add_member(sqlite3_stmt *member, int column, struct finding_row *ret
 		return finding->host_count < FINDING_HOSTS_MAX;
 	}
 	copy_text(member, 0, key, sizeof(ret->keys[0]));
+	if (!strcmp(key, FINDINGS_OK_SINCE)) {
+		finding->ok_since_us = db_us(member, 1);
+		return true;
+	}
 	*number = (struct finding_number){ key, sqlite3_column_type(member, 1) == SQLITE_NULL ? __builtin_nan("") :
 						sqlite3_column_double(member, 1) };
 	return ++finding->number_count < FINDING_NUMBERS_MAX;
@@ -86,6 +90,7 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	finding->tag = (uint8_t)sqlite3_column_int(row, TAG);
 	finding->since_us = db_us(row, SINCE);
 	ret->opened_us = db_us(row, OPENED);
+	ret->measured_us = db_us(row, MEASURED);
 	finding->last_seen_us = db_us(row, LAST_SEEN);
 	finding->closed_us = db_us(row, CLOSED);
 	finding->severity = (enum finding_severity)db_choice(row, SEVERITY, FINDING_CRITICAL);
@@ -105,6 +110,8 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	result = read_members(members, row, EVIDENCE, ret, err);
 	if (!result)
 		result = read_members(members, row, HOSTS, ret, err);
+	if (finding->closed_us)
+		finding->ok_since_us = 0;
 	return result ? result : 1;
 }
 

@@ -289,6 +289,45 @@ static struct finding_row row_now(struct reader *reader, int64_t now_us)
 	return only_row_of(reader, &(struct finding_query){ .now_us = now_us });
 }
 
+/* Text and state are those of the newest sweep; the sweep that opened a finding keeps its text. */
+TEST_IN_FOLDER(an_open_finding_is_current)
+{
+	struct finding finding;
+	const struct finding *open[] = { &finding };
+	struct model *model = model_create(3, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	int64_t opened_us = 0;
+
+	init_place(&finding, 1);
+	finding.since_us = 1;
+	for (int step = 0; step < 8; step++) {
+		struct sweep sweep = *model_step(model);
+		struct finding_row row;
+
+		snprintf(finding.text, sizeof(finding.text), "text %d", step);
+		finding.last_seen_us = sweep.wall_us;
+		finding.ok_since_us = step == 3 || step > 5 ? sweep.wall_us : 0;
+		sweep.findings = open;
+		sweep.finding_count = 1;
+		check_store(writer, &sweep);
+		opened_us = opened_us ? opened_us : sweep.wall_us;
+		row = row_now(reader, sweep.wall_us);
+		assert_string_equal(row.finding.text, finding.text);
+		assert_int_equal(row.finding.ok_since_us, finding.ok_since_us);
+		assert_int_equal(row.finding.number_count, 0);
+		assert_int_equal(row.measured_us, sweep.wall_us);
+		row = only_row(reader, opened_us);
+		assert_string_equal(row.finding.text, "text 0");
+		assert_int_equal(row.measured_us, opened_us);
+	}
+	/* Few states: those after the first one are replaced within a minute. */
+	assert_in_range(check_integer(path, "SELECT count(*) FROM finding_state"), 2, 5);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
 TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end)
 {
 	struct finding finding;

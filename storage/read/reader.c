@@ -70,6 +70,13 @@ static int open_database(struct reader *reader, struct error *err)
 	return result;
 }
 
+bool reader_has_collector(const char *path)
+{
+	int64_t pid;
+
+	return lock_held(path, &pid);
+}
+
 int reader_open(const char *path, struct reader **ret, struct error *err)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* writer_findings.c - findings that open, change and close */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,10 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "storage/file/db.h"
+#include "storage/findings.h"
 #include "storage/write/writer_internal.h"
 
-/* Interval of updates of an open finding; its severity and cause are updated at once. */
+/* Interval of updates of an open finding; its severity, cause and text are updated at once. */
 #define REFRESH_US (60 * US_PER_S)
 
 /* Keys of two places may be equal: is_same_place() compares the finding itself. */
@@ -53,8 +56,8 @@ static int load(struct writer *writer, struct error *err)
 
 	findings->count = 0;
 	result = db_prepare(writer->db, "SELECT f.id, f.kind, f.node_guid, f.port, f.tag, f.last_seen_us, s.from_sweep,"
-			    " s.severity, s.cause FROM finding f JOIN finding_state s ON s.finding = f.id AND"
-			    " s.from_sweep = (SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)"
+			    " s.severity, s.cause, f.opened_us FROM finding f JOIN finding_state s ON s.finding = f.id"
+			    " AND s.from_sweep = (SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)"
 			    " WHERE f.closed_us IS NULL ORDER BY f.id", &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		const char *kind = (const char *)sqlite3_column_text(rows, 1);
@@ -63,6 +66,7 @@ static int load(struct writer *writer, struct error *err)
 			.id = sqlite3_column_int64(rows, 0), .node_guid = db_u64(rows, 2),
 			.port = (uint8_t)sqlite3_column_int(rows, 3), .tag = (uint8_t)sqlite3_column_int(rows, 4),
 			.last_seen_us = db_us(rows, 5), .state_sweep = sqlite3_column_int64(rows, 6),
+			.opened_us = db_us(rows, 9),
 			.severity = (enum finding_severity)db_choice(rows, 7, FINDING_CRITICAL),
 		};
 		int known = kind ? finding_kind_find(kind) : -1;
@@ -100,12 +104,15 @@ static void append_evidence(struct text *text, const struct finding *finding)
 
 		text_append(text, i ? "," : "");
 		append_string(text, finding->numbers[i].key);
-		/* JSON has neither infinity nor NaN. */
+		/* JSON has neither infinity nor NaN. Times in us have 16 digits. */
 		if (value - value == 0)
-			text_appendf(text, ":%.9g", value);
+			text_appendf(text, value == floor(value) && fabs(value) < 9e15 ? ":%.0f" : ":%.9g", value);
 		else
 			text_append(text, ":null");
 	}
+	if (finding->ok_since_us)
+		text_appendf(text, "%s\"" FINDINGS_OK_SINCE "\":%" PRId64, finding->number_count ? "," : "",
+			     finding->ok_since_us);
 	text_append(text, "}");
 }
 
@@ -146,6 +153,19 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 	return result;
 }
 
+/* Changes when the text or the measured window does; durations among the numbers change in every sweep. */
+static uint64_t hash_text(const struct finding *finding)
+{
+	uint64_t hash = 0;
+
+	for (const char *at = finding->text; *at; at++)
+		hash = map_mix(hash ^ (unsigned char)*at);
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (!strcmp(finding->numbers[i].key, FINDING_WINDOW_FROM))
+			hash = map_mix(hash ^ (uint64_t)finding->numbers[i].value);
+	return hash;
+}
+
 static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
 			struct error *err)
 {
@@ -153,7 +173,8 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 	struct stored_finding stored = {
 		.kind = finding->kind, .node_guid = finding->node_guid, .port = finding->port, .tag = finding->tag,
 		.severity = finding->severity, .last_seen_us = finding->last_seen_us, .refreshed_us = sweep->wall_us,
-		.state_sweep = id, .seen = true,
+		.opened_us = sweep->wall_us, .state_sweep = id, .state_us = sweep->wall_us, .first = true,
+		.text_hash = hash_text(finding), .seen = true,
 	};
 	int result;
 
@@ -172,21 +193,41 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 	return result ? result : add_stored(&writer->findings, &stored, err);
 }
 
+/*
+ * Begin a new state, or replace the newest one. A change of severity or cause is a new state, and the first state
+ * of it is never replaced. Others are new after a minute, later after an eighth of the age of the finding: so their
+ * number grows with its logarithm.
+ */
+static void choose_state(struct stored_finding *stored, bool changed, int64_t wall_us, int64_t id)
+{
+	int64_t least_us = (wall_us - stored->opened_us) / 8;
+
+	if (!changed && !stored->first && wall_us - stored->state_us < (least_us > REFRESH_US ? least_us : REFRESH_US))
+		return;
+	stored->state_sweep = id;
+	stored->state_us = wall_us;
+	stored->first = changed;
+}
+
 static int update_finding(struct writer *writer, const struct finding *finding, struct stored_finding *stored,
 			  const struct sweep *sweep, int64_t id, struct error *err)
 {
 	const char *cause = finding->cause ? finding->cause : "";
 	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause);
+	bool turned = stored->ok != (finding->ok_since_us != 0);
+	uint64_t text_hash = hash_text(finding);
 	sqlite3_stmt *update = writer->statements[SEE_FINDING];
 	int result;
 
 	stored->seen = true;
 	stored->last_seen_us = finding->last_seen_us;
 	/* If the wall clock was set back, it is written once more, which is harmless. */
-	if (!changed && sweep->wall_us >= stored->refreshed_us && sweep->wall_us - stored->refreshed_us < REFRESH_US)
+	if (!changed && !turned && text_hash == stored->text_hash && sweep->wall_us >= stored->refreshed_us &&
+	    sweep->wall_us - stored->refreshed_us < REFRESH_US)
 		return 0;
-	if (changed)
-		stored->state_sweep = id;
+	choose_state(stored, changed, sweep->wall_us, id);
+	stored->ok = finding->ok_since_us != 0;
+	stored->text_hash = text_hash;
 	stored->severity = finding->severity;
 	stored->refreshed_us = sweep->wall_us;
 	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);

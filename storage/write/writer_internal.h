@@ -100,9 +100,13 @@ struct stored_finding {
 	uint8_t port, tag;
 	enum finding_severity severity;
 	char cause[32];
-	int64_t last_seen_us;
+	int64_t opened_us, last_seen_us;
 	int64_t refreshed_us;  /* wall clock of the sweep that last wrote it; 0: a previous run */
 	int64_t state_sweep;   /* finding_state.from_sweep of its newest state */
+	int64_t state_us;      /* wall clock of that sweep; 0: a previous run */
+	bool first;            /* that state is the one in which its severity or cause changed */
+	bool ok;               /* its condition has ended */
+	uint64_t text_hash;    /* of its text and window */
 	bool seen;             /* in the sweep that is being stored */
 };
 

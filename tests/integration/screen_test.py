@@ -7,7 +7,9 @@
 With traffic running, a link is disconnected and routes are skewed; the overview must show both without a key press.
 Then the collector is killed, which the header must show. The terminal is tmux, outside of ibwire-sim.
 """
+import contextlib
 import os
+import pty
 import re
 import signal
 import sys
@@ -105,6 +107,31 @@ def check_faults(sim, screen):
     screen.shows("it is counted in the header", r"links.*\b1 down")
 
 
+def check_attach(sim, tries=3):
+    """Two screens that start at the same time share the collector of one of them."""
+    for number in range(tries):
+        screens = []
+        for _ in range(2):
+            master, slave = pty.openpty()
+            screens.append((sim.start(IBWIRE, "top", "--db", f"both{number}.db", stdin=slave, stdout=slave, stderr=slave,
+                                      env={**sim.env, "TERM": "screen-256color"}), master, bytearray()))
+            os.set_blocking(master, False)
+            os.close(slave)
+
+        def both_live(screens=screens):
+            for _, master, text in screens:
+                with contextlib.suppress(OSError):
+                    text += os.read(master, 65536)
+            return all(b"LIVE" in text for _, _, text in screens)
+
+        tap.result(wait_for(both_live, WAIT_S, 0.1), f"two screens started together are live, {number + 1} of {tries}",
+                   [bytes(text[-300:]) for _, _, text in screens])
+        for process, master, _ in screens:
+            process.terminate()
+            process.wait(30)
+            os.close(master)
+
+
 def check_collector(screen, database):
     pid = collector_of(database)
     if not tap.result(pid, "the screen has a collector of its own"):
@@ -126,5 +153,6 @@ with tap.part("screen"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
         check_faults(sim, screen)
         check_collector(screen, sim.env["IBWIRE_DB"])
         tap.equal("the screen's collector has ended", collector_of(sim.env["IBWIRE_DB"]), None)
+    check_attach(sim)
 
 tap.done()

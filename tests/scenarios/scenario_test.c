@@ -14,9 +14,11 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/test_cases.h"
 #include "base/text.h"
+#include "base/when.h"
 #include "cli/test_commands.h"
 #include "storage/test/test_folder.h"
 #include "tests/scenarios/compare.h"
@@ -206,6 +208,55 @@ static void status_lists_locked_and_unresponsive_nodes_and_standby_sms(void **st
 	}
 }
 
+/* Exit status of health at a time after the beginning; its output shows @words. */
+static int health_at(int64_t start_us, int minutes, const char *words)
+{
+	char line[64], when[WHEN_SIZE], *output;
+	struct error err = { 0 };
+	int status;
+
+	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(start_us + minutes * 60 * US_PER_S, when));
+	status = run(line, &output, &err);
+	if (!strstr(output, words))
+		fail_msg("%s: \"%s\" is missing in: %s%s", line, words, output, err.text);
+	free(output);
+	return status;
+}
+
+/* Skewed from 5 to 11 min; closed at 17 min. */
+static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
+{
+	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
+	char *source = source_path("routes-mended.scenario"), line[96], when[WHEN_SIZE];
+	json_t *balance, *health;
+	struct error err = { 0 };
+
+	(void)state;
+	test_folder_renew();
+	if (record_scenario(source, path, end_us, &err) < 0)
+		fail_msg("%s", err.text);
+	use_database(path);
+	assert_int_equal(health_at(start_us, 4, "no open findings"), 0);
+	assert_int_equal(health_at(start_us, 9, "CRITICAL  leaf-u01-r1 uplinks"), 2);
+	/* The balance command dates it as the finding does. */
+	snprintf(line, sizeof(line), "balance|leaf-u01-r1|--at|%s",
+		 when_format_utc(start_us + 9 * 60 * US_PER_S, when));
+	balance = run_json(line);
+	snprintf(line, sizeof(line), "health|--at|%s", when);
+	health = run_json(line);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(health, 0), "kind")), "uplink-imbalance");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(balance, 0), "uneven_since")),
+			    json_string_value(json_object_get(json_array_get(health, 0), "since")));
+	json_decref(balance);
+	json_decref(health);
+	assert_int_equal(health_at(start_us, 13, "CLEARING  leaf-u01-r1 uplinks  uplink-imbalance, cause: routing "
+				   "(ok for"), 0);
+	assert_int_equal(health_at(start_us, 13, "port 11 carried"), 0);
+	assert_int_equal(health_at(start_us, 20, "no open findings"), 0);
+	use_database(NULL);
+	free(source);
+}
+
 static int is_scenario(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -215,7 +266,7 @@ static int is_scenario(const struct dirent *entry)
 
 int main(void)
 {
-	static struct CMUnitTest tests[FILES_MAX + 8] = {
+	static struct CMUnitTest tests[FILES_MAX + 9] = {
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
@@ -223,10 +274,12 @@ int main(void)
 		cmocka_unit_test(random_single_faults_are_found_on_two_tiers),
 		cmocka_unit_test(random_single_faults_are_found_on_three_tiers),
 		cmocka_unit_test(random_pairs_of_faults_are_found),
+		cmocka_unit_test_setup_teardown(a_clearing_finding_does_not_raise_the_exit_status_of_health,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 8;
+	size_t count = 9;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;

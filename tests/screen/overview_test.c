@@ -118,6 +118,24 @@ TEST_ON_STAGE(an_acknowledgement_in_the_past_applies_from_now)
 	stage_try("L", "PROBLEMS 1, acknowledged 1");
 }
 
+/* No subnet manager from 10 to 8 min before the end: the header is of the shown time. */
+TEST_ON_STAGE(a_finding_is_clearing_when_its_condition_has_ended)
+{
+	stage_begin("sm-returns", STAGE_END_US - 9 * MINUTE_US, 30, 120);
+	stage_expect("PROBLEMS 1 ");
+	stage_expect("CRIT subnet manager");
+	stage_hides("ok   subnet manager");
+	stage_open(path, STAGE_END_US, STAGE_END_US - 7 * MINUTE_US - MINUTE_US / 2, 30, 120);
+	stage_expect("PROBLEMS 0, clearing 1");
+	stage_expect("ok   subnet manager");
+	stage_expect("CLEARING (ok for 20.0 s): sm-lost: no master SM had responded for 2 min");
+	stage_expect("SM mgmt0001 ok");
+	stage_try("\r", "clearing sm-lost");
+	stage_expect("ok since");
+	stage_open(path, STAGE_END_US, STAGE_END_US - 6 * MINUTE_US, 30, 120);
+	stage_expect("no problems: all");
+}
+
 TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)
 {
 	stage_begin("host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);

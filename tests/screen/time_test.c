@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Time keys on the screen: everything shown is of the selected time. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tests/screen/stage.h"
+#include "tui/model/format.h"
 #include "tui/model/loads.h"
 
 #define MINUTE_US (60 * US_PER_S)
@@ -114,10 +116,22 @@ TEST_ON_STAGE(later_findings_are_not_shown)
 
 TEST_ON_STAGE(b_shows_the_start_of_a_finding)
 {
+	char expected[64], began[16], reported[16];
+	int64_t opened_us;
+
 	stage_begin("dead-spine", 0, 40, 120);
 	assert_true(stage.app.context->finding_count > 0);
+	opened_us = stage.app.context->findings[0].opened_us;
 	stage_keys("b");
-	assert_in_range(shown_us(), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
+	/* The first moment at which it is on the screen. */
+	assert_int_equal(shown_us(), opened_us);
+	assert_in_range(stage.app.context->findings[0].finding.since_us, DIED_US - 2 * INTERVAL_US,
+			DIED_US + 2 * INTERVAL_US);
+	stage_expect("spine-03");
+	snprintf(expected, sizeof(expected), "began %s, reported %s",
+		 format_time(stage.app.context->findings[0].finding.since_us, "%H:%M:%S", began, sizeof(began)),
+		 format_time(opened_us, "%H:%M:%S", reported, sizeof(reported)));
+	stage_expect(expected);
 	stage_keys("L");
 	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(), STAGE_END_US);

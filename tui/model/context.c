@@ -172,7 +172,7 @@ void context_done(struct snapshot_context *context)
 
 const char *port_mark_name(enum port_mark mark)
 {
-	static const char *const names[] = { "", "ack", "info", "WARN", "CRIT" };
+	static const char *const names[] = { "", "ack", "ok", "info", "WARN", "CRIT" };
 
 	return names[mark];
 }
@@ -181,6 +181,8 @@ enum port_mark port_mark_of(const struct finding_row *row)
 {
 	if (row->acknowledged.at_us)
 		return MARK_ACKNOWLEDGED;
+	if (row->finding.ok_since_us)
+		return MARK_CLEARING;
 	if (row->finding.severity == FINDING_CRITICAL)
 		return MARK_CRITICAL;
 	return row->finding.severity == FINDING_WARNING ? MARK_WARNING : MARK_INFO;

@@ -61,11 +61,11 @@ void context_done(struct snapshot_context *context);
 void recent_event_copy(const struct event_row *row, struct recent_event *ret);
 
 /* The worst open finding at a port. Acknowledged findings have the lowest severity. */
-enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
+enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_CLEARING, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
 
 enum port_mark port_mark_of(const struct finding_row *row);
 
-/* port_mark_name - "CRIT", "WARN", "info", "ack", "" for none. */
+/* port_mark_name - "CRIT", "WARN", "info", "ack", "ok": clearing, "" for none. */
 const char *port_mark_name(enum port_mark mark);
 
 /*

@@ -349,7 +349,8 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 	find_own(&making);
 	add_ports(&making);
 	for (size_t i = 0; i < context->finding_count; i++)
-		if (is_open(&context->findings[i]) && is_displayed(&context->findings[i].finding))
+		if (is_open(&context->findings[i]) && !context->findings[i].finding.ok_since_us &&
+		    is_displayed(&context->findings[i].finding))
 			assign(&making, &context->findings[i]);
 	collect(&making, ret);
 	free(making.rows);

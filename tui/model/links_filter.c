@@ -95,8 +95,8 @@ static bool end_has(const struct candidate *candidate, const struct filter_term 
 static bool finding_is(const struct candidate *candidate, const char *value)
 {
 	static const char *const marks[] = {
-		[MARK_ACKNOWLEDGED] = "acknowledged", [MARK_INFO] = "info", [MARK_WARNING] = "warning",
-		[MARK_CRITICAL] = "critical",
+		[MARK_ACKNOWLEDGED] = "acknowledged", [MARK_CLEARING] = "clearing", [MARK_INFO] = "info",
+		[MARK_WARNING] = "warning", [MARK_CRITICAL] = "critical",
 	};
 	const struct link_row *link = candidate->link;
 

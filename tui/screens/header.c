@@ -79,7 +79,7 @@ static void add_state(const struct app *app, struct segments *line)
 static bool is_open(const struct app *app, enum finding_kind kind, const char **ret_cause)
 {
 	for (size_t i = 0; i < app->context->finding_count; i++)
-		if (app->context->findings[i].finding.kind == kind) {
+		if (app->context->findings[i].finding.kind == kind && !app->context->findings[i].finding.ok_since_us) {
 			*ret_cause = app->context->findings[i].finding.cause;
 			return true;
 		}

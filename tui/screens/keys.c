@@ -14,6 +14,7 @@
 #include "tui/draw/key.h"
 #include "tui/draw/prompt.h"
 #include "tui/model/context.h"
+#include "tui/model/format.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/tui.h"
@@ -113,10 +114,20 @@ static void go_to_begin(struct app *app)
 {
 	const struct finding_row *row = finding_here(app);
 
-	if (row)
-		app_set_time(app, row->finding.since_us);
-	else
+	char began[WHEN_SIZE], reported[WHEN_SIZE];
+	int64_t began_us, opened_us;
+
+	if (!row) {
 		app_message(app, "no open finding selected: b goes to the start of a finding");
+		return;
+	}
+	began_us = row->finding.since_us;
+	opened_us = row->opened_us;
+	/* The screen shows the finding from the sweep on that opened it. */
+	app_set_time(app, opened_us);
+	app_message(app, "began %s, reported %s",
+		    format_time(began_us, opened_us - began_us < 12 * HOUR_US ? "%H:%M:%S" : "%F %H:%M:%S", began,
+				sizeof(began)), format_time(opened_us, "%H:%M:%S", reported, sizeof(reported)));
 }
 
 /* Input of the prompts for an acknowledgement so far. */

@@ -39,9 +39,11 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 
 	overview_problem_places(body->columns, &places);
 	len = (size_t)snprintf(text, sizeof(text), "PROBLEMS %zu", view->open_count);
-	if (view->problem_count > view->open_count)
+	if (view->clearing_count)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", clearing %zu", view->clearing_count);
+	if (view->problem_count > view->open_count + view->clearing_count)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", %s %zu", narrow ? "ack" : "acknowledged",
-					view->problem_count - view->open_count);
+					view->problem_count - view->open_count - view->clearing_count);
 	if (seen < view->problem_count)
 		snprintf(text + len, sizeof(text) - len, narrow ? ": %zu-%zu" : "; showing %zu to %zu",
 			 view->first_problem + 1, view->first_problem + seen);
@@ -116,15 +118,32 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 		snprintf(ret + len, size - len, ", ...");
 }
 
+/* "CLEARING (ok for 43 s): uplink-imbalance: port 20 carried ..." */
+static void write_evidence(const struct finding_row *row, int64_t shown_us, char *ret, size_t size)
+{
+	const struct finding *finding = &row->finding;
+	char span[WHEN_SIZE], at[WHEN_SIZE];
+	size_t len = 0;
+
+	if (finding->ok_since_us)
+		len = (size_t)snprintf(ret, size, "CLEARING (ok for %s): ",
+				       when_format_span((shown_us - finding->ok_since_us) / US_PER_S * US_PER_S, span));
+	len += (size_t)snprintf(ret + len, size - len, "%s: ", finding_kind_name(finding->kind));
+	if (row->measured_us > shown_us)
+		len += (size_t)snprintf(ret + len, size - len, "as of %s: ",
+					format_time(row->measured_us, "%H:%M:%S", at, sizeof(at)));
+	snprintf(ret + len, size - len, "%s", finding->text);
+}
+
 /*
  * Lines below the first one: acknowledgement, evidence, and if there is room affected hosts and
  * action.
  */
 static void draw_problem_lines(const struct overview_view *view, const struct brush *brush,
-			       const struct finding_row *row, int y, const struct rect *body)
+			       const struct finding_row *row, int64_t shown_us, int y, const struct rect *body)
 {
 	const struct finding *finding = &row->finding;
-	bool known = row->acknowledged.at_us;
+	bool known = row->acknowledged.at_us, clearing = !known && finding->ok_since_us;
 	int left = view->plan.problem_lines - 1, end;
 	char text[FINDING_HOSTS_MAX * 66 + 64];
 	bool advises, names;
@@ -134,15 +153,16 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 		y = draw_below(brush, y, y + 1, body, text, ROLE_FAINT);
 		left--;
 	}
-	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
+	write_evidence(row, shown_us, text, sizeof(text));
 	/* The action is shown only if the evidence fits. */
-	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
+	advises = !known && !clearing && *finding->advice &&
+		  (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
 	names = left > 2 && !known && finding->affected_hosts;
 	end = y + left - advises - names;
-	y = draw_below(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
+	y = draw_below(brush, y, end, body, text, known || clearing ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {
 		write_hosts(finding, text, sizeof(text));
-		y = draw_below(brush, y, y + 1, body, text, ROLE_TEXT);
+		y = draw_below(brush, y, y + 1, body, text, clearing ? ROLE_FAINT : ROLE_TEXT);
 	}
 	snprintf(text, sizeof(text), "> %s", finding->advice);
 	if (advises)
@@ -154,7 +174,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 {
 	const struct finding_row *row = view->problems[index];
 	enum port_mark mark = port_mark_of(row);
-	bool known = mark == MARK_ACKNOWLEDGED;
+	bool known = mark == MARK_ACKNOWLEDGED || mark == MARK_CLEARING;
 	bool here = index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	struct problem_places places;
@@ -170,7 +190,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 		  known ? ROLE_FAINT : ROLE_TEXT);
 	draw_cell(&brush, y, body->x + places.cause, places.cause_columns, cause_of(&row->finding), ALIGN_LEFT,
 		  known ? ROLE_FAINT : ROLE_TEXT);
-	draw_problem_lines(view, plain, row, y + 1, body);
+	draw_problem_lines(view, plain, row, app->live->shown->sweep.wall_us, y + 1, body);
 }
 
 void overview_draw_problems(const struct overview_view *view, const struct app *app, const struct brush *brush,

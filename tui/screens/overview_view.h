@@ -23,7 +23,7 @@ struct overview_view {
 	int64_t cursor_finding;            /* the selected finding, or group */
 	char cursor_group[GROUP_NAME_SIZE];
 	const struct finding_row **problems; /* borrowed from the context; acknowledged ones last */
-	size_t problem_count, open_count;
+	size_t problem_count, open_count, clearing_count;
 	struct changes changes;
 	struct port_groups groups;
 	size_t first_problem, first_group; /* first visible ones */

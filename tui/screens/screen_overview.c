@@ -28,7 +28,7 @@ static int find_problems(struct overview_view *view, const struct snapshot_conte
 {
 	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
 
-	view->problem_count = view->open_count = 0;
+	view->problem_count = view->open_count = view->clearing_count = 0;
 	free(view->problems);
 	view->problems = problems;
 	for (size_t i = 0; problems && i < context->finding_count; i++) {
@@ -37,7 +37,8 @@ static int find_problems(struct overview_view *view, const struct snapshot_conte
 		if (row->finding.severity < FINDING_WARNING)
 			continue;
 		problems[view->problem_count++] = row;
-		view->open_count += !row->acknowledged.at_us;
+		view->open_count += !row->acknowledged.at_us && !row->finding.ok_since_us;
+		view->clearing_count += !row->acknowledged.at_us && row->finding.ok_since_us;
 	}
 	return problems ? 0 : ERR_NOMEM;
 }
@@ -190,7 +191,7 @@ static const struct key_help help[] = {
 	{ "Home End", "first, last; also k j g G" },
 	{ "Enter", "details of a problem or a switch's uplinks; links of a group" },
 	{ "b a", "go to its start; acknowledge it or revoke that" },
-	{ "CRIT WARN ack", "severity; ack: acknowledged" },
+	{ "CRIT WARN ok ack", "severity; ok: clearing, no longer a problem; ack: acknowledged" },
 	{ "CHANGES 1h", "events before the shown time, related ones combined" },
 	{ "compute out in", "traffic sent by hosts, and sent to them" },
 	{ "leaf up", "traffic from leaves to the tier above" },

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -42,10 +43,10 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 
 static enum role severity_role(const struct finding_row *row)
 {
-	if (row->acknowledged.at_us)
+	if (row->acknowledged.at_us || row->finding.ok_since_us)
 		return ROLE_FAINT;
 	return row->finding.severity == FINDING_CRITICAL ? ROLE_CRITICAL :
-	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
+	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_STRONG;
 }
 
 /* @port: 0: the node itself or any of its ports. */
@@ -67,6 +68,11 @@ static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size
 	return format_time(wall_us, near ? "%H:%M:%S" : "%Y-%m-%d %H:%M", ret, size);
 }
 
+static const char *state_word(const struct finding_row *row)
+{
+	return row->finding.ok_since_us ? "clearing" : finding_severity_name(row->finding.severity);
+}
+
 static void put_finding(struct text_page *page, const struct finding_row *row, int64_t shown_us)
 {
 	const struct subject subject = { .kind = SUBJECT_FINDING, .id = row->finding.id };
@@ -74,7 +80,7 @@ static void put_finding(struct text_page *page, const struct finding_row *row, i
 	int x;
 
 	page_line(page, &subject);
-	x = page_putf(page, 0, severity_role(row), "%s", finding_severity_name(row->finding.severity));
+	x = page_putf(page, 0, severity_role(row), "%s", state_word(row));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(row->finding.kind));
 	x = page_putf(page, x + 2, ROLE_TEXT, "since %s (%s)%s%s%s",
 		      short_time(row->finding.since_us, shown_us, since, sizeof(since)),
@@ -124,14 +130,26 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 {
 	const struct finding *finding = &row->finding;
 	char at[WHEN_SIZE], span[WHEN_SIZE], text[256];
-	int64_t open_us = shown_us - finding->since_us;
+	int64_t open_us = shown_us - finding->since_us, from_us, until_us;
 
 	snprintf(text, sizeof(text), "%s, for %s", when_format_local(finding->since_us, at),
 		 when_format_span(open_us > 0 ? open_us : 0, span));
 	page_field(page, NULL, "since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 	if (row->opened_us != finding->since_us)
 		page_field(page, NULL, "reported", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
-	page_field(page, NULL, "last seen", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
+	if (finding_window(finding, &from_us, &until_us)) {
+		snprintf(text, sizeof(text), "%s to %s", when_format_local(from_us, at),
+			 when_format_local(until_us, span));
+		page_field(page, NULL, "measured", ROLE_FAINT, LABEL, ROLE_TEXT, text);
+	} else if (row->measured_us != shown_us) {
+		page_field(page, NULL, "measured", ROLE_FAINT, LABEL, ROLE_TEXT,
+			   when_format_local(row->measured_us, at));
+	}
+	if (finding->ok_since_us) {
+		snprintf(text, sizeof(text), "%s: closes after it has been ok for some minutes",
+			 when_format_local(finding->ok_since_us, at));
+		page_field(page, NULL, "ok since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
+	}
 }
 
 /* Keys end in their unit: "measured percent 59.18". */
@@ -143,11 +161,14 @@ static void put_numbers(struct text_page *page, const struct finding *finding)
 		double value = finding->numbers[i].value;
 		char key[64];
 
+		/* The window is a line of its own. */
+		if (!strncmp(finding->numbers[i].key, "window_", 7) && strstr(finding->numbers[i].key, "_us"))
+			continue;
 		snprintf(key, sizeof(key), "%s", finding->numbers[i].key);
 		for (char *c = key; *c; c++)
 			if (*c == '_')
 				*c = ' ';
-		text_appendf(&text, "%s%s ", i ? ", " : "", key);
+		text_appendf(&text, "%s%s ", text.len ? ", " : "", key);
 		if (isnan(value))
 			text_append(&text, "unknown");
 		else
@@ -194,14 +215,11 @@ static void put_whole_finding(struct subject_page *detail, const struct app *app
 	const struct finding_kind_info *info = finding_kind_info(finding->kind);
 	const struct subject place = subject_of_finding(row), self = { .kind = SUBJECT_FINDING, .id = finding->id };
 	struct text_page *page = &detail->page;
-	enum role role = finding->severity == FINDING_CRITICAL ? ROLE_CRITICAL :
-			 finding->severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_STRONG;
 	char name[NODE_NAME_SIZE * 2 + 16];
 	int x;
 
 	page_line(page, &self);
-	x = page_putf(page, 0, row->acknowledged.at_us ? ROLE_FAINT : role, "%s",
-		      finding_severity_name(finding->severity));
+	x = page_putf(page, 0, severity_role(row), "%s", state_word(row));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
 	page_field(page, &place, "at", ROLE_FAINT, LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
