@@ -311,6 +311,18 @@ static void add_suspect(struct link_verify *verify, uint32_t port, bool downed)
 	verify->ports[verify->count++] = port;
 }
 
+/* Any port of a switch that responds to no SMPs: the explorer finds whether it is gone. */
+static void add_silent_switch(struct link_verify *verify, uint32_t port)
+{
+	uint32_t node = verify->fabric->ports[port].node;
+
+	for (size_t i = 0; i < verify->count; i++)
+		if (verify->fabric->ports[verify->ports[i]].node == node)
+			return;
+	if (node_memory_node(verify->memory, node)->smp_result != SMP_RESPONDED)
+		add_suspect(verify, port, false);
+}
+
 void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result)
 {
 	verify->fabric = memory->fabric;
@@ -327,8 +339,7 @@ void link_verify_select(struct link_verify *verify, struct node_memory *memory, 
 
 		/* A switch that responds to SMPs is still there. */
 		if (fell_silent && is_switch_port(verify, sample->port))
-			verify->changed = node_memory_node(memory, memory->fabric->ports[sample->port].node)
-						  ->smp_result != SMP_RESPONDED;
+			add_silent_switch(verify, sample->port);
 		else if (fell_silent || downed)
 			add_suspect(verify, sample->port, downed);
 	}
@@ -338,9 +349,8 @@ static void on_verify_port(void *ctx, const struct request *request, const struc
 {
 	struct link_verify *verify = ctx;
 
-	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad))
-		verify->changed = true;
-	else if (!matches(verify->fabric, verify->ports[request->tag], response->mad))
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad) ||
+	    !matches(verify->fabric, verify->ports[request->tag], response->mad))
 		verify->differs[request->tag] = true;
 }
 
