@@ -5,6 +5,7 @@
  * Hidden command: `ibwire collect` runs it in a separate process, because libibnetdisc can crash
  * or hang. The explorer (wire/explore.h) is isolated in the same way.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 struct discover_options {
 	struct options common;
 	const char *discovery; /* "libibnetdisc" or "explorer" */
-	const char *security_keys, *smi_ca;
+	const char *security_keys, *smi_ca, *ports;
 	int64_t max_smps, retries, deadline_us;
 };
 
@@ -76,6 +77,21 @@ static int discover_by_library(const struct discover_options *options, const str
 	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
 }
 
+/* The list of --ports. Return: their number; ERR_USAGE. */
+static int parse_ports(const char *list, struct explore_port *ret, struct error *err)
+{
+	int count = 0, length = 0;
+	unsigned num;
+
+	for (; *list; list += length) {
+		if (count == EXPLORE_PORTS_MAX ||
+		    sscanf(list, "%" SCNx64 ":%u,%n", &ret[count].node_guid, &num, &length) != 2 || num > UINT8_MAX)
+			return err_set(err, ERR_USAGE, "--ports needs GUID:NUMBER, for each port");
+		ret[count++].num = (uint8_t)num;
+	}
+	return count;
+}
+
 static int discover_by_explore(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
 			       int64_t started_us, struct fabric **ret, struct record_trailer *trailer,
 			       struct error *err)
@@ -87,21 +103,30 @@ static int discover_by_explore(const struct discover_options *options, struct hc
 		.keys = keys, .own_guid = local->port_guid,
 		.deadline_us = options->deadline_us ? started_us + options->deadline_us : 0,
 	};
+	struct explore_port ports[EXPLORE_PORTS_MAX];
 	struct text notes = { 0 }, records = { 0 };
 	struct record_trailer last_trailer;
 	struct fabric *last = NULL;
 	struct hca *hca;
-	int code;
+	int code = options->ports ? parse_ports(options->ports, ports, err) : 0;
 
+	settings.ports = ports;
+	settings.port_count = code > 0 ? (size_t)code : 0;
 	local->directed = true;
-	code = hca_open(local, &hca, err);
+	if (code >= 0)
+		code = hca_open(local, &hca, err);
 	if (code < 0)
 		return code;
 	/* Without them, keys come from the subnet manager's files alone. */
-	if (keys && text_read_file(NULL, "", RECORDS_MOST, &records, NULL) == 0 && records.len &&
+	if ((keys || settings.port_count) &&
+	    text_read_file(NULL, "", RECORDS_MOST, &records, NULL) == 0 && records.len &&
 	    record_read(text_chars(&records), records.len, NULL, &last, &last_trailer, NULL) == 0)
 		settings.last = last;
 	text_done(&records);
+	if (settings.port_count && !last) {
+		hca_close(hca);
+		return err_set(err, ERR_IO, "--ports needs the records of the last topology on stdin");
+	}
 	code = explore_run(hca_transport(hca), clock_system(), &settings, ret, trailer, &notes, err);
 	if (code == EXPLORE_OPEN)
 		hca_leave(hca);
@@ -151,6 +176,8 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 		OPT_TEXT("discovery", 0, "BY", &options.discovery, "discovery engine: libibnetdisc or explorer"),
 		OPT_NUMBER("max-smps", 0, "N", &options.max_smps, 1, "maximum SMPs in flight"),
 		OPT_NUMBER("retries", 0, "N", &options.retries, 0, "retries of an SMP that timed out"),
+		OPT_TEXT("ports", 0, "GUID:NUMBER,...", &options.ports,
+			 "explore only these ports, starting from the topology on stdin"),
 		OPT_SPAN("deadline", 0, &options.deadline_us, "time after which the result is printed as it is"),
 		OPT_TEXT("security-keys", 0, "DIR", &options.security_keys,
 			 "directory with the subnet manager's guid2mkey"),

@@ -62,7 +62,7 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 		collector->discovery_us = collector->report->discovery_us = topology->took_us;
 		collector->discovery_smps = collector->report->discovery_smps = topology->smps;
 		topology->took_us = 0;
-		collector->probe.read_adaptive = collector->settings->adaptive_routing;
+		collector->probe.read_adaptive = collector->settings->adaptive_routing && !topology->part;
 		/* A new topology may come with newer M_Keys. keys_read() has logged its errors. */
 		if (collector->wire->keys)
 			keys_refresh(collector->wire->keys, NULL);

@@ -17,6 +17,7 @@ struct fabric;
 #define EVENT_TOPOLOGY_FILE "topology-file"
 #define EVENT_DISCOVERY_FAILED "discovery-failed"
 #define EVENT_DISCOVERY_SHRUNK "discovery-shrunk"
+#define EVENT_DISCOVERY_DIFFERS "discovery-differs"
 #define EVENT_NODE_ADDED "node-added"
 #define EVENT_NODE_REMOVED "node-removed"
 #define EVENT_NODE_RENAMED "node-renamed"

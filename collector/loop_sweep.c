@@ -278,6 +278,52 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->mads_timed_out = sweep->mads_timed_out;
 }
 
+/* Does the sweep show which port of a switch has changed? */
+static bool has_change_of(const struct collector *collector, uint64_t guid)
+{
+	const struct link_verify *verify = &collector->verify;
+	const struct topology_probe *probe = &collector->probe;
+
+	for (size_t i = 0; i < probe->change_count; i++)
+		if (probe->changes[i].num && probe->changes[i].node_guid == guid)
+			return true;
+	for (size_t i = 0; i < verify->count; i++) {
+		const struct port *port = &verify->fabric->ports[verify->ports[i]];
+
+		if (verify->differs[i] && verify->fabric->nodes[port->node].guid == guid)
+			return true;
+	}
+	return false;
+}
+
+/* Ports that have changed are explored; other changes need a discovery of the whole fabric. */
+static void report_changes(struct collector *collector)
+{
+	const struct link_verify *verify = &collector->verify;
+	const struct topology_probe *probe = &collector->probe;
+	struct topology_monitor *topology = &collector->topology;
+
+	for (size_t i = 0; i < probe->change_count; i++) {
+		const struct explore_port *port = &probe->changes[i];
+
+		if (port->num)
+			topology_monitor_explore(topology, TOPOLOGY_HINT_DIFFERENCE, port->node_guid, port->num);
+		else if (!has_change_of(collector, port->node_guid))
+			topology_monitor_explore(topology, TOPOLOGY_HINT_STATE_CHANGE, port->node_guid, 0);
+	}
+	for (size_t i = 0; i < verify->count; i++) {
+		const struct port *port = &verify->fabric->ports[verify->ports[i]];
+
+		if (verify->differs[i])
+			topology_monitor_explore(topology, TOPOLOGY_HINT_DIFFERENCE,
+						 verify->fabric->nodes[port->node].guid, port->num);
+	}
+	if (verify->changed)
+		topology_monitor_rediscover(topology, TOPOLOGY_HINT_DIFFERENCE);
+	else if (probe->whole)
+		topology_monitor_rediscover(topology, TOPOLOGY_HINT_STATE_CHANGE);
+}
+
 /* Verify suspected links. If the topology has changed or may have, the next discovery is due. */
 static int verify_links(struct collector *collector, int64_t start_us, struct error *err)
 {
@@ -286,10 +332,7 @@ static int verify_links(struct collector *collector, int64_t start_us, struct er
 	set_limits(collector, collector->settings->routes_window);
 	code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
 	set_limits(collector, 0);
-	if (collector->verify.changed || collector->probe.changed_port != FABRIC_NONE)
-		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_DIFFERENCE);
-	else if (collector->probe.changed)
-		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_STATE_CHANGE);
+	report_changes(collector);
 	return code;
 }
 

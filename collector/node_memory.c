@@ -82,7 +82,7 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 
 	if (!node_of)
 		return err_nomem(err);
-	if (paths_find(fabric, &paths, err) < 0) {
+	if (paths_find(fabric, NULL, &paths, err) < 0) {
 		free(node_of);
 		return ERR_NOMEM;
 	}

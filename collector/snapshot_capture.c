@@ -66,7 +66,7 @@ static int query(struct capture *capture, bool fast_only, struct snapshot_captur
 	if (code == 0 && !capture->result.ports_answered)
 		code = err_set(err, ERR_UNAVAILABLE, "none of the %u polled ports responded; nothing was "
 			       "stored (see: ibwire status)", capture->result.ports_polled);
-	report->changed = capture->check.changed_port != FABRIC_NONE;
+	report->changed = capture->check.differs;
 	return code;
 }
 

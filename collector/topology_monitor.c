@@ -7,10 +7,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
 #include "fabric/keep.h"
 #include "wire/discovery.h"
+
+/* Ports that an event names. */
+#define NAMES_MAX 5
 
 void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
 			   const struct clock *clock, int64_t interval_us)
@@ -19,6 +23,7 @@ void topology_monitor_init(struct topology_monitor *monitor, const struct discov
 		.discoverer = discoverer,
 		.clock = clock,
 		.next_us = clock_boottime_us(clock),
+		.whole_us = clock_boottime_us(clock),
 		.interval_us = interval_us,
 	};
 }
@@ -43,13 +48,38 @@ void topology_monitor_reap(struct topology_monitor *monitor)
 		monitor->next_us = clock_boottime_us(monitor->clock);
 }
 
+/* Add a port to a list; in place of all ports of its switch, of which it is the one. Return: false: there is no room. */
+static bool add_port(struct explore_port *list, size_t *count, const struct explore_port *port)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (list[i].node_guid != port->node_guid)
+			continue;
+		if (!list[i].num)
+			list[i].num = port->num;
+		if (!port->num || list[i].num == port->num)
+			return true;
+	}
+	if (*count == EXPLORE_PORTS_MAX)
+		return false;
+	list[(*count)++] = *port;
+	return true;
+}
+
 static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
 {
 	int code;
 
+	monitor->part = monitor->changed_count && !monitor->whole && monitor->confirmed && now_us < monitor->whole_us;
 	monitor->started_us = now_us;
-	monitor->next_us = monitor->discoverer->file ? INT64_MAX : now_us + monitor->interval_us;
-	code = monitor->discoverer->start(monitor->discoverer->ctx, err);
+	if (!monitor->part)
+		monitor->whole_us = monitor->discoverer->file ? INT64_MAX : now_us + monitor->interval_us;
+	monitor->next_us = monitor->whole_us;
+	for (size_t i = 0; i < monitor->changed_count && monitor->part; i++)
+		add_port(monitor->explored, &monitor->explored_count, &monitor->changed[i]);
+	code = monitor->discoverer->start(monitor->discoverer->ctx, monitor->fabric, monitor->changed,
+					  monitor->part ? monitor->changed_count : 0, err);
+	monitor->changed_count = 0;
+	monitor->whole = false;
 	monitor->running = code == 0;
 	return code;
 }
@@ -69,15 +99,13 @@ void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *f
 	monitor->generation = fabric ? 1 : 0;
 }
 
-void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign)
+/* Schedule a discovery because of a hint. */
+static void schedule(struct topology_monitor *monitor, enum topology_hint sign)
 {
 	unsigned wasted = monitor->unchanged_in_a_row[sign] + monitor->failed_in_a_row;
 	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(monitor->clock);
 
-	/* A file is read again when it changes: topology_monitor_reap(). */
-	if (monitor->discoverer->file)
-		return;
 	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
 		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
 	if (sign > monitor->pending_hint)
@@ -86,6 +114,27 @@ void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology
 		soon_us = now_us;
 	if (soon_us < monitor->next_us)
 		monitor->next_us = soon_us;
+}
+
+void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint sign, uint64_t node_guid,
+			      uint8_t num)
+{
+	const struct explore_port port = { node_guid, num };
+
+	if (monitor->discoverer->file)
+		return;
+	if (!add_port(monitor->changed, &monitor->changed_count, &port))
+		monitor->whole = true;
+	schedule(monitor, sign);
+}
+
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign)
+{
+	/* A file is read again when it changes: topology_monitor_reap(). */
+	if (monitor->discoverer->file)
+		return;
+	monitor->whole = true;
+	schedule(monitor, sign);
 }
 
 void topology_monitor_invalidate(struct topology_monitor *monitor)
@@ -212,15 +261,62 @@ static void reset_unchanged(struct topology_monitor *monitor)
 /* Nodes that did not respond to discovery are queried again, with increasing delay. */
 static void follow_unknown_peers(struct topology_monitor *monitor)
 {
-	size_t count = fabric_count_unidentified(monitor->fabric);
+	const struct fabric *fabric = monitor->fabric;
+	size_t count = fabric_count_unidentified(fabric);
 
 	if (count != monitor->unknown_peers)
 		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER] = 0;
 	else if (count)
 		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER]++;
 	monitor->unknown_peers = count;
+	for (uint32_t i = 0; i < fabric->port_count && count && monitor->changed_count < EXPLORE_PORTS_MAX; i++)
+		if (port_is_unidentified(&fabric->ports[i]))
+			topology_monitor_explore(monitor, TOPOLOGY_HINT_UNKNOWN_PEER,
+						 fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num);
+}
+
+/* Does a port have another link, or none? */
+static bool has_other_link(const struct fabric *before, const struct fabric *found, const struct explore_port *port)
+{
+	uint32_t was = fabric_find_port(before, port->node_guid, port->num);
+	uint32_t now = fabric_find_port(found, port->node_guid, port->num);
+	uint32_t old, new;
+
+	if (was == FABRIC_NONE || now == FABRIC_NONE)
+		return was != now;
+	old = before->ports[was].peer;
+	new = found->ports[now].peer;
+	if (old == FABRIC_NONE || new == FABRIC_NONE)
+		return old != new;
+	return before->ports[old].num != found->ports[new].num ||
+	       before->nodes[before->ports[old].node].guid != found->nodes[found->ports[new].node].guid;
+}
+
+/*
+ * The whole fabric was discovered without a hint. A port that was explored before and has another link
+ * now was found differently by the two.
+ */
+static void compare_explored(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
+{
+	const struct fabric *before = monitor->fabric;
+	struct text names = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < monitor->explored_count && monitor->current_hint == TOPOLOGY_HINT_NONE; i++) {
+		const struct explore_port *port = &monitor->explored[i];
+		uint32_t node = fabric_find_node(before, port->node_guid);
+
+		if (node == FABRIC_NONE || !port->num || !has_other_link(before, found, port))
+			continue;
+		if (++count <= NAMES_MAX)
+			text_appendf(&names, "%s%s/%u", count > 1 ? ", " : "", before->nodes[node].name, port->num);
+	}
+	monitor->explored_count = 0;
 	if (count)
-		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_UNKNOWN_PEER);
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_DIFFERS, EVENT_INFO, NULL,
+			   FABRIC_NONE, 0, "the explorer and the discovery of the whole fabric found different "
+			   "links of %s%s", text_chars(&names), count > NAMES_MAX ? ", ..." : "");
+	text_done(&names);
 }
 
 static int adopt(struct topology_monitor *monitor, struct fabric *found, struct events *events)
@@ -240,20 +336,22 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		found = merged;
 	}
 	monitor->confirmed = true;
+	if (before && !monitor->part)
+		compare_explored(monitor, found, events);
 	if (before && !differs(before, found)) {
 		/* A discovery without a hint shows that the fabric is stable. */
-		if (monitor->current_hint <= TOPOLOGY_HINT_UNKNOWN_PEER)
+		if (monitor->current_hint <= TOPOLOGY_HINT_UNKNOWN_PEER && !monitor->part)
 			reset_unchanged(monitor);
-		else
+		else if (monitor->current_hint > TOPOLOGY_HINT_UNKNOWN_PEER)
 			monitor->unchanged_in_a_row[monitor->current_hint]++;
 		fabric_destroy(found);
 		follow_unknown_peers(monitor);
 		return 0;
 	}
 	reset_unchanged(monitor);
-	/* A lost SMP can hide a node or all ports of a switch: discover again soon. */
-	if (monitor->lost ||
-	    (before && (found->node_count < before->node_count || found->port_count < before->port_count)))
+	/* A lost SMP can hide a node or all ports of a switch: discover again soon. An explored port is down or not. */
+	if (monitor->lost || (before && !monitor->part && (found->node_count < before->node_count ||
+							   found->port_count < before->port_count)))
 		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
 	if (before)
 		events_from_topology(events, wall_us, before, found);
@@ -304,12 +402,21 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	monitor->took_us = discoverer->file ? 0 : clock_boottime_us(monitor->clock) - monitor->started_us;
 	monitor->smps = trailer.smps;
 	monitor->lost = trailer.lost;
+	if (code < 0 && monitor->part) {
+		log_info("%s: the whole fabric is discovered", cause.text);
+		monitor->whole = true;
+		if (monitor->current_hint > monitor->pending_hint)
+			monitor->pending_hint = monitor->current_hint;
+		monitor->next_us = clock_boottime_us(monitor->clock);
+		return 0;
+	}
 	if (code < 0)
 		return fail(monitor, events, &cause, err);
 	if (cause.text[0]) {
 		log_warning("%s", cause.text);
-		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL,
-			   FABRIC_NONE, 0, "%s", cause.text);
+		events_add(events, clock_wall_us(monitor->clock),
+			   cause.code ? EVENT_DISCOVERY_FAILED : EVENT_DISCOVERY_DIFFERS,
+			   cause.code ? EVENT_WARNING : EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", cause.text);
 	}
 	if (is_cut_off(found)) {
 		fabric_destroy(found);

@@ -2,8 +2,11 @@
 /*
  * topology_monitor.h - the current topology, and when to discover it again
  *
- * Discovery runs in parallel to the sweeps. A result that is much smaller than the current topology
- * is accepted only after several consecutive discoveries have found the same. A topology that is read
+ * Discovery runs in parallel to the sweeps. The whole fabric is discovered at the start, periodically,
+ * and after an indication that names no port, e.g. LIDs that moved. Ports that have changed are
+ * explored by themselves (wire/explore.h): a host that reboots costs nine SMPs. If that is not
+ * possible, the whole fabric is discovered at once. A result that is much smaller than the current
+ * topology is accepted only after several consecutive discoveries have found the same. A topology that is read
  * from a file is accepted as it is, and read again only when the file has changed.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
@@ -13,6 +16,7 @@
 #include <stdint.h>
 
 #include "collector/events.h"
+#include "wire/explore.h"
 
 struct clock;
 struct discoverer;
@@ -37,7 +41,14 @@ struct topology_monitor {
 	bool running;
 	int64_t started_us;
 	int64_t next_us;         /* CLOCK_BOOTTIME of the next discovery */
+	int64_t whole_us;        /* CLOCK_BOOTTIME of the next one of the whole fabric, without a hint */
 	int64_t interval_us;     /* between discoveries without a hint */
+	bool whole;              /* a hint asks for the whole fabric */
+	bool part;               /* the running or last discovery is of ports only */
+	struct explore_port changed[EXPLORE_PORTS_MAX]; /* to be explored next */
+	size_t changed_count;
+	struct explore_port explored[EXPLORE_PORTS_MAX]; /* since the last discovery of the whole fabric */
+	size_t explored_count;
 	unsigned suspicious_in_a_row;
 	size_t unknown_peers;        /* ports of `fabric` with a link to an unknown peer */
 	enum topology_hint pending_hint;   /* strongest hint since the last discovery began */
@@ -87,7 +98,11 @@ void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *f
 /* topology_monitor_reap - free what remains of a finished discovery; is the topology's file to be read again? */
 void topology_monitor_reap(struct topology_monitor *monitor);
 
-/* topology_monitor_rediscover - a change was indicated: discover again soon. */
+/* topology_monitor_explore - a change of a port was indicated: explore it soon. Number 0: of a switch. */
+void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint sign, uint64_t node_guid,
+			      uint8_t num);
+
+/* topology_monitor_rediscover - a change was indicated: discover the whole fabric again soon. */
 void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign);
 
 /* topology_monitor_invalidate - the topology is wrong, e.g. LIDs moved: discover again soon. */

@@ -12,11 +12,15 @@
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-static void note_change(struct topology_probe *probe, uint32_t port)
+/* A port differs; number 0: some port of the switch. */
+static void note_change(struct topology_probe *probe, uint32_t node, uint8_t num)
 {
-	if (probe->changed_port == FABRIC_NONE)
-		probe->changed_port = port;
 	probe->changed = true;
+	probe->differs |= num != 0;
+	if (probe->change_count == EXPLORE_PORTS_MAX)
+		probe->whole = true;
+	else
+		probe->changes[probe->change_count++] = (struct explore_port){ probe->fabric->nodes[node].guid, num };
 }
 
 /* It did not respond to its last SMP: the next one is sent with retries. */
@@ -30,7 +34,7 @@ static bool note_response(struct topology_probe *probe, uint32_t node, enum requ
 	/* The path may lead through a removed node: a discovery finds another one. */
 	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
-		note_change(probe, FABRIC_NONE);
+		probe->changed = probe->whole = true;
 	if (result != REQUEST_CANCELLED)
 		node_memory_note_smp(probe->memory, node, result == REQUEST_ANSWERED);
 	return result == REQUEST_ANSWERED;
@@ -49,7 +53,7 @@ static void on_switch_info(void *ctx, const struct request *request, const struc
 		return;
 	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(response->mad);
 	if (smp_read_port_state_change(response->mad))
-		note_change(probe, FABRIC_NONE);
+		note_change(probe, request->tag, 0);
 }
 
 /* A switch without the attribute rejects it, or does not respond. */
@@ -98,7 +102,7 @@ static void on_port_info(void *ctx, const struct request *request, const struct 
 	probe->links_seen += link.state >= PORT_INIT;
 	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (!is_same(port, &link))
-		note_change(probe, request->tag);
+		note_change(probe, port->node, port->num);
 }
 
 /* Is this node queried? A locked one only now and then. */
@@ -227,8 +231,8 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	probe->fabric = fabric;
 	probe->memory = memory;
 	probe->sweep++;
-	probe->changed = false;
-	probe->changed_port = FABRIC_NONE;
+	probe->changed = probe->differs = probe->whole = false;
+	probe->change_count = 0;
 	probe->smps = probe->links_seen = probe->links_not_active = 0;
 	code = submit_lost(probe, engine, err);
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
@@ -303,7 +307,20 @@ static void add_suspect(struct link_verify *verify, uint32_t port, bool downed)
 		}
 	}
 	verify->downed[verify->count] = downed;
+	verify->differs[verify->count] = false;
 	verify->ports[verify->count++] = port;
+}
+
+/* Any port of a switch that responds to no SMPs: the explorer finds whether it is gone. */
+static void add_silent_switch(struct link_verify *verify, uint32_t port)
+{
+	uint32_t node = verify->fabric->ports[port].node;
+
+	for (size_t i = 0; i < verify->count; i++)
+		if (verify->fabric->ports[verify->ports[i]].node == node)
+			return;
+	if (node_memory_node(verify->memory, node)->smp_result != SMP_RESPONDED)
+		add_suspect(verify, port, false);
 }
 
 void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result)
@@ -322,8 +339,7 @@ void link_verify_select(struct link_verify *verify, struct node_memory *memory, 
 
 		/* A switch that responds to SMPs is still there. */
 		if (fell_silent && is_switch_port(verify, sample->port))
-			verify->changed = node_memory_node(memory, memory->fabric->ports[sample->port].node)
-						  ->smp_result != SMP_RESPONDED;
+			add_silent_switch(verify, sample->port);
 		else if (fell_silent || downed)
 			add_suspect(verify, sample->port, downed);
 	}
@@ -335,7 +351,7 @@ static void on_verify_port(void *ctx, const struct request *request, const struc
 
 	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad) ||
 	    !matches(verify->fabric, verify->ports[request->tag], response->mad))
-		verify->changed = true;
+		verify->differs[request->tag] = true;
 }
 
 static void on_verify_peer(void *ctx, const struct request *request, const struct response *response)
@@ -348,12 +364,12 @@ static void on_verify_peer(void *ctx, const struct request *request, const struc
 	if (response->result == REQUEST_TIMED_OUT && !verify->downed[request->tag])
 		return;
 	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad)) {
-		verify->changed = true;
+		verify->differs[request->tag] = true;
 		return;
 	}
 	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
 	if (info.node.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
-		verify->changed = true;
+		verify->differs[request->tag] = true;
 }
 
 /* NodeInfo of the peer of a port. Return: 0, also if there is none; ERR_NOMEM. */
@@ -368,7 +384,11 @@ static int query_peer(struct link_verify *verify, struct engine *engine, uint32_
 	if (port->state < PORT_INIT)
 		return 0;
 	*path = verify->memory->paths[port->node];
-	if (port->peer == FABRIC_NONE || path->hops >= PATH_HOPS_MAX ||
+	if (port->peer == FABRIC_NONE) {
+		verify->differs[tag] = true;
+		return 0;
+	}
+	if (path->hops >= PATH_HOPS_MAX ||
 	    node_memory_node(verify->memory, verify->fabric->ports[port->peer].node)->locked ||
 	    !node_memory_route_smp(verify->memory, verify->fabric->ports[port->peer].node,
 				   verify->fabric->ports[port->peer].num, &request)) {

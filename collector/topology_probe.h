@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "fabric/path.h"
+#include "wire/explore.h"
 
 struct engine;
 struct error;
@@ -56,7 +57,10 @@ struct topology_probe {
 	size_t lost_count;
 	/* Results of the last sweep. */
 	bool changed;
-	uint32_t changed_port;       /* index of the first port that differs; FABRIC_NONE: PortStateChange alone */
+	struct explore_port changes[EXPLORE_PORTS_MAX]; /* ports that differ; number 0: PortStateChange of a switch */
+	size_t change_count;
+	bool differs;                /* of these, at least one port differs */
+	bool whole;                  /* there are more changes than listed, or a path leads nowhere */
 	uint32_t smps;               /* sent */
 	uint32_t links_seen;         /* ports with a link, of those that responded */
 	uint32_t links_not_active;   /* of those, ports in state Init or Armed */
@@ -87,17 +91,17 @@ uint64_t topology_probe_cost(const struct fabric *fabric, bool skip_hcas);
 struct link_verify {
 	const struct fabric *fabric;
 	struct node_memory *memory;
-	bool changed;                     /* something differs, timed out, or cannot be queried */
+	bool changed;                     /* there are more links than below, or one cannot be queried */
 	size_t count;
 	uint32_t ports[LINK_VERIFY_MAX];    /* switch ports to verify, indices */
 	bool downed[LINK_VERIFY_MAX];       /* LinkDowned increased; otherwise the HCA is unresponsive */
+	bool differs[LINK_VERIFY_MAX];      /* the port or its peer differs from the topology, or timed out */
 	struct path paths[LINK_VERIFY_MAX]; /* to their peers */
 };
 
 /*
  * link_verify_select - select the links that a sweep indicates as changed
- * @verify:  overwritten; `changed` if there are too many, a switch responds to no SMP either, or
- *           neither end is a switch port
+ * @verify:  overwritten; `changed` if there are too many, or neither end is a switch port
  * @memory:  before sweep_commit()
  * @result:  of the current sweep
  */
@@ -106,7 +110,7 @@ void link_verify_select(struct link_verify *verify, struct node_memory *memory, 
 /*
  * link_verify_run - query the selected links, unless a change is already known
  * @engine:       idle. Each SMP is sent once, so an unresponsive node costs 20 ms
- * @deadline_us:  CLOCK_BOOTTIME; links without a response by then count as changed
+ * @deadline_us:  CLOCK_BOOTTIME; links without a response by then differ
  * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
 int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err);

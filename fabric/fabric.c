@@ -195,9 +195,13 @@ size_t fabric_count_unidentified(const struct fabric *fabric)
 	size_t count = 0;
 
 	for (size_t i = 0; i < fabric->port_count; i++)
-		count += fabric->ports[i].num > 0 && fabric->ports[i].state >= PORT_INIT &&
-			 fabric->ports[i].peer == FABRIC_NONE;
+		count += port_is_unidentified(&fabric->ports[i]);
 	return count;
+}
+
+bool port_is_unidentified(const struct port *port)
+{
+	return port->num > 0 && port->state >= PORT_INIT && port->peer == FABRIC_NONE;
 }
 
 bool port_is_pollable(const struct fabric *fabric, const struct port *port)

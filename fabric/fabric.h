@@ -167,6 +167,9 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
  */
 size_t fabric_count_unidentified(const struct fabric *fabric);
 
+/* port_is_unidentified - the port has a link to such a node. */
+bool port_is_unidentified(const struct port *port);
+
 /* port_is_pollable - the port has counters: an external port, or an enhanced port 0 of a switch. */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
 

@@ -8,6 +8,7 @@
 
 struct search {
 	const struct fabric *fabric;
+	const bool *avoid;
 	struct path *paths;
 	uint32_t *queue; /* of nodes, in the order of discovery */
 	size_t count;
@@ -20,7 +21,8 @@ static void go_through(struct search *search, const struct port *port)
 	struct path *there;
 	uint32_t node;
 
-	if (port->peer == FABRIC_NONE || !port->num)
+	if (port->peer == FABRIC_NONE || !port->num ||
+	    (search->avoid && (search->avoid[port - search->fabric->ports] || search->avoid[port->peer])))
 		return;
 	node = search->fabric->ports[port->peer].node;
 	there = &search->paths[node];
@@ -49,11 +51,11 @@ static void run(struct search *search)
 	}
 }
 
-int paths_find(const struct fabric *fabric, struct path **ret, struct error *err)
+int paths_find(const struct fabric *fabric, const bool *avoid, struct path **ret, struct error *err)
 {
 	size_t nodes = fabric->node_count ? fabric->node_count : 1;
 	struct search search = {
-		.fabric = fabric,
+		.fabric = fabric, .avoid = avoid,
 		.paths = calloc(nodes, sizeof(*search.paths)),
 		.queue = calloc(nodes, sizeof(*search.queue)),
 	};

@@ -8,6 +8,7 @@
 #ifndef IBWIRE_FABRIC_PATH_H
 #define IBWIRE_FABRIC_PATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -29,11 +30,12 @@ struct path {
 
 /*
  * paths_find - shortest paths to all nodes of a fabric
- * @ret:  one for each node, by index; free() them
+ * @avoid: by index of a port: paths do not use it, or the other end of its cable; NULL: none
+ * @ret:   one for each node, by index; free() them
  *
  * They start at fabric->from_port; only switches forward SMPs, and only ports with a peer are used,
  * up or down. Return: 0 or ERR_NOMEM.
  */
-int paths_find(const struct fabric *fabric, struct path **ret, struct error *err);
+int paths_find(const struct fabric *fabric, const bool *avoid, struct path **ret, struct error *err);
 
 #endif

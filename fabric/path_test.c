@@ -102,7 +102,7 @@ TEST(each_path_leads_to_its_node_and_none_is_shorter)
 		struct fabric *fabric = make(seed);
 		struct path *paths;
 
-		assert_int_equal(paths_find(fabric, &paths, NULL), 0);
+		assert_int_equal(paths_find(fabric, NULL, &paths, NULL), 0);
 		measure(fabric, distance);
 		for (uint32_t i = 0; i < fabric->node_count; i++) {
 			if (distance[i] == 1000) {
@@ -125,7 +125,7 @@ TEST(without_a_local_port_there_are_no_paths)
 	struct path *paths;
 
 	fabric->from_node = FABRIC_NONE;
-	assert_int_equal(paths_find(fabric, &paths, NULL), 0);
+	assert_int_equal(paths_find(fabric, NULL, &paths, NULL), 0);
 	for (size_t i = 0; i < fabric->node_count; i++)
 		assert_int_equal(paths[i].hops, PATH_NONE);
 	free(paths);
@@ -148,7 +148,7 @@ TEST(a_path_that_is_too_long_is_none)
 	}
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	fabric->from_node = 0;
-	assert_int_equal(paths_find(fabric, &paths, NULL), 0);
+	assert_int_equal(paths_find(fabric, NULL, &paths, NULL), 0);
 	assert_int_equal(paths[PATH_HOPS_MAX].hops, PATH_HOPS_MAX);
 	assert_int_equal(paths[PATH_HOPS_MAX + 1].hops, PATH_NONE);
 	assert_int_equal(paths[69].hops, PATH_NONE);

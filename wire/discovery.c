@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +19,10 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "fabric/diff.h"
+#include "fabric/fabric.h"
+#include "wire/explore.h"
+#include "wire/merge.h"
 
 extern char **environ;
 
@@ -30,6 +35,9 @@ extern char **environ;
 
 /* Share of the deadline that a helper with a fallback has: one in this number. */
 #define FIRST_SHARE 4
+
+/* Arguments of a helper, without the ports. */
+#define ARGS_MAX 32
 
 /* Reads of a pipe in one step, 64 KB each. */
 #define CHUNKS_PER_STEP 64
@@ -50,11 +58,14 @@ struct discovery {
 	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
 	int status;          /* of waitpid */
-	struct error failure; /* of the first helper; with a text the fallback runs */
+	bool by_library;     /* the helper that runs is libibnetdisc's, and the explorer can follow */
+	struct error failure; /* of libibnetdisc; with a text the explorer runs instead */
+	struct fabric *holed; /* result of libibnetdisc, which the explorer completes; or NULL */
+	struct record_trailer holed_trailer;
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
 	struct text records, errors; /* stdout and stderr */
-	int last;            /* memory file with the records of the last discovery, or -1 */
+	int last;            /* memory file with the records of the last topology, or -1 */
 };
 
 static void close_fd(int *fd)
@@ -101,14 +112,6 @@ int64_t discovery_fallback_us(int64_t deadline_us)
 	return deadline_us - deadline_us / FIRST_SHARE;
 }
 
-/* The helper that runs now is libibnetdisc's: another one is started if it fails. */
-static bool has_fallback(const struct discovery *discovery)
-{
-	const char *const *fallback = discovery->settings->fallback_argv;
-
-	return fallback && fallback[0] && !discovery->failure.text[0];
-}
-
 static int start_with(struct discovery *discovery, const char *const *argv, int64_t deadline_us, struct error *err)
 {
 	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
@@ -135,13 +138,76 @@ static int start_with(struct discovery *discovery, const char *const *argv, int6
 	return 0;
 }
 
-static int start(void *ctx, struct error *err)
+static bool has_library(const struct discovery *discovery)
+{
+	return discovery->settings->fallback_argv && discovery->settings->fallback_argv[0];
+}
+
+/* Start the explorer: ports, or the whole fabric. */
+static int start_explorer(struct discovery *discovery, const struct explore_port *ports, size_t count,
+			  struct error *err)
+{
+	const struct discovery_settings *settings = discovery->settings;
+	const char *const *argv = has_library(discovery) ? settings->fallback_argv : settings->argv;
+	const char *with_ports[ARGS_MAX + 3] = { NULL };
+	struct text list = { 0 };
+	size_t args = 0;
+	int code;
+
+	for (; argv[args] && args < ARGS_MAX; args++)
+		with_ports[args] = argv[args];
+	for (size_t i = 0; i < count; i++)
+		text_appendf(&list, "%" PRIx64 ":%u,", ports[i].node_guid, ports[i].num);
+	if (count) {
+		with_ports[args++] = "--ports";
+		with_ports[args++] = text_chars(&list);
+	}
+	code = text_failed(&list) ? err_nomem(err)
+				  : start_with(discovery, with_ports, has_library(discovery)
+					       ? discovery_fallback_us(settings->deadline_us)
+					       : settings->deadline_us, err);
+	text_done(&list);
+	return code;
+}
+
+/* The next helper reads the records of a topology. If that fails, it does without. */
+static void pass_fabric(struct discovery *discovery, const struct fabric *fabric)
+{
+	const struct record_trailer trailer = { 0 };
+	struct text records = { 0 };
+	const char *chars;
+	size_t len;
+	ssize_t written = 1;
+
+	close_fd(&discovery->last);
+	if (!fabric)
+		return;
+	record_write(&records, fabric, &trailer);
+	discovery->last = text_failed(&records) ? -1 : memfd_create("topology", MFD_CLOEXEC);
+	chars = text_chars(&records);
+	len = records.len;
+	while (discovery->last >= 0 && len && (written = write(discovery->last, chars, len)) > 0) {
+		chars += written;
+		len -= (size_t)written;
+	}
+	if (written <= 0)
+		close_fd(&discovery->last);
+	text_done(&records);
+}
+
+static int start(void *ctx, const struct fabric *last, const struct explore_port *ports, size_t count,
+		 struct error *err)
 {
 	struct discovery *discovery = ctx;
-	const struct discovery_settings *settings = discovery->settings;
+	int code;
 
-	return start_with(discovery, settings->argv,
-			  settings->deadline_us / (has_fallback(discovery) ? FIRST_SHARE : 1), err);
+	discovery->table.cancel(discovery);
+	pass_fabric(discovery, count || discovery->settings->pass_last ? last : NULL);
+	if (count || !has_library(discovery))
+		return start_explorer(discovery, ports, count, err);
+	code = start_with(discovery, discovery->settings->argv, discovery->settings->deadline_us / FIRST_SHARE, err);
+	discovery->by_library = code == 0;
+	return code;
 }
 
 /* Read available data, at most CHUNKS_PER_STEP. At the end of the stream close the descriptor. */
@@ -289,7 +355,7 @@ bool discovery_end(struct discovery *discovery)
 static void log_messages(const struct discovery *discovery)
 {
 	/* libibnetdisc writes a line for each SMP without a response. */
-	bool expected = discovery->finished && has_fallback(discovery);
+	bool expected = discovery->finished && discovery->by_library;
 	const char *line = discovery_messages(discovery);
 	char clean[400];
 	size_t lines = 0;
@@ -308,23 +374,6 @@ static void log_messages(const struct discovery *discovery)
 		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
 }
 
-/* The next helper reads them. If that fails, it does without. */
-static void keep_records(struct discovery *discovery)
-{
-	const char *chars = text_chars(&discovery->records);
-	size_t len = discovery->records.len;
-	ssize_t written = 1;
-
-	close_fd(&discovery->last);
-	discovery->last = memfd_create("topology", MFD_CLOEXEC);
-	while (discovery->last >= 0 && len && (written = write(discovery->last, chars, len)) > 0) {
-		chars += written;
-		len -= (size_t)written;
-	}
-	if (written <= 0)
-		close_fd(&discovery->last);
-}
-
 /* After a result, an abnormal end of the helper is logged. */
 static void cancel(void *ctx)
 {
@@ -338,45 +387,119 @@ static void cancel(void *ctx)
 		log_warning("the discovery helper failed after it had reported its result");
 	if (discovery->finished)
 		log_messages(discovery);
-	if (discovery->finished && discovery->settings->pass_last)
-		keep_records(discovery);
 	close_fd(&discovery->out);
 	close_fd(&discovery->messages);
 	text_done(&discovery->records);
 	text_done(&discovery->errors);
+	fabric_destroy(discovery->holed);
 	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
 					 .clock = discovery->clock, .out = -1, .messages = -1,
 					 .last = discovery->last };
+}
+
+/* Nodes and ports at which the explorer has found something else than libibnetdisc. */
+struct differences {
+	const struct fabric *before, *after;
+	struct text names;
+};
+
+static void add_name(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
+{
+	struct differences *differences = ctx;
+	bool gone = after == FABRIC_NONE, is_port = change >= CHANGE_PORT_STATE;
+	const struct fabric *fabric = gone ? differences->before : differences->after;
+	uint32_t index = gone ? before : after, node = is_port ? fabric->ports[index].node : index;
+
+	if (differences->names.len > sizeof(((struct error *)0)->text) / 2)
+		return;
+	text_appendf(&differences->names, differences->names.len ? ", %s" : "%s", fabric->nodes[node].name);
+	if (is_port)
+		text_appendf(&differences->names, "/%u", fabric->ports[index].num);
+}
+
+static void describe_difference(const struct fabric *before, const struct fabric *after, struct error *err)
+{
+	struct differences differences = { .before = before, .after = after };
+
+	if (fabric_diff(before, after, add_name, &differences))
+		err_set(err, 0, "libibnetdisc and the explorer found different nodes or links: %s",
+			text_chars(&differences.names));
+	text_done(&differences.names);
+}
+
+/* Holes of a result of libibnetdisc: the explorer is started for them. Return: whether it was. */
+static bool complete(struct discovery *discovery, struct fabric *found, const struct record_trailer *trailer)
+{
+	struct explore_port holes[EXPLORE_PORTS_MAX];
+	size_t count = merge_find_holes(found, holes, EXPLORE_PORTS_MAX);
+
+	if (!count)
+		return false;
+	cancel(discovery);
+	pass_fabric(discovery, found);
+	if (start_explorer(discovery, holes, count, NULL) < 0)
+		return false;
+	discovery->holed = found;
+	discovery->holed_trailer = *trailer;
+	return true;
+}
+
+/* The explorer has completed a result of libibnetdisc, or has failed: then that is the result, with something lost. */
+static void finish_holed(struct discovery *discovery, int code, struct fabric **ret, struct record_trailer *ret_trailer,
+			 struct error *err)
+{
+	struct record_trailer trailer = discovery->holed_trailer;
+
+	if (code < 0) {
+		*ret = discovery->holed;
+		discovery->holed = NULL;
+		ret_trailer->lost = 1;
+		ret_trailer->smps = 0;
+	} else {
+		describe_difference(discovery->holed, *ret, err);
+	}
+	ret_trailer->smps += trailer.smps;
+	ret_trailer->hops = trailer.hops > ret_trailer->hops ? trailer.hops : ret_trailer->hops;
+}
+
+/* libibnetdisc failed: start the explorer. */
+static int fall_back(struct discovery *discovery, const struct error *failure, struct error *err)
+{
+	int code = start_explorer(discovery, NULL, 0, err);
+
+	discovery->failure = *failure;
+	return code;
 }
 
 static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
 		struct error *err)
 {
 	struct discovery *discovery = ctx;
+	bool by_library = discovery->by_library;
 	struct error failure = { 0 };
-	bool fallback;
 	int code;
 
 	if (!proceed(discovery, timeout_ms))
 		return 0;
 	code = read_result(discovery, ret, ret_trailer, &failure);
 	discovery->finished = code == 0;
-	fallback = code < 0 && has_fallback(discovery);
-	if (code < 0) {
+	if (code < 0)
 		log_messages(discovery);
+	if (code == 0 && by_library)
+		return complete(discovery, *ret, ret_trailer) ? 0 : 1;
+	if (discovery->holed) {
+		finish_holed(discovery, code, ret, ret_trailer, err);
+		code = 0;
+	} else if (code < 0) {
 		cancel(discovery);
+		if (by_library)
+			return fall_back(discovery, &failure, err);
+		if (err)
+			*err = failure;
 	} else if (discovery->failure.text[0]) {
-		err_set(&failure, ERR_UNAVAILABLE, "libibnetdisc: %s; the explorer discovered the fabric instead",
+		err_set(err, ERR_UNAVAILABLE, "libibnetdisc: %s; the explorer discovered the fabric instead",
 			discovery->failure.text);
 	}
-	if (fallback) {
-		code = start_with(discovery, discovery->settings->fallback_argv,
-				  discovery_fallback_us(discovery->settings->deadline_us), err);
-		discovery->failure = failure;
-		return code;
-	}
-	if (err && failure.text[0])
-		*err = failure;
 	return code < 0 ? code : 1;
 }
 
@@ -415,7 +538,7 @@ int discovery_run(const struct discovery_settings *settings, const struct clock 
 
 	if (code < 0)
 		return code;
-	code = start(discovery, err);
+	code = start(discovery, NULL, NULL, 0, err);
 	while (code == 0 && !stop_requested())
 		code = step(discovery, SLICE_MS, ret, ret_trailer, err);
 	discovery_destroy(discovery);

@@ -2,6 +2,9 @@
 /*
  * discovery.h - discovery in a helper process with a deadline
  *
+ * libibnetdisc discovers the whole fabric, the explorer does if it fails. Where the result of the
+ * library has holes (wire/merge.h), the explorer completes it in another process.
+ *
  * The helper is a program that writes the records of a fabric (fabric/record.h) to its standard
  * output: ibwire itself with a hidden command. If it crashes, hangs or writes invalid records, the
  * caller gets an error and keeps its fabric. Its stderr is logged, escaped, ten lines at most.
@@ -17,16 +20,25 @@
 struct clock;
 struct discovery;
 struct error;
+struct explore_port;
 struct fabric;
 
 /* Discovers a fabric, one discovery at a time: a struct discovery, a file, or a virtual fabric in tests. */
 struct discoverer {
-	/* Start a discovery. Return: 0 or a negative error. Not to be called while one is running. */
-	int (*start)(void *ctx, struct error *err);
+	/*
+	 * Start a discovery. Not to be called while one is running.
+	 * @last:   the last topology, or NULL; borrowed for this call
+	 * @ports:  of @last: only these are explored (wire/explore.h), the rest is taken from @last
+	 * @count:  of ports; 0: the whole fabric is discovered
+	 * Return: 0 or a negative error.
+	 */
+	int (*start)(void *ctx, const struct fabric *last, const struct explore_port *ports, size_t count,
+		     struct error *err);
 	/*
 	 * Wait for it, at most @timeout_ms. Return: 0: it is running; 1: it is finished, *ret (owned by the
-	 * caller) and *ret_trailer are set, and *err if it was discovered by the fallback: a sentence with the
-	 * reason; negative: it failed.
+	 * caller) and *ret_trailer are set, and *err to a sentence: with ERR_UNAVAILABLE why the fallback
+	 * discovered it, with code 0 what both engines found differently; negative: it failed, of ports also if
+	 * the whole fabric must be discovered.
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
 		    struct error *err);
@@ -43,9 +55,10 @@ struct discoverer {
 
 struct discovery_settings {
 	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
-	const char *const *fallback_argv; /* of a helper that is started if the first one fails; NULL or empty: none */
+	/* NULL or empty: `argv` is the explorer. Otherwise of the explorer, if `argv` fails or leaves holes. */
+	const char *const *fallback_argv;
 	int64_t deadline_us;     /* maximum duration; with a fallback the first helper has a quarter of it */
-	bool pass_last;          /* the helper's stdin has the records of the last discovery */
+	bool pass_last;          /* whole discoveries get the last topology on stdin, too: for the M_Keys of nodes */
 };
 
 /* discovery_fallback_us - what the first helper leaves of a deadline to the fallback. */

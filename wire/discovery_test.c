@@ -11,6 +11,7 @@
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "wire/discovery.h"
+#include "wire/explore.h"
 
 #define DEADLINE_US (300 * US_PER_MS)
 
@@ -41,7 +42,7 @@ static int run_until(const char *script, const char *said, int steps, struct err
 
 	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
 	discoverer = discovery_discoverer(discovery);
-	assert_int_equal(discoverer->start(discovery, NULL), 0);
+	assert_int_equal(discoverer->start(discovery, NULL, NULL, 0, NULL), 0);
 	while (code == 0) {
 		int64_t before_us = clock_boottime_us(clock_system());
 
@@ -108,7 +109,7 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	snprintf(script, sizeof(script),
 		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0\\n'; %s", rest);
 	assert_int_equal(discovery_create(&settings, clock, &discovery, NULL), 0);
-	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL, NULL, 0, NULL), 0);
 	while (code == 0)
 		code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, NULL);
 	assert_int_equal(code, 1);
@@ -133,7 +134,7 @@ static int run_with_fallback(const char *first, const char *second, struct error
 
 	*err = (struct error){ 0 };
 	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
-	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL, NULL, 0, NULL), 0);
 	while (code == 0) {
 		if (strstr(discovery_messages(discovery), "hangs"))
 			still_us += DEADLINE_US / 4;
@@ -159,28 +160,73 @@ TEST(a_fallback_discovers_for_a_helper_that_failed)
 	assert_non_null(strstr(err.text, "no device"));
 }
 
-TEST(the_records_of_the_last_discovery_are_the_input_of_the_next)
+/* Run a discovery to its end. Return: as the last step. */
+static int run_discovery(struct discovery *discovery, const struct fabric *last, const struct explore_port *ports,
+			 size_t count, struct fabric **ret, struct error *err)
 {
-#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0\n"
-	static const char *const argv[] = { "/bin/sh", "-c", "cat >&2; printf '" LINES "'", NULL };
-	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S, .pass_last = true };
+	struct record_trailer trailer;
+	int code = discovery_discoverer(discovery)->start(discovery, last, ports, count, err);
+
+	*err = (struct error){ 0 };
+	while (code == 0)
+		code = discovery_discoverer(discovery)->step(discovery, 10, ret, &trailer, err);
+	return code;
+}
+
+TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
+{
+#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 0 0 0 0 0\n"
+	static const char *const argv[] = { "/bin/sh", "-c", "echo $* >&2; cat >&2; printf '" LINES "'", "-", NULL };
+	struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
+	const struct explore_port ports[] = { { 0xabc, 1 }, { 0x5, 0 } };
 	struct discovery *discovery;
+	struct fabric *last = NULL;
+	struct error err;
 
 	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
-	for (int run = 0; run < 3; run++) {
-		struct record_trailer trailer;
+	for (int run = 0; run < 4; run++) {
 		struct fabric *fabric;
-		int code = 0;
 
-		assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
-		while (code == 0)
-			code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, NULL);
-		assert_int_equal(code, 1);
-		fabric_destroy(fabric);
+		settings.pass_last = run == 3;
+		assert_int_equal(run_discovery(discovery, last, ports, run == 1 ? 2 : 0, &fabric, &err), 1);
 		assert_true(discovery_end(discovery));
-		assert_string_equal(discovery_messages(discovery), run ? LINES : "");
+		assert_string_equal(discovery_messages(discovery), run == 1 ? "--ports abc:1,5:0,\n" LINES
+								   : run == 3 ? "\n" LINES : "\n");
+		fabric_destroy(last);
+		last = fabric;
 	}
+	fabric_destroy(last);
 	discovery_destroy(discovery);
+}
+
+/* A switch whose port 1 has a link to an unidentified node; the same with that node. */
+#define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0\n"
+#define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0\n"
+#define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1\n" \
+	"node 6 6 1 1 0 0 0 0 0 0 68\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
+
+TEST(the_explorer_completes_a_result_of_libibnetdisc)
+{
+	static const char *const explorers[] = { "printf '" WHOLE "'", "printf '" HOLED "'", "exit 1" };
+	static const char *const argv[] = { "/bin/sh", "-c", "printf '" HOLED "'", NULL };
+	struct error err;
+
+	for (size_t i = 0; i < 3; i++) {
+		const char *const explorer[] = { "/bin/sh", "-c", explorers[i], NULL };
+		struct discovery_settings settings = { .argv = argv, .fallback_argv = explorer,
+						       .deadline_us = 60 * US_PER_S };
+		struct discovery *discovery;
+		struct fabric *fabric;
+
+		assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
+		assert_int_equal(run_discovery(discovery, NULL, NULL, 0, &fabric, &err), 1);
+		assert_int_equal(fabric->node_count, i ? 1 : 2);
+		assert_int_equal(err.code, 0);
+		assert_string_equal(err.text, i ? "" : "libibnetdisc and the explorer found different nodes or "
+					      "links: h");
+		fabric_destroy(fabric);
+		discovery_destroy(discovery);
+	}
 }
 
 TEST(a_helper_that_does_not_exit_after_its_output_is_killed)

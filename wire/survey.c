@@ -169,28 +169,37 @@ const uint8_t *survey_caps(const struct survey_node *node, uint8_t num)
 	return node->ports[node->node.type == NODE_SWITCH && node->ports[0].known ? 0 : num].info;
 }
 
-static int add_ports(struct fabric *fabric, const struct survey_node *node, struct error *err)
+void survey_read_port(const struct survey_node *node, uint8_t num, struct port *ret)
 {
-	bool is_switch = node->node.type == NODE_SWITCH;
+	const struct survey_port *from = &node->ports[num];
 
-	for (unsigned num = is_switch ? 0 : 1; num <= node->node.port_count; num++) {
-		const struct survey_port *from = &node->ports[num];
-		struct port port = { .num = (uint8_t)num };
-		int64_t code;
+	*ret = (struct port){ .num = num };
+	smp_read_port(from->info, survey_caps(node, num), from->extended, ret);
+	if (node->node.type == NODE_SWITCH && num)
+		return;
+	ret->guid = from->guid;
+	ret->lid = smp_read_base_lid(from->info);
+	ret->lmc = smp_read_lmc(from->info);
+}
 
-		if (!from->known && !from->linked)
+int survey_add_to(const struct survey_node *from, struct fabric *fabric, struct error *err)
+{
+	bool is_switch = from->node.type == NODE_SWITCH;
+	struct node node = from->node;
+	int64_t code;
+
+	if (is_switch)
+		node.lid = smp_read_base_lid(from->ports[0].info);
+	code = fabric_add_node(fabric, &node, err);
+	for (unsigned num = is_switch ? 0 : 1; num <= node.port_count && code >= 0; num++) {
+		struct port port;
+
+		if (!from->ports[num].known && !from->ports[num].linked)
 			continue;
-		smp_read_port(from->info, survey_caps(node, (uint8_t)num), from->extended, &port);
-		if (!is_switch || !num) {
-			port.guid = from->guid;
-			port.lid = smp_read_base_lid(from->info);
-			port.lmc = smp_read_lmc(from->info);
-		}
+		survey_read_port(from, (uint8_t)num, &port);
 		code = fabric_add_port(fabric, &port, err);
-		if (code < 0)
-			return (int)code;
 	}
-	return 0;
+	return code < 0 ? (int)code : 0;
 }
 
 static int add_links(struct fabric *fabric, const struct survey *survey, struct error *err)
@@ -214,17 +223,10 @@ static int add_links(struct fabric *fabric, const struct survey *survey, struct 
 int survey_finish(const struct survey *survey, struct fabric **ret, struct error *err)
 {
 	struct fabric *fabric = fabric_create(err);
-	int64_t code = fabric ? 0 : ERR_NOMEM;
+	int code = fabric ? 0 : ERR_NOMEM;
 
-	for (size_t i = 0; i < survey->count && code >= 0; i++) {
-		struct node node = survey->nodes[i].node;
-
-		if (node.type == NODE_SWITCH)
-			node.lid = smp_read_base_lid(survey->nodes[i].ports[0].info);
-		code = fabric_add_node(fabric, &node, err);
-		if (code >= 0)
-			code = add_ports(fabric, &survey->nodes[i], err);
-	}
+	for (size_t i = 0; i < survey->count && code >= 0; i++)
+		code = survey_add_to(&survey->nodes[i], fabric, err);
 	if (code >= 0)
 		code = add_links(fabric, survey, err);
 	if (code >= 0 && survey->count) {
@@ -235,7 +237,7 @@ int survey_finish(const struct survey *survey, struct fabric **ret, struct error
 		code = fabric_finish(fabric, NULL, err);
 	if (code < 0) {
 		fabric_destroy(fabric);
-		return (int)code;
+		return code;
 	}
 	*ret = fabric;
 	return 0;

@@ -31,6 +31,8 @@ struct survey_port {
 	bool linked;
 	bool own;                  /* its link was queried from here */
 	bool probed;               /* the node behind it was queried */
+	bool requested;            /* of a border node: its PortInfo is queried */
+	bool wanted;               /* of a border node: its peer is queried, too, even if it is still the same */
 	uint8_t info[SMP_DATA_SIZE];     /* PortInfo */
 	uint8_t extended[SMP_DATA_SIZE]; /* Mellanox ExtendedPortInfo, or zeros */
 };
@@ -42,6 +44,7 @@ struct survey_node {
 	unsigned failed_in_a_row;  /* consecutive SMPs to it that timed out */
 	bool dropped;              /* its queries were cancelled once */
 	bool doubtful;             /* its GUID or links are contradictory: query all of its links from here */
+	bool border;               /* of a part (wire/merge.h): only some of its ports are read */
 	struct survey_port *ports; /* port_count + 1 of them, by number */
 };
 
@@ -86,6 +89,12 @@ bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t fou
 
 /* survey_caps - the PortInfo with the CapabilityMask of a port: that of port 0 if it was read */
 const uint8_t *survey_caps(const struct survey_node *node, uint8_t num);
+
+/* survey_read_port - decode a port; without its PortInfo only its number is set */
+void survey_read_port(const struct survey_node *node, uint8_t num, struct port *ret);
+
+/* survey_add_to - add a node with its ports to a fabric. Return: 0; ERR_NOMEM. */
+int survey_add_to(const struct survey_node *node, struct fabric *fabric, struct error *err);
 
 /* survey_finish - the result as a fabric. Return: 0; ERR_NOMEM. */
 int survey_finish(const struct survey *survey, struct fabric **ret, struct error *err);

@@ -160,9 +160,13 @@ static const char *describe(void *ctx, bool *ret_changed)
 	return file->name_and_time;
 }
 
-static int start(void *ctx, struct error *err)
+static int start(void *ctx, const struct fabric *last, const struct explore_port *ports, size_t count,
+		 struct error *err)
 {
 	(void)ctx;
+	(void)last;
+	(void)ports;
+	(void)count;
 	(void)err;
 	return 0;
 }

@@ -15,7 +15,7 @@ MADs per second) and without it.
     SIZES=1024    HCAs, also a list: 1024,4096,7936,16384; the others are compared for the first only.
                   The largest takes one or two minutes to start, and 2 GB
     WIRE='...'    other delays
-    ONLY=dead     only the sweeps with dead nodes
+    ONLY=dead     only the sweeps with dead nodes; ONLY=discovery: only discoveries and the SMPs of a host reboot
 
 It only measures and prints. Each figure has a line "bench: {...}".
 """
@@ -140,6 +140,41 @@ def clean(sim, times):
         figure("collect --once, no limit, against what the wire allows", middle("free"), "ms",
                "iblinkinfo -o 128 and the bare loop", middle("iblinkinfo -o 128") + middle("flood 128 1"))
     figure("commit", middle("free commit"), "ms")
+
+
+def discoveries(sim, times):
+    """The whole fabric by both engines and by iblinkinfo, and the SMPs of a host whose link goes down and up again."""
+    iblinkinfo = "iblinkinfo -o 128"
+    for _ in range(RUNS):
+        times.clock(iblinkinfo, sim, "iblinkinfo", "-o", "128")
+        for engine in ("libibnetdisc", "explorer"):
+            once(sim, times, engine, *FREE, "--discovery", engine)
+    for engine in ("libibnetdisc", "explorer"):
+        figure(f"discovery by {engine}, --max-smps 128", times.middle(f"{engine} discovery"), "ms", iblinkinfo,
+               times.middle(iblinkinfo))
+    switches = {row["node_guid"] for row in sim.json("nodes") if row["type"] == "switch"}
+    # Of the last host: the subnet manager is on the first one.
+    link = [row for row in sim.json("links") if len({row["node_guid"], row["peer_guid"]} & switches) == 1 and
+            not any(row[guid].endswith(sim.env["SIM_HOST"][2:]) for guid in ("node_guid", "peer_guid"))][-1]
+    end = ("node_guid", "port") if link["node_guid"] in switches else ("peer_guid", "peer_port")
+    port = f'"S-{link[end[0]][2:]}"[{link[end[1]]}]'
+
+    def smps():
+        return sim.json("sql", "SELECT ifnull(sum(discovery_smps), 0) AS smps FROM sweep WHERE discovery_us > 0")[0]["smps"]
+    process = collect(sim)
+    try:
+        first = sim.newest()
+        wait_for(lambda: sim.newest() > first + 3, 60, 0.2)
+        before = smps()
+        for change, event in (("Unlink", "link-down"), ("ReLink", "link-up")):
+            sim.run(IBWIRE_SIM, "console", f"{change} {port}")
+            wait_for(lambda: sim.events(event), 60, 0.2)
+        last = sim.newest()
+        wait_for(lambda: sim.newest() > last + 15, 60, 0.2)
+        figure("SMPs of discoveries for a host reboot", smps() - before, "SMPs")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
 
 
 def collect(sim, *options, interval_s=1):
@@ -276,10 +311,13 @@ def main():
                 if size == SIZES[0]:
                     if ONLY == "dead":
                         sim.ibwire("collect", "--once")
-                    else:
+                    elif ONLY != "discovery":
                         clean(sim, times)
-                    dead(sim, times)
-                if ONLY == "dead":
+                    if ONLY != "dead":
+                        discoveries(sim, times)
+                    if ONLY != "discovery":
+                        dead(sim, times)
+                if ONLY:
                     continue
                 grown.append(burden(sim, size))
                 print("  " + sim.run(IBWIRE_SIM, "wire").out.strip().replace("\n", "\n  "))

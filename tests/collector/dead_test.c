@@ -272,7 +272,7 @@ static struct {
 
 static void pause_host(struct lab *lab)
 {
-	bool discovers = lab->run.discoveries > 1 && lab->run.now_us < lab->run.discovery_end_us;
+	bool discovers = lab->run.parts > 0 && lab->run.now_us < lab->run.discovery_end_us;
 
 	/* Two ends of a link that went down: a discovery runs during the next sweeps. */
 	if (lab->sweeps == 2)

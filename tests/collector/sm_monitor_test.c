@@ -204,7 +204,7 @@ LAB_TEST_WITH(a_cut_query_is_not_reported_as_unresponsive, setup)
 	lab->run.settings.interval_us = US_PER_S / 2;
 	lab->before_sweep = become_slow_and_lose_a_host;
 	lab_run(lab, 200);
-	assert_true(lab->run.discoveries > 1);
+	assert_true(lab->run.parts > 0);
 	assert_true(lab->agents[SECOND].sm_queries > 2);
 	/* The host without a link. */
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);

@@ -48,7 +48,7 @@ static struct fabric *discover(struct lab *lab)
 	struct fabric *fabric = NULL;
 
 	lab_apply(lab);
-	assert_int_equal(lab->run.discoverer.start(&lab->run, NULL), 0);
+	assert_int_equal(lab->run.discoverer.start(&lab->run, NULL, NULL, 0, NULL), 0);
 	while (lab->run.discoverer.step(&lab->run, 1000, &fabric, &trailer, NULL) == 0)
 		;
 	assert_non_null(fabric);

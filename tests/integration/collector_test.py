@@ -324,6 +324,9 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is polled again when it is back")
         tap.equal("one event for the link", len(sim.events("link-down")), 1)
         tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
+        smps = [row["discovery_smps"] for row in
+                sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id")]
+        tap.result(len(smps) > 2 and smps[0] > 200 and max(smps[1:]) < 100, "its ports are explored, not the fabric", smps)
         known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}
         tap.result(known <= ends, "the events name the link", known)
     finally:

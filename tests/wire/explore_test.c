@@ -18,6 +18,7 @@
 #include "tests/world/virtual.h"
 #include "wire/explore.h"
 #include "wire/keys.h"
+#include "wire/merge.h"
 
 #define NODES_MAX 128
 
@@ -28,6 +29,11 @@ static struct agent *agents;
 static uint32_t count;
 static uint64_t random_state;
 static unsigned sent, node_infos;
+
+/* For explore_settings. */
+static const struct fabric *last;
+static struct explore_port parts[EXPLORE_PORTS_MAX];
+static size_t part_count;
 
 /* Results of the last discovery; NULL: it failed. */
 static struct fabric *fabric;
@@ -76,6 +82,9 @@ int teardown(void **state)
 	(void)state;
 	stop();
 	fabric_destroy(fabric);
+	fabric_destroy((struct fabric *)last);
+	last = fabric = NULL;
+	part_count = 0;
 	text_done(&notes);
 	return 0;
 }
@@ -182,8 +191,6 @@ static void star(unsigned hosts)
 		cable(2 + i, 1, 1, i + 2);
 }
 
-/* For explore_settings. */
-static const struct fabric *last;
 static int64_t deadline_us;
 static unsigned max_smps = 32;
 
@@ -191,6 +198,7 @@ static void discover(unsigned retries, const struct keys *keys)
 {
 	const struct explore_settings settings = { .max_smps = max_smps, .per_node = 2, .timeout_ms = 1000,
 						   .retries = retries, .keys = keys, .last = last,
+						   .ports = parts, .port_count = part_count,
 						   .deadline_us = deadline_us, .own_guid = built->nodes[0].guid };
 	struct error err = { 0 };
 
@@ -738,4 +746,259 @@ TEST(cables_that_move_meanwhile_leave_mutual_peers)
 		check_peers();
 		assert_true(sent < 20000);
 	}
+}
+
+/* --- ports of the last topology --- */
+
+/* The last topology is the fabric as it is now, discovered completely. */
+static void discover_base(void)
+{
+	fabric_destroy((struct fabric *)last);
+	last = NULL;
+	part_count = 0;
+	discover(3, NULL);
+	assert_non_null(fabric);
+	last = fabric;
+	fabric = NULL;
+}
+
+/* A switch of the last topology notices that the link of a port has changed. */
+static bool notice(uint32_t node, unsigned num)
+{
+	uint64_t guid = built->nodes[node].guid;
+	uint32_t was = fabric_find_node(last, guid);
+
+	if (was == FABRIC_NONE || last->nodes[was].type != NODE_SWITCH)
+		return false;
+	parts[part_count++] = (struct explore_port){ guid, (uint8_t)num };
+	return true;
+}
+
+static void pull(uint32_t a, unsigned a_num)
+{
+	uint32_t peer = port_of(a, a_num)->peer;
+
+	if (peer == FABRIC_NONE)
+		return;
+	/* The end at one switch is enough. */
+	if (below(2) || !notice(a, a_num))
+		if (!notice(built->ports[peer].node, built->ports[peer].num))
+			notice(a, a_num);
+	cut(a, a_num);
+}
+
+static void plug(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
+{
+	pull(a, a_num);
+	pull(b, b_num);
+	cable(a, a_num, b, b_num);
+	notice(a, a_num);
+	notice(b, b_num);
+}
+
+/* Not the cable of this host, and no port twice. */
+static bool is_movable(uint32_t a, unsigned a_num)
+{
+	uint32_t peer = port_of(a, a_num)->peer;
+
+	return !(a == 0 && a_num == 1) && !(peer != FABRIC_NONE && built->ports[peer].node == 0);
+}
+
+static void move_some_cables(void)
+{
+	uint64_t changes = 1 + below(4);
+
+	for (uint64_t i = 0; i < changes; i++) {
+		uint32_t a = (uint32_t)below(count), b = (uint32_t)below(count);
+		unsigned a_num = (unsigned)(1 + below(built->nodes[a].port_count));
+		unsigned b_num = (unsigned)(1 + below(built->nodes[b].port_count));
+
+		if (!is_movable(a, a_num) || !is_movable(b, b_num) || (a == b && a_num == b_num))
+			continue;
+		if (below(2))
+			pull(a, a_num);
+		else
+			plug(a, a_num, b, b_num);
+	}
+}
+
+/* One end of each changed cable is enough: the result is that of a discovery of the whole fabric. */
+TEST(explored_ports_and_the_last_topology_are_the_whole_fabric)
+{
+	unsigned explored = 0, impossible = 0;
+	uint64_t smps = 0, smps_of_whole = 0;
+
+	for (uint64_t seed = 1; seed <= 6000; seed++) {
+		uint64_t whole;
+
+		draw(seed);
+		discover_base();
+		whole = trailer.smps;
+		move_some_cables();
+		if (!part_count)
+			continue;
+		discover(3, NULL);
+		impossible += !fabric;
+		if (!fabric)
+			continue;
+		explored++;
+		smps += trailer.smps;
+		smps_of_whole += whole;
+		check_found();
+		check_peers();
+	}
+	assert_true(explored > 500 && impossible < explored / 100);
+	assert_true(smps * 2 < smps_of_whole);
+}
+
+/* Explore one port of a switch. Return: the number of SMPs. */
+static uint64_t explore_port(uint32_t node, unsigned num)
+{
+	parts[0] = (struct explore_port){ built->nodes[node].guid, (uint8_t)num };
+	part_count = 1;
+	discover(3, NULL);
+	assert_non_null(fabric);
+	check_found();
+	assert_string_equal(text_chars(&notes), "");
+	assert_int_equal(trailer.lost + trailer.silent, 0);
+	return trailer.smps;
+}
+
+/* The result becomes the last topology. */
+static void keep_result(void)
+{
+	fabric_destroy((struct fabric *)last);
+	last = fabric;
+	fabric = NULL;
+}
+
+TEST(a_host_reboot_costs_nine_smps)
+{
+	star(38);
+	discover_base();
+	assert_true(trailer.smps > 150);
+	cut(5, 1);
+	/* The switch: NodeInfo, PortInfo of port 0 and of the port; the host: NodeInfo, PortInfo, NodeDescription. */
+	assert_int_equal(explore_port(1, 5), 3);
+	keep_result();
+	cable(5, 1, 1, 5);
+	snprintf(built->nodes[5].desc, sizeof(built->nodes[5].desc), "rebooted");
+	assert_int_equal(explore_port(1, 5), 6);
+}
+
+/* A swapped cable leaves all ports up: one of them leads to the other one. */
+TEST(two_swapped_cables_are_found_from_one_port)
+{
+	star(38);
+	discover_base();
+	cut(5, 1);
+	cut(6, 1);
+	cable(5, 1, 1, 6);
+	cable(6, 1, 1, 5);
+	assert_in_range(explore_port(1, 6), 9, 10);
+	/* PortStateChange names no port: all are followed, and peers that are the same are not queried. */
+	assert_in_range(explore_port(1, 0), 2 + 2 * 39, 2 + 2 * 39 + 6);
+}
+
+/* Two spines, a leaf with hosts; another leaf with two hosts is plugged in. */
+TEST(a_new_leaf_is_found_with_its_hosts)
+{
+	stop();
+	add(NODE_CA, 1);
+	for (unsigned i = 0; i < 4; i++)
+		add(NODE_SWITCH, 40);
+	for (unsigned i = 0; i < 12; i++)
+		add(NODE_CA, 1);
+	start();
+	cable(0, 1, 1, 1);
+	cable(1, 39, 3, 1);
+	cable(1, 40, 4, 1);
+	for (unsigned i = 0; i < 12; i++)
+		cable(5 + i, 1, i < 10 ? 1 : 2, 2 + i);
+	discover_base();
+	cable(2, 39, 3, 2);
+	cable(2, 40, 4, 2);
+	/* Its 40 ports, and what is behind four of them. */
+	assert_in_range(explore_port(3, 2), 43 + 8, 43 + 20);
+	keep_result();
+	cut(2, 39);
+	cut(2, 40);
+	/* The leaf and its hosts are gone with the last link to them. */
+	parts[1] = (struct explore_port){ built->nodes[4].guid, 2 };
+	part_count = 2;
+	parts[0] = (struct explore_port){ built->nodes[3].guid, 2 };
+	discover(3, NULL);
+	check_found();
+	assert_false(has_node(2));
+	assert_int_equal(trailer.smps, 6);
+}
+
+TEST(a_fabric_that_contradicts_the_last_topology_is_not_explored_in_parts)
+{
+	star(38);
+	discover_base();
+	built->nodes[1].guid = 0x999000;
+	parts[0] = (struct explore_port){ last->nodes[1].guid, 5 };
+	part_count = 1;
+	discover(3, NULL);
+	assert_null(fabric);
+	/* More than half of it is new. */
+	star(20);
+	cut(1, 21);
+	for (unsigned num = 2; num < 20; num++)
+		cut(1, num);
+	discover_base();
+	for (unsigned i = 0; i < 18; i++)
+		cable(2 + i, 1, 1, i + 2);
+	parts[0] = (struct explore_port){ built->nodes[1].guid, 0 };
+	part_count = 1;
+	discover(3, NULL);
+	assert_null(fabric);
+}
+
+/* As of libibnetdisc: a port without PortInfo has state 0, and a switch without that of port 0 no other port. */
+TEST(holes_of_a_discovery_are_completed)
+{
+	struct explore_port holes[EXPLORE_PORTS_MAX];
+	struct fabric *holed = fabric_create(NULL);
+
+	star(38);
+	agents[9].dead = true;
+	discover_base();
+	assert_int_equal(merge_find_holes(last, holes, EXPLORE_PORTS_MAX), 1);
+	for (uint32_t i = 0; i < last->node_count; i++) {
+		struct node node = last->nodes[i];
+
+		if (node.guid == built->nodes[7].guid)
+			node.desc[0] = '\0';
+		assert_true(fabric_add_node(holed, &node, NULL) >= 0);
+		for (uint32_t p = node.first_port; p < node.first_port + node.ports; p++) {
+			struct port port = last->ports[p];
+
+			if (node.guid == built->nodes[6].guid)
+				port = (struct port){ .num = port.num };
+			if (!(node.type == NODE_SWITCH && port.num == 20))
+				assert_true(fabric_add_port(holed, &port, NULL) >= 0);
+		}
+	}
+	for (uint32_t p = 0; p < last->port_count; p++)
+		if (last->ports[p].peer != FABRIC_NONE) {
+			const struct port *peer = &last->ports[last->ports[p].peer];
+			uint32_t a = fabric_find_port(holed, last->nodes[last->ports[p].node].guid, last->ports[p].num);
+			uint32_t b = fabric_find_port(holed, last->nodes[peer->node].guid, peer->num);
+
+			if (a != FABRIC_NONE && b != FABRIC_NONE)
+				assert_int_equal(fabric_link(holed, a, b, NULL), 0);
+		}
+	assert_int_equal(fabric_finish(holed, NULL, NULL), 0);
+	holed->from_node = last->from_node;
+	holed->from_port = last->from_port;
+	fabric_destroy((struct fabric *)last);
+	last = holed;
+	agents[9].dead = false;
+	part_count = merge_find_holes(last, parts, EXPLORE_PORTS_MAX);
+	assert_true(part_count == 4);
+	discover(3, NULL);
+	assert_non_null(fabric);
+	check_found();
 }

@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "tests/world/agents.h"
 #include "tests/world/virtual.h"
+#include "wire/explore.h"
 
 /* CLOCK_BOOTTIME at the beginning: the collector's machine has run for an hour. */
 #define BOOT_BEGIN_US (3600 * US_PER_S)
@@ -127,11 +129,76 @@ static int transport_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_
 	return TRANSPORT_MAD;
 }
 
-static int discovery_start(void *ctx, struct error *err)
+/* What the agents' SMPs do not contain is as in a discovery of the whole fabric (virtual_discover). */
+static void complete_part(const struct fabric *built, struct fabric *part)
+{
+	for (size_t i = 0; i < part->node_count; i++) {
+		uint32_t is = fabric_find_node(built, part->nodes[i].guid);
+
+		part->nodes[i].enhanced_port0 = built->nodes[is].enhanced_port0;
+		part->nodes[i].revision = built->nodes[is].revision;
+	}
+	for (size_t i = 0; i < part->port_count; i++) {
+		struct port *port = &part->ports[i], found = *port;
+
+		*port = built->ports[fabric_find_port(built, part->nodes[port->node].guid, port->num)];
+		port->node = found.node;
+		port->peer = found.peer;
+		port->state = found.state;
+		port->lid = found.lid;
+	}
+}
+
+/* Explore ports with the explorer itself, in no time of the collector. A hidden node does not respond to it. */
+static void explore_ports(struct world_run *run, const struct fabric *last, const struct explore_port *ports,
+			  size_t count)
+{
+	struct world_run *own = virtual_alloc(1, sizeof(*own));
+	struct agent *agents = run->world->agents;
+	const struct explore_settings settings = { .max_smps = 8, .per_node = 2, .timeout_ms = 1000, .retries = 3,
+						   .keys = run->wire.keys, .last = last, .ports = ports,
+						   .port_count = count };
+	struct text notes = { 0 };
+	size_t nodes = run->world->built->node_count;
+	bool *dead = virtual_alloc(nodes, sizeof(*dead));
+
+	world_run_init(own, run->world);
+	own->boot_us = run->boot_us;
+	own->now_us = run->now_us;
+	own->loss = run->loss;
+	for (size_t i = 0; i < nodes; i++) {
+		dead[i] = agents[i].dead;
+		agents[i].dead |= agents[i].hidden;
+	}
+	run->part_trailer = (struct record_trailer){ 0 };
+	if (run->parts_fail)
+		err_set(&run->part_error, ERR_UNAVAILABLE, "ports cannot be explored");
+	else if (explore_run(&own->transport, &own->clock, &settings, &run->part, &run->part_trailer, &notes,
+			     &run->part_error) < 0)
+		run->part = NULL;
+	if (run->part)
+		complete_part(run->world->built, run->part);
+	for (size_t i = 0; i < nodes; i++)
+		agents[i].dead = dead[i];
+	run->parts++;
+	run->part_smps += run->part_trailer.smps;
+	run->discovery_end_us = run->now_us + run->discovery_us;
+	text_done(&notes);
+	free(dead);
+	free(own);
+}
+
+static int discovery_start(void *ctx, const struct fabric *last, const struct explore_port *ports, size_t count,
+			   struct error *err)
 {
 	struct world_run *run = ctx;
 
 	(void)err;
+	run->exploring = count > 0;
+	if (count) {
+		explore_ports(run, last, ports, count);
+		return 0;
+	}
 	if (run->discoveries++ || !run->discovery_end_us)
 		run->discovery_end_us = run->now_us + run->discovery_us;
 	return 0;
@@ -144,7 +211,7 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 
 	run->now_us += timeout_ms * US_PER_MS;
 	/* Nothing else happens during the first one. */
-	if (run->discoveries == 1 && run->now_us < run->discovery_end_us)
+	if (run->discoveries == 1 && !run->exploring && run->now_us < run->discovery_end_us)
 		run->now_us = run->discovery_end_us;
 	if (run->now_us < run->discovery_end_us) {
 		if (run->on_sleep)
@@ -153,6 +220,12 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 	}
 	if (run->discovery_fails)
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
+	if (run->exploring) {
+		*ret = run->part;
+		*trailer = run->part_trailer;
+		run->part = NULL;
+		return *ret ? 1 : err_set(err, ERR_UNAVAILABLE, "%s", run->part_error.text);
+	}
 	virtual_advance(run->world, run->now_us);
 	*ret = virtual_discover(run->world);
 	*trailer = (struct record_trailer){ .smps = (*ret)->port_count, .hops = 5, .took_us = run->discovery_us };
@@ -167,7 +240,10 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 
 static void discovery_cancel(void *ctx)
 {
-	(void)ctx;
+	struct world_run *run = ctx;
+
+	fabric_destroy(run->part);
+	run->part = NULL;
 }
 
 static uint16_t master_lid(struct world_run *run)

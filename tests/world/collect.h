@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "collector/collector.h"
+#include "fabric/record.h"
 #include "wire/discovery.h"
 #include "wire/transport.h"
 
@@ -50,7 +52,15 @@ struct world_run {
 	/* Called when the collector sleeps or waits for a discovery, and before each MAD; or NULL. */
 	void (*on_sleep)(struct world_run *run);
 	void (*on_send)(struct world_run *run, const uint8_t mad[MAD_SIZE]);
-	unsigned discoveries, smps_by_lid, smps_by_path;
+	unsigned discoveries;      /* of the whole fabric */
+	unsigned parts;            /* explorations of ports, and their SMPs */
+	uint64_t part_smps;
+	bool exploring;            /* the running discovery is one */
+	bool parts_fail;           /* they are not possible */
+	struct fabric *part;       /* the result of the running one */
+	struct record_trailer part_trailer;
+	struct error part_error;
+	unsigned smps_by_lid, smps_by_path;
 	struct world_response { int64_t at_us; uint8_t mad[MAD_SIZE]; } responses[WORLD_RESPONSES_MAX]; /* a ring */
 	size_t first, count;
 	uint32_t port_of_lid[UINT16_MAX + 1];
