@@ -181,8 +181,8 @@ static void end_delivery(struct notify *notify, const char *why)
 
 	notify->pid = 0;
 	if (why)
-		log_warning("%s: finding #%" PRId64 " %s: %s, attempt %u of %d%s", notify->option, what->id, what->change,
-			    why, notify->attempts, NOTIFY_ATTEMPTS, last ? ": not delivered" : "");
+		log_warning("%s: finding #%" PRId64 " %s: %s, attempt %u of %d%s", notify->option, what->id,
+			    what->change, why, notify->attempts, NOTIFY_ATTEMPTS, last ? ": not delivered" : "");
 	if (!why || last)
 		drop_first(notify);
 	else
