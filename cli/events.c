@@ -179,8 +179,9 @@ static int print_events(const struct options *options, struct printer *printer, 
 	/* Distinguish an empty list from an empty database. */
 	if (code == 0 && !printer->rows && query.until_us)
 		code = reader_status_at(reader, query.until_us, &status, err);
-	if (!printer->rows)
-		result_note(printer->result, query.kind ? "no events of this kind" : "no events");
+	result_none(printer->result, "no %s%sevents%s%s", query.kind ? query.kind : "", query.kind ? " " : "",
+		    printer->selection->all ? "" : " of these subjects",
+		    query.since_us || query.until_us ? " in the window" : " are stored");
 	return output_end(printer->result, code, err);
 }
 

@@ -138,7 +138,7 @@ static void note(const struct links *links, struct result *result)
 	if (links->count)
 		result_note(result, "window: %s%s", window, links->view->since_reset ? VIEW_SINCE_RESET : "");
 	else if (links->selected)
-		result_none(result, "no errors of %zu link%s in the window of %s", links->selected,
+		result_none(result, "no errors of %zu link%s in %s", links->selected,
 			    links->selected == 1 ? "" : "s", window);
 }
 

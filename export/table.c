@@ -4,7 +4,8 @@
  *
  * All cells are kept as text until the end. On a narrow terminal columns are hidden by descending
  * priority, and a note lists them: first those from SPARE on, so that flexible columns keep up to
- * FLEXIBLE_GOOD; then flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden.
+ * FLEXIBLE_GOOD; then those from USEFUL on, so that names of up to FLEXIBLE_NAME are not cut; then
+ * flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden.
  */
 #include <langinfo.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "base/array.h"
 #include "export/format.h"
 
-enum { FLEXIBLE_LEAST = 14, FLEXIBLE_GOOD = 32, SPARE = 6, GAP = 2 };
+enum { FLEXIBLE_LEAST = 14, FLEXIBLE_NAME = 20, FLEXIBLE_GOOD = 32, SPARE = 6, USEFUL = 4, GAP = 2 };
 
 struct table_cell {
 	size_t chars; /* offset in the pool; NUL-terminated */
@@ -148,6 +149,7 @@ static void hide_columns(struct result *result, struct table *table)
 	struct text hidden = { 0 };
 
 	hide_until(result, table, SPARE, FLEXIBLE_GOOD, &hidden);
+	hide_until(result, table, USEFUL, FLEXIBLE_NAME, &hidden);
 	hide_until(result, table, 1, FLEXIBLE_LEAST, &hidden);
 	if (hidden.len)
 		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));

@@ -312,7 +312,7 @@ static int show(const struct options *options, const struct health_filter *filte
 
 struct health_options {
 	struct options common;
-	const char *job, *gate, *hosts_state, *explain, *reason;
+	const char *job, *gate, *hosts_state, *explain, *reason, *exec, *webhook;
 	bool all, watch, kinds;
 	int64_t for_us;
 };
@@ -326,6 +326,10 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 		OPT_TEXT("hosts-state", 0, "FILE", &ret->hosts_state,
 			 "file of HOST STATE lines; findings on drained hosts do not count"),
 		OPT_FLAG("watch", 'w', &ret->watch, "print a line when a finding opens, changes or closes"),
+		OPT_TEXT("exec", 0, "COMMAND", &ret->exec,
+			 "--watch: shell command that gets each change as JSON on stdin"),
+		OPT_TEXT("webhook", 0, "URL", &ret->webhook,
+			 "--watch: URL to which each change is posted as JSON, or @FILE with it"),
 		OPT_TEXT("gate", 0, "HOSTS", &ret->gate,
 			 "exit status 0 if the links of these hosts were clean for --for, else 2"),
 		OPT_SPAN("for", 0, &ret->for_us, "time span of --gate (125m) or of ack (unlimited)"),
@@ -363,6 +367,10 @@ static int run_request(const struct command *command, struct health_options *opt
 	}
 	if (options->reason)
 		return options_usage_error(command, err, "--reason requires ack");
+	if ((options->exec || options->webhook) && !options->watch)
+		return options_usage_error(command, err, "--exec and --webhook require --watch");
+	filter->exec = options->exec;
+	filter->webhook = options->webhook;
 	if (options->gate && common->argc)
 		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument '%s'",
 					   word);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/lib/host_set.h"
 #include "cli/lib/options.h"
@@ -42,6 +43,7 @@ struct health_filter {
 	char **names;                 /* nodes and ports; none: everything */
 	int name_count;
 	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */
+	const char *exec, *webhook;   /* --watch: receivers of changes; NULL: none */
 	bool all;                     /* include infos, show all details */
 };
 
@@ -69,7 +71,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
  * @watch:  rows are written one by one, with the additional column "change"
  * health_put_row - add a row. @change: with @watch, else NULL
  */
-int health_result(const struct options *options, bool watch, struct result **ret, struct error *err);
+int health_result(FILE *stream, const struct options *options, bool watch, struct result **ret, struct error *err);
 void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 

@@ -106,19 +106,19 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	result_end_row(result);
 }
 
-int health_result(const struct options *options, bool watch, struct result **ret, struct error *err)
+int health_result(FILE *stream, const struct options *options, bool watch, struct result **ret, struct error *err)
 {
 	struct result_options output = options_result(options);
 
 	output.lines = watch;
-	return result_create(stdout, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
+	return result_create(stream, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
 }
 
 static int print_data(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		      struct error *err)
 {
 	struct result *result;
-	int code = health_result(filter->options, false, &result, err);
+	int code = health_result(stdout, filter->options, false, &result, err);
 
 	if (code < 0)
 		return code;

@@ -3,7 +3,8 @@
  * health_watch.c - `ibwire health --watch`: print a line when a finding opens, changes or closes
  *
  * With --format json each line is one object, for alerting tools. Findings that are open at the
- * start come first, as "open". Acknowledged and drained findings are marked.
+ * start come first, as "open". Acknowledged and drained findings are marked. Later changes are also
+ * delivered to the receivers of --exec and --webhook.
  */
 #include "cli/health/health.h"
 
@@ -15,6 +16,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/when.h"
+#include "cli/health/health_notify.h"
 #include "cli/lib/pager.h"
 #include "cli/lib/view.h"
 #include "export/result.h"
@@ -29,6 +31,7 @@ struct watching {
 	struct view view;
 	struct result *result;    /* of --format json or csv; NULL: text lines */
 	struct health_rows open;  /* of the previous sweep */
+	struct notify exec, webhook;
 	bool began;
 	bool stale;
 };
@@ -48,6 +51,14 @@ static void print_line(const struct watching *watching, const char *change, int6
 	       finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
 	       health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
 	       health->place == HEALTH_DRAINED ? " (drained)" : "");
+}
+
+/* Print and deliver a change. */
+static void report(struct watching *watching, const char *change, int64_t wall_us, const struct health_row *health)
+{
+	print_line(watching, change, wall_us, health);
+	notify_add(&watching->exec, &watching->view, wall_us, change, health);
+	notify_add(&watching->webhook, &watching->view, wall_us, change, health);
 }
 
 /* The finding of this number; NULL: none. */
@@ -87,7 +98,7 @@ static int report_closed(struct watching *watching, struct health_row *row, int6
 	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
 
 	if (code == 0)
-		print_line(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
+		report(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
 	return code;
 }
 
@@ -103,14 +114,15 @@ static int report_changes(struct watching *watching, const struct health_rows *n
 
 		if (!is_wanted(watching, row))
 			continue;
-		if (!before)
-			print_line(watching, watching->began ? "opened" : "open",
-				   watching->began ? wall_us : row->row.opened_us, row);
+		if (!before && !watching->began)
+			print_line(watching, "open", row->row.opened_us, row);
+		else if (!before)
+			report(watching, "opened", wall_us, row);
 		else if (!before->row.finding.ok_since_us && row->row.finding.ok_since_us)
 			print_line(watching, "clearing", wall_us, row);
 		else if (before->row.finding.severity != row->row.finding.severity || before->place != row->place ||
 			 strcmp(before->row.cause, row->row.cause))
-			print_line(watching, "changed", wall_us, row);
+			report(watching, "changed", wall_us, row);
 	}
 	for (size_t i = 0; code == 0 && i < watching->open.count; i++) {
 		struct health_row *row = &watching->open.list[i];
@@ -175,8 +187,12 @@ int health_watch(const struct health_filter *filter, struct error *err)
 	pager_cancel();
 	if (code < 0)
 		return code;
-	if (filter->options->format != RESULT_TABLE)
-		code = health_result(filter->options, true, &watching.result, err);
+	if (filter->exec)
+		notify_exec(&watching.exec, filter->exec, clock);
+	if (filter->webhook)
+		code = notify_webhook(&watching.webhook, filter->webhook, clock, err);
+	if (code == 0 && filter->options->format != RESULT_TABLE)
+		code = health_result(stdout, filter->options, true, &watching.result, err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
 		code = reader_newest(watching.view.reader, &newest, err);
@@ -188,11 +204,15 @@ int health_watch(const struct health_filter *filter, struct error *err)
 				break;
 		}
 		check_age(&watching);
+		notify_step(&watching.exec);
+		notify_step(&watching.webhook);
 		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
 	}
 	if (watching.result && code == 0)
 		code = result_finish(watching.result, err);
 	result_destroy(watching.result);
+	notify_close(&watching.exec);
+	notify_close(&watching.webhook);
 	health_rows_done(&watching.open);
 	view_done(&watching.view);
 	return code;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/lib/host_set.h"
 #include "cli/lib/settings.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
@@ -122,6 +123,32 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 		found = true;
 	}
 	return found;
+}
+
+/* "node[001-016]", "node[1,10]" of batch systems; "node[1-4]" is the same as a pattern. */
+static bool is_host_list(const char *typed)
+{
+	const char *open = strchr(typed, '['), *end = open ? open + 1 + strspn(open + 1, "0123456789,-") : NULL;
+	bool found = false;
+
+	if (!open || *end != ']')
+		return false;
+	for (const char *at = open + 1; at < end; at++)
+		found |= *at == ',' || (isdigit((unsigned char)at[0]) && isdigit((unsigned char)at[1]));
+	return found;
+}
+
+static int mark_host_list(struct selection *match, const struct fabric *fabric, const char *typed, struct error *err)
+{
+	struct host_set hosts = { 0 };
+	int code = host_set_add(&hosts, typed, err);
+
+	for (size_t i = 0; code == 0 && i < hosts.count; i++)
+		if (!mark_host(match, fabric, hosts.names[i]))
+			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them",
+				       hosts.names[i]);
+	host_set_done(&hosts);
+	return code;
 }
 
 /* The number at the end of "mlx5_3" or "rail 3"; -1: none. */
@@ -284,6 +311,8 @@ static int resolve_whole(struct resolver *resolver, const char *typed, struct er
 	code = resolve_keyword(resolver, typed, err);
 	if (code)
 		return code < 0 ? code : 0;
+	if (is_host_list(typed))
+		return mark_host_list(match, fabric, typed, err);
 	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
 		return 0;
 	if (isdigit((unsigned char)*typed) && strtoul(typed, &end, 10) < 0x10000 && !*end)

@@ -13,6 +13,7 @@
  *	'SUBJECT uplinks'    uplinks of switches
  *	LID                  a switch or HCA port
  *	GLOB                 nodes whose name, or host name, matches an fnmatch(3) pattern
+ *	HOST[001-016]        hosts, as host_set_add() reads them
  *	SUBJECT/PORTS        ports of these: 3, 17-20, 1,4,7-9, or a pattern
  */
 #ifndef IBWIRE_CLI_SELECTION_H

@@ -91,7 +91,9 @@ TEST(subject_is_found_as_people_write_it)
 		{ "node1?", 0x10, 0x3000, 0 },   { "*mlx5_0", 0x14, 0x3400, 0 },  { "leaf-1/2-3", 1, 0xc, 0 },
 		{ "leaf*/1,3-4", 3, 0x35a, 0 },  { "leaf-2/[34]", 2, 0x300, 0 },  { "leaf*/*", 3, 0x3ff, 0 },
 		{ "node1/1", 0x0c, 0xc00, 0 },   { "alike", 0x60, 0xc000, 0 },    { "hosts", 0x7c, 0xfc00, 0 },
-		{ "all", 0xff, 0x1ffff, 0 },
+		{ "all", 0xff, 0x1ffff, 0 },     { "node[1,10]", 0x1c, 0x3c00, 0 },
+		{ "node[10-10]/2", 0x10, 0x2000, 0 },
+		{ "node[1-2]0,node1", 0, 0, ERR_USAGE },
 		{ "node", 0, 0, ERR_USAGE },     { "", 0, 0, ERR_USAGE },         { "nope*", 0, 0, ERR_USAGE },
 		{ "leaf-1/9", 0, 0, ERR_USAGE }, { "leaf*/9", 0, 0, ERR_USAGE },  { "500", 0, 0, ERR_USAGE },
 		{ "rail:0", 0x14, 0x1400, 0 },   { "rail:mlx5_0", 0x14, 0x1400, 0 }, { "rail:*", 0x14, 0x1400, 0 },
@@ -143,6 +145,7 @@ TEST(single_subject_must_be_unique)
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)", 0, 0 },
 		{ "leaf*/5", "leaf1 has no port 5 (it has 3)", 0, 0 },
 		{ "77", "no port has LID 77", 0, 0 },
+		{ "node[1,3]", "no HCA of host 'node3': 'ibwire nodes' lists them", 0, 0 },
 		{ "x*", "no node or host matches 'x*': 'ibwire nodes' lists them", 0, 0 },
 		{ "rail:7", "no rail is called '7': the rails are mlx5_0, mlx5_1", 0, 0 },
 	};

@@ -128,16 +128,15 @@ const char *view_format_window(const struct view *view, char ret[VIEW_WINDOW_SIZ
 	int64_t newest_us = view->snapshot->sweep.wall_us, end_us = view->at_us ? view->at_us : newest_us;
 	int64_t since_us = end_us - view->window_us;
 	struct db_status status = { 0 };
-	char since[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+	char until[WHEN_SIZE], span[WHEN_SIZE];
 	bool all = reader_status(view->reader, &status, NULL) == 0 && status.first_wall_us > since_us;
 
 	if (all)
 		since_us = status.first_wall_us;
 	if (end_us > newest_us)
 		end_us = newest_us;
-	snprintf(ret, VIEW_WINDOW_SIZE, "%s, %s to %s%s", when_format_span(end_us - since_us, span),
-		 when_format_local(since_us, since), when_format_local(end_us, until),
-		 all ? " (all that is stored)" : "");
+	snprintf(ret, VIEW_WINDOW_SIZE, "%s up to %s%s", when_format_span(end_us - since_us, span),
+		 when_format_local(end_us, until), all ? " (all that is stored)" : "");
 	return ret;
 }
 

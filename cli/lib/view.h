@@ -49,7 +49,7 @@ void view_done(struct view *view);
  * view_open_errors - view_open() for --errors
  * Without --since the window is the last 24 hours, and error counters of a port that were reset in
  * it count from their reset. Sets the members window_us and notes of @options.
- * view_format_window - "20m, 2026-11-23 13:33:51 UTC to 2026-11-23 13:53:51 UTC (all that is stored)"
+ * view_format_window - "20m00s up to 2026-11-23 13:53:51 UTC (all that is stored)"
  */
 int view_open_errors(struct options *options, bool absolute, struct view *ret, struct error *err);
 #define VIEW_WINDOW_SIZE 160

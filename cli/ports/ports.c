@@ -165,7 +165,7 @@ static void note_rows(struct result *result, const struct view *view, const stru
 		view_format_window(view, window);
 		if (rows->count)
 			result_note(result, "window: %s%s", window, view->since_reset ? VIEW_SINCE_RESET : "");
-		result_none(result, "no port errors in the window of %s", window);
+		result_none(result, "no port errors in %s", window);
 	} else if (rows->hidden) {
 		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
 		result_none(result, "%zu ports, none of which was ever up; --all shows them", rows->hidden);

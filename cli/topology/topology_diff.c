@@ -156,8 +156,7 @@ int topology_diff(const struct topology_options *options, const struct topology 
 		put_nodes(&differ, "node-removed", before, topology->fabric);
 		put_nodes(&differ, "node-added", topology->fabric, before);
 		put_links(&differ, before, topology->fabric);
-		if (!differ.changes)
-			result_note(differ.result, "no difference");
+		result_none(differ.result, "no difference");
 		code = output_end(differ.result, 0, err);
 	}
 	fabric_destroy(before);

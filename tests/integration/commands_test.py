@@ -54,7 +54,7 @@ with tap.part("--errors"):
               ["leaf-u01-r0/5", "leaf-u01-r0/6", "leaf-u01-r1/5"])
     for command in "ports", "links":
         out = text(command, "--errors")
-        tap.contains(f"{command} --errors has its window in a pipe", out, "window: 19m50s, ")
+        tap.contains(f"{command} --errors has its window in a pipe", out, "window: 19m50s up to ")
         tap.contains(f"{command} --errors says that this is all", out, "(all that is stored), or since the last reset")
         out = text(command, "--errors", "node0001", "--since", "-1h")
         tap.result(len(out.splitlines()) == 1 and "no" in out and "19m50s" in out,
@@ -90,7 +90,10 @@ with tap.part("nodes"):
 with tap.part("empty answers"):
     for arguments, words in ((["links", "leaf-u01-r0/30"], "no cable is connected"),
                              (["ports", "leaf-u02-r0/0-40", "--errors"], "no port errors"),
-                             (["ports", "node0001/1", "--errors", "--details"], "no port errors")):
+                             (["ports", "node0001/1", "--errors", "--details"], "no port errors"),
+                             (["events", "--kind", "link-down"], "no link-down events are stored"),
+                             (["events", "node0001", "--since", "-1h"], "no events of these subjects in the window"),
+                             (["history", "--top", "3", "--by", "rcv_errors"], "rcv_errors of all ")):
         out = text(*arguments)
         tap.result(len(out.splitlines()) == 1 and words in out, f"{' '.join(arguments)}: {words}", out)
     tap.equal("an empty answer in JSON is an empty list", rows("links", "leaf-u01-r0/30"), [])
@@ -147,6 +150,9 @@ with tap.part("width"):
                "links at 120 columns has utilization, XmitWait and errors of both ends", "\n".join(out))
     tap.equal("hidden columns are named, least important first", out[-1],
               "hidden columns (terminal too narrow): B RX, A RX, AGE, STATE, B TX")
+    out = on_terminal("ports", "node0001", "--color", "never", pager="")[0].splitlines()
+    tap.result(max(map(len, out[:-1])) <= 80 and "node0001 mlx5_0/1 " in out[1] and "leaf-u01-r0/1" in out[1],
+               "percentages are hidden before names are cut", "\n".join(out))
     out = on_terminal("links", "leaf-u01-r1", "--color", "never", pager="")[0].splitlines()
     tap.result(max(map(len, out[:-1])) <= 80 and "A TX%" in out[0] and "A ERRORS" in out[0],
                "at 80 it keeps utilization and errors", "\n".join(out))

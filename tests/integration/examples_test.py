@@ -123,7 +123,8 @@ VALUES = {
     "--window": ["8"],
 }
 # Options that cannot be run so.
-OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()"}
+OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
+                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
 ANSWERS = {"health": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".

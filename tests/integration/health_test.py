@@ -3,13 +3,16 @@
 # waits: for faults to be seen
 """ibwire health, end to end: the findings of faults on a simulated fabric."""
 import contextlib
+import http.server
 import json
 import os
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
@@ -209,31 +212,122 @@ def check_restart(sim, process):
     return process
 
 
-def check_watch(sim, fabric):
-    """health --watch prints one line when a link goes down and one when it returns."""
-    with open("watched", "wb") as out:
-        watch = sim.start(IBWIRE, "health", "--watch", "--format", "json", stdout=out)
-    end = ("node0011 mlx5_0", 1)
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Refuses the first two posts, and accepts the others."""
 
-    def lines(change):
-        with open("watched", encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file if line.endswith("\n")]
-        return [row for row in rows if row["change"] == change]
+    posts, refused = [], 0
 
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if Receiver.refused < 2:
+            Receiver.refused += 1
+            self.send_error(503)
+            return
+        Receiver.posts.append((self.headers["Content-Type"], json.loads(body)))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def receivers():
+    """URLs of a server that refuses two posts, and of one that accepts connections and never answers."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
     try:
-        tap.result(wait_for(lambda: len(lines("open")) >= 3, 10), "--watch begins with what is open", lines("open"))
-        fabric.console("Unlink", end)
-        tap.result(wait_for(lambda: lines("opened"), 15), "one line for a disconnected link")
-        fabric.console("ReLink", end)
-        tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]], 25),
-                   "and one when it is back", lines("closed"))
-        for change in ("opened", "closed"):
-            tap.equal(f"{change}: one line, of that link", [(row["kind"], row["hosts"]) for row in lines(change)
-                                                           if row["severity"] != "info"], [("link-down", ["node0011"])])
-        tap.equal("with the keys of a finding and `change`", {tuple(row) for row in lines("closed")}, {(*KEYS, "change")})
-        tap.result(all(row["closed"] for row in lines("closed")), "and when it closed", lines("closed"))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            yield f"http://127.0.0.1:{server.server_port}/hook?a=$(touch%20pwned)", \
+                f"http://127.0.0.1:{silent.getsockname()[1]}/"
     finally:
-        tap.equal("exit status 0 after SIGTERM", stop(watch), 0)
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def check_documented_bodies(posts):
+    """The jq programs of docs/alerting.md make what Slack and Alertmanager require."""
+    if not shutil.which("jq"):
+        tap.skip("documented bodies", "jq is not installed")
+        return
+    with open(f"{SRCDIR}/docs/alerting.md", encoding="utf-8") as file:
+        slack, alertmanager = re.findall(r"```jq\n(.*?)```", file.read(), re.S)
+    for _, row in posts:
+        made = [json.loads(subprocess.run(["jq", program], input=json.dumps(row).encode(), stdout=subprocess.PIPE,
+                                          check=True).stdout) for program in (slack, alertmanager)]
+        tap.result(list(made[0]) == ["text"] and row["text"] in made[0]["text"] and row["subject"] in made[0]["text"],
+                   f"{row['change']}: the body for Slack", made[0])
+        active = [alert["labels"]["severity"] for alert in made[1] if alert["endsAt"] > row["time"]]
+        tap.result(len(made[1]) == 2 and active == ([] if row["change"] == "closed" else [row["severity"]]) and
+                   all(isinstance(value, str) for alert in made[1] for value in alert["labels"].values()) and
+                   all(alert["startsAt"] <= alert["endsAt"] for alert in made[1]),
+                   f"{row['change']}: the alerts for Alertmanager", made[1])
+
+
+def check_watch(sim, fabric):
+    """health --watch prints one line when a link goes down and one when it returns, and delivers both."""
+    if not shutil.which("curl"):
+        tap.skip("health --watch", "curl is not installed")
+        return
+    end = ("node0011 mlx5_0", 1)
+    seen = 'cat >>executed; echo "$IBWIRE_ID $IBWIRE_CHANGE $IBWIRE_SEVERITY $IBWIRE_KIND" >>environment'
+
+    def lines(change, name="watched"):
+        with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file if line.endswith("\n")]
+            return [row for row in rows if row["change"] == change]
+        return []
+
+    with receivers() as (hook, silent), open("watched", "wb") as out, open("watch.err", "wb") as err, \
+            open("silent.err", "wb") as silent_err:
+        with open("hook.url", "w", encoding="ascii") as file:
+            file.write(hook + "\n")
+        watch = sim.start(IBWIRE, "health", "--watch", "--format", "json", "--exec", seen, "--webhook", "@hook.url",
+                          stdout=out, stderr=err)
+        bad = sim.start(IBWIRE, "health", "--watch", "--webhook", silent, "--exec", "exit 3", stdout=subprocess.DEVNULL,
+                        stderr=silent_err)
+        try:
+            tap.result(wait_for(lambda: len(lines("open")) >= 3, 10), "--watch begins with what is open", lines("open"))
+            fabric.console("Unlink", end)
+            tap.result(wait_for(lambda: lines("opened"), 15), "one line for a disconnected link")
+            fabric.console("ReLink", end)
+            tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]], 25),
+                       "and one when it is back", lines("closed"))
+            for change in ("opened", "closed"):
+                tap.equal(f"{change}: one line, of that link", [(row["kind"], row["hosts"]) for row in lines(change)
+                                                               if row["severity"] != "info"], [("link-down", ["node0011"])])
+            tap.equal("with the keys of a finding and `change`", {tuple(row) for row in lines("closed")},
+                      {(*KEYS, "change")})
+            tap.result(all(row["closed"] for row in lines("closed")), "and when it closed", lines("closed"))
+            printed = lines("opened") + lines("changed") + lines("closed")
+            wait_for(lambda: len(Receiver.posts) >= len(printed), 15)
+            tap.equal("--webhook posts each change once, after two refused posts",
+                      (Receiver.refused, [row for _, row in Receiver.posts]), (2, printed))
+            check_documented_bodies(Receiver.posts)
+            tap.equal("as JSON", {kind for kind, _ in Receiver.posts}, {"application/json"})
+            tap.equal("--exec gets the same objects on stdin", lines("opened", "executed") +
+                      lines("changed", "executed") + lines("closed", "executed"), printed)
+            with open("environment", encoding="ascii") as file:
+                tap.equal("and words in the environment", file.read().splitlines(), [
+                    f"{row['id']} {row['change']} {row['severity']} {row['kind']}" for row in printed])
+            tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read("silent.err"), 20),
+                       "a server that does not answer is given up after 10 s", read("silent.err"))
+            tap.contains("a command that fails is run again", read("silent.err"), "--exec: finding #")
+        finally:
+            began = time.monotonic()
+            tap.equal("exit status 0 after SIGTERM", stop(watch), 0)
+            tap.equal("without an answer, too", stop(bad), 0)
+            tap.result(time.monotonic() - began < 25, "within the time of one delivery each", time.monotonic() - began)
+        tap.contains("what is not delivered is reported", read("silent.err"), "--webhook: stopped with ")
+        tap.result("503" in read("watch.err") and read("watch.err").count("attempt ") == 2,
+                   "each refused post is one warning", read("watch.err"))
+
+
+def read(name):
+    with open(name, encoding="utf-8") as file:
+        return file.read()
 
 
 def check_sm(sim):

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/health/health_notify.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/health/health.h"
+#include "export/result.h"
+
+/* A file in memory for a child, at its beginning. */
+static int memory_file(const char *chars, size_t len)
+{
+	int fd = memfd_create("ibwire notification", 0);
+
+	if (fd >= 0 && ((len && write(fd, chars, len) != (ssize_t)len) || lseek(fd, 0, SEEK_SET) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* In the child: stdin is the JSON, stdout our stderr. Words and numbers only go to the environment. */
+static void become(const struct notify *notify, const struct notification *what, int json, int url)
+{
+	char id[24], path[32];
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_DFL);
+	dup2(json, STDIN_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	snprintf(id, sizeof(id), "%" PRId64, what->id);
+	setenv("IBWIRE_ID", id, 1);
+	setenv("IBWIRE_CHANGE", what->change, 1);
+	setenv("IBWIRE_SEVERITY", what->severity, 1);
+	setenv("IBWIRE_KIND", what->kind, 1);
+	/* A configuration file keeps the URL out of the list of processes. */
+	snprintf(path, sizeof(path), "/dev/fd/%d", url);
+	if (notify->command)
+		execl("/bin/sh", "sh", "-c", notify->command, (char *)NULL);
+	else
+		execlp("curl", "curl", "--silent", "--show-error", "--fail", "--proto", "=http,https", "--output",
+		       "/dev/null", "--header", "Content-Type: application/json", "--data-binary", "@-", "--config",
+		       path, (char *)NULL);
+	_exit(127);
+}
+
+/* Start a child. Return: its id; -1: failed. */
+static pid_t start_child(const struct notify *notify, const struct notification *what)
+{
+	int json = memory_file(what->json, what->len);
+	int url = notify->url ? memory_file(notify->url, strlen(notify->url)) : -1;
+	pid_t pid = -1;
+
+	if (json >= 0 && (url >= 0 || notify->command))
+		pid = fork();
+	if (pid == 0)
+		become(notify, what, json, url);
+	if (pid > 0)
+		setpgid(pid, pid);
+	if (json >= 0)
+		close(json);
+	if (url >= 0)
+		close(url);
+	return pid;
+}
+
+void notify_exec(struct notify *notify, const char *command, const struct clock *clock)
+{
+	*notify = (struct notify){ .option = "--exec", .command = command, .clock = clock };
+}
+
+/* Return: the URL without a line end; NULL for an invalid one. */
+static char *check_url(char *url)
+{
+	url[strcspn(url, "\r\n")] = '\0';
+	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
+		return NULL;
+	for (const char *at = url; *at; at++)
+		if (*at <= ' ' || *at > '~' || *at == '"' || *at == '\\')
+			return NULL;
+	return url;
+}
+
+static bool has_curl(void)
+{
+	const struct notification nothing = { .change = "", .severity = "", .kind = "" };
+	const struct notify version = { .command = "curl --version >/dev/null 2>&1" };
+	pid_t pid = start_child(&version, &nothing);
+	int status = -1;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int notify_webhook(struct notify *notify, const char *url, const struct clock *clock, struct error *err)
+{
+	struct text text = { 0 };
+	const char *checked;
+	int code = 0;
+
+	*notify = (struct notify){ .clock = clock };
+	if (*url == '@')
+		code = text_read_file(url + 1, "the URL file ", TEXT_SMALL_MOST, &text, err);
+	else
+		text_append(&text, url);
+	if (code == 0 && text_failed(&text))
+		code = err_nomem(err);
+	checked = code == 0 && text.len ? check_url(text.chars) : NULL;
+	if (code == 0 && !checked)
+		code = err_set(err, ERR_USAGE, "--webhook must be an http:// or https:// URL, or @FILE with one");
+	if (code == 0 && !has_curl())
+		code = err_set(err, ERR_UNAVAILABLE, "--webhook requires the program curl: install it, or use --exec");
+	if (code == 0 && asprintf(&notify->url, "url = \"%s\"\n", checked) < 0)
+		code = err_nomem(err);
+	text_done(&text);
+	notify->option = code == 0 ? "--webhook" : NULL;
+	return code;
+}
+
+void notify_add(struct notify *notify, const struct view *view, int64_t wall_us, const char *change,
+		const struct health_row *row)
+{
+	const struct finding *finding = &row->row.finding;
+	struct notification *added = &notify->queue[(notify->first + notify->count) % NOTIFY_QUEUE];
+	struct result *result = NULL;
+	FILE *stream;
+	bool failed;
+
+	if (!notify->option)
+		return;
+	if (notify->count == NOTIFY_QUEUE) {
+		log_warning("%s: the queue is full: finding #%" PRId64 " %s is not delivered", notify->option,
+			    finding->id, change);
+		return;
+	}
+	*added = (struct notification){ .id = finding->id, .change = change,
+					.severity = finding_severity_name(finding->severity),
+					.kind = finding_kind_name(finding->kind) };
+	stream = open_memstream(&added->json, &added->len);
+	failed = !stream || health_result(stream, &(struct options){ .format = RESULT_JSON }, true, &result, NULL) < 0;
+	if (!failed) {
+		health_put_row(result, view, wall_us, change, row);
+		failed = result_finish(result, NULL) < 0;
+	}
+	result_destroy(result);
+	failed |= stream && fclose(stream);
+	if (failed) {
+		log_warning("%s: out of memory: finding #%" PRId64 " %s is not delivered", notify->option, finding->id,
+			    change);
+		free(added->json);
+		return;
+	}
+	notify->count++;
+}
+
+static void drop_first(struct notify *notify)
+{
+	free(notify->queue[notify->first].json);
+	notify->first = (notify->first + 1) % NOTIFY_QUEUE;
+	notify->count--;
+	notify->attempts = 0;
+	notify->next_us = 0;
+}
+
+/* @why: not delivered; NULL: delivered */
+static void end_delivery(struct notify *notify, const char *why)
+{
+	const struct notification *what = &notify->queue[notify->first];
+	bool last = ++notify->attempts >= NOTIFY_ATTEMPTS;
+
+	notify->pid = 0;
+	if (why)
+		log_warning("%s: finding #%" PRId64 " %s: %s, attempt %u of %d%s", notify->option, what->id,
+			    what->change, why, notify->attempts, NOTIFY_ATTEMPTS, last ? ": not delivered" : "");
+	if (!why || last)
+		drop_first(notify);
+	else
+		notify->next_us = clock_boottime_us(notify->clock) + (US_PER_S << (notify->attempts - 1));
+}
+
+static void check_child(struct notify *notify, int64_t now_us)
+{
+	char why[64];
+	int status;
+	pid_t ended = waitpid(notify->pid, &status, WNOHANG);
+
+	if (ended == 0 && now_us < notify->deadline_us)
+		return;
+	if (ended == 0) {
+		kill(-notify->pid, SIGKILL);
+		waitpid(notify->pid, &status, 0);
+		snprintf(why, sizeof(why), "timed out after %d s", NOTIFY_LIMIT_S);
+		end_delivery(notify, why);
+		return;
+	}
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(why, sizeof(why), "exit status %d", WEXITSTATUS(status));
+	end_delivery(notify, status ? why : NULL);
+}
+
+void notify_step(struct notify *notify)
+{
+	int64_t now_us;
+
+	if (!notify->option)
+		return;
+	now_us = clock_boottime_us(notify->clock);
+	if (notify->pid)
+		check_child(notify, now_us);
+	if (notify->pid || !notify->count || now_us < notify->next_us)
+		return;
+	notify->deadline_us = now_us + NOTIFY_LIMIT_S * US_PER_S;
+	notify->pid = start_child(notify, &notify->queue[notify->first]);
+	if (notify->pid < 0)
+		end_delivery(notify, "cannot be started");
+}
+
+void notify_close(struct notify *notify)
+{
+	int64_t end_us;
+
+	if (!notify->option)
+		return;
+	end_us = clock_boottime_us(notify->clock) + NOTIFY_LIMIT_S * US_PER_S;
+	while (notify->count && clock_boottime_us(notify->clock) < end_us) {
+		notify_step(notify);
+		usleep(20 * 1000);
+	}
+	if (notify->pid > 0) {
+		kill(-notify->pid, SIGKILL);
+		waitpid(notify->pid, NULL, 0);
+	}
+	if (notify->count)
+		log_warning("%s: stopped with %zu changes not delivered", notify->option, notify->count);
+	while (notify->count)
+		drop_first(notify);
+	free(notify->url);
+	*notify = (struct notify){ 0 };
+}
