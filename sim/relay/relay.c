@@ -411,6 +411,7 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 {
 	struct relay *relay = ctx;
 
+	relay->model.responder.now_ns = now_ns();
 	if (!strncmp(command, "pma ", 4))
 		return responder_configure(&relay->model.responder, command + 4, err);
 	if (!strncmp(command, "wire ", 5))

@@ -367,6 +367,7 @@ static void process_response(struct relay_model *model, struct relay_mad *mad, c
 	int64_t at_ns;
 
 	relay_map_learn(&model->map, mad->node, response->mad);
+	model->responder.now_ns = now_ns;
 	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
 		send_to_ibsim(model, mad, got.mad);
 		return;

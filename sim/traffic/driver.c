@@ -23,6 +23,7 @@
 #include "sim/job.h"
 #include "sim/lft.h"
 #include "sim/process.h"
+#include "sim/relay/key_values.h"
 #include "sim/rundir.h"
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
@@ -46,6 +47,7 @@ struct driver {
 	struct traffic traffic;
 	struct lft lft;
 	struct feed feed;
+	uint8_t *widths;     /* by port: those of the net file */
 	int listen_fd;
 	bool paused;
 	int64_t last_us;     /* time up to which traffic was advanced */
@@ -209,6 +211,79 @@ static void describe(const struct driver *driver, struct text *response)
 	}
 }
 
+static int parse_jobs(const struct driver *driver, struct flow_list *ret, struct error *err)
+{
+	const struct driver_options *options = driver->options;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < options->job_count; i++)
+		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, ret, err);
+	return code;
+}
+
+/* The jobs start again with the HCAs that are not idle. Data already sent is counted. */
+static int restart_jobs(struct driver *driver, struct error *err)
+{
+	struct flow_list list = { 0 };
+	struct traffic traffic;
+	struct port_amount *pending;
+	int code = parse_jobs(driver, &list, err);
+
+	if (code == 0)
+		code = traffic_create(driver->options->fabric, &list, &traffic, err);
+	if (code < 0) {
+		flow_list_done(&list);
+		return code;
+	}
+	advance_traffic(driver);
+	pending = traffic.pending;
+	traffic.pending = driver->traffic.pending;
+	driver->traffic.pending = pending;
+	traffic_done(&driver->traffic);
+	flow_list_done(&driver->list);
+	driver->list = list;
+	driver->traffic = traffic;
+	driver->traffic.list = &driver->list;
+	return traffic_route(&driver->traffic, &driver->lft, err);
+}
+
+static int set_idle(struct driver *driver, const char *nodes, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	bool *members = calloc(fabric->node_count + 1, sizeof(*members));
+	int code = members ? parse_nodes(fabric, nodes, members, err) : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < driver->hosts.hca_count; i++)
+		driver->hosts.hcas[i].idle = members[fabric->ports[driver->hosts.hcas[i].port].node];
+	free(members);
+	return code < 0 ? code : restart_jobs(driver, err);
+}
+
+/* "leaf-1/3,leaf-2/7": these links have one lane; "none". */
+static int set_narrow(struct driver *driver, const char *list, struct error *err)
+{
+	struct fabric *fabric = driver->options->fabric;
+	char *copy = strdup(list), *item, *rest = NULL;
+	uint32_t port;
+	int code = copy ? 0 : err_nomem(err);
+
+	advance_traffic(driver);
+	for (size_t i = 0; i < fabric->port_count; i++)
+		fabric->ports[i].width = driver->widths[i];
+	for (item = copy ? strtok_r(copy, ",", &rest) : NULL; item && code == 0; item = strtok_r(NULL, ",", &rest)) {
+		if (!strcmp(item, "none"))
+			continue;
+		code = parse_port(fabric, item, &port, err);
+		if (code < 0)
+			break;
+		fabric->ports[port].width = LINK_WIDTH_1X;
+		if (fabric->ports[port].peer != FABRIC_NONE)
+			fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
+	}
+	free(copy);
+	return code < 0 ? code : traffic_route(&driver->traffic, &driver->lft, err);
+}
+
 static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct driver *driver = ctx;
@@ -226,8 +301,13 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 	} else if (!strcmp(command, "status")) {
 		describe(driver, response);
 		return 0;
+	} else if (!strncmp(command, "idle ", 5)) {
+		return set_idle(driver, command + 5, err);
+	} else if (!strncmp(command, "narrow ", 7)) {
+		return set_narrow(driver, command + 7, err);
 	} else {
-		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth or status", command);
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES or narrow PORTS",
+			       command);
 	}
 	return 0;
 }
@@ -255,8 +335,11 @@ static int prepare(struct driver *driver, struct error *err)
 	const struct driver_options *options = driver->options;
 	int code = host_table_create(options->fabric, &driver->hosts, err);
 
-	for (size_t i = 0; code == 0 && i < options->job_count; i++)
-		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, &driver->list, err);
+	driver->widths = calloc(options->fabric->port_count + 1, sizeof(*driver->widths));
+	for (size_t i = 0; driver->widths && i < options->fabric->port_count; i++)
+		driver->widths[i] = options->fabric->ports[i].width;
+	if (code == 0)
+		code = driver->widths ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)
@@ -318,6 +401,7 @@ int driver_run(struct driver_options *options, struct error *err)
 	lft_done(&driver->lft);
 	flow_list_done(&driver->list);
 	host_table_done(&driver->hosts);
+	free(driver->widths);
 	free(driver);
 	return code;
 }

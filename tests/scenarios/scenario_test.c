@@ -215,7 +215,9 @@ static int is_scenario(const struct dirent *entry)
 
 int main(void)
 {
-	static struct CMUnitTest tests[FILES_MAX + 8] = {
+	static char demo[] = "../../sim/demo.scenario";
+	static struct CMUnitTest tests[FILES_MAX + 9] = {
+		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
@@ -226,7 +228,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 8;
+	size_t count = 9;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;
