@@ -519,6 +519,21 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 	return extend_counters(config, port_count, attribute, exchange, mad);
 }
 
+void responder_wait(struct responder *responder, uint64_t node_guid, unsigned port, double per_s)
+{
+	uint32_t node = fabric_find_node(responder->fabric, node_guid);
+	const struct responder_node *config = config_of(responder, node);
+	struct responder_port *at;
+
+	if (!config || !(caps_of(config).cap_mask2 & PMA_CAP2_EXTENDED_ERRORS) ||
+	    port > responder->fabric->nodes[node].port_count)
+		return;
+	at = &config->ports[port];
+	responder_count(at, responder->now_ns);
+	at->per_s[COUNTER_XMIT_WAIT] = per_s;
+	at->set |= COUNTER_BIT(COUNTER_XMIT_WAIT);
+}
+
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)
 {
 	for (size_t i = 0; i < PACKET_MAD_DATA_SIZE; i++)

@@ -100,6 +100,12 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
 
+/*
+ * responder_wait - set PortXmitWait's increments in ticks per second, on agents with 64-bit errors
+ * The counter of ibsim has 32 bits: in congestion it is at its maximum after a second.
+ */
+void responder_wait(struct responder *responder, uint64_t node_guid, unsigned port, double per_s);
+
 /* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);
 

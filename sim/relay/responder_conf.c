@@ -129,8 +129,12 @@ static bool parse_rate(const char *value, double *ret_per_s)
 {
 	char *end;
 
-	*ret_per_s = strtod(value, &end) / 3600;
-	return end != value && !strcmp(end, "/h") && *ret_per_s >= 0 && *ret_per_s <= 1e9;
+	double per_hour = strtod(value, &end);
+
+	if (end == value || strcmp(end, "/h") || !(per_hour >= 0 && per_hour <= 1e13))
+		return false;
+	*ret_per_s = per_hour / 3600;
+	return true;
 }
 
 /* The value "ibsim" removes the setting. */

@@ -487,6 +487,25 @@ RESPONDER_TEST(a_counter_with_a_rate_grows_with_time, "port=all symbol_errors=5"
 	configure(fix, "port=%d symbol_errors=0/h", PORT);
 	fix->responder.now_ns += INT64_C(9000000000);
 	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 8);
+	configure(fix, "port=%d symbol_errors=7200", PORT);
+	fix->responder.now_ns += INT64_C(9000000000);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 7200);
+}
+
+RESPONDER_TEST(xmit_wait_grows_where_it_has_64_bits, "caps=0x5300 caps2=0x2")
+{
+	uint64_t guid = fix->fabric->nodes[fix->node].guid;
+
+	responder_wait(&fix->responder, guid, PORT, 3e9);
+	fix->responder.now_ns += INT64_C(4000000000);
+	assert_true(read_all(fix, PORT).value[COUNTER_XMIT_WAIT] == UINT64_C(12000000000));
+	configure(fix, "caps2=0");
+	responder_wait(&fix->responder, guid, PORT, 0);
+	fix->responder.now_ns += INT64_C(1000000000);
+	assert_true(fix->responder.nodes[fix->node]->ports[PORT].per_s[COUNTER_XMIT_WAIT] > 0);
+	/* Unknown ports are ignored. */
+	responder_wait(&fix->responder, guid, 200, 1);
+	responder_wait(&fix->responder, 1, 1, 1);
 }
 
 RESPONDER_TEST(the_width_of_a_link_can_be_set, "width=1x")

@@ -24,6 +24,7 @@
 #include "sim/lft.h"
 #include "sim/process.h"
 #include "sim/relay/key_values.h"
+#include "sim/relay/relay.h"
 #include "sim/rundir.h"
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
@@ -48,6 +49,7 @@ struct driver {
 	struct lft lft;
 	struct feed feed;
 	uint8_t *widths;     /* by port: those of the net file */
+	double *waits;       /* by port: wait rates that the relay has */
 	int listen_fd;
 	bool paused;
 	int64_t last_us;     /* time up to which traffic was advanced */
@@ -79,6 +81,35 @@ static int load_tables(struct driver *driver, const char *path, struct error *er
 	return traffic_route(&driver->traffic, &driver->lft, err);
 }
 
+/* Characters in a command for a port: GUID, number and rate. */
+#define WAIT_CHARS 48
+
+/* The relay counts PortXmitWait where it has 64 bits. What it does not get is counted by ibsim, in 32 bits. */
+static void publish_waits(struct driver *driver)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	struct text command = { 0 }, response = { 0 };
+
+	for (size_t i = 0; i <= fabric->port_count; i++) {
+		bool last = i == fabric->port_count;
+		double rate = last || driver->paused ? 0 : driver->traffic.wait_rate[i];
+
+		if (command.len && (last || command.len + WAIT_CHARS > CONTROL_MAX)) {
+			if (!text_failed(&command) &&
+			    relay_control(driver->options->control, text_chars(&command), &response, NULL) < 0)
+				log_debug("the relay has ended");
+			text_clear(&command);
+		}
+		if (last || rate == driver->waits[i])
+			continue;
+		driver->waits[i] = rate;
+		text_appendf(&command, "%s0x%" PRIx64 "/%u=%.6g", command.len ? " " : "waits ",
+			     fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, rate);
+	}
+	text_done(&command);
+	text_done(&response);
+}
+
 /* Load new tables when opensm has written them completely. Return: ERR_IO if there are none yet. */
 static int check_tables(struct driver *driver, struct error *err)
 {
@@ -102,6 +133,8 @@ static int check_tables(struct driver *driver, struct error *err)
 	code = load_tables(driver, path, err);
 	if (code == 0)
 		driver->changed_us = 0;
+	if (code == 0)
+		publish_waits(driver);
 	return code;
 }
 
@@ -284,10 +317,8 @@ static int set_narrow(struct driver *driver, const char *list, struct error *err
 	return code < 0 ? code : traffic_route(&driver->traffic, &driver->lft, err);
 }
 
-static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
+static int run_command(struct driver *driver, const char *command, struct text *response, struct error *err)
 {
-	struct driver *driver = ctx;
-
 	if (!strcmp(command, "pause")) {
 		if (settle(driver, err) < 0)
 			return err ? err->code : ERR_UNAVAILABLE;
@@ -295,12 +326,10 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 	} else if (!strcmp(command, "resume")) {
 		advance_traffic(driver);
 		driver->paused = false;
-		return 0;
 	} else if (!strcmp(command, "truth")) {
 		return settle(driver, err);
 	} else if (!strcmp(command, "status")) {
 		describe(driver, response);
-		return 0;
 	} else if (!strncmp(command, "idle ", 5)) {
 		return set_idle(driver, command + 5, err);
 	} else if (!strncmp(command, "narrow ", 7)) {
@@ -310,6 +339,15 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 			       command);
 	}
 	return 0;
+}
+
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
+{
+	struct driver *driver = ctx;
+	int code = run_command(driver, command, response, err);
+
+	publish_waits(driver);
+	return code;
 }
 
 static int wait_for_tables(struct driver *driver, struct error *err)
@@ -336,10 +374,11 @@ static int prepare(struct driver *driver, struct error *err)
 	int code = host_table_create(options->fabric, &driver->hosts, err);
 
 	driver->widths = calloc(options->fabric->port_count + 1, sizeof(*driver->widths));
+	driver->waits = calloc(options->fabric->port_count + 1, sizeof(*driver->waits));
 	for (size_t i = 0; driver->widths && i < options->fabric->port_count; i++)
 		driver->widths[i] = options->fabric->ports[i].width;
 	if (code == 0)
-		code = driver->widths ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
+		code = driver->widths && driver->waits ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)
@@ -402,6 +441,7 @@ int driver_run(struct driver_options *options, struct error *err)
 	flow_list_done(&driver->list);
 	host_table_done(&driver->hosts);
 	free(driver->widths);
+	free(driver->waits);
 	free(driver);
 	return code;
 }
