@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/child_command.h"
@@ -168,7 +169,8 @@ static void read_child(void *ctx, struct tui_child_state *ret)
 
 static int show(struct top *top, const struct name_map *names, struct error *err)
 {
-	char config[PATH_MAX];
+	const char *simulation = getenv("IBWIRE_SIM_DIR");
+	char config[PATH_MAX], status[PATH_MAX];
 	struct tui_options options = {
 		.db_path = top->path,
 		.program = PROGRAM,
@@ -187,6 +189,8 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	add_arguments(top->name_arguments, 0,
 		      (const char *const[]){ "--node-name-map", top->common.names_path, NULL });
 	add_device_arguments(top, top->device_arguments, 0);
+	if (simulation && (size_t)snprintf(status, sizeof(status), "%s/status", simulation) < sizeof(status))
+		options.status_path = status;
 	if (tui_config_path(config, sizeof(config)))
 		options.config_path = config;
 	if (top->collector.pid) {

@@ -3,12 +3,17 @@
 #ifndef IBWIRE_SIM_CMD_H
 #define IBWIRE_SIM_CMD_H
 
+#include <stdbool.h>
+
 struct error;
+struct fabric;
 
 struct command {
 	const char *name;
 	const char *arguments; /* for the usage message */
 	const char *summary;
+	bool joins; /* it needs a running simulation: cmd_join() is called before it */
+	void (*help)(void); /* prints more, for --help; NULL: nothing */
 	/* Return: the exit status, or a negative code with @err set. */
 	int (*run)(int argc, char **argv, struct error *err);
 };
@@ -22,6 +27,21 @@ int cmd_pma(int argc, char **argv, struct error *err);
 int cmd_opensm(int argc, char **argv, struct error *err);
 int cmd_routes(int argc, char **argv, struct error *err);
 int cmd_console(int argc, char **argv, struct error *err);
+int cmd_exec(int argc, char **argv, struct error *err);
+int cmd_break(int argc, char **argv, struct error *err);
+int cmd_repair(int argc, char **argv, struct error *err);
+int cmd_play(int argc, char **argv, struct error *err);
+void cmd_break_help(void);
+
+/*
+ * cmd_join - set the environment of the running simulation, as for the command of ibwire-sim run
+ * It is that of $IBSIM_SOCKNAME, else the only one of this user; no effect within ibwire-sim run.
+ * Return: 0; ERR_UNAVAILABLE if there is none; ERR_USAGE if there are several (the text lists them).
+ */
+int cmd_join(struct error *err);
+
+/* cmd_load_fabric - read the fabric of a simulation. @dir: $IBWIRE_SIM_DIR. Return: 0, or an error. */
+int cmd_load_fabric(const char *dir, struct fabric **ret, struct error *err);
 
 /*
  * cmd_control_opensm - send a command for opensm to the launcher, and wait until it has taken effect

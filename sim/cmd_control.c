@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Commands that control a running simulation. They find it by the environment that run sets. */
+/* Commands that control a running simulation. They find it by the environment that run sets, or cmd_join(). */
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -29,6 +33,98 @@ static int need_env(const char *name, const char **ret, struct error *err)
 
 typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
 
+/* --- joining a simulation --- */
+
+/* The list of sockets, with @ for a NUL in names. Source: proc(5), /proc/pid/net/unix. */
+#define SOCKETS "/proc/net/unix"
+
+/* Read the environment of a simulation. @apply: set it. Return: whether it runs and belongs to this user. */
+static bool join(const char *name, bool apply)
+{
+	struct text response = { 0 };
+	char *line, *rest = NULL;
+	bool own = false;
+
+	if (control_send(name, LAUNCH_CONTROL_PART, LAUNCH_CONTROL_ENVIRONMENT, "", &response, NULL) < 0 ||
+	    !response.chars)
+		return false;
+	for (line = strtok_r(response.chars, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *value = strchr(line, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		if (!strcmp(line, "IBWIRE_SIM_DIR"))
+			own = access(value, W_OK | X_OK) == 0;
+		if (apply && setenv(line, value, 1) < 0)
+			own = false;
+	}
+	text_done(&response);
+	return own;
+}
+
+/* List the names of the user's simulations, each followed by a space. */
+static void find_simulations(struct text *names)
+{
+	struct text sockets = { 0 };
+	char *line, *rest = NULL;
+
+	/* Without the file there are none to be found. */
+	if (text_read_file(SOCKETS, "", TEXT_FABRIC_MOST, &sockets, NULL) < 0)
+		return;
+	for (line = strtok_r(sockets.chars, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *name = strstr(line, "@ibwire-"), *end = name ? strchr(name, ':') : NULL;
+
+		if (!end || strcmp(end + 1, LAUNCH_CONTROL_PART "@"))
+			continue;
+		*end = '\0';
+		/* A connection has the name of its listening socket. */
+		if (!strstr(text_chars(names), name + 1) && join(name + 1, false))
+			text_appendf(names, "%s ", name + 1);
+	}
+	text_done(&sockets);
+}
+
+int cmd_join(struct error *err)
+{
+	const char *dir = getenv("IBWIRE_SIM_DIR"), *wanted = getenv("IBSIM_SOCKNAME");
+	struct text names = { 0 };
+	char name[64];
+	int code = 0;
+
+	if (dir && *dir)
+		return 0;
+	if (wanted && *wanted)
+		text_appendf(&names, "%s ", wanted);
+	else
+		find_simulations(&names);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text_chars(&names), " "), text_chars(&names));
+	if (!*name)
+		code = err_set(err, ERR_UNAVAILABLE, "no simulation is running: start one with ./quickstart or "
+			       "ibwire-sim run");
+	else if (text_chars(&names)[strlen(name) + 1])
+		code = err_set(err, ERR_USAGE, "several simulations are running: select one with IBSIM_SOCKNAME=NAME; "
+			       "names: %s", text_chars(&names));
+	else if (!join(name, true))
+		code = err_set(err, ERR_UNAVAILABLE, "the simulation %s has ended", name);
+	text_done(&names);
+	return code;
+}
+
+int cmd_exec(int argc, char **argv, struct error *err)
+{
+	const char *shell = getenv("SHELL");
+	char *const login[] = { (char *)(uintptr_t)(shell && *shell ? shell : "/bin/sh"), NULL };
+	char *const *command = argv + 1 + (argc > 1 && !strcmp(argv[1], "--"));
+
+	if (!*command)
+		command = login;
+	execvp(*command, command);
+	return err_set(err, ERR_USAGE, "cannot run the command %s: %s", *command, strerror(errno));
+}
+
+/* --- commands --- */
+
 /* Send a command to a process of the simulation and print the response. */
 static int send_command(control_function *send, const char *command, struct error *err)
 {
@@ -46,9 +142,16 @@ static int send_command(control_function *send, const char *command, struct erro
 
 int cmd_traffic(int argc, char **argv, struct error *err)
 {
-	if (argc != 2)
-		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status");
-	return send_command(driver_control, argv[1], err);
+	struct text command = { 0 };
+	int code;
+
+	if (argc != 2 && (argc != 3 || (strcmp(argv[1], "idle") && strcmp(argv[1], "narrow"))))
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status|idle NODES|"
+			       "narrow PORTS");
+	text_appendf(&command, "%s%s%s", argv[1], argc == 3 ? " " : "", argc == 3 ? argv[2] : "");
+	code = text_failed(&command) ? err_nomem(err) : send_command(driver_control, text_chars(&command), err);
+	text_done(&command);
+	return code;
 }
 
 /* @settings: NULL to print the current ones */

@@ -71,10 +71,23 @@ static int read_dump(struct tables *tables, struct error *err)
 	}
 }
 
-static int tables_init(struct tables *tables, struct error *err)
+int cmd_load_fabric(const char *dir, struct fabric **ret, struct error *err)
 {
 	char path[PATH_MAX + 32], *net;
 	size_t len;
+	int code;
+
+	snprintf(path, sizeof(path), "%s/" IBSIM_NET_FILE, dir);
+	code = rundir_read(path, &net, &len, err);
+	if (code < 0)
+		return code;
+	code = netfile_read(net, len, NULL, ret, NULL, err);
+	free(net);
+	return code;
+}
+
+static int tables_init(struct tables *tables, struct error *err)
+{
 	int code;
 
 	memset(tables, 0, sizeof(*tables));
@@ -83,12 +96,7 @@ static int tables_init(struct tables *tables, struct error *err)
 	if (!tables->sockname || !tables->dir)
 		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: run this command within "
 			       "ibwire-sim run");
-	snprintf(path, sizeof(path), "%s/" IBSIM_NET_FILE, tables->dir);
-	code = rundir_read(path, &net, &len, err);
-	if (code < 0)
-		return code;
-	code = netfile_read(net, len, NULL, &tables->fabric, NULL, err);
-	free(net);
+	code = cmd_load_fabric(tables->dir, &tables->fabric, err);
 	return code ? code : read_dump(tables, err);
 }
 

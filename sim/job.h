@@ -18,6 +18,7 @@ struct host_hca {
 	uint32_t port; /* its first cabled port, index into fabric.ports */
 	uint32_t rail;
 	uint32_t host; /* index into host_table.hosts */
+	bool idle;     /* it is left out of all jobs */
 };
 
 struct host {

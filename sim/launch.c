@@ -58,6 +58,7 @@ struct launch {
 	int console_fd, signal_fd, control_fd;
 	struct janitor janitor;
 	struct console_output output;
+	struct text environment; /* of the command: lines "NAME=value" */
 	struct slots slots;
 	pid_t ibsim, relay, opensm, driver, command;
 	enum launch_phase phase;
@@ -218,12 +219,16 @@ static void end_opensm(struct launch *launch, enum opensm_end reason)
 	kill(launch->opensm, SIGTERM);
 }
 
-/* Commands of "ibwire-sim opensm". They return at once, because ibsim's output must be drained. */
+/* Commands of "ibwire-sim opensm", and of those that join. They return at once: ibsim's output must be drained. */
 static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct launch *launch = ctx;
 	bool restart = !strcmp(command, "restart");
 
+	if (!strcmp(command, LAUNCH_CONTROL_ENVIRONMENT)) {
+		text_append(response, text_chars(&launch->environment));
+		return 0;
+	}
 	if (!strcmp(command, "status")) {
 		text_appendf(response, "%ld", (long)launch->opensm);
 		return 0;
@@ -392,24 +397,40 @@ static int start_relay(struct launch *launch, struct error *err)
 	return start_process(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
 }
 
+/* Other commands join the simulation with it (LAUNCH_CONTROL_ENVIRONMENT), and use the command's database. */
+static int make_environment(struct launch *launch, struct error *err)
+{
+	const char *old = getenv("LD_PRELOAD"), *db = getenv("IBWIRE_DB");
+	struct text *text = &launch->environment;
+
+	text_appendf(text, "IBSIM_SOCKNAME=%s\nSIM_HOST=%s\n", launch->sockname, launch->attach_id);
+	text_appendf(text, "LD_PRELOAD=%s%s%s\n", launch->preload, old && *old ? ":" : "", old ? old : "");
+	text_appendf(text, "IBWIRE_SIM_DIR=%s\nIBWIRE_SIM_CONSOLE=%s\n", launch->dir, launch->console);
+	text_appendf(text, "IBWIRE_SIM_OPENSM_PID=%ld\n", (long)launch->opensm);
+	if (db && *db)
+		text_appendf(text, "IBWIRE_DB=%s\n", db);
+	return text_failed(text) ? err_nomem(err) : 0;
+}
+
 static int start_command(struct launch *launch, struct error *err)
 {
-	char sockname[80], host[48], preload[PRELOAD_SIZE + PATH_MAX], dir[PATH_MAX + 24], console[PATH_MAX + 64];
-	char opensm[48];
-	const char *old = getenv("LD_PRELOAD");
 	struct process_spec spec = {
-		.argv = launch->options->command, .env = { sockname, host, preload, dir, console, opensm },
-		.in = -1, .out = -1, .death_signal = SIGTERM,
+		.argv = launch->options->command, .in = -1, .out = -1, .death_signal = SIGTERM,
 	};
+	char *copy, *line, *rest = NULL;
+	size_t count = 0;
+	int code = make_environment(launch, err);
 
-	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
-	snprintf(host, sizeof(host), "SIM_HOST=%s", launch->attach_id);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s%s%s", launch->preload, old && *old ? ":" : "",
-		 old ? old : "");
-	snprintf(dir, sizeof(dir), "IBWIRE_SIM_DIR=%s", launch->dir);
-	snprintf(console, sizeof(console), "IBWIRE_SIM_CONSOLE=%s", launch->console);
-	snprintf(opensm, sizeof(opensm), "IBWIRE_SIM_OPENSM_PID=%ld", (long)launch->opensm);
-	if (process_start(&spec, &launch->command, err) == 0)
+	if (code < 0)
+		return code;
+	copy = strdup(text_chars(&launch->environment));
+	if (!copy)
+		return err_nomem(err);
+	for (line = strtok_r(copy, "\n", &rest); line && count < PROCESS_ENV_MAX; line = strtok_r(NULL, "\n", &rest))
+		spec.env[count++] = line;
+	code = process_start(&spec, &launch->command, NULL);
+	free(copy);
+	if (code == 0)
 		return 0;
 	return err_set(err, ERR_USAGE, "cannot run the command %s: check its spelling and PATH", spec.argv[0]);
 }
@@ -524,6 +545,7 @@ static void close_all(struct launch *launch)
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 	text_done(&launch->output.line);
+	text_done(&launch->environment);
 }
 
 int launch_run(const struct launch_options *options, int *ret_status, struct error *err)

@@ -10,13 +10,14 @@ struct fabric;
 
 #define LAUNCH_OPTIONS_MAX 32
 
-/* Name of its control socket: sim/control.h. */
+/* Name of its control socket (sim/control.h), and the command that returns the environment of the simulation. */
 #define LAUNCH_CONTROL_PART "opensm"
+#define LAUNCH_CONTROL_ENVIRONMENT "environment"
 
 struct launch_options {
 	const char *net;      /* contents of the net file for ibsim */
 	size_t net_len;
-	const struct fabric *fabric; /* the fabric in the net file */
+	struct fabric *fabric; /* the fabric in the net file */
 	const char *attach;   /* node of the command: name or GUID; NULL: automatic */
 	const char *sm;       /* node of opensm, the same */
 	const char *dir;      /* run directory that is not removed; NULL: a temporary one */

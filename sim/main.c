@@ -10,19 +10,25 @@
 #include "sim/cmd.h"
 
 static const struct command commands[] = {
-	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print the net file of a generated fabric", cmd_net },
-	{ "mend", "FILE", "convert an ibnetdiscover output into a net file that ibsim loads", cmd_mend },
+	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print the net file of a generated fabric", .run = cmd_net },
+	{ "mend", "FILE", "convert an ibnetdiscover output into a net file that ibsim loads", .run = cmd_mend },
 	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND",
-	  "run a command within a simulated fabric", cmd_run },
-	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
+	  "run a command within a simulated fabric", .run = cmd_run },
+	{ "break", "[FAULT [TARGET] [KEY=VALUE]...]", "break something, or list what is broken", true, cmd_break_help,
+	  cmd_break },
+	{ "repair", "[FAULT [TARGET]]", "repair everything, or some of it", true, .run = cmd_repair },
+	{ "play", "[--loop] FILE", "break and repair what a scenario file says", true, .run = cmd_play },
+	{ "exec", "[COMMAND]", "run a command, or a shell, within the running simulation", true, .run = cmd_exec },
+	{ "traffic", "pause|resume|truth|status|idle NODES|narrow PORTS", "control the traffic", true,
+	  .run = cmd_traffic },
 	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES locked=NODES']",
-	  "within run: set or print latency, loss and unresponsive nodes", cmd_wire },
-	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: set what performance agents return",
-	  cmd_pma },
-	{ "opensm", "stop|start|restart|status", "within run: stop, start or restart the subnet manager", cmd_opensm },
-	{ "routes", "save FILE|load FILE|skew NODE/PORT SHARE|reset", "within run: change the forwarding tables",
-	  cmd_routes },
-	{ "console", "'COMMAND'", "within run: run a console command of ibsim and print its output", cmd_console },
+	  "set or print latency, loss and unresponsive nodes", true, .run = cmd_wire },
+	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "set what performance agents return", true,
+	  .run = cmd_pma },
+	{ "opensm", "stop|start|restart|status", "stop, start or restart the subnet manager", true, .run = cmd_opensm },
+	{ "routes", "save FILE|load FILE|skew NODE/PORT SHARE|reset", "change the forwarding tables", true,
+	  .run = cmd_routes },
+	{ "console", "'COMMAND'", "run a console command of ibsim and print its output", true, .run = cmd_console },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -33,7 +39,8 @@ static void print_usage(FILE *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments,
 			commands[i].summary);
-	fprintf(out, "\nAll options: man ibwire-sim\n");
+	fprintf(out, "\nFrom break on, commands control the running simulation, within run or from another terminal.\n"
+		"All options: man ibwire-sim\n");
 }
 
 static const struct command *find_command(const char *name)
@@ -75,11 +82,15 @@ int main(int argc, char **argv)
 		return -ERR_USAGE;
 	}
 	if (argc > 2 && !strcmp(argv[2], "--help")) {
-		printf("usage: ibwire-sim %s %s\n\n%s\n\nAll options: man ibwire-sim\n", command->name,
-		       command->arguments, command->summary);
+		printf("usage: ibwire-sim %s %s\n\n%s\n\n", command->name, command->arguments, command->summary);
+		if (command->help)
+			command->help();
+		puts("All options: man ibwire-sim");
 		return 0;
 	}
-	status = command->run(argc - 1, argv + 1, &err);
+	status = command->joins ? cmd_join(&err) : 0;
+	if (status == 0)
+		status = command->run(argc - 1, argv + 1, &err);
 	if (status < 0) {
 		log_error("%s", err.text);
 		return -status;

@@ -24,6 +24,9 @@ END
 cat >tree/stub-ibwire-sim <<'END'
 #!/bin/sh
 echo "ibwire-sim $*" | sed 's/ -- .*/ --/'
+[ "$1" = play ] && echo "$*" >"$TMPDIR/play" && exit
+case "$*" in *"single host"*--traffic*) exit 64 ;; esac
+export IBWIRE_SIM_DIR=$TMPDIR
 while [ "$1" != -- ]; do shift; done
 shift
 if [ -n "$STUB_HANGS" ]; then
@@ -77,7 +80,11 @@ equal "its working directory is removed" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 
 
 echo 'Ca 1 "H-0"' >"a dump.txt"
 run --net "a dump.txt"
-contains "a dump with a space in its name is simulated" "$output" "ibwire-sim run --net $PWD/a dump.txt --"
+contains "a dump with a space in its name is simulated" "$output" "ibwire-sim run --net $PWD/a dump.txt --traffic ring --"
+cp "a dump.txt" "single host.txt"
+run --net "single host.txt"
+contains "a fabric without a ring has no traffic" "$output" "ibwire-sim run --net $PWD/single host.txt --pma"
+contains "its tables are printed" "$output" "ibwire ports db"
 
 fake_sysfs "4: ACTIVE" InfiniBand
 run
@@ -101,10 +108,24 @@ fake_sysfs "4: ACTIVE" Ethernet
 run
 contains "an Ethernet port is no fabric" "$output" "no active InfiniBand port"
 
+wait_for_play() {
+	tries=0
+	while [ ! -s play ] && [ $tries -lt 100 ]; do
+		/bin/sleep 0.1
+		tries=$((tries + 1))
+	done
+	cat play
+}
+
 # In a terminal (script(1) makes one) the screen is started.
 if command -v script >/dev/null; then
 	output=$(script -qec "./tree/quickstart --sim" /dev/null </dev/null 2>&1)
-	contains "in a terminal it is the screen" "$output" "ibwire top db"
+	contains "in a terminal it is the screen" "$output" "ibwire top --settings $PWD/tree/sim/demo.conf db"
+	equal "and faults are played" "$(wait_for_play)" "play --loop $PWD/tree/sim/demo.scenario"
+	contains "the last line names the simulation" "$(cat status)" "SIMULATED: no faults"
+	rm -f play
+	script -qec "./tree/quickstart --quiet-fabric" /dev/null </dev/null >/dev/null 2>&1
+	equal "--quiet-fabric plays no faults" "$(cat play 2>/dev/null)" ""
 else
 	skip "in a terminal it is the screen" "script is not installed"
 fi

@@ -36,6 +36,7 @@ struct tui_options {
 	/* Arguments of commands run from the display: for all, and for those that poll the fabric. */
 	const char *program;           /* path of this program, for reports and snapshots; NULL: disabled */
 	const char *const *arguments, *const *device_arguments; /* NULL-terminated; or NULL */
+	const char *status_path;       /* file with a line for the last row, such as what is simulated; NULL: none */
 	const char *config_path;         /* settings file (config_file.h); NULL: settings are not saved */
 	int64_t at_us;                 /* wall clock of the time to show; 0: the newest sweep */
 	enum tui_color color;          /* AUTO: as the terminal supports, none if NO_COLOR is set */

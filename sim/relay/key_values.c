@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,36 @@ static void trim_end(char *chars)
 
 	while (len && isspace((unsigned char)chars[len - 1]))
 		chars[--len] = '\0';
+}
+
+int words_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err)
+{
+	char *from = line, *to;
+	size_t count = 0;
+
+	while (true) {
+		bool quoted = false;
+
+		from += strspn(from, " \t\r\n");
+		if (!*from)
+			break;
+		if (count == room)
+			return err_set(err, ERR_USAGE, "the line has more than %zu words", room);
+		ret[count++] = to = from;
+		while (*from && (quoted || !strchr(" \t\r\n", *from))) {
+			if (*from == '"')
+				quoted = !quoted;
+			else
+				*to++ = *from;
+			from++;
+		}
+		if (quoted)
+			return err_set(err, ERR_USAGE, "a quote is not closed");
+		from += *from != '\0';
+		*to = '\0';
+	}
+	*ret_count = count;
+	return 0;
 }
 
 int key_values_split(const char *text, struct key_values *ret, struct error *err)

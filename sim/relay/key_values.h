@@ -31,6 +31,14 @@ int key_values_split(const char *text, struct key_values *ret, struct error *err
 void key_values_done(struct key_values *list);
 
 /*
+ * words_split - split a line at spaces outside double quotes
+ * @line:  modified: the words are in it
+ * @ret:   room for @room words
+ * Return: 0; ERR_USAGE if there are more words, or a quote is not closed.
+ */
+int words_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err);
+
+/*
  * parse_time - "20us", "100 us", "1s", "1.5ms", "0"
  * @ret_ns:  nanoseconds, up to an hour
  */

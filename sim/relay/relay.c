@@ -407,12 +407,32 @@ int relay_check(const struct relay_options *options, struct error *err)
 
 /* --- control --- */
 
+/* "0x1234/20=1e9 ...": ticks per second of ports */
+static int set_waits(struct responder *responder, const char *list, struct error *err)
+{
+	while (*list) {
+		char *end;
+		uint64_t guid = strtoull(list, &end, 16);
+		unsigned long port = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
+		double per_s = *end == '=' ? strtod(end + 1, &end) : -1;
+
+		if (!(per_s >= 0 && per_s < 1e12) || (*end && *end != ' '))
+			return err_set(err, ERR_USAGE, "\"%s\" is not a list such as 0x1234/20=1e9", list);
+		responder_wait(responder, guid, (unsigned)port, per_s);
+		list = end + strspn(end, " ");
+	}
+	return 0;
+}
+
 static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct relay *relay = ctx;
 
+	relay->model.responder.now_ns = now_ns();
 	if (!strncmp(command, "pma ", 4))
 		return responder_configure(&relay->model.responder, command + 4, err);
+	if (!strncmp(command, "waits ", 6))
+		return set_waits(&relay->model.responder, command + 6, err);
 	if (!strncmp(command, "wire ", 5))
 		return relay_model_set(&relay->model, command + 5, err);
 	if (!strcmp(command, "wire")) {

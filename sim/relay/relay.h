@@ -28,7 +28,8 @@ int relay_run(struct relay_options *options, struct error *err);
 /*
  * relay_control - send a command to the relay of a simulation; @response is appended to
  * @name:     $IBSIM_SOCKNAME
- * @command:  "wire latency=20us", "pma NODES caps=...", "wire": print settings and statistics
+ * @command:  "wire latency=20us", "pma NODES caps=...", "wire": print settings and statistics;
+ *            "waits GUID/PORT=RATE ...": PortXmitWait's increments in ticks per second
  * Return: 0; ERR_USAGE; ERR_UNAVAILABLE if the relay does not respond.
  */
 int relay_control(const char *name, const char *command, struct text *response, struct error *err);

@@ -397,6 +397,7 @@ static void process_response(struct relay_model *model, struct relay_mad *mad, c
 
 	relay_map_learn(&model->map, mad->node, response->mad);
 	limit_port_info(model, mad->node, got.mad);
+	model->responder.now_ns = now_ns;
 	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
 		send_to_ibsim(model, mad, got.mad);
 		return;

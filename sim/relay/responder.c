@@ -347,6 +347,19 @@ static struct pma_caps caps_of(const struct responder_node *config)
 	};
 }
 
+void responder_count(struct responder_port *port, int64_t now_ns)
+{
+	double elapsed_s = (double)(now_ns - port->counted_ns) / 1e9;
+
+	for (unsigned counter = 0; counter < COUNTER_COUNT; counter++) {
+		double more = port->fraction[counter] + port->per_s[counter] * elapsed_s;
+
+		port->value[counter] += (uint64_t)more;
+		port->fraction[counter] = more - (double)(uint64_t)more;
+	}
+	port->counted_ns = now_ns;
+}
+
 /* Return: whether the response is complete. */
 static bool extend_counters(const struct responder_node *config, unsigned port_count, uint16_t attribute,
 			    struct exchange *exchange, uint8_t *mad)
@@ -436,10 +449,20 @@ static void announce_extended(const struct responder_node *config, uint8_t *mad)
 {
 	uint8_t *info = mad + PACKET_MAD_DATA;
 
-	if (config->fec == FEC_UNKNOWN || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO)
+	if (config->fec == FEC_UNKNOWN)
 		return;
 	store_be32(info + 20, load_be32(info + 20) | 1u << 15);
 	store_be16(info + 60, load_be16(info + 60) | 1u << 1);
+}
+
+/* Source: IBA Vol 1, 14.2.5.6 PortInfo: LocalPortNum and LinkWidthActive (IB_PORT_* in libibmad fields.c). */
+static void put_width(const struct responder_node *config, unsigned port_count, uint8_t *mad)
+{
+	uint8_t *info = mad + PACKET_MAD_DATA, port = (uint8_t)load_be32(mad + MAD_MODIFIER);
+
+	port = port ? port : info[28];
+	if (port <= port_count && config->ports[port].width)
+		info[31] = config->ports[port].width;
 }
 
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
@@ -464,11 +487,16 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 	if (!config || status)
 		return true;
 	if (is_smp(mad)) {
-		announce_extended(config, mad);
+		if (attribute == SMP_PORT_INFO) {
+			announce_extended(config, mad);
+			put_width(config, port_count, mad);
+		}
 		return true;
 	}
 	if (mad[MAD_CLASS] != CLASS_PERFORMANCE)
 		return true;
+	if (mad[PACKET_MAD_DATA + PORT_SELECT] <= port_count)
+		responder_count(&config->ports[mad[PACKET_MAD_DATA + PORT_SELECT]], responder->now_ns);
 	if (exchange->widening) {
 		widen(config, exchange, mad);
 		exchange->widening = false;
@@ -489,6 +517,21 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 	if (exchange->sets)
 		clear_set_values(config, port_count, attribute, mad + PACKET_MAD_DATA);
 	return extend_counters(config, port_count, attribute, exchange, mad);
+}
+
+void responder_wait(struct responder *responder, uint64_t node_guid, unsigned port, double per_s)
+{
+	uint32_t node = fabric_find_node(responder->fabric, node_guid);
+	const struct responder_node *config = config_of(responder, node);
+	struct responder_port *at;
+
+	if (!config || !(caps_of(config).cap_mask2 & PMA_CAP2_EXTENDED_ERRORS) ||
+	    port > responder->fabric->nodes[node].port_count)
+		return;
+	at = &config->ports[port];
+	responder_count(at, responder->now_ns);
+	at->per_s[COUNTER_XMIT_WAIT] = per_s;
+	at->set |= COUNTER_BIT(COUNTER_XMIT_WAIT);
 }
 
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)

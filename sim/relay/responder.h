@@ -35,6 +35,10 @@ struct responder_detail {
 struct responder_port {
 	uint64_t value[COUNTER_COUNT];
 	counter_set set; /* the same */
+	double per_s[COUNTER_COUNT];    /* increments of a set counter */
+	double fraction[COUNTER_COUNT]; /* of one that is not counted yet */
+	int64_t counted_ns; /* time up to which they were added */
+	uint8_t width;   /* PortInfo.LinkWidthActive, enum link_width; 0: ibsim's */
 	struct responder_detail detail[DETAIL_ATTRIBUTE_COUNT];
 };
 
@@ -55,7 +59,11 @@ struct responder {
 	const struct fabric *fabric; /* borrowed */
 	struct responder_node **nodes; /* by node; NULL: not configured */
 	const struct relay_map *map; /* borrowed: for the LIDs of redirects; NULL: not known */
+	int64_t now_ns; /* set by the caller before requests and settings: counters with a rate depend on it */
 };
+
+/* responder_count - add the increments of a port's counters up to now. */
+void responder_count(struct responder_port *port, int64_t now_ns);
 
 int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err);
 void responder_done(struct responder *responder);
@@ -91,6 +99,12 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
  */
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
+
+/*
+ * responder_wait - set PortXmitWait's increments in ticks per second, on agents with 64-bit errors
+ * The counter of ibsim has 32 bits: in congestion it is at its maximum after a second.
+ */
+void responder_wait(struct responder *responder, uint64_t node_guid, unsigned port, double per_s);
 
 /* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);

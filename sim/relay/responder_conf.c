@@ -124,27 +124,68 @@ static bool set_port_counter(struct responder_port *port, const char *key, const
 	return true;
 }
 
+/* "7200/h": increments from now on; 0/h: none. Return: whether the value is a rate. */
+static bool parse_rate(const char *value, double *ret_per_s)
+{
+	char *end;
+
+	double per_hour = strtod(value, &end);
+
+	if (end == value || strcmp(end, "/h") || !(per_hour >= 0 && per_hour <= 1e13))
+		return false;
+	*ret_per_s = per_hour / 3600;
+	return true;
+}
+
 /* The value "ibsim" removes the setting. */
 static int set_counter(struct responder_node *config, unsigned port_count, int64_t port, const struct key_value *pair,
-		       struct error *err)
+		       int64_t now_ns, struct error *err)
 {
-	bool unset = !strcmp(pair->value, "ibsim");
+	enum counter counter = counter_by_key(pair->key);
+	double per_s = 0;
+	bool unset = !strcmp(pair->value, "ibsim"), rate = counter != COUNTER_COUNT && parse_rate(pair->value, &per_s);
 	struct responder_port scratch = { 0 };
 	uint64_t value = 0;
 
 	if (!set_port_counter(&scratch, pair->key, NULL))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
-	if (!unset && parse_number(pair->key, pair->value, 0, UINT64_MAX, &value, err) < 0)
+	if (!unset && !rate && parse_number(pair->key, pair->value, 0, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
 		return err_set(err, ERR_USAGE, "a selected node has only %u ports", port_count);
-	for (unsigned number = 0; number <= port_count; number++)
-		if (port < 0 || number == port)
-			set_port_counter(&config->ports[number], pair->key, unset ? NULL : &value);
+	for (unsigned number = 0; number <= port_count; number++) {
+		struct responder_port *at = &config->ports[number];
+
+		if (port >= 0 && number != port)
+			continue;
+		responder_count(at, now_ns);
+		/* A counter with a rate continues at its value. */
+		if (counter != COUNTER_COUNT)
+			at->per_s[counter] = per_s;
+		if (rate)
+			value = at->value[counter];
+		set_port_counter(at, pair->key, unset ? NULL : &value);
+	}
 	return 0;
 }
 
-static int set_pair(const struct fabric *fabric, uint32_t node, struct responder_node *config, int64_t *port,
+/* "1x", or "ibsim" for ibsim's. */
+static int set_width(struct responder_node *config, unsigned port_count, int64_t port, const char *value,
+		     struct error *err)
+{
+	char *end;
+	unsigned long lanes = strtoul(value, &end, 10);
+	uint8_t code = lanes <= 12 && !strcmp(end, "x") ? link_width_code((unsigned)lanes) : LINK_WIDTH_NONE;
+
+	if (!code && strcmp(value, "ibsim"))
+		return err_set(err, ERR_USAGE, "width is 1x, 2x, 4x, 8x, 12x or ibsim, not \"%s\"", value);
+	for (unsigned number = 0; number <= port_count; number++)
+		if (port < 0 || number == port)
+			config->ports[number].width = code;
+	return 0;
+}
+
+static int set_pair(const struct responder *responder, uint32_t node, struct responder_node *config, int64_t *port,
 		    const struct key_value *pair, struct error *err)
 {
 	const struct {
@@ -161,6 +202,8 @@ static int set_pair(const struct fabric *fabric, uint32_t node, struct responder
 		{ "garbled", &config->garbled }, { "duplicated", &config->duplicated },
 		{ "foreign", &config->foreign }, { "late", &config->late },
 	};
+	const struct fabric *fabric = responder->fabric;
+	unsigned port_count = fabric->nodes[node].port_count;
 	uint64_t number = 0;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -187,7 +230,9 @@ static int set_pair(const struct fabric *fabric, uint32_t node, struct responder
 		*port = (int64_t)number;
 		return code;
 	}
-	return set_counter(config, fabric->nodes[node].port_count, *port, pair, err);
+	if (!strcmp(pair->key, "width"))
+		return set_width(config, port_count, *port, pair->value, err);
+	return set_counter(config, port_count, *port, pair, responder->now_ns, err);
 }
 
 static int configure_node(struct responder *responder, uint32_t node, const struct key_values *settings,
@@ -212,7 +257,7 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 		char *value = strdup(settings->pairs[i].value);
 		struct key_value pair = { settings->pairs[i].key, value };
 
-		code = value ? set_pair(responder->fabric, node, config, &port, &pair, err) : err_nomem(err);
+		code = value ? set_pair(responder, node, config, &port, &pair, err) : err_nomem(err);
 		free(value);
 	}
 	if (code < 0) {

@@ -458,7 +458,8 @@ RESPONDER_TEST(invalid_configuration_changes_nothing, "caps=0x5300")
 	static const char *const wrong[] = {
 		"", "absent caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
 		"all port=999 tick=1", "all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1",
-		"all redirect=absent", "all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
+		"all redirect=absent", "all width=5x", "all symbol_errors=-1/h", "all looping_errors=1/h",
+		"all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
 	};
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct error err;
@@ -471,6 +472,51 @@ RESPONDER_TEST(invalid_configuration_changes_nothing, "caps=0x5300")
 	}
 	send_get(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	assert_int_equal(read_caps(mad).cap_mask, 0x5300);
+}
+
+RESPONDER_TEST(a_counter_with_a_rate_grows_with_time, "port=all symbol_errors=5")
+{
+	configure(fix, "port=%d symbol_errors=7200/h", PORT);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 5);
+	fix->responder.now_ns += INT64_C(1250000000);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 7);
+	assert_int_equal(read_all(fix, 0).value[COUNTER_SYMBOL_ERRORS], 5);
+	fix->responder.now_ns += INT64_C(250000000);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 8);
+	/* It keeps its value when it no longer grows. */
+	configure(fix, "port=%d symbol_errors=0/h", PORT);
+	fix->responder.now_ns += INT64_C(9000000000);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 8);
+	configure(fix, "port=%d symbol_errors=7200", PORT);
+	fix->responder.now_ns += INT64_C(9000000000);
+	assert_int_equal(read_all(fix, PORT).value[COUNTER_SYMBOL_ERRORS], 7200);
+}
+
+RESPONDER_TEST(xmit_wait_grows_where_it_has_64_bits, "caps=0x5300 caps2=0x2")
+{
+	uint64_t guid = fix->fabric->nodes[fix->node].guid;
+
+	responder_wait(&fix->responder, guid, PORT, 3e9);
+	fix->responder.now_ns += INT64_C(4000000000);
+	assert_true(read_all(fix, PORT).value[COUNTER_XMIT_WAIT] == UINT64_C(12000000000));
+	configure(fix, "caps2=0");
+	responder_wait(&fix->responder, guid, PORT, 0);
+	fix->responder.now_ns += INT64_C(1000000000);
+	assert_true(fix->responder.nodes[fix->node]->ports[PORT].per_s[COUNTER_XMIT_WAIT] > 0);
+	/* Unknown ports are ignored. */
+	responder_wait(&fix->responder, guid, 200, 1);
+	responder_wait(&fix->responder, 1, 1, 1);
+}
+
+RESPONDER_TEST(the_width_of_a_link_can_be_set, "width=1x")
+{
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	send_smp(fix, 0x15, mad); /* PortInfo */
+	assert_int_equal(mad[PACKET_MAD_DATA + 31], LINK_WIDTH_1X);
+	configure(fix, "width=ibsim");
+	send_smp(fix, 0x15, mad);
+	assert_int_not_equal(mad[PACKET_MAD_DATA + 31], LINK_WIDTH_1X);
 }
 
 RESPONDER_TEST(smps_that_ibsim_lacks_are_refused, NULL)

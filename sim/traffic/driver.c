@@ -23,6 +23,8 @@
 #include "sim/job.h"
 #include "sim/lft.h"
 #include "sim/process.h"
+#include "sim/relay/key_values.h"
+#include "sim/relay/relay.h"
 #include "sim/rundir.h"
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
@@ -46,6 +48,8 @@ struct driver {
 	struct traffic traffic;
 	struct lft lft;
 	struct feed feed;
+	uint8_t *widths;     /* by port: those of the net file */
+	double *waits;       /* by port: wait rates that the relay has */
 	int listen_fd;
 	bool paused;
 	int64_t last_us;     /* time up to which traffic was advanced */
@@ -77,6 +81,35 @@ static int load_tables(struct driver *driver, const char *path, struct error *er
 	return traffic_route(&driver->traffic, &driver->lft, err);
 }
 
+/* Characters in a command for a port: GUID, number and rate. */
+#define WAIT_CHARS 48
+
+/* The relay counts PortXmitWait where it has 64 bits. What it does not get is counted by ibsim, in 32 bits. */
+static void publish_waits(struct driver *driver)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	struct text command = { 0 }, response = { 0 };
+
+	for (size_t i = 0; i <= fabric->port_count; i++) {
+		bool last = i == fabric->port_count;
+		double rate = last || driver->paused ? 0 : driver->traffic.wait_rate[i];
+
+		if (command.len && (last || command.len + WAIT_CHARS > CONTROL_MAX)) {
+			if (!text_failed(&command) &&
+			    relay_control(driver->options->control, text_chars(&command), &response, NULL) < 0)
+				log_debug("the relay has ended");
+			text_clear(&command);
+		}
+		if (last || rate == driver->waits[i])
+			continue;
+		driver->waits[i] = rate;
+		text_appendf(&command, "%s0x%" PRIx64 "/%u=%.6g", command.len ? " " : "waits ",
+			     fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, rate);
+	}
+	text_done(&command);
+	text_done(&response);
+}
+
 /* Load new tables when opensm has written them completely. Return: ERR_IO if there are none yet. */
 static int check_tables(struct driver *driver, struct error *err)
 {
@@ -100,6 +133,8 @@ static int check_tables(struct driver *driver, struct error *err)
 	code = load_tables(driver, path, err);
 	if (code == 0)
 		driver->changed_us = 0;
+	if (code == 0)
+		publish_waits(driver);
 	return code;
 }
 
@@ -209,10 +244,81 @@ static void describe(const struct driver *driver, struct text *response)
 	}
 }
 
-static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
+static int parse_jobs(const struct driver *driver, struct flow_list *ret, struct error *err)
 {
-	struct driver *driver = ctx;
+	const struct driver_options *options = driver->options;
+	int code = 0;
 
+	for (size_t i = 0; code == 0 && i < options->job_count; i++)
+		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, ret, err);
+	return code;
+}
+
+/* The jobs start again with the HCAs that are not idle. Data already sent is counted. */
+static int restart_jobs(struct driver *driver, struct error *err)
+{
+	struct flow_list list = { 0 };
+	struct traffic traffic;
+	struct port_amount *pending;
+	int code = parse_jobs(driver, &list, err);
+
+	if (code == 0)
+		code = traffic_create(driver->options->fabric, &list, &traffic, err);
+	if (code < 0) {
+		flow_list_done(&list);
+		return code;
+	}
+	advance_traffic(driver);
+	pending = traffic.pending;
+	traffic.pending = driver->traffic.pending;
+	driver->traffic.pending = pending;
+	traffic_done(&driver->traffic);
+	flow_list_done(&driver->list);
+	driver->list = list;
+	driver->traffic = traffic;
+	driver->traffic.list = &driver->list;
+	return traffic_route(&driver->traffic, &driver->lft, err);
+}
+
+static int set_idle(struct driver *driver, const char *nodes, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	bool *members = calloc(fabric->node_count + 1, sizeof(*members));
+	int code = members ? parse_nodes(fabric, nodes, members, err) : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < driver->hosts.hca_count; i++)
+		driver->hosts.hcas[i].idle = members[fabric->ports[driver->hosts.hcas[i].port].node];
+	free(members);
+	return code < 0 ? code : restart_jobs(driver, err);
+}
+
+/* "leaf-1/3,leaf-2/7": these links have one lane; "none". */
+static int set_narrow(struct driver *driver, const char *list, struct error *err)
+{
+	struct fabric *fabric = driver->options->fabric;
+	char *copy = strdup(list), *item, *rest = NULL;
+	uint32_t port;
+	int code = copy ? 0 : err_nomem(err);
+
+	advance_traffic(driver);
+	for (size_t i = 0; i < fabric->port_count; i++)
+		fabric->ports[i].width = driver->widths[i];
+	for (item = copy ? strtok_r(copy, ",", &rest) : NULL; item && code == 0; item = strtok_r(NULL, ",", &rest)) {
+		if (!strcmp(item, "none"))
+			continue;
+		code = parse_port(fabric, item, &port, err);
+		if (code < 0)
+			break;
+		fabric->ports[port].width = LINK_WIDTH_1X;
+		if (fabric->ports[port].peer != FABRIC_NONE)
+			fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
+	}
+	free(copy);
+	return code < 0 ? code : traffic_route(&driver->traffic, &driver->lft, err);
+}
+
+static int run_command(struct driver *driver, const char *command, struct text *response, struct error *err)
+{
 	if (!strcmp(command, "pause")) {
 		if (settle(driver, err) < 0)
 			return err ? err->code : ERR_UNAVAILABLE;
@@ -220,16 +326,28 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 	} else if (!strcmp(command, "resume")) {
 		advance_traffic(driver);
 		driver->paused = false;
-		return 0;
 	} else if (!strcmp(command, "truth")) {
 		return settle(driver, err);
 	} else if (!strcmp(command, "status")) {
 		describe(driver, response);
-		return 0;
+	} else if (!strncmp(command, "idle ", 5)) {
+		return set_idle(driver, command + 5, err);
+	} else if (!strncmp(command, "narrow ", 7)) {
+		return set_narrow(driver, command + 7, err);
 	} else {
-		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth or status", command);
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES or narrow PORTS",
+			       command);
 	}
 	return 0;
+}
+
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
+{
+	struct driver *driver = ctx;
+	int code = run_command(driver, command, response, err);
+
+	publish_waits(driver);
+	return code;
 }
 
 static int wait_for_tables(struct driver *driver, struct error *err)
@@ -255,8 +373,12 @@ static int prepare(struct driver *driver, struct error *err)
 	const struct driver_options *options = driver->options;
 	int code = host_table_create(options->fabric, &driver->hosts, err);
 
-	for (size_t i = 0; code == 0 && i < options->job_count; i++)
-		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, &driver->list, err);
+	driver->widths = calloc(options->fabric->port_count + 1, sizeof(*driver->widths));
+	driver->waits = calloc(options->fabric->port_count + 1, sizeof(*driver->waits));
+	for (size_t i = 0; driver->widths && i < options->fabric->port_count; i++)
+		driver->widths[i] = options->fabric->ports[i].width;
+	if (code == 0)
+		code = driver->widths && driver->waits ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)
@@ -318,6 +440,8 @@ int driver_run(struct driver_options *options, struct error *err)
 	lft_done(&driver->lft);
 	flow_list_done(&driver->list);
 	host_table_done(&driver->hosts);
+	free(driver->widths);
+	free(driver->waits);
 	free(driver);
 	return code;
 }

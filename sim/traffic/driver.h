@@ -10,7 +10,7 @@ struct fabric;
 struct text;
 
 struct driver_options {
-	const struct fabric *fabric;
+	struct fabric *fabric; /* its widths change with "narrow" */
 	const char *dir;       /* run directory, with opensm's tables; ibsim's working directory */
 	const char *sockname;  /* of ibsim */
 	const char *control;   /* name of the control socket: the IBSIM_SOCKNAME of clients */
@@ -27,7 +27,7 @@ int driver_run(struct driver_options *options, struct error *err);
 
 /*
  * driver_control - send a command to the driver of a simulation and wait until it is done
- * @command:   "pause", "resume", "truth" or "status"
+ * @command:   "pause", "resume", "truth", "status", "idle NODES" or "narrow PORTS" (ibwire-sim(1))
  *
  * After "pause" counters change only by MADs, and the ground truth is written.
  * Return: 0; ERR_USAGE for another command; ERR_UNAVAILABLE if the driver does not respond.

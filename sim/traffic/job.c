@@ -330,7 +330,7 @@ static int add_flow(struct flow_list *list, const struct job *job, uint32_t from
 /* Is this an HCA of the job's ring on a rail? */
 static bool is_member(const struct job *job, const struct host_hca *hca, uint32_t rail)
 {
-	return hca->rail == rail && job->hosts[hca->host];
+	return hca->rail == rail && job->hosts[hca->host] && !hca->idle;
 }
 
 /* The ring has the hosts in the order of the table. */

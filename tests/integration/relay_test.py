@@ -65,6 +65,53 @@ def subnet_manager(sim):
     tap.equal("an unknown action is refused in one line", (opensm("jump").status, len(opensm("jump").err.splitlines())), (64, 1))
 
 
+def faults(sim):
+    """Each fault takes effect and is undone; the simulation is found without its environment."""
+    def lanes():
+        rows = sim.run("iblinkinfo", "-l", "--switches-only").out.splitlines()
+        return sum(" 1X " in row for row in rows), sum("Down" in row for row in rows)
+
+    def flows():
+        return int(sim.traffic("status").split(" flows,")[0].split()[-1])
+
+    def dead():
+        return "dead=" in wire(sim)
+
+    def routes():
+        return open(os.path.join(sim.env["IBWIRE_SIM_DIR"], "opensm-lfts.dump"), encoding="ascii").read()
+
+    outside = {name: value for name, value in sim.env.items() if not name.startswith(("IBWIRE_SIM_", "SIM_", "LD_PRELOAD"))}
+    before = routes()
+    all_flows = flows()
+    for fault, effect in ((["skew", "part=1"], lambda: routes() != before), (["unplug"], lambda: lanes()[1] > first[1]),
+                          (["slow"], lambda: lanes()[0] > first[0]), (["hang", "node0002"], dead),
+                          (["idle", "node0003 mlx5_1"], lambda: flows() < all_flows)):
+        first = lanes()
+        done = run(IBWIRE_SIM, "break", *fault, env=outside)
+        tap.contains(f"break {fault[0]} says how to repair it", done.out, f"ibwire-sim repair {fault[0]}")
+        tap.result(wait_for(effect, 10), f"break {fault[0]} takes effect")
+        tap.equal(f"{fault[0]} is not broken twice", run(IBWIRE_SIM, "break", *fault, env=outside, check=False).status, 64)
+        run(IBWIRE_SIM, "repair", fault[0], env=outside)
+        tap.result(wait_for(lambda: not effect(), 10), f"repair {fault[0]} undoes it")
+    tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
+    tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
+    for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "nobody"], ["skew", "part=2"], ["unplug", "x=1"],
+                  ["idle", "a", "b"]):
+        done = run(IBWIRE_SIM, "break", *wrong, env=outside, check=False)
+        tap.equal(f"break {' '.join(wrong)} is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
+    with open("hang.scenario", "w", encoding="ascii") as file:
+        file.write("about a host hangs\nat 1s hang node0002 for=1s\nexpect node-silent node0002\n")
+    player = sim.start(IBWIRE_SIM, "play", "hang.scenario")
+    tap.result(wait_for(dead, 20) and wait_for(lambda: not dead(), 20), "play breaks and repairs what a scenario says")
+    player.wait(20)
+    with open(os.path.join(sim.env["IBWIRE_SIM_DIR"], "status"), encoding="ascii") as file:
+        tap.contains("and shows it", file.read(), "SIMULATED: no faults until")
+    tap.equal("exec runs a command in the simulation", run(IBWIRE_SIM, "exec", "--", "printenv", "IBWIRE_SIM_DIR", env=outside)
+              .out.strip(), sim.env["IBWIRE_SIM_DIR"])
+    outside["IBSIM_SOCKNAME"] = "ibwire-0-0"
+    tap.one_line("a simulation that has ended is not found", run(IBWIRE_SIM, "break", env=outside, check=False), 69, "has ended")
+
+
 def transparent(name, *options):
     """The same fabric through the relay and directly from ibsim."""
     seen = []
@@ -92,6 +139,9 @@ with tap.part("relay"), Simulation("--gen", "rail --hosts 2", "--wire", "latency
         settings(sim)
     with tap.part("subnet manager"):
         subnet_manager(sim)
+if not SHORT:
+    with tap.part("faults"), Simulation("--gen", "rail --hosts 2 --rails 2 --spines 2", "--traffic", "ring stride=2") as sim:
+        faults(sim)
 with tap.part("transparent"):
     transparent("small fabric", "--gen", "rail --hosts 2")
 if not SHORT:

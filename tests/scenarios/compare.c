@@ -194,7 +194,8 @@ static unsigned score(const struct observed_finding *found, struct compared_trut
 		FINDING_CRITICAL : strcmp(truth->severity, "warning") == 0 ? FINDING_WARNING : FINDING_INFO);
 	ret->in_time = !truth->within_us || ret->delay_us <= truth->within_us;
 	ret->since = !truth->since_us || (since_us <= truth->since_us && since_us >= -truth->since_us);
-	return 1u + ret->cause + ret->severe + ret->in_time + ret->since;
+	ret->ended = !truth->ends_us || (found->closed_us >= 0 && found->closed_us - truth->at_us <= truth->ends_us);
+	return 1u + ret->ended + ret->cause + ret->severe + ret->in_time + ret->since;
 }
 
 static void compare_truth(const struct run *run, struct compared_truth *truth)
@@ -300,7 +301,7 @@ void comparison_done(struct comparison *comparison)
 
 static bool is_met(const struct compared_truth *truth)
 {
-	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since;
+	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since && truth->ended;
 }
 
 /* @when: compare times too */
@@ -341,9 +342,10 @@ static void describe_truth(const struct compared_truth *truth, struct text *text
 	text_appendf(text, ", from %s: %s", span_text(truth->truth->at_us, at),
 		     !truth->found ? truth->kind ? "other subjects only" : "no finding of this kind" : "");
 	if (truth->found)
-		text_appendf(text, "after %s%s%s%s%s", span_text(truth->delay_us, delay),
+		text_appendf(text, "after %s%s%s%s%s%s", span_text(truth->delay_us, delay),
 			     truth->in_time ? "" : ", too late", truth->cause ? "" : ", wrong cause",
-			     truth->severe ? "" : ", not severe enough", truth->since ? "" : ", wrong since");
+			     truth->severe ? "" : ", not severe enough", truth->since ? "" : ", wrong since",
+			     truth->ended ? "" : ", not closed in time");
 	text_append(text, "\n");
 }
 

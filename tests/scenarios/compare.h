@@ -29,7 +29,7 @@ struct compared_truth {
 	const struct scenario_truth *truth; /* borrowed from the scenario */
 	bool kind;     /* a finding of that kind exists, on any subject */
 	bool found;    /* on the right subject */
-	bool cause, severe, in_time, since;
+	bool cause, severe, in_time, since, ended;
 	int64_t delay_us; /* from the event until the finding opened; -1: never */
 	const struct observed_finding *finding; /* or NULL */
 };

@@ -266,7 +266,9 @@ static int is_scenario(const struct dirent *entry)
 
 int main(void)
 {
-	static struct CMUnitTest tests[FILES_MAX + 9] = {
+	static char demo[] = "../../sim/demo.scenario";
+	static struct CMUnitTest tests[FILES_MAX + 10] = {
+		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),

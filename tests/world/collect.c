@@ -305,6 +305,7 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 	/* The first discovery ends when the first sweep begins. */
 	run->discovery_end_us = interval_us - interval_us / WORLD_LEAD_PART;
 	run->settings.interval_us = interval_us;
+	run->settings.health = world->health;
 	for (size_t i = 0; i < world->event_count; i++)
 		run->settings.adaptive_routing |= world->events[i].what == CHANGE_ADAPTIVE;
 	run->settings.count = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us);

@@ -8,7 +8,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "cli/lib/settings.h"
 #include "fabric/fabric.h"
+#include "sim/relay/key_values.h"
 #include "tests/world/virtual.h"
 
 #define WORDS_MAX 32
@@ -18,7 +20,7 @@ static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 	static const char *const kinds[] = { "rail", "tree2", "tree3" };
 	char *words[WORDS_MAX];
 	size_t count, i;
-	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
+	int code = words_split(rest, words, WORDS_MAX, &count, err);
 
 	for (i = 0; code == 0 && count && i < 3; i++)
 		if (!strcmp(words[0], kinds[i]))
@@ -42,7 +44,7 @@ static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 {
 	char *word;
 	size_t count;
-	int code = virtual_split(rest, &word, 1, &count, err);
+	int code = words_split(rest, &word, 1, &count, err);
 
 	return code < 0 ? code : virtual_whole("seed", count ? word : "", 0, UINT64_MAX, &scenario->seed, err);
 }
@@ -80,6 +82,8 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 		return when_span_parse(value, &truth->within_us, err);
 	if (!strcmp(word, "since"))
 		return when_span_parse(value, &truth->since_us, err);
+	if (!strcmp(word, "ends"))
+		return when_span_parse(value, &truth->ends_us, err);
 	if (!strcmp(word, "at"))
 		return read_time(value, &truth->at_us, err);
 	if (!strcmp(word, "severity") && strcmp(value, "info") && strcmp(value, "warning") &&
@@ -90,7 +94,7 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 	else if (!strcmp(word, "severity"))
 		snprintf(truth->severity, sizeof(truth->severity), "%s", value);
 	else
-		return err_set(err, ERR_USAGE, "unknown option %s=: cause, severity, within, since, at", word);
+		return err_set(err, ERR_USAGE, "unknown option %s=: cause, severity, within, since, ends, at", word);
 	return 0;
 }
 
@@ -99,7 +103,7 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 	struct scenario_truth *truth;
 	char *words[WORDS_MAX];
 	size_t count, last = scenario->event_count;
-	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
+	int code = words_split(rest, words, WORDS_MAX, &count, err);
 
 	if (code < 0)
 		return code;
@@ -151,6 +155,11 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 		return read_at(scenario, rest, err);
 	if (!strcmp(line, "expect") || !strcmp(line, "allow"))
 		return read_truth(scenario, rest, *line == 'e', err);
+	if (!strcmp(line, "settings")) {
+		free(scenario->settings);
+		scenario->settings = strdup(rest);
+		return 0;
+	}
 	if (!strcmp(line, "job"))
 		add_job(scenario, rest);
 	else if (strcmp(line, "about"))
@@ -191,6 +200,15 @@ int scenario_load(const char *path, struct scenario *ret, struct error *err)
 			err_prefix(err, "%s", path);
 	}
 	text_done(&text);
+	if (code == 0 && ret->settings) {
+		char *full = NULL;
+		int dir = (int)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0);
+
+		if (asprintf(&full, "%.*s%s", dir, path, ret->settings) < 0)
+			abort();
+		free(ret->settings);
+		ret->settings = full;
+	}
 	return code;
 }
 
@@ -201,9 +219,23 @@ void scenario_done(struct scenario *scenario)
 	for (size_t i = 0; i < scenario->event_count; i++)
 		free(scenario->events[i].text);
 	free(scenario->jobs);
+	free(scenario->settings);
 	free(scenario->events);
 	free(scenario->truths);
 	memset(scenario, 0, sizeof(*scenario));
+}
+
+static int load_settings(const char *path, struct virtual *world, struct error *err)
+{
+	struct settings settings;
+	int code = settings_load(path, &settings, err);
+
+	if (code == 0) {
+		world->health = virtual_alloc(1, sizeof(*world->health));
+		*world->health = settings.health;
+	}
+	settings_done(&settings);
+	return code;
 }
 
 int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err)
@@ -225,6 +257,8 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 		if (code < 0)
 			err_prefix(err, "at %s", scenario->events[i].text);
 	}
+	if (code == 0 && scenario->settings)
+		code = load_settings(scenario->settings, world, err);
 	if (code < 0) {
 		virtual_destroy(world);
 		return code;

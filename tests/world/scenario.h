@@ -29,6 +29,7 @@ struct scenario_truth {
 	int64_t at_us;                /* time of the event */
 	int64_t within_us;            /* longest time until it opens; 0: until the end */
 	int64_t since_us;             /* tolerance of its `since`; 0: any */
+	int64_t ends_us;              /* longest time from the event until it closes; 0: it need not close */
 	char fault[32];               /* the first word of the event, for reports */
 };
 
@@ -38,6 +39,7 @@ struct scenario {
 	struct net_shape shape;
 	int64_t interval_us, length_us;
 	uint64_t seed;
+	char *settings;               /* path of a settings file, relative to the scenario; NULL: the defaults */
 	char **jobs;
 	size_t job_count, job_capacity;
 	struct scenario_event *events;

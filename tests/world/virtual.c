@@ -114,6 +114,7 @@ void virtual_destroy(struct virtual *world)
 	free(world->holes);
 	free(world->ports);
 	free(world->nodes);
+	free(world->health);
 	free(world->agents);
 	free(world->counters);
 	routes_done(&world->tables);

@@ -21,6 +21,7 @@
 #include "tests/world/spread.h"
 
 struct error;
+struct health_settings;
 
 /* Wall clock at the beginning: 2026-01-01T00:00:00Z. */
 #define VIRTUAL_WALL_US INT64_C(1767225600000000)
@@ -75,7 +76,8 @@ struct virtual_job {
 
 enum change_kind {
 	CHANGE_LINK_DOWN, CHANGE_LINK_UP, CHANGE_WIDTH, CHANGE_SPEED, CHANGE_NODE_OFF, CHANGE_NODE_ON, CHANGE_SILENT,
-	CHANGE_ANSWERS, CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ADAPTIVE, CHANGE_STATIC, CHANGE_ERRORS, CHANGE_ERRORS_END,
+	CHANGE_ANSWERS, CHANGE_IDLE, CHANGE_BUSY,
+	CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ADAPTIVE, CHANGE_STATIC, CHANGE_ERRORS, CHANGE_ERRORS_END,
 	CHANGE_SKEW, CHANGE_SKEW_END,
 	CHANGE_ORDER, CHANGE_BLACK_HOLE, CHANGE_CLEAR, CHANGE_SM_STOP, CHANGE_SM_START, CHANGE_SM_HANDOVER,
 	CHANGE_SM_TWO, CHANGE_JOB_START, CHANGE_JOB_STOP, CHANGE_JOB_LEAVE, CHANGE_SWAP, CHANGE_UNPLUG,
@@ -108,7 +110,7 @@ struct virtual_port {
 	uint8_t speed, width;        /* of the link while it is up */
 };
 
-struct virtual_node { bool off, silent, locked; };
+struct virtual_node { bool off, silent, locked, idle; };
 
 struct virtual {
 	struct fabric *built;
@@ -116,6 +118,7 @@ struct virtual {
 	int64_t interval_us, now_us;
 	int64_t read_us; /* time of the latest reading; earlier events do not change the rates before it */
 	uint64_t random, order;
+	struct health_settings *health; /* thresholds of findings, for free(); NULL: the defaults */
 	struct virtual_port *ports;  /* by port of built */
 	struct virtual_node *nodes;  /* by node of built */
 	struct agent *agents;        /* by node of built */
@@ -179,13 +182,6 @@ struct fabric *virtual_discover(struct virtual *world);
 double virtual_load(const struct virtual *world, uint32_t port);
 
 /* --- for the files of tests/world only --- */
-
-/*
- * virtual_split - split a line at spaces outside double quotes (virtual_event.c)
- * @line:  modified: quotes are removed, words end with NUL
- * Return: 0; ERR_USAGE for more than @room words or an open quote.
- */
-int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err);
 
 /*
  * virtual_whole, virtual_real - parse the number of an option "@name=", from @least to @most

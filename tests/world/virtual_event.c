@@ -19,36 +19,6 @@
 #define FLAPS_MAX 100000
 #define ERRORS_MAX 1e15
 
-int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err)
-{
-	char *from = line, *to;
-	size_t count = 0;
-
-	while (true) {
-		bool quoted = false;
-
-		from += strspn(from, " \t\r\n");
-		if (!*from)
-			break;
-		if (count == room)
-			return err_set(err, ERR_USAGE, "the line has more than %zu words", room);
-		ret[count++] = to = from;
-		while (*from && (quoted || !strchr(" \t\r\n", *from))) {
-			if (*from == '"')
-				quoted = !quoted;
-			else
-				*to++ = *from;
-			from++;
-		}
-		if (quoted)
-			return err_set(err, ERR_USAGE, "a quote is not closed");
-		from += *from != '\0';
-		*to = '\0';
-	}
-	*ret_count = count;
-	return 0;
-}
-
 int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
 		  struct error *err)
 {
@@ -279,6 +249,13 @@ static int put_link(const struct line *line, struct virtual_event event, struct 
 	return put_both(line, &event, &end, err);
 }
 
+/* One lane. */
+static int put_slow(const struct line *line, struct virtual_event event, struct error *err)
+{
+	event.n = LINK_WIDTH_1X;
+	return put_link(line, event, err);
+}
+
 /* "errors leaf-1/3 symbol_errors=40": errors per hour. */
 static int put_errors(const struct line *line, struct virtual_event event, struct error *err)
 {
@@ -345,11 +322,20 @@ static int put_skew(const struct line *line, struct virtual_event event, struct 
 
 	event.x = 0.5;
 	code = get_share(line, "part", &event.x, err);
-	if (code == 0)
-		code = get_whole(line, "to", 1, 254, &to, err);
+	if (code == 0 && line->arg_count > 1 && strchr(line->args[1], '/')) {
+		uint32_t port = 0;
+
+		code = parse_port(line->world->built, line->args[1], &port, err);
+		event.a = line->world->built->ports[port].node;
+		to = line->world->built->ports[port].num;
+	} else if (code == 0) {
+		code = get_node(line, 1, &event.a, err);
+		if (code == 0)
+			code = get_whole(line, "to", 1, 254, &to, err);
+	}
 	event.n = (uint8_t)to;
 	if (code == 0 && (!to || fabric_node_port(line->world->built, event.a, event.n) == FABRIC_NONE))
-		code = err_set(err, ERR_USAGE, "skew needs a switch and to=PORT");
+		code = err_set(err, ERR_USAGE, "skew needs a port, or a switch and to=PORT");
 	return code < 0 ? code : put_until(line, event, CHANGE_SKEW_END, err);
 }
 
@@ -418,6 +404,33 @@ static int put_leave(const struct line *line, struct virtual_event event, struct
 	return code;
 }
 
+/* hang node0009, idle "node0003 mlx5_2": the HCAs of a host, or a node. A host that hangs is idle too. */
+static int put_hosts(const struct line *line, struct virtual_event event, struct error *err)
+{
+	const struct virtual *world = line->world;
+	const char *target = line->arg_count > 1 ? line->args[1] : "";
+	bool idles = event.what == CHANGE_IDLE, found = false;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i <= world->hosts.hca_count; i++) {
+		const struct host_hca *hca = &world->hosts.hcas[i];
+
+		if (i < world->hosts.hca_count && strcmp(world->hosts.hosts[hca->host].name, target))
+			continue;
+		if (i < world->hosts.hca_count)
+			event.a = world->built->ports[hca->port].node;
+		else if (found || (code = get_node(line, 1, &event.a, err)) < 0)
+			break;
+		found = true;
+		event.what = CHANGE_IDLE;
+		code = put_until(line, event, CHANGE_BUSY, err);
+		event.what = CHANGE_SILENT;
+		if (code == 0 && !idles)
+			code = put_until(line, event, CHANGE_ANSWERS, err);
+	}
+	return code;
+}
+
 static const struct verb {
 	const char *name;
 	const char *args;      /* types, '?': parsed by @put; as many words at most */
@@ -429,13 +442,16 @@ static const struct verb {
 	{ "down", "P", "for", false, CHANGE_LINK_DOWN, CHANGE_LINK_UP, NULL },
 	{ "flap", "P", "times every for", false, CHANGE_LINK_DOWN, CHANGE_LINK_UP, put_flap },
 	{ "width", "PW", "for", false, CHANGE_WIDTH, CHANGE_WIDTH, put_link },
+	{ "slow", "P", "for", false, CHANGE_WIDTH, CHANGE_WIDTH, put_slow },
 	{ "speed", "PS", "for", false, CHANGE_SPEED, CHANGE_SPEED, put_link },
 	{ "errors", "P", "echo for", true, CHANGE_ERRORS, CHANGE_ERRORS_END, put_errors },
+	{ "hang", "?", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, put_hosts },
+	{ "idle", "?", "for", false, CHANGE_IDLE, CHANGE_BUSY, put_hosts },
 	{ "silent", "N", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, NULL },
 	{ "lock", "N", "for", false, CHANGE_LOCK, CHANGE_UNLOCK, NULL },
 	{ "adaptive", "N", "for", false, CHANGE_ADAPTIVE, CHANGE_STATIC, NULL },
 	{ "off", "?", "hosts for", false, CHANGE_NODE_OFF, CHANGE_NODE_ON, put_off },
-	{ "skew", "N", "to part for", false, CHANGE_SKEW, CHANGE_SKEW_END, put_skew },
+	{ "skew", "?", "to part for", false, CHANGE_SKEW, CHANGE_SKEW_END, put_skew },
 	{ "reroute", "", "order", false, CHANGE_ORDER, CHANGE_ORDER, put_reroute },
 	{ "hole", "NF", "", false, CHANGE_BLACK_HOLE, CHANGE_BLACK_HOLE, NULL },
 	{ "clear", "?", "", false, CHANGE_CLEAR, CHANGE_CLEAR, put_clear },
@@ -493,7 +509,7 @@ int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct er
 	struct line line = { .world = world, .at_us = at_us };
 	char *copy = strdup(what), *words[WORDS_MAX];
 	size_t count = 0, i;
-	int code = virtual_split(copy, words, WORDS_MAX, &count, err);
+	int code = words_split(copy, words, WORDS_MAX, &count, err);
 
 	for (i = 0; code == 0 && i < count; i++)
 		if (i > 0 && strchr(words[i], '='))

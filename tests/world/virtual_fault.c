@@ -373,6 +373,11 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 	case CHANGE_ANSWERS:
 		world->nodes[event->a].silent = event->what == CHANGE_SILENT;
 		break;
+	case CHANGE_IDLE:
+	case CHANGE_BUSY:
+		world->nodes[event->a].idle = event->what == CHANGE_IDLE;
+		world->loads_changed = true;
+		break;
 	case CHANGE_LOCK:
 	case CHANGE_UNLOCK:
 		world->nodes[event->a].locked = event->what == CHANGE_LOCK;

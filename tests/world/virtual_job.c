@@ -22,6 +22,11 @@ static void add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
 	job->flows[job->flow_count++] = (struct virtual_flow){ .from = from, .to = to };
 }
 
+static bool takes_part(const struct virtual *world, const struct virtual_job *job, const struct port *port)
+{
+	return port->state == PORT_ACTIVE && !job->left[port->node] && !world->nodes[port->node].idle;
+}
+
 /* HCAs of a job's hosts on one rail, in order of host. @ret has room for all hosts. */
 static size_t rail_ports(const struct virtual *world, const struct virtual_job *job, const bool *hosts, uint32_t rail,
 			 uint32_t *ret)
@@ -32,7 +37,7 @@ static size_t rail_ports(const struct virtual *world, const struct virtual_job *
 		const struct host_hca *hca = &world->hosts.hcas[i];
 		const struct port *port = &world->built->ports[hca->port];
 
-		if (hosts[hca->host] && hca->rail == rail && port->state == PORT_ACTIVE && !job->left[port->node])
+		if (hosts[hca->host] && hca->rail == rail && takes_part(world, job, port))
 			ret[count++] = hca->port;
 	}
 	return count;
@@ -47,8 +52,7 @@ static uint64_t sum_members(const struct virtual *world, const struct virtual_jo
 		const struct host_hca *hca = &world->hosts.hcas[i];
 		const struct port *port = &world->built->ports[hca->port];
 
-		if ((job->hosts[hca->host] || job->targets[hca->host]) && port->state == PORT_ACTIVE &&
-		    !job->left[port->node])
+		if ((job->hosts[hca->host] || job->targets[hca->host]) && takes_part(world, job, port))
 			sum += map_mix(hca->port + ((uint64_t)port->peer << 32));
 	}
 	return sum;
@@ -272,7 +276,7 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 {
 	char *words[32], *without = NULL;
 	size_t count;
-	int code = virtual_split(spec, words, 32, &count, err);
+	int code = words_split(spec, words, 32, &count, err);
 
 	if (code < 0)
 		return code;

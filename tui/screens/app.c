@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
@@ -317,6 +318,22 @@ static void draw_footer(struct app *app, const struct rect *footer)
 		footer_draw_keys(app, footer, screen->footer_keys);
 }
 
+/* The line of the status file below everything else. Return: the number of rows above it. */
+static int draw_status(struct app *app, int rows, int columns)
+{
+	const struct brush brush = { app->theme, 0 };
+	struct text text = { 0 };
+	char line[512] = "";
+
+	if (app->options->status_path && rows > LAYOUT_MIN_ROWS &&
+	    text_read_file(app->options->status_path, "", sizeof(line) - 1, &text, NULL) == 0)
+		text_sanitise(text_chars(&text), text.len, line, sizeof(line));
+	text_done(&text);
+	if (line[0])
+		draw_cell(&brush, rows - 1, 0, columns, line, ALIGN_LEFT, ROLE_FAINT);
+	return rows - (line[0] != '\0');
+}
+
 void app_draw(struct app *app, int rows, int columns)
 {
 	const struct screen *screen = app_screen(app);
@@ -324,6 +341,7 @@ void app_draw(struct app *app, int rows, int columns)
 	struct frame frame;
 	char notice[768];
 
+	rows = draw_status(app, rows, columns);
 	app_notice(app, notice, sizeof(notice));
 	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
 		draw_cell(&brush, 0, 0, columns, "terminal too small: at least 40x10", ALIGN_LEFT, ROLE_WARNING);
