@@ -282,6 +282,7 @@ static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t a
 
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
 {
+	bool smp = packet->mad[MAD_CLASS] == CLASS_SUBN_LID || packet->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
 	struct relay_mad *mad;
 	int64_t turn_ns;
 
@@ -293,7 +294,9 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 		return;
 	}
 	model->stats.requests++;
-	model->stats.smps += packet->mad[MAD_CLASS] == CLASS_SUBN_LID || packet->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+	model->slots[slot].is_sm |= smp && packet->mad[MAD_METHOD] == METHOD_SET;
+	model->stats.smps += smp;
+	model->stats.sm_smps += smp && model->slots[slot].is_sm;
 	mad = mad_alloc(model);
 	if (!mad) {
 		model->stats.refused++;
@@ -487,6 +490,7 @@ void relay_model_open(struct relay_model *model, unsigned slot, const char *node
 	model->slots[slot].origin = relay_map_node(&model->map, node_id);
 	model->slots[slot].generation++;
 	model->slots[slot].open = true;
+	model->slots[slot].is_sm = false;
 }
 
 void relay_model_close(struct relay_model *model, unsigned slot)

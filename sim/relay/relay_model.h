@@ -36,6 +36,7 @@ struct relay_io {
 struct relay_stats {
 	uint64_t requests;  /* requests received from clients */
 	uint64_t smps;      /* those of them that are SMPs */
+	uint64_t sm_smps;   /* and those sent by clients that set something: subnet managers */
 	uint64_t responses;    /* responses sent to them */
 	uint64_t timed_out;  /* timeouts reported to them */
 	uint64_t lost;       /* MADs dropped at random (loss) */
@@ -65,7 +66,7 @@ struct relay_model {
 	struct {
 		uint32_t origin;       /* node of the client */
 		uint32_t generation; /* number of clients that have used this slot */
-		bool open;
+		bool open, is_sm;
 	} slots[IBSIM_CLIENTS];
 	struct relay_event *events;  /* a binary heap by time */
 	size_t event_count, event_capacity;

@@ -242,6 +242,25 @@ RELAY_TEST(an_idle_node_adds_no_queueing_delay, "latency=20us service=100us")
 	assert_int_equal(fix->responses[1].at - fix->responses[0].at, 50 * MS);
 }
 
+RELAY_TEST(smps_of_subnet_managers_are_counted_apart, "latency=20us")
+{
+	struct packet packet;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		fixture_fill(&packet, CLASS_SUBN_LID, 0x15, i);
+		packet.mad[MAD_METHOD] = i == 1 ? METHOD_SET : METHOD_GET;
+		packet.dlid = htons(HCA_LID);
+		relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
+	}
+	fixture_request(fix, HCA_LID, 4);
+	assert_int_equal(fix->model.stats.requests, 5);
+	assert_int_equal(fix->model.stats.smps, 4);
+	assert_int_equal(fix->model.stats.sm_smps, 3);
+	relay_model_open(&fix->model, SLOT, "");
+	relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
+	assert_int_equal(fix->model.stats.sm_smps, 3);
+}
+
 RELAY_TEST(a_dead_node_times_out_after_hold_without_delaying_others, "latency=20us service=100us hold=1s")
 {
 	int64_t began = fix->now;

@@ -109,6 +109,7 @@ void relay_model_describe(const struct relay_model *model, struct text *text)
 	text_appendf(text, "\n%" PRIu64 " requests (%" PRIu64 " SMPs), %" PRIu64 " responses, %" PRIu64
 		     " timed out, %" PRIu64 " MADs lost, %zu in flight, %" PRIu64 " refused\n", stats->requests,
 		     stats->smps, stats->responses, stats->timed_out, stats->lost, model->in_flight, stats->refused);
+	text_appendf(text, "%" PRIu64 " of the SMPs sent by subnet managers\n", stats->sm_smps);
 	if (stats->events)
 		text_appendf(text, "precision: %.1f us late on average, %.1f us at most\n",
 			     (double)stats->late_ns / (double)stats->events / 1e3, (double)stats->latest_ns / 1e3);
