@@ -167,8 +167,8 @@ static void subjects_done(struct subjects *subjects)
 }
 
 /*
- * Resolve the arguments; none: "all". With --each every port is a series, --peers adds the peers of
- * ports. Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_UNAVAILABLE; ERR_NOMEM.
+ * Resolve the arguments; none: "hosts", or "all" for single ports. With --each every port is a series, --peers adds
+ * the peers of ports. Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_UNAVAILABLE; ERR_NOMEM.
  */
 static int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
 {
@@ -176,8 +176,10 @@ static int subjects_init(struct subjects *subjects, const struct history *histor
 	int code = marked ? 0 : err_nomem(err);
 
 	memset(subjects, 0, sizeof(*subjects));
+	/* The sum over all ports would count traffic at each hop. */
 	if (code == 0 && history->options.argc == 0)
-		code = add_argument(subjects, history, "all", marked, err);
+		code = add_argument(subjects, history, history->top || history->each || history->peers ||
+				    !mark_host(history->view.fabric, NULL, marked) ? "all" : "hosts", marked, err);
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
 		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)

@@ -218,6 +218,24 @@ TEST(port_group_is_the_sum_of_its_deltas)
 	}
 }
 
+/* Traffic of hosts, not of each hop. */
+TEST(without_a_subject_hosts_are_summed)
+{
+	char line[200], *output, *hosts, *all;
+
+	snprintf(line, sizeof(line), "history|--format|csv%s", window);
+	output = run_text(line);
+	snprintf(line, sizeof(line), "history|hosts|--format|csv%s", window);
+	hosts = run_text(line);
+	snprintf(line, sizeof(line), "history|all|--format|csv%s", window);
+	all = run_text(line);
+	assert_string_equal(output, hosts);
+	assert_string_not_equal(output, all);
+	free(output);
+	free(hosts);
+	free(all);
+}
+
 TEST(host_selects_all_its_hcas)
 {
 	const struct fabric *fabric = model->sweep.fabric;

@@ -281,7 +281,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 9;
+	size_t count = 10;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;

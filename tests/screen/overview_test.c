@@ -136,6 +136,22 @@ TEST_ON_STAGE(a_finding_is_clearing_when_its_condition_has_ended)
 	stage_expect("no problems: all");
 }
 
+/* The topology has neither the cable nor its other end any more. */
+TEST_ON_STAGE(a_pulled_cable_is_down_and_keeps_its_peer)
+{
+	stage_begin("cable-pulled", 0, 40, 120);
+	stage_expect("link-down: down for");
+	stage_keys("3");
+	stage_expect("link down, was up");
+	stage_keys("1p");
+	stage_expect("(was)");
+	/* Before the finding opens. */
+	stage_open(path, STAGE_END_US, STAGE_END_US - 15 * MINUTE_US + MINUTE_US / 3, 40, 120);
+	stage_expect("PROBLEMS 0");
+	stage_keys("3");
+	stage_expect("link down, was up");
+}
+
 TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)
 {
 	stage_begin("host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);

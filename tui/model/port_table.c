@@ -141,8 +141,10 @@ static void count_deviation(const struct port_table *table, const struct shape *
 	const struct port_view *view = &table->views[index];
 	bool counted;
 
+	if (fabric->nodes[port->node].type == NODE_CA && port->state == PORT_ACTIVE &&
+	    !node_is_aggregation(&fabric->nodes[port->node]))
+		ret->injection_bits_per_s += port_rate_bits_per_s(port);
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT) {
-		ret->bits_per_s += port_rate_bits_per_s(port);
 		ret->links_degraded += port_is_degraded(fabric, shape, index);
 		return;
 	}

@@ -33,7 +33,7 @@ struct fabric_summary {
 	size_t hosts;
 	size_t links_down;     /* down now, up within the last hour */
 	size_t links_degraded; /* up, and port_is_degraded() (context.h) */
-	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
+	uint64_t injection_bits_per_s; /* data rate of all Active HCA ports, one direction */
 	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
 	size_t adaptive_on, adaptive_off; /* switches, by the settings or as read from them */
 };

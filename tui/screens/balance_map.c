@@ -81,6 +81,34 @@ static void arrange(struct balance_view *view, const struct app *app)
 	restore_cursor(view, app);
 }
 
+/* A port of the switch was up, is down, and has lost its peer. */
+static bool has_lost_peer(const struct app *app, uint32_t index)
+{
+	const struct fabric *fabric = app->table->snapshot->fabric;
+	const struct node *node = &fabric->nodes[index];
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
+		if (fabric->ports[i].peer == FABRIC_NONE && app->table->views[i].status == STATUS_DOWN &&
+		    !app->table->views[i].unused)
+			return true;
+	return false;
+}
+
+/* A pulled cable is not in the topology. It was there if both switches have lost a peer. */
+static void mark_pulled(struct balance_view *view, const struct app *app)
+{
+	struct heat *heat = &view->heat;
+
+	for (size_t row = 0; app->table->snapshot && row < heat->row_count; row++)
+		for (size_t column = 0; column < heat_columns(heat, row); column++) {
+			struct heat_cell *cell = &heat->cells[heat->row_cells[row] + column];
+
+			if (cell->sign == HEAT_MISSING && has_lost_peer(app, heat->rows[row]) &&
+			    has_lost_peer(app, heat_column(heat, row, column)))
+				cell->sign = HEAT_DOWN;
+		}
+}
+
 static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	const struct shape *shape = app->context->shape;
@@ -96,6 +124,8 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 		view->tier = 1;
 	if (code == 0)
 		code = heat_create(&input, &view->loads.balance, rank, view->tier, view->inward, &view->heat, err);
+	if (code == 0)
+		mark_pulled(view, app);
 	free(rank);
 	free(view->order);
 	view->order = calloc(view->heat.row_count + 1, sizeof(*view->order));
@@ -306,7 +336,8 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	if (!cell || cell->port == SHAPE_NONE)
 		text_appendf(&text, "%s - %s: %s", name_of(app, view->heat.rows[row]),
 			     cell ? name_of(app, heat_column(&view->heat, row, view->column)) : "no upper switches",
-			     cell && cell->missing ? "missing link: neighbouring switches have one" : "no link");
+			     !cell || !cell->missing ? "no link" : cell->sign == HEAT_DOWN ? "link down, was up" :
+			     "missing link: neighbouring switches have one");
 	else
 		append_cell(view, app, cell, &text);
 	used = draw_wrapped(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,

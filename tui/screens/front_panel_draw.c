@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/model/cell_text.h"
@@ -15,6 +16,7 @@
 #include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
+#include "view/event_text.h"
 #include "view/order.h"
 
 /* What the cell of a port shows. */
@@ -144,6 +146,46 @@ static void draw_value(const struct front_panel *panel, const struct brush *brus
 			    format_bar(face->percent, (unsigned)bar, brush->theme->unicode, text), role);
 }
 
+/* The peer that a port had until its link went down: of its finding, else of its events. "": unknown. */
+static void write_former_peer(const struct app *app, uint32_t index, char *ret)
+{
+	const struct snapshot_context *context = app->context;
+	const struct fabric *fabric = app->table->snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	uint64_t guid = fabric->nodes[port->node].guid;
+	char name[NODE_NAME_SIZE], own[PORT_NAME_SIZE];
+
+	snprintf(own, sizeof(own), "%s/%u", fabric->nodes[port->node].name, port->num);
+	for (size_t i = 0; i < context->finding_count; i++) {
+		const struct finding_row *row = &context->findings[i];
+		const struct finding *finding = &row->finding;
+		bool here = finding->node_guid == guid && finding->port == port->num;
+
+		if (finding->kind != FINDING_LINK_DOWN ||
+		    (!here && (finding->peer_guid != guid || finding->peer_port != port->num)))
+			continue;
+		names_short(here ? row->peer : row->node, name);
+		snprintf(ret, PORT_NAME_SIZE, "%.200s/%u (was)", name, here ? finding->peer_port : finding->port);
+		return;
+	}
+	for (size_t i = 0; i < context->recent_event_count; i++) {
+		const char *text = context->recent_events[i].text, *far = strstr(text, " - ");
+		const char *end = far ? strstr(far, ": now ") : NULL;
+		bool here;
+
+		/* "leaf01/12 - spine09/3: now Down, before Active" */
+		if (strcmp(context->recent_events[i].kind, "link-down") || !end)
+			continue;
+		here = strlen(own) == (size_t)(far - text) && !strncmp(text, own, strlen(own));
+		far += strlen(" - ");
+		if (!here && (strlen(own) != (size_t)(end - far) || strncmp(far, own, strlen(own))))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(here ? end - far : far - text - 3), here ? far : text);
+		snprintf(ret, PORT_NAME_SIZE, "%.250s (was)", event_text(name, own, sizeof(own)));
+		return;
+	}
+}
+
 /* The peer of a port; only the host name if the full name is too long. */
 static void write_peer(const struct app *app, uint32_t port, int columns, char *ret)
 {
@@ -152,8 +194,11 @@ static void write_peer(const struct app *app, uint32_t port, int columns, char *
 	char host[NODE_NAME_SIZE];
 
 	ret[0] = '\0';
-	if (peer == FABRIC_NONE)
+	if (peer == FABRIC_NONE) {
+		if (app->table->views[port].status == STATUS_DOWN && !app->table->views[port].unused)
+			write_former_peer(app, port, ret);
 		return;
+	}
 	order_port_name(&app->table->order, fabric, peer, ret);
 	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
 		snprintf(ret, PORT_NAME_SIZE, "%s", host);

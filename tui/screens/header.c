@@ -9,6 +9,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
@@ -174,6 +175,7 @@ static void draw_status(const struct app *app, const struct brush *brush, const 
 static void add_links(const struct app *app, struct segments *line)
 {
 	const struct fabric_summary *summary = &app->table->summary;
+	const struct shape *shape = app->context->shape;
 	char number[32];
 
 	segment_add(line, 0, ROLE_TEXT, "links %s%s",
@@ -186,9 +188,12 @@ static void add_links(const struct app *app, struct segments *line)
 			    write_count(summary->links_degraded, number, sizeof(number)));
 	if (!summary->links_down && !summary->links_degraded)
 		segment_add(line, 1, ROLE_TEXT, "all up");
-	if (summary->bits_per_s)
-		segment_add(line, 3, ROLE_TEXT, "capacity %s",
-			    rate_format_bits((double)summary->bits_per_s / 8, number, sizeof(number)));
+	if (summary->injection_bits_per_s)
+		segment_add(line, 3, ROLE_TEXT, "injection %s",
+			    rate_format_bits((double)summary->injection_bits_per_s / 8, number, sizeof(number)));
+	if (shape && shape->bisection_bits_per_s_now)
+		segment_add(line, 4, ROLE_TEXT, "bisection %s",
+			    rate_format_bits((double)shape->bisection_bits_per_s_now / 8, number, sizeof(number)));
 }
 
 static void draw_counts(const struct app *app, const struct brush *brush, const struct rect *area)
