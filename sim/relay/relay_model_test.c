@@ -305,7 +305,9 @@ RELAY_TEST(a_locked_node_drops_smps_without_its_key, "latency=20us hold=10ms")
 static void assert_limits(struct fixture *fix, uint16_t lid, uint8_t widths, uint8_t plain, uint8_t extended)
 {
 	static const uint8_t offsets[] = { 29, 30, 32, 35, 62, 63 }, full[] = { 31, 31, 0x74, 0x47, 0x27, 7 };
-	const uint8_t expected[] = { widths, widths, (uint8_t)(plain << 4 | 4), 0x40 | plain, 0x20 | extended, extended };
+	const uint8_t expected[] = {
+		widths, widths, (uint8_t)(plain << 4 | 4), 0x40 | plain, 0x20 | extended, extended,
+	};
 	struct packet packet;
 
 	for (unsigned class = 0; class < 2; class++) {

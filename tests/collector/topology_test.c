@@ -588,7 +588,8 @@ static void unplug_hosts(struct virtual *world, const struct roles *roles, doubl
 		    virtual_random(world) >= part)
 			continue;
 		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-			uint32_t host = built->ports[i].peer == FABRIC_NONE ? leaf : built->ports[built->ports[i].peer].node;
+			uint32_t peer = built->ports[i].peer;
+			uint32_t host = peer == FABRIC_NONE ? leaf : built->ports[peer].node;
 
 			for (int on = 0; on < 2 && built->nodes[host].type == NODE_CA; on++)
 				virtual_schedule(world, &(struct virtual_event){

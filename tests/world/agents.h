@@ -42,7 +42,8 @@ struct agent {
 	uint64_t mkey;            /* SMPs without it are dropped */
 	uint64_t pm_key;          /* performance MADs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
-	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, queries_dropped, adaptive_queries;
+	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, adaptive_queries;
+	unsigned queries_dropped;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */
