@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/event.h"
+#include "fabric/fabric.h"
 
 #define RESEAT "reseat the cable at both ends and clean the optics, then replace the cable; if the port stays bad, "\
 	"replace the device"
@@ -67,8 +68,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "reroute with the subnet manager, and check its log" },
 	[FINDING_LINK_DEGRADED] = { .name = "link-degraded",
 		.means = "a link runs at a lower width or speed than it supports",
-		.limits = "for 60 s: warning, on a trunk critical; 10 equal links or more (class, devices and rates) "
-			"at once are one finding",
+		.limits = "for 60 s: warning, on a trunk critical",
 		.reason = "Both ends support more and most links of this kind run faster, so lanes failed in "
 			"training. One slow link costs the collectives that cross it 5 to 30 % "
 			"(facebookresearch/gcm, pull request 119).",
@@ -280,4 +280,27 @@ int finding_compare(const void *a, const void *b)
 	if (x->node_guid != y->node_guid)
 		return x->node_guid < y->node_guid ? -1 : 1;
 	return x->port != y->port ? x->port - y->port : x->tag - y->tag;
+}
+
+bool finding_end(const struct finding *finding, const struct fabric *fabric, unsigned at, uint64_t *ret_guid,
+		 uint8_t *ret_port)
+{
+	const struct finding_port *listed = &finding->ports[(at - FINDING_END_PORTS) / 2];
+	uint32_t port, peer;
+
+	*ret_guid = at ? finding->peer_guid : finding->node_guid;
+	*ret_port = at ? finding->peer_port : finding->port;
+	if (at < FINDING_END_PORTS)
+		return true;
+	if ((at - FINDING_END_PORTS) / 2 >= finding->port_count)
+		return false;
+	*ret_guid = listed->node_guid;
+	*ret_port = listed->port;
+	if (at % 2 == 0)
+		return true;
+	port = fabric_find_port(fabric, listed->node_guid, listed->port);
+	peer = port == FABRIC_NONE ? FABRIC_NONE : fabric->ports[port].peer;
+	*ret_guid = peer == FABRIC_NONE ? 0 : fabric->nodes[fabric->ports[peer].node].guid;
+	*ret_port = peer == FABRIC_NONE ? 0 : fabric->ports[peer].num;
+	return true;
 }

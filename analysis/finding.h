@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fabric;
+
 /* In order of display for equal severities. Stored: add at the end. */
 enum finding_kind {
 	FINDING_SM_LOST, FINDING_COVERAGE, FINDING_LINK_DOWN, FINDING_NODE_MISSING, FINDING_NODE_SILENT,
@@ -34,6 +36,10 @@ struct finding_number { const char *key; double value; };
 #define FINDING_WINDOW_UNTIL "window_until_us"
 #define FINDING_HOSTS_MAX 32
 
+/* A port of a finding about several of them. */
+struct finding_port { uint64_t node_guid; uint8_t port; };
+#define FINDING_PORTS_MAX 256
+
 struct finding {
 	int64_t id;           /* in the database; 0: not stored yet */
 	enum finding_kind kind;
@@ -55,6 +61,9 @@ struct finding {
 	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
 	unsigned host_count;  /* number of names */
 	unsigned affected_hosts; /* number of affected hosts */
+	/* Of a finding that stands for those of many ports: the first of them. */
+	struct finding_port ports[FINDING_PORTS_MAX];
+	unsigned port_count;
 };
 
 struct finding_kind_info {
@@ -64,6 +73,17 @@ struct finding_kind_info {
 	const char *reason;    /* rationale and source of the thresholds */
 	const char *advice;
 };
+
+/*
+ * finding_end - the ends of a finding: its place, its peer, and of its ports both ends of their links
+ * @fabric:  for the other ends
+ * @at:      from 0; the ends of ports from FINDING_END_PORTS
+ * @ret_guid, @ret_port:  node and port; 0: none
+ * Return: false: there are no more.
+ */
+enum { FINDING_END_PORTS = 2 };
+bool finding_end(const struct finding *finding, const struct fabric *fabric, unsigned at, uint64_t *ret_guid,
+		 uint8_t *ret_port);
 
 /* finding_kind_info - contents of `ibwire health --explain KIND`; never NULL. */
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);

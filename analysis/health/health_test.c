@@ -199,8 +199,8 @@ TEST(equal_degraded_links_are_one_finding)
 	world_run(world, "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100");
 	finding = &world->reports[1].finding;
 	assert_string_equal(finding->subject, "leaf - compute links");
-	assert_string_equal(finding->text, "11 equal links (device ID 4129) run at 4x EDR (100 Gb/s), both ends "
-			    "support 4x NDR (400 Gb/s); first: h0, h4, h8");
+	assert_string_equal(finding->text, "11 equal links (device ID 4129); worst: runs at 4x EDR (100 Gb/s), both "
+			    "ends support 4x NDR (400 Gb/s); first: h0, h4, h8");
 	assert_int_equal(finding->affected_hosts, 11);
 	assert_int_equal(finding->number_count, 3);
 	assert_true(finding->numbers[2].value == 11);
@@ -210,6 +210,85 @@ TEST(equal_degraded_links_are_one_finding)
 	assert_int_equal(world->reports[1].changed, 0);
 	assert_int_equal(world->reports[1].closed, 0);
 	world_destroy(world);
+}
+
+/* How each port of a set gets a finding of a kind: a command for it. */
+static const struct { enum finding_kind kind; const char *command, *rest, *then; unsigned passes; } floods[] = {
+	{ FINDING_LINK_DEGRADED, "rate", "4 EDR", "wait 100", 1 },
+	{ FINDING_LINK_FLAPPING, "count", "link_downed 1", "wait 600", 2 },
+	{ FINDING_SYMBOL_ERRORS, "count", "symbol_errors 5", "wait 10", 20 },
+	{ FINDING_FEC_UNCORRECTABLE, "fec", "3000000", "wait 200", 1 },
+	{ FINDING_RECEIVE_ERRORS, "count", "rcv_errors 50", "wait 200", 1 },
+	{ FINDING_LINK_ERRORS, "count", "link_error_recovery 150", "wait 100", 1 },
+	{ FINDING_CONSTRAINT_ERRORS, "count", "rcv_constraint_errors 250", "wait 100", 1 },
+	{ FINDING_XMIT_DISCARDS, "count", "xmit_discards 400", "wait 100", 1 },
+};
+
+static void run_flood(struct world *world, size_t flood, unsigned hosts_hit)
+{
+	for (unsigned pass = 0; pass < floods[flood].passes; pass++) {
+		for (unsigned i = 0; i < hosts_hit; i++) {
+			char command[64];
+
+			snprintf(command, sizeof(command), "%s h%u.0 %s", floods[flood].command, i,
+				 floods[flood].rest);
+			world_run(world, command);
+		}
+		world_run(world, floods[flood].then);
+	}
+}
+
+/* The finding of a group has every port, once. */
+static void assert_group(const struct finding *finding, unsigned hosts_hit)
+{
+	if (finding->node_guid || !finding->tag)
+		fail_msg("%u hosts: %s %s: %s", hosts_hit, finding_kind_name(finding->kind), finding->subject,
+			 finding->text);
+	assert_int_equal(finding->affected_hosts, hosts_hit);
+	assert_int_equal(finding->port_count, hosts_hit);
+	assert_string_equal(finding->numbers[finding->number_count - 1].key, "links");
+	assert_true(finding->numbers[finding->number_count - 1].value == hosts_hit);
+	for (unsigned i = 0; i < finding->port_count; i++)
+		for (unsigned j = 0; j < i; j++)
+			assert_true(finding->ports[i].node_guid != finding->ports[j].node_guid ||
+				    finding->ports[i].port != finding->ports[j].port);
+}
+
+static void assert_flood(size_t flood, unsigned hosts_hit, bool restart)
+{
+	struct world *world = world_create(&hosts);
+	const struct finding *const *open;
+	unsigned found = 0;
+	size_t count;
+
+	world_run(world, "wait 60");
+	run_flood(world, flood, hosts_hit);
+	if (restart) {
+		world_run(world, "restart; wait 10");
+		run_flood(world, flood, hosts_hit);
+	}
+	count = health_open(world->health, &open);
+	for (size_t i = 0; i < count; i++) {
+		if (open[i]->kind != floods[flood].kind)
+			continue;
+		found++;
+		if (hosts_hit < 10)
+			assert_int_equal(open[i]->port_count, 0);
+		else
+			assert_group(open[i], hosts_hit);
+	}
+	if (found != (hosts_hit < 10 ? hosts_hit : 1))
+		fail_msg("%s at %u hosts: %u findings", finding_kind_name(floods[flood].kind), hosts_hit, found);
+	world_destroy(world);
+}
+
+TEST(equal_findings_of_many_ports_are_one_with_all_ports)
+{
+	static const unsigned numbers[] = { 1, 9, 10, 23, 31 };
+
+	for (size_t i = 0; i < sizeof(floods) / sizeof(*floods); i++)
+		for (size_t j = 0; j < sizeof(numbers) / sizeof(*numbers); j++)
+			assert_flood(i, numbers[j], numbers[j] == 23);
 }
 
 /* The rates in the text are those of the numbers, and the link runs at the first of them. */

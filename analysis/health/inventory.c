@@ -344,6 +344,15 @@ bool health_is_trunk(const struct health_port *port)
 	return port->peer && port->node->type == NODE_SWITCH && port->peer->node->type == NODE_SWITCH;
 }
 
+/* Most links of a class run at the expected rate. */
+unsigned health_link_class(const struct health_port *port)
+{
+	const struct health_node *other = port->peer->node;
+	unsigned far = other->type == NODE_SWITCH ? other->tier : 8u + other->class;
+
+	return (port->node->tier & 7u) << 4 | (far & 15u);
+}
+
 bool health_link_is_down(const struct health_port *port)
 {
 	return port->peer && (port->link == LINK_IS_DOWN || port->peer->link == LINK_IS_DOWN);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Subjects and affected hosts of findings, also for nodes that have left the fabric. */
+#include <string.h>
+
 #include "analysis/health/state.h"
 #include "fabric/shape.h"
 
@@ -119,4 +121,62 @@ void health_affected_link(struct health *health, struct health_open_finding *ope
 		health_affected_host(open, host->name);
 	else if (port->peer)
 		health_affected_below(health, open, is_upper(port) ? port->peer->node : port->node);
+}
+
+static const char *end_name(const struct health_node *node, char ret[SHAPE_TIER_SIZE])
+{
+	return node->type == NODE_SWITCH ? shape_tier_name(node->tier, ret) : node_class_name(node->class);
+}
+
+/* Set subject and beginning of the text by any port of a group. */
+static void describe_equal(struct health *health, const struct health_group *group, const struct health_port *port,
+			   char text[64])
+{
+	const struct health_node *hca = port->node->type == NODE_SWITCH ? port->peer->node : port->node;
+	char low[SHAPE_TIER_SIZE], high[SHAPE_TIER_SIZE];
+
+	if (is_upper(port) && group->link)
+		port = port->peer;
+	health_subject(group->open, group->link ? "%s - %s links" : "%s ports to %s", end_name(port->node, low),
+		       end_name(port->peer->node, high));
+	snprintf(text, 64, "%u equal %s%s (device ID %u)", group->held, group->link ? "link" : "port",
+		 group->held == 1 ? "" : "s",
+		 hca->now == FABRIC_NONE ? 0 : health->input->fabric->nodes[hca->now].device_id);
+}
+
+void health_describe_group(struct health *health, const struct health_group *group)
+{
+	struct finding *finding = &group->open->finding;
+	char worst[2 * sizeof(finding->text)], equal[64] = "", names[160] = "";
+	unsigned named = 0;
+
+	snprintf(worst, sizeof(worst), TENSE("%.150s", "%.150s"), finding->text, group->open->past);
+	health_number(group->open, "links", group->held);
+	health_clear_affected(group->open);
+	finding->port_count = 0;
+	health->affected_pass++;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		struct health_host *host = port->peer ? health_edge_host(port) : NULL;
+		size_t len = strlen(names);
+
+		if (port->merged[group->kind] != group->tag || !(port->merged_held >> group->kind & 1) || !port->peer)
+			continue;
+		if (!finding->port_count)
+			describe_equal(health, group, port, equal);
+		if (finding->port_count < FINDING_PORTS_MAX)
+			finding->ports[finding->port_count++] = (struct finding_port){ port->node->guid, port->num };
+		if (host && host->affected_pass == health->affected_pass)
+			continue;
+		/* A link to a host by the host, others by their port. */
+		if (named++ < 3 && host)
+			snprintf(names + len, sizeof(names) - len, "%s%.44s", len ? ", " : "", host->name);
+		else if (named <= 3)
+			snprintf(names + len, sizeof(names) - len, "%s%.44s/%u", len ? ", " : "", port->node->name,
+				 port->num);
+		if (!host)
+			continue;
+		host->affected_pass = health->affected_pass;
+		health_add_affected(group->open, host->name);
+	}
+	health_text(group->open, "%s; worst: %s; first: %.100s", equal, worst, names);
 }

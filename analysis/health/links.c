@@ -76,18 +76,9 @@ static void hold_down(struct health *health, const struct health_port *port)
 		health_number(open, "uplinks_down_percent", percent);
 }
 
-/* The class of a link by the nodes at its ends. Most links of a class run at the expected rate. */
-static unsigned class_of(const struct health_port *port)
-{
-	const struct health_node *other = port->peer->node;
-	unsigned far = other->type == NODE_SWITCH ? other->tier : 8u + other->class;
-
-	return (port->node->tier & 7u) << 4 | (far & 15u);
-}
-
 static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
 
-enum { WIDTHS = sizeof(ranked_widths), LINK_CLASSES = 128, RATES = LINK_SPEED_COUNT * WIDTHS };
+enum { WIDTHS = sizeof(ranked_widths), RATES = LINK_SPEED_COUNT * WIDTHS };
 
 static unsigned width_rank(uint8_t width)
 {
@@ -99,7 +90,7 @@ static unsigned width_rank(uint8_t width)
 }
 
 /* Number of links by class and rate. */
-struct usual { uint32_t count[LINK_CLASSES][RATES]; };
+struct usual { uint32_t count[HEALTH_LINK_CLASSES][RATES]; };
 
 static unsigned rate_index(uint8_t width, uint8_t speed)
 {
@@ -198,9 +189,7 @@ static void update_degraded(struct health *health, struct health_port *port, con
 
 	port->degraded = DEGRADED_NO;
 	if (represents_link(port) && port->link == LINK_IS_UP)
-		check_rate(health, port, usual_rate(usual->count[class_of(port)]));
-	if (!port->degraded)
-		port->merged = 0;
+		check_rate(health, port, usual_rate(usual->count[health_link_class(port)]));
 	health->degraded_ports += port->degraded != DEGRADED_NO;
 	if (port->degraded && !was) {
 		port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
@@ -218,28 +207,12 @@ void health_find_degraded(struct health *health)
 	}
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		if (represents_link(port) && port->link == LINK_IS_UP)
-			usual->count[class_of(port)][rate_index(port->width, port->speed)]++;
+			usual->count[health_link_class(port)][rate_index(port->width, port->speed)]++;
 	health->degraded_ports = 0;
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		update_degraded(health, port, usual);
 	free(usual);
 }
-
-/*
- * Degraded links that are equal: of one class, with the same devices, rates and cause. From this
- * number on, those that are to be reported in the same sweep are one finding of the fabric.
- */
-enum { MANY_EQUAL = 10 };
-
-struct equal_links {
-	uint64_t key;        /* 0: not used */
-	uint32_t merged, due; /* links of the finding; others that are to be reported */
-	struct health_open_finding *open; /* in this sweep; or NULL */
-	unsigned named;
-};
-
-/* By tag of the finding. If two keys have the same tag, links of the second one are not merged. */
-struct degraded_links { struct equal_links equal[256]; };
 
 struct rates {
 	uint8_t width, speed, best_width, best_speed;
@@ -260,67 +233,6 @@ static bool find_rates(const struct health *health, const struct health_port *po
 	return true;
 }
 
-static unsigned device_of(const struct health *health, const struct health_node *node)
-{
-	return health->input->fabric->nodes[node->now].device_id;
-}
-
-/* The group of a link, and its @tag. Return: NULL: the tag belongs to another group. */
-static struct equal_links *find_equal(const struct health *health, struct degraded_links *state,
-				      const struct health_port *port, const struct rates *rates, uint8_t *tag)
-{
-	uint64_t devices = (uint64_t)device_of(health, port->node) << 16 | device_of(health, port->peer->node);
-	uint64_t now = (uint64_t)rates->width << 24 | (uint64_t)rates->speed << 16 |
-		       (uint64_t)rates->best_width << 8 | rates->best_speed;
-	uint64_t key = map_mix(map_mix(devices << 16 | class_of(port) << 8 | port->degraded) ^ now) | 1;
-	struct equal_links *equal;
-
-	*tag = (uint8_t)(key % 255 + 1);
-	equal = &state->equal[*tag];
-	if (!equal->key)
-		equal->key = key;
-	return equal->key == key ? equal : NULL;
-}
-
-/* It has lasted for the delay, and has no finding yet. */
-static bool is_due(struct health *health, const struct health_port *port)
-{
-	return !port->merged && health->now_us - port->degraded_us >= health->settings.degraded_after_us &&
-	       !health_find_link(health, FINDING_LINK_DEGRADED, port);
-}
-
-static void count_equal(struct health *health, struct degraded_links *state)
-{
-	for (struct equal_links *equal = state->equal; equal < state->equal + 256; equal++)
-		*equal = (struct equal_links){ .key = equal->merged || equal->open ? equal->key : 0 };
-	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
-		struct equal_links *equal;
-		struct rates rates;
-		uint8_t tag;
-
-		if (!port->degraded || !find_rates(health, port, &rates))
-			continue;
-		equal = find_equal(health, state, port, &rates, &tag);
-		/* With another rate it belongs to another group. */
-		if (!equal || port->merged != tag)
-			port->merged = 0;
-		if (equal && port->merged)
-			equal->merged++;
-		else if (equal && is_due(health, port))
-			equal->due++;
-	}
-}
-
-/*
- * Links that are due join the finding of their group, or have their own. After a restart of the
- * collector, the links of a restored finding are those that are degraded at first sight.
- */
-static bool due_links_join(struct health *health, const struct equal_links *equal, uint8_t tag)
-{
-	return equal->due >= MANY_EQUAL ||
-	       (!health->step && health_find(health, FINDING_LINK_DEGRADED, NULL, 0, tag));
-}
-
 static void describe_rates(const struct rates *rates, enum health_degraded degraded, char ret[128])
 {
 	uint64_t now = link_rate_bits_per_s(rates->width, (enum link_speed)rates->speed);
@@ -333,104 +245,35 @@ static void describe_rates(const struct rates *rates, enum health_degraded degra
 		 degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
 }
 
-/* Hold the finding of one link, or with a subject that of its group. */
-static struct health_open_finding *hold_rate(struct health *health, const struct health_port *port,
-					     const struct rates *rates, const char *subject)
+static void hold_degraded(struct health *health, struct health_port *port)
 {
 	static const char *const causes[] = { "", "width", "speed", "enabled" };
-	struct health_open_finding *open = health_hold(health, &(struct health_case){
+	struct health_open_finding *open;
+	struct rates rates;
+	char at[128];
+
+	if (!find_rates(health, port, &rates) ||
+	    (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
+	     !health_find_link(health, FINDING_LINK_DEGRADED, port)))
+		return;
+	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DEGRADED,
 		.severity = health_is_trunk(port) ? FINDING_CRITICAL : FINDING_WARNING,
 		.since_wall_us = port->degraded_wall_us, .cause = causes[port->degraded],
-		.port = subject ? NULL : port, .link = !subject, .either_end = !subject,
-		.tag = subject ? port->merged : 0, .subject = subject });
-
+		.port = port, .link = true, .either_end = true,
+		.equal = (uint64_t)port->degraded << 32 | (uint64_t)rates.width << 24 | (uint64_t)rates.speed << 16 |
+			 (uint64_t)rates.best_width << 8 | rates.best_speed });
+	describe_rates(&rates, port->degraded, at);
+	health_text(open, TENSE("runs", "ran") " %s", at);
 	health_number(open, "rate_gbps",
-		      (double)link_rate_bits_per_s(rates->width, (enum link_speed)rates->speed) / 1e9);
+		      (double)link_rate_bits_per_s(rates.width, (enum link_speed)rates.speed) / 1e9);
 	health_number(open, "best_gbps",
-		      (double)link_rate_bits_per_s(rates->best_width, (enum link_speed)rates->best_speed) / 1e9);
-	return open;
-}
-
-static const char *end_name(const struct health_node *node, char ret[SHAPE_TIER_SIZE])
-{
-	return node->type == NODE_SWITCH ? shape_tier_name(node->tier, ret) : node_class_name(node->class);
-}
-
-/* Hold the finding of a group, at its first link in this sweep. */
-static void hold_equal(struct health *health, const struct health_port *port, const struct rates *rates,
-		       struct equal_links *equal)
-{
-	uint32_t joining = due_links_join(health, equal, port->merged) ? equal->due : 0;
-	uint32_t links = equal->merged + joining;
-	char subject[64], low[SHAPE_TIER_SIZE], high[SHAPE_TIER_SIZE], at[128];
-
-	snprintf(subject, sizeof(subject), "%s - %s links", end_name(port->node, low),
-		 end_name(port->peer->node, high));
-	equal->open = hold_rate(health, port, rates, subject);
-	equal->open->changed |= joining && health->step; /* not by a restart */
-	health_number(equal->open, "links", links);
-	health_clear_affected(equal->open);
-	health->affected_pass++;
-	describe_rates(rates, port->degraded, at);
-	health_text(equal->open, "%u equal link%s (device ID %u) " TENSE("run%s", "ran") " %s; first: ", links,
-		    links == 1 ? "" : "s", device_of(health, port->peer->node), links == 1 ? "s" : "", at);
-}
-
-/* Name a link of a group by its host, or by its port if it is between switches. */
-static void add_equal(struct health *health, const struct health_port *port, struct equal_links *equal)
-{
-	struct health_host *host = health_edge_host(port);
-	struct finding *finding = &equal->open->finding;
-	const char *comma = equal->named ? ", " : "";
-	size_t len = strlen(finding->text);
-
-	if (host && host->affected_pass == health->affected_pass)
-		return;
-	if (equal->named++ < 3) {
-		size_t past = strlen(equal->open->past);
-
-		if (host)
-			snprintf(finding->text + len, sizeof(finding->text) - len, "%s%.48s", comma, host->name);
-		else
-			snprintf(finding->text + len, sizeof(finding->text) - len, "%s%.44s/%u", comma,
-				 port->node->name, port->num);
-		snprintf(equal->open->past + past, sizeof(equal->open->past) - past, "%s", finding->text + len);
-	}
-	if (!host)
-		return;
-	host->affected_pass = health->affected_pass;
-	health_add_affected(equal->open, host->name);
-}
-
-static void hold_degraded(struct health *health, struct degraded_links *state, struct health_port *port)
-{
-	struct health_open_finding *open;
-	struct equal_links *equal;
-	struct rates rates;
-	char at[128];
-	uint8_t tag;
-
-	if (!find_rates(health, port, &rates))
-		return;
-	equal = find_equal(health, state, port, &rates, &tag);
-	if (equal && is_due(health, port) && due_links_join(health, equal, tag))
-		port->merged = tag;
-	if (port->merged) {
-		if (!equal->open)
-			hold_equal(health, port, &rates, equal);
-		add_equal(health, port, equal);
-	} else if (is_due(health, port) || health_find_link(health, FINDING_LINK_DEGRADED, port)) {
-		open = hold_rate(health, port, &rates, NULL);
-		describe_rates(&rates, port->degraded, at);
-		health_text(open, TENSE("runs", "ran") " %s", at);
-	}
+		      (double)link_rate_bits_per_s(rates.best_width, (enum link_speed)rates.best_speed) / 1e9);
 }
 
 bool health_is_degraded(struct health *health, const struct health_port *port)
 {
-	return port->merged || (port->peer && port->peer->merged) ||
-	       health_find_link(health, FINDING_LINK_DEGRADED, port);
+	return health_find_link(health, FINDING_LINK_DEGRADED, port);
 }
 
 /* Flaps that a port counted in the last @since_us. */
@@ -488,21 +331,21 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 	health_number(open, "downs_1h", hour);
 }
 
-static void sweep_port(struct health *health, struct degraded_links *state, struct health_port *port)
+static void sweep_port(struct health *health, struct health_port *port)
 {
 	if (represents_link(port) && health_link_is_down(port))
 		hold_down(health, port);
 	if (port->degraded != DEGRADED_NO)
-		hold_degraded(health, state, port);
+		hold_degraded(health, port);
 	if (port->peer && port->tracker && port->tracker->flaps[0].us != HEALTH_LONG_AGO)
 		hold_flapping(health, represents_link(port) ? port : port->peer);
 }
 
 static void sweep(struct health *health, void *state)
 {
-	count_equal(health, state);
+	(void)state;
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		sweep_port(health, state, port);
+		sweep_port(health, port);
 }
 
-const struct health_rule health_links = { .state_size = sizeof(struct degraded_links), .sweep = sweep };
+const struct health_rule health_links = { .sweep = sweep };

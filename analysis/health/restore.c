@@ -140,6 +140,7 @@ void health_restore_state(struct health *health)
 	for (size_t i = 0; i < health->open.count; i++) {
 		const struct finding *finding = health->open.list[i];
 
+		health_restore_group(health, finding);
 		if (finding->kind == FINDING_LINK_DOWN)
 			restore_link(health, finding);
 		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)

@@ -33,6 +33,9 @@ struct debounce {
 	int64_t good_us, bad_wall_us; /* last good sweep, 0: none yet; first bad one since */
 };
 
+/* Number of kinds of findings of which many equal ones are one finding (health.c); bits of a byte. */
+enum { HEALTH_GROUPED = 8 };
+
 /* A port. Kept small: there are many, and most of them are healthy. */
 struct health_port {
 	struct health_node *node;
@@ -46,7 +49,8 @@ struct health_port {
 	bool returned;                /* the link came back in the fabric of this step */
 	uint8_t width, speed;         /* active, when it was last up */
 	uint8_t degraded;             /* enum health_degraded */
-	uint8_t merged;               /* tag of the finding of equal degraded links; 0: not part of one */
+	uint8_t merged[HEALTH_GROUPED]; /* by grouped kind: tag of its finding of equal ports; 0: not part of one */
+	uint8_t merged_held;          /* bits of those kinds: held in this step */
 	bool saturated;               /* one of its error counters is saturated */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
@@ -172,7 +176,23 @@ struct health_open_finding {
 	int64_t recovery_us;
 	bool is_new, changed, dropped;
 	bool restored;                /* and not held since */
+	bool folded;                  /* new, and part of the finding of a group: never reported */
+	struct health_group *group;   /* of one that opened recently, or NULL */
+	struct health_port *port;     /* of one with a group */
+	int64_t opened_us;            /* the same */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
+};
+
+/*
+ * Equal findings of ports: of one kind, class and device IDs, and with the same health_case.equal. Many
+ * of them that open within a minute are one finding of the fabric, with a tag.
+ */
+struct health_group {
+	uint64_t key;        /* 0: not used */
+	uint8_t kind, tag;   /* index of the kind */
+	bool link, joined;   /* findings of links; ports joined in this step */
+	uint32_t due, held;  /* in this step: recent findings of single ports; ports of the group */
+	struct health_open_finding *open; /* its finding, once it is held in this step */
 };
 
 /* The rules, in the order in which they run. @state: zeroed at first, of @state_size bytes. */
@@ -241,6 +261,13 @@ struct health {
 	bool restored;                /* restored findings wait for the first step */
 	uint64_t affected_pass;       /* number of the current walk over affected hosts */
 	struct health_open_finding ignored; /* what health_hold() returns instead of none */
+	/* By kind and tag. If two keys have the same tag, findings of the second one have no group. */
+	struct health_group groups[HEALTH_GROUPED][256];
+	/* The last port of a group that was held; its text and numbers are set after health_hold(). */
+	struct health_open_finding member;
+	struct health_group *member_group; /* NULL: none */
+	struct health_port *member_port;
+	bool any_merged_held;         /* a port has bits in merged_held */
 };
 
 /* health.c */
@@ -258,18 +285,23 @@ struct health_case {
 	int64_t at_us, at_wall_us; /* when it held; 0: now */
 	const char *cause;
 	const char *subject;   /* NULL: the name of the link, port or node, else "fabric" */
+	uint64_t equal;        /* findings of ports are equal only with the same value (struct health_group) */
 };
 
 /*
  * health_hold - open a finding, or keep it open
- * Its numbers are emptied, its subject is set. Return: the finding, for its text and numbers; one
+ * Its numbers are emptied, its subject is set. The first number decides which port of a group is the
+ * worst. Return: the finding, for its text and numbers; one
  * that is never reported where the kind is disabled or memory is out (health->failed).
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
 /* health_extend - keep a finding open whose condition cannot be measured in this window; its text is of the past. */
 void health_extend(struct health *health, struct health_open_finding *open);
 struct health_open_finding *health_open_at(const struct health *health, size_t at);
-/* health_find - an open finding, or NULL. @node: NULL: the fabric; @port: 0: the node itself */
+/*
+ * health_find - an open finding, or that of the group to which the port belongs, or NULL
+ * @node: NULL: the fabric; @port: 0: the node itself
+ */
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
 					uint8_t port, uint8_t tag);
 /* health_find_link - an open finding of a kind at either end of a link. */
@@ -290,6 +322,8 @@ __attribute__((format(printf, 2, 3))) void health_text(struct health_open_findin
 void health_number(struct health_open_finding *open, const char *key, double value);
 /* health_window - add the window of the numbers. @from_us, @until_us: CLOCK_BOOTTIME */
 void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
+/* health_restore_group - the ports of a restored finding belong to its group. */
+void health_restore_group(struct health *health, const struct finding *finding);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
@@ -314,6 +348,8 @@ void health_affected_host(struct health_open_finding *open, const char *host);
  */
 void health_affected_link(struct health *health, struct health_open_finding *open, const struct health_port *port);
 void health_affected_below(struct health *health, struct health_open_finding *open, const struct health_node *node);
+/* health_describe_group - subject, text, count, hosts and ports of the finding of a group, after its last port. */
+void health_describe_group(struct health *health, const struct health_group *group);
 /* health_duration - "42 s", "17 min", "3 h". */
 const char *health_duration(int64_t us, char ret[32]);
 
@@ -331,6 +367,9 @@ bool health_copy_name(char **name, const char *now);
 /* health_find_host - find a host by name, or add it. Return: NULL: no memory. */
 struct health_host *health_find_host(struct health *health, const char *name);
 bool health_is_trunk(const struct health_port *port);
+/* health_link_class - the class of a link by the nodes at its ends, below HEALTH_LINK_CLASSES. */
+enum { HEALTH_LINK_CLASSES = 128 };
+unsigned health_link_class(const struct health_port *port);
 /* health_link_is_down - one of its ends is down. */
 bool health_link_is_down(const struct health_port *port);
 /* health_edge_host - the host at one end of a link, or NULL. */

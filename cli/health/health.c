@@ -42,9 +42,22 @@ static bool node_touches(const struct fabric *fabric, uint64_t guid, const struc
 	return fabric->nodes[node].type == NODE_SWITCH && !hcas;
 }
 
+/* A switch port with a host: its finding affects no other host of the switch. */
+static bool leads_to_host(const struct fabric *fabric, uint64_t guid, uint8_t num)
+{
+	uint32_t port = fabric_find_port(fabric, guid, num), peer;
+
+	peer = port == FABRIC_NONE ? FABRIC_NONE : fabric->ports[port].peer;
+	return peer != FABRIC_NONE && fabric->nodes[fabric->ports[port].node].type == NODE_SWITCH &&
+	       fabric->nodes[fabric->ports[peer].node].type == NODE_CA;
+}
+
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts)
 {
-	if (!finding->node_guid)
+	uint64_t guid;
+	uint8_t port;
+
+	if (!finding->node_guid && !finding->port_count)
 		return true;
 	for (unsigned i = 0; i < finding->host_count; i++)
 		if (host_set_has(hosts, finding->hosts[i]))
@@ -52,8 +65,11 @@ bool health_touches(const struct view *view, const struct finding *finding, cons
 	/* The finding lists all affected hosts. */
 	if (finding->host_count && finding->affected_hosts <= finding->host_count)
 		return false;
-	return node_touches(view->fabric, finding->node_guid, hosts) ||
-	       (finding->peer_guid && node_touches(view->fabric, finding->peer_guid, hosts));
+	for (unsigned at = 0; finding_end(finding, view->fabric, at, &guid, &port); at++)
+		if (guid && !(at >= FINDING_END_PORTS && leads_to_host(view->fabric, guid, port)) &&
+		    node_touches(view->fabric, guid, hosts))
+			return true;
+	return false;
 }
 
 /* All affected hosts are out of service. */
@@ -146,12 +162,14 @@ static bool is_named(struct loading *loading, const struct finding_row *row)
 
 	for (int i = 0; i < loading->filter->name_count; i++) {
 		struct health_name *name = &loading->names[i];
-		bool matches = name->missing ?
-			is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
-			is_departed_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed) :
-			is_selected(&name->selection, fabric, finding->node_guid, finding->port) ||
-			is_selected(&name->selection, fabric, finding->peer_guid, finding->peer_port);
+		bool matches = name->missing &&
+			(is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
+			 is_departed_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed));
+		uint64_t guid;
+		uint8_t port;
 
+		for (unsigned at = 0; !name->missing && finding_end(finding, fabric, at, &guid, &port); at++)
+			matches |= is_selected(&name->selection, fabric, guid, port);
 		name->found |= matches;
 		named |= matches;
 	}

@@ -143,7 +143,7 @@ static bool host_is_clean(const struct gate *gate, const char *host, unsigned *r
 		const struct finding *finding = &gate->findings.list[i].row.finding;
 
 		/* Fabric-wide findings (no subnet manager) do not concern these links. */
-		if (finding->severity == FINDING_INFO || !finding->node_guid ||
+		if (finding->severity == FINDING_INFO || (!finding->node_guid && !finding->port_count) ||
 		    !health_touches(&gate->view, finding, &one))
 			continue;
 		text_appendf(reason, "%s %s: %s", finding_kind_name(finding->kind), finding->subject, finding->text);

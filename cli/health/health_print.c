@@ -18,8 +18,8 @@
 
 enum {
 	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
-	CLOSED, OK_SINCE, MEASURED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, DRAINED, ACKNOWLEDGED,
-	ACK_REASON, ACK_UNTIL, CHANGE, COLUMN_COUNT,
+	CLOSED, OK_SINCE, MEASURED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, PORTS, DRAINED,
+	ACKNOWLEDGED, ACK_REASON, ACK_UNTIL, CHANGE, COLUMN_COUNT,
 };
 
 static const struct column finding_columns[COLUMN_COUNT] = {
@@ -42,6 +42,7 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
 	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST },
 	[HOSTS_TOUCHED] = { .key = "affected_hosts", .kind = COLUMN_INTEGER },
+	[PORTS] = { .key = "ports", .kind = COLUMN_LIST },
 	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL },
 	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT },
 	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT },
@@ -95,6 +96,16 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	for (unsigned i = 0; i < finding->host_count; i++)
 		result_item(result, HOSTS, "%s", finding->hosts[i]);
 	result_integer(result, HOSTS_TOUCHED, finding->affected_hosts);
+	result_empty(result, PORTS);
+	for (unsigned i = 0; i < finding->port_count; i++) {
+		uint32_t node = fabric_find_node(view->fabric, finding->ports[i].node_guid);
+
+		if (node != FABRIC_NONE)
+			result_item(result, PORTS, "%s/%u", view->names_shown.names[node], finding->ports[i].port);
+		else
+			result_item(result, PORTS, "0x%016" PRIx64 "/%u", finding->ports[i].node_guid,
+				    finding->ports[i].port);
+	}
 	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
 	if (row->acknowledged.at_us) {
 		result_text(result, ACKNOWLEDGED, row->acknowledged.person);

@@ -17,6 +17,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "storage/reader.h"
 
 struct metric_port history_port_of(const struct history *history, uint32_t index)
@@ -166,6 +167,16 @@ static void subjects_done(struct subjects *subjects)
 	memset(subjects, 0, sizeof(*subjects));
 }
 
+static bool has_hosts(const struct fabric *fabric)
+{
+	char name[NODE_NAME_SIZE];
+
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (host_name(&fabric->nodes[i], name))
+			return true;
+	return false;
+}
+
 /*
  * Resolve the arguments; none: "hosts", or "all" for single ports. With --each every port is a series, --peers adds
  * the peers of ports. Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_UNAVAILABLE; ERR_NOMEM.
@@ -179,7 +190,7 @@ static int subjects_init(struct subjects *subjects, const struct history *histor
 	/* The sum over all ports would count traffic at each hop. */
 	if (code == 0 && history->options.argc == 0)
 		code = add_argument(subjects, history, history->top || history->each || history->peers ||
-				    !mark_host(history->view.fabric, NULL, marked) ? "all" : "hosts", marked, err);
+				    !has_hosts(history->view.fabric) ? "all" : "hosts", marked, err);
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
 		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)

@@ -330,9 +330,13 @@ static int put_findings(struct report *report, struct error *err)
 	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
 	for (size_t i = 0; code == 0 && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
+		bool concerns = false;
+		uint64_t guid;
+		uint8_t port;
 
-		if (!concerns_report(report, finding->node_guid, finding->port) &&
-		    !concerns_report(report, finding->peer_guid, finding->peer_port))
+		for (unsigned at = 0; !concerns && finding_end(finding, report->view.fabric, at, &guid, &port); at++)
+			concerns = concerns_report(report, guid, port);
+		if (!concerns)
 			continue;
 		result_integer(result, FINDING_SINCE, finding->since_us);
 		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);

@@ -65,7 +65,7 @@ const struct catalog_table catalog_tables[] = {
 	    { "closed_sweep", "CASE WHEN closed_sweep <= " CATALOG_LAST " THEN closed_sweep END", NULL } } },
 	{ "finding_state", DATA_FINDINGS, RANGE_FINDINGS, "finding", 1, NULL, NULL,
 	  { { "subject", NULL, "hide_text(subject)" }, { "text", NULL, "hide_text(text)" },
-	    { "hosts", NULL, "'[]'" } } },
+	    { "hosts", NULL, "'[]'" }, { "ports", NULL, "ports" } } },
 	{ "acknowledgement", DATA_FINDINGS, RANGE_ALL, NULL, 1, NULL, NULL,
 	  { GUID("node_guid"), { "person", NULL, "'(hidden)'" }, { "reason", NULL, "'(hidden)'" } } },
 	{ "event", DATA_EVENTS, RANGE_SWEEPS, "sweep", 1, NULL, NULL,

@@ -491,6 +491,7 @@ static const char tables_finding[] =
 	"	evidence TEXT NOT NULL, -- JSON object of numbers; each key ends with its unit\n"
 	"	hosts TEXT NOT NULL, -- JSON array of names: the first affected hosts\n"
 	"	affected_hosts INTEGER NOT NULL, -- number of affected hosts\n"
+	"	ports TEXT NOT NULL, -- JSON array of port.id: the first ports of a finding about several\n"
 	"	CONSTRAINT finding_state_range CHECK (from_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999 AND severity BETWEEN 0 AND 2),\n"
 	"	PRIMARY KEY (finding, from_sweep)\n"

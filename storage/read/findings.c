@@ -16,18 +16,19 @@
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.affected_hosts, s.wall_us, a.at_us, a.until_us, a.person, a.reason,"
+	" s.advice, s.evidence, s.hosts, s.affected_hosts, s.ports, s.wall_us, a.at_us, a.until_us, a.person, a.reason,"
 	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
 	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"
 	" AND (a.until_us IS NULL OR a.until_us > ?3)"
 	" WHERE f.opened_sweep <= ?1 AND (f.closed_sweep IS NULL OR f.closed_sweep > ?2)"
-	" AND (?4 = 0 OR f.node_guid = ?4 OR f.peer_guid = ?4) ORDER BY f.id";
+	" AND (?4 = 0 OR f.node_guid = ?4 OR f.peer_guid = ?4 OR EXISTS (SELECT 1 FROM json_each(s.ports) j"
+	" JOIN port p ON p.id = j.value JOIN node n ON n.id = p.node WHERE n.guid = ?4)) ORDER BY f.id";
 
 enum {
 	ID, KIND, NODE, PORT, PEER, PEER_PORT, TAG, SINCE, OPENED, LAST_SEEN, CLOSED, SEVERITY, SUBJECT, CAUSE, TEXT,
-	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, MEASURED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
+	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, PORTS, MEASURED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
 	NODE_NAME, PEER_NAME,
 };
 
@@ -38,13 +39,18 @@ static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
 	snprintf(ret, size, "%s", text ? text : "");
 }
 
-/* Adds a member of the JSON text in column EVIDENCE or HOSTS. Return: whether more are possible. */
+/* Adds a member of the JSON text in column EVIDENCE, HOSTS or PORTS. Return: whether more are possible. */
 static bool add_member(sqlite3_stmt *member, int column, struct finding_row *ret)
 {
 	struct finding *finding = &ret->finding;
 	struct finding_number *number = &finding->numbers[finding->number_count];
 	char *key = ret->keys[finding->number_count];
 
+	if (column == PORTS) {
+		finding->ports[finding->port_count++] =
+			(struct finding_port){ db_u64(member, 2), (uint8_t)sqlite3_column_int(member, 3) };
+		return finding->port_count < FINDING_PORTS_MAX;
+	}
 	if (column == HOSTS) {
 		copy_text(member, 1, finding->hosts[finding->host_count++], sizeof(finding->hosts[0]));
 		return finding->host_count < FINDING_HOSTS_MAX;
@@ -72,7 +78,8 @@ static int read_members(sqlite3_stmt *members, sqlite3_stmt *row, int column, st
 }
 
 /* Return: 1; 0 for a kind of a newer version; or an error. */
-static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+static int read_row(sqlite3_stmt *members, sqlite3_stmt *ports, sqlite3_stmt *row, struct finding_row *ret,
+		    struct error *err)
 {
 	const char *word = (const char *)sqlite3_column_text(row, KIND);
 	struct finding *finding = &ret->finding;
@@ -112,16 +119,19 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 		result = read_members(members, row, HOSTS, ret, err);
 	if (finding->closed_us)
 		finding->ok_since_us = 0;
+	if (!result)
+		result = read_members(ports, row, PORTS, ret, err);
 	return result ? result : 1;
 }
 
-static int report_rows(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *each, void *ctx, struct error *err)
+static int report_rows(sqlite3_stmt *members, sqlite3_stmt *ports, sqlite3_stmt *rows, reader_finding_fn *each,
+		       void *ctx, struct error *err)
 {
 	struct finding_row row;
 	int result;
 
 	while ((result = db_step(rows, err)) > 0) {
-		result = read_row(members, rows, &row, err);
+		result = read_row(members, ports, rows, &row, err);
 		if (result < 0)
 			return result;
 		if (result > 0 && !each(ctx, &row))
@@ -133,17 +143,21 @@ static int report_rows(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding
 /* @args: ?1 to ?4. */
 static int report(sqlite3 *db, const int64_t args[4], reader_finding_fn *each, void *ctx, struct error *err)
 {
-	sqlite3_stmt *rows = NULL, *members = NULL;
+	sqlite3_stmt *rows = NULL, *members = NULL, *ports = NULL;
 	int result = db_prepare(db, findings_sql, &rows, err);
 
 	if (!result)
 		result = db_prepare(db, "SELECT key, value FROM json_each(?1)", &members, err);
+	if (!result)
+		result = db_prepare(db, "SELECT NULL, NULL, n.guid, p.number FROM json_each(?1) j JOIN port p"
+				    " ON p.id = j.value JOIN node n ON n.id = p.node ORDER BY j.key", &ports, err);
 	if (!result) {
 		db_bind_integers(rows, 1, args, 4);
-		result = report_rows(members, rows, each, ctx, err);
+		result = report_rows(members, ports, rows, each, ctx, err);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_finalize(members);
+	sqlite3_finalize(ports);
 	return result;
 }
 

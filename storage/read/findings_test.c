@@ -76,6 +76,13 @@ static void move(struct history *history, int step, int64_t wall_us)
 		finding->host_count = 1;
 		finding->affected_hosts = 40;
 		snprintf(finding->hosts[0], sizeof(finding->hosts[0]), "node%d", i);
+		for (unsigned j = finding->port_count; j < (unsigned)i % 4; j++) {
+			const struct fabric *fabric = history->model->sweep.fabric;
+			const struct port *port = &fabric->ports[((unsigned)i + j) % fabric->port_count];
+
+			finding->ports[finding->port_count++] =
+				(struct finding_port){ fabric->nodes[port->node].guid, port->num };
+		}
 	}
 }
 
@@ -261,6 +268,11 @@ TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 			assert_int_equal(finding->host_count, history->findings[i].host_count);
 			assert_string_equal(finding->hosts[0], history->findings[i].hosts[0]);
 			assert_int_equal(finding->affected_hosts, history->findings[i].affected_hosts);
+			assert_int_equal(finding->port_count, history->findings[i].port_count);
+			for (unsigned k = 0; k < finding->port_count; k++) {
+				assert_int_equal(finding->ports[k].node_guid, history->findings[i].ports[k].node_guid);
+				assert_int_equal(finding->ports[k].port, history->findings[i].ports[k].port);
+			}
 		}
 		assert_int_equal(found, steps->open);
 	}

@@ -126,16 +126,29 @@ static void append_hosts(struct text *text, const struct finding *finding)
 	text_append(text, "]");
 }
 
+static void append_ports(struct text *text, const struct writer_cache *cache, const struct finding *finding)
+{
+	for (unsigned i = 0; i < finding->port_count; i++) {
+		uint32_t node = writer_cache_find_node(cache, finding->ports[i].node_guid);
+		uint32_t port = node ? writer_cache_find_port(cache, node, finding->ports[i].port) : 0;
+
+		if (port)
+			text_appendf(text, "%s%" PRIu32, text->len ? "," : "[", port);
+	}
+	text_append(text, text->len ? "]" : "[]");
+}
+
 static int write_state(struct writer *writer, const struct finding *finding, const struct stored_finding *stored,
 		       int64_t wall_us, struct error *err)
 {
 	sqlite3_stmt *replace = writer->statements[WRITE_FINDING_STATE];
-	struct text evidence = { 0 }, hosts = { 0 };
+	struct text evidence = { 0 }, hosts = { 0 }, ports = { 0 };
 	int result;
 
 	append_evidence(&evidence, finding);
 	append_hosts(&hosts, finding);
-	if (text_failed(&evidence) || text_failed(&hosts)) {
+	append_ports(&ports, &writer->cache, finding);
+	if (text_failed(&evidence) || text_failed(&hosts) || text_failed(&ports)) {
 		result = err_nomem(err);
 	} else {
 		DB_BIND(replace, 1, stored->id, stored->state_sweep, wall_us, finding->severity);
@@ -146,10 +159,12 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 		sqlite3_bind_text(replace, 9, text_chars(&evidence), -1, SQLITE_STATIC);
 		sqlite3_bind_text(replace, 10, text_chars(&hosts), -1, SQLITE_STATIC);
 		sqlite3_bind_int64(replace, 11, finding->affected_hosts);
+		sqlite3_bind_text(replace, 12, text_chars(&ports), -1, SQLITE_STATIC);
 		result = db_run(replace, err);
 	}
 	text_done(&evidence);
 	text_done(&hosts);
+	text_done(&ports);
 	return result;
 }
 

@@ -48,8 +48,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
 	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
 	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
-				" text, advice, evidence, hosts, affected_hosts)"
-				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				" text, advice, evidence, hosts, affected_hosts, ports)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 int writer_prepare(struct writer *writer, struct error *err)

@@ -213,12 +213,15 @@ bool finding_concerns_port(const struct snapshot_context *context, const struct 
 			   const struct finding *finding, uint32_t index)
 {
 	const struct port *port = &fabric->ports[index];
-	uint64_t guid = fabric->nodes[port->node].guid;
+	uint64_t guid = fabric->nodes[port->node].guid, end;
+	uint8_t num;
 
 	if (finding->node_guid == guid && !finding->port)
 		return is_about(context->shape, fabric, finding, index);
-	return (finding->node_guid == guid && finding->port == port->num) ||
-	       (finding->peer_port && finding->peer_guid == guid && finding->peer_port == port->num);
+	for (unsigned at = 0; finding_end(finding, fabric, at, &end, &num); at++)
+		if (end == guid && num == port->num && (num || !at))
+			return true;
+	return false;
 }
 
 static void mark_port(uint32_t port, uint32_t index, uint32_t *finding_of)
@@ -233,6 +236,8 @@ static void mark_finding(const struct snapshot_context *context, const struct fa
 {
 	const struct finding *finding = &context->findings[index].finding;
 	uint32_t node = fabric_find_node(fabric, finding->node_guid);
+	uint64_t guid;
+	uint8_t num;
 
 	if (finding->port)
 		mark_port(fabric_find_port(fabric, finding->node_guid, finding->port), index, finding_of);
@@ -241,6 +246,8 @@ static void mark_finding(const struct snapshot_context *context, const struct fa
 			mark_port(fabric->nodes[node].first_port + i, index, finding_of);
 	if (finding->peer_port)
 		mark_port(fabric_find_port(fabric, finding->peer_guid, finding->peer_port), index, finding_of);
+	for (unsigned at = FINDING_END_PORTS; finding_end(finding, fabric, at, &guid, &num); at++)
+		mark_port(fabric_find_port(fabric, guid, num), index, finding_of);
 }
 
 void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret)

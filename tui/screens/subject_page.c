@@ -55,9 +55,15 @@ static bool is_at(const struct app *app, const struct finding *finding, uint64_t
 	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
 
+	uint64_t guid;
+	uint8_t num;
+
 	if (index != FABRIC_NONE)
 		return finding_concerns_port(app->context, fabric, finding, index);
-	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
+	for (unsigned at = 0; node_guid && finding_end(finding, fabric, at, &guid, &num); at++)
+		if (guid == node_guid)
+			return true;
+	return !node_guid;
 }
 
 /* The time, with the date if it is not near the shown time. */
