@@ -279,6 +279,51 @@ TEST(a_narrow_table_keeps_the_number_of_a_port)
 	free(output.chars);
 }
 
+TEST(less_important_columns_are_hidden_before_names_are_cut)
+{
+	static const struct column some[] = {
+		{ .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+		{ .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
+		{ .title = "TX%", .kind = COLUMN_TEXT, .priority = 5 },
+		{ .title = "AGE", .kind = COLUMN_TEXT, .priority = 6 },
+	};
+	const struct result_options options = { .width = 42, .notes = true };
+	struct output output;
+
+	begin_with(&output, &options, some, sizeof(some) / sizeof(*some));
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+		result_text(output.result, i, i < 2 ? "node0001 mlx5_0/1" : "100.0");
+	result_end_row(output.result);
+	finish(&output);
+	assert_string_equal(output.chars, "PORT               PEER\nnode0001 mlx5_0/1  node0001 mlx5_0/1\n"
+			    "hidden columns (terminal too narrow): AGE, TX%\n");
+	free(output.chars);
+}
+
+TEST(reason_for_no_rows_replaces_an_empty_table_only)
+{
+	static const struct { enum result_format format; bool row; const char *expected; } cases[] = {
+		{ RESULT_TABLE, false, "none of 3\n" }, { RESULT_TABLE, true, "PORT\nleaf01/1\n" },
+		{ RESULT_JSON, false, "[]\n" }, { RESULT_CSV, false, "port\r\n" },
+	};
+	static const struct column column = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct result_options options = { .format = cases[i].format };
+		struct output output;
+
+		begin_with(&output, &options, &column, 1);
+		if (cases[i].row) {
+			result_text(output.result, 0, "leaf01/1");
+			result_end_row(output.result);
+		}
+		result_none(output.result, "none of %d", 3);
+		finish(&output);
+		assert_string_equal(output.chars, cases[i].expected);
+		free(output.chars);
+	}
+}
+
 TEST(an_unknown_value_is_not_zero_and_no_rows_are_a_header)
 {
 	static const char header[] = "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n";
