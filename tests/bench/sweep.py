@@ -15,12 +15,17 @@ MADs per second) and without it.
     SIZES=1024    HCAs, also a list: 1024,4096,7936,16384; the others are compared for the first only.
                   The largest takes one or two minutes to start, and 2 GB
     WIRE='...'    other delays
-    ONLY=dead     only the sweeps with dead nodes; ONLY=discovery: only discoveries and the SMPs of a host reboot
+    ONLY=dead     only the sweeps with dead nodes; ONLY=discovery: only discoveries by both engines
+    ONLY=reboot   only the cost of a reboot, for each size: an HCA does not respond for two minutes and returns.
+                  All MADs but those of opensm are counted, less those of quiet sweeps. It takes twelve minutes
+    BEFORE=PATH   another ibwire for ONLY=reboot, on the same simulation
+    AGENTS='...'  performance agents, as 'all caps=0x5300 caps2=0x2' (64-bit error counters)
 
 It only measures and prints. Each figure has a line "bench: {...}".
 """
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -35,6 +40,8 @@ SECONDS = int(os.environ.get("SECONDS", "20"))
 SIZES = [int(size) for size in os.environ.get("SIZES", "1024").split(",")]
 ONLY = os.environ.get("ONLY")
 WIRE = os.environ.get("WIRE", "latency=20us service=100us hold=1s")
+AGENTS = os.environ.get("AGENTS")
+BEFORE = os.environ.get("BEFORE")
 FLOOD = os.environ.get("FLOOD")
 SHAPES = {  # HCAs: arguments of ibwire-sim net
     256: "rail --units 2 --hosts 16 --rails 8 --spines 8 --links 2 --management 0",
@@ -143,7 +150,7 @@ def clean(sim, times):
 
 
 def discoveries(sim, times):
-    """The whole fabric by both engines and by iblinkinfo, and the SMPs of a host whose link goes down and up again."""
+    """The whole fabric by both engines and by iblinkinfo."""
     iblinkinfo = "iblinkinfo -o 128"
     for _ in range(RUNS):
         times.clock(iblinkinfo, sim, "iblinkinfo", "-o", "128")
@@ -152,34 +159,11 @@ def discoveries(sim, times):
     for engine in ("libibnetdisc", "explorer"):
         figure(f"discovery by {engine}, --max-smps 128", times.middle(f"{engine} discovery"), "ms", iblinkinfo,
                times.middle(iblinkinfo))
-    switches = {row["node_guid"] for row in sim.json("nodes") if row["type"] == "switch"}
-    # Of the last host: the subnet manager is on the first one.
-    link = [row for row in sim.json("links") if len({row["node_guid"], row["peer_guid"]} & switches) == 1 and
-            not any(row[guid].endswith(sim.env["SIM_HOST"][2:]) for guid in ("node_guid", "peer_guid"))][-1]
-    end = ("node_guid", "port") if link["node_guid"] in switches else ("peer_guid", "peer_port")
-    port = f'"S-{link[end[0]][2:]}"[{link[end[1]]}]'
-
-    def smps():
-        return sim.json("sql", "SELECT ifnull(sum(discovery_smps), 0) AS smps FROM sweep WHERE discovery_us > 0")[0]["smps"]
-    process = collect(sim)
-    try:
-        first = sim.newest()
-        wait_for(lambda: sim.newest() > first + 3, 60, 0.2)
-        before = smps()
-        for change, event in (("Unlink", "link-down"), ("ReLink", "link-up")):
-            sim.run(IBWIRE_SIM, "console", f"{change} {port}")
-            wait_for(lambda: sim.events(event), 60, 0.2)
-        last = sim.newest()
-        wait_for(lambda: sim.newest() > last + 15, 60, 0.2)
-        figure("SMPs of discoveries for a host reboot", smps() - before, "SMPs")
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
 
 
-def collect(sim, *options, interval_s=1):
+def collect(sim, *options, interval_s=1, program=IBWIRE):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return sim.start(IBWIRE, "collect", "--interval", str(interval_s), *options, **quiet)
+    return sim.start(program, "collect", "--interval", str(interval_s), *options, **quiet)
 
 
 def sweeps_since(sim, sweep):
@@ -193,13 +177,18 @@ def settled(sim):
     return row["ports_answered"] == row["ports_planned"]
 
 
+def hcas(sim):
+    """GUIDs of all HCAs but that of the collector."""
+    nodes = [row["node_guid"] for row in sim.json("nodes") if row["type"] != "switch"]
+    return [guid for guid in nodes if not guid.endswith(sim.env["SIM_HOST"][2:])]
+
+
 def dead(sim, times):
     """
     Ten HCAs fail under a running collector, several times: duration of the sweep in which they fail and of the
     following ones, compared with earlier sweeps and with other programs.
     """
-    nodes = [row["node_guid"] for row in sim.json("nodes") if row["type"] != "switch"]
-    victims = [guid for guid in nodes if not guid.endswith(sim.env["SIM_HOST"][2:])][-DEAD:]
+    victims = hcas(sim)[-DEAD:]
     before, after = [], [[] for _ in range(DEAD_SWEEPS)]
     process = collect(sim, *FREE[:4])
     try:
@@ -240,6 +229,64 @@ def dead(sim, times):
         figure(f"sweep, no limit, in which {DEAD} HCAs fail", turns[0], "ms", peer, times.middle("dead " + peer))
     figure(f"sweep, no limit, in which {DEAD} HCAs fail, against a clean one", turns[0], "ms", "clean sweep", clean_ms)
     figure(f"sweep, no limit, {DEAD} dead HCAs (the slowest turn's median)", max(turns), "ms", "clean sweep", clean_ms)
+
+
+QUIET_S, AWAY_S, RETURN_S = 60, 120, 120
+
+
+def reboot(sim, size, victim, program):
+    """
+    MADs and duration of a sweep; what an HCA adds that is silent for two minutes, until two minutes after its return,
+    and what one adds whose link is down as well. Forwarding tables are not read; there is no periodic discovery.
+    """
+    def sql(statement):
+        return json.loads(sim.run(program, "sql", "--format", "json", statement).out)[0]
+
+    def newest():
+        return sql("SELECT coalesce(max(id), 0) AS id FROM sweep")["id"]
+
+    def run_for(seconds):
+        """MADs and SMPs on the wire, without those of opensm, up to the end of a sweep; and its number."""
+        last = newest() + seconds // 10
+        wait_for(lambda: newest() >= last, 30 * seconds, 0.3)
+        requests, smps, opensm = re.search(r"(\d+) requests \((\d+) SMPs\)[^\n]*\n(\d+) of the SMPs",
+                                           sim.run(IBWIRE_SIM, "wire").out).groups()
+        return int(requests) - int(opensm), int(smps) - int(opensm), newest()
+
+    def away(link):
+        sim.run(IBWIRE_SIM, "wire", "dead=" + victim)
+        if link:
+            sim.run(IBWIRE_SIM, "console", f'Unlink "H-{victim[2:]}"')
+        run_for(AWAY_S)
+        sim.run(IBWIRE_SIM, "wire", "dead=none")
+        if link:
+            sim.run(IBWIRE_SIM, "console", f'ReLink "H-{victim[2:]}"')
+        counts.append(run_for(RETURN_S))
+
+    sim.env["IBWIRE_DB"] += "-before" if program == BEFORE else ""
+    name = f"{size} HCAs" + (", before" if program == BEFORE else "")
+    options = [*FREE[:2], "--routes", "0", "--rediscover", "1h"]
+    # The first 60 sweeps query the capabilities and detail counters of each port for the first time.
+    collect(sim, "--count", "61", *options, program=program).wait()
+    process = collect(sim, *options, interval_s=10, program=program)
+    try:
+        counts = [run_for(40)]
+        counts.append(run_for(QUIET_S))
+        row = sql(f"SELECT avg(mads_sent) AS mads, avg(end_us - start_us) / 1e3 AS took FROM sweep WHERE "
+                  f"id > {counts[0][2]} AND id <= {counts[1][2]}")
+        figure(f"{name}: MADs per sweep", row["mads"], "MADs")
+        figure(f"{name}: sweep", row["took"], "ms")
+        away(False)
+        away(True)
+        lost = sql("SELECT sum(mads_retried) AS lost FROM sweep")["lost"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    for what, begin, end in (("silent", 1, 2), ("link down", 2, 3)):
+        for i, unit in enumerate(("MADs", "SMPs")):
+            quiet = (counts[1][i] - counts[0][i]) / (counts[1][2] - counts[0][2])
+            extra = counts[end][i] - counts[begin][i] - quiet * (counts[end][2] - counts[begin][2])
+            figure(f"{name}: reboot of a host, {what}, {lost} retries", extra, "additional " + unit)
 
 
 def ticks(path):
@@ -305,9 +352,15 @@ def main():
             began = time.monotonic()
             print(f"{size} HCAs: {SHAPES[size]}")
             times = Times()
-            with Simulation("--gen", SHAPES[size], "--wire", WIRE) as sim:
+            with Simulation("--gen", SHAPES[size], "--wire", WIRE, *(["--pma", AGENTS] if AGENTS else [])) as sim:
                 print(f"  up in {time.monotonic() - began:.1f} s")
                 sim.env["IBWIRE_DB"] = f"{disk}/{size}.db"
+                if ONLY == "reboot":
+                    sim.ibwire("collect", "--once")
+                    victim = hcas(sim)[-1]
+                    for program in filter(None, (IBWIRE, BEFORE)):
+                        reboot(sim, size, victim, program)
+                    continue
                 if size == SIZES[0]:
                     if ONLY == "dead":
                         sim.ibwire("collect", "--once")

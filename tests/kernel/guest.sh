@@ -36,12 +36,12 @@ plug() {
 	rm -f "$1.ready"
 	bridge "$@" >"$1.ready" 2>"$1.errors" &
 	echo $! >"$1.pid"
-	wait_for 10 grep -q ready "$1.ready" || { cat "$1.errors" && return 1; }
+	wait_for 60 grep -q ready "$1.ready" || { cat "$1.errors" && return 1; }
 }
 
 # unplug NAME - remove a device
 unplug() {
-	kill "$(cat "$1.pid")" && wait_for 5 is_absent "/sys/class/infiniband/$1"
+	kill "$(cat "$1.pid")" && wait_for 60 is_absent "/sys/class/infiniband/$1"
 }
 
 # in_state NAME STATE - whether port 1 of a device is ACTIVE, DOWN, ...
@@ -100,9 +100,9 @@ collect() {
 	db=$1
 	shift
 	# The time limit is only for the case that it does not end.
-	timeout 120 ibwire collect --interval 1 --db "$db" "$@" >"$db.out" 2>"$db.err" &
+	timeout 300 ibwire collect --interval 1 --db "$db" "$@" >"$db.out" 2>"$db.err" &
 	collector=$!
-	wait_for 20 has_sweeps "$db" 2
+	wait_for 60 has_sweeps "$db" 2
 }
 
 # end PID - end a process that this shell has started
@@ -135,7 +135,7 @@ echo 4096 >/proc/sys/net/unix/max_dgram_qlen
 mkfifo console
 ibsim -s /fabric.net <console >ibsim.log 2>&1 &
 exec 3>console
-wait_for 10 grep -q ready ibsim.log
+wait_for 60 grep -q ready ibsim.log
 
 # --- the module, the port, opensm ---
 
@@ -149,7 +149,7 @@ contains "ibstat shows its link layer" "$(ibstat ibsw0)" "Link layer: InfiniBand
 one_line "before the subnet manager" 69 "no port is Active (ibsw0 port 1 is Init" ibwire collect --once --db none.db
 start_opensm opensm
 succeeds "opensm activates the port" wait_for 60 in_state ibsw0 ACTIVE
-succeeds "opensm is master" wait_for 20 grep -q "MASTER state" opensm.log
+succeeds "opensm is master" wait_for 60 grep -q "MASTER state" opensm.log
 contains "sminfo finds it" "$(sminfo 2>&1)" SMINFO_MASTER
 contains "perfquery reads a counter" "$(perfquery 2>&1)" "PortXmitPkts:"
 
@@ -185,11 +185,11 @@ one_line "a user without permissions" 69 "no permission to open the umad device 
 	su -s /bin/sh nobody -c 'exec ibwire collect --once --db /tmp/nobody.db'
 ibwire collect --interval 1 --db first.db >first.out 2>&1 &
 first=$!
-succeeds "a collector runs" wait_for 20 has_sweeps first.db 2
+succeeds "a collector runs" wait_for 60 has_sweeps first.db 2
 one_line "a second collector on the same database" 69 "first.db" ibwire collect --once --db first.db
 all_respond "a second collector on another database" --db second.db
 complete=$(count_sweeps first.db 'ports_polled = ports_answered')
-succeeds "the first collector continues beside it" wait_for 20 has_sweeps first.db $((complete + 2)) \
+succeeds "the first collector continues beside it" wait_for 60 has_sweeps first.db $((complete + 2)) \
 	'ports_polled = ports_answered'
 end $first
 equal "it stops" $? 0
@@ -197,7 +197,7 @@ equal "it stops" $? 0
 # --- P_Keys: the fabric drops MADs of other partitions than the default one ---
 
 succeeds "a second device is plugged in" plug ibsw1 $two 8001,8002,8003,0,0,ffff
-succeeds "its port is Active" wait_for 20 in_state ibsw1 ACTIVE
+succeeds "its port is Active" wait_for 60 in_state ibsw1 ACTIVE
 one_line "its second port has no link" 69 "no port is Active (ibsw1 port 2 is Down)" \
 	ibwire collect --once --Ca ibsw1 --Port 2 --db none.db
 all_respond "the default P_Key at index 5 is used" --Ca ibsw1 --db keys.db
@@ -209,26 +209,26 @@ one_line "a P_Key that is not in the table" 69 "not a member of partition 0x8004
 # --- port events ---
 
 echo "Unlink \"$two\"" >&3
-succeeds "the link goes down" wait_for 10 in_state ibsw1 DOWN
+succeeds "the link goes down" wait_for 60 in_state ibsw1 DOWN
 one_line "both ports are down" 69 "no port is Active (ibsw1 port 1 is Down)" \
 	ibwire collect --once --Ca ibsw1 --db none.db
 echo "ReLink \"$two\"" >&3
-succeeds "the link returns" wait_for 30 in_state ibsw1 ACTIVE
+succeeds "the link returns" wait_for 60 in_state ibsw1 ACTIVE
 
 # --- hot unplug ---
 
 collect unplug.db --Ca ibsw1
 equal "a collector runs on the second device" $? 0
 succeeds "the device is removed under it" unplug ibsw1
-succeeds "the collector waits for it" wait_for 20 grep -q "was removed.*waiting for ibsw1 port 1" unplug.db.err
+succeeds "the collector waits for it" wait_for 60 grep -q "was removed.*waiting for ibsw1 port 1" unplug.db.err
 contains "status shows that it waits" "$(ibwire status --db unplug.db)" ": ibsw1 port 1 of this host was removed; the newest"
 sweeps=$(count_sweeps unplug.db)
 succeeds "the device returns" plug ibsw1 $two
-succeeds "its port is Active again" wait_for 20 in_state ibsw1 ACTIVE
-succeeds "the collector continues" wait_for 20 has_sweeps unplug.db $((sweeps + 2))
+succeeds "its port is Active again" wait_for 60 in_state ibsw1 ACTIVE
+succeeds "the collector continues" wait_for 60 has_sweeps unplug.db $((sweeps + 2))
 contains "status shows that it is live" "$(ibwire status --db unplug.db)" "live: the newest sweep"
 succeeds "the device is removed again" unplug ibsw1
-succeeds "the collector waits again" wait_for 20 waits_again unplug.db.err
+succeeds "the collector waits again" wait_for 60 waits_again unplug.db.err
 end $collector
 equal "it ends on a signal meanwhile" $? 0
 equal "events record it" "$(events unplug.db "kind LIKE 'device-%'")" "device-removed device-returned device-removed"
@@ -243,19 +243,19 @@ collect sm.db --Ca ibsw1
 equal "a collector runs" $? 0
 end $opensm
 equal "opensm ends" $? 0
-succeeds "an event reports it" wait_for 20 has_event sm.db "kind = 'sm-lost'"
+succeeds "an event reports it" wait_for 60 has_event sm.db "kind = 'sm-lost'"
 contains "status shows it" "$(ibwire status --db sm.db)" "does not respond"
 start_opensm opensm
 first=$opensm
-succeeds "an event reports that it is back" wait_for 30 has_event sm.db "kind = 'sm-answers'"
+succeeds "an event reports that it is back" wait_for 60 has_event sm.db "kind = 'sm-answers'"
 start_opensm opensm2 -g 0x0c42a10300002001
-succeeds "a second one is standby" wait_for 30 grep -q "STANDBY state" opensm2.log
+succeeds "a second one is standby" wait_for 60 grep -q "STANDBY state" opensm2.log
 sweeps=$(count_sweeps sm.db)
-succeeds "the collector continues" wait_for 20 has_sweeps sm.db $((sweeps + 2)) 'ports_polled = ports_answered'
+succeeds "the collector continues" wait_for 60 has_sweeps sm.db $((sweeps + 2)) 'ports_polled = ports_answered'
 end $first
 equal "the first one ends" $? 0
-succeeds "the second one is master" wait_for 30 grep -q "MASTER state" opensm2.log
-succeeds "an event reports the handover" wait_for 20 has_event sm.db "kind = 'sm-changed'"
+succeeds "the second one is master" wait_for 60 grep -q "MASTER state" opensm2.log
+succeeds "an event reports the handover" wait_for 60 has_event sm.db "kind = 'sm-changed'"
 contains "status shows the new master" "$(ibwire status --db sm.db)" "mgmt0002 mlx5_0, port GUID"
 end $collector
 equal "the collector ends" $? 0
@@ -269,14 +269,14 @@ end $opensm
 equal "opensm ends" $? 0
 one_line "ib_umad cannot be unloaded under a collector" 1 "Resource temporarily unavailable" rmmod ib_umad
 succeeds "the device is removed" unplug ibsw1
-succeeds "the collector waits for it" wait_for 20 grep -q "waiting for ibsw1 port 1" umad.db.err
+succeeds "the collector waits for it" wait_for 60 grep -q "waiting for ibsw1 port 1" umad.db.err
 succeeds "ib_umad is unloaded" rmmod ib_umad
 one_line "without ib_umad" 69 "modprobe ib_umad" ibwire collect --once --db none.db
 contains "the collector still waits" "$(ibwire status --db umad.db)" "waiting since"
 succeeds "ib_umad is loaded again" insmod /modules/ib_umad.ko
 succeeds "the device returns" plug ibsw1 $two
 sweeps=$(count_sweeps umad.db)
-succeeds "the collector continues" wait_for 20 has_sweeps umad.db $((sweeps + 2))
+succeeds "the collector continues" wait_for 60 has_sweeps umad.db $((sweeps + 2))
 end $collector
 equal "the collector ends" $? 0
 for device in ibsw0 ibsw1; do
