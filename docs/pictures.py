@@ -4,8 +4,8 @@
 
 usage: docs/pictures.py [PICTURE...]
 
-Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. Needs tmux and Python's
-standard library.
+Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. On a
+busy machine rates are uneven. Needs tmux and Python's standard library.
 """
 import html
 import os
@@ -36,8 +36,8 @@ def color_256(number):
         return COLORS[number]
     if number >= 232:
         return "#" + f"{8 + 10 * (number - 232):02x}" * 3
-    number -= 16
-    return "#" + "".join(f"{0 if not part else 55 + 40 * part:02x}" for part in (number // 36, number // 6 % 6, number % 6))
+    parts = ((number - 16) // 36, (number - 16) // 6 % 6, (number - 16) % 6)
+    return "#" + "".join(f"{55 + 40 * part if part else 0:02x}" for part in parts)
 
 
 class Style:
@@ -113,19 +113,23 @@ def svg(lines, columns):
                 parts.append(f'<path fill="{back}" d="M{x} {y}h{round(count * WIDTH, 1)}v{HEIGHT}H{x}z"/>')
             shown = text.rstrip(" ")
             if shown and shown[0] in BLOCKS:
-                left, top, part, part_high = (eighths / 8 for eighths in BLOCKS[shown[0]])
-                wide = (count if part == 1 else 1) * part * WIDTH
-                parts += [f'<path fill="{fore}" d="M{round(x + (i + left) * WIDTH, 1)} {round(y + top * HEIGHT, 1)}h{round(wide, 1)}'
-                          f'v{round(part_high * HEIGHT, 1)}h-{round(wide, 1)}z"/>' for i in range(1 if part == 1 else count)]
+                left, top, wide, high = (eighths / 8 for eighths in BLOCKS[shown[0]])
+                times = 1 if wide == 1 else count  # cells that are full join
+                wide = round(count * WIDTH if wide == 1 else wide * WIDTH, 1)
+                top, high = round(y + top * HEIGHT, 1), round(high * HEIGHT, 1)
+                parts += [f'<path fill="{fore}" d="M{round(x + (i + left) * WIDTH, 1)} {top}h{wide}v{high}h-{wide}z"/>'
+                          for i in range(times)]
             elif shown:
                 look = (' font-weight="bold"' if bold else "") + (' opacity=".6"' if dim else "") + (
                     ' text-decoration="underline"' if underline else "") + (f' fill="{fore}"' if fore != TEXT else "")
                 parts.append(f'<text x="{x}" y="{y + 13}" textLength="{round(len(shown) * WIDTH, 1)}"{look}>'
                              f"{html.escape(shown, False)}</text>")
     width, height = round(columns * WIDTH + 16), len(lines) * HEIGHT + 16
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -8 {width} {height}" width="{width}" height="{height}" '
-            f'font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{SIZE}" xml:space="preserve" fill="{TEXT}">\n'
-            f'<rect x="-8" y="-8" width="{width}" height="{height}" rx="6" fill="{BACKGROUND}"/>\n' + "\n".join(parts) + "\n</svg>\n")
+    size = f'width="{width}" height="{height}"'
+    font = f'font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{SIZE}" xml:space="preserve"'
+    return "\n".join((f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -8 {width} {height}" {size} {font}',
+                      f'fill="{TEXT}" shape-rendering="crispEdges">',
+                      f'<rect x="-8" y="-8" {size} rx="6" fill="{BACKGROUND}"/>', *parts, "</svg>\n"))
 
 
 def screen():
