@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "sim/cmd.h"
 #include "sim/control.h"
@@ -111,6 +112,24 @@ int cmd_join(struct error *err)
 	return code;
 }
 
+/* ibwire of a build directory, too, is found by its name. */
+static void add_own_directory(void)
+{
+	const char *old = getenv("PATH");
+	char own[PATH_MAX], *slash;
+	struct text path = { 0 };
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	own[len > 0 ? len : 0] = '\0';
+	slash = strrchr(own, '/');
+	if (!slash)
+		return;
+	text_appendf(&path, "%.*s%s%s", (int)(slash - own), own, old ? ":" : "", old ? old : "");
+	if (!text_failed(&path) && setenv("PATH", text_chars(&path), 1) < 0)
+		log_warning("cannot set PATH: %s", strerror(errno));
+	text_done(&path);
+}
+
 int cmd_exec(int argc, char **argv, struct error *err)
 {
 	const char *shell = getenv("SHELL");
@@ -119,6 +138,7 @@ int cmd_exec(int argc, char **argv, struct error *err)
 
 	if (!*command)
 		command = login;
+	add_own_directory();
 	execvp(*command, command);
 	return err_set(err, ERR_USAGE, "cannot run the command %s: %s", *command, strerror(errno));
 }

@@ -20,6 +20,8 @@ cat >tree/stub-ibwire <<'END'
 #!/bin/sh
 echo "ibwire $*${IBWIRE_DB:+ db}"
 [ -z "$IBWIRE_DB" ] || echo "$IBWIRE_DB" >"$TMPDIR/db"
+# The screen stays until the faults are played.
+[ -z "$STUB_WAITS" ] || timeout 60 sh -c 'until [ -s "$TMPDIR/play" ]; do /bin/sleep 0.1; done'
 END
 cat >tree/stub-ibwire-sim <<'END'
 #!/bin/sh
@@ -108,20 +110,11 @@ fake_sysfs "4: ACTIVE" Ethernet
 run
 contains "an Ethernet port is no fabric" "$output" "no active InfiniBand port"
 
-wait_for_play() {
-	tries=0
-	while [ ! -s play ] && [ $tries -lt 100 ]; do
-		/bin/sleep 0.1
-		tries=$((tries + 1))
-	done
-	cat play
-}
-
 # In a terminal (script(1) makes one) the screen is started.
 if command -v script >/dev/null; then
-	output=$(script -qec "./tree/quickstart --sim" /dev/null </dev/null 2>&1)
+	output=$(STUB_WAITS=yes script -qec "./tree/quickstart --sim" /dev/null </dev/null 2>&1)
 	contains "in a terminal it is the screen" "$output" "ibwire top --settings $PWD/tree/sim/demo.conf db"
-	equal "and faults are played" "$(wait_for_play)" "play --loop $PWD/tree/sim/demo.scenario"
+	equal "and faults are played" "$(cat play)" "play --loop $PWD/tree/sim/demo.scenario"
 	contains "the last line names the simulation" "$(cat status)" "SIMULATED: no faults"
 	rm -f play
 	script -qec "./tree/quickstart --quiet-fabric" /dev/null </dev/null >/dev/null 2>&1

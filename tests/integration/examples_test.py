@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 400
 """Every example in man/*.1, every line of code in Markdown that begins with ibwire, every option of every command, and
-every named value of an option are run once, on a fabric with a collector and traffic.
+every named value of an option are run once, on a fabric with a collector and traffic; docs/tour.md on that of the demo.
 
 Each must end with an exit status documented on its page, without a signal or a usage error; its output is tested
 elsewhere. Examples that cannot run unchanged are in SUBSTITUTIONS or NOT_RUN; an unused entry there is a failure.
@@ -185,6 +185,8 @@ def pages():
     for path in sorted(glob.glob(f"{SRCDIR}/man/*.1")):
         yield path, displays(page_of(path))
     for path in sorted(glob.glob(f"{SRCDIR}/*.md") + glob.glob(f"{SRCDIR}/docs/*.md")):
+        if path.endswith("/tour.md"):
+            continue  # see tour()
         yield path, code_of(page_of(path))
 
 
@@ -292,6 +294,25 @@ def examples(typist, outside, facts):
     tap.result(counts["1"] > 30 and counts["md"] > 6, f"the manual pages, README and docs have examples ({counts})")
     stale = [word for word in (*SUBSTITUTIONS, *TIMES) if word not in used] + [line for line in NOT_RUN if line not in known]
     tap.equal("SUBSTITUTIONS and NOT_RUN have no unused entry", stale, [])
+
+
+def tour():
+    """Each command of docs/tour.md, in the fabric of the demo."""
+    page = page_of(f"{SRCDIR}/docs/tour.md")
+    lines = [line for block in code_of(page) for line in block]
+    others = set("\n".join(re.findall(r"^```\n(.*?)^```", page, re.M | re.S)).split("\n")) - set(lines) - {""}
+    tap.equal("tour.md: commands that start the demo and enter it", others, {"./quickstart", "build/ibwire-sim exec"})
+    pictures = re.findall(r"\]\((pictures/.*?)\)", page)
+    tap.result(pictures and all(os.path.exists(f"{SRCDIR}/docs/{picture}") for picture in pictures), "its pictures exist", pictures)
+    with Simulation("--gen", "rail", "--pma", "all caps=0x5300 caps2=0x2 tick=7", "--traffic", "ring stride=16 rate=100Gb/s") as sim:
+        collector = sim.start(IBWIRE, "collect", "--interval", "1s", "--settings", f"{SRCDIR}/sim/demo.conf")
+        typist = Typist(sim.env)
+        tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0 and sim.newest() > 12, 60, 0.5),
+                   "the collector of the tour runs")
+        for line in lines:
+            fault = typist.fault(line, {0} | (ANSWERS["health"] if line.startswith("ibwire health") else set()))
+            tap.result(not fault, f"tour.md: {line}", fault)
+        tap.equal("the collector of the tour exits with 0", stop(collector), 0)
 
 
 def options_of(command):
@@ -424,4 +445,6 @@ with tap.part("examples"), Simulation("--gen", SHAPE, "--pma", AGENTS, "--traffi
         tap.result(collector.poll() is None, "the collector went on meanwhile")
     finally:
         tap.equal("and exits with 0", stop(collector), 0)
+with tap.part("tour"):
+    tour()
 tap.done()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The screens that README.md and docs/screen.md show are those of tests/screen/expected.
+"""The screens that docs/screen.md shows are those of tests/screen/expected.
 
 A line "<!-- screen NAME-COLUMNSxROWS -->" is followed by that screen in a block of its own. With --write as the first
 argument they are put there; without, each must be what the file says.
@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import SRCDIR, Tap
 
-PAGES = ["README.md", "docs/screen.md"]
+PAGES = ["docs/screen.md"]
 BLOCK = re.compile(r"(<!-- screen ([a-z0-9-]+) -->\n)```\n(.*?)```\n", re.DOTALL)
 
 

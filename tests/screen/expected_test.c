@@ -2,7 +2,7 @@
 /*
  * Every screen is compared with tests/screen/expected/NAME-COLUMNSxROWS.txt, after keys on a recording
  *
- * IBWIRE_SCREENS_WRITE=1 rewrites the files. The captures in README and docs/screen.md are taken from them
+ * IBWIRE_SCREENS_WRITE=1 rewrites the files. The captures in docs/screen.md are taken from them
  * (tests/screen/captures_test.py).
  */
 #include <stdio.h>

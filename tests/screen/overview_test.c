@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The overview on recorded scenarios: findings, keys, acknowledging. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,9 @@
 #include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
+#include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
+#include "tui/model/layout.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -217,4 +220,28 @@ TEST_ON_STAGE(a_click_selects_a_finding_and_a_double_click_opens_it)
 	mouse.twice = true;
 	stage_mouse(&mouse);
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_FINDING);
+}
+
+TEST_ON_STAGE(the_last_line_is_that_of_the_status_file)
+{
+	char status[128], line[CANVAS_LINE_SIZE];
+	FILE *file;
+
+	stage_begin("nothing", 0, 24, 80);
+	assert_non_null(strstr(canvas_line(23, line), "? help"));
+	snprintf(status, sizeof(status), "%s/status", folder);
+	stage.options.status_path = status;
+	/* Without the file the line belongs to the screen. */
+	stage_draw(24, 80);
+	assert_non_null(strstr(canvas_line(23, line), "? help"));
+	file = fopen(status, "w");
+	assert_non_null(file);
+	fprintf(file, "SIMULATED: \033[1mnode0009 hangs\n");
+	fclose(file);
+	stage_draw(24, 80);
+	assert_string_equal(canvas_line(23, line), "SIMULATED: \\x1b[1mnode0009 hangs");
+	assert_non_null(strstr(canvas_line(22, line), "? help"));
+	/* Not on a terminal that is too small otherwise. */
+	stage_draw(LAYOUT_MIN_ROWS, 80);
+	stage_hides("SIMULATED");
 }

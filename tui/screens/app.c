@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -327,7 +328,7 @@ static int draw_status(struct app *app, int rows, int columns)
 
 	if (app->options->status_path && rows > LAYOUT_MIN_ROWS &&
 	    text_read_file(app->options->status_path, "", sizeof(line) - 1, &text, NULL) == 0)
-		text_sanitise(text_chars(&text), text.len, line, sizeof(line));
+		text_sanitise(text_chars(&text), strcspn(text_chars(&text), "\n"), line, sizeof(line));
 	text_done(&text);
 	if (line[0])
 		draw_cell(&brush, rows - 1, 0, columns, line, ALIGN_LEFT, ROLE_FAINT);

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Make the pictures of README.md and docs/tour.md from the running demo (make pictures; about three minutes).
+
+usage: docs/pictures.py [PICTURE...]
+
+Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. On a
+busy machine rates are uneven. Needs tmux and Python's standard library.
+"""
+import html
+import os
+import re
+import subprocess
+import sys
+import time
+import unicodedata
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# DejaVu Sans Mono. Each run of cells has its width in the SVG, so any monospace font fits.
+SIZE, WIDTH, HEIGHT = 14, 8.43, 17
+BACKGROUND, TEXT = "#16181d", "#d5d8df"
+COLORS = ("#4a4f5a", "#ef5f6b", "#7fc86a", "#e0b050", "#5f9fe8", "#c57fd8", "#4fc0c8", "#d5d8df",
+          "#747b88", "#ff7f88", "#9fe38a", "#ffd070", "#86bbff", "#e09ff0", "#74dfe6", "#ffffff")
+# Block elements are drawn, because those of a font do not fill the cell: left, top, width and height in eighths.
+BLOCKS = {"█": (0, 0, 8, 8), **{chr(0x2580 + n): (0, 8 - n, 8, n) for n in range(1, 8)},
+          **{chr(0x2590 - n): (0, 0, n, 8) for n in range(1, 8)}}
+SOCKET = f"ibwire-pictures-{os.getpid()}"
+
+
+def tmux(*words):
+    return subprocess.run(["tmux", "-L", SOCKET, *words], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def color_256(number):
+    if number < 16:
+        return COLORS[number]
+    if number >= 232:
+        return "#" + f"{8 + 10 * (number - 232):02x}" * 3
+    parts = ((number - 16) // 36, (number - 16) // 6 % 6, (number - 16) % 6)
+    return "#" + "".join(f"{55 + 40 * part if part else 0:02x}" for part in parts)
+
+
+class Style:
+    """The attributes that escape sequences set; they last across lines."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.fore = self.back = None
+        self.bold = self.dim = self.reverse = self.underline = False
+
+    def apply(self, codes):
+        codes = [int(code or 0) for code in codes.split(";")]
+        while codes:
+            code = codes.pop(0)
+            if code == 0:
+                self.reset()
+            elif code in (1, 2, 4, 7):
+                setattr(self, {1: "bold", 2: "dim", 4: "underline", 7: "reverse"}[code], True)
+            elif code in (22, 24, 27):
+                for name in {22: ("bold", "dim"), 24: ("underline",), 27: ("reverse",)}[code]:
+                    setattr(self, name, False)
+            elif code in (38, 48) and codes[:1] in ([5], [2]):
+                color = color_256(codes[1]) if codes[0] == 5 else "#" + "".join(f"{part:02x}" for part in codes[1:4])
+                del codes[:2 if codes[0] == 5 else 4]
+                setattr(self, "fore" if code == 38 else "back", color)
+            elif code in (39, 49):
+                setattr(self, "fore" if code == 39 else "back", None)
+            else:
+                for first, bright in ((30, 0), (40, 0), (90, 8), (100, 8)):
+                    if first <= code < first + 8:
+                        setattr(self, "fore" if first in (30, 90) else "back", COLORS[code - first + bright])
+
+    def cell(self):
+        """Text colour, background (None: that of the picture), bold, faint, underlined."""
+        fore, back = self.fore or TEXT, self.back
+        if self.reverse:
+            fore, back = back or BACKGROUND, fore
+        return fore, back, self.bold, self.dim, self.underline
+
+
+def cells_of(line, style):
+    """(character, its columns, style) of each cell."""
+    for escape, character in re.findall(r"\x1b\[([\d;]*)m|(.)", line):
+        if character:
+            yield character, 1 + (unicodedata.east_asian_width(character) in "WF"), style.cell()
+        else:
+            style.apply(escape)
+
+
+def runs_of(line, style):
+    """(column, columns, text, style) of cells with one style. Blank cells without background have no run."""
+    runs, column = [], 0
+    for character, columns, cell in cells_of(line, style):
+        blank = character == " " and not cell[1] and not cell[4]
+        same = not runs or runs[-1][2][-1] == character or not {runs[-1][2][-1], character} & BLOCKS.keys()
+        if runs and same and runs[-1][3] == cell and runs[-1][0] + runs[-1][1] == column:
+            runs[-1][1] += columns
+            runs[-1][2] += character
+        elif not blank:
+            runs.append([column, columns, character, cell])
+        column += columns
+    return runs
+
+
+def svg(lines, columns):
+    style, parts = Style(), []
+    for row, line in enumerate(lines):
+        for column, count, text, (fore, back, bold, dim, underline) in runs_of(line, style):
+            x, y = round(column * WIDTH, 1), row * HEIGHT
+            if back:
+                parts.append(f'<path fill="{back}" d="M{x} {y}h{round(count * WIDTH, 1)}v{HEIGHT}H{x}z"/>')
+            shown = text.rstrip(" ")
+            if shown and shown[0] in BLOCKS:
+                left, top, wide, high = (eighths / 8 for eighths in BLOCKS[shown[0]])
+                times = 1 if wide == 1 else count  # cells that are full join
+                wide = round(count * WIDTH if wide == 1 else wide * WIDTH, 1)
+                top, high = round(y + top * HEIGHT, 1), round(high * HEIGHT, 1)
+                parts += [f'<path fill="{fore}" d="M{round(x + (i + left) * WIDTH, 1)} {top}h{wide}v{high}h-{wide}z"/>'
+                          for i in range(times)]
+            elif shown:
+                look = (' font-weight="bold"' if bold else "") + (' opacity=".6"' if dim else "") + (
+                    ' text-decoration="underline"' if underline else "") + (f' fill="{fore}"' if fore != TEXT else "")
+                parts.append(f'<text x="{x}" y="{y + 13}" textLength="{round(len(shown) * WIDTH, 1)}"{look}>'
+                             f"{html.escape(shown, False)}</text>")
+    width, height = round(columns * WIDTH + 16), len(lines) * HEIGHT + 16
+    size = f'width="{width}" height="{height}"'
+    font = f'font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{SIZE}" xml:space="preserve"'
+    return "\n".join((f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -8 {width} {height}" {size} {font}',
+                      f'fill="{TEXT}" shape-rendering="crispEdges">',
+                      f'<rect x="-8" y="-8" {size} rx="6" fill="{BACKGROUND}"/>', *parts, "</svg>\n"))
+
+
+def screen():
+    return tmux("capture-pane", "-p")
+
+
+def wait_for(words, seconds=180):
+    end = time.monotonic() + seconds
+    while not re.search(words, screen()):
+        if time.monotonic() > end:
+            sys.exit(f"pictures: the screen does not show {words!r}:\n{screen()}")
+        time.sleep(0.5)
+
+
+def capture(name, columns):
+    lines = tmux("capture-pane", "-e", "-p", "-N").rstrip("\n").split("\n")
+    path = f"{TOP}/docs/pictures/{name}.svg"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(svg(lines, columns))
+    print(f"{path}: {os.path.getsize(path)} bytes")
+
+
+def resize(columns, rows):
+    tmux("resize-window", "-x", str(columns), "-y", str(rows))
+    time.sleep(2)
+
+
+def press(*keys):
+    for key in keys:
+        tmux("send-keys", "--", key)
+        time.sleep(0.7)
+
+
+# Name, columns, rows, what the screen must show first, keys, seconds until the picture, keys back to the overview.
+PICTURES = (
+    ("healthy", 120, 36, r"no problems", (), 12, ()),
+    ("overview", 120, 36, r"CRIT.*leaf-u02-r3", (), 12, ()),
+    ("port", 120, 36, r"CRIT.*leaf-u02-r3", ("2", "Enter", "-", "-"), 2, ("Escape", "1")),
+    ("balance", 120, 36, r"CRIT.*leaf-u02-r3", ("3",), 12, ("1",)),
+    ("links", 120, 36, r"link-degraded", ("2",), 4, ("1",)),
+)
+
+
+def main():
+    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES]
+    os.makedirs(f"{TOP}/docs/pictures", exist_ok=True)
+    tmux("new-session", "-d", "-x", "120", "-y", "36", "-c", TOP, "TERM=tmux-256color COLORTERM= ./quickstart --sim")
+    tmux("set-option", "-g", "window-size", "manual")
+    try:
+        for name, columns, rows, words, keys, seconds, back in PICTURES:
+            if name not in wanted:
+                continue
+            resize(columns, rows)
+            wait_for(words)
+            press(*keys)
+            time.sleep(seconds)
+            wait_for(r"SM \S+ ok")  # a busy machine delays responses of the subnet manager
+            capture(name, columns)
+            press(*back)
+        press("q")
+        time.sleep(3)
+    finally:
+        subprocess.run(["tmux", "-L", SOCKET, "kill-server"], check=False, stderr=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
