@@ -48,12 +48,17 @@ void topology_monitor_reap(struct topology_monitor *monitor)
 		monitor->next_us = clock_boottime_us(monitor->clock);
 }
 
-/* Add a port to a list. Return: false: there is no room. */
+/* Add a port to a list, or put it in place of "all ports" of its switch. Return: false: there is no room. */
 static bool add_port(struct explore_port *list, size_t *count, const struct explore_port *port)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (list[i].node_guid == port->node_guid && list[i].num == port->num)
+	for (size_t i = 0; i < *count; i++) {
+		if (list[i].node_guid != port->node_guid)
+			continue;
+		if (!list[i].num)
+			list[i].num = port->num;
+		if (!port->num || list[i].num == port->num)
 			return true;
+	}
 	if (*count == EXPLORE_PORTS_MAX)
 		return false;
 	list[(*count)++] = *port;

@@ -121,8 +121,8 @@ static bool is_lost_port(const struct fabric *all, const struct path *paths, uin
 	const struct node *node = &all->nodes[port->node];
 	uint32_t was = fabric_find_port(base, node->guid, port->num);
 
-	return node->type != NODE_SWITCH &&
-	       (port->peer == FABRIC_NONE || paths[all->ports[port->peer].node].hops == PATH_NONE) && was != FABRIC_NONE && base->ports[was].peer != FABRIC_NONE &&
+	return node->type != NODE_SWITCH && was != FABRIC_NONE && base->ports[was].peer != FABRIC_NONE &&
+	       (port->peer == FABRIC_NONE || paths[all->ports[port->peer].node].hops == PATH_NONE) &&
 	       !(port->node == all->from_node && port->num == all->from_port);
 }
 

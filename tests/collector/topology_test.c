@@ -328,6 +328,23 @@ LAB_TEST_WITH(a_host_reboot_costs_tens_of_smps, setup)
 	assert_true(lab_check(lab) > 0);
 }
 
+static void flap_twice(struct lab *lab)
+{
+	if (lab->sweeps == 3 || lab->sweeps == 6)
+		retrain_link(lab);
+	lab->agents[0].state_change = lab->sweeps == 4;
+}
+
+/* Explorations are five seconds apart: PortStateChange is seen before its reason. */
+LAB_TEST_WITH(a_known_port_replaces_the_switch_that_signalled_it, setup)
+{
+	lab->run.settings.interval_us = US_PER_S;
+	lab->before_sweep = flap_twice;
+	lab_run(lab, 20);
+	assert_int_equal(lab->run.parts, 2);
+	assert_int_equal(lab->run.part_smps, 12);
+}
+
 static void replace_leaf(struct lab *lab)
 {
 	bool off = lab->sweeps >= 3 && lab->sweeps < 12;
