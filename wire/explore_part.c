@@ -130,7 +130,7 @@ void part_want_last_peer(struct explore *explore, uint64_t guid, uint8_t num)
 		     explore->base->ports[peer].num);
 }
 
-/* A node of the last topology, of which only some ports are read. Return: false: it must be queried completely. */
+/* A node of the last topology: only some ports are read. Return: false: it must be queried completely. */
 static bool become_border(struct explore *explore, uint32_t index)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
@@ -151,7 +151,8 @@ void part_handle_border(struct explore *explore, const struct query *query, cons
 	int code;
 
 	if (info.node.guid != guid) {
-		part_give_up(explore, "node 0x%016" PRIx64 " is where switch 0x%016" PRIx64 " was", info.node.guid, guid);
+		part_give_up(explore, "node 0x%016" PRIx64 " is where switch 0x%016" PRIx64 " was",
+			     info.node.guid, guid);
 		return;
 	}
 	code = survey_add(&explore->survey, &info, &query->path, query->request_node, &found, &is_new, explore->err);

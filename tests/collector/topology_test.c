@@ -394,6 +394,22 @@ LAB_TEST_WITH(a_difference_between_explored_ports_and_a_discovery_is_one_event, 
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_DIFFERS), 1);
 }
 
+static void differ_in_hole(struct lab *lab)
+{
+	lab->run.difference = lab->run.discoveries == 4 ? NULL : "node01 differs";
+}
+
+/* Six discoveries, of which the fourth finds no difference. */
+LAB_TEST_WITH(the_same_difference_between_engines_is_reported_once, setup)
+{
+	lab->run.settings.discovery_interval_us = 60 * US_PER_S;
+	lab->before_sweep = differ_in_hole;
+	differ_in_hole(lab);
+	lab_run(lab, 36);
+	assert_int_equal(lab->run.discoveries, 6);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_DIFFERS), 2);
+}
+
 static void take_link_down_after_hours(struct lab *lab)
 {
 	if (lab->sweeps != 630 || lab_port(lab, LEAF, 1)->down)
