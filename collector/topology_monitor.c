@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -48,7 +49,7 @@ void topology_monitor_reap(struct topology_monitor *monitor)
 		monitor->next_us = clock_boottime_us(monitor->clock);
 }
 
-/* Add a port to a list; in place of all ports of its switch, of which it is the one. Return: false: there is no room. */
+/* Add a port to a list, or put it in place of "all ports" of its switch. Return: false: there is no room. */
 static bool add_port(struct explore_port *list, size_t *count, const struct explore_port *port)
 {
 	for (size_t i = 0; i < *count; i++) {
@@ -362,6 +363,15 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	return 1;
 }
 
+/* What the engines found differently, once: a node that is slow for libibnetdisc is so each time. */
+static void report_difference(struct topology_monitor *monitor, const struct error *difference, struct events *events)
+{
+	if (difference->text[0] && strcmp(difference->text, monitor->difference.text))
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_DIFFERS, EVENT_INFO, NULL,
+			   FABRIC_NONE, 0, "%s", difference->text);
+	monitor->difference = *difference;
+}
+
 static void report_file(const struct topology_monitor *monitor, const struct fabric *found, struct events *events)
 {
 	bool changed;
@@ -412,11 +422,12 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	}
 	if (code < 0)
 		return fail(monitor, events, &cause, err);
-	if (cause.text[0]) {
+	if (cause.code) {
 		log_warning("%s", cause.text);
-		events_add(events, clock_wall_us(monitor->clock),
-			   cause.code ? EVENT_DISCOVERY_FAILED : EVENT_DISCOVERY_DIFFERS,
-			   cause.code ? EVENT_WARNING : EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", cause.text);
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "%s", cause.text);
+	} else if (!monitor->part) {
+		report_difference(monitor, &cause, events);
 	}
 	if (is_cut_off(found)) {
 		fabric_destroy(found);

@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "collector/events.h"
 #include "wire/explore.h"
 
 struct clock;
 struct discoverer;
-struct error;
 struct fabric;
 
 /* Indications of a topology change. */
@@ -49,6 +49,7 @@ struct topology_monitor {
 	size_t changed_count;
 	struct explore_port explored[EXPLORE_PORTS_MAX]; /* since the last discovery of the whole fabric */
 	size_t explored_count;
+	struct error difference; /* between the engines, as last reported */
 	unsigned suspicious_in_a_row;
 	size_t unknown_peers;        /* ports of `fabric` with a link to an unknown peer */
 	enum topology_hint pending_hint;   /* strongest hint since the last discovery began */

@@ -2,17 +2,15 @@
 #include "wire/explore.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
+#include "wire/explore_part.h"
 #include "wire/keys.h"
 #include "wire/merge.h"
 #include "wire/smp.h"
@@ -30,50 +28,6 @@
 
 /* Queries that ports may cost beyond half of those of the whole fabric. */
 #define QUERIES_LEAST 64
-
-/* A query about a port; a probe is one about the node behind it, QUERY_BORDER about a switch of the last topology. */
-enum query_kind {
-	QUERY_OWN, QUERY_BORDER, QUERY_PROBE, QUERY_SWITCH_INFO, QUERY_PORT_INFO, QUERY_EXTENDED, QUERY_DESCRIPTION,
-};
-
-struct query {
-	struct explore *explore;
-	enum query_kind kind;
-	uint32_t node; /* index in the survey; of QUERY_BORDER in the last topology */
-	uint8_t num;
-	uint32_t request_node;
-	unsigned attempt;
-	uint64_t mkey;
-	struct path path;
-	bool answered;      /* a probe, also by a late response */
-	bool lost;          /* a probe that was counted in explore.silent */
-	struct query *next; /* next of the deferred queries */
-	struct query *next_probe;
-};
-
-struct explore {
-	const struct explore_settings *settings;
-	struct engine *engine;
-	struct survey survey;
-	struct query *probes;   /* all of them: late responses refer to them */
-	struct query *deferred; /* to be sent a last time after all others */
-	uint32_t request_nodes;            /* number of request nodes in use */
-	/* Of a part; base NULL: the whole fabric is explored. */
-	const struct fabric *base; /* the last topology */
-	struct path *paths;        /* by node of base */
-	bool *queried;             /* by node of base: QUERY_BORDER was sent */
-	struct explore_port *ports; /* to read */
-	size_t port_count, port_capacity;
-	uint64_t queries;
-	bool keys_differ;          /* the M_Key of an unknown node is unknown, too */
-	uint64_t mkey;             /* else that of all nodes; 0: none */
-	uint64_t lost, silent;
-	unsigned hops;
-	bool finished;             /* the survey is complete: late responses are ignored */
-	bool dropping;             /* cancelled queries are deferred */
-	int code;                  /* error of a callback */
-	struct error *err;
-};
 
 static void on_result(void *ctx, const struct request *request, const struct response *response);
 static void on_late(void *ctx, const struct request *request, const struct response *response);
@@ -113,28 +67,13 @@ static void free_query(struct query *query)
 		free(query);
 }
 
-/* A part cannot be explored by itself: pending queries complete. */
-__attribute__((format(printf, 2, 3))) static void give_up(struct explore *explore, const char *fmt, ...)
-{
-	char reason[200];
-	va_list args;
-
-	if (explore->code < 0)
-		return;
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, args);
-	va_end(args);
-	explore->code = err_set(explore->err, ERR_UNAVAILABLE, "changed ports cannot be explored by themselves: %s",
-				reason);
-}
-
 /* Submit a query. Without memory explore->code is set, and pending queries complete. */
-static void start_query(struct explore *explore, const struct query *what)
+void explore_start_query(struct explore *explore, const struct query *what)
 {
 	struct query *query;
 
 	if (explore->base && ++explore->queries > explore->base->port_count / 2 + QUERIES_LEAST)
-		give_up(explore, "more than half of the fabric has changed");
+		part_give_up(explore, "more than half of the fabric has changed");
 	if (explore->code < 0)
 		return;
 	query = malloc(sizeof(*query));
@@ -155,7 +94,7 @@ static void start_query(struct explore *explore, const struct query *what)
 }
 
 /* M_Key of a node; 0: not in the table. */
-static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint64_t port_guid)
+uint64_t explore_mkey_of(const struct explore *explore, uint64_t node_guid, uint64_t port_guid)
 {
 	uint64_t mkey = port_guid ? keys_find(explore->settings->keys, port_guid) : 0;
 
@@ -165,13 +104,14 @@ static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint6
 }
 
 /* Query a known node, or one of its ports, with its key or the one that it responded to before. */
-static void query_node(struct explore *explore, enum query_kind kind, uint32_t index, uint8_t num,
-		     const struct query *found_by)
+void explore_query_node(struct explore *explore, enum query_kind kind, uint32_t index, uint8_t num,
+			const struct query *found_by)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
-	uint64_t mkey = mkey_of(explore, node->node.guid, node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid);
+	uint64_t port_guid = node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid;
+	uint64_t mkey = explore_mkey_of(explore, node->node.guid, port_guid);
 
-	start_query(explore, &(struct query){
+	explore_start_query(explore, &(struct query){
 		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = found_by->path,
 		.mkey = mkey ? mkey : found_by->mkey });
 }
@@ -195,7 +135,7 @@ static bool mkey_behind(const struct explore *explore, uint32_t index, uint8_t n
 		const struct port *behind = &last->ports[last->ports[port].peer];
 
 		peer = last->nodes[behind->node].guid;
-		*ret = mkey_of(explore, peer, last->nodes[behind->node].type == NODE_SWITCH ? 0 : behind->guid);
+		*ret = explore_mkey_of(explore, peer, last->nodes[behind->node].type == NODE_SWITCH ? 0 : behind->guid);
 	}
 	return peer || !explore->keys_differ;
 }
@@ -232,7 +172,7 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 	query.path = node->path;
 	query.path.ports[query.path.hops++] = num;
 	query.request_node = explore->request_nodes++;
-	start_query(explore, &query);
+	explore_start_query(explore, &query);
 }
 
 /* PortInfo of a port was read, or its node became doubtful. */
@@ -254,184 +194,19 @@ static void probe_links(struct explore *explore, uint32_t index)
 }
 
 /* Query a new node; port 0 first, because its capabilities determine the speeds of the others. */
-static void query_new_node(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
+void explore_query_new_node(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
 {
 	const struct node *info = &explore->survey.nodes[index].node;
 
 	if (info->type == NODE_SWITCH) {
-		query_node(explore, QUERY_PORT_INFO, index, 0, found_by);
-		query_node(explore, QUERY_SWITCH_INFO, index, 0, found_by);
+		explore_query_node(explore, QUERY_PORT_INFO, index, 0, found_by);
+		explore_query_node(explore, QUERY_SWITCH_INFO, index, 0, found_by);
 		for (unsigned i = 1; i <= info->port_count; i++)
-			query_node(explore, QUERY_PORT_INFO, index, (uint8_t)i, found_by);
+			explore_query_node(explore, QUERY_PORT_INFO, index, (uint8_t)i, found_by);
 	} else {
-		query_node(explore, QUERY_PORT_INFO, index, num, found_by);
+		explore_query_node(explore, QUERY_PORT_INFO, index, num, found_by);
 	}
-	query_node(explore, QUERY_DESCRIPTION, index, num, found_by);
-}
-
-/* --- ports of the last topology --- */
-
-/* The port of the last topology that was cabled to this one, or FABRIC_NONE. */
-static uint32_t last_peer(const struct explore *explore, uint64_t guid, uint8_t num)
-{
-	uint32_t port = fabric_find_port(explore->base, guid, num);
-
-	return port == FABRIC_NONE ? FABRIC_NONE : explore->base->ports[port].peer;
-}
-
-/* PortInfo of a port of a border node. */
-static void read_port(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
-{
-	struct survey_node *node = &explore->survey.nodes[index];
-
-	/* The capabilities of port 0 determine the speeds of the others. */
-	if (num && node->node.type == NODE_SWITCH)
-		read_port(explore, index, 0, found_by);
-	if (node->ports[num].requested)
-		return;
-	node->ports[num].requested = true;
-	query_node(explore, QUERY_PORT_INFO, index, num, found_by);
-}
-
-/* Read the listed ports of a node that was found. */
-static void read_wanted(struct explore *explore, uint32_t index)
-{
-	struct survey_node *node = &explore->survey.nodes[index];
-	const struct query from = { .path = node->path, .mkey = explore->mkey };
-
-	for (size_t i = 0; i < explore->port_count && node->border; i++) {
-		const struct explore_port *port = &explore->ports[i];
-		unsigned first = port->num ? port->num : 1, end = port->num ? port->num : node->node.port_count;
-
-		if (port->node_guid != node->node.guid)
-			continue;
-		for (unsigned num = first; num <= end && num <= node->node.port_count; num++)
-			read_port(explore, index, (uint8_t)num, &from);
-		if (port->num && port->num <= node->node.port_count)
-			node->ports[port->num].wanted = true;
-	}
-}
-
-/* Verify that a switch of the last topology is still there. */
-static void query_border(struct explore *explore, uint32_t index)
-{
-	const struct node *node = &explore->base->nodes[index];
-	uint64_t mkey = mkey_of(explore, node->guid, 0);
-
-	if (explore->queried[index])
-		return;
-	explore->queried[index] = true;
-	if (!mkey && explore->keys_differ) {
-		give_up(explore, "the M_Key of switch 0x%016" PRIx64 " is unknown", node->guid);
-		return;
-	}
-	start_query(explore, &(struct query){
-		.kind = QUERY_BORDER, .node = index, .path = explore->paths[index],
-		.request_node = explore->request_nodes++, .mkey = mkey ? mkey : explore->mkey });
-}
-
-/*
- * Read a port of a switch, if it was one of the last topology. Without a path to the switch the port at
- * the other end of the cable leads to it.
- */
-static void want(struct explore *explore, uint64_t guid, uint8_t num)
-{
-	uint32_t base = fabric_find_node(explore->base, guid), index;
-	struct explore_port *ports;
-
-	if (base == FABRIC_NONE || explore->base->nodes[base].type != NODE_SWITCH)
-		return;
-	for (size_t i = 0; i < explore->port_count; i++)
-		if (explore->ports[i].node_guid == guid && explore->ports[i].num == num)
-			return;
-	ports = array_grow(explore->ports, explore->port_count, &explore->port_capacity, sizeof(*ports));
-	if (!ports) {
-		explore->code = err_nomem(explore->err);
-		return;
-	}
-	explore->ports = ports;
-	ports[explore->port_count++] = (struct explore_port){ guid, num };
-	if (map_get(&explore->survey.by_guid, guid, &index)) {
-		read_wanted(explore, index);
-	} else if (explore->paths[base].hops != PATH_NONE) {
-		query_border(explore, base);
-	} else {
-		uint32_t peer = last_peer(explore, guid, num);
-
-		if (peer != FABRIC_NONE)
-			want(explore, explore->base->nodes[explore->base->ports[peer].node].guid,
-			     explore->base->ports[peer].num);
-	}
-}
-
-/* The link of a port has changed: read the other end of its last one. */
-static void want_last_peer(struct explore *explore, uint64_t guid, uint8_t num)
-{
-	uint32_t peer = last_peer(explore, guid, num);
-
-	if (peer != FABRIC_NONE)
-		want(explore, explore->base->nodes[explore->base->ports[peer].node].guid,
-		     explore->base->ports[peer].num);
-}
-
-/* A node of the last topology, of which only some ports are read. Return: false: it must be queried completely. */
-static bool become_border(struct explore *explore, uint32_t index)
-{
-	struct survey_node *node = &explore->survey.nodes[index];
-	uint32_t base = fabric_find_node(explore->base, node->node.guid);
-
-	node->border = base != FABRIC_NONE && merge_is_complete(explore->base, base) &&
-		       explore->base->nodes[base].type == node->node.type &&
-		       explore->base->nodes[base].port_count == node->node.port_count;
-	return node->border;
-}
-
-static void handle_border(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
-{
-	struct smp_node info = smp_read_node(mad + SMP_DATA_OFFSET);
-	uint64_t guid = explore->base->nodes[query->node].guid;
-	uint32_t found;
-	bool is_new;
-	int code;
-
-	if (info.node.guid != guid) {
-		give_up(explore, "node 0x%016" PRIx64 " is where switch 0x%016" PRIx64 " was", info.node.guid, guid);
-		return;
-	}
-	code = survey_add(&explore->survey, &info, &query->path, query->request_node, &found, &is_new, explore->err);
-	if (code < 0)
-		explore->code = code;
-	else if (code > 0)
-		give_up(explore, "inconsistent NodeInfo of switch 0x%016" PRIx64, guid);
-	else if (is_new && become_border(explore, found))
-		read_wanted(explore, found);
-	else if (is_new)
-		query_new_node(explore, found, info.port, query);
-}
-
-/* The node behind a port of a part: new, or known from the last topology or from another port of the part. */
-static void handle_part(struct explore *explore, const struct query *query, uint32_t found, uint8_t num, bool is_new)
-{
-	const struct survey_node *near = &explore->survey.nodes[query->node], *far = &explore->survey.nodes[found];
-	uint64_t near_guid = near->node.guid, far_guid = far->node.guid;
-	bool is_switch = far->node.type == NODE_SWITCH, wanted = near->ports[query->num].wanted;
-	uint32_t peer = last_peer(explore, near_guid, query->num);
-	bool same = peer != FABRIC_NONE && peer == fabric_find_port(explore->base, far_guid, num);
-
-	if (is_new && !become_border(explore, found)) {
-		query_new_node(explore, found, num, query);
-	} else if (far->border && (wanted || !same)) {
-		read_port(explore, found, num, query);
-		if (is_new && !is_switch)
-			query_node(explore, QUERY_DESCRIPTION, found, num, query);
-	} else if (!is_switch && !is_new && !far->border && !far->ports[num].known) {
-		query_node(explore, QUERY_PORT_INFO, found, num, query);
-	}
-	read_wanted(explore, found);
-	if (same)
-		return;
-	want_last_peer(explore, near_guid, query->num);
-	want_last_peer(explore, far_guid, num);
+	explore_query_node(explore, QUERY_DESCRIPTION, index, num, found_by);
 }
 
 static void handle_node_info(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
@@ -445,7 +220,7 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 	if (code < 0)
 		explore->code = code;
 	if (code > 0 && explore->base && map_get(&explore->survey.by_guid, info.node.guid, &found))
-		give_up(explore, "two nodes have the GUID 0x%016" PRIx64, info.node.guid);
+		part_give_up(explore, "two nodes have the GUID 0x%016" PRIx64, info.node.guid);
 	if (code != 0) {
 		if (code > 0 && map_get(&explore->survey.by_guid, info.node.guid, &found))
 			probe_links(explore, found);
@@ -455,18 +230,18 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 		explore->survey.from_port = info.port;
 	else if (!survey_link(&explore->survey, query->node, query->num, found, info.port, is_new)) {
 		if (explore->base)
-			give_up(explore, "a port has two peers");
+			part_give_up(explore, "a port has two peers");
 		probe_links(explore, query->node);
 		probe_links(explore, found);
 	}
 	if (is_new && query->path.hops > explore->hops)
 		explore->hops = query->path.hops;
 	if (explore->base) {
-		handle_part(explore, query, found, info.port, is_new);
+		part_handle_node(explore, query, found, info.port, is_new);
 	} else if (is_new) {
-		query_new_node(explore, found, info.port, query);
+		explore_query_new_node(explore, found, info.port, query);
 	} else if (info.node.type != NODE_SWITCH && !explore->survey.nodes[found].ports[info.port].known) {
-		query_node(explore, QUERY_PORT_INFO, found, info.port, query);
+		explore_query_node(explore, QUERY_PORT_INFO, found, info.port, query);
 	}
 }
 
@@ -478,10 +253,10 @@ static void handle_port_info(struct explore *explore, const struct query *query,
 	memcpy(port->info, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 	port->known = true;
 	if (query->num && smp_hides_fdr10(&node->node, port->info, survey_caps(node, query->num)))
-		query_node(explore, QUERY_EXTENDED, query->node, query->num, query);
+		explore_query_node(explore, QUERY_EXTENDED, query->node, query->num, query);
 	probe_link(explore, query->node, query->num);
 	if (explore->base && query->num && !smp_is_link_up(port->info))
-		want_last_peer(explore, node->node.guid, query->num);
+		part_want_last_peer(explore, node->node.guid, query->num);
 }
 
 static void handle_response(struct explore *explore, struct query *query, const uint8_t mad[MAD_SIZE])
@@ -491,7 +266,7 @@ static void handle_response(struct explore *explore, struct query *query, const 
 	if (query->kind <= QUERY_PROBE) {
 		query->answered = true;
 		if (query->kind == QUERY_BORDER)
-			handle_border(explore, query, mad);
+			part_handle_border(explore, query, mad);
 		else
 			handle_node_info(explore, query, mad);
 		return;
@@ -514,8 +289,8 @@ static void count_lost(struct explore *explore, struct query *query)
 		query->lost = !query->answered;
 		explore->silent += query->lost;
 	} else if (query->kind == QUERY_BORDER) {
-		give_up(explore, "switch 0x%016" PRIx64 " does not respond",
-			explore->base->nodes[query->node].guid);
+		part_give_up(explore, "switch 0x%016" PRIx64 " does not respond",
+			     explore->base->nodes[query->node].guid);
 	} else if (query->kind != QUERY_EXTENDED) {
 		explore->lost++;
 	}
@@ -585,7 +360,7 @@ static void on_result(void *ctx, const struct request *request, const struct res
 	else
 		count_lost(explore, query);
 	if (explore->base && query->kind == QUERY_PROBE && !query->answered && response->result == REQUEST_TIMED_OUT)
-		want_last_peer(explore, explore->survey.nodes[query->node].node.guid, query->num);
+		part_want_last_peer(explore, explore->survey.nodes[query->node].node.guid, query->num);
 	free_query(query);
 }
 
@@ -633,77 +408,6 @@ static int run(struct explore *explore, struct error *err)
 	return explore->code < 0 && code >= 0 ? explore->code : code;
 }
 
-/* Query the switches of the ports, along paths that avoid the ports; this host's own link cannot be avoided. */
-static int begin_part(struct explore *explore)
-{
-	const struct explore_settings *settings = explore->settings;
-	const struct fabric *base = explore->base = settings->last;
-	uint32_t own = base->from_node == FABRIC_NONE ? FABRIC_NONE
-						      : fabric_node_port(base, base->from_node, base->from_port);
-	bool *avoid = calloc(base->port_count + 1, sizeof(*avoid));
-	int code;
-
-	explore->queried = calloc(base->node_count + 1, sizeof(*explore->queried));
-	if (!avoid || !explore->queried) {
-		free(avoid);
-		return err_nomem(explore->err);
-	}
-	for (size_t i = 0; i < settings->port_count; i++) {
-		uint32_t port = fabric_find_port(base, settings->ports[i].node_guid, settings->ports[i].num);
-
-		if (port != FABRIC_NONE && port != own && base->ports[port].peer != own)
-			avoid[port] = settings->ports[i].num != 0;
-	}
-	code = paths_find(base, avoid, &explore->paths, explore->err);
-	free(avoid);
-	for (size_t i = 0; i < settings->port_count && code == 0; i++) {
-		want(explore, settings->ports[i].node_guid, settings->ports[i].num);
-		code = explore->code;
-	}
-	return code;
-}
-
-/* A port to read, whose switch no path avoiding the ports leads to, and no explored port has led to. */
-static bool is_pending(const struct explore *explore, const struct explore_port *port)
-{
-	uint32_t index;
-
-	return !explore->queried[fabric_find_node(explore->base, port->node_guid)] &&
-	       !map_get(&explore->survey.by_guid, port->node_guid, &index);
-}
-
-/* Query switches of pending ports along paths through what was found. Return: whether there are any; an error. */
-static int query_pending(struct explore *explore)
-{
-	struct fabric *merged = NULL;
-	struct path *paths = NULL;
-	size_t pending = 0;
-	int code = 0, found = 0;
-
-	while (pending < explore->port_count && !is_pending(explore, &explore->ports[pending]))
-		pending++;
-	if (pending == explore->port_count)
-		return 0;
-	code = merge_survey(explore->base, &explore->survey, &merged, explore->err);
-	if (code == 0)
-		code = paths_find(merged, NULL, &paths, explore->err);
-	for (; pending < explore->port_count && code == 0; pending++) {
-		const struct explore_port *port = &explore->ports[pending];
-		uint32_t base = fabric_find_node(explore->base, port->node_guid);
-		uint32_t now = fabric_find_node(merged, port->node_guid);
-
-		if (now == FABRIC_NONE || paths[now].hops == PATH_NONE || !is_pending(explore, port))
-			continue;
-		explore->paths[base] = paths[now];
-		query_border(explore, base);
-		code = explore->code;
-		found = 1;
-	}
-	free(paths);
-	fabric_destroy(merged);
-	return code < 0 ? code : found;
-}
-
 static int run_all(struct explore *explore, struct error *err)
 {
 	int code, more = 0;
@@ -711,7 +415,7 @@ static int run_all(struct explore *explore, struct error *err)
 	do {
 		code = run(explore, err);
 		if (code == 0 && explore->base)
-			more = query_pending(explore);
+			more = part_query_pending(explore);
 	} while (code == 0 && more > 0);
 	return more < 0 ? more : code;
 }
@@ -734,9 +438,9 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	own.mkey = explore.mkey;
 	own.request_node = explore.request_nodes++;
 	if (settings->port_count)
-		explore.code = begin_part(&explore);
+		explore.code = part_begin(&explore);
 	else
-		start_query(&explore, &own);
+		explore_start_query(&explore, &own);
 	code = run_all(&explore, err);
 	cut = code == ENGINE_CUT;
 	explore.finished = true;
@@ -766,9 +470,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		code = EXPLORE_OPEN;
 	explicit_bzero(&explore.mkey, sizeof(explore.mkey));
 	engine_destroy(explore.engine);
-	free(explore.paths);
-	free(explore.queried);
-	free(explore.ports);
+	part_done(&explore);
 	while (explore.probes) {
 		struct query *probe = explore.probes;
 

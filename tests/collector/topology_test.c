@@ -345,7 +345,7 @@ static void flap_twice(struct lab *lab)
 	lab->agents[0].state_change = lab->sweeps == 4;
 }
 
-/* Between two explorations, which are five seconds apart, PortStateChange is set first, and then its reason is found. */
+/* Explorations are five seconds apart: PortStateChange is seen before its reason. */
 LAB_TEST_WITH(a_known_port_replaces_the_switch_that_signalled_it, setup)
 {
 	lab->run.settings.interval_us = US_PER_S;
@@ -402,6 +402,22 @@ LAB_TEST_WITH(a_difference_between_explored_ports_and_a_discovery_is_one_event, 
 			assert_non_null(strstr(lab->events[i].text, "different links of node02/3"));
 	lab_run(lab, 65);
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_DIFFERS), 1);
+}
+
+static void differ_in_hole(struct lab *lab)
+{
+	lab->run.difference = lab->run.discoveries == 4 ? NULL : "node01 differs";
+}
+
+/* Six discoveries, of which the fourth finds no difference. */
+LAB_TEST_WITH(the_same_difference_between_engines_is_reported_once, setup)
+{
+	lab->run.settings.discovery_interval_us = 60 * US_PER_S;
+	lab->before_sweep = differ_in_hole;
+	differ_in_hole(lab);
+	lab_run(lab, 36);
+	assert_int_equal(lab->run.discoveries, 6);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_DIFFERS), 2);
 }
 
 static void take_link_down_after_hours(struct lab *lab)

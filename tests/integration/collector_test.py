@@ -332,6 +332,20 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
     finally:
         stop(process)
 
+# libibnetdisc leaves a hole where a node does not respond, and the explorer finds the node when it does.
+with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a node without a response"):
+    sim.run(IBWIRE_SIM, "wire", "dead=node0002 mlx5_0 hold=100ms")
+    process = collect(sim, "--interval", "200ms")
+    try:
+        tap.result("node0002 mlx5_0" not in {row["node"] for row in sim.json("nodes")}, "it is not discovered")
+        sim.run(IBWIRE_SIM, "wire", "dead=none")
+        tap.result(wait_for(lambda: sim.events("node-added"), 60), "it is found")
+        smps = sim.json("sql", "SELECT discovery_smps AS smps FROM sweep WHERE discovery_us > 0 ORDER BY id")
+        tap.result(smps[0]["smps"] > 60 and max(row["smps"] for row in smps[1:]) < 30, "by exploring its port", smps)
+        tap.equal("no discovery has failed", sim.events("discovery-failed"), [])
+    finally:
+        stop(process)
+
 # A discovery that takes longer than its deadline because each MAD takes 200 ms.
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim, tap.part("a deadline"):
     sim.run(IBWIRE_SIM, "wire", "dead=node* hold=4s")

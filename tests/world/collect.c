@@ -228,6 +228,8 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 	}
 	virtual_advance(run->world, run->now_us);
 	*ret = virtual_discover(run->world);
+	if (run->difference)
+		err_set(err, 0, "%s", run->difference);
 	*trailer = (struct record_trailer){ .smps = (*ret)->port_count, .hops = 5, .took_us = run->discovery_us };
 	for (size_t i = 0; i < run->world->built->node_count; i++) {
 		struct agent *agent = &run->world->agents[i];

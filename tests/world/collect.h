@@ -57,6 +57,7 @@ struct world_run {
 	uint64_t part_smps;
 	bool exploring;            /* the running discovery is one */
 	bool parts_fail;           /* they are not possible */
+	const char *difference;    /* between the engines, in a discovery of the whole fabric; or NULL */
 	struct fabric *part;       /* the result of the running one */
 	struct record_trailer part_trailer;
 	struct error part_error;
