@@ -178,5 +178,5 @@ void health_describe_group(struct health *health, const struct health_group *gro
 		host->affected_pass = health->affected_pass;
 		health_add_affected(group->open, host->name);
 	}
-	health_text(group->open, "%s; worst: %.150s; first: %.100s", equal, worst, names);
+	health_text(group->open, "%s; worst: %.140s; first: %.90s", equal, worst, names);
 }
