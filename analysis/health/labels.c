@@ -150,7 +150,7 @@ void health_describe_group(struct health *health, const struct health_group *gro
 	char worst[2 * sizeof(finding->text)], equal[64] = "", names[160] = "";
 	unsigned named = 0;
 
-	snprintf(worst, sizeof(worst), TENSE("%.150s", "%.150s"), finding->text, group->open->past);
+	snprintf(worst, sizeof(worst), TENSE("%.140s", "%.140s"), finding->text, group->open->past);
 	health_number(group->open, "links", group->held);
 	health_clear_affected(group->open);
 	finding->port_count = 0;
@@ -178,5 +178,5 @@ void health_describe_group(struct health *health, const struct health_group *gro
 		host->affected_pass = health->affected_pass;
 		health_add_affected(group->open, host->name);
 	}
-	health_text(group->open, "%s; worst: %s; first: %.100s", equal, worst, names);
+	health_text(group->open, "%s; worst: %s; first: %.90s", equal, worst, names);
 }
