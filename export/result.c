@@ -140,6 +140,12 @@ int result_create(FILE *stream, const struct result_options *options, const stru
 	return 0;
 }
 
+bool result_has(const struct result *result, size_t column)
+{
+	return result->format == &format_table ? column_is_in_table(&result->columns[column]) :
+		column_is_in_data(&result->columns[column]);
+}
+
 static struct value *value_of(struct result *result, size_t column, enum value_type type)
 {
 	struct value *value = &result->values[column];
@@ -304,7 +310,8 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 static void clear_row(struct result *result)
 {
 	for (size_t i = 0; i < result->column_count; i++) {
-		free_items(result, i);
+		if (result->values[i].member_count)
+			free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
 		result->values[i].has_shown = false;

@@ -87,6 +87,9 @@ struct result_options {
 int result_create(FILE *stream, const struct result_options *options, const struct column *columns, size_t count,
 		  struct result **ret, struct error *err);
 
+/* result_has - is a column in the output? Cells of others need not be set. */
+bool result_has(const struct result *result, size_t column);
+
 /*
  * Set a cell of the current row. Text is copied and escaped by the format; text from the fabric
  * goes through text_sanitise() before, so that it is the same everywhere. NULL text and NAN are

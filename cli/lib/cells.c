@@ -416,16 +416,20 @@ void cells_fill(const struct cells *cells, struct result *result, const struct v
 		const struct port_view *port)
 {
 	uint32_t index = view->fabric->ports[port->port].peer;
-	struct port_view peer = { .port = FABRIC_NONE };
+	struct port_view peer = { .port = index };
+	bool viewed = index == FABRIC_NONE;
 
-	if (index != FABRIC_NONE)
-		port_view_init(view, index, &peer);
 	for (size_t i = 0; i < cells->count; i++) {
 		const struct port_view *end = cells->list[i].peer ? &peer : port;
 		enum port_cell cell = cells->list[i].cell;
 
-		if (cell == CELL_OWN || end->port == FABRIC_NONE)
+		if (cell == CELL_OWN || end->port == FABRIC_NONE || !result_has(result, i))
 			continue;
+		/* Most columns of the other end are its identity. */
+		if (!viewed && cell >= CELL_STATUS && (end == &peer || cell == CELL_LINK_STATUS)) {
+			port_view_init(view, index, &peer);
+			viewed = true;
+		}
 		if (cell == CELL_LINK_STATUS)
 			cells_status(result, i, port_status_worse(port->status, peer.status));
 		else if (cell <= CELL_SPEED)

@@ -294,10 +294,11 @@ static void read_column(struct bit_reader *in, uint64_t *values, unsigned count)
 /* Return: index of the first of @count increasing places that is not below @place. */
 static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
 {
-	unsigned first = 0;
+	/* Places increase: the index is at most the place, and equal to it unless samples are missing. */
+	unsigned first = place < count ? place : count;
 
-	while (first < count && at[first] < place)
-		first++;
+	while (first && at[first - 1] >= place)
+		first--;
 	return first;
 }
 

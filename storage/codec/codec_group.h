@@ -82,7 +82,11 @@ static inline void codec_series_add(struct codec_series *series, const struct co
 	series->elapsed_us[place] = sample->elapsed_us > 0 ? (uint64_t)sample->elapsed_us : 0;
 	codec_group_add(group, unknown, at);
 	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		group->value[i][place] = unknown & COUNTER_BIT(i) ? 0 : sample->value[i];
+		group->value[i][place] = sample->value[i];
+	/* Rare, so not in the loop above. */
+	for (unsigned i = 0; unknown && i < COUNTER_TRAFFIC_COUNT; i++)
+		if (unknown & COUNTER_BIT(i))
+			group->value[i][place] = 0;
 }
 
 /* codec_group_known - Return: number of samples that know a counter; @ret: their indices, in order. */

@@ -188,17 +188,26 @@ static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[
 	sqlite3_stmt *find = NULL;
 	int result, found = 1;
 	const char *at;
+	int64_t row = 0;
+	bool again;
 	size_t len;
 
 	append(&sql);
 	result = text_failed(&sql) ? err_nomem(err) :
-		 db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE sql = ?1 AND (rootpage > 0) = ?2", &find, err);
+		 db_prepare(db, "SELECT rowid FROM sqlite_schema WHERE sql = ?1 AND (rootpage > 0) = ?2"
+			    " AND rowid > ?3", &find, err);
 	for (at = text_chars(&sql); !result && found && *at; at += len + 2) {
 		len = next_statement(at);
 		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
 		sqlite3_bind_int(find, 2, append == schema_append_tables);
-		found = db_step(find, err);
-		sqlite3_reset(find);
+		/* Nearly always in this order: behind the previous one first, then anywhere. */
+		do {
+			sqlite3_bind_int64(find, 3, row);
+			found = db_step(find, err);
+			again = !found && row;
+			row = found > 0 ? sqlite3_column_int64(find, 0) : 0;
+			sqlite3_reset(find);
+		} while (again);
 		result = found < 0 ? found : 0;
 		if (!found)
 			snprintf(ret, 80, "%.*s", (int)strcspn(at, "(\n") - 1, at);
@@ -269,14 +278,26 @@ static const struct {
 static int verify_key(sqlite3 *db, size_t key, struct error *err)
 {
 	const char *table = keys[key].table, *column = keys[key].column;
-	int64_t wrong = 0;
+	bool wrong = false;
 	int result = 0;
 
-	for (int last = 0; !result && !wrong && last < 2; last++)
-		result = db_integerf(db, 0, &wrong, err, "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %lld"
-				     " AND %lld FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column,
-				     (long long)keys[key].least, (long long)keys[key].most, table, column, column,
-				     last ? " DESC" : "");
+	/* All keys are checked at each open, and most of the time is for compiling: a short statement. */
+	for (int last = 0; !result && !wrong && last < 2; last++) {
+		sqlite3_stmt *end = NULL;
+		char sql[80];
+		int type;
+
+		snprintf(sql, sizeof(sql), "SELECT %s(%s) FROM %s", last ? "max" : "min", column, table);
+		result = db_prepare(db, sql, &end, err);
+		if (!result)
+			result = db_step(end, err);
+		type = sqlite3_column_type(end, 0);
+		wrong = result > 0 && type != SQLITE_NULL &&
+			(type != SQLITE_INTEGER || sqlite3_column_int64(end, 0) < keys[key].least ||
+			 sqlite3_column_int64(end, 0) > keys[key].most);
+		result = result < 0 ? result : 0;
+		sqlite3_finalize(end);
+	}
 	if (!result && wrong)
 		result = err_set(err, ERR_IO, "%s is damaged (a value of %s.%s is out of range); " DB_RECOVER,
 				 sqlite3_db_filename(db, "main"), table, column);

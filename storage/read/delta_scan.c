@@ -63,9 +63,7 @@ static int prepare(struct delta_walk *walk, int64_t after, int64_t until, struct
 					 " WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep, port";
 	int result = window_plan_begin(&walk->plan, walk->db, after, until, PLAN_SAMPLES, err);
 
-	if (!result)
-		result = packed_begin(&walk->packed, walk->db, walk->port_count ? walk->ports : NULL, walk->port_count,
-				      err);
+	packed_begin(&walk->packed, walk->db, walk->port_count ? walk->ports : NULL, walk->port_count);
 	if (!result)
 		result = db_prepare(walk->db, "SELECT reset | saturated OR EXISTS (SELECT 1 FROM chunk_error e WHERE"
 				    " e.window = s.window AND e.port = s.port) FROM chunk_sum s"

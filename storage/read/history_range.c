@@ -22,8 +22,15 @@ static int describe_range(struct reader *reader, struct history_range *range, st
 		" LEFT JOIN hour h ON h.from_sweep > ?1 AND h.id = (SELECT id FROM hour WHERE"
 		" to_sweep <= ?2 + 1 AND state = 1 ORDER BY to_sweep DESC LIMIT 1)";
 	int64_t row[7];
-	int result = db_row(reader->db, sql, (int64_t[]){ range->after, range->until }, 2, row, 7, err);
+	int result = reader->range ? 0 : db_prepare(reader->db, sql, &reader->range, err);
 
+	if (result < 0)
+		return result;
+	DB_BIND(reader->range, 1, range->after, range->until);
+	result = db_step(reader->range, err);
+	for (int i = 0; result > 0 && i < 7; i++)
+		row[i] = db_us(reader->range, i);
+	sqlite3_reset(reader->range);
 	if (result > 0)
 		*range = (struct history_range){
 			.after = range->after, .until = range->until, .newest_us = row[0], .oldest_us = row[1],

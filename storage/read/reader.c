@@ -20,9 +20,12 @@
 static void close_database(struct reader *reader)
 {
 	sqlite3_finalize(reader->newest);
-	reader->newest = NULL;
+	sqlite3_finalize(reader->events);
+	sqlite3_finalize(reader->range);
+	reader->newest = reader->events = reader->range = NULL;
 	sqlite3_close(reader->db);
 	reader->db = NULL;
+	reader->has_views = false;
 	topology_done(&reader->topology);
 }
 
@@ -318,7 +321,8 @@ static void read_event(sqlite3_stmt *row, struct event_row *ret)
 	ret->peer = (const char *)sqlite3_column_text(row, 10);
 }
 
-static int prepare_events(struct reader *reader, const struct event_query *query, sqlite3_stmt **ret, struct error *err)
+/* Kept: commands read a few kinds of events one after another, which takes less time than to compile it. */
+static int prepare_events(struct reader *reader, const struct event_query *query, struct error *err)
 {
 	/* The newest ones, then in order of age. */
 	static const char sql[] =
@@ -328,34 +332,32 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
 		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
 		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
-	int result = db_prepare(reader->db, sql, ret, err);
+	int result = reader->events ? 0 : db_prepare(reader->db, sql, &reader->events, err);
 
 	if (result < 0)
 		return result;
-	DB_BIND(*ret, 1, query->since_us, query->until_us);
-	if (query->kind)
-		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
-	db_bind_u64(*ret, 4, query->node_guid);
-	DB_BIND(*ret, 5, query->limit > 0 ? query->limit : -1, query->before_id);
+	DB_BIND(reader->events, 1, query->since_us, query->until_us);
+	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_TRANSIENT);
+	db_bind_u64(reader->events, 4, query->node_guid);
+	DB_BIND(reader->events, 5, query->limit > 0 ? query->limit : -1, query->before_id);
 	return 0;
 }
 
 int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
 		  struct error *err)
 {
-	sqlite3_stmt *rows = NULL;
 	struct event_row row;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = prepare_events(reader, query, &rows, err);
-	while (result >= 0 && (result = db_step(rows, err)) > 0) {
-		read_event(rows, &row);
+	result = prepare_events(reader, query, err);
+	while (result >= 0 && (result = db_step(reader->events, err)) > 0) {
+		read_event(reader->events, &row);
 		if (!each(ctx, &row))
 			break;
 	}
-	sqlite3_finalize(rows);
+	sqlite3_reset(reader->events);
 	reader_end(reader);
 	return result < 0 ? result : 0;
 }

@@ -225,12 +225,14 @@ static int report_sum(struct history_walk *walk, struct sums_reader *sums, const
 	int result = 0;
 
 	report_piece(walk, part->source == PLAN_HOUR_SUMS ? HISTORY_HOUR_SUMS : HISTORY_CHUNK_SUMS, &part->unit);
-	memset(walk->sums, 0, walk->count * sizeof(*walk->sums));
 	if (walk->more)
 		result = sums_add(sums, part, err);
-	for (size_t i = 0; !result && walk->more && i < walk->count; i++)
+	for (size_t i = 0; !result && walk->more && i < walk->count; i++) {
 		if (walk->sums[i].samples)
 			report_delta(walk, i, &walk->sums[i].sum, (int64_t)walk->sums[i].samples);
+		/* The next sum of the port replaces it. */
+		walk->sums[i].samples = 0;
+	}
 	return result;
 }
 

@@ -19,8 +19,9 @@ struct reader {
 	uint64_t device, inode; /* of the file that db is */
 	uint64_t wal;           /* inode of the log that db has open */
 	bool immutable;         /* opened as a file that no process changes */
+	bool has_views;         /* db has the views of this program */
 	int64_t version;        /* of the schema; a writer may migrate it while the file is open */
-	sqlite3_stmt *newest;
+	sqlite3_stmt *newest, *events, *range; /* all but newest: NULL before their first use */
 	struct topology topology; /* loaded last: most screens need the same again. Snapshots share its fabric */
 	const struct name_map *names; /* that it was loaded with */
 	uint32_t from_node;

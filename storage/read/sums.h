@@ -49,8 +49,10 @@ struct sums_reader {
 	sqlite3_stmt *statements[6];
 	struct sums_query query;
 	bool by_key;           /* few ports: one lookup each */
+	bool by_range;         /* rows are selected by port */
 	struct port_sum *by_port;
 	size_t count;
+	size_t next;           /* place of the next port, if its row follows */
 	uint32_t first;        /* id of by_port[0] if query.ports is NULL */
 	const struct plan_part *part;
 	struct packed_reader packed; /* packed.damage: samples that are left out */

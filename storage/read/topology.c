@@ -37,14 +37,20 @@ static void read_description(sqlite3_stmt *row, int column, char ret[NODE_DESC_S
 
 static const char nodes_sql[] =
 	"SELECT v.node, v.from_sweep, n.guid, v.description, v.type, v.port_count, v.system_guid, v.vendor_id,"
-	" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0, v.adaptive_routing FROM node n CROSS JOIN"
-	" node_version v ON v.node = n.id" IS_VALID_AT " ORDER BY n.id";
+	" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0, v.adaptive_routing FROM node_version v"
+	" CROSS JOIN node n ON n.id = v.node" IS_VALID_AT;
 
-static void read_node(sqlite3_stmt *row, struct stored_version *version, struct node *node)
+/* The version of a node. from_sweep 0: none */
+struct node_version {
+	int64_t from_sweep;
+	struct node node;
+};
+
+static void read_node(sqlite3_stmt *row, struct node_version *ret)
 {
-	memset(node, 0, sizeof(*node));
-	version->id = (uint32_t)sqlite3_column_int64(row, 0);
-	version->from_sweep = sqlite3_column_int64(row, 1);
+	struct node *node = &ret->node;
+
+	ret->from_sweep = sqlite3_column_int64(row, 1);
 	node->guid = db_u64(row, 2);
 	read_description(row, 3, node->desc);
 	node->type = (uint8_t)sqlite3_column_int(row, 4);
@@ -102,6 +108,7 @@ struct loading {
 	sqlite3_stmt *nodes, *versions, *ports;
 	size_t node_ids;  /* highest node id + 1 */
 	int port_result;  /* 1: `ports` has a row that was not used; 0: no more rows; or an error */
+	struct node_version *nodes_by_id;
 	struct port_version *by_id;
 	size_t version_count;
 };
@@ -127,8 +134,9 @@ static int prepare(struct loading *loading, sqlite3 *db, struct error *err)
 	topology->nodes = calloc(loading->node_ids, sizeof(*topology->nodes));
 	topology->ports = calloc(topology->port_ids, sizeof(*topology->ports));
 	topology->port_index = calloc(topology->port_ids, sizeof(*topology->port_index));
+	loading->nodes_by_id = calloc(loading->node_ids, sizeof(*loading->nodes_by_id));
 	loading->by_id = calloc(topology->port_ids, sizeof(*loading->by_id));
-	if (!topology->nodes || !topology->ports || !topology->port_index || !loading->by_id)
+	if (!topology->nodes || !topology->ports || !topology->port_index || !loading->nodes_by_id || !loading->by_id)
 		return err_nomem(err);
 	topology->fabric = fabric_create(err);
 	return topology->fabric ? 0 : ERR_NOMEM;
@@ -138,7 +146,14 @@ static int read_versions(struct loading *loading, struct error *err)
 {
 	int result;
 
-	while ((result = db_step(loading->versions, err)) > 0) {
+	while ((result = db_step(loading->nodes, err)) > 0) {
+		uint64_t id = db_u64(loading->nodes, 0);
+
+		if (!id || id >= loading->node_ids || loading->nodes_by_id[id].from_sweep)
+			return damaged(err, "a node with an impossible id, or with two versions");
+		read_node(loading->nodes, &loading->nodes_by_id[id]);
+	}
+	while (result >= 0 && (result = db_step(loading->versions, err)) > 0) {
 		uint64_t id = db_u64(loading->versions, 0);
 
 		if (!id || id >= loading->topology.port_ids || loading->by_id[id].from_sweep)
@@ -181,19 +196,16 @@ static int add_nodes(struct loading *loading, struct error *err)
 	loading->port_result = db_step(loading->ports, err);
 	if (loading->port_result < 0)
 		return loading->port_result;
-	while (!result && (result = db_step(loading->nodes, err)) > 0) {
-		struct stored_version version;
-		struct node node;
-		int64_t at;
+	for (uint32_t id = 1; !result && id < loading->node_ids; id++) {
+		const struct node_version *version = &loading->nodes_by_id[id];
+		int64_t at = version->from_sweep ? fabric_add_node(topology->fabric, &version->node, err) : 0;
 
-		read_node(loading->nodes, &version, &node);
-		if (!version.id || version.id >= loading->node_ids)
-			return damaged(err, "a node with an impossible id");
-		at = fabric_add_node(topology->fabric, &node, err);
 		if (at < 0)
 			return rejected(err, at);
-		topology->nodes[at] = version;
-		result = add_ports(loading, version.id, err);
+		if (!version->from_sweep)
+			continue;
+		topology->nodes[at] = (struct stored_version){ id, version->from_sweep };
+		result = add_ports(loading, id, err);
 	}
 	if (!result && loading->version_count != topology->fabric->port_count)
 		result = damaged(err, "a port without its node");
@@ -239,6 +251,7 @@ int topology_load(sqlite3 *db, int64_t sweep, const struct name_map *names, uint
 	sqlite3_finalize(loading.nodes);
 	sqlite3_finalize(loading.versions);
 	sqlite3_finalize(loading.ports);
+	free(loading.nodes_by_id);
 	free(loading.by_id);
 	if (result < 0)
 		topology_done(topology);

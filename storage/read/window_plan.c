@@ -181,19 +181,9 @@ int window_find_sweeps(sqlite3 *db, int64_t since_us, int64_t until_us, int64_t 
 	return 0;
 }
 
-int packed_begin(struct packed_reader *reader, sqlite3 *db, const uint32_t *ports, size_t port_count,
-		 struct error *err)
+void packed_begin(struct packed_reader *reader, sqlite3 *db, const uint32_t *ports, size_t port_count)
 {
-	int result;
-
 	*reader = (struct packed_reader){ .db = db, .ports = ports, .port_count = port_count };
-	result = db_prepare(db, "SELECT id, samples FROM chunk WHERE id >= ?1 AND id < ?2 ORDER BY id", &reader->chunks,
-			    err);
-	if (!result)
-		result = db_prepare(db, "SELECT id, samples FROM hot WHERE id >= ?1 AND id < ?2 ORDER BY id",
-				    &reader->hot, err);
-	return result ? result : db_prepare(db, "SELECT id FROM hot WHERE id >= ?1 ORDER BY id LIMIT 1",
-					    &reader->next_hot, err);
 }
 
 void packed_end(struct packed_reader *reader)
@@ -298,8 +288,11 @@ static int read_blocks(struct packed_reader *reader, int64_t sweep, packed_fn *e
 int packed_next_hot(struct packed_reader *reader, int64_t sweep, int64_t absent, int64_t *ret, struct error *err)
 {
 	int64_t next = absent;
-	int result;
+	int result = reader->next_hot ? 0 : db_prepare(reader->db, "SELECT id FROM hot WHERE id >= ?1 ORDER BY id"
+						       " LIMIT 1", &reader->next_hot, err);
 
+	if (result < 0)
+		return result;
 	sqlite3_bind_int64(reader->next_hot, 1, HOT_ID(sweep, 0));
 	result = db_step(reader->next_hot, err);
 	if (result > 0)
@@ -318,8 +311,14 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 {
 	const struct packed_row all = { .from_sweep = part->from_sweep, .to_sweep = part->to_sweep,
 					.to_port = (uint32_t)HISTORY_PORTS };
-	int result = 0;
+	sqlite3_stmt **rows = part->source == PLAN_CHUNKS ? &reader->chunks : &reader->hot;
+	int result = *rows ? 0 : db_prepare(reader->db, part->source == PLAN_CHUNKS ?
+					    "SELECT id, samples FROM chunk WHERE id >= ?1 AND id < ?2 ORDER BY id" :
+					    "SELECT id, samples FROM hot WHERE id >= ?1 AND id < ?2 ORDER BY id",
+					    rows, err);
 
+	if (result < 0)
+		return result;
 	if (part->source == PLAN_CHUNKS)
 		return read_chunks(reader, &part->unit, each, ctx, err);
 	if (!reader->ports)

@@ -112,9 +112,8 @@ struct packed_reader {
 	void *on_damage_ctx;
 };
 
-/* packed_begin - packed_end() is required whatever this returns. Return: 0 or a negative error. */
-int packed_begin(struct packed_reader *reader, sqlite3 *db, const uint32_t *ports, size_t port_count,
-		 struct error *err);
+/* packed_begin - statements are compiled with their first use; packed_end() is required. */
+void packed_begin(struct packed_reader *reader, sqlite3 *db, const uint32_t *ports, size_t port_count);
 
 /*
  * packed_read - call @each for every row of a part of PLAN_CHUNKS or PLAN_HOT

@@ -240,7 +240,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 	const struct delta_scan *scan = &cursor->scan;
 	int code = SQLITE_OK;
 
-	at = sample_column_of(sql_table_of(base), at);
+	/* Only those of delta differ. */
+	if (sql_table_of(base)->kind->counters == COUNTER_TRAFFIC_COUNT)
+		at = sample_column_of(sql_table_of(base), at);
 	switch (at) {
 	case SAMPLE_TIME:
 		if (!cursor->time[0])

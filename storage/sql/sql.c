@@ -192,13 +192,24 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 	sqlite3_stmt *compiled = NULL;
 	int result = reader_begin(reader, err);
 
+	/*
+	 * The views of the file are turned off, since it may contain any. These are made before the
+	 * transaction: its end would drop them, and the whole schema would be read again.
+	 */
+	while (!result && !reader->has_views) {
+		reader_end(reader);
+		result = schema_make_temporary_views(reader->db, err);
+		reader->has_views = !result;
+		if (!result)
+			result = reader_begin(reader, err);
+	}
 	if (result < 0)
 		return result;
+	/* A statement that runs notices a schema that another program has changed; compiling does not. */
+	result = reader_newest_id(reader, &(int64_t){ 0 }, err);
 	sqlite3_progress_handler(reader->db, STEPS_A_CHECK, timeout_us ? check_limit : NULL, &limit);
-	result = sql_tables_connect(reader->db, err);
-	/* The views of the file are turned off, since it may contain any. */
 	if (!result)
-		result = schema_make_temporary_views(reader->db, err);
+		result = sql_tables_connect(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
 	if (!result)
 		result = compile(reader->db, statement, &compiled, err);

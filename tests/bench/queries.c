@@ -58,28 +58,6 @@ static bool take_header(void *ctx, const char *const *names, int count)
 	return true;
 }
 
-static bool take_sums(void *ctx, const struct cell *cells, int count)
-{
-	struct result *found = ctx;
-
-	(void)count;
-	found->samples += cells[0].integer;
-	found->words += (uint64_t)cells[1].integer;
-	return true;
-}
-
-/* The totals of all ports, along the plan that ibwire history --top uses. */
-static int query_totals(struct reader *reader, const struct history_range *range, struct result *found,
-		      struct error *err)
-{
-	const struct sql_consumer consumer = { .header = take_header, .row = take_sums, .ctx = found };
-	char sql[128];
-
-	snprintf(sql, sizeof(sql), "SELECT samples, xmit_data FROM port_sum(%lld, %lld)",
-		 (long long)range->first_us - 1, (long long)range->last_us);
-	return reader_sql(reader, sql, 0, &consumer, err);
-}
-
 static int query_reader(struct reader *reader, const struct query *query, struct result *found,
 		      struct error *err)
 {
@@ -106,8 +84,9 @@ static int query_reader(struct reader *reader, const struct query *query, struct
 	}
 	if (query->points)
 		history.longest_us = (int64_t)(query->seconds * 1e6 / query->points);
-	result = query->node_guid ? reader_history(reader, &history, &consumer, err) :
-		 query_totals(reader, &range, found, err);
+	else if (!query->node_guid)
+		history.longest_us = INT64_MAX;
+	result = reader_history(reader, &history, &consumer, err);
 	if (!result && (!found->samples || found->pieces < query->points))
 		result = err_set(err, ERR_INTERNAL, "%s: %lld samples in %lld pieces", query->name,
 				 (long long)found->samples, (long long)found->pieces);
