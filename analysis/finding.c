@@ -250,6 +250,35 @@ const char *event_severity_name(enum event_severity severity)
 	return severity <= EVENT_CRITICAL ? severities[severity] : "unknown";
 }
 
+/* Findings of a higher rank may be the origin of those of a lower one; 0: neither. */
+static int rank_of(const struct finding *finding)
+{
+	if (finding->severity < FINDING_WARNING)
+		return 0;
+	switch (finding->kind) {
+	case FINDING_LINK_DOWN:
+	case FINDING_NODE_MISSING:
+		return 3;
+	case FINDING_NODE_SILENT:
+		return finding->severity == FINDING_CRITICAL ? 2 : 1;
+	case FINDING_SM_LOST:
+	case FINDING_COVERAGE:
+	case FINDING_BLACK_HOLE:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+bool finding_is_echo(const struct finding *echo, const struct finding *origin)
+{
+	const int64_t before_us = 30 * INT64_C(1000000), after_us = 120 * INT64_C(1000000);
+	int rank = rank_of(echo);
+
+	return rank && rank < rank_of(origin) && (echo->ok_since_us || !origin->ok_since_us) &&
+	       echo->since_us >= origin->since_us - before_us && echo->since_us <= origin->since_us + after_us;
+}
+
 static int64_t number_of(const struct finding *finding, const char *key)
 {
 	for (unsigned i = 0; i < finding->number_count; i++)

@@ -95,6 +95,14 @@ const char *finding_severity_name(enum finding_severity severity);
 /* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
 
+/*
+ * finding_is_echo - does a finding belong to another one, which is its probable origin?
+ * A link or node that failed explains unresponsive nodes, black holes and a lost subnet manager, and an unresponsive
+ * switch the HCAs behind it, from shortly before it until two minutes later. A finding that holds is no echo of one
+ * that is clearing.
+ */
+bool finding_is_echo(const struct finding *echo, const struct finding *origin);
+
 /* finding_compare - those that hold first, then worst first, then oldest first. For qsort of struct finding. */
 int finding_compare(const void *a, const void *b);
 

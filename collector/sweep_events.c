@@ -215,6 +215,24 @@ static bool is_covered(const struct node *node, enum outage outage)
 	return outage == OUTAGE_ALL || (outage == OUTAGE_HCAS && node->type != NODE_SWITCH);
 }
 
+/* All switches that the HCA is connected to are unresponsive: so is it, behind them. */
+static bool is_behind(const struct fabric *fabric, uint32_t index, struct node_memory *memory)
+{
+	const struct node *node = &fabric->nodes[index];
+	bool behind = false;
+
+	for (uint32_t i = node->first_port; node->type != NODE_SWITCH && i < node->first_port + node->ports; i++) {
+		uint32_t peer = fabric->ports[i].peer;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		if (!node_memory_node(memory, fabric->ports[peer].node)->unresponsive_sweeps)
+			return false;
+		behind = true;
+	}
+	return behind;
+}
+
 /* Is the node reported? While a discovery or the SM is active, only after a second sweep. */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
@@ -316,6 +334,13 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 	state->outage = now;
 	while (i < result->count) {
 		struct node_responses responses = next_node(fabric, result, &i);
+		struct node_entry *entry = node_memory_node(memory, responses.node);
+
+		if (responses.queried)
+			entry->unresponsive_sweeps = responses.responded ? 0 : entry->unresponsive_sweeps + 1;
+	}
+	for (i = 0; i < result->count;) {
+		struct node_responses responses = next_node(fabric, result, &i);
 		const struct node *node = &fabric->nodes[responses.node];
 		struct node_entry *entry = node_memory_node(memory, responses.node);
 		bool was_reported = entry->unresponsive_reported;
@@ -324,8 +349,8 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
 		if (!responses.queried)
 			continue;
-		entry->unresponsive_sweeps = responses.responded ? 0 : entry->unresponsive_sweeps + 1;
-		entry->unresponsive_reported = !responses.responded && is_reported(state, node, entry);
+		entry->unresponsive_reported = !responses.responded && is_reported(state, node, entry) &&
+					       (was_reported || !is_behind(fabric, responses.node, memory));
 		if (entry->unresponsive_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,

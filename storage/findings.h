@@ -4,6 +4,7 @@
 #define IBWIRE_STORAGE_FINDINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/finding.h"
@@ -29,6 +30,9 @@ struct finding_row {
 	int64_t opened_us;       /* wall clock of the sweep that opened it */
 	int64_t measured_us;     /* wall clock of the sweep that its text is of: at a past time it may be a later one */
 	struct acknowledgement acknowledged; /* as of that time */
+	int64_t origin;          /* id of the finding that this one is folded under; 0: none (findings_fold) */
+	unsigned echoes;         /* number of findings that are folded under this one */
+	size_t rank;             /* order of display */
 	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE]; /* names, also of departed nodes; "": unknown */
 	char cause[32], advice[256];             /* finding.cause and .advice point here */
 	char keys[FINDING_NUMBERS_MAX][64];      /* the keys of its numbers point here */
@@ -50,6 +54,13 @@ struct finding_query {
 typedef bool reader_finding_fn(void *ctx, const struct finding_row *row);
 int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
 		    struct error *err);
+
+/*
+ * findings_fold - find the origin of each finding, and set origin, echoes and rank
+ * @rows:  in order of display; by rank, each origin is followed by its echoes, at the place of the first of them.
+ *         Acknowledged findings are neither
+ */
+void findings_fold(struct finding_row *const *rows, size_t count);
 
 /* findings_open - the same for the findings that are open after the newest sweep, without acknowledgements. */
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err);

@@ -88,7 +88,9 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 	if (from_us < health->first_us && tracker->rings[kind].since_wall_us >= first_wall_us)
 		from_us = health->first_us;
 	health_window(health, open, from_us, health->now_us);
-	return health_duration(health->now_us - from_us, ret);
+	from_us = health->now_us - from_us;
+	/* To the nearest minute, not the minutes that are over. */
+	return health_duration(from_us < 2 * MINUTE_US ? from_us : from_us + 30 * SECOND_US, ret);
 }
 
 void health_tracker_init(struct health_tracker *tracker)

@@ -224,7 +224,7 @@ TEST(counts_name_the_time_in_which_they_were_counted)
 	assert_string_equal(finding->numbers[1].key, FINDING_WINDOW_UNTIL);
 	assert_true(finding->numbers[1].value == (double)finding->last_seen_us);
 	world_run(world, "wait 2400; spread leaf0/101 symbol_errors 9 3; wait 60");
-	assert_non_null(strstr(only_open(world)->text, "21 symbol errors in 43 min at"));
+	assert_non_null(strstr(only_open(world)->text, "21 symbol errors in 44 min at"));
 	world_destroy(world);
 }
 

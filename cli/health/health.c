@@ -222,6 +222,34 @@ static int compare_rows(const void *a, const void *b)
 	return finding_compare(&x->row.finding, &y->row.finding);
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct health_row *x = a, *y = b;
+
+	return x->row.rank < y->row.rank ? -1 : x->row.rank > y->row.rank;
+}
+
+/* Origins first, each followed by its echoes. */
+static int fold(struct health_rows *rows)
+{
+	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return ERR_NOMEM;
+	/* Acknowledged and drained ones stay at the end. */
+	while (count < rows->count && rows->list[count].place <= HEALTH_CLEARING) {
+		list[count] = &rows->list[count].row;
+		count++;
+	}
+	findings_fold(list, count);
+	for (size_t i = count; i < rows->count; i++)
+		rows->list[i].row.rank = SIZE_MAX - rows->count + i;
+	free(list);
+	qsort(rows->list, rows->count, sizeof(*rows->list), compare_ranks);
+	return 0;
+}
+
 int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err)
 {
@@ -245,6 +273,10 @@ int health_load(const struct view *view, const struct health_filter *filter, con
 	}
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
+	if (ret->count && !query->since_us && fold(ret) < 0) {
+		health_rows_done(ret);
+		return err_nomem(err);
+	}
 	/* qsort() moved the rows: update the pointers into themselves. */
 	for (size_t i = 0; i < ret->count; i++) {
 		struct finding_row *row = &ret->list[i].row;

@@ -18,7 +18,7 @@
 
 enum {
 	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
-	CLOSED, OK_SINCE, MEASURED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, PORTS, DRAINED,
+	CLOSED, OK_SINCE, MEASURED, ORIGIN, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, PORTS, DRAINED,
 	ACKNOWLEDGED, ACK_REASON, ACK_UNTIL, CHANGE, COLUMN_COUNT,
 };
 
@@ -36,6 +36,7 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
 	[OK_SINCE] = { .key = "ok_since", .kind = COLUMN_TIME },
 	[MEASURED] = { .key = "measured", .kind = COLUMN_TIME },
+	[ORIGIN] = { .key = "origin", .kind = COLUMN_INTEGER },
 	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT },
 	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT },
 	[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
@@ -86,6 +87,7 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	cells_nonzero(result, CLOSED, finding->closed_us);
 	cells_nonzero(result, OK_SINCE, finding->ok_since_us);
 	result_integer(result, MEASURED, row->measured_us);
+	cells_nonzero(result, ORIGIN, row->origin);
 	result_empty(result, EVIDENCE);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
@@ -283,6 +285,29 @@ static void print_row(const struct view *view, const struct result_options *outp
 		print_wrapped(output, "> ", finding->advice);
 }
 
+/* "+ 10 related: sm-lost, node-silent 8, black-hole" */
+static void print_echoes(const struct result_options *output, const struct health_filter *filter,
+			 const struct health_rows *rows, const struct health_row *origin)
+{
+	unsigned kinds[FINDING_KIND_COUNT] = { 0 };
+	struct text text = { 0 };
+	const char *comma = "";
+
+	text_appendf(&text, "%u related: ", origin->row.echoes);
+	for (size_t i = 0; i < rows->count; i++)
+		kinds[rows->list[i].row.finding.kind] += rows->list[i].row.origin == origin->row.finding.id;
+	for (int i = 0; i < FINDING_KIND_COUNT; i++) {
+		if (!kinds[i])
+			continue;
+		text_appendf(&text, kinds[i] > 1 ? "%s%s %u" : "%s%s", comma, finding_kind_name((enum finding_kind)i),
+			     kinds[i]);
+		comma = ", ";
+	}
+	text_append(&text, filter->all ? "" : " (--all lists them)");
+	print_wrapped(output, "+ ", text_chars(&text));
+	text_done(&text);
+}
+
 static void append_count(struct text *text, unsigned count, const char *one, const char *more)
 {
 	if (count)
@@ -343,9 +368,14 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
 
+		/* With --all, echoes follow their origin. */
+		if (row->row.origin && !filter->all)
+			continue;
 		if (!filter->all && (row->place > HEALTH_CLEARING || row->row.finding.severity == FINDING_INFO))
 			continue;
 		print_row(view, &output, row);
+		if (row->row.echoes)
+			print_echoes(&output, filter, rows, row);
 	}
 	return 0;
 }

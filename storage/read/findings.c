@@ -184,6 +184,45 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 	return result;
 }
 
+/* The origin of a finding, as long ago as possible; or NULL. */
+static struct finding_row *origin_of(struct finding_row *const *rows, size_t count, const struct finding_row *row)
+{
+	struct finding_row *origin = NULL;
+
+	for (size_t i = 0; i < count && !row->acknowledged.at_us; i++)
+		if (!rows[i]->acknowledged.at_us && finding_is_echo(&row->finding, &rows[i]->finding) &&
+		    (!origin || rows[i]->finding.since_us < origin->finding.since_us))
+			origin = rows[i];
+	return origin;
+}
+
+void findings_fold(struct finding_row *const *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		rows[i]->origin = 0;
+		rows[i]->echoes = 0;
+		rows[i]->rank = i * (count + 1);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct finding_row *origin = origin_of(rows, count, rows[i]);
+
+		/* An origin is shown once, not below another one. */
+		while (origin && origin_of(rows, count, origin))
+			origin = origin_of(rows, count, origin);
+		if (!origin)
+			continue;
+		rows[i]->origin = origin->finding.id;
+		origin->echoes++;
+		if (i * (count + 1) < origin->rank)
+			origin->rank = i * (count + 1);
+	}
+	for (size_t i = 0, j; i < count; i++) {
+		for (j = 0; rows[i]->origin && j < count; j++)
+			if (rows[j]->finding.id == rows[i]->origin)
+				rows[i]->rank = rows[j]->rank + 1 + i;
+	}
+}
+
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
 {
 	return report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0 }, each, ctx, err);

@@ -340,6 +340,42 @@ TEST_IN_FOLDER(an_open_finding_is_current)
 	model_destroy(model);
 }
 
+/* Each group is at the place of its worst finding, origin first. No finding is hidden by one that is clearing. */
+TEST(consequences_follow_their_origin)
+{
+	static const struct finding findings[] = {
+		{ .id = 1, .kind = FINDING_SM_LOST, .severity = FINDING_CRITICAL, .since_us = 95 },
+		{ .id = 2, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 130 },
+		{ .id = 3, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 400 },
+		{ .id = 4, .kind = FINDING_LINK_DOWN, .severity = FINDING_WARNING, .since_us = 100 },
+		{ .id = 5, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 140 },
+		{ .id = 6, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 420 },
+		{ .id = 7, .kind = FINDING_SYMBOL_ERRORS, .severity = FINDING_WARNING, .since_us = 100 },
+		{ .id = 8, .kind = FINDING_LINK_DOWN, .severity = FINDING_CRITICAL, .since_us = 390,
+		  .ok_since_us = 450 },
+		{ .id = 9, .kind = FINDING_BLACK_HOLE, .severity = FINDING_CRITICAL, .since_us = 391,
+		  .ok_since_us = 450 },
+	};
+	static const int64_t origins[] = { 4, 4, 0, 0, 4, 3, 0, 0, 8 }, order[] = { 4, 1, 2, 5, 3, 6, 7, 8, 9 };
+	enum { COUNT = sizeof(findings) / sizeof(findings[0]) };
+	struct finding_row *rows[COUNT], *all = calloc(COUNT, sizeof(*all));
+
+	for (size_t i = 0; i < COUNT; i++) {
+		rows[i] = &all[i];
+		all[i].finding = findings[i];
+		all[i].finding.since_us *= 1000000;
+	}
+	findings_fold(rows, COUNT);
+	for (size_t i = 0, at = 0; i < COUNT; i++, at = 0) {
+		assert_int_equal(all[i].origin, origins[i]);
+		for (size_t j = 0; j < COUNT; j++)
+			at += all[j].rank < all[i].rank;
+		assert_int_equal(order[at], all[i].finding.id);
+	}
+	assert_int_equal(all[3].echoes, 3);
+	free(all);
+}
+
 TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end)
 {
 	struct finding finding;

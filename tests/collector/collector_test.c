@@ -140,6 +140,18 @@ LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up)
 	assert_true(lab_check(lab) > 0);
 }
 
+/* The hosts of an unresponsive leaf cannot be reached: the leaf alone is reported. */
+LAB_TEST(a_silent_leaf_is_one_event)
+{
+	lab->no_downs = true;
+	for (size_t i = 0; i < LAB_HOSTS / LAB_LEAVES; i++)
+		lab_during(lab, &lab->agents[HOST + i].dead, 5, 10);
+	lab_during(lab, &lab->agents[LEAF].dead, 5, 10);
+	lab_run(lab, 20);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 1);
+}
+
 static void fail_leaf(struct lab *lab)
 {
 	lab->agents[LEAF].dead = lab->sweeps >= 2;

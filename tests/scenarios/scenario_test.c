@@ -4,6 +4,8 @@
  * One test for each file, and for each shape of fabric and number of faults.
  */
 #include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,17 +16,26 @@
 
 #include <cmocka.h>
 
+#include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/test_cases.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "collector/sink.h"
+#include "fabric/fabric.h"
+#include "storage/findings.h"
+#include "storage/reader.h"
 #include "storage/test/test_folder.h"
+#include "storage/writer.h"
 #include "tests/scenarios/compare.h"
 #include "tests/screen/record.h"
+#include "tests/world/collect.h"
+#include "tests/world/virtual.h"
 
 #define FILES_MAX 200
+#define SHORT_EVERY 9
 
 static char *source_path(const char *name)
 {
@@ -223,6 +234,22 @@ static int health_at(int64_t start_us, int minutes, const char *words)
 	return status;
 }
 
+static void consequences_are_counted_with_their_origin(void **state)
+{
+	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 15 * 60 * US_PER_S;
+	char *source = source_path("cable-pulled-and-more.scenario");
+	struct error err = { 0 };
+
+	(void)state;
+	test_folder_renew();
+	if (record_scenario(source, path, end_us, &err) < 0)
+		fail_msg("%s", err.text);
+	use_database(path);
+	assert_int_equal(health_at(start_us, 10, "+ 2 related: sm-lost, node-silent (--all lists them)"), 2);
+	use_database(NULL);
+	free(source);
+}
+
 /* Skewed from 5 to 11 min; closed at 17 min. */
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
@@ -257,6 +284,271 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	free(source);
 }
 
+/*
+ * --- truth ---
+ *
+ * At each sweep of each scenario: the stored findings are those of the sweep, a present tense is used only while the
+ * condition holds, and the numbers are those of `ibwire ports` and `ibwire balance` for the same window.
+ */
+static int (*store_sweep)(void *ctx, const struct sweep *sweep, struct error *err);
+static struct truth {
+	const char *name;
+	struct reader *reader;
+	char checked[64][sizeof(((struct finding *)0)->text)]; /* a ring of texts whose numbers were compared */
+	unsigned next;
+	size_t texts, numbers, clearing;
+} truth;
+
+static void untrue(const struct finding *finding, const char *what)
+{
+	print_message("# %s: %s %s: \"%s\"\n", truth.name, finding_kind_name(finding->kind), finding->subject,
+		      finding->text);
+	for (unsigned i = 0; i < finding->number_count; i++)
+		print_message("#   %s %.9g\n", finding->numbers[i].key, finding->numbers[i].value);
+	fail_msg("%s", what);
+}
+
+static double number_of(const struct finding *finding, const char *key)
+{
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (!strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return NAN;
+}
+
+static void check_tense(const struct finding *finding)
+{
+	static const char *const present[] = { " is ", " are ", " has ", " have ", " carries ", " responds ",
+					       " respond ", " runs ", " uses ", " forwards ", " stall ", " stalls ",
+					       " cannot " };
+	char text[sizeof(finding->text) + 2];
+
+	snprintf(text, sizeof(text), " %s", finding->text);
+	for (size_t i = 0; finding->ok_since_us && i < sizeof(present) / sizeof(present[0]); i++)
+		if (strstr(text, present[i]))
+			untrue(finding, "it is clearing, and its text is in the present tense");
+}
+
+/* What a finding says of this moment, by the sweep itself. */
+static void check_moment(const struct finding *finding, const struct sweep *sweep)
+{
+	uint32_t node = fabric_find_node(sweep->fabric, finding->node_guid), responded = 0;
+	uint32_t port = fabric_find_port(sweep->fabric, finding->node_guid, finding->port);
+
+	for (size_t i = 0; i < sweep->sample_count; i++)
+		responded += sweep->fabric->ports[sweep->samples[i].port].node == node &&
+			     sweep->samples[i].status == SAMPLE_OK;
+	if (finding->ok_since_us)
+		return;
+	if (finding->kind == FINDING_NODE_SILENT && responded)
+		untrue(finding, "the node responded in this sweep");
+	if (finding->kind == FINDING_LINK_DOWN && port != FABRIC_NONE &&
+	    sweep->fabric->ports[port].state == PORT_ACTIVE)
+		untrue(finding, "the port is Active in this sweep");
+	if (finding->kind == FINDING_SM_LOST && !finding->tag && sweep->sm.known && sweep->sm.state == 3)
+		untrue(finding, "a master responded in this sweep");
+}
+
+static json_t *rows_of(const char *command, const struct finding *finding, bool of_peer, int64_t from_us,
+		       int64_t until_us)
+{
+	char line[256], from[WHEN_SIZE], until[WHEN_SIZE], place[64];
+	uint64_t guid = of_peer ? finding->peer_guid : finding->node_guid;
+	unsigned port = of_peer ? finding->peer_port : finding->port;
+
+	snprintf(place, sizeof(place), port ? "0x%016" PRIx64 "/%u" : "0x%016" PRIx64, guid, port);
+	snprintf(line, sizeof(line), "%s|%s|--since|%s|--until|%s", command, place, when_format_utc(from_us, from),
+		 when_format_utc(until_us, until));
+	return run_json(line);
+}
+
+/* The sum of some counters of a port. @ret_downs: LinkDowned, or NULL. */
+static double counted(const struct finding *finding, bool of_peer, const char *const keys[4], int64_t from_us,
+		      int64_t until_us, double *ret_downs)
+{
+	json_t *rows = rows_of("ports", finding, of_peer, from_us, until_us);
+	const json_t *counters = json_object_get(json_array_get(rows, 0), "errors");
+	double sum = 0;
+
+	for (unsigned i = 0; i < 4 && keys[i]; i++)
+		sum += json_number_value(json_object_get(counters, keys[i]));
+	*ret_downs += json_number_value(json_object_get(counters, "link_downed"));
+	json_decref(rows);
+	return sum;
+}
+
+static void compare(const struct finding *finding, const char *key, double expected)
+{
+	if (!(fabs(number_of(finding, key) - expected) <= 1e-6 * fabs(expected) + 1e-6)) {
+		print_message("# %s: %.9g\n", key, expected);
+		untrue(finding, "a command shows another number for this window");
+	}
+	truth.numbers++;
+}
+
+/* Errors after link-up are not counted: then the number is a part of the counter. */
+static void compare_counts(const struct finding *finding, int64_t from_us, int64_t until_us)
+{
+	static const struct { enum finding_kind kind; const char *number, *keys[4]; } counts[] = {
+		{ FINDING_SYMBOL_ERRORS, "symbol_errors", { "symbol_errors" } },
+		{ FINDING_RECEIVE_ERRORS, "receive_errors_per_hour", { "rcv_errors" } },
+		{ FINDING_RECEIVE_ERRORS, "vl15_dropped_per_5min", { "vl15_dropped" } },
+		{ FINDING_XMIT_DISCARDS, "discards_per_5min", { "xmit_discards" } },
+		{ FINDING_LINK_ERRORS, "link_errors_per_5min",
+		  { "link_error_recovery", "local_link_integrity_errors", "excessive_buffer_overrun_errors" } },
+		{ FINDING_CONSTRAINT_ERRORS, "constraint_errors_per_5min",
+		  { "xmit_constraint_errors", "rcv_constraint_errors" } },
+	};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		double value = number_of(finding, counts[i].number), near, far, downs = 0;
+
+		if (finding->kind != counts[i].kind || isnan(value))
+			continue;
+		near = counted(finding, false, counts[i].keys, from_us, until_us, &downs);
+		far = finding->peer_guid ? counted(finding, true, counts[i].keys, from_us, until_us, &downs) : near;
+		if (downs > 0 && value <= fmax(near, far))
+			continue;
+		compare(finding, counts[i].number, value == far ? far : near);
+		if (strtod(finding->text, NULL) != value && !strstr(finding->text, "discarded "))
+			untrue(finding, "its text does not begin with its number");
+	}
+}
+
+static void compare_balance(const struct finding *finding, int64_t from_us, int64_t until_us)
+{
+	json_t *rows = rows_of("balance", finding, false, from_us, until_us), *row;
+	unsigned port = 0, percent = 0, found = 0;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		bool sent = !strcmp(json_string_value(json_object_get(row, "direction")), "xmit");
+
+		if (sent != (finding->tag == BALANCE_XMIT + 1) ||
+		    integer_of(row, "port") != (int64_t)number_of(finding, "hottest_port"))
+			continue;
+		compare(finding, "measured_percent",
+			json_number_value(json_object_get(row, "measured_share_percent")));
+		compare(finding, "fair_percent", json_number_value(json_object_get(row, "capacity_share_percent")));
+		compare(finding, "excess_percent", json_number_value(json_object_get(row, "excess_percent")));
+		compare(finding, "hottest_utilization_percent",
+			json_number_value(json_object_get(row, "utilization_percent")));
+		found++;
+	}
+	json_decref(rows);
+	if (!found)
+		untrue(finding, "balance does not show its port");
+	if (sscanf(finding->text, "port %u carrie%*c %u %%", &port, &percent) != 2 ||
+	    port != (unsigned)number_of(finding, "hottest_port") ||
+	    percent != (unsigned)lround(number_of(finding, "measured_percent")))
+		untrue(finding, "its text and its numbers differ");
+}
+
+static void check_numbers(const struct finding *finding)
+{
+	int64_t from_us, until_us;
+
+	for (unsigned i = 0; i < 64; i++)
+		if (!strcmp(truth.checked[i], finding->text))
+			return;
+	memcpy(truth.checked[truth.next++ % 64], finding->text, sizeof(finding->text));
+	truth.texts++;
+	if (!finding_window(finding, &from_us, &until_us))
+		return;
+	compare_counts(finding, from_us, until_us);
+	if (finding->kind == FINDING_UPLINK_IMBALANCE)
+		compare_balance(finding, from_us, until_us);
+	if (finding->kind == FINDING_CONGESTION) {
+		json_t *rows = rows_of("ports", finding, false, from_us, until_us);
+
+		if (!strstr(finding->text, "full"))
+			compare(finding, "stall_percent",
+				json_number_value(json_object_get(json_array_get(rows, 0), "stall_percent")));
+		json_decref(rows);
+	}
+}
+
+/* The stored findings are those of the sweep. */
+struct stored_check { const struct sweep *sweep; size_t count; };
+
+static bool is_as_reported(void *ctx, const struct finding_row *row)
+{
+	struct stored_check *check = ctx;
+	const struct finding *stored = &row->finding;
+
+	for (size_t i = 0; i < check->sweep->finding_count; i++) {
+		const struct finding *finding = check->sweep->findings[i];
+
+		if (stored->kind != finding->kind || stored->node_guid != finding->node_guid ||
+		    stored->port != finding->port || stored->tag != finding->tag)
+			continue;
+		check->count++;
+		if (!strcmp(stored->text, finding->text) && stored->ok_since_us == finding->ok_since_us &&
+		    stored->severity == finding->severity)
+			continue;
+		print_message("# stored: \"%s\"\n", stored->text);
+		untrue(finding, "the stored finding is another one");
+	}
+	return true;
+}
+
+static int store_and_check(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	const struct finding_query query = { .now_us = sweep->wall_us };
+	struct stored_check check = { .sweep = sweep };
+	int code = store_sweep(ctx, sweep, err);
+
+	if (code < 0 || !sweep->finding_count)
+		return code;
+	if (!truth.reader)
+		code = reader_open(path, &truth.reader, err);
+	if (code == 0)
+		code = reader_findings(truth.reader, &query, is_as_reported, &check, err);
+	assert_int_equal(check.count, sweep->finding_count);
+	for (size_t i = 0; code == 0 && i < sweep->finding_count; i++) {
+		const struct finding *finding = sweep->findings[i];
+
+		check_tense(finding);
+		check_moment(finding, sweep);
+		truth.clearing += finding->ok_since_us != 0;
+		if (!finding->ok_since_us)
+			check_numbers(finding);
+	}
+	return code;
+}
+
+static void findings_are_true(void **state)
+{
+	char *file = source_path(*state);
+	const int64_t end_us = INT64_C(1790000000000000);
+	struct virtual *world = NULL;
+	struct writer *writer = NULL;
+	struct scenario scenario;
+	struct error err = { 0 };
+	struct sink sink;
+
+	test_folder_renew();
+	use_database(path);
+	if (scenario_load(file, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
+	    writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	truth = (struct truth){ .name = *state };
+	sink = *writer_sink(writer);
+	store_sweep = sink.store;
+	sink.store = store_and_check;
+	if (world_collect(world, scenario.interval_us, scenario.length_us, end_us - scenario.length_us, &sink, NULL,
+			  &err) < 0)
+		fail_msg("%s", err.text);
+	reader_close(truth.reader);
+	writer_close(writer);
+	virtual_destroy(world);
+	scenario_done(&scenario);
+	use_database(NULL);
+	free(file);
+	print_message("# note: %zu texts, %zu numbers compared, %zu findings clearing\n", truth.texts, truth.numbers,
+		      truth.clearing);
+}
+
 static int is_scenario(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -267,7 +559,7 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static char demo[] = "../../sim/demo.scenario";
-	static struct CMUnitTest tests[FILES_MAX + 10] = {
+	static struct CMUnitTest tests[2 * FILES_MAX + 11] = {
 		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
@@ -276,12 +568,14 @@ int main(void)
 		cmocka_unit_test(random_single_faults_are_found_on_two_tiers),
 		cmocka_unit_test(random_single_faults_are_found_on_three_tiers),
 		cmocka_unit_test(random_pairs_of_faults_are_found),
+		cmocka_unit_test_setup_teardown(consequences_are_counted_with_their_origin,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(a_clearing_finding_does_not_raise_the_exit_status_of_health,
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 10;
+	size_t count = 11;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;
@@ -293,6 +587,10 @@ int main(void)
 	for (int i = 0; i < found; i++)
 		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_are_as_expected, NULL, NULL,
 						      entries[i]->d_name };
+	for (int i = 0; i < found; i++)
+		if (!getenv("IBWIRE_TEST_SHORT") || i % SHORT_EVERY == 0)
+			tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_are_true, test_folder_make,
+							      test_folder_remove, entries[i]->d_name };
 	failed = _cmocka_run_group_tests("scenarios", tests, count, NULL, NULL);
 	while (found-- > 0)
 		free(entries[found]);

@@ -79,6 +79,27 @@ static void relocate(struct finding_row *row)
 		finding->numbers[i].key = row->keys[i];
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct finding_row *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Origins first, each followed by its echoes. Without memory, nothing is folded. */
+static void fold(struct snapshot_context *context)
+{
+	struct finding_row **rows = calloc(context->finding_count + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < context->finding_count; i++)
+		rows[i] = &context->findings[i];
+	if (rows && context->finding_count) {
+		findings_fold(rows, context->finding_count);
+		qsort(context->findings, context->finding_count, sizeof(*context->findings), compare_ranks);
+	}
+	free(rows);
+}
+
 static void set_findings(struct snapshot_context *context, struct row_buffer *found)
 {
 	free(context->findings);
@@ -87,6 +108,7 @@ static void set_findings(struct snapshot_context *context, struct row_buffer *fo
 	context->acknowledged_count = 0;
 	if (found->count)
 		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
+	fold(context);
 	for (size_t i = 0; i < found->count; i++) {
 		relocate(&context->findings[i]);
 		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;

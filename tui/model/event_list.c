@@ -71,6 +71,28 @@ static bool is_of_finding(const struct recent_event *event)
 	return strncmp(event->kind, "finding-", strlen("finding-")) == 0;
 }
 
+/*
+ * A finding that opens repeats an event of its kind at its place, such as node-silent: only the event is listed, unless
+ * findings are selected.
+ */
+static bool is_repeated(const struct event_list *list, size_t index)
+{
+	const int64_t apart_us = 120 * INT64_C(1000000);
+	const struct recent_event *opened = &list->events[index];
+	size_t len = strcspn(opened->text, " ");
+
+	if (strcmp(opened->kind, "finding-opened") || list->filter.findings || list->filter.kind[0])
+		return false;
+	for (size_t i = index + 1; i < list->count && opened->wall_us - list->events[i].wall_us <= apart_us; i++) {
+		const struct recent_event *event = &list->events[i];
+
+		if (event->node_guid == opened->node_guid && event->severity >= list->filter.least &&
+		    strlen(event->kind) == len && !strncmp(event->kind, opened->text, len))
+			return true;
+	}
+	return false;
+}
+
 static bool passes(const struct event_filter *filter, const struct recent_event *event)
 {
 	char where[NODE_NAME_SIZE + 8], text[256], all[NODE_NAME_SIZE + 320];
@@ -97,7 +119,7 @@ int event_list_filter(struct event_list *list, struct error *err)
 	}
 	list->row_count = 0;
 	for (size_t i = 0; i < list->count; i++)
-		if (passes(&list->filter, &list->events[i]))
+		if (passes(&list->filter, &list->events[i]) && !is_repeated(list, i))
 			list->rows[list->row_count++] = (uint32_t)i;
 	return 0;
 }

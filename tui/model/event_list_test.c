@@ -117,6 +117,30 @@ TEST(all_filters_must_match)
 	event_list_done(&list);
 }
 
+/* An unresponsive leaf: the event, and the finding that opens half a minute later. */
+TEST(a_finding_that_repeats_an_event_is_one_line)
+{
+	static const struct recent_event events[] = {
+		{ .id = 3, .wall_us = 150000000, .kind = "finding-opened", .node_guid = 8, .severity = EVENT_CRITICAL,
+		  .text = "node-silent leaf02: leaf02 has not responded for 30 s" },
+		{ .id = 2, .wall_us = 130000000, .kind = "finding-opened", .node_guid = 7, .severity = EVENT_CRITICAL,
+		  .text = "node-silent leaf01: leaf01 has not responded for 30 s" },
+		{ .id = 1, .wall_us = 100000000, .kind = "node-silent", .node_guid = 7, .severity = EVENT_CRITICAL,
+		  .text = "leaf01 does not respond" },
+	};
+	struct event_list list = { 0 };
+
+	assert_int_equal(event_list_merge(&list, events, 3, 100, NULL), 0);
+	assert_int_equal(list.row_count, 2);
+	assert_int_equal(event_list_at(&list, 0)->id, 3);
+	assert_int_equal(event_list_at(&list, 1)->id, 1);
+	list.filter.findings = true;
+	assert_int_equal(event_list_filter(&list, NULL), 0);
+	assert_int_equal(list.row_count, 2);
+	assert_int_equal(event_list_at(&list, 1)->id, 2);
+	event_list_done(&list);
+}
+
 TEST(an_event_is_found_again)
 {
 	struct event_list list = { 0 };

@@ -177,13 +177,14 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	bool known = mark == MARK_ACKNOWLEDGED || mark == MARK_CLEARING;
 	bool here = index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
+	char since[WHEN_SIZE], subject[sizeof(row->finding.subject) + 24];
 	struct problem_places places;
-	char since[WHEN_SIZE];
 
 	overview_problem_places(body->columns, &places);
 	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
 	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT, mark_role(mark));
-	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, row->finding.subject, ALIGN_MIDDLE,
+	snprintf(subject, sizeof(subject), row->echoes ? "%s  +%u related" : "%s", row->finding.subject, row->echoes);
+	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, subject, ALIGN_MIDDLE,
 		  known ? ROLE_FAINT : ROLE_STRONG);
 	write_since(row->finding.since_us, app->live->shown->sweep.wall_us, since);
 	draw_cell(&brush, y, body->x + places.since, places.since_columns, since, ALIGN_LEFT,

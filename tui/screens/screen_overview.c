@@ -34,7 +34,8 @@ static int find_problems(struct overview_view *view, const struct snapshot_conte
 	for (size_t i = 0; problems && i < context->finding_count; i++) {
 		const struct finding_row *row = &context->findings[i];
 
-		if (row->finding.severity < FINDING_WARNING)
+		/* Consequences are on the page of their origin. */
+		if (row->finding.severity < FINDING_WARNING || row->origin)
 			continue;
 		problems[view->problem_count++] = row;
 		view->open_count += !row->acknowledged.at_us && !row->finding.ok_since_us;

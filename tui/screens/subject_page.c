@@ -215,6 +215,20 @@ static void put_acknowledgement(struct text_page *page, const struct finding_row
 	page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 }
 
+/* Findings that are folded under this one, or the one above it. */
+static void put_related(struct text_page *page, const struct app *app, const struct finding_row *row)
+{
+	for (size_t i = 0, found = 0; i < app->context->finding_count; i++) {
+		const struct finding_row *other = &app->context->findings[i];
+
+		if (other->origin != row->finding.id && other->finding.id != row->origin)
+			continue;
+		if (!found++)
+			page_heading(page, row->origin ? "PROBABLE ORIGIN" : "RELATED");
+		put_finding(page, other, app->live->shown->sweep.wall_us);
+	}
+}
+
 static void put_whole_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
 {
 	const struct finding *finding = &row->finding;
@@ -239,6 +253,7 @@ static void put_whole_finding(struct subject_page *detail, const struct app *app
 	page_field(page, NULL, "description", ROLE_FAINT, LABEL, ROLE_FAINT, info->means);
 	page_field(page, NULL, "threshold", ROLE_FAINT, LABEL, ROLE_FAINT, info->limits);
 	page_field(page, NULL, "rationale", ROLE_FAINT, LABEL, ROLE_FAINT, info->reason);
+	put_related(page, app, row);
 }
 
 /* Sums over the members. */
