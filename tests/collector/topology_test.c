@@ -355,6 +355,23 @@ LAB_TEST_WITH(a_known_port_replaces_the_switch_that_signalled_it, setup)
 	assert_int_equal(lab->run.part_smps, 12);
 }
 
+static void lose_port_info(struct lab *lab)
+{
+	lab->agents[LEAF].ignored_smp = lab->sweeps == 3 || lab->sweeps == 4 ? SMP_PORT_INFO : 0;
+	lab->agents[LEAF].ignored_port = 3;
+	if (lab->sweeps == 3)
+		lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+LAB_TEST_WITH(a_port_that_could_not_be_verified_is_explored, setup)
+{
+	lab->before_sweep = lose_port_info;
+	lab_run(lab, 10);
+	assert_int_equal(lab->run.discoveries, 1);
+	assert_true(lab->run.parts > 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+}
+
 static void replace_leaf(struct lab *lab)
 {
 	bool off = lab->sweeps >= 3 && lab->sweeps < 12;

@@ -146,6 +146,9 @@ static void complete_part(const struct fabric *built, struct fabric *part)
 		port->peer = found.peer;
 		port->state = found.state;
 		port->lid = found.lid;
+		/* As fabric_add_port() does. */
+		if (port->state < PORT_INIT)
+			port->speed = port->width = 0;
 	}
 }
 
