@@ -287,6 +287,12 @@ static int64_t number_of(const struct finding *finding, const char *key)
 	return 0;
 }
 
+bool finding_is_of_window(enum finding_kind kind)
+{
+	return kind == FINDING_UPLINK_IMBALANCE || kind == FINDING_CONGESTION || kind == FINDING_RAIL_IMBALANCE ||
+	       kind == FINDING_NIC_UNUSED;
+}
+
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)
 {
 	*ret_from_us = number_of(finding, FINDING_WINDOW_FROM);

@@ -570,18 +570,8 @@ static void rehash(struct health *health)
 /* Does its condition hold? Some rules evaluate windows, and a restart needs a minute to detect a condition again. */
 static bool holds_now(const struct health *health, const struct health_open_finding *open)
 {
-	switch (open->finding.kind) {
-	case FINDING_UPLINK_IMBALANCE:
-	case FINDING_CONGESTION:
-	case FINDING_RAIL_IMBALANCE:
-	case FINDING_NIC_UNUSED:
-		if (open->held_step >= health->window.step)
-			return true;
-		break;
-	default:
-		if (open->held_step == health->step)
-			return true;
-	}
+	if (open->held_step >= (finding_is_of_window(open->finding.kind) ? health->window.step : health->step))
+		return true;
 	return open->restored && !open->finding.ok_since_us &&
 	       health->now_us - health->first_us < restart_grace_us(health);
 }

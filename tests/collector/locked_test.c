@@ -109,7 +109,7 @@ TEST(any_locked_host_is_detected_within_a_turn)
 LAB_TEST(an_unresponsive_node_is_not_locked)
 {
 	lab->agents[LEAF].dead = true;
-	lab->agents[HOST].dead = true;
+	lab->agents[OWN_HOST - 1].dead = true; /* of another leaf */
 	lab_run(lab, 40);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);

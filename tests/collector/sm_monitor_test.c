@@ -70,7 +70,7 @@ static const struct event *reported(struct lab *lab, const char *kind)
 {
 	for (size_t i = 0; i < lab->event_count; i++)
 		if (!strcmp(lab->events[i].kind, kind) && strstr(lab->events[i].text, "sm-lost") &&
-		    strstr(lab->events[i].text, "claim to be master"))
+		    strstr(lab->events[i].text, "to be master of this fabric"))
 			return &lab->events[i];
 	return NULL;
 }

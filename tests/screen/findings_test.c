@@ -62,13 +62,28 @@ static const char *beginning(const char *text, size_t len, char ret[64])
 /* Go from the overview to a finding's page. Return: the number of keys; 0: not listed. */
 static int walk_to(int64_t id)
 {
+	int keys = 1;
+
 	for (size_t i = 0; i < stage.app.context->finding_count; i++) {
 		if (stage.app.context->findings[i].finding.id == id) {
 			stage_keys("\r");
-			return (int)i + 1;
+			return keys;
 		}
+		/* Consequences are on the page of their origin. */
+		if (stage.app.context->findings[i].origin)
+			continue;
 		stage_keys("j");
+		keys++;
 	}
+	return 0;
+}
+
+/* The finding that one is folded under, 0: none. */
+static int64_t origin_of(int64_t id)
+{
+	for (size_t i = 0; i < stage.app.context->finding_count; i++)
+		if (stage.app.context->findings[i].finding.id == id)
+			return stage.app.context->findings[i].origin;
 	return 0;
 }
 
@@ -80,6 +95,12 @@ static void check_finding(const struct finding_row *row, const char *name, int r
 
 	/* A finding is shown with the sweep in which it opens. */
 	stage_open(path, STAGE_END_US + US_PER_S, row->opened_us, rows, columns);
+	if (origin_of(row->finding.id)) {
+		assert_true(walk_to(origin_of(row->finding.id)) > 0);
+		stage_draw(60, columns);
+		stage_expect(finding_kind_name(row->finding.kind));
+		return;
+	}
 	if (!stage_shows(beginning(row->finding.subject, 12, part))) {
 		stage_print();
 		fail_msg("%s: %s is not on the first screen of %dx%d", name, row->finding.subject, columns, rows);

@@ -122,7 +122,8 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 static void write_evidence(const struct finding_row *row, int64_t shown_us, char *ret, size_t size)
 {
 	const struct finding *finding = &row->finding;
-	char span[WHEN_SIZE], at[WHEN_SIZE];
+	char span[WHEN_SIZE], at[WHEN_SIZE], until[WHEN_SIZE];
+	int64_t from_us, until_us;
 	size_t len = 0;
 
 	if (finding->ok_since_us)
@@ -132,7 +133,11 @@ static void write_evidence(const struct finding_row *row, int64_t shown_us, char
 	if (row->measured_us > shown_us)
 		len += (size_t)snprintf(ret + len, size - len, "as of %s: ",
 					format_time(row->measured_us, "%H:%M:%S", at, sizeof(at)));
-	snprintf(ret + len, size - len, "%s", finding->text);
+	len += (size_t)snprintf(ret + len, size - len, "%s", finding->text);
+	/* The rows below are of the shown sweep. */
+	if (finding_is_of_window(finding->kind) && finding_window(finding, &from_us, &until_us))
+		snprintf(ret + len, size - len, " (%s to %s)", format_time(from_us, "%H:%M:%S", at, sizeof(at)),
+			 format_time(until_us, "%H:%M:%S", until, sizeof(until)));
 }
 
 /*
