@@ -75,12 +75,10 @@ int bytes_append(struct bytes *bytes, const void *data, size_t len)
 
 /* --- writing --- */
 
+/* Is one of @count numbers, at least one, not 0? */
 static bool any_of(const uint64_t *values, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (values[i])
-			return true;
-	return false;
+	return values[0] || memcmp(values, values + 1, (count - 1) * sizeof(*values));
 }
 
 static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group)
@@ -149,17 +147,21 @@ static unsigned bin_cost(struct bin bin)
 static unsigned choose_split(const uint64_t *traffic, unsigned count)
 {
 	struct bin bins[65] = { 0 }, above[66] = { 0 }, below = { 0 };
-	unsigned best, at = 0;
+	unsigned best, at = 0, low = 0, high = 64;
 
 	for (unsigned i = 0; i < count; i++) {
 		unsigned bits = bits_needed(traffic[i]);
 
 		bins[bits] = bin_join(bins[bits], (struct bin){ traffic[i], traffic[i], 1 });
 	}
-	for (unsigned i = 65; i-- > 0;)
+	while (!bins[low].count)
+		low++;
+	while (!bins[high].count)
+		high--;
+	for (unsigned i = high + 1; i-- > low;)
 		above[i] = bin_join(above[i + 1], bins[i]);
-	best = bin_cost(above[0]);
-	for (unsigned i = 1; i < 65; i++) {
+	best = bin_cost(above[low]);
+	for (unsigned i = low + 1; i <= high; i++) {
 		/* One bit per sample, and the headers of four more columns, two with shares. */
 		unsigned cost = count + 4 * 60;
 

@@ -65,7 +65,7 @@ static inline void bits_put(struct bit_writer *out, uint64_t value, unsigned wid
 	word = htole64(out->word);
 	memcpy(out->at, &word, 8);
 	out->at += 8;
-	out->word = out->filled ? value >> (64 - out->filled) : 0;
+	out->word = value >> 1 >> (63 - out->filled);
 	out->filled += width - 64;
 }
 

@@ -78,7 +78,7 @@ static struct middle find_middle(const uint64_t *values, unsigned count)
 	for (unsigned i = 0; i < SAMPLE; i++) {
 		/* With the sign inverted, unsigned order is that of signed numbers. */
 		uint64_t value = values[(i * count + count / 2) / SAMPLE] ^ SIGN;
-		unsigned at = i;
+		size_t at = i;
 
 		for (; at && sorted[at - 1] > value; at--)
 			sorted[at] = sorted[at - 1];
@@ -199,23 +199,28 @@ static void put_rice(struct bit_writer *out, const struct encoding *encoding, co
 {
 	unsigned step = encoding->step, escape = encoding->escape, width = encoding->width;
 	bool at_once = escape + (step > width ? step : width) < 64;
+	uint64_t low = (UINT64_C(1) << step) - 1;
+	struct bit_writer copy;
 
 	bits_put(out, escape - 1, ESCAPE_WIDTH);
 	bits_put(out, width, BITS_WIDTH);
+	copy = *out; /* stays in registers */
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t steps = distances[i] >> step;
+		uint64_t distance = distances[i], steps = distance >> step;
 		bool near = steps < escape;
-		unsigned ones = near ? (unsigned)steps : escape, prefix = ones + near, len = near ? step : width;
-		uint64_t rest = near ? bits_low(distances[i], step) : distances[i];
+		unsigned ones = near ? (unsigned)steps : escape;
 
-		/* Nearly always; half of the calls. */
-		if (at_once) {
-			bits_put(out, rest << prefix | ((UINT64_C(1) << ones) - 1), prefix + len);
-			continue;
+		/* The ones, the zero unless it is an outlier, and the rest: nearly always at once. */
+		if (!at_once) {
+			bits_put(&copy, (UINT64_C(1) << ones) - 1, ones + near);
+			bits_put(&copy, near ? distance & low : distance, near ? step : width);
+		} else if (near) {
+			bits_put(&copy, (((distance & low) * 2 + 1) << ones) - 1, ones + 1 + step);
+		} else {
+			bits_put(&copy, ((distance + 1) << ones) - 1, ones + width);
 		}
-		bits_put(out, (UINT64_C(1) << ones) - 1, prefix);
-		bits_put(out, rest, len);
 	}
+	*out = copy;
 }
 
 void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
@@ -223,9 +228,9 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 	uint64_t distances[COLUMN_MAX];
 	struct encoding encoding = { .kind = CONSTANT, .base = values[0] };
 
-	for (unsigned i = 1; i < count && encoding.kind == CONSTANT; i++)
-		if (values[i] != values[0])
-			encoding = choose(values, count, distances);
+	/* Is each number equal to the next one? In most columns they are, and memcmp() is fast. */
+	if (memcmp(values, values + 1, (count - 1) * sizeof(*values)))
+		encoding = choose(values, count, distances);
 	bits_put(out, encoding.kind, ENCODING_WIDTH);
 	if (encoding.kind == RICE)
 		bits_put(out, encoding.step, STEP_WIDTH);

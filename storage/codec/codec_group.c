@@ -108,12 +108,19 @@ const uint64_t *codec_group_left(const struct codec_group *group, const struct c
 	struct codec_shares shares = { 0 };
 
 	*ret_shares = shares;
+	if (column->sum != CODEC_NONE) {
+		const uint64_t *sum = group->value[column->sum], *other = group->value[column->other];
+
+		for (unsigned i = 0; i < group->count; i++)
+			room[i] = value[i] - (sum[i] - other[i]);
+		return room;
+	}
 	if (column->words != CODEC_NONE)
 		shares = fit_shares(group, column);
-	if (!(shares.of_words | shares.of_answers) && column->sum == CODEC_NONE)
+	if (!(shares.of_words | shares.of_answers))
 		return value;
 	codec_group_predict(group, column, shares, 0, group->count, room);
-	if (!subtract_prediction(group, value, room) && column->sum == CODEC_NONE)
+	if (!subtract_prediction(group, value, room))
 		return value;
 	*ret_shares = shares;
 	return room;

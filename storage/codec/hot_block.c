@@ -160,6 +160,7 @@ static const uint8_t *get_sample(const uint8_t *at, int64_t before_us, struct co
 	if (ret->elapsed_us < 0 || ret->unknown & ~COUNTER_ALL)
 		return NULL;
 	at += bytes;
+#pragma GCC unroll 9
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		lengths >>= 4;
 		ret->value[i] = get(at) & masks[lengths & 15];
@@ -187,9 +188,11 @@ int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples
 	memset(copy + len, 0, SAMPLE_MOST + 8);
 	there = (uint32_t)get(copy + 1);
 	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-		samples[i] = (struct codec_sample){ .there = there >> i & 1 };
-		if (!samples[i].there)
+		samples[i].there = there >> i & 1;
+		if (!samples[i].there) {
+			samples[i] = (struct codec_sample){ 0 };
 			continue;
+		}
 		at = get_sample(at, before_us, &samples[i]);
 		if (!at || at > end)
 			return ERR_IO;
