@@ -152,7 +152,7 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 			   when_format_local(row->measured_us, at));
 	}
 	if (finding->ok_since_us) {
-		snprintf(text, sizeof(text), "%s: closes after it has been ok for some minutes",
+		snprintf(text, sizeof(text), "%s: closes at the end of its recovery window",
 			 when_format_local(finding->ok_since_us, at));
 		page_field(page, NULL, "ok since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 	}
