@@ -45,6 +45,12 @@ extern char **environ;
 /* Lines of stderr that are logged. */
 #define LINES_LOGGED 10
 
+/*
+ * SMPs without a response, a line of stderr for each, with which libibnetdisc continues: three seconds with its
+ * timeouts and 8 in flight. The explorer does not wait for unresponsive nodes.
+ */
+#define LINES_OF_LIBRARY 32
+
 /* Longest wait of a step of discovery_run(), so that a stop takes effect. */
 #define SLICE_MS 50
 
@@ -64,6 +70,7 @@ struct discovery {
 	struct record_trailer holed_trailer;
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
+	bool unresponsive;   /* killed because of LINES_OF_LIBRARY */
 	struct text records, errors; /* stdout and stderr */
 	int last;            /* memory file with the records of the last topology, or -1 */
 };
@@ -257,6 +264,17 @@ static bool is_complete(const struct text *records)
 	return !strncmp(chars + start, "end ", 4);
 }
 
+static size_t count_lines(const char *chars)
+{
+	size_t lines = 0;
+
+	while ((chars = strchr(chars, '\n'))) {
+		chars++;
+		lines++;
+	}
+	return lines;
+}
+
 /* Wait at most @timeout_ms. Return: whether the helper is done. */
 static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 {
@@ -279,14 +297,15 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
 	if (discovery->messages >= 0)
 		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
-	if (discovery->too_much)
+	discovery->unresponsive |= discovery->by_library && count_lines(discovery_messages(discovery)) > LINES_OF_LIBRARY;
+	if (discovery->too_much || discovery->unresponsive)
 		kill_helper(discovery);
 	/* The output is complete: the exit status does not matter any more. */
 	if (discovery->out < 0 && is_complete(&discovery->records))
 		return true;
 	/* A grandchild may hold the pipes open: after the deadline the exit of the helper counts. */
-	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much) &&
-	       reap(discovery);
+	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much ||
+		discovery->unresponsive) && reap(discovery);
 }
 
 const char *discovery_messages(const struct discovery *discovery)
@@ -320,6 +339,8 @@ static int read_result(const struct discovery *discovery, struct fabric **ret, s
 			       message[0] ? "; its last message: " : "", message);
 	if (discovery->too_much)
 		return err_set(err, ERR_UNAVAILABLE, "discovery wrote too much output and was stopped");
+	if (discovery->unresponsive && WIFSIGNALED(status))
+		return err_set(err, ERR_UNAVAILABLE, "more than %d SMPs had no response", LINES_OF_LIBRARY);
 	if (WIFSIGNALED(status))
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed (%s)%s%s", strsignal(WTERMSIG(status)),
 			       message[0] ? "; its last message: " : "", message);
