@@ -46,10 +46,10 @@ extern char **environ;
 #define LINES_LOGGED 10
 
 /*
- * SMPs without a response, a line of stderr for each, with which libibnetdisc continues: three seconds with its
+ * SMPs without a response, a line of stderr for each, with which libibnetdisc continues: 1.5 s with its
  * timeouts and 8 in flight. The explorer does not wait for unresponsive nodes.
  */
-#define LINES_OF_LIBRARY 32
+#define LINES_OF_LIBRARY 16
 
 /* Longest wait of a step of discovery_run(), so that a stop takes effect. */
 #define SLICE_MS 50
