@@ -320,7 +320,7 @@ int finding_compare(const void *a, const void *b)
 bool finding_end(const struct finding *finding, const struct fabric *fabric, unsigned at, uint64_t *ret_guid,
 		 uint8_t *ret_port)
 {
-	const struct finding_port *listed = &finding->ports[(at - FINDING_END_PORTS) / 2];
+	const struct finding_port *listed;
 	uint32_t port, peer;
 
 	*ret_guid = at ? finding->peer_guid : finding->node_guid;
@@ -329,6 +329,7 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 		return true;
 	if ((at - FINDING_END_PORTS) / 2 >= finding->port_count)
 		return false;
+	listed = &finding->ports[(at - FINDING_END_PORTS) / 2];
 	*ret_guid = listed->node_guid;
 	*ret_port = listed->port;
 	if (at % 2 == 0)

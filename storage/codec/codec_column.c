@@ -72,17 +72,17 @@ static uint64_t mean_near(const uint64_t *values, unsigned count, const struct m
 
 static struct middle find_middle(const uint64_t *values, unsigned count)
 {
-	uint64_t sorted[SAMPLE];
+	uint64_t least_first[SAMPLE + 1] = { 0 }, *sorted = least_first + 1; /* 0 ends each search */
 	struct middle ret;
 
 	for (unsigned i = 0; i < SAMPLE; i++) {
 		/* With the sign inverted, unsigned order is that of signed numbers. */
 		uint64_t value = values[(i * count + count / 2) / SAMPLE] ^ SIGN;
-		size_t at = i;
+		uint64_t *at = &sorted[i];
 
-		for (; at && sorted[at - 1] > value; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = value;
+		for (; at[-1] > value; at--)
+			*at = at[-1];
+		*at = value;
 	}
 	ret.value = sorted[SAMPLE / 2] ^ SIGN;
 	ret.spread = bits_needed(sorted[SAMPLE * 3 / 4] - sorted[SAMPLE / 4]);

@@ -81,6 +81,7 @@ static inline void codec_series_add(struct codec_series *series, const struct co
 
 	series->elapsed_us[place] = sample->elapsed_us > 0 ? (uint64_t)sample->elapsed_us : 0;
 	codec_group_add(group, unknown, at);
+	/* hot_block.c has the effect of the unrolled loops. */
 #pragma GCC unroll 9
 	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		group->value[i][place] = sample->value[i];

@@ -160,6 +160,7 @@ static const uint8_t *get_sample(const uint8_t *at, int64_t before_us, struct co
 	if (ret->elapsed_us < 0 || ret->unknown & ~COUNTER_ALL)
 		return NULL;
 	at += bytes;
+	/* Without this and the unrolled loop of codec_series_add() a compaction takes 6 % more instructions. */
 #pragma GCC unroll 9
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		lengths >>= 4;
