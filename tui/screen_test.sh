@@ -279,7 +279,7 @@ shows "a shell" "ready>"
 shows "the screen in it" "LIVE" "$top" Enter
 hides "^Z gives the terminal back" "PROBLEMS" C-z
 shows "to the shell" "ready>"
-shows "which has its echo" "ready> echo  works" "echo  works" Enter
+shows "which has its echo" "echo  works" "echo  works" Enter
 shows "fg takes it over again" "PROBLEMS" "fg" Enter
 shows "and keys work" "193 of 193 links" 2
 hides "q" "193 of 193" q
