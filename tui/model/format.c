@@ -58,7 +58,7 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	have = text_columns(text);
 	if (head + columns >= CELL_SIZE && have <= columns)
 		head = have = 0;
-	/* Nearly all cells: copied, since snprintf() takes a sixth of the time of a key. */
+	/* Nearly all cells: copied, as snprintf() takes a tenth of the time of a key. */
 	if (have <= columns && columns < CELL_SIZE) {
 		blanks = columns - have;
 		memset(ret, ' ', blanks + head);
