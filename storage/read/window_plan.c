@@ -12,7 +12,7 @@
 /* The last column: are the parts of the sum no longer stored? */
 static const char find_window[] =
 	"SELECT id, from_sweep, to_sweep, from_us, to_us, state = 2 FROM chunk_window"
-	" WHERE to_sweep > ?1 AND state > 0 ORDER BY to_sweep LIMIT 1";
+	" WHERE to_sweep > ?1 AND state > 0 ORDER BY to_sweep";
 
 /*
  * The windows of an hour expire in their order. Once the sums of the first are being removed, those of
@@ -22,7 +22,7 @@ static const char find_window[] =
 static const char find_hour[] =
 	"SELECT id, from_sweep, to_sweep, from_us, to_us, NOT EXISTS (SELECT 1 FROM chunk_window w"
 	" WHERE w.id = h.from_window AND w.next_port <> 1) FROM hour h"
-	" WHERE to_sweep > ?1 AND state = 1 ORDER BY to_sweep LIMIT 1";
+	" WHERE to_sweep > ?1 AND state = 1 ORDER BY to_sweep";
 
 int window_plan_begin(struct window_plan *plan, sqlite3 *db, int64_t after, int64_t until, int64_t longest_us,
 		      struct error *err)
@@ -57,9 +57,15 @@ static int find_unit(struct window_plan *plan, sqlite3_stmt *find, struct plan_u
 
 	if (unit->to_sweep > plan->at)
 		return 0;
+	/* Nearly always the row after the previous one. A search for each takes 2.5 times as long. */
+	if (unit->to_sweep < plan->at) {
+		sqlite3_reset(find);
+		sqlite3_bind_int64(find, 1, plan->at);
+	}
 	*unit = (struct plan_unit){ .from_sweep = INT64_MAX, .to_sweep = INT64_MAX };
-	sqlite3_bind_int64(find, 1, plan->at);
-	result = db_step(find, err);
+	do
+		result = db_step(find, err);
+	while (result > 0 && sqlite3_column_int64(find, 2) <= plan->at);
 	if (result > 0) {
 		*unit = (struct plan_unit){
 			.id = sqlite3_column_int64(find, 0), .from_sweep = sqlite3_column_int64(find, 1),
@@ -73,7 +79,6 @@ static int find_unit(struct window_plan *plan, sqlite3_stmt *find, struct plan_u
 					 "restore a backup", sqlite3_db_filename(plan->db, "main"),
 					 unit == &plan->window ? "window" : "hour", (long long)unit->id);
 	}
-	sqlite3_reset(find);
 	return result;
 }
 

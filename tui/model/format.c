@@ -47,7 +47,7 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 {
 	const char *mark = "", *tail = "";
 	char ascii[CELL_SIZE];
-	size_t have, head;
+	size_t have, head, blanks;
 
 	if (!unicode) {
 		to_ascii(text, ascii, sizeof(ascii));
@@ -55,9 +55,18 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	}
 	/* Many combining characters take many bytes in few columns. */
 	head = strlen(text);
-	if (head + columns >= CELL_SIZE && text_columns(text) <= columns)
-		head = 0;
-	if (text_columns(text) > columns) {
+	have = text_columns(text);
+	if (head + columns >= CELL_SIZE && have <= columns)
+		head = have = 0;
+	/* Nearly all cells: copied, as snprintf() takes a tenth of the time of a key. */
+	if (have <= columns && columns < CELL_SIZE) {
+		blanks = columns - have;
+		memset(ret, ' ', blanks + head);
+		memcpy(ret + (align == ALIGN_RIGHT ? blanks : 0), text, head);
+		ret[blanks + head] = '\0';
+		return ret;
+	}
+	if (have > columns) {
 		/*
 		 * Too long: a head, the mark, and for names a short tail. Names such as
 		 * "node0044 mlx5_0/1" differ in the number at the end of the head, and in the last
@@ -70,14 +79,10 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 		head = text_prefix_bytes(text, columns ? columns - 1 - last : 0);
 		if (head + strlen(tail) + columns >= CELL_SIZE)
 			head = 0;
-		align = ALIGN_LEFT;
 	}
 	snprintf(ret, CELL_SIZE, "%.*s%s%s", (int)head, text, mark, tail);
 	have = text_columns(ret);
-	if (align == ALIGN_RIGHT)
-		snprintf(ret, CELL_SIZE, "%*s%.*s", (int)(columns - have), "", (int)head, text);
-	else
-		snprintf(ret + strlen(ret), CELL_SIZE - strlen(ret), "%*s", (int)(columns - have), "");
+	snprintf(ret + strlen(ret), CELL_SIZE - strlen(ret), "%*s", (int)(columns - have), "");
 	return ret;
 }
 
