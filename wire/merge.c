@@ -205,10 +205,7 @@ bool merge_is_complete(const struct fabric *fabric, uint32_t index)
 {
 	const struct node *node = &fabric->nodes[index];
 
-	if (!node->desc[0] || !node->ports)
-		return false;
-	/* The subnet manager sets LinearFDBTop of each switch that has a LID. */
-	if (node->type == NODE_SWITCH && (node->ports != node->port_count + 1u || (node->lid && !node->lft_top)))
+	if (!node->desc[0] || !node->ports || (node->type == NODE_SWITCH && node->ports != node->port_count + 1u))
 		return false;
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric->ports[i].state == PORT_STATE_UNKNOWN)
