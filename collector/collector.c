@@ -78,7 +78,7 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 	code = node_memory_set_fabric(&collector->memory, topology->fabric, err);
 	if (code < 0)
 		return code;
-	node_memory_put_adaptive(&collector->memory, topology->fabric);
+	node_memory_put_switch_info(&collector->memory, topology->fabric);
 	if (topology->discoverer->file)
 		return 0;
 	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", topology->fabric->node_count,

@@ -465,7 +465,7 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	/* To the store it is a new topology. */
-	if (node_memory_put_adaptive(&collector->memory, collector->topology.fabric))
+	if (node_memory_put_switch_info(&collector->memory, collector->topology.fabric))
 		sweep.generation = ++collector->topology.generation;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	code = read_routes(collector, &sweep, err);

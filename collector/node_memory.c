@@ -105,15 +105,18 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 	return 0;
 }
 
-bool node_memory_put_adaptive(const struct node_memory *memory, struct fabric *fabric)
+bool node_memory_put_switch_info(const struct node_memory *memory, struct fabric *fabric)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		uint8_t now = memory->nodes[memory->node_of[i]].adaptive;
+		const struct node_entry *entry = &memory->nodes[memory->node_of[i]];
+		struct node *node = &fabric->nodes[i];
+		uint16_t lft_top = entry->lft_top ? entry->lft_top : node->lft_top;
 
-		changed |= fabric->nodes[i].adaptive != now;
-		fabric->nodes[i].adaptive = now;
+		changed |= node->adaptive != entry->adaptive || node->lft_top != lft_top;
+		node->adaptive = entry->adaptive;
+		node->lft_top = lft_top;
 	}
 	return changed;
 }

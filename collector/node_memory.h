@@ -90,11 +90,11 @@ void node_memory_done(struct node_memory *memory);
 int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabric, struct error *err);
 
 /*
- * node_memory_put_adaptive - set struct node.adaptive in the current fabric to what was last read
+ * node_memory_put_switch_info - set adaptive and lft_top of the current fabric's nodes to what was last read
  * @fabric:  memory->fabric
- * Return: whether it changed at a node.
+ * Return: whether one of them changed at a node.
  */
-bool node_memory_put_adaptive(const struct node_memory *memory, struct fabric *fabric);
+bool node_memory_put_switch_info(const struct node_memory *memory, struct fabric *fabric);
 
 /*
  * node_memory_agent_id - the engine's identifier of a port's performance agent; never 0

@@ -51,7 +51,7 @@ struct node {
 	uint32_t revision;
 	uint16_t device_id;
 	uint16_t lid;         /* of a switch: port 0's; of others 0, see the ports */
-	uint16_t lft_top;     /* SwitchInfo.LinearFDBTop; 0 for others */
+	uint16_t lft_top;     /* SwitchInfo.LinearFDBTop, which the collector updates; 0 for others */
 	uint8_t type;         /* enum node_type */
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */

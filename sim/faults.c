@@ -49,11 +49,13 @@ struct fault_kind {
 
 /* --- what is sent to the simulation --- */
 
-static int to_relay(const struct faults *faults, struct text *command, struct error *err)
+typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
+
+static int send_command(const struct faults *faults, control_function *send, struct text *command, struct error *err)
 {
 	struct text response = { 0 };
 	int code = text_failed(command) ? err_nomem(err)
-					: relay_control(faults->sockname, text_chars(command), &response, err);
+					: send(faults->sockname, text_chars(command), &response, err);
 
 	text_done(&response);
 	text_done(command);
@@ -63,12 +65,8 @@ static int to_relay(const struct faults *faults, struct text *command, struct er
 /* Without traffic there is nothing to change. */
 static int to_driver(const struct faults *faults, struct text *command, struct error *err)
 {
-	struct text response = { 0 };
-	int code = text_failed(command) ? err_nomem(err)
-					: driver_control(faults->sockname, text_chars(command), &response, err);
+	int code = send_command(faults, driver_control, command, err);
 
-	text_done(&response);
-	text_done(command);
 	return code == ERR_UNAVAILABLE ? 0 : code;
 }
 
@@ -96,7 +94,7 @@ static int to_port(const struct faults *faults, uint32_t port, const char *setti
 	struct text command = { 0 };
 
 	text_appendf(&command, "pma 0x%" PRIx64 " port=%u %s", faults->fabric->nodes[at->node].guid, at->num, settings);
-	return to_relay(faults, &command, err);
+	return send_command(faults, relay_control, &command, err);
 }
 
 /* --- routes --- */
@@ -235,7 +233,7 @@ static int set_hang(struct faults *faults, const struct fault *fault, struct err
 	text_append(&command, "wire dead=");
 	code = append_nodes(faults, "hang", &command, err);
 	if (code == 0)
-		code = to_relay(faults, &command, err);
+		code = send_command(faults, relay_control, &command, err);
 	else
 		text_done(&command);
 	return code < 0 ? code : set_idle(faults, fault, err);
@@ -447,6 +445,8 @@ static int add_option(struct fault *fault, const char *word, struct error *err)
 			       fault->kind->arguments);
 	if (!(strtod(strchr(word, '=') + 1, &end) >= 0) || *end || end[-1] == '=')
 		return err_set(err, ERR_USAGE, "%s needs a number", word);
+	if (len + strlen(word) + 2 > sizeof(fault->options))
+		return err_set(err, ERR_USAGE, "%s has too many options", fault->kind->name);
 	snprintf(fault->options + len, sizeof(fault->options) - len, "%s%s", len ? " " : "", word);
 	return 0;
 }
@@ -462,6 +462,8 @@ int fault_parse(const struct faults *faults, char *const *words, size_t count, s
 	if (!fault.kind)
 		return err_set(err, ERR_USAGE, "\"%s\" is not a fault: see ibwire-sim break --help",
 			       count ? words[0] : "");
+	if (count > FAULT_WORDS_MAX)
+		code = err_set(err, ERR_USAGE, "%s has too many options", fault.kind->name);
 	for (size_t i = 1; code == 0 && i < count; i++) {
 		if (strchr(words[i], '='))
 			code = add_option(&fault, words[i], err);
@@ -521,7 +523,13 @@ int faults_open(struct faults *faults, struct error *err)
 	faults->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (faults->fd < 0 || flock(faults->fd, LOCK_EX) < 0)
 		return err_set(err, ERR_IO, "cannot lock %s: %s", path, strerror(errno));
-	return read_list(faults, err);
+	code = read_list(faults, err);
+	if (code == 0)
+		return 0;
+	/* A list that cannot be read is not replaced. */
+	close(faults->fd);
+	faults->fd = -1;
+	return err_prefix(err, "%s", path);
 }
 
 void faults_close(struct faults *faults)
@@ -562,10 +570,9 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
 
 int faults_end(struct faults *faults, const char *kind, const char *target, struct text *repaired, struct error *err)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < faults->count;) {
+	for (size_t i = 0; i < faults->count;) {
 		struct fault fault = faults->list[i];
+		int code;
 
 		if ((kind && strcmp(fault.kind->name, kind)) || (target && strcmp(fault.target, target))) {
 			i++;
@@ -574,10 +581,14 @@ int faults_end(struct faults *faults, const char *kind, const char *target, stru
 		faults->count--;
 		memmove(&faults->list[i], &faults->list[i + 1], (faults->count - i) * sizeof(fault));
 		code = fault.kind->end(faults, &fault, err);
+		if (code < 0) {
+			faults->list[faults->count++] = fault;
+			return code;
+		}
 		fault_describe(&fault, repaired);
 		text_append(repaired, "\n");
 	}
-	return code;
+	return 0;
 }
 
 /* Renamed, so that a reader never gets a part of it. */

@@ -39,7 +39,7 @@ struct faults {
 /* faults_open - read the list of the simulation in the environment, and lock it. Return: 0 or an error. */
 int faults_open(struct faults *faults, struct error *err);
 
-/* faults_close - write the list, and unlock it. Also after an error of faults_open(). */
+/* faults_close - write the list, unlock it, and free the faults. After an error of faults_open() the list stays. */
 void faults_close(struct faults *faults);
 
 /*
@@ -56,7 +56,7 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
  * faults_end - repair the faults of this kind and target
  * @kind, @target:  NULL: any
  * @repaired:       their descriptions are appended, a line each
- * Return: 0 or an error.
+ * Return: 0 or an error: then the fault remains in the list, and no further one is repaired.
  */
 int faults_end(struct faults *faults, const char *kind, const char *target, struct text *repaired, struct error *err);
 

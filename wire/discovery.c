@@ -450,7 +450,7 @@ static void describe_difference(const struct fabric *before, const struct fabric
 }
 
 /* Holes of a result of libibnetdisc: the explorer is started for them. Return: whether it was. */
-static bool complete(struct discovery *discovery, struct fabric *found, const struct record_trailer *trailer)
+static bool complete(struct discovery *discovery, struct fabric *found, struct record_trailer *trailer)
 {
 	struct explore_port holes[EXPLORE_PORTS_MAX];
 	size_t count = merge_find_holes(found, holes, EXPLORE_PORTS_MAX);
@@ -459,6 +459,7 @@ static bool complete(struct discovery *discovery, struct fabric *found, const st
 		return false;
 	cancel(discovery);
 	pass_fabric(discovery, found);
+	trailer->lost = 1;
 	if (start_explorer(discovery, holes, count, NULL) < 0)
 		return false;
 	discovery->holed = found;
@@ -467,21 +468,21 @@ static bool complete(struct discovery *discovery, struct fabric *found, const st
 }
 
 /* The explorer has completed a result of libibnetdisc, or has failed: then that is the result, with something lost. */
-static void finish_holed(struct discovery *discovery, int code, struct fabric **ret, struct record_trailer *ret_trailer,
+static void finish_holed(struct discovery *discovery, int code, struct fabric **found, struct record_trailer *trailer,
 			 struct error *err)
 {
-	struct record_trailer trailer = discovery->holed_trailer;
+	const struct record_trailer *holed = &discovery->holed_trailer;
 
 	if (code < 0) {
-		*ret = discovery->holed;
+		*found = discovery->holed;
 		discovery->holed = NULL;
-		ret_trailer->lost = 1;
-		ret_trailer->smps = 0;
-	} else {
-		describe_difference(discovery->holed, *ret, err);
+		*trailer = *holed;
+		return;
 	}
-	ret_trailer->smps += trailer.smps;
-	ret_trailer->hops = trailer.hops > ret_trailer->hops ? trailer.hops : ret_trailer->hops;
+	describe_difference(discovery->holed, *found, err);
+	trailer->smps += holed->smps;
+	if (trailer->hops < holed->hops)
+		trailer->hops = holed->hops;
 }
 
 /* libibnetdisc failed: start the explorer. */
@@ -498,31 +499,36 @@ static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct reco
 {
 	struct discovery *discovery = ctx;
 	bool by_library = discovery->by_library;
+	struct record_trailer trailer = { 0 };
+	struct fabric *found = NULL;
 	struct error failure = { 0 };
 	int code;
 
 	if (!proceed(discovery, timeout_ms))
 		return 0;
-	code = read_result(discovery, ret, ret_trailer, &failure);
+	code = read_result(discovery, &found, &trailer, &failure);
 	discovery->finished = code == 0;
 	if (code < 0)
 		log_messages(discovery);
-	if (code == 0 && by_library)
-		return complete(discovery, *ret, ret_trailer) ? 0 : 1;
-	if (discovery->holed) {
-		finish_holed(discovery, code, ret, ret_trailer, err);
-		code = 0;
+	if (code == 0 && by_library) {
+		if (complete(discovery, found, &trailer))
+			return 0;
+	} else if (discovery->holed) {
+		finish_holed(discovery, code, &found, &trailer, err);
 	} else if (code < 0) {
 		cancel(discovery);
 		if (by_library)
 			return fall_back(discovery, &failure, err);
 		if (err)
 			*err = failure;
+		return code;
 	} else if (discovery->failure.text[0]) {
 		err_set(err, ERR_UNAVAILABLE, "libibnetdisc: %s; the explorer discovered the fabric instead",
 			discovery->failure.text);
 	}
-	return code < 0 ? code : 1;
+	*ret = found;
+	*ret_trailer = trailer;
+	return 1;
 }
 
 int discovery_create(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,

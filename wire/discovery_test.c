@@ -167,14 +167,17 @@ TEST(a_fallback_discovers_for_a_helper_that_failed)
 
 /* Run a discovery to its end. Return: as the last step. */
 static int run_discovery(struct discovery *discovery, const struct fabric *last, const struct explore_port *ports,
-			 size_t count, struct fabric **ret, struct error *err)
+			 size_t count, struct fabric **ret, struct record_trailer *ret_trailer, struct error *err)
 {
-	struct record_trailer trailer;
 	int code = discovery_discoverer(discovery)->start(discovery, last, ports, count, err);
 
 	*err = (struct error){ 0 };
-	while (code == 0)
-		code = discovery_discoverer(discovery)->step(discovery, 10, ret, &trailer, err);
+	*ret = NULL;
+	while (code == 0) {
+		/* A caller that stops here frees it. */
+		assert_null(*ret);
+		code = discovery_discoverer(discovery)->step(discovery, 10, ret, ret_trailer, err);
+	}
 	return code;
 }
 
@@ -185,6 +188,7 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 	struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
 	const struct explore_port ports[] = { { 0xabc, 1 }, { 0x5, 0 } };
 	struct discovery *discovery;
+	struct record_trailer trailer;
 	struct fabric *last = NULL;
 	struct error err;
 
@@ -193,7 +197,8 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 		struct fabric *fabric;
 
 		settings.pass_last = run == 3;
-		assert_int_equal(run_discovery(discovery, last, ports, run == 1 ? 2 : 0, &fabric, &err), 1);
+		assert_int_equal(run_discovery(discovery, last, ports, run == 1 ? 2 : 0, &fabric, &trailer,
+					       &err), 1);
 		assert_true(discovery_end(discovery));
 		assert_string_equal(discovery_messages(discovery), run == 1 ? "--ports abc:1,5:0,\n" LINES
 								   : run == 3 ? "\n" LINES : "\n");
@@ -220,12 +225,15 @@ TEST(the_explorer_completes_a_result_of_libibnetdisc)
 		const char *const explorer[] = { "/bin/sh", "-c", explorers[i], NULL };
 		struct discovery_settings settings = { .argv = argv, .fallback_argv = explorer,
 						       .deadline_us = 60 * US_PER_S };
+		struct record_trailer trailer;
 		struct discovery *discovery;
 		struct fabric *fabric;
 
 		assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
-		assert_int_equal(run_discovery(discovery, NULL, NULL, 0, &fabric, &err), 1);
-		assert_int_equal(fabric->node_count, i ? 1 : 2);
+		assert_int_equal(run_discovery(discovery, NULL, NULL, 0, &fabric, &trailer, &err), 1);
+		assert_int_equal(fabric->node_count, i == 0 ? 2 : 1);
+		assert_int_equal(trailer.smps, i < 2 ? 14 : 7);
+		assert_int_equal(trailer.lost, i == 2);
 		assert_int_equal(err.code, 0);
 		assert_string_equal(err.text, i ? "" : "libibnetdisc and the explorer found different nodes or "
 					      "links: h");

@@ -23,8 +23,8 @@ struct survey;
 int merge_survey(const struct fabric *base, const struct survey *part, struct fabric **ret, struct error *err);
 
 /*
- * merge_is_complete - all SMPs to a node of a discovery were answered: it has a description, and a
- * switch has all of its ports
+ * merge_is_complete - all SMPs to a node of a discovery were answered: it has a description, a switch
+ * has all of its ports, and no port has state 0
  */
 bool merge_is_complete(const struct fabric *fabric, uint32_t node);
 
@@ -34,7 +34,8 @@ bool merge_is_complete(const struct fabric *fabric, uint32_t node);
  * @ret, @most:  receives at most this number of ports
  *
  * libibnetdisc creates a port without PortInfo (state 0) for a node that it enters. If the PortInfo
- * of port 0 of a switch is lost, it queries none of the others. Source: rdma-core
+ * of port 0 of a switch is lost, it queries none of the others. If SwitchInfo is lost, wire/netdisc
+ * sets the state of port 0 to 0. Source: rdma-core
  * libibnetdisc/ibnetdisc.c, recv_node_info() and recv_port0_info().
  * Return: their number.
  */

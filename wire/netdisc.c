@@ -67,6 +67,9 @@ static int add_node(struct fabric *fabric, const ibnd_node_t *from, struct error
 		if (!from->ports[i] || (i == 0 && from->type != IB_NODE_SWITCH))
 			continue;
 		port = read_port(from->ports[i]);
+		/* SwitchInfo was lost if LinearFDBCap is 0: a hole (merge_is_complete). */
+		if (i == 0 && !mad_get_field((void *)from->switchinfo, 0, IB_SW_LINEAR_FDB_CAP_F))
+			port.state = PORT_STATE_UNKNOWN;
 		code = fabric_add_port(fabric, &port, err);
 	}
 	return code < 0 ? (int)code : 0;

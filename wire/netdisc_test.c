@@ -47,6 +47,7 @@ TEST(a_node_without_a_guid_is_left_out)
 	struct fabric *fabric;
 	uint64_t smps, hops;
 
+	mad_set_field(leaf0.info, 0, IB_PORT_STATE_F, PORT_ACTIVE);
 	leaf1.remoteport = &blank1;
 	leaf2.remoteport = &host1;
 	leaf.ports = leaf_ports;
@@ -57,6 +58,7 @@ TEST(a_node_without_a_guid_is_left_out)
 	found = &bundle;
 	assert_int_equal(netdisc_run(&settings, &fabric, &smps, &hops, &err), 0);
 	assert_int_equal(fabric->node_count, 2);
+	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 0)].state, 0);
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 1)].peer, FABRIC_NONE);
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 2)].peer, fabric_find_port(fabric, 2, 1));
 	assert_int_equal(fabric->from_node, 1);
@@ -64,9 +66,12 @@ TEST(a_node_without_a_guid_is_left_out)
 	fabric_destroy(fabric);
 	assert_int_equal(carried.timeout_ms, 250);
 	assert_int_equal(carried.retries, 2);
+	/* With SwitchInfo port 0 has a state. */
+	mad_set_field(leaf.switchinfo, 0, IB_SW_LINEAR_FDB_CAP_F, 49152);
 	settings.timeout_ms = 700;
 	settings.retries = 5;
 	assert_int_equal(netdisc_run(&settings, &fabric, &smps, &hops, &err), 0);
+	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 0)].state, PORT_ACTIVE);
 	fabric_destroy(fabric);
 	assert_int_equal(carried.timeout_ms, 700);
 	assert_int_equal(carried.retries, 5);

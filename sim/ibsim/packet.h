@@ -6,6 +6,7 @@
 #ifndef IBWIRE_SIM_PACKET_H
 #define IBWIRE_SIM_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ enum {
 	MAD_TID = 8, MAD_ATTRIBUTE = 16, MAD_MODIFIER = 20, MAD_INITIAL_PATH = 128,
 };
 enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_ADM = 0x03, CLASS_PERFORMANCE = 0x04, CLASS_SUBN_DIRECTED = 0x81 };
+enum { SMP_PORT_INFO = 0x15 };
 enum { METHOD_GET = 0x01, METHOD_SET = 0x02, METHOD_RESPONSE = 0x80, METHOD_GET_RESPONSE = 0x81 };
 
 /* Unaligned big-endian numbers. */
@@ -87,6 +89,18 @@ static inline void store_be64(uint8_t *bytes, uint64_t value)
 {
 	store_be32(bytes, (uint32_t)(value >> 32));
 	store_be32(bytes + 4, (uint32_t)value);
+}
+
+static inline bool packet_is_smp(const uint8_t *mad)
+{
+	return mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+}
+
+/* PortInfo without an error. Attribute 0x15 of performance MADs is PortRcvErrorDetails. */
+static inline bool packet_is_port_info(const uint8_t *mad)
+{
+	return packet_is_smp(mad) && load_be16(mad + MAD_ATTRIBUTE) == SMP_PORT_INFO &&
+	       !(load_be16(mad + MAD_STATUS) & 0x7fff);
 }
 
 #endif

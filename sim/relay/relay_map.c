@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-
 static void set_lid(struct relay_map *map, uint32_t node, uint32_t port, uint16_t lid, unsigned lmc)
 {
 	if (!lid || lid >= RELAY_LIDS)
@@ -87,8 +86,7 @@ void relay_map_learn(struct relay_map *map, uint32_t node, const uint8_t mad[PAC
 	const struct node *owner;
 	uint32_t port;
 
-	if (node == FABRIC_NONE || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO ||
-	    load_be16(mad + MAD_STATUS) & 0x7fff)
+	if (node == FABRIC_NONE || !packet_is_port_info(mad))
 		return;
 	owner = &map->fabric->nodes[node];
 	if (!owner->ports)

@@ -14,7 +14,6 @@ struct error;
 struct fabric;
 
 #define RELAY_LIDS 0xc000 /* unicast LIDs are below */
-enum { SMP_PORT_INFO = 0x15 };
 
 struct relay_map {
 	const struct fabric *fabric; /* borrowed */

@@ -282,7 +282,7 @@ static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t a
 
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
 {
-	bool smp = packet->mad[MAD_CLASS] == CLASS_SUBN_LID || packet->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+	bool smp = packet_is_smp(packet->mad);
 	struct relay_mad *mad;
 	int64_t turn_ns;
 
@@ -370,12 +370,10 @@ static void report_before(struct relay_model *model, const struct relay_mad *mad
  */
 static void limit_port_info(const struct relay_model *model, uint32_t node, uint8_t mad[PACKET_MAD_SIZE])
 {
-	bool smp = mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
 	uint8_t *info = mad + PACKET_MAD_DATA, widths = 0;
 	uint16_t device, speeds; /* set of 1 << enum link_speed */
 
-	if (node == FABRIC_NONE || !smp || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO ||
-	    load_be16(mad + MAD_STATUS) & 0x7fff)
+	if (node == FABRIC_NONE || !packet_is_port_info(mad))
 		return;
 	device = model->fabric->nodes[node].device_id;
 	speeds = (uint16_t)((2u << model->best[device].speed) - 1);

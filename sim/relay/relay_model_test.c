@@ -127,12 +127,12 @@ static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
 	return FABRIC_NONE;
 }
 
-/* A PortInfo response with a LID for the first port of a node. */
-static void learn_lid(struct fixture *fix, uint32_t node, uint16_t lid)
+/* A response with the attribute of PortInfo, and a LID for the first port of a node. */
+static void learn_lid(struct fixture *fix, uint8_t mgmt_class, uint32_t node, uint16_t lid)
 {
 	struct packet packet;
 
-	fixture_fill(&packet, CLASS_SUBN_LID, SMP_PORT_INFO, 0);
+	fixture_fill(&packet, mgmt_class, SMP_PORT_INFO, 0);
 	packet.mad[MAD_MODIFIER + 3] = 1;
 	store_be16(packet.mad + PACKET_MAD_DATA + 16, lid);
 	relay_map_learn(&fix->model.map, node, packet.mad);
@@ -157,8 +157,8 @@ static struct fixture *fixture_create(const char *settings)
 	fix->other = find_hca(fix->fabric, fix->hca);
 	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->hca, origin));
 	assert_int_equal(fix->model.slots[SLOT].origin, fix->hca);
-	learn_lid(fix, fix->hca, HCA_LID);
-	learn_lid(fix, fix->other, OTHER_LID);
+	learn_lid(fix, CLASS_SUBN_LID, fix->hca, HCA_LID);
+	learn_lid(fix, CLASS_SUBN_LID, fix->other, OTHER_LID);
 	return fix;
 }
 
@@ -422,6 +422,16 @@ RELAY_TEST(mads_without_response_pass_immediately, "latency=20us service=100us")
 	assert_int_equal(fix->requests, 1);
 	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
 	assert_int_equal(fix->got, 1);
+}
+
+RELAY_TEST(only_smps_have_portinfo, "")
+{
+	uint32_t port = fix->fabric->nodes[fix->hca].first_port;
+
+	learn_lid(fix, CLASS_PERFORMANCE, fix->hca, HCA_LID + 100);
+	assert_int_equal(fix->model.map.lid_of[port], HCA_LID);
+	learn_lid(fix, CLASS_SUBN_DIRECTED, fix->hca, HCA_LID + 100);
+	assert_int_equal(fix->model.map.lid_of[port], HCA_LID + 100);
 }
 
 RELAY_TEST(a_directed_route_leads_to_its_node, "dead=switches hold=10ms")

@@ -79,11 +79,6 @@ static bool is_refused(const struct responder_node *config, uint16_t attribute)
 	return config && is_among(attribute, config->refused, config->refused_count);
 }
 
-static bool is_smp(const uint8_t *mad)
-{
-	return mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
-}
-
 /* Is the response made here? */
 static bool response_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
 {
@@ -92,7 +87,7 @@ static bool response_is_ours(const struct responder_node *config, const struct e
 	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
 		return !ibsim_knows_pma(attribute) || is_refused(config, attribute) ||
 			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
-	return is_smp(mad) && !ibsim_knows_smp(attribute);
+	return packet_is_smp(mad) && !ibsim_knows_smp(attribute);
 }
 
 void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
@@ -107,7 +102,7 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 	exchange->ours = true;
 	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
 	mad[MAD_METHOD] = METHOD_GET;
-	store_be16(mad + MAD_ATTRIBUTE, is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
+	store_be16(mad + MAD_ATTRIBUTE, packet_is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
 }
 
 /* --- detail attributes --- */
@@ -249,7 +244,7 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 	uint8_t *data = mad + PACKET_MAD_DATA;
 
-	if (is_smp(mad)) {
+	if (packet_is_smp(mad)) {
 		if (attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN)
 			put_port_info_extended(config, data);
 		else
@@ -477,7 +472,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 		/* The path in the response is ibsim's; attribute and data are those of the request. */
 		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->saved + MAD_ATTRIBUTE));
 		memcpy(mad + PACKET_MAD_DATA, exchange->saved + PACKET_MAD_DATA,
-		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
+		       packet_is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
 		set_status(mad, 0);
 		if (config && exchange->sets)
 			clear_details(config, port_count, load_be16(mad + MAD_ATTRIBUTE), mad + PACKET_MAD_DATA);
@@ -486,7 +481,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 	}
 	if (!config || status)
 		return true;
-	if (is_smp(mad)) {
+	if (packet_is_smp(mad)) {
 		if (attribute == SMP_PORT_INFO) {
 			announce_extended(config, mad);
 			put_width(config, port_count, mad);

@@ -63,6 +63,24 @@ static void retrain_link(struct lab *lab)
 	port->now->value[COUNTER_LINK_DOWNED]++;
 }
 
+/* A new LID: to route checks a LID above LinearFDBTop has no route. */
+static void raise_lft_top(struct lab *lab)
+{
+	const struct fabric *stored = lab->last_sweep.fabric;
+
+	assert_int_equal(stored->nodes[fabric_find_node(stored, lab_guid(LEAF))].lft_top, lab->sweeps > 5 ? 200 : 180);
+	if (lab->sweeps == 5)
+		lab->run.world->built->nodes[LEAF].lft_top = 200;
+}
+
+LAB_TEST_WITH(a_new_linear_fdb_top_needs_no_discovery, setup)
+{
+	lab->run.world->built->nodes[LEAF].lft_top = 180;
+	lab->before_sweep = raise_lft_top;
+	lab_run(lab, 7);
+	assert_int_equal(lab->run.discoveries, 1);
+}
+
 static void change_adaptive_routing(struct lab *lab)
 {
 	const struct fabric *stored = lab->last_sweep.fabric;

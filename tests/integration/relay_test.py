@@ -97,9 +97,22 @@ def faults(sim):
     tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
     tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
     for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "nobody"], ["skew", "part=2"], ["unplug", "x=1"],
-                  ["idle", "a", "b"]):
+                  ["idle", "a", "b"], ["errors"] + 12 * ["symbol_errors=1"], ["errors"] + 9 * ["symbol_errors=1000"]):
         done = run(IBWIRE_SIM, "break", *wrong, env=outside, check=False)
         tap.equal(f"break {' '.join(wrong)} is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
+    tables, faults_file = (os.path.join(sim.env["IBWIRE_SIM_DIR"], name) for name in ("before.lfts", "faults"))
+    run(IBWIRE_SIM, "break", "skew", env=outside)
+    os.rename(tables, "tables")
+    tap.equal("repair fails without the routes", run(IBWIRE_SIM, "repair", env=outside, check=False).status, 74)
+    tap.contains("the fault remains", run(IBWIRE_SIM, "break", env=outside).out, "skewed")
+    os.rename("tables", tables)
+    run(IBWIRE_SIM, "repair", env=outside)
+    with open(faults_file, "w+", encoding="ascii") as file:
+        print("idle node0003\nrust\n", file=file, flush=True)
+        tap.one_line("an unknown fault in the list is refused", run(IBWIRE_SIM, "break", env=outside, check=False), 64, "rust")
+        file.seek(0)
+        tap.contains("and the list is unchanged", file.read(), "rust")
+        file.truncate(0)
     with open("hang.scenario", "w", encoding="ascii") as file:
         file.write("about a host hangs\nat 1s hang node0002 for=1s\nexpect node-silent node0002\n")
     player = sim.start(IBWIRE_SIM, "play", "hang.scenario")
@@ -119,8 +132,8 @@ def transparent(name, *options):
     with Simulation(*options) as sim:
         past = {**sim.env, "IBSIM_SOCKNAME": sim.env["IBSIM_SOCKNAME"] + "-ibsim"}
         for env in (sim.env, past):
-            # ibsim's ports support 12x; the relay limits that (docs/simulation.md).
-            seen.append((re.sub(r"\((Could be 12X)? *\)", "", run("iblinkinfo", "-o", "64", env=env).out),
+            # The relay limits the supported widths and speeds to those of the net file.
+            seen.append((re.sub(r"\([^(]*\)$", "", run("iblinkinfo", "-o", "64", env=env).out, flags=re.MULTILINE),
                          run("ibnetdiscover", env=env).out.split("#", 4)[-1]))
         requests = int(wire(sim).splitlines()[1].split()[0])
         run("iblinkinfo", env=past)
