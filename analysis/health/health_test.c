@@ -187,6 +187,9 @@ TEST(equal_degraded_links_are_one_finding)
 		  "link-degraded warning fabric; link-degraded warning leaf0/2; link-degraded warning leaf0/3" },
 		{ "one of them becomes slower", ELEVEN("4 EDR") "wait 100; rate h4.0 1 EDR; wait 20",
 		  "link-degraded warning fabric; link-degraded warning leaf0/5" },
+		{ "one of them is repaired, and discards packets", ELEVEN("4 EDR") "wait 100; rate h4.0 4 NDR; "
+		  "wait 20; count leaf0/5 xmit_discards 200; wait 120",
+		  "link-degraded warning fabric; xmit-discards warning leaf0/5" },
 		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
 		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
 		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
