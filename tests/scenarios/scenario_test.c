@@ -245,7 +245,7 @@ static void consequences_are_counted_with_their_origin(void **state)
 	if (record_scenario(source, path, end_us, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
-	assert_int_equal(health_at(start_us, 10, "+ 2 related: sm-lost, node-silent (--all lists them)"), 2);
+	assert_int_equal(health_at(start_us, 10, "+ 2 related: sm-lost, node-silent spine-01 (--all lists them)"), 2);
 	use_database(NULL);
 	free(source);
 }
