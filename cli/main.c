@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 	setlocale(LC_TIME, "");
 	/* A closed pipe is reported as EPIPE, which the output ignores. */
 	signal(SIGPIPE, SIG_IGN);
+	/* If the parent ignores it, so does this process, and waitpid() would not return exit statuses. */
+	signal(SIGCHLD, SIG_DFL);
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	code = run(argc, argv, &err);

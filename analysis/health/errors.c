@@ -278,8 +278,8 @@ static void check_trunk_discards(struct health *health, struct health_port *port
 		return;
 	open = hold_discards(health, port, bad >= 3 && worst >= limits->critical, "congestion");
 	health_text(open,
-		    "discarded up to %.0f packets per minute; above the warning threshold of %.0f in %u of the last "
-		    "10 min", worst, limits->warning, bad);
+		    "up to %.0f packets discarded per minute at %s/%u; above the warning threshold of %.0f in %u of "
+		    "the last 10 min", worst, port->node->name, port->num, limits->warning, bad);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
 	health_ring_window(health, open, port->tracker, RING_DISCARDS, 0, span);
@@ -295,9 +295,9 @@ static void check_edge_discards(struct health *health, struct health_port *port)
 	    health_link_is_down(port))
 		return;
 	open = hold_discards(health, port, false, "host");
-	health_text(open, "discarded %.0f packets in %s on the link to its host; warning threshold: %.0f in 5 min",
+	health_text(open, "%.0f packets discarded in %s at %s/%u; warning threshold for a host link: %.0f in 5 min",
 		    count, health_ring_window(health, open, port->tracker, RING_DISCARDS, 5, span),
-		    health->settings.edge_discards);
+		    port->node->name, port->num, health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }
 

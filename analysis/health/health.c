@@ -338,8 +338,14 @@ static void start_groups(struct health *health)
 		if (group->key && !group->due && !find_open(health, grouped[group->kind], 0, 0, group->tag))
 			group->key = 0;
 	for (struct health_port *port = health->any_merged_held ? health_next_port(health, NULL) : NULL; port;
-	     port = health_next_port(health, port))
+	     port = health_next_port(health, port)) {
+		/* What ended at a port no longer explains its errors, even if it holds at the other ports. */
+		for (unsigned kind = 0; kind < HEALTH_GROUPED; kind++)
+			if ((port->merged_before & ~port->merged_held) >> kind & 1)
+				port->merged[kind] = 0;
+		port->merged_before = port->merged_held;
 		port->merged_held = 0;
+	}
 	health->any_merged_held = false;
 }
 
@@ -352,14 +358,16 @@ static void finish_groups(struct health *health)
 	for (size_t i = 0; i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
 		struct health_group *group = open->group;
+		struct health_port *port;
 
 		if (!group || open->dropped || group->due < MANY_EQUAL)
 			continue;
-		open->port->merged[group->kind] = group->tag;
+		port = &health_find_node(health, open->finding.node_guid)->ports[open->finding.port];
+		port->merged[group->kind] = group->tag;
 		open->folded = open->is_new;
 		open->dropped = true;
 		group->joined = true;
-		add_member(health, group, open->port, open);
+		add_member(health, group, port, open);
 	}
 	for (struct health_group *group = first; group < end; group++)
 		if (group->open) {
@@ -405,7 +413,6 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 		open->severe_us = at_us;
 		open->opened_us = health->now_us;
 		open->group = group;
-		open->port = port ? &port->node->ports[port->num] : NULL;
 		if (group) {
 			group->link = what->link;
 			group->due++;

@@ -187,6 +187,9 @@ TEST(equal_degraded_links_are_one_finding)
 		  "link-degraded warning fabric; link-degraded warning leaf0/2; link-degraded warning leaf0/3" },
 		{ "one of them becomes slower", ELEVEN("4 EDR") "wait 100; rate h4.0 1 EDR; wait 20",
 		  "link-degraded warning fabric; link-degraded warning leaf0/5" },
+		{ "one of them is repaired, and discards packets", ELEVEN("4 EDR") "wait 100; rate h4.0 4 NDR; "
+		  "wait 20; count leaf0/5 xmit_discards 200; wait 120",
+		  "link-degraded warning fabric; xmit-discards warning leaf0/5" },
 		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
 		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
 		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
@@ -493,8 +496,17 @@ TEST(ports_that_discard)
 		{ "to a host that goes down", "count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; "
 		  "wait 10; kill h3; wait 200; revive h3; wait 10; count leaf0/4 xmit_discards 900; wait 600", "" },
 	};
+	struct world *world = world_create(&rails);
+	const struct finding *const *open;
 
 	WORLD_CHECK(&rails, cases, false);
+	/* Both ends of a link: the text names the port. */
+	world_run(world, "count leaf0/4 xmit_discards 200; wait 10; count h3.0 xmit_discards 300; wait 120");
+	assert_int_equal(health_open(world->health, &open), 2);
+	assert_string_equal(open[0]->subject, open[1]->subject);
+	assert_non_null(strstr(open[0]->text, "200 packets discarded in 2 min at leaf0/4; "));
+	assert_non_null(strstr(open[1]->text, "300 packets discarded in 2 min at h3 mlx5_0/1; "));
+	world_destroy(world);
 }
 
 TEST(the_fabric_as_a_whole)

@@ -51,6 +51,7 @@ struct health_port {
 	uint8_t degraded;             /* enum health_degraded */
 	uint8_t merged[HEALTH_GROUPED]; /* by grouped kind: tag of its finding of equal ports; 0: not part of one */
 	uint8_t merged_held;          /* bits of those kinds: held in this step */
+	uint8_t merged_before;        /* and in the previous one */
 	bool saturated;               /* one of its error counters is saturated */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
@@ -178,7 +179,6 @@ struct health_open_finding {
 	bool restored;                /* and not held since */
 	bool folded;                  /* new, and part of the finding of a group: never reported */
 	struct health_group *group;   /* of one that opened recently, or NULL */
-	struct health_port *port;     /* of one with a group */
 	int64_t opened_us;            /* the same */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
 };

@@ -255,7 +255,7 @@ int balance_print(const struct balance_report *report, struct error *err)
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		causes += result->cause != BALANCE_NONE && !balance_is_second(result);
-		uneven += (result->cause == BALANCE_NONE || balance_is_second(result)) && balance_is_reported(result);
+		uneven += result->cause == BALANCE_NONE && balance_is_reported(result);
 	}
 	print_summary(report, causes, uneven);
 	for (i = 0; code == 0 && i < report->shown_count; i++) {

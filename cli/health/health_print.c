@@ -285,22 +285,31 @@ static void print_row(const struct view *view, const struct result_options *outp
 		print_wrapped(output, "> ", finding->advice);
 }
 
-/* "+ 10 related: sm-lost, node-silent 8, black-hole" */
+/* "+ 10 related: sm-lost, node-silent 8, black-hole leaf03" */
 static void print_echoes(const struct result_options *output, const struct health_filter *filter,
 			 const struct health_rows *rows, const struct health_row *origin)
 {
+	const struct finding *last[FINDING_KIND_COUNT] = { 0 };
 	unsigned kinds[FINDING_KIND_COUNT] = { 0 };
 	struct text text = { 0 };
 	const char *comma = "";
 
 	text_appendf(&text, "%u related: ", origin->row.echoes);
-	for (size_t i = 0; i < rows->count; i++)
-		kinds[rows->list[i].row.finding.kind] += rows->list[i].row.origin == origin->row.finding.id;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct finding_row *row = &rows->list[i].row;
+
+		kinds[row->finding.kind] += row->origin == origin->row.finding.id;
+		if (row->origin == origin->row.finding.id)
+			last[row->finding.kind] = &row->finding;
+	}
 	for (int i = 0; i < FINDING_KIND_COUNT; i++) {
 		if (!kinds[i])
 			continue;
-		text_appendf(&text, kinds[i] > 1 ? "%s%s %u" : "%s%s", comma, finding_kind_name((enum finding_kind)i),
-			     kinds[i]);
+		text_appendf(&text, "%s%s", comma, finding_kind_name((enum finding_kind)i));
+		if (kinds[i] > 1)
+			text_appendf(&text, " %u", kinds[i]);
+		else if (last[i]->node_guid)
+			text_appendf(&text, " %s", last[i]->subject);
 		comma = ", ";
 	}
 	text_append(&text, filter->all ? "" : " (--all lists them)");

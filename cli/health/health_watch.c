@@ -46,7 +46,7 @@ static void print_line(const struct watching *watching, const char *change, int6
 		health_put_row(watching->result, &watching->view, wall_us, change, health);
 		return;
 	}
-	printf("%s  %-7s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when), change,
+	printf("%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when), change,
 	       finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
 	       finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
 	       health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :

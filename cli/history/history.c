@@ -224,10 +224,9 @@ static int find_metric(const struct history *history, const char *option, const 
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use load, util, tx, rx, stall, "
-		       "errors, or a key of: "
-		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
-		       nearest_hint(&nearest));
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s", history->command->name, option, key,
+		       nearest.best ? nearest_hint(&nearest) : ": use load, util, tx, rx, stall, errors, or a key of: "
+		       "ibwire sql \"SELECT key, meaning FROM counter\"");
 }
 
 static int find_metrics(struct history *history, struct error *err)

@@ -98,9 +98,9 @@ static void append_rails(const struct topology *topology, struct text *text)
 			;
 		text_appendf(text, "%zu %s rail%s:", j - i, node_class_name(first->class), plural(j - i));
 		for (; i < j; i++)
-			text_appendf(text, "%s %s (%u HCA port%s, %u leaf%s)", shape->rails + i == first ? "" : ",",
+			text_appendf(text, "%s %s (%u HCA port%s, %u %s)", shape->rails + i == first ? "" : ",",
 				     shape->rails[i].name, shape->rails[i].count, plural(shape->rails[i].count),
-				     shape->rails[i].leaves, plural(shape->rails[i].leaves));
+				     shape->rails[i].leaves, shape->rails[i].leaves == 1 ? "leaf" : "leaves");
 		text_append(text, "\n");
 	}
 }

@@ -234,35 +234,38 @@ static int health_at(int64_t start_us, int minutes, const char *words)
 	return status;
 }
 
-static void consequences_are_counted_with_their_origin(void **state)
+/* Record a scenario that ends at @end_us, wall clock, for run(). */
+static void use_scenario(const char *name, int64_t end_us)
 {
-	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 15 * 60 * US_PER_S;
-	char *source = source_path("cable-pulled-and-more.scenario");
+	char *source = source_path(name);
 	struct error err = { 0 };
 
-	(void)state;
 	test_folder_renew();
 	if (record_scenario(source, path, end_us, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
-	assert_int_equal(health_at(start_us, 10, "+ 2 related: sm-lost, node-silent (--all lists them)"), 2);
-	use_database(NULL);
 	free(source);
+}
+
+static void consequences_are_counted_with_their_origin(void **state)
+{
+	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 15 * 60 * US_PER_S;
+
+	(void)state;
+	use_scenario("cable-pulled-and-more.scenario", end_us);
+	assert_int_equal(health_at(start_us, 10, "+ 2 related: sm-lost, node-silent spine-01 (--all lists them)"), 2);
+	use_database(NULL);
 }
 
 /* Skewed from 5 to 11 min; closed at 17 min. */
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
-	char *source = source_path("routes-mended.scenario"), line[96], when[WHEN_SIZE];
+	char line[96], when[WHEN_SIZE];
 	json_t *balance, *health;
-	struct error err = { 0 };
 
 	(void)state;
-	test_folder_renew();
-	if (record_scenario(source, path, end_us, &err) < 0)
-		fail_msg("%s", err.text);
-	use_database(path);
+	use_scenario("routes-mended.scenario", end_us);
 	assert_int_equal(health_at(start_us, 4, "no open findings"), 0);
 	assert_int_equal(health_at(start_us, 9, "CRITICAL  leaf-u01-r1 uplinks"), 2);
 	/* The balance command dates it as the finding does. */
@@ -281,7 +284,24 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	assert_int_equal(health_at(start_us, 13, "port 11 carried"), 0);
 	assert_int_equal(health_at(start_us, 20, "no open findings"), 0);
 	use_database(NULL);
-	free(source);
+}
+
+/* Slower from the fifth minute: one group with the cause, and the time before is not called uneven. */
+static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
+{
+	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
+	char line[96], when[WHEN_SIZE], *output;
+	struct error err = { 0 };
+
+	(void)state;
+	use_scenario("uplink-one-lane.scenario", end_us);
+	snprintf(line, sizeof(line), "balance|--at|%s", when_format_utc(at_us, when));
+	assert_int_equal(run(line, &output, &err), 0);
+	assert_non_null(strstr(output, "2 groups with a cause, 16 uneven without one,"));
+	assert_non_null(strstr(output, "leaf-u01-r0 uplinks out: degraded-member"));
+	assert_null(strstr(output, "uneven for"));
+	free(output);
+	use_database(NULL);
 }
 
 /*
@@ -559,7 +579,7 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static char demo[] = "../../sim/demo.scenario";
-	static struct CMUnitTest tests[2 * FILES_MAX + 11] = {
+	static struct CMUnitTest tests[2 * FILES_MAX + 12] = {
 		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
@@ -572,10 +592,12 @@ int main(void)
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(a_clearing_finding_does_not_raise_the_exit_status_of_health,
 						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_does_not_date_it,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 11;
+	size_t count = 12;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;
