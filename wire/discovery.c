@@ -433,7 +433,7 @@ static void add_name(void *ctx, enum fabric_change change, uint32_t before, uint
 
 	if (differences->names.len > sizeof(((struct error *)0)->text) / 2)
 		return;
-	text_appendf(&differences->names, differences->names.len ? ", %s" : "%s", fabric->nodes[node].name);
+	text_appendf(&differences->names, differences->names.len ? ", %s" : "%s", fabric->names.shown[node]);
 	if (is_port)
 		text_appendf(&differences->names, "/%u", fabric->ports[index].num);
 }

@@ -209,11 +209,11 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 	discovery_destroy(discovery);
 }
 
-/* A switch whose port 1 has a link to an unidentified node; the same with that node. */
+/* A switch whose port 1 has a link to an unidentified node; the same with that node, which has its name. */
 #define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0\n"
 #define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0\n"
 #define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1\n" \
-	"node 6 6 1 1 0 0 0 0 0 0 68\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
+	"node 6 6 1 1 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
 
 TEST(the_explorer_completes_a_result_of_libibnetdisc)
 {
@@ -236,7 +236,7 @@ TEST(the_explorer_completes_a_result_of_libibnetdisc)
 		assert_int_equal(trailer.lost, i == 2);
 		assert_int_equal(err.code, 0);
 		assert_string_equal(err.text, i ? "" : "libibnetdisc and the explorer found different nodes or "
-					      "links: h");
+					      "links: s (0006)");
 		fabric_destroy(fabric);
 		discovery_destroy(discovery);
 	}
