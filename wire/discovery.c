@@ -297,12 +297,13 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
 	if (discovery->messages >= 0)
 		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
-	discovery->unresponsive |= discovery->by_library && count_lines(discovery_messages(discovery)) > LINES_OF_LIBRARY;
-	if (discovery->too_much || discovery->unresponsive)
-		kill_helper(discovery);
 	/* The output is complete: the exit status does not matter any more. */
 	if (discovery->out < 0 && is_complete(&discovery->records))
 		return true;
+	discovery->unresponsive |= discovery->by_library &&
+				   count_lines(discovery_messages(discovery)) > LINES_OF_LIBRARY;
+	if (discovery->too_much || discovery->unresponsive)
+		kill_helper(discovery);
 	/* A grandchild may hold the pipes open: after the deadline the exit of the helper counts. */
 	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much ||
 		discovery->unresponsive) && reap(discovery);

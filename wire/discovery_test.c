@@ -98,8 +98,9 @@ TEST(incomplete_records_are_rejected)
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
 	char script[300];
-	const char *argv[] = { "/bin/sh", "-c", script, NULL };
-	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
+	const char *argv[] = { "/bin/sh", "-c", script, NULL }, *fallback_argv[] = { "/bin/false", NULL };
+	const struct discovery_settings settings = { .argv = argv, .fallback_argv = fallback_argv,
+						     .deadline_us = 60 * US_PER_S };
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
@@ -249,5 +250,7 @@ TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
+	/* The result is complete: SMPs without a response end nothing. */
+	assert_true(run_to_result(&still_clock, "exec >&-; seq 20 >&2; sleep 0.2; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
 }
