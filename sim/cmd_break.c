@@ -198,9 +198,10 @@ static void run_step(struct faults *faults, const struct step *step)
 	text_done(&ignored);
 }
 
-/* Execute the steps of this time, and show what is simulated. Return: the number of the next step. */
-static size_t run_steps(const struct scenario *scenario, size_t next, int64_t now_us)
+/* Execute the steps of this time, which may take seconds, and show what is simulated. Return: the next step. */
+static size_t run_steps(const struct scenario *scenario, size_t next, int64_t now_us, int64_t began_us)
 {
+	const struct clock *clock = clock_system();
 	struct error err = { 0 };
 	struct faults faults;
 	int64_t until_us;
@@ -212,7 +213,8 @@ static size_t run_steps(const struct scenario *scenario, size_t next, int64_t no
 			run_step(&faults, &scenario->steps[next]);
 	until_us = next < scenario->count ? scenario->steps[next].at_us : scenario->length_us;
 	if (faults.fd >= 0)
-		show_status(scenario, next, &faults, clock_wall_us(clock_system()) + until_us - now_us);
+		show_status(scenario, next, &faults,
+			    clock_wall_us(clock) - clock_boottime_us(clock) + began_us + until_us);
 	faults_close(&faults);
 	return next;
 }
@@ -228,7 +230,7 @@ static void play_once(const struct scenario *scenario)
 			clock->sleep_until(clock->ctx, began_us + next_us);
 		if (stop_requested())
 			return;
-		next = run_steps(scenario, next, next_us);
+		next = run_steps(scenario, next, next_us, began_us);
 		next_us = next < scenario->count ? scenario->steps[next].at_us : scenario->length_us;
 	}
 	while (clock_boottime_us(clock) < began_us + scenario->length_us && !stop_requested())
