@@ -562,8 +562,11 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
 		return code;
 	faults->list[faults->count++] = *fault;
 	code = fault->kind->begin(faults, fault, err);
-	if (code < 0)
+	if (code < 0) {
 		faults->count--;
+		/* A part of it may have taken effect. */
+		fault->kind->end(faults, fault, NULL);
+	}
 	return code;
 }
 
