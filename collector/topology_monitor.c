@@ -66,10 +66,28 @@ static bool add_port(struct explore_port *list, size_t *count, const struct expl
 	return true;
 }
 
+/* Ports with an unknown peer are explored with every change, but not in place of "all ports" of their switch. */
+static void add_unknown_peers(struct topology_monitor *monitor)
+{
+	const struct fabric *fabric = monitor->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct explore_port port = { fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num };
+		bool covered = !port_is_unidentified(&fabric->ports[i]);
+
+		for (size_t j = 0; j < monitor->changed_count && !covered; j++)
+			covered = monitor->changed[j].node_guid == port.node_guid && !monitor->changed[j].num;
+		if (!covered)
+			add_port(monitor->changed, &monitor->changed_count, &port);
+	}
+}
+
 static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
 {
 	int code;
 
+	if (monitor->unknown_peers)
+		add_unknown_peers(monitor);
 	monitor->part = monitor->changed_count && !monitor->whole && monitor->confirmed && now_us < monitor->whole_us;
 	monitor->started_us = now_us;
 	if (!monitor->part)
@@ -270,10 +288,8 @@ static void follow_unknown_peers(struct topology_monitor *monitor)
 	else if (count)
 		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER]++;
 	monitor->unknown_peers = count;
-	for (uint32_t i = 0; i < fabric->port_count && count && monitor->changed_count < EXPLORE_PORTS_MAX; i++)
-		if (port_is_unidentified(&fabric->ports[i]))
-			topology_monitor_explore(monitor, TOPOLOGY_HINT_UNKNOWN_PEER,
-						 fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num);
+	if (count && !monitor->discoverer->file)
+		schedule(monitor, TOPOLOGY_HINT_UNKNOWN_PEER);
 }
 
 /* Does a port have another link, or none? */
@@ -310,7 +326,8 @@ static void compare_explored(struct topology_monitor *monitor, const struct fabr
 		if (node == FABRIC_NONE || !port->num || !has_other_link(before, found, port))
 			continue;
 		if (++count <= NAMES_MAX)
-			text_appendf(&names, "%s%s/%u", count > 1 ? ", " : "", before->nodes[node].name, port->num);
+			text_appendf(&names, "%s%s/%u", count > 1 ? ", " : "", before->names.shown[node],
+				     port->num);
 	}
 	monitor->explored_count = 0;
 	if (count)

@@ -4,7 +4,7 @@
  *
  * Discovery runs in parallel to the sweeps. The whole fabric is discovered at the start, periodically,
  * and after an indication that names no port, e.g. LIDs that moved. Ports that have changed are
- * explored by themselves (wire/explore.h): a host that reboots costs nine SMPs. If that is not
+ * explored by themselves (wire/explore.h): a host that reboots costs 9 to 18 SMPs. If that is not
  * possible, the whole fabric is discovered at once. A result that is much smaller than the current
  * topology is accepted only after several consecutive discoveries have found the same. A topology that is read
  * from a file is accepted as it is, and read again only when the file has changed.
@@ -43,7 +43,7 @@ struct topology_monitor {
 	int64_t next_us;         /* CLOCK_BOOTTIME of the next discovery */
 	int64_t whole_us;        /* CLOCK_BOOTTIME of the next one of the whole fabric, without a hint */
 	int64_t interval_us;     /* between discoveries without a hint */
-	bool whole;              /* a hint asks for the whole fabric */
+	bool whole;              /* a hint requires the whole fabric */
 	bool part;               /* the running or last discovery is of ports only */
 	struct explore_port changed[EXPLORE_PORTS_MAX]; /* to be explored next */
 	size_t changed_count;

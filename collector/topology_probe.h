@@ -5,7 +5,7 @@
  * A discovery takes thousands of SMPs. Between discoveries, each sweep queries SwitchInfo of every
  * switch, whose PortStateChange is a hint (the SM clears it), and PortInfo of a tenth of the switch
  * ports. Within ten sweeps this detects a link that went down, came up, or trained at another width
- * or speed; a discovery follows. NodeInfo of 1/30 of the HCAs detects those that respond to PMA
+ * or speed; the port is explored then. NodeInfo of 1/30 of the HCAs detects those that respond to PMA
  * queries and not to SMPs. Switch ports that have just lost their link, or whose HCA has become
  * unresponsive, are queried in every sweep.
  */

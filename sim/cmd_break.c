@@ -32,7 +32,7 @@ static int list(const struct faults *faults)
 		fault_describe(&faults->list[i], &text);
 		text_append(&text, "\n");
 	}
-	fputs(faults->count ? text_chars(&text) : "nothing is broken; ibwire-sim break --help lists what can be\n",
+	fputs(faults->count ? text_chars(&text) : "nothing is broken; ibwire-sim break --help lists the faults\n",
 	      stdout);
 	text_done(&text);
 	return 0;
@@ -89,14 +89,15 @@ struct step {
 	struct fault fault;
 };
 
-struct story {
+struct scenario {
 	struct step steps[STEPS_MAX];
 	size_t count;
 	int64_t length_us;
 };
 
 /* "at 30s skew leaf-1/20 part=0.5 for=40s" as words */
-static int add_steps(struct story *story, const struct faults *faults, char **words, size_t count, struct error *err)
+static int add_steps(struct scenario *scenario, const struct faults *faults, char **words, size_t count,
+		     struct error *err)
 {
 	struct step step = { 0 };
 	int64_t for_us = 0;
@@ -111,15 +112,15 @@ static int add_steps(struct story *story, const struct faults *faults, char **wo
 			words[kept++] = words[i];
 	if (code == 0)
 		code = fault_parse(faults, words + 2, kept - 2, &step.fault, err);
-	if (code == 0 && story->count + 2 > STEPS_MAX)
+	if (code == 0 && scenario->count + 2 > STEPS_MAX)
 		code = err_set(err, ERR_USAGE, "there are more than %d faults", STEPS_MAX / 2);
 	if (code < 0)
 		return code;
-	story->steps[story->count++] = step;
+	scenario->steps[scenario->count++] = step;
 	step.at_us += for_us;
 	step.end = true;
 	if (for_us)
-		story->steps[story->count++] = step;
+		scenario->steps[scenario->count++] = step;
 	return 0;
 }
 
@@ -131,7 +132,7 @@ static int compare_steps(const void *a, const void *b)
 }
 
 /* Read the lines "at" and "length" of a scenario file (docs/scenarios.md). */
-static int read_story(const char *path, struct story *story, struct error *err)
+static int read_scenario(const char *path, struct scenario *scenario, struct error *err)
 {
 	char *words[FAULT_WORDS_MAX], *line, *rest = NULL;
 	struct text text = { 0 };
@@ -147,24 +148,24 @@ static int read_story(const char *path, struct story *story, struct error *err)
 			continue;
 		code = words_split(line, words, FAULT_WORDS_MAX, &count, err);
 		if (code == 0 && !strcmp(words[0], "at"))
-			code = add_steps(story, &faults, words, count, err);
+			code = add_steps(scenario, &faults, words, count, err);
 		else if (code == 0)
-			code = when_span_parse(count > 1 ? words[1] : "", &story->length_us, err);
+			code = when_span_parse(count > 1 ? words[1] : "", &scenario->length_us, err);
 		if (code < 0)
 			err_prefix(err, "%s", path);
 	}
 	text_done(&text);
 	faults_close(&faults);
-	if (code == 0 && !story->count)
+	if (code == 0 && !scenario->count)
 		code = err_set(err, ERR_USAGE, "%s has no line such as \"at 30s skew for=40s\"", path);
-	qsort(story->steps, story->count, sizeof(story->steps[0]), compare_steps);
-	if (code == 0 && story->length_us <= story->steps[story->count - 1].at_us)
-		story->length_us = story->steps[story->count - 1].at_us + US_PER_S;
+	qsort(scenario->steps, scenario->count, sizeof(scenario->steps[0]), compare_steps);
+	if (code == 0 && scenario->length_us <= scenario->steps[scenario->count - 1].at_us)
+		scenario->length_us = scenario->steps[scenario->count - 1].at_us + US_PER_S;
 	return code;
 }
 
 /* What is broken until when, or what will be next. @end_us: wall clock of the next step */
-static void show_status(const struct story *story, size_t next, const struct faults *faults, int64_t end_us)
+static void show_status(const struct scenario *scenario, size_t next, const struct faults *faults, int64_t end_us)
 {
 	time_t end = (time_t)(end_us / US_PER_S);
 	struct text line = { 0 };
@@ -175,9 +176,9 @@ static void show_status(const struct story *story, size_t next, const struct fau
 	text_append(&line, "SIMULATED: ");
 	faults_describe(faults, &line);
 	text_appendf(&line, "%s until %s", faults->count ? "" : "no faults", until);
-	if (!faults->count && next < story->count) {
+	if (!faults->count && next < scenario->count) {
 		text_append(&line, ", then ");
-		fault_describe(&story->steps[next].fault, &line);
+		fault_describe(&scenario->steps[next].fault, &line);
 	}
 	text_append(&line, ". q: quit, ./quickstart --quiet-fabric: no faults");
 	if (!text_failed(&line))
@@ -185,8 +186,8 @@ static void show_status(const struct story *story, size_t next, const struct fau
 	text_done(&line);
 }
 
-/* A fault that could not be made does not end the others. */
-static void make_step(struct faults *faults, const struct step *step)
+/* An error of one step does not prevent the others. */
+static void run_step(struct faults *faults, const struct step *step)
 {
 	struct text ignored = { 0 };
 	struct error err = { 0 };
@@ -197,57 +198,59 @@ static void make_step(struct faults *faults, const struct step *step)
 	text_done(&ignored);
 }
 
-/* Make the steps of this time, and show what is simulated. Return: the number of the next step. */
-static size_t make_steps(const struct story *story, size_t next, int64_t now_us)
+/* Execute the steps of this time, which may take seconds, and show what is simulated. Return: the next step. */
+static size_t run_steps(const struct scenario *scenario, size_t next, int64_t now_us, int64_t began_us)
 {
+	const struct clock *clock = clock_system();
 	struct error err = { 0 };
 	struct faults faults;
 	int64_t until_us;
 
 	if (faults_open(&faults, &err) < 0)
 		log_warning("%s", err.text);
-	for (; next < story->count && story->steps[next].at_us <= now_us; next++)
+	for (; next < scenario->count && scenario->steps[next].at_us <= now_us; next++)
 		if (faults.fd >= 0)
-			make_step(&faults, &story->steps[next]);
-	until_us = next < story->count ? story->steps[next].at_us : story->length_us;
+			run_step(&faults, &scenario->steps[next]);
+	until_us = next < scenario->count ? scenario->steps[next].at_us : scenario->length_us;
 	if (faults.fd >= 0)
-		show_status(story, next, &faults, clock_wall_us(clock_system()) + until_us - now_us);
+		show_status(scenario, next, &faults,
+			    clock_wall_us(clock) - clock_boottime_us(clock) + began_us + until_us);
 	faults_close(&faults);
 	return next;
 }
 
-static void play_once(const struct story *story)
+static void play_once(const struct scenario *scenario)
 {
 	const struct clock *clock = clock_system();
 	int64_t began_us = clock_boottime_us(clock), next_us = 0;
 	size_t next = 0;
 
-	while (next_us < story->length_us) {
+	while (next_us < scenario->length_us) {
 		while (clock_boottime_us(clock) < began_us + next_us && !stop_requested())
 			clock->sleep_until(clock->ctx, began_us + next_us);
 		if (stop_requested())
 			return;
-		next = make_steps(story, next, next_us);
-		next_us = next < story->count ? story->steps[next].at_us : story->length_us;
+		next = run_steps(scenario, next, next_us, began_us);
+		next_us = next < scenario->count ? scenario->steps[next].at_us : scenario->length_us;
 	}
-	while (clock_boottime_us(clock) < began_us + story->length_us && !stop_requested())
-		clock->sleep_until(clock->ctx, began_us + story->length_us);
+	while (clock_boottime_us(clock) < began_us + scenario->length_us && !stop_requested())
+		clock->sleep_until(clock->ctx, began_us + scenario->length_us);
 }
 
 int cmd_play(int argc, char **argv, struct error *err)
 {
 	bool loop = argc == 3 && !strcmp(argv[1], "--loop");
-	struct story story = { 0 };
+	struct scenario scenario = { 0 };
 	int code;
 
 	if (argc != 2 + loop)
 		return err_set(err, ERR_USAGE, "usage: ibwire-sim play [--loop] FILE");
-	code = read_story(argv[argc - 1], &story, err);
+	code = read_scenario(argv[argc - 1], &scenario, err);
 	if (code < 0)
 		return code;
 	stop_install();
 	do
-		play_once(&story);
+		play_once(&scenario);
 	while (loop && !stop_requested());
 	return 0;
 }

@@ -32,8 +32,6 @@ static int need_env(const char *name, const char **ret, struct error *err)
 	return err_set(err, ERR_UNAVAILABLE, "%s is not set: run this command within ibwire-sim run", name);
 }
 
-typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
-
 /* --- joining a simulation --- */
 
 /* The list of sockets, with @ for a NUL in names. Source: proc(5), /proc/pid/net/unix. */

@@ -27,6 +27,9 @@ int control_listen(const char *sockname, const char *part, int *ret_fd, struct e
 typedef int control_handler(void *ctx, const char *command, struct text *response, struct error *err);
 void control_serve(int fd, int64_t timeout_us, control_handler *handler, void *ctx);
 
+/* Sends a command to a part of a simulation, as control_send() does. */
+typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
+
 /*
  * control_send - send a command and wait for its response
  * @unavailable:  error text if the part is not listening

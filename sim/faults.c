@@ -17,6 +17,7 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "sim/cmd.h"
+#include "sim/control.h"
 #include "sim/ibsim/attach.h"
 #include "sim/ibsim/console.h"
 #include "sim/ibsim/programs.h"
@@ -48,8 +49,6 @@ struct fault_kind {
 };
 
 /* --- what is sent to the simulation --- */
-
-typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
 
 static int send_command(const struct faults *faults, control_function *send, struct text *command, struct error *err)
 {
@@ -557,14 +556,17 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
 			return err_set(err, ERR_USAGE, "%s %s is broken already: ibwire-sim repair ends it",
 				       fault->kind->name, fault->target);
 	if (faults->count == FAULTS_MAX)
-		return err_set(err, ERR_USAGE, "%d faults are the most: ibwire-sim repair ends them", FAULTS_MAX);
+		return err_set(err, ERR_USAGE, "%d faults is the maximum: ibwire-sim repair ends them", FAULTS_MAX);
 	code = fault->kind->reroutes ? save_routes(faults, err) : 0;
 	if (code < 0)
 		return code;
 	faults->list[faults->count++] = *fault;
 	code = fault->kind->begin(faults, fault, err);
-	if (code < 0)
+	if (code < 0) {
 		faults->count--;
+		/* A part of it may have taken effect. */
+		fault->kind->end(faults, fault, NULL);
+	}
 	return code;
 }
 

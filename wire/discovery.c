@@ -297,13 +297,13 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
 	if (discovery->messages >= 0)
 		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
+	/* The output is complete: the exit status does not matter any more. */
+	if (discovery->out < 0 && is_complete(&discovery->records))
+		return true;
 	discovery->unresponsive |= discovery->by_library &&
 				   count_lines(discovery_messages(discovery)) > LINES_OF_LIBRARY;
 	if (discovery->too_much || discovery->unresponsive)
 		kill_helper(discovery);
-	/* The output is complete: the exit status does not matter any more. */
-	if (discovery->out < 0 && is_complete(&discovery->records))
-		return true;
 	/* A grandchild may hold the pipes open: after the deadline the exit of the helper counts. */
 	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much ||
 		discovery->unresponsive) && reap(discovery);
@@ -434,7 +434,7 @@ static void add_name(void *ctx, enum fabric_change change, uint32_t before, uint
 
 	if (differences->names.len > sizeof(((struct error *)0)->text) / 2)
 		return;
-	text_appendf(&differences->names, differences->names.len ? ", %s" : "%s", fabric->nodes[node].name);
+	text_appendf(&differences->names, differences->names.len ? ", %s" : "%s", fabric->names.shown[node]);
 	if (is_port)
 		text_appendf(&differences->names, "/%u", fabric->ports[index].num);
 }

@@ -98,8 +98,9 @@ TEST(incomplete_records_are_rejected)
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
 	char script[300];
-	const char *argv[] = { "/bin/sh", "-c", script, NULL };
-	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
+	const char *argv[] = { "/bin/sh", "-c", script, NULL }, *fallback_argv[] = { "/bin/false", NULL };
+	const struct discovery_settings settings = { .argv = argv, .fallback_argv = fallback_argv,
+						     .deadline_us = 60 * US_PER_S };
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
@@ -209,11 +210,11 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 	discovery_destroy(discovery);
 }
 
-/* A switch whose port 1 has a link to an unidentified node; the same with that node. */
+/* A switch whose port 1 has a link to an unidentified node; the same with that node, which has its name. */
 #define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0\n"
 #define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0\n"
 #define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1\n" \
-	"node 6 6 1 1 0 0 0 0 0 0 68\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
+	"node 6 6 1 1 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
 
 TEST(the_explorer_completes_a_result_of_libibnetdisc)
 {
@@ -236,7 +237,7 @@ TEST(the_explorer_completes_a_result_of_libibnetdisc)
 		assert_int_equal(trailer.lost, i == 2);
 		assert_int_equal(err.code, 0);
 		assert_string_equal(err.text, i ? "" : "libibnetdisc and the explorer found different nodes or "
-					      "links: h");
+					      "links: s (0006)");
 		fabric_destroy(fabric);
 		discovery_destroy(discovery);
 	}
@@ -249,5 +250,7 @@ TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
+	/* The result is complete: SMPs without a response end nothing. */
+	assert_true(run_to_result(&still_clock, "exec >&-; seq 20 >&2; sleep 0.2; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
 }

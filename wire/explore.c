@@ -256,7 +256,7 @@ static void handle_port_info(struct explore *explore, const struct query *query,
 		explore_query_node(explore, QUERY_EXTENDED, query->node, query->num, query);
 	probe_link(explore, query->node, query->num);
 	if (explore->base && query->num && !smp_is_link_up(port->info))
-		part_want_last_peer(explore, node->node.guid, query->num);
+		part_list_last_peer(explore, node->node.guid, query->num);
 }
 
 static void handle_response(struct explore *explore, struct query *query, const uint8_t mad[MAD_SIZE])
@@ -360,7 +360,7 @@ static void on_result(void *ctx, const struct request *request, const struct res
 	else
 		count_lost(explore, query);
 	if (explore->base && query->kind == QUERY_PROBE && !query->answered && response->result == REQUEST_TIMED_OUT)
-		part_want_last_peer(explore, explore->survey.nodes[query->node].node.guid, query->num);
+		part_list_last_peer(explore, explore->survey.nodes[query->node].node.guid, query->num);
 	free_query(query);
 }
 

@@ -50,7 +50,7 @@ static void read_port(struct explore *explore, uint32_t index, uint8_t num, cons
 }
 
 /* Read the listed ports of a node that was found. */
-static void read_wanted(struct explore *explore, uint32_t index)
+static void read_listed(struct explore *explore, uint32_t index)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
 	const struct query from = { .path = node->path, .mkey = explore->mkey };
@@ -64,7 +64,7 @@ static void read_wanted(struct explore *explore, uint32_t index)
 		for (unsigned num = first; num <= end && num <= node->node.port_count; num++)
 			read_port(explore, index, (uint8_t)num, &from);
 		if (port->num && port->num <= node->node.port_count)
-			node->ports[port->num].wanted = true;
+			node->ports[port->num].listed = true;
 	}
 }
 
@@ -90,7 +90,7 @@ static void query_border(struct explore *explore, uint32_t index)
  * Read a port of a switch, if it was one of the last topology. Without a path to the switch the port at
  * the other end of the cable leads to it.
  */
-static void want(struct explore *explore, uint64_t guid, uint8_t num)
+static void list_port(struct explore *explore, uint64_t guid, uint8_t num)
 {
 	uint32_t base = fabric_find_node(explore->base, guid), index;
 	struct explore_port *ports;
@@ -107,27 +107,22 @@ static void want(struct explore *explore, uint64_t guid, uint8_t num)
 	}
 	explore->ports = ports;
 	ports[explore->port_count++] = (struct explore_port){ guid, num };
-	if (map_get(&explore->survey.by_guid, guid, &index)) {
-		read_wanted(explore, index);
-	} else if (explore->paths[base].hops != PATH_NONE) {
+	if (map_get(&explore->survey.by_guid, guid, &index))
+		read_listed(explore, index);
+	else if (explore->paths[base].hops != PATH_NONE)
 		query_border(explore, base);
-	} else {
-		uint32_t peer = last_peer(explore, guid, num);
-
-		if (peer != FABRIC_NONE)
-			want(explore, explore->base->nodes[explore->base->ports[peer].node].guid,
-			     explore->base->ports[peer].num);
-	}
+	else
+		part_list_last_peer(explore, guid, num);
 }
 
 /* The link of a port has changed: read the other end of its last one. */
-void part_want_last_peer(struct explore *explore, uint64_t guid, uint8_t num)
+void part_list_last_peer(struct explore *explore, uint64_t guid, uint8_t num)
 {
 	uint32_t peer = last_peer(explore, guid, num);
 
 	if (peer != FABRIC_NONE)
-		want(explore, explore->base->nodes[explore->base->ports[peer].node].guid,
-		     explore->base->ports[peer].num);
+		list_port(explore, explore->base->nodes[explore->base->ports[peer].node].guid,
+			  explore->base->ports[peer].num);
 }
 
 /* A node of the last topology: only some ports are read. Return: false: it must be queried completely. */
@@ -161,7 +156,7 @@ void part_handle_border(struct explore *explore, const struct query *query, cons
 	else if (code > 0)
 		part_give_up(explore, "inconsistent NodeInfo of switch 0x%016" PRIx64, guid);
 	else if (is_new && become_border(explore, found))
-		read_wanted(explore, found);
+		read_listed(explore, found);
 	else if (is_new)
 		explore_query_new_node(explore, found, info.port, query);
 }
@@ -171,24 +166,24 @@ void part_handle_node(struct explore *explore, const struct query *query, uint32
 {
 	const struct survey_node *near = &explore->survey.nodes[query->node], *far = &explore->survey.nodes[found];
 	uint64_t near_guid = near->node.guid, far_guid = far->node.guid;
-	bool is_switch = far->node.type == NODE_SWITCH, wanted = near->ports[query->num].wanted;
+	bool is_switch = far->node.type == NODE_SWITCH, listed = near->ports[query->num].listed;
 	uint32_t peer = last_peer(explore, near_guid, query->num);
 	bool same = peer != FABRIC_NONE && peer == fabric_find_port(explore->base, far_guid, num);
 
 	if (is_new && !become_border(explore, found)) {
 		explore_query_new_node(explore, found, num, query);
-	} else if (far->border && (wanted || !same)) {
+	} else if (far->border && (listed || !same)) {
 		read_port(explore, found, num, query);
 		if (is_new && !is_switch)
 			explore_query_node(explore, QUERY_DESCRIPTION, found, num, query);
 	} else if (!is_switch && !is_new && !far->border && !far->ports[num].known) {
 		explore_query_node(explore, QUERY_PORT_INFO, found, num, query);
 	}
-	read_wanted(explore, found);
+	read_listed(explore, found);
 	if (same)
 		return;
-	part_want_last_peer(explore, near_guid, query->num);
-	part_want_last_peer(explore, far_guid, num);
+	part_list_last_peer(explore, near_guid, query->num);
+	part_list_last_peer(explore, far_guid, num);
 }
 
 /* Query the switches of the ports, along paths that avoid the ports; this host's own link cannot be avoided. */
@@ -215,7 +210,7 @@ int part_begin(struct explore *explore)
 	code = paths_find(base, avoid, &explore->paths, explore->err);
 	free(avoid);
 	for (size_t i = 0; i < settings->port_count && code == 0; i++) {
-		want(explore, settings->ports[i].node_guid, settings->ports[i].num);
+		list_port(explore, settings->ports[i].node_guid, settings->ports[i].num);
 		code = explore->code;
 	}
 	return code;

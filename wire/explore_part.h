@@ -96,8 +96,8 @@ void part_handle_border(struct explore *explore, const struct query *query, cons
  */
 void part_handle_node(struct explore *explore, const struct query *query, uint32_t found, uint8_t num, bool is_new);
 
-/* part_want_last_peer - the link of a port has changed: read the port at the other end of its last cable */
-void part_want_last_peer(struct explore *explore, uint64_t guid, uint8_t num);
+/* part_list_last_peer - the link of a port has changed: read the port at the other end of its last cable */
+void part_list_last_peer(struct explore *explore, uint64_t guid, uint8_t num);
 
 /*
  * part_query_pending - query switches that no path avoiding the ports leads to, along what was found

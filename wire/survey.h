@@ -32,7 +32,7 @@ struct survey_port {
 	bool own;                  /* its link was queried from here */
 	bool probed;               /* the node behind it was queried */
 	bool requested;            /* of a border node: its PortInfo is queried */
-	bool wanted;               /* of a border node: its peer is queried, too, even if it is still the same */
+	bool listed;               /* of a border node: its peer is queried, too, even if it is still the same */
 	uint8_t info[SMP_DATA_SIZE];     /* PortInfo */
 	uint8_t extended[SMP_DATA_SIZE]; /* Mellanox ExtendedPortInfo, or zeros */
 };

@@ -373,6 +373,22 @@ LAB_TEST_WITH(a_known_port_replaces_the_switch_that_signalled_it, setup)
 	assert_int_equal(lab->run.part_smps, 12);
 }
 
+static void swap_cables_unseen(struct lab *lab)
+{
+	lab->cables_swapped = lab->sweeps >= 10;
+	lab->agents[LEAF].state_change = lab->sweeps == 10;
+}
+
+/* Only PortStateChange shows the swap: no counter and no state of a port differs. */
+LAB_TEST_WITH(an_unknown_peer_does_not_hide_a_signal_of_its_switch, setup)
+{
+	lab->agents[HOST + 2].hidden = lab->agents[HOST + 2].dead = true;
+	lab->before_sweep = swap_cables_unseen;
+	lab_run(lab, 20);
+	assert_int_equal(lab->run.discoveries, 1);
+	assert_int_equal(lab_events_of(lab, EVENT_PEER_CHANGED), 4);
+}
+
 static void lose_port_info(struct lab *lab)
 {
 	lab->agents[LEAF].ignored_smp = lab->sweeps == 3 || lab->sweeps == 4 ? SMP_PORT_INFO : 0;

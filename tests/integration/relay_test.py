@@ -100,6 +100,9 @@ def faults(sim):
                   ["idle", "a", "b"], ["errors"] + 12 * ["symbol_errors=1"], ["errors"] + 9 * ["symbol_errors=1000"]):
         done = run(IBWIRE_SIM, "break", *wrong, env=outside, check=False)
         tap.equal(f"break {' '.join(wrong)} is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
+    done = run(IBWIRE_SIM, "break", "hang", "node000*", env=outside, check=False)
+    tap.one_line("hosts without which a job has no flow do not hang", done, 64, "no flow")
+    tap.result(not dead(), "all hosts respond")
     tables, faults_file = (os.path.join(sim.env["IBWIRE_SIM_DIR"], name) for name in ("before.lfts", "faults"))
     run(IBWIRE_SIM, "break", "skew", env=outside)
     os.rename(tables, "tables")
