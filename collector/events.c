@@ -143,9 +143,9 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 	}
 	if (change == CHANGE_PORT_RATE) {
 		events_add(topology->events, topology->wall_us, EVENT_LINK_RATE, EVENT_WARNING, topology->after,
-			   after->node, after->num, "%s: now %ux %s, before %ux %s", name,
-			   link_width_lanes(after->width), link_speed_name((enum link_speed)after->speed),
-			   link_width_lanes(before->width), link_speed_name((enum link_speed)before->speed));
+			   after->node, after->num, "%s: %ux %s -> %ux %s", name,
+			   link_width_lanes(before->width), link_speed_name((enum link_speed)before->speed),
+			   link_width_lanes(after->width), link_speed_name((enum link_speed)after->speed));
 		return;
 	}
 	if (after->state == PORT_ACTIVE) {
@@ -155,7 +155,7 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 		severity = EVENT_WARNING;
 	}
 	events_add(topology->events, topology->wall_us, kind, severity, topology->after, after->node, after->num,
-		   "%s: now %s, before %s", name, port_state_name(after->state), port_state_name(before->state));
+		   "%s: %s -> %s", name, port_state_name(before->state), port_state_name(after->state));
 }
 
 static void report_change(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index)

@@ -63,3 +63,32 @@ TEST(the_hourly_limit_holds_in_the_long_run)
 	assert_in_range(reported, 560, 600);
 	events_done(&events);
 }
+
+static struct fabric *make_port(uint8_t state, uint8_t width)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	const struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node01 mlx5_0" };
+	const struct port port = { .num = 1, .state = state, .width = width, .speed = LINK_SPEED_HDR };
+
+	fabric_add_node(fabric, &node, NULL);
+	fabric_add_port(fabric, &port, NULL);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+TEST(a_link_event_has_the_value_before_and_after)
+{
+	struct fabric *active = make_port(PORT_ACTIVE, LINK_WIDTH_4X), *down = make_port(PORT_DOWN, LINK_WIDTH_4X);
+	struct fabric *narrow = make_port(PORT_ACTIVE, LINK_WIDTH_1X);
+	struct events events = { 0 };
+
+	events_from_topology(&events, 0, active, down);
+	events_from_topology(&events, 0, active, narrow);
+	assert_int_equal(events.count, 2);
+	assert_string_equal(events.list[0].text, "node01 mlx5_0/1: Active -> Down");
+	assert_string_equal(events.list[1].text, "node01 mlx5_0/1: 4x HDR -> 1x HDR");
+	events_done(&events);
+	fabric_destroy(active);
+	fabric_destroy(down);
+	fabric_destroy(narrow);
+}

@@ -295,7 +295,7 @@ static void check_edge_discards(struct health *health, struct health_port *port)
 	    health_link_is_down(port))
 		return;
 	open = hold_discards(health, port, false, "host");
-	health_text(open, "%.0f packets discarded in %s at %s/%u; warning threshold for a host link: %.0f in 5 min",
+	health_text(open, "%.0f packets discarded in %s at %s/%u; warning threshold: %.0f in 5 min",
 		    count, health_ring_window(health, open, port->tracker, RING_DISCARDS, 5, span),
 		    port->node->name, port->num, health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);

@@ -234,7 +234,7 @@ static void choose_searched(struct search *search)
 	for (size_t i = 0; i < report->shown_count && search->count < GROUPS_MOST; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
-		/* The past is evaluated with the current rates of links: it was even before one of them was degraded. */
+		/* The past is evaluated with the current rates of links: it was even before one was degraded. */
 		if (result->state != BALANCE_ACTIVE || !result->m || result->cause == BALANCE_DEGRADED_MEMBER)
 			continue;
 		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };

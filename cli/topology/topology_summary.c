@@ -128,7 +128,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 			     shape->missing[i].expected);
 	append_more(text, shape->missing_count);
 	if (shape->slow_count)
-		text_appendf(text, "links slower than their neighbours: %zu\n", shape->slow_count);
+		text_appendf(text, "links slower than their neighbors: %zu\n", shape->slow_count);
 	for (size_t i = 0; i < shape->slow_count && i < LIST_MAX; i++) {
 		const struct port *port = &topology->fabric->ports[shape->slow[i].port];
 		const struct port *peer = &topology->fabric->ports[port->peer];

@@ -169,8 +169,8 @@ TEST(sentences_keep_their_words_and_not_their_names)
 
 	assert_sentence("gpu-010 mlx5_0 is gone from the fabric", "%s is gone from the fabric",
 			"gpu-010 mlx5_0");
-	assert_sentence("MF0;leaf-01:MQM8700/U1/12: now 4x HDR, before 2x EDR",
-			"%s/12: now 4x HDR, before 2x EDR", "MF0;leaf-01:MQM8700/U1");
+	assert_sentence("MF0;leaf-01:MQM8700/U1/12: 2x EDR -> 4x HDR",
+			"%s/12: 2x EDR -> 4x HDR", "MF0;leaf-01:MQM8700/U1");
 	/* A truncated name, one of another map, a path, an address. */
 	assert_sentence("gpu-01 does not answer", "* does not answer", NULL);
 	assert_sentence("gpu-010x does not answer", "* does not answer", NULL);

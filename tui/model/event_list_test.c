@@ -17,7 +17,8 @@ static struct recent_event event_of(int64_t id)
 
 	snprintf(event.kind, sizeof(event.kind), "%s", id % 4 ? "link-down" : "finding-opened");
 	snprintf(event.node, sizeof(event.node), "MF0;leaf%02d:MQM8700/U1", (int)id % 7);
-	snprintf(event.text, sizeof(event.text), "MF0;leaf%02d:MQM8700/U1/%d - MF0;spine01:MQM8700/U1/2: now Down",
+	snprintf(event.text, sizeof(event.text),
+		 "MF0;leaf%02d:MQM8700/U1/%d - MF0;spine01:MQM8700/U1/2: Active -> Down",
 		 (int)id % 7, (int)id);
 	return event;
 }
@@ -164,7 +165,7 @@ TEST(names_are_short)
 	char text[256], where[64];
 
 	assert_string_equal(event_where(&event, where, sizeof(where)), "leaf05/12");
-	assert_string_equal(event_text(event.text, text, sizeof(text)), "leaf05/12 - spine01/2: now Down");
+	assert_string_equal(event_text(event.text, text, sizeof(text)), "leaf05/12 - spine01/2: Active -> Down");
 	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
 	assert_string_equal(event_text(fabric.text, text, sizeof(text)), fabric.text);
 	assert_string_equal(event_text(event.text, text, 10), "leaf05/12");

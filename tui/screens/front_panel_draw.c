@@ -170,10 +170,10 @@ static void write_former_peer(const struct app *app, uint32_t index, char *ret)
 	}
 	for (size_t i = 0; i < context->recent_event_count; i++) {
 		const char *text = context->recent_events[i].text, *far = strstr(text, " - ");
-		const char *end = far ? strstr(far, ": now ") : NULL;
+		const char *end = far ? strrchr(far, ':') : NULL;
 		bool here;
 
-		/* "leaf01/12 - spine09/3: now Down, before Active" */
+		/* "leaf01/12 - spine09/3: Active -> Down" */
 		if (strcmp(context->recent_events[i].kind, "link-down") || !end)
 			continue;
 		here = strlen(own) == (size_t)(far - text) && !strncmp(text, own, strlen(own));
