@@ -252,7 +252,12 @@ static const struct { enum part part; size_t at_most; } plan_steps[] = {
 	{ PART_GROUPS, SIZE_MAX }, { PART_PROBLEMS, SIZE_MAX }, { PART_CHANGES, SIZE_MAX },
 };
 
-enum { LINES_LEAST = 2, LINES_MOST = 5 };
+enum { LINES_LEAST = 2, LINES_MOST = 5, LARGE_ROWS = 24, LARGE_COLUMNS = 100, PLOT_LEAST = 6, TOP_LEAST = 6 };
+
+bool overview_is_large(const struct rect *body)
+{
+	return body->rows >= LARGE_ROWS && body->columns >= LARGE_COLUMNS;
+}
 
 /* Rows of @count items of a part; the first group also needs the head. */
 static int rows_of(enum part part, size_t count)
@@ -286,6 +291,11 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 	int left = contents->rows - 1 - (contents->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
 	*ret = (struct overview_plan){ 0 };
+	if (contents->top) {
+		ret->plot_rows = PLOT_LEAST;
+		ret->top_rows = TOP_LEAST;
+		left -= PLOT_LEAST + TOP_LEAST;
+	}
 	/* "none" also needs a line. */
 	if (!have[PART_CHANGES])
 		have[PART_CHANGES] = 1;
@@ -301,6 +311,9 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 		lines++;
 		left -= (int)contents->problems;
 	}
+	/* The rest is for the busiest links, then for the plot. */
+	while (contents->top && left-- > 0)
+		(*((size_t)ret->top_rows <= contents->top ? &ret->top_rows : &ret->plot_rows))++;
 	ret->problem_lines = lines;
 	ret->problems = y;
 	ret->problems_rows = contents->problems ? (int)count[PART_PROBLEMS] * lines : 1;
@@ -308,11 +321,14 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 	ret->changes = y;
 	ret->changes_rows = (int)count[PART_CHANGES];
 	y += ret->changes_rows;
+	ret->plot = y;
+	y += ret->plot_rows;
 	ret->groups_head = y;
 	ret->groups_head_rows = count[PART_GROUPS] ? 1 : 0;
 	y += ret->groups_head_rows;
 	ret->groups = y;
 	ret->groups_rows = (int)count[PART_GROUPS];
+	ret->top = y + ret->groups_rows;
 }
 
 static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN_COUNT] = {

@@ -18,6 +18,7 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
@@ -130,6 +131,7 @@ struct parts {
 	struct live live;
 	struct snapshot_context context;
 	struct port_table table;
+	struct trend trend;
 	struct tui_child_state child;
 	struct prompt prompt;
 };
@@ -147,6 +149,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->live = &parts->live;
 	app->context = &parts->context;
 	app->table = &parts->table;
+	app->trend = &parts->trend;
 	app->child = &parts->child;
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
@@ -163,6 +166,7 @@ void app_done(struct app *app)
 		return;
 	destroy_screens(app);
 	port_table_done(app->table);
+	trend_done(app->trend);
 	context_done(app->context);
 	live_done(app->live);
 	free(app->acknowledge_input);
@@ -204,6 +208,8 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
+	if (trend_poll(app->trend, app->live, app->table, clock_boottime_us(app->options->clock)))
+		*ret_news = true;
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		if (screens[i]->poll && screens[i]->poll(app->states[i], app))
 			*ret_news = true;
