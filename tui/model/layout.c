@@ -46,6 +46,7 @@ const struct column_info *column_info(enum column column)
 		[COLUMN_RCV_PERCENT] = { HEADING_RX_PERCENT, HEADING_RX_PERCENT,
 					  "the same in % of the link's data rate", true },
 		[COLUMN_RCV_BAR] = { "RX LOAD", "RX", "the same as a bar", false },
+		[COLUMN_SPARK] = { "LAST SWEEPS", "LAST", "LOAD in the last sweeps, the newest at the right", false },
 		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second sent by PORT", true },
 		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second received by PORT", true },
 		[COLUMN_STALL] = { "TXWait%", "TXWt%",
@@ -102,8 +103,8 @@ static const struct layout_step steps[] = {
 	{ COLUMN_FINDING, AS_FINDING, 0 },
 	{ COLUMN_TAG, AS_TAG, 0 },
 	{ COLUMN_PEER, 10, 0 },
-	{ COLUMN_XMIT_BAR, 4, 0 },
-	{ COLUMN_RCV_BAR, 4, 0 },
+	{ COLUMN_XMIT_PERCENT, 4, 0 },
+	{ COLUMN_RCV_PERCENT, 4, 0 },
 	{ COLUMN_LINK, AS_LINK, 9 },
 	{ COLUMN_PORT, AS_PORT, 16 },
 	{ COLUMN_PEER, AS_PEER, 13 },
@@ -112,8 +113,8 @@ static const struct layout_step steps[] = {
 	{ COLUMN_PORT, AS_PORT, 17 },
 	{ COLUMN_PEER, AS_PEER, 17 },
 	/* Up to a terminal of about 120 columns: full words and numbers. */
-	{ COLUMN_XMIT_PERCENT, 4, 0 },
-	{ COLUMN_RCV_PERCENT, 4, 0 },
+	{ COLUMN_XMIT_BAR, 4, 0 },
+	{ COLUMN_RCV_BAR, 4, 0 },
 	{ COLUMN_XMIT, 10, 0 },
 	{ COLUMN_RCV, 10, 0 },
 	{ COLUMN_PORT, AS_PORT, 24 },
@@ -126,10 +127,11 @@ static const struct layout_step steps[] = {
 	{ COLUMN_STALL, 7, 0 },
 	{ COLUMN_STALL_BACK, 7, 0 },
 	{ COLUMN_FINDING, AS_KIND, 0 },
-	{ COLUMN_WAIT, 6, 0 },
-	{ COLUMN_WAIT_BACK, 6, 0 },
+	{ COLUMN_SPARK, 20, 0 },
 	{ COLUMN_ERRORS, 9, 0 },
 	{ COLUMN_WHICH_ERRORS, 16, 0 },
+	{ COLUMN_WAIT, 6, 0 },
+	{ COLUMN_WAIT_BACK, 6, 0 },
 	{ COLUMN_PORT, AS_PORT, 32 },
 	{ COLUMN_PEER, AS_PEER, 32 },
 	{ COLUMN_XMIT_PACKETS, 7, 0 },
@@ -142,13 +144,14 @@ static const struct layout_step steps[] = {
 	{ COLUMN_RCV_BAR, 16, 0 },
 	{ COLUMN_PORT, AS_PORT, 0 },
 	{ COLUMN_PEER, AS_PEER, 0 },
+	{ COLUMN_SPARK, 60, 0 },
 	{ COLUMN_WHICH_ERRORS, 400, 0 },
 };
 
 static bool is_elastic(int column)
 {
 	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
+	       column == COLUMN_RCV_BAR || column == COLUMN_SPARK || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
 }
 
 static int wanted(const struct layout_step *step, const int *data_columns)

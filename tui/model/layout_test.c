@@ -136,7 +136,7 @@ TEST(eighty_columns_hold_the_ten_that_matter)
 {
 	static const enum column wanted[] = {
 		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
-		COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS,
+		COLUMN_XMIT_PERCENT, COLUMN_RCV_PERCENT, COLUMN_ERRORS,
 	};
 	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];

@@ -171,12 +171,13 @@ static void draw_axis(const struct app *app, const struct brush *brush, const st
 {
 	enum { TIME = 8 };
 	enum role marks[COLUMNS_MOST];
+	int64_t shown_us = app->live->shown->sweep.wall_us;
 	char axis[COLUMNS_MOST + 1], run[COLUMNS_MOST + 1], text[32];
 
 	find_marks(app, span, marks);
 	memset(axis, '.', sizeof(axis));
 	memcpy(axis, format_time(span->from_us, "%H:%M:%S", text, sizeof(text)), TIME);
-	memcpy(axis + span->columns - TIME, format_time(app->live->shown->sweep.wall_us, "%H:%M:%S", text, sizeof(text)), TIME);
+	memcpy(axis + span->columns - TIME, format_time(shown_us, "%H:%M:%S", text, sizeof(text)), TIME);
 	draw_cell(brush, y, body->x + 1, LABEL, "! opened  + closed", ALIGN_LEFT, ROLE_FAINT);
 	for (int i = 0, end; i < span->columns; i = end) {
 		for (end = i; end < span->columns && marks[end] == marks[i]; end++)
@@ -217,7 +218,8 @@ void overview_draw_plot(const struct overview_view *view, const struct app *app,
 	const struct span span = make_span(app->trend, app->live->shown->sweep.wall_us, body->columns - LABEL - 2);
 	char text[96], age[16];
 
-	snprintf(text, sizeof(text), "LAST %s  TX and RX of hosts, highest XmitWait%%, errors per sweep", format_age(span.until_us - span.from_us + US_PER_S, age, sizeof(age)));
+	snprintf(text, sizeof(text), "LAST %s  TX and RX of hosts, highest XmitWait%%, errors per sweep",
+		 format_age(span.until_us - span.from_us + US_PER_S, age, sizeof(age)));
 	draw_head(brush, y++, body->x, body->columns, text);
 	for (int band = 0; band < BAND_COUNT; band++) {
 		int traffic = rows - 2 * minor;

@@ -383,7 +383,8 @@ void history_plot_put(const struct history_plot *plot, struct text_page *page, i
 		snprintf(stored, sizeof(stored), "%s of ",
 			 when_format_span(stored_us / US_PER_S * US_PER_S, until));
 	page_heading(page, "%s, %s%s to %s%s%s", curves[plot->loaded.metric].name, stored,
-		     windows[plot->loaded.window].name, when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
+		     windows[plot->loaded.window].name, when_format_local(plot->until_us, until),
+		     plot->about[0] ? "; " : "", plot->about);
 	if (plot->problem[0] || plot->waits) {
 		page_wrap(page, NULL, 0, plot->waits ? ROLE_FAINT : ROLE_WARNING,
 			  plot->waits ? "reading stored history ..." : plot->problem);
