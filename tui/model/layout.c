@@ -151,7 +151,8 @@ static const struct layout_step steps[] = {
 static bool is_elastic(int column)
 {
 	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_SPARK || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
+	       column == COLUMN_RCV_BAR || column == COLUMN_SPARK || column == COLUMN_WHICH_ERRORS ||
+	       column == COLUMN_FINDING;
 }
 
 static int wanted(const struct layout_step *step, const int *data_columns)

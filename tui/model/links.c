@@ -424,6 +424,6 @@ double links_errors(const struct links *links, const struct link_row *link)
 bool links_descending_first(enum column column)
 {
 	return column_info(column)->right || column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR ||
-	       column == COLUMN_SPARK || column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING ||
-	       column == COLUMN_TAG;
+	       column == COLUMN_SPARK || column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS ||
+	       column == COLUMN_FINDING || column == COLUMN_TAG;
 }
