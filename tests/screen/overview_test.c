@@ -74,6 +74,19 @@ TEST_ON_STAGE(a_finding_is_acknowledged_and_unacknowledged)
 	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
+/* At 80 columns, too, and what is typed stays visible. */
+TEST_ON_STAGE(the_prompt_of_an_acknowledgement_has_the_whole_name)
+{
+	const char *name;
+
+	stage_begin("pair-two-bad-cables", 0, 24, 80);
+	name = stage.app.context->findings[1].finding.subject;
+	assert_true(strlen(name) > 30);
+	stage_keys("ja");
+	stage_expect(name);
+	stage_try("the cable is ordered and will be replaced at the next maintenance", "next maintenance_");
+}
+
 TEST_ON_STAGE(an_acknowledgement_without_an_end_lasts)
 {
 	struct acknowledged_rows stored;

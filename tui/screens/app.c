@@ -311,6 +311,18 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 		draw_line(&brush, body, line + 2, ROLE_FAINT, "%s", app->child->line);
 }
 
+/* The end of what is typed is always visible. */
+static void draw_prompt(const struct prompt *prompt, const struct brush *brush, const struct rect *footer)
+{
+	char line[sizeof(prompt->label) + sizeof(prompt->text) + 1];
+	size_t columns = (size_t)footer->columns, used;
+
+	snprintf(line, sizeof(line), "%s%s_", prompt->label, prompt->text);
+	used = text_columns(line);
+	draw_cell(brush, footer->y, footer->x, footer->columns,
+		  line + (used > columns ? text_prefix_bytes(line, used - columns) : 0), ALIGN_LEFT, ROLE_STRONG);
+}
+
 /* The prompt if there is one, else the footer of the screen. */
 static void draw_footer(struct app *app, const struct rect *footer)
 {
@@ -318,7 +330,7 @@ static void draw_footer(struct app *app, const struct rect *footer)
 	const struct screen *screen = app_screen(app);
 
 	if (app->prompt->done)
-		draw_line(&brush, footer, 0, ROLE_STRONG, "%s%s_", app->prompt->label, app->prompt->text);
+		draw_prompt(app->prompt, &brush, footer);
 	else if (screen->draw_footer)
 		screen->draw_footer(screen_state(app, screen), app, footer);
 	else
