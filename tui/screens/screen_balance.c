@@ -219,6 +219,7 @@ static const struct key_help help[] = {
 	{ "AR", "adaptive routing, from the settings, the switch or the load: on, off; ?: unknown" },
 	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
 	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
+	{ "ok", "not more uneven than the number of flows is by chance, with even tables" },
 	{ "MAX UTIL% IMBALANCE%", "of the busiest link: utilization, and excess over the mean" },
 	{ "x o ! ?", "links: down, missing, degraded or partly missing, not read" },
 	{ "", "measured over at least 60 s and 3 sweeps before the shown time; 'flows' comes from findings" },
