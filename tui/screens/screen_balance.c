@@ -131,13 +131,13 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help map[] = {
-		{ "F1", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
+		{ "?", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
 		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
 	}, groups[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
+		{ "?", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
 		{ "b", "begin" }, { NULL, NULL },
 	}, hosts[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
+		{ "?", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
 		{ NULL, NULL },
 	};
 	const struct balance_view *view = state;
