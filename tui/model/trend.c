@@ -97,7 +97,7 @@ static bool adopt(struct trend *trend, struct fabric *fabric)
 	struct trend_port *ports;
 
 	if (trend->fabric == fabric)
-		return true;
+		return trend->loads && trend->ports;
 	loads = loads_create(fabric);
 	ports = calloc(fabric->port_count + 1, sizeof(*ports));
 	for (uint32_t i = 0; loads && trend->fabric && i < fabric->port_count; i++) {
