@@ -263,6 +263,12 @@ int balance_compare_excess(const void *a, const void *b);
 /* balance_is_reported - it has a cause, or is active and uneven. */
 bool balance_is_reported(const struct balance_result *result);
 
+/*
+ * balance_is_chance - load is uneven, but not more than for that few flows by chance; the tables are
+ * even or unknown, it has no cause, and it is no echo
+ */
+bool balance_is_chance(const struct shape *shape, const struct balance *balance, const struct balance_result *result);
+
 /* balance_is_second - a lost or slow link, which is already shown for the other direction. */
 bool balance_is_second(const struct balance_result *result);
 

@@ -13,6 +13,12 @@ bool balance_is_reported(const struct balance_result *result)
 	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
 }
 
+static bool is_within_chance(const struct balance_result *result)
+{
+	return result->cause == BALANCE_NONE && result->state == BALANCE_ACTIVE && result->m && !result->t &&
+	       result->excess < result->chance_excess;
+}
+
 bool balance_is_second(const struct balance_result *result)
 {
 	return result->direction == BALANCE_RCV &&
@@ -191,6 +197,11 @@ static void append_chance(const struct balance_result *result, struct text *text
 		text_append(text, "imbalance is within chance for this few flows");
 }
 
+bool balance_is_chance(const struct shape *shape, const struct balance *balance, const struct balance_result *result)
+{
+	return is_within_chance(result) && !balance_is_echo(shape, balance, result);
+}
+
 void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	switch (result->cause) {
@@ -221,7 +232,8 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 		else if (result->t && !result->m)
 			text_append(text, "the tables are uneven, the load is even");
 		else if (result->m && !result->h)
-			text_append(text, "uneven, without harm");
+			text_append(text, is_within_chance(result) ? "within chance, without harm" :
+					  "uneven, without harm");
 		else if (result->m && result->adaptive == ADAPTIVE_ON)
 			text_append(text, "uneven although adaptive routing is on; static tables are not the cause");
 		else if (result->m && !result->t_known)

@@ -138,8 +138,9 @@ static void put_member(const struct balance_report *report, struct result *table
 	const struct port *port = &fabric->ports[member->port];
 	bool ascii = balance_is_ascii(report);
 	struct text peer = { 0 };
-	enum cell_style style = index == result->hottest && result->m ? result->h ? STYLE_CRITICAL : STYLE_WARNING :
-				STYLE_PLAIN;
+	bool by_chance = result->cause == BALANCE_NONE && result->excess < result->chance_excess;
+	bool at_fault = index == result->hottest && result->m && !by_chance;
+	enum cell_style style = at_fault ? result->h ? STYLE_CRITICAL : STYLE_WARNING : STYLE_PLAIN;
 
 	result_integer(table, PORT, port->num);
 	if (port->peer != FABRIC_NONE) {
@@ -212,8 +213,10 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_text(table, TESTS, balance_test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 				     balance_adaptive_name(result->adaptive));
-	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE ||
-	    balance_is_echo(report->shape, &report->balance, result))
+	if (balance_is_chance(report->shape, &report->balance, result))
+		result_text(table, CAUSE, "ok");
+	else if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE ||
+		 balance_is_echo(report->shape, &report->balance, result))
 		result_text(table, CAUSE, result->cause != BALANCE_NONE ? balance_cause_name(result->cause) :
 					  result->state == BALANCE_ACTIVE ? "(echo)" :
 					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");
@@ -227,12 +230,14 @@ static void put_group(const struct balance_report *report, struct result *table,
 }
 
 /* The window and the number of hidden groups, to explain an empty page. */
-static void print_summary(const struct balance_report *report, size_t causes, size_t uneven)
+static void print_summary(const struct balance_report *report, size_t causes, size_t uneven, size_t chance)
 {
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 
 	printf("%s to %s\n", when_format_local(report->since_us, from), when_format_local(report->until_us, until));
 	printf("%zu %s with a cause, %zu uneven without one", causes, causes == 1 ? "group" : "groups", uneven);
+	if (chance)
+		printf(", %zu ok within chance", chance);
 	if (!report->all && report->selection.all)
 		printf(", %zu even, %zu idle, %zu unknown%s", report->fine, report->idle, report->unknown,
 		       report->fine + report->idle + report->unknown ? " (hidden; --all shows them)" : "");
@@ -246,7 +251,7 @@ static void print_summary(const struct balance_report *report, size_t causes, si
 int balance_print(const struct balance_report *report, struct error *err)
 {
 	struct result_options output = options_result(&report->options);
-	size_t causes = 0, uneven = 0, lines = 0, i;
+	size_t causes = 0, uneven = 0, chance = 0, lines = 0, i;
 	bool at_length = !report->selection.all;
 	struct result *table;
 	int code = 0;
@@ -255,9 +260,11 @@ int balance_print(const struct balance_report *report, struct error *err)
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		causes += result->cause != BALANCE_NONE && !balance_is_second(result);
-		uneven += result->cause == BALANCE_NONE && balance_is_reported(result);
+		chance += balance_is_chance(report->shape, &report->balance, result);
+		uneven += result->cause == BALANCE_NONE && balance_is_reported(result) &&
+			  !balance_is_chance(report->shape, &report->balance, result);
 	}
-	print_summary(report, causes, uneven);
+	print_summary(report, causes, uneven, chance);
 	for (i = 0; code == 0 && i < report->shown_count; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 

@@ -181,6 +181,7 @@ SMALL_TEST(incast_to_few_is_no_routing)
 	assert_near(result->members[1].predicted, 1);
 	assert_near(result->flows, 1);
 	assert_true(isinf(result->chance_excess));
+	assert_true(balance_is_chance(bed->shape, &bed->balance, result));
 }
 
 SMALL_TEST(with_adaptive_routing_the_cause_is_never_routing)

@@ -20,7 +20,7 @@
 
 static const struct {
 	int columns, rows;
-} sizes[] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
+} sizes[] = { { 80, 24 }, { 100, 30 }, { 120, 40 }, { 200, 60 } };
 
 static const struct {
 	const char *name, *keys;

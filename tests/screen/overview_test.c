@@ -74,6 +74,19 @@ TEST_ON_STAGE(a_finding_is_acknowledged_and_unacknowledged)
 	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
+/* At 80 columns, too, and what is typed stays visible. */
+TEST_ON_STAGE(the_prompt_of_an_acknowledgement_has_the_whole_name)
+{
+	const char *name;
+
+	stage_begin("pair-two-bad-cables", 0, 24, 80);
+	name = stage.app.context->findings[1].finding.subject;
+	assert_true(strlen(name) > 30);
+	stage_keys("ja");
+	stage_expect(name);
+	stage_try("the cable is ordered and will be replaced at the next maintenance", "next maintenance_");
+}
+
 TEST_ON_STAGE(an_acknowledgement_without_an_end_lasts)
 {
 	struct acknowledged_rows stored;
@@ -185,7 +198,7 @@ TEST_ON_STAGE(cleared_counters_are_one_event)
 
 TEST_ON_STAGE(skewed_routes_have_a_row_and_lead_to_the_switch)
 {
-	stage_begin("routes-skewed-story", 0, 30, 120);
+	stage_begin("routes-skewed-story", 0, 40, 120);
 	stage_expect("CRIT leaf-");
 	stage_expect(" uplinks ");
 	stage_expect("leaf up other");
@@ -256,4 +269,25 @@ TEST_ON_STAGE(the_last_line_is_that_of_the_status_file)
 	/* Not on a terminal that is too small otherwise. */
 	stage_draw(LAYOUT_MIN_ROWS, 80);
 	stage_hides("SIMULATED");
+}
+
+TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
+{
+	stage_begin("routes-skewed-story", 0, 24, 80);
+	stage_hides("TOP LINKS");
+	stage_draw(30, 100);
+	stage_keys("");
+	stage_key(KEY_SPECIAL(KEY_DOWN));
+	stage_expect("LAST 10m  TX and RX of hosts");
+	stage_expect("16 LEAVES x 8 SPINES");
+	stage_expect("leaf-u02-r3/20");
+	stage_expect("TOP HOSTS");
+	stage_expect("14:13:20");
+	/* At a past time the plot ends there: sweeps in memory are not read again, others are. */
+	stage_try("<", "14:13:10");
+	stage_hides("14:13:20");
+	stage_try("t-9m\r", "14:04:20");
+	stage_hides("14:13:");
+	stage_draw(29, 99);
+	stage_hides("TOP LINKS");
 }

@@ -173,6 +173,8 @@ TEST_ON_STAGE(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_tim
 	assert_string_equal(detail.plot.problem, "");
 	assert_int_equal(detail.plot.series_count, 2);
 	assert_int_equal(detail.plot.until_us, stage.app.live->shown->sweep.wall_us);
+	/* An hour is selected, 12 minutes are stored. */
+	assert_true(detail.plot.since_us >= STAGE_END_US - 12 * MINUTE_US);
 	for (size_t i = 0; i < detail.plot.series[0].count; i++) {
 		const struct series_step *step = &detail.plot.series[0].steps[i];
 
@@ -199,6 +201,17 @@ TEST_ON_STAGE(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_tim
 	}
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 60));
 	history_plot_done(&detail.plot);
+}
+
+TEST_ON_STAGE(an_unknown_quantity_has_a_line_and_no_axis)
+{
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	stage_keys("2/node0001\r\r");
+	stage_expect("60.0 %");
+	/* PortXmitWait of HCAs is not counted. */
+	stage_try("cc", "XmitWait % (estimate)");
+	stage_expect("no data in this window");
+	stage_hides("└");
 }
 
 TEST_ON_STAGE(plots_of_all_metrics_fit_every_size)

@@ -18,7 +18,7 @@ struct filter;
 typedef void prompt_fn(struct app *app, const char *text);
 
 struct prompt {
-	char label[192];
+	char label[512];
 	char text[PROMPT_SIZE];
 	prompt_fn *done; /* NULL: no prompt is open */
 };

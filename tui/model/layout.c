@@ -46,6 +46,7 @@ const struct column_info *column_info(enum column column)
 		[COLUMN_RCV_PERCENT] = { HEADING_RX_PERCENT, HEADING_RX_PERCENT,
 					  "the same in % of the link's data rate", true },
 		[COLUMN_RCV_BAR] = { "RX LOAD", "RX", "the same as a bar", false },
+		[COLUMN_SPARK] = { "LAST SWEEPS", "LAST", "LOAD in the last sweeps, the newest at the right", false },
 		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second sent by PORT", true },
 		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second received by PORT", true },
 		[COLUMN_STALL] = { "TXWait%", "TXWt%",
@@ -102,8 +103,8 @@ static const struct layout_step steps[] = {
 	{ COLUMN_FINDING, AS_FINDING, 0 },
 	{ COLUMN_TAG, AS_TAG, 0 },
 	{ COLUMN_PEER, 10, 0 },
-	{ COLUMN_XMIT_BAR, 4, 0 },
-	{ COLUMN_RCV_BAR, 4, 0 },
+	{ COLUMN_XMIT_PERCENT, 4, 0 },
+	{ COLUMN_RCV_PERCENT, 4, 0 },
 	{ COLUMN_LINK, AS_LINK, 9 },
 	{ COLUMN_PORT, AS_PORT, 16 },
 	{ COLUMN_PEER, AS_PEER, 13 },
@@ -112,8 +113,8 @@ static const struct layout_step steps[] = {
 	{ COLUMN_PORT, AS_PORT, 17 },
 	{ COLUMN_PEER, AS_PEER, 17 },
 	/* Up to a terminal of about 120 columns: full words and numbers. */
-	{ COLUMN_XMIT_PERCENT, 4, 0 },
-	{ COLUMN_RCV_PERCENT, 4, 0 },
+	{ COLUMN_XMIT_BAR, 4, 0 },
+	{ COLUMN_RCV_BAR, 4, 0 },
 	{ COLUMN_XMIT, 10, 0 },
 	{ COLUMN_RCV, 10, 0 },
 	{ COLUMN_PORT, AS_PORT, 24 },
@@ -126,10 +127,11 @@ static const struct layout_step steps[] = {
 	{ COLUMN_STALL, 7, 0 },
 	{ COLUMN_STALL_BACK, 7, 0 },
 	{ COLUMN_FINDING, AS_KIND, 0 },
-	{ COLUMN_WAIT, 6, 0 },
-	{ COLUMN_WAIT_BACK, 6, 0 },
+	{ COLUMN_SPARK, 20, 0 },
 	{ COLUMN_ERRORS, 9, 0 },
 	{ COLUMN_WHICH_ERRORS, 16, 0 },
+	{ COLUMN_WAIT, 6, 0 },
+	{ COLUMN_WAIT_BACK, 6, 0 },
 	{ COLUMN_PORT, AS_PORT, 32 },
 	{ COLUMN_PEER, AS_PEER, 32 },
 	{ COLUMN_XMIT_PACKETS, 7, 0 },
@@ -142,13 +144,15 @@ static const struct layout_step steps[] = {
 	{ COLUMN_RCV_BAR, 16, 0 },
 	{ COLUMN_PORT, AS_PORT, 0 },
 	{ COLUMN_PEER, AS_PEER, 0 },
+	{ COLUMN_SPARK, 60, 0 },
 	{ COLUMN_WHICH_ERRORS, 400, 0 },
 };
 
 static bool is_elastic(int column)
 {
 	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
+	       column == COLUMN_RCV_BAR || column == COLUMN_SPARK || column == COLUMN_WHICH_ERRORS ||
+	       column == COLUMN_FINDING;
 }
 
 static int wanted(const struct layout_step *step, const int *data_columns)
@@ -252,7 +256,12 @@ static const struct { enum part part; size_t at_most; } plan_steps[] = {
 	{ PART_GROUPS, SIZE_MAX }, { PART_PROBLEMS, SIZE_MAX }, { PART_CHANGES, SIZE_MAX },
 };
 
-enum { LINES_LEAST = 2, LINES_MOST = 5 };
+enum { LINES_LEAST = 2, LINES_MOST = 5, LARGE_ROWS = 24, LARGE_COLUMNS = 100, PLOT_LEAST = 6, TOP_LEAST = 6 };
+
+bool overview_is_large(const struct rect *body)
+{
+	return body->rows >= LARGE_ROWS && body->columns >= LARGE_COLUMNS;
+}
 
 /* Rows of @count items of a part; the first group also needs the head. */
 static int rows_of(enum part part, size_t count)
@@ -286,6 +295,11 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 	int left = contents->rows - 1 - (contents->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
 	*ret = (struct overview_plan){ 0 };
+	if (contents->top) {
+		ret->plot_rows = PLOT_LEAST;
+		ret->top_rows = TOP_LEAST;
+		left -= PLOT_LEAST + TOP_LEAST;
+	}
 	/* "none" also needs a line. */
 	if (!have[PART_CHANGES])
 		have[PART_CHANGES] = 1;
@@ -301,6 +315,9 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 		lines++;
 		left -= (int)contents->problems;
 	}
+	/* The rest is for the busiest links, then for the plot. */
+	while (contents->top && left-- > 0)
+		(*((size_t)ret->top_rows <= contents->top ? &ret->top_rows : &ret->plot_rows))++;
 	ret->problem_lines = lines;
 	ret->problems = y;
 	ret->problems_rows = contents->problems ? (int)count[PART_PROBLEMS] * lines : 1;
@@ -308,11 +325,14 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 	ret->changes = y;
 	ret->changes_rows = (int)count[PART_CHANGES];
 	y += ret->changes_rows;
+	ret->plot = y;
+	y += ret->plot_rows;
 	ret->groups_head = y;
 	ret->groups_head_rows = count[PART_GROUPS] ? 1 : 0;
 	y += ret->groups_head_rows;
 	ret->groups = y;
 	ret->groups_rows = (int)count[PART_GROUPS];
+	ret->top = y + ret->groups_rows;
 }
 
 static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN_COUNT] = {

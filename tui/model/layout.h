@@ -51,6 +51,7 @@ enum column {
 	COLUMN_RCV,
 	COLUMN_RCV_PERCENT,
 	COLUMN_RCV_BAR,
+	COLUMN_SPARK,
 	COLUMN_XMIT_PACKETS,
 	COLUMN_RCV_PACKETS,
 	COLUMN_STALL,
@@ -115,21 +116,30 @@ void layout_segments(int columns, const int *widths, const int *ranks, size_t co
  */
 size_t layout_scroll(size_t first, size_t cursor, size_t rows, int height);
 
-/* The Overview screen: problems come first and shrink last; below them changes, then groups. */
+/*
+ * The Overview screen: problems come first and shrink last; below them changes, the plot of a large
+ * terminal, groups, and the map beside the busiest links and hosts.
+ */
 
 struct overview_contents {
 	int rows;
 	size_t problems; /* including acknowledged ones */
 	size_t changes, groups;
+	size_t top;      /* rows of the busiest links and hosts; 0: neither they nor the plot are shown */
 };
+
+/* overview_is_large - whether a body has room for the plot, the map and the busiest links. */
+bool overview_is_large(const struct rect *body);
 
 /* Rows from the top of the body. A part of 0 rows is omitted. */
 struct overview_plan {
 	int problems, problems_rows;      /* problem_lines for each, or 1 if there are none */
 	int problem_lines;                /* 2: with evidence; 3 to 5: with action, hosts, more evidence */
 	int changes, changes_rows;
+	int plot, plot_rows;              /* with its head and its time axis */
 	int groups_head, groups_head_rows;
 	int groups, groups_rows;
+	int top, top_rows;                /* with their head */
 };
 
 /* overview_plan - divide a body of at least 6 rows. */

@@ -136,7 +136,7 @@ TEST(eighty_columns_hold_the_ten_that_matter)
 {
 	static const enum column wanted[] = {
 		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
-		COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS,
+		COLUMN_XMIT_PERCENT, COLUMN_RCV_PERCENT, COLUMN_ERRORS,
 	};
 	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];
@@ -200,11 +200,15 @@ static void for_all(void (*check)(const struct overview_contents *contents, cons
 		for (size_t p = 0; p < AMOUNTS; p++)
 			for (size_t c = 0; c < AMOUNTS; c++)
 				for (size_t g = 0; g < AMOUNTS; g++) {
-					const struct overview_contents contents = { rows, amounts[p], amounts[c],
-									       amounts[g] };
+					struct overview_contents contents = { rows, amounts[p], amounts[c],
+									 amounts[g], 0 };
 
 					overview_plan(&contents, &plan);
 					check(&contents, &plan);
+					contents.top = amounts[p] + 1;
+					overview_plan(&contents, &plan);
+					if (overview_is_large(&(struct rect){ 0, 0, rows, 100 }))
+						check(&contents, &plan);
 				}
 }
 
@@ -212,10 +216,16 @@ static void check_plan(const struct overview_contents *contents, const struct ov
 {
 	assert_int_equal(plan->problems, 1);
 	assert_int_equal(plan->changes, plan->problems + plan->problems_rows);
-	assert_int_equal(plan->groups_head, plan->changes + plan->changes_rows);
+	assert_int_equal(plan->plot, plan->changes + plan->changes_rows);
+	assert_int_equal(plan->groups_head, plan->plot + plan->plot_rows);
 	assert_int_equal(plan->groups, plan->groups_head + plan->groups_head_rows);
 	assert_true(plan->problems_rows >= 1 && plan->changes_rows >= 0 && plan->groups_rows >= 0);
-	assert_true(plan->groups + plan->groups_rows <= contents->rows);
+	assert_int_equal(plan->top, plan->groups + plan->groups_rows);
+	/* A large terminal has no empty line. */
+	if (contents->top)
+		assert_true(plan->plot_rows >= 6 && plan->top_rows >= 6 &&
+			    plan->top + plan->top_rows == contents->rows);
+	assert_true(plan->top + plan->top_rows <= contents->rows);
 	/* No head above nothing, and nothing without its head. */
 	assert_int_equal(plan->groups_head_rows, plan->groups_rows > 0);
 }
@@ -228,7 +238,7 @@ TEST(parts_stand_below_each_other_inside_the_body)
 static void check_amounts(const struct overview_contents *contents, const struct overview_plan *plan)
 {
 	int problems = plan->problems_rows / plan->problem_lines;
-	int used = plan->groups + plan->groups_rows;
+	int used = plan->top + plan->top_rows;
 
 	assert_true(plan->problem_lines >= 2 && plan->problem_lines <= 5);
 	if (contents->problems) {
@@ -267,7 +277,7 @@ TEST(a_higher_terminal_never_shows_fewer_problems)
 			int before = 0;
 
 			for (int rows = LEAST_ROWS; rows <= MOST_ROWS; rows++) {
-				const struct overview_contents contents = { rows, amounts[p], 8, amounts[g] };
+				const struct overview_contents contents = { rows, amounts[p], 8, amounts[g], 0 };
 
 				overview_plan(&contents, &plan);
 				assert_true(plan.problems_rows / plan.problem_lines >= before);
@@ -279,7 +289,7 @@ TEST(a_higher_terminal_never_shows_fewer_problems)
 /* What an operator has on the usual terminal: 20 rows below header and tabs. */
 TEST(a_usual_terminal_has_some_of_everything)
 {
-	const struct overview_contents contents = { 20, 9, 9, 9 };
+	const struct overview_contents contents = { 20, 9, 9, 9, 0 };
 	struct overview_plan plan;
 
 	overview_plan(&contents, &plan);

@@ -199,6 +199,7 @@ double links_number(const struct links *links, const struct link_row *link, enum
 
 	switch (column) {
 	case COLUMN_LOAD:
+	case COLUMN_SPARK:
 		return links_load(link);
 	case COLUMN_XMIT:
 		return link->bytes_per_s[side];
@@ -423,6 +424,6 @@ double links_errors(const struct links *links, const struct link_row *link)
 bool links_descending_first(enum column column)
 {
 	return column_info(column)->right || column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR ||
-	       column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING ||
-	       column == COLUMN_TAG;
+	       column == COLUMN_SPARK || column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS ||
+	       column == COLUMN_FINDING || column == COLUMN_TAG;
 }

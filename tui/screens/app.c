@@ -18,6 +18,7 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
@@ -130,6 +131,7 @@ struct parts {
 	struct live live;
 	struct snapshot_context context;
 	struct port_table table;
+	struct trend trend;
 	struct tui_child_state child;
 	struct prompt prompt;
 };
@@ -147,6 +149,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->live = &parts->live;
 	app->context = &parts->context;
 	app->table = &parts->table;
+	app->trend = &parts->trend;
 	app->child = &parts->child;
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
@@ -163,6 +166,7 @@ void app_done(struct app *app)
 		return;
 	destroy_screens(app);
 	port_table_done(app->table);
+	trend_done(app->trend);
 	context_done(app->context);
 	live_done(app->live);
 	free(app->acknowledge_input);
@@ -204,6 +208,8 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
+	if (trend_poll(app->trend, app->live, app->table, clock_boottime_us(app->options->clock)))
+		*ret_news = true;
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		if (screens[i]->poll && screens[i]->poll(app->states[i], app))
 			*ret_news = true;
@@ -305,6 +311,18 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 		draw_line(&brush, body, line + 2, ROLE_FAINT, "%s", app->child->line);
 }
 
+/* The end of what is typed is always visible. */
+static void draw_prompt(const struct prompt *prompt, const struct brush *brush, const struct rect *footer)
+{
+	char line[sizeof(prompt->label) + sizeof(prompt->text) + 1];
+	size_t columns = (size_t)footer->columns, used;
+
+	snprintf(line, sizeof(line), "%s%s_", prompt->label, prompt->text);
+	used = text_columns(line);
+	draw_cell(brush, footer->y, footer->x, footer->columns,
+		  line + (used > columns ? text_prefix_bytes(line, used - columns) : 0), ALIGN_LEFT, ROLE_STRONG);
+}
+
 /* The prompt if there is one, else the footer of the screen. */
 static void draw_footer(struct app *app, const struct rect *footer)
 {
@@ -312,7 +330,7 @@ static void draw_footer(struct app *app, const struct rect *footer)
 	const struct screen *screen = app_screen(app);
 
 	if (app->prompt->done)
-		draw_line(&brush, footer, 0, ROLE_STRONG, "%s%s_", app->prompt->label, app->prompt->text);
+		draw_prompt(app->prompt, &brush, footer);
 	else if (screen->draw_footer)
 		screen->draw_footer(screen_state(app, screen), app, footer);
 	else

@@ -30,6 +30,7 @@ struct shape_group;
 struct snapshot_context;
 struct theme;
 struct tui_child_state;
+struct trend;
 struct tui_options;
 
 /* Number of screens, and of those that are tabs. */
@@ -50,6 +51,7 @@ struct app {
 	struct live *live;
 	struct snapshot_context *context; /* shape, findings and events of live->shown */
 	struct port_table *table; /* numbers, names and sums of all ports of live->shown */
+	struct trend *trend;      /* load over the last minutes; trend->wanted: a screen draws it */
 	struct tui_child_state *child;
 	struct prompt *prompt;
 	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */

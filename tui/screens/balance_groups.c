@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/balance.h"
 #include "base/err.h"
@@ -57,7 +58,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 
 	free(view->results);
 	view->results = calloc(balance->count + 1, sizeof(*view->results));
-	view->result_count = view->causes = view->uneven = view->fine = view->idle = view->unknown = 0;
+	view->result_count = view->causes = view->uneven = view->chance = view->fine = view->idle = view->unknown = 0;
 	view->most_members = 0;
 	if (!view->results)
 		return err_nomem(err);
@@ -69,6 +70,8 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 			continue;
 		if (reported && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
+		else if (balance_is_chance(app->context->shape, balance, result))
+			view->chance++;
 		else if (reported)
 			view->uneven++;
 		else
@@ -110,6 +113,8 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 	}
 	if (result->state != BALANCE_ACTIVE)
 		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
+	if (balance_is_chance(app->context->shape, &view->loads.balance, result))
+		return "ok";
 	return balance_is_echo(app->context->shape, &view->loads.balance, result) ? "(echo)" : "";
 }
 
@@ -206,7 +211,8 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 	const struct balance_result *result = result_at(view, row);
 	const struct brush brush = app_brush(app, row == view->groups.cursor);
 	const char *adaptive = result->adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(result->adaptive);
-	enum role role = role_of(result);
+	const char *cause = cause_of(view, app, result);
+	enum role role = strcmp(cause, "ok") ? role_of(result) : ROLE_FAINT;
 	char name[256], measured[256], predicted[256], full[16], over[16];
 
 	write_name(app, result, name, sizeof(name));
@@ -218,7 +224,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 		[NAME] = { name, role, ALIGN_MIDDLE },
 		[TESTS] = { balance_test_letters(result), role, ALIGN_LEFT },
 		[ADAPTIVE] = { adaptive, role, ALIGN_LEFT },
-		[CAUSE] = { cause_of(view, app, result), role, ALIGN_LEFT },
+		[CAUSE] = { cause, role, ALIGN_LEFT },
 		[MEASURED] = { measured, role, ALIGN_LEFT },
 		[PREDICTED] = { predicted, role, ALIGN_LEFT },
 		[FULL] = { full, role_of_load(100 * result->max_utilization), ALIGN_RIGHT },
@@ -269,7 +275,9 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
 	const struct brush brush = app_brush(app, false);
-	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
+	bool by_chance = result->cause == BALANCE_NONE && result->excess < result->chance_excess;
+	bool at_fault = index == result->hottest && result->m && !by_chance;
+	enum role role = at_fault ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
 	int bar = widths[MEMBER_FAIR] - NARROW_COLUMNS;
 	char num[8], peer[NODE_NAME_SIZE + 16] = "", measured[128], predicted[128], fair[128], full[16], wait[16];
 
@@ -342,8 +350,8 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	char window[64];
 
 	segment_add(&line, 0, view->causes ? ROLE_WARNING : ROLE_STRONG,
-		    "%zu %s with a cause, %zu imbalanced without a cause", view->causes,
-		    view->causes == 1 ? "group" : "groups", view->uneven);
+		    "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", view->causes,
+		    view->causes == 1 ? "group" : "groups", view->uneven, view->chance);
 	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", view->fine, view->idle,
 		    view->unknown, view->all ? "" : " (i shows them)");
 	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));

@@ -13,10 +13,14 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/balance_view.h"
 
 /* Maximum number of names compared for their common prefix. */
 enum { NAMES_MOST = 4096 };
+
+/* From this width on the selected group is beside the map, and its load over time below the map. */
+enum { BESIDE_FROM = 160, BESIDE_COLUMNS = 84 };
 
 static const char *name_of(const struct app *app, uint32_t node)
 {
@@ -370,16 +374,78 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 					   heat_columns(heat, row_here(view)), view->layout.shown);
 }
 
-static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
+/* Each uplink of the selected row by sweep: which one was busy when. */
+static void draw_sweeps(const struct balance_view *view, const struct app *app, const struct rect *area)
+{
+	const struct balance_result *result = result_here(view, app);
+	const struct trend *trend = app->trend;
+	const struct brush brush = app_brush(app, false);
+	uint32_t count = app->context->shape->groups[result->group].count;
+	size_t end = trend_until(trend, app->live->shown->sweep.wall_us);
+	int label = view->layout.label, sweeps = area->columns - label - 1, x;
+	char text[PORT_NAME_SIZE];
+
+	sweeps = sweeps > TREND_LOADS ? TREND_LOADS : sweeps;
+	app->trend->wanted = true;
+	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, area->y, area->x, area->columns, "LAST SWEEPS of each uplink, busier direction", ALIGN_LEFT,
+		  ROLE_HEAD);
+	for (int y = 1; y < area->rows && (uint32_t)y <= count; y++) {
+		uint32_t port = result->members[y - 1].port, peer = app->live->shown->fabric->ports[port].peer;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		order_port_name(&app->table->order, app->live->shown->fabric, peer, text);
+		draw_cell(&brush, area->y + y, area->x, label, text, ALIGN_MIDDLE, ROLE_TEXT);
+		x = area->x + label + 1;
+		for (int i = sweeps; i > 0; i--, x++) {
+			double load = end >= (size_t)i ? trend_load(trend, port, end - (size_t)i) : NAN;
+			const struct heat_cell cell = { .value[HEAT_MEASURED] = (float)(load / 100), .links = 1,
+							.working = 1, .sign = HEAT_LOAD };
+			enum role role = heat_write(&cell, HEAT_MEASURED, 1, app->theme->unicode, text);
+
+			if (!isnan(load))
+				draw_cell(&brush, area->y + y, x, 1, text, ALIGN_LEFT, role);
+		}
+	}
+}
+
+/* The selected group beside the map. */
+static void draw_beside(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct brush brush = app_brush(app, false);
-	struct rect below = *body;
+	const struct balance_result *result = result_here(view, app);
+	struct rect members = *area;
+	char words[512];
+	int used = 1;
+
+	draw_cell(&brush, area->y, area->x, area->columns, name_of(app, view->heat.rows[row_here(view)]), ALIGN_LEFT,
+		  ROLE_STRONG);
+	used += draw_wrapped(&brush, area->y + 1, area->x, area->columns, 3,
+			     view_group_text(view, app, result, words, sizeof(words)), ROLE_TEXT);
+	members.y += used;
+	members.rows -= used;
+	groups_draw_members(app, &members, result);
+}
+
+static void draw(struct balance_view *view, const struct app *app, const struct rect *whole)
+{
+	const struct brush brush = app_brush(app, false);
+	bool wide = whole->columns >= BESIDE_FROM && view->heat.row_count && result_here(view, app);
+	struct rect left = *whole, right = *whole, below, *body = &left;
 	size_t prefix = 0;
 	char legend[256];
 	int y;
 
 	if (!view->heat.row_count)
 		return;
+	if (wide) {
+		left.columns -= BESIDE_COLUMNS + 2;
+		right.x += left.columns + 2;
+		right.columns = BESIDE_COLUMNS;
+		draw_beside(view, app, &right);
+	}
+	below = left;
 	fit(view, app, body, &prefix);
 	draw_title(view, app, body);
 	below.y++;
@@ -390,7 +456,10 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	if (view->layout.members && result_here(view, app)) {
 		below.y = y + view->layout.rows + 1;
 		below.rows = view->layout.members;
-		groups_draw_members(app, &below, result_here(view, app));
+		if (wide)
+			draw_sweeps(view, app, &below);
+		else
+			groups_draw_members(app, &below, result_here(view, app));
 	}
 	y = body->y + body->rows - view->layout.words - view->layout.legend;
 	draw_words(view, app, body, y);

@@ -34,7 +34,7 @@ struct balance_view {
 	uint64_t row_guid, column_guid; /* selected switches; 0: none yet */
 	/* Groups: results, worst first. */
 	uint32_t *results;
-	size_t result_count, causes, uneven, fine, idle, unknown;
+	size_t result_count, causes, uneven, chance, fine, idle, unknown;
 	size_t most_members;     /* of the largest group */
 	bool all;                /* include balanced and idle ones */
 	struct list groups;

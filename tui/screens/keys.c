@@ -20,6 +20,10 @@
 #include "tui/tui.h"
 
 #define MESSAGE_US (6 * US_PER_S)
+
+/* Columns of the name in the prompt for an acknowledgement. */
+enum { ACKNOWLEDGE_NAME = 100 };
+
 #define MINUTE_US (60 * US_PER_S)
 #define HOUR_US (60 * MINUTE_US)
 
@@ -232,9 +236,9 @@ static void acknowledge_here(struct app *app)
 		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", revoke_entered);
 		return;
 	}
-	/* Cut to whole UTF-8 characters. */
-	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ", (int)text_prefix_bytes(row->finding.subject, 30),
-		 row->finding.subject);
+	/* A very long name is cut to whole UTF-8 characters. */
+	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ",
+		 (int)text_prefix_bytes(row->finding.subject, ACKNOWLEDGE_NAME), row->finding.subject);
 	prompt_start(app->prompt, label, "", reason_entered);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/list.h"
@@ -11,6 +12,7 @@
 #include "tui/model/links.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/app.h"
 #include "tui/screens/setup.h"
 
@@ -67,6 +69,7 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_STATE:
 		return status_role(link->status);
 	case COLUMN_LOAD:
+	case COLUMN_SPARK:
 		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
@@ -94,7 +97,15 @@ static void write_cell(const struct app *app, const struct links *links, const s
 		       enum column column, int columns, char *ret)
 {
 	bool back = column == COLUMN_RCV_BAR;
+	struct text line = { 0 };
 
+	if (column == COLUMN_SPARK) {
+		trend_spark(app->trend, &link->ends[0], 1, columns < TREND_LOADS ? columns : TREND_LOADS,
+			    app->theme->unicode, &line);
+		snprintf(ret, CELL_SIZE, "%s", text_chars(&line));
+		text_done(&line);
+		return;
+	}
 	if (column != COLUMN_XMIT_BAR && !back)
 		cell_text(links, &app->live->errors, link, column, columns, app->now_us, ret);
 	else /* Traffic of an idle link is from polling. */
@@ -167,6 +178,7 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 	struct brush brush;
 
 	links_places(app, links, body->columns, places);
+	app->trend->wanted |= places[COLUMN_SPARK].columns > 0;
 	draw_heads(app, links, body, places);
 	for (int y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
 		size_t row = list->first + (size_t)y;

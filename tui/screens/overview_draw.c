@@ -280,6 +280,12 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 
 /* --- groups --- */
 
+/* Load alone is no problem: it is marked where the group has a finding. */
+static enum role load_role(const struct port_group *group, double percent)
+{
+	return group_state(group) >= GROUP_STATE_WARNING || isnan(percent) ? role_of_load(percent) : ROLE_LOAD_LOW;
+}
+
 /* Write the text of a cell. Return: its role. */
 static enum role write_cell(const struct app *app, const struct port_group *group, enum group_column column,
 			    int columns, char ret[CELL_SIZE])
@@ -303,10 +309,10 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 	case GROUP_COLUMN_MIN:
 	case GROUP_COLUMN_MAX:
 		format_percent(percent, ret, CELL_SIZE);
-		return role_of_load(percent);
+		return load_role(group, percent);
 	case GROUP_COLUMN_HISTOGRAM:
 		group_histogram(group, app->theme->unicode, ret);
-		return role_of_load(group->max_percent);
+		return load_role(group, group->max_percent);
 	case GROUP_COLUMN_STALL:
 		format_percent(group->stall_percent, ret, CELL_SIZE);
 		return group->stall_percent >= 10 ? ROLE_WARNING : ROLE_TEXT;

@@ -16,6 +16,16 @@ struct brush;
 struct finding_row;
 struct rect;
 
+/* The busiest links or hosts. */
+enum { OVERVIEW_TOP = 24 };
+struct overview_top {
+	struct {
+		uint32_t index; /* the sending port of a link; of a host, an index into the shape's hosts */
+		double value;   /* percent of a link; bytes per second of a host */
+	} rows[OVERVIEW_TOP];
+	size_t count;
+};
+
 /* State and content of the screen. */
 struct overview_view {
 	struct list list;                  /* rows: the problems, then the groups */
@@ -26,6 +36,7 @@ struct overview_view {
 	size_t problem_count, open_count, clearing_count;
 	struct changes changes;
 	struct port_groups groups;
+	struct overview_top links, hosts;
 	size_t first_problem, first_group; /* first visible ones */
 	struct overview_plan plan;
 };
@@ -39,5 +50,17 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 			   const struct rect *body);
 void overview_draw_groups(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			  const struct rect *body);
+
+/* overview_find_top - the busiest links and hosts of the shown sweep. */
+void overview_find_top(struct overview_view *view, const struct app *app);
+
+/* overview_top_rows - rows that the map and the busiest links and hosts need at most. */
+size_t overview_top_rows(const struct overview_view *view, const struct app *app);
+
+/* overview_draw_plot - traffic, stall and errors over time; overview_draw_top - map, links and hosts. */
+void overview_draw_plot(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			const struct rect *body);
+void overview_draw_top(const struct overview_view *view, const struct app *app, const struct brush *brush,
+		       const struct rect *body);
 
 #endif

@@ -131,13 +131,13 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help map[] = {
-		{ "F1", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
+		{ "?", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
 		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
 	}, groups[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
+		{ "?", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
 		{ "b", "begin" }, { NULL, NULL },
 	}, hosts[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
+		{ "?", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
 		{ NULL, NULL },
 	};
 	const struct balance_view *view = state;
@@ -219,6 +219,7 @@ static const struct key_help help[] = {
 	{ "AR", "adaptive routing, from the settings, the switch or the load: on, off; ?: unknown" },
 	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
 	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
+	{ "ok", "not more uneven than the number of flows is by chance, with even tables" },
 	{ "MAX UTIL% IMBALANCE%", "of the busiest link: utilization, and excess over the mean" },
 	{ "x o ! ?", "links: down, missing, degraded or partly missing, not read" },
 	{ "", "measured over at least 60 s and 3 sweeps before the shown time; 'flows' comes from findings" },

@@ -172,10 +172,10 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help events[] = {
-		{ "F1", "help" }, { "Enter", "go there" }, { "d", "detail" }, { "/", "filter" }, { "s", "severity" },
+		{ "?", "help" }, { "Enter", "go there" }, { "d", "detail" }, { "/", "filter" }, { "s", "severity" },
 		{ "f", "findings" }, { "K", "kind" }, { "e", "errors" }, { NULL, NULL },
 	}, errors[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "e", "events" }, { NULL, NULL },
+		{ "?", "help" }, { "Enter", "detail" }, { "e", "events" }, { NULL, NULL },
 	};
 	const struct event_view *view = state;
 

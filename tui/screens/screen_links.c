@@ -130,7 +130,7 @@ static int draw_count(const struct links_screen *self, const struct app *app, co
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" },   { "/", "filter" }, { "s", "sort" },	  { "p", "panel" },  { "x", "swap" },
+		{ "?", "help" },   { "/", "filter" }, { "s", "sort" },	  { "p", "panel" },  { "x", "swap" },
 		{ "q", "quit" },    { "f", "follow" }, { "T", "tag" },	  { "d", "unused" }, { "Space", "pause" },
 		{ "I", "reverse" }, { NULL, NULL },
 	};

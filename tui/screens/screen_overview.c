@@ -11,6 +11,7 @@
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
+#include "tui/model/trend.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
 
@@ -83,6 +84,7 @@ static void update(struct overview_view *view, const struct app *app)
 			 &view->changes, NULL) < 0 ||
 	    groups_make(app->table, app->context, &view->groups, NULL) < 0)
 		view->generation = 0;
+	overview_find_top(view, app);
 	restore_cursor(view);
 }
 
@@ -109,13 +111,21 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	ask.problems = view->problem_count;
 	ask.changes = view->changes.count;
 	ask.groups = view->groups.count;
+	if (overview_is_large(body)) {
+		ask.top = overview_top_rows(view, app);
+		app->trend->wanted = true;
+	}
 	overview_plan(&ask, &view->plan);
 	list_fit(&view->list, view->problem_count + view->groups.count,
 		 view->plan.problems_rows / view->plan.problem_lines);
 	follow_cursor(view);
 	overview_draw_problems(view, app, &brush, body);
 	overview_draw_changes(view, app, &brush, body);
+	if (view->plan.plot_rows)
+		overview_draw_plot(view, app, &brush, body);
 	overview_draw_groups(view, app, &brush, body);
+	if (view->plan.top_rows)
+		overview_draw_top(view, app, &brush, body);
 }
 
 /* The selected group unless it is one of a single switch, or NULL: Enter shows its links. */
@@ -200,6 +210,8 @@ static const struct key_help help[] = {
 	{ "other", "all except the switches with a problem listed above" },
 	{ "MEAN MIN MAX", "TX utilization of its ports" },
 	{ "0 ... 100%", "number of ports with TX utilization 0 to 10 %, 10 to 20 %, ..." },
+	{ "! + time axis", "a finding was opened, closed" },
+	{ "TOP LINKS HOSTS", "by load in the shown sweep, with the last minute of sweeps" },
 	{ "unknown", "group: fewer than 95 % of its ports were read" },
 	{ NULL, NULL },
 };

@@ -231,7 +231,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
+		{ "?", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
 		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
 	};
 	const struct front_panel *panel = state;

@@ -263,6 +263,18 @@ static void load(struct history_plot *plot, const struct app *app, const struct 
 	plot->loaded.took_us = plot->loaded.boot_us - begin_us;
 }
 
+/* The window begins with the oldest stored sweep if that is later. */
+static int64_t window_start_us(const struct history_plot *plot, const struct app *app)
+{
+	int64_t since_us = plot->until_us - history_plot_window_us(plot);
+	struct history_range range;
+
+	if (app->live->reader && reader_history_range(app->live->reader, since_us, plot->until_us, &range, NULL) == 0 &&
+	    range.oldest_us > since_us && range.oldest_us < plot->until_us)
+		return range.oldest_us;
+	return since_us;
+}
+
 bool history_plot_load(struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	bool waited;
@@ -279,7 +291,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 	history_plot_done(plot);
 	plot->problem[0] = '\0';
 	plot->until_us = app->live->shown->sweep.wall_us;
-	plot->since_us = plot->until_us - history_plot_window_us(plot);
+	plot->since_us = window_start_us(plot, app);
 	plot->waits = !waited && !is_choice(plot, place, columns) && takes_long(plot, app, place);
 	plot->loaded.done = true;
 	plot->loaded.place = *place;
@@ -343,7 +355,8 @@ static void put_curves(const struct history_plot *plot, struct text_page *page, 
 	for (size_t i = 0; i < count; i++) {
 		title_of(plot, first + i, line, sizeof(line));
 		page_put(page, (int)i * (columns + GAP_COLUMNS), columns, ALIGN_LEFT, ROLE_TEXT, line);
-		draw_one(plot, first + i, columns, height, unicode, &drawn[i]);
+		if (!series_is_unknown(&plot->series[first + i]))
+			draw_one(plot, first + i, columns, height, unicode, &drawn[i]);
 		at[i] = text_chars(&drawn[i]);
 	}
 	while (*at[0] || *at[1]) {
@@ -362,11 +375,16 @@ static void put_curves(const struct history_plot *plot, struct text_page *page, 
 
 void history_plot_put(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
 {
-	char until[WHEN_SIZE];
+	int64_t stored_us = plot->until_us - plot->since_us;
+	char until[WHEN_SIZE], stored[WHEN_SIZE + 4] = "";
 	size_t beside;
 
-	page_heading(page, "%s, %s to %s%s%s", curves[plot->loaded.metric].name, windows[plot->loaded.window].name,
-		     when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
+	if (stored_us < windows[plot->loaded.window].span_us)
+		snprintf(stored, sizeof(stored), "%s of ",
+			 when_format_span(stored_us / US_PER_S * US_PER_S, until));
+	page_heading(page, "%s, %s%s to %s%s%s", curves[plot->loaded.metric].name, stored,
+		     windows[plot->loaded.window].name, when_format_local(plot->until_us, until),
+		     plot->about[0] ? "; " : "", plot->about);
 	if (plot->problem[0] || plot->waits) {
 		page_wrap(page, NULL, 0, plot->waits ? ROLE_FAINT : ROLE_WARNING,
 			  plot->waits ? "reading stored history ..." : plot->problem);
