@@ -146,7 +146,18 @@ unsigned world_check(const struct world_shape *shape, const struct world_case *c
 const struct world_report *world_find(const struct world *world, enum finding_kind kind);
 const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag);
 
-/* world_settle_routes - all tables become even; they are not read. */
+/*
+ * world_settle_routes - all tables become even; they are not read
+ * world_make_routes   - and are read
+ * world_skew_routes   - route @count more destinations of a switch through port @num; its table is not read
+ * world_read_table    - read the table of a switch
+ */
 void world_settle_routes(struct world *world);
+void world_make_routes(struct world *world);
+void world_skew_routes(struct world *world, uint32_t at, uint8_t num, unsigned count);
+void world_read_table(struct world *world, uint32_t at);
+
+/* world_end_of - index of the end of a link that is at this port */
+int world_end_of(const struct world_link *link, uint32_t node, unsigned num);
 
 #endif
