@@ -37,8 +37,8 @@ def settings(sim):
     tap.contains("the settings are listed", wire(sim), "dead=node0001 mlx5_0")
     wire(sim, "dead=none hold=0")
     tap.equal("the node responds again", took()[1], 0)
-    for command, wrong in (("pma", "nobody tick=1"), ("pma", "all tick=300"), ("pma", "tick=1"), ("wire", "speed=1"),
-                           ("wire", "dead=nobody")):
+    for command, wrong in (("pma", "node9999 tick=1"), ("pma", "all tick=300"), ("pma", "tick=1"), ("wire", "speed=1"),
+                           ("wire", "dead=node9999")):
         done = sim.run(IBWIRE_SIM, command, wrong, check=False)
         tap.equal(f"{command} '{wrong}' is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
 
@@ -96,7 +96,7 @@ def faults(sim):
         tap.result(wait_for(lambda: not effect(), 10), f"repair {fault[0]} undoes it")
     tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
     tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
-    for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "nobody"], ["skew", "part=2"], ["unplug", "x=1"],
+    for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "node9999"], ["skew", "part=2"], ["unplug", "x=1"],
                   ["idle", "a", "b"], ["errors"] + 12 * ["symbol_errors=1"], ["errors"] + 9 * ["symbol_errors=1000"]):
         done = run(IBWIRE_SIM, "break", *wrong, env=outside, check=False)
         tap.equal(f"break {' '.join(wrong)} is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
