@@ -68,32 +68,6 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	return 0;
 }
 
-static int restore_nothing(void *ctx, struct restored *ret, struct error *err)
-{
-	(void)ctx;
-	(void)ret;
-	(void)err;
-	return 0;
-}
-
-static int ignore_events(void *ctx, const struct event *events, size_t count, struct error *err)
-{
-	(void)ctx;
-	(void)events;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
-static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
-{
-	(void)ctx;
-	(void)caps;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
 static bool in_list(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -274,7 +248,7 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 int compare_scenario(const struct scenario *scenario, struct comparison *ret, struct error *err)
 {
 	struct run run = { .scenario = scenario, .comparison = ret };
-	const struct sink sink = { store_sweep, restore_nothing, ignore_events, ignore_caps, NULL, &run };
+	const struct sink sink = world_sink(store_sweep, &run);
 	int code = check_kinds(scenario, err);
 
 	*ret = (struct comparison){ .finding_count = 0 };

@@ -320,3 +320,34 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 	free(run);
 	return code;
 }
+
+static int restore_nothing(void *ctx, struct restored *ret, struct error *err)
+{
+	(void)ctx;
+	(void)ret;
+	(void)err;
+	return 0;
+}
+
+static int ignore_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)events;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)caps;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+struct sink world_sink(int (*store)(void *ctx, const struct sweep *sweep, struct error *err), void *ctx)
+{
+	return (struct sink){ store, restore_nothing, ignore_events, ignore_caps, NULL, ctx };
+}
