@@ -15,7 +15,7 @@
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
-/* While a scenario runs. */
+/* A scenario that runs. */
 struct run {
 	const struct scenario *scenario;
 	struct virtual *world;
@@ -42,7 +42,7 @@ static struct observed_finding *find_open(struct comparison *comparison, const s
 	return found;
 }
 
-/* The findings after a sweep: new ones, and which of the others are still open. */
+/* Record the findings of a sweep: which are new, and which of the earlier ones have closed. */
 static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct run *run = ctx;
@@ -89,7 +89,7 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
 	size_t len = strlen(host);
 
-	/* Several hosts that share a fate are one finding, which lists them. */
+	/* Several hosts that fail together are one finding, which lists them. */
 	for (unsigned i = 0; finding->port == 0 && i < finding->host_count; i++)
 		if (!strcmp(finding->hosts[i], host))
 			return true;
@@ -104,7 +104,7 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 	return false;
 }
 
-/* Either end of a link will do: "leaf-1/3" and what it is cabled to. */
+/* A finding about either end of a link matches: "leaf-1/3" or its peer. */
 static bool is_of_port(const struct fabric *built, const struct finding *finding, uint32_t port)
 {
 	uint32_t ends[2] = { port, built->ports[port].peer };
@@ -195,7 +195,7 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 	*truth = best;
 }
 
-/* Count the findings that no truth explains. */
+/* Count the findings that the scenario neither expects nor allows. */
 static void count_alarms(const struct run *run)
 {
 	struct comparison *comparison = run->comparison;

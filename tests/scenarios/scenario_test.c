@@ -257,7 +257,7 @@ static void consequences_are_counted_with_their_origin(void **state)
 	use_database(NULL);
 }
 
-/* Skewed from 5 to 11 min; closed at 17 min. */
+/* Routes are skewed from minute 5 to minute 11; the finding closes in minute 17. */
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
@@ -286,7 +286,7 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	use_database(NULL);
 }
 
-/* Slower from the fifth minute: one group with the cause, and the time before is not called uneven. */
+/* The link is slower from the fifth minute on: one group with a cause, and no uneven load before that. */
 static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
@@ -349,7 +349,7 @@ static void check_tense(const struct finding *finding)
 			untrue(finding, "it is clearing, and its text is in the present tense");
 }
 
-/* What a finding says of this moment, by the sweep itself. */
+/* A finding about the present state of a node, a link or the SM agrees with the sweep that reports it. */
 static void check_moment(const struct finding *finding, const struct sweep *sweep)
 {
 	uint32_t node = fabric_find_node(sweep->fabric, finding->node_guid), responded = 0;
@@ -382,7 +382,7 @@ static json_t *rows_of(const char *command, const struct finding *finding, bool 
 	return run_json(line);
 }
 
-/* The sum of some counters of a port. @ret_downs: LinkDowned, or NULL. */
+/* The sum of some counters of a port; its LinkDowned is added to @ret_downs. */
 static double counted(const struct finding *finding, bool of_peer, const char *const keys[4], int64_t from_us,
 		      int64_t until_us, double *ret_downs)
 {
@@ -406,7 +406,7 @@ static void compare(const struct finding *finding, const char *key, double expec
 	truth.numbers++;
 }
 
-/* Errors after link-up are not counted: then the number is a part of the counter. */
+/* Errors just after link-up are not counted: if the link was down, the counter may be above the number. */
 static void compare_counts(const struct finding *finding, int64_t from_us, int64_t until_us)
 {
 	static const struct { enum finding_kind kind; const char *number, *keys[4]; } counts[] = {
