@@ -58,11 +58,12 @@ TEST(names_are_found_or_the_most_similar_is_suggested)
 		"# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
 
 	assert_int_equal(name_map_parse(names, sizeof(names) - 1, &map, NULL), 0);
-	for (uint64_t guid = 1; guid <= 5; guid++) {
+	for (uint64_t guid = 1; guid <= 6; guid++) {
 		struct node node = { .guid = guid, .type = NODE_CA, .port_count = 1 };
 		struct port port = { .num = 1 };
 
-		snprintf(node.desc, sizeof(node.desc), "%s", guid == 3 ? "\x1b[31mred\x07" : guid > 3 ? "same" : "x");
+		snprintf(node.desc, sizeof(node.desc), "%s", guid == 3 ? "\x1b[31mred\x07" :
+			 guid == 6 ? "MF0;leaf1:MQM9700/U1" : guid > 3 ? "same" : "x");
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
 		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
 	}
@@ -74,6 +75,8 @@ TEST(names_are_found_or_the_most_similar_is_suggested)
 	assert_int_equal(found, 1);
 	assert_int_equal(names_find_node(fabric, "0x0000000000000005", &found, NULL), 0);
 	assert_int_equal(found, 4);
+	assert_int_equal(names_find_node(fabric, "leaf1", &found, NULL), 0);
+	assert_int_equal(found, 5);
 	assert_int_equal(names_find_node(fabric, "same (0004)", &found, NULL), 0);
 	assert_int_equal(found, 3);
 	assert_int_equal(names_find_node(fabric, "same (0006)", &found, &err), ERR_USAGE);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "fabric/names.h"
 #include "sim/cmd.h"
 #include "sim/control.h"
 #include "sim/ibsim/attach.h"
@@ -52,7 +53,7 @@ static int to_link(const struct faults *faults, const char *command, const struc
 	char id[ATTACH_ID_SIZE], line[CONSOLE_MAX_LINE];
 	struct text output = { 0 };
 	uint32_t port;
-	int code = parse_port(faults->fabric, fault->target, &port, err);
+	int code = names_find_port(faults->fabric, fault->target, &port, err);
 
 	if (code < 0)
 		return code;
@@ -231,7 +232,7 @@ static int set_width(struct faults *faults, const struct fault *fault, const cha
 {
 	struct text narrow = { 0 };
 	uint32_t port;
-	int code = parse_port(faults->fabric, fault->target, &port, err);
+	int code = names_find_port(faults->fabric, fault->target, &port, err);
 
 	if (code == 0)
 		code = unplug(faults, fault, err);
@@ -265,7 +266,7 @@ static int set_errors(struct faults *faults, const struct fault *fault, bool beg
 	char copy[sizeof(fault->options)], *word, *rest = NULL, *value;
 	struct text settings = { 0 };
 	uint32_t port;
-	int code = parse_port(faults->fabric, fault->target, &port, err);
+	int code = names_find_port(faults->fabric, fault->target, &port, err);
 
 	snprintf(copy, sizeof(copy), "%s", fault->options);
 	for (word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {

@@ -109,7 +109,7 @@ static int check_target(const struct faults *faults, const struct fault *fault, 
 	int code;
 
 	if (fault->kind->target == TARGET_UPLINK) {
-		code = parse_port(fabric, fault->target, &port, err);
+		code = names_find_port(fabric, fault->target, &port, err);
 		if (code == 0 && fabric->ports[port].peer == FABRIC_NONE)
 			code = err_set(err, ERR_USAGE, "%s has no cable", fault->target);
 		return code;

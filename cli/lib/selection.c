@@ -39,22 +39,6 @@ static const char *shown_name(const struct node *node, char ret[NODE_NAME_SIZE])
 	return ret;
 }
 
-/* The one node whose shown name is @typed (tables omit common suffixes), or FABRIC_NONE. */
-static uint32_t find_shown(const struct fabric *fabric, const char *typed)
-{
-	char shown[NODE_NAME_SIZE];
-	uint32_t found = FABRIC_NONE;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!*typed || strcmp(shown_name(&fabric->nodes[i], shown), typed))
-			continue;
-		if (found != FABRIC_NONE)
-			return FABRIC_NONE;
-		found = i;
-	}
-	return found;
-}
-
 /* Mark the HCAs of a host; NULL: of all hosts. */
 static bool mark_host(struct selection *match, const struct fabric *fabric, const char *host)
 {
@@ -302,7 +286,7 @@ static int resolve_whole(struct resolver *resolver, const char *typed, struct er
 	char *end;
 	int code;
 
-	if (names_find_node(fabric, typed, &node, &as_name) == 0 || (node = find_shown(fabric, typed)) != FABRIC_NONE) {
+	if (names_find_node(fabric, typed, &node, &as_name) == 0) {
 		mark_node(match, fabric, node);
 		return 0;
 	}
@@ -487,20 +471,6 @@ int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret
 			       shown_name(&fabric->nodes[node], shown), fabric->ports[port].num);
 	*ret_node = node;
 	*ret_port = port;
-	return 0;
-}
-
-int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	uint32_t node, port;
-	int code = selection_find(fabric, typed, &node, &port, err);
-
-	if (code < 0)
-		return code;
-	/* The LID of an HCA is that of a port. */
-	if (port != FABRIC_NONE && !selection_is_lid(fabric, port, typed))
-		return err_set(err, ERR_USAGE, "'%s' is a port: give a node", typed);
-	*ret = node;
 	return 0;
 }
 

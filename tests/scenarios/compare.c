@@ -11,7 +11,7 @@
 #include "base/when.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "sim/relay/key_values.h"
+#include "fabric/names.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
@@ -134,10 +134,10 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 		if (!strncmp(item, "host:", 5)) {
 			if (is_of_host(built, finding, item + 5))
 				return true;
-		} else if (parse_port(built, item, &index, NULL) == 0) {
+		} else if (names_find_port(built, item, &index, NULL) == 0) {
 			if (is_of_port(built, finding, index))
 				return true;
-		} else if (parse_node(built, item, &index, NULL) == 0 &&
+		} else if (names_find_node(built, item, &index, NULL) == 0 &&
 			   (finding->node_guid == built->nodes[index].guid ||
 			    finding->peer_guid == built->nodes[index].guid)) {
 			return true;
