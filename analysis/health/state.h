@@ -235,7 +235,7 @@ struct health {
 	/* Of this step: */
 	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes;
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
-	size_t down_ports, degraded_ports;
+	size_t down_ports;
 
 	uint32_t isolated_switches;   /* nodes.c */
 	int64_t pruned_us;            /* counters.c: last removal of unused trackers */
@@ -307,7 +307,7 @@ struct health_open_finding *health_find_open(const struct health *health, enum f
  */
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
 					uint8_t port, uint8_t tag);
-/* health_find_link - an open finding of a kind at either end of a link. */
+/* health_find_link - the same at either end of a link. */
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind,
 					     const struct health_port *port);
 /*
@@ -443,8 +443,6 @@ void health_forget_host(struct health *health, const struct health_host *host);
 
 /* health_find_degraded - mark ports below the expected rate after a topology change. */
 void health_find_degraded(struct health *health);
-/* health_is_degraded - the link has a finding link-degraded, or is part of one. */
-bool health_is_degraded(struct health *health, const struct health_port *port);
 
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
 void health_request_table(struct health *health, struct health_node *node);
