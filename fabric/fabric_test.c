@@ -29,7 +29,7 @@ TEST(records_restore_the_same_fabric)
 		size_t len, back_len;
 		char *records = records_of(fabric, &len), *again;
 
-		assert_int_equal(record_read(records, len, NULL, &back, &trailer, NULL), 0);
+		assert_int_equal(record_read(records, len, &back, &trailer, NULL), 0);
 		assert_int_equal(trailer.took_us, 7);
 		assert_int_equal(trailer.lost, 8);
 		assert_int_equal(trailer.silent, 9);
@@ -57,7 +57,7 @@ TEST(truncated_records_are_an_error)
 	for (size_t i = 0; i < len; i++) {
 		struct error err = { 0 };
 
-		assert_int_equal(record_read(records, i, NULL, &back, NULL, &err), ERR_IO);
+		assert_int_equal(record_read(records, i, &back, NULL, &err), ERR_IO);
 		assert_true(err.text[0] != '\0');
 	}
 	assert_null(back);
@@ -77,7 +77,7 @@ TEST(damaged_records_do_no_harm)
 
 		for (int i = 0; i < 3; i++)
 			records[net_random(&random) % len] = "0123456789abcdef -\n\xff"[net_random(&random) % 20];
-		if (record_read(records, len, NULL, &back, NULL, NULL) == 0)
+		if (record_read(records, len, &back, NULL, NULL) == 0)
 			assert_non_null(back);
 		fabric_destroy(back);
 		free(records);

@@ -350,7 +350,7 @@ static int read_result(const struct discovery *discovery, struct fabric **ret, s
 			       message[0] ? message : "without a message");
 	if (text_failed(&discovery->records))
 		return err_nomem(err);
-	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)
+	if (record_read(text_chars(&discovery->records), discovery->records.len, ret, ret_trailer, &cause) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "discovery wrote invalid records: %s", cause.text);
 	return 0;
 }

@@ -72,7 +72,7 @@ struct health_port *health_find_member(struct health *health, const struct healt
 	return port;
 }
 
-/* Add a port of a group, of whose finding @member would be one. The text is that of the worst port. */
+/* Add a port with its own finding @open to the finding of its group, whose text is that of the worst port. */
 static void add_member(struct health *health, struct health_group *group, struct health_port *port,
 		       const struct health_open_finding *open)
 {

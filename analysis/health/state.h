@@ -179,7 +179,7 @@ struct health_open_finding {
 	bool restored;                /* and not held since */
 	bool folded;                  /* new, and part of the finding of a group: never reported */
 	struct health_group *group;   /* of one that opened recently, or NULL */
-	int64_t opened_us;            /* the same */
+	int64_t opened_us;            /* when it opened */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
 };
 

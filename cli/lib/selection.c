@@ -136,7 +136,7 @@ static int mark_host_list(struct selection *match, const struct fabric *fabric, 
 }
 
 /* The number at the end of "mlx5_3" or "rail 3"; -1: none. */
-static long number_behind(const char *name)
+static long trailing_number(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -147,7 +147,7 @@ static long number_behind(const char *name)
 
 static bool mark_rail(struct selection *match, const struct shape *shape, const char *typed)
 {
-	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && number_behind(typed) >= 0;
+	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && trailing_number(typed) >= 0;
 
 	for (size_t i = 0; i < shape->rail_count; i++)
 		by_name |= !strcmp(shape->rails[i].name, typed);
@@ -155,7 +155,8 @@ static bool mark_rail(struct selection *match, const struct shape *shape, const 
 		const struct shape_rail *rail = &shape->rails[i];
 
 		if (by_name ? strcmp(rail->name, typed) != 0 :
-		    !matches(typed, rail->name) && !(is_number && number_behind(rail->name) == strtol(typed, NULL, 10)))
+		    !matches(typed, rail->name) &&
+		    !(is_number && trailing_number(rail->name) == strtol(typed, NULL, 10)))
 			continue;
 		for (uint32_t j = rail->first; j < rail->first + rail->count; j++)
 			mark_port(match, shape->fabric, shape->rail_ports[j]);
@@ -248,7 +249,7 @@ static int resolve_uplinks(struct resolver *resolver, const char *typed, size_t 
 static int resolve_keyword(struct resolver *resolver, const char *typed, struct error *err)
 {
 	static const char suffix[] = " uplinks";
-	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
+	size_t len = strlen(typed), suffix_len = sizeof(suffix) - 1;
 	bool rail = !strncmp(typed, "rail:", 5), tier = !strncmp(typed, "tier:", 5);
 	int code;
 
@@ -259,8 +260,8 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 	}
 	if (!strcmp(typed, "hosts"))
 		return mark_host(&resolver->match, resolver->fabric, NULL);
-	if (len > behind && !strcmp(typed + len - behind, suffix)) {
-		code = resolve_uplinks(resolver, typed, len - behind, err);
+	if (len > suffix_len && !strcmp(typed + len - suffix_len, suffix)) {
+		code = resolve_uplinks(resolver, typed, len - suffix_len, err);
 		return code < 0 ? code : 1;
 	}
 	if (!rail && !tier)
