@@ -41,7 +41,7 @@ static int restore(struct collector *collector, struct error *err)
 		if (collector->topology.fabric)
 			code = node_memory_set_fabric(&collector->memory, collector->topology.fabric, err);
 	}
-	/* Stored states are valid only while they are queried. */
+	/* A stored state is outdated unless it is queried again. */
 	for (uint32_t i = 0; code == 0 && fabric && i < fabric->node_count; i++) {
 		struct node_entry *entry = node_memory_node(&collector->memory, i);
 

@@ -215,7 +215,7 @@ static bool is_covered(const struct node *node, enum outage outage)
 	return outage == OUTAGE_ALL || (outage == OUTAGE_HCAS && node->type != NODE_SWITCH);
 }
 
-/* All switches that the HCA is connected to are unresponsive: so is it, behind them. */
+/* Are all switches that the HCA is connected to unresponsive? Then it cannot be reached. */
 static bool is_behind(const struct fabric *fabric, uint32_t index, struct node_memory *memory)
 {
 	const struct node *node = &fabric->nodes[index];

@@ -367,7 +367,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	reset_unchanged(monitor);
-	/* A lost SMP can hide a node or all ports of a switch: discover again soon. An explored port is down or not. */
+	/* A lost SMP can hide a node or all ports of a switch: discover again soon. Explored ports were read. */
 	if (monitor->lost || (before && !monitor->part && (found->node_count < before->node_count ||
 							   found->port_count < before->port_count)))
 		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
@@ -380,7 +380,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	return 1;
 }
 
-/* What the engines found differently, once: a node that is slow for libibnetdisc is so each time. */
+/* Report a difference between the engines once: a node that is too slow for libibnetdisc is so in each discovery. */
 static void report_difference(struct topology_monitor *monitor, const struct error *difference, struct events *events)
 {
 	if (difference->text[0] && strcmp(difference->text, monitor->difference.text))

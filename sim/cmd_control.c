@@ -110,7 +110,7 @@ int cmd_join(struct error *err)
 	return code;
 }
 
-/* ibwire of a build directory, too, is found by its name. */
+/* Put the directory of ibwire-sim first in PATH: an ibwire that is not installed is found there. */
 static void add_own_directory(void)
 {
 	const char *old = getenv("PATH");

@@ -81,7 +81,7 @@ void faults_path(const struct faults *faults, const char *name, char ret[PATH_MA
 	snprintf(ret, PATH_MAX, "%s/%s", faults->dir, name);
 }
 
-/* Tables that opensm has loaded stay; later changes of links are routed by opensm itself. */
+/* The file is removed once it is loaded: otherwise opensm would not route around later changes of links. */
 static void forget_tables(const struct faults *faults)
 {
 	char path[PATH_MAX];
@@ -118,7 +118,7 @@ static int skew(struct faults *faults, const struct fault *fault, struct error *
 	return routes(faults, "skew", fault->target, fault->options + strlen("part="), err);
 }
 
-/* The routes of the beginning: opensm keeps those around a cable that is back, and skewed ones. */
+/* Load the routes from before the first fault: opensm keeps skewed ones, and those around a cable that is back. */
 static int restore_routes(struct faults *faults, struct error *err)
 {
 	char path[PATH_MAX];

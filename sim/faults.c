@@ -126,7 +126,8 @@ static int add_option(struct fault *fault, const char *word, struct error *err)
 	size_t key = strcspn(fault->kind->options, "="), len = strlen(fault->options);
 	char *end;
 
-	if (!*fault->kind->options || (!strcmp(fault->kind->name, "skew") && strncmp(word, fault->kind->options, key + 1)))
+	if (!*fault->kind->options ||
+	    (!strcmp(fault->kind->name, "skew") && strncmp(word, fault->kind->options, key + 1)))
 		return err_set(err, ERR_USAGE, "%s has no option \"%s\": %s", fault->kind->name, word,
 			       fault->kind->arguments);
 	if (!(strtod(strchr(word, '=') + 1, &end) >= 0) || *end || end[-1] == '=')
@@ -280,7 +281,7 @@ int faults_end(struct faults *faults, const char *kind, const char *target, stru
 	return 0;
 }
 
-/* Renamed, so that a reader never gets a part of it. */
+/* The file is written under another name and renamed, so that `ibwire top` never reads a part of it. */
 void faults_status(const struct faults *faults, const char *line)
 {
 	char path[PATH_MAX], new_path[PATH_MAX];

@@ -321,8 +321,8 @@ static void count_failure(struct explore *explore, const struct query *query)
 }
 
 /*
- * Retry a failed query; probes, and the last time of others, after all others. Return: whether it
- * will be repeated.
+ * Retry a failed query: at once, but after all other queries if it is a probe or this is the last
+ * attempt. Return: whether it will be repeated.
  */
 static bool repeat(struct explore *explore, struct query *query, enum request_result result)
 {

@@ -89,7 +89,7 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 		from_us = health->first_us;
 	health_window(health, open, from_us, health->now_us);
 	from_us = health->now_us - from_us;
-	/* To the nearest minute, not the minutes that are over. */
+	/* Rounded to the nearest minute: health_duration() rounds down. */
 	return health_duration(from_us < 2 * MINUTE_US ? from_us : from_us + 30 * SECOND_US, ret);
 }
 
