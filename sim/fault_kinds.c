@@ -28,6 +28,7 @@
 
 /* --- what is sent to the simulation --- */
 
+/* Without traffic there is nothing to change. */
 static int send_command(const struct faults *faults, control_function *send, struct text *command, struct error *err)
 {
 	struct text response = { 0 };
@@ -36,15 +37,7 @@ static int send_command(const struct faults *faults, control_function *send, str
 
 	text_done(&response);
 	text_done(command);
-	return code;
-}
-
-/* Without traffic there is nothing to change. */
-static int to_driver(const struct faults *faults, struct text *command, struct error *err)
-{
-	int code = send_command(faults, driver_control, command, err);
-
-	return code == ERR_UNAVAILABLE ? 0 : code;
+	return code == ERR_UNAVAILABLE && send == driver_control ? 0 : code;
 }
 
 /* @command: of ibsim's console, such as Unlink */
@@ -113,13 +106,13 @@ int faults_save_routes(const struct faults *faults, struct error *err)
 	return routes(faults, "save", path, NULL, err);
 }
 
-static int skew(struct faults *faults, const struct fault *fault, struct error *err)
+static int skew(const struct faults *faults, const struct fault *fault, struct error *err)
 {
 	return routes(faults, "skew", fault->target, fault->options + strlen("part="), err);
 }
 
 /* Load the routes from before the first fault: opensm keeps skewed ones, and those around a cable that is back. */
-static int restore_routes(struct faults *faults, struct error *err)
+static int restore_routes(const struct faults *faults, struct error *err)
 {
 	char path[PATH_MAX];
 	size_t cables = 0;
@@ -136,6 +129,13 @@ static int restore_routes(struct faults *faults, struct error *err)
 	return code == 0 && cables ? routes(faults, "reset", NULL, NULL, err) : code;
 }
 
+static int set_skew(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+{
+	return begin ? skew(faults, fault, err) : restore_routes(faults, err);
+}
+
+/* --- links --- */
+
 /* A link that comes back is in use when opensm has configured it. */
 static int relink(const struct faults *faults, const struct fault *fault, struct error *err)
 {
@@ -147,95 +147,24 @@ static int relink(const struct faults *faults, const struct fault *fault, struct
 	while (code == 0 && opensm_routed_count(faults->dir) == before &&
 	       clock_boottime_us(clock_system()) < deadline_us)
 		nanosleep(&interval, NULL);
-	return code;
-}
-
-/* --- faults --- */
-
-int faults_find_nodes(const struct faults *faults, const char *target, bool *members, struct error *err)
-{
-	const struct host_table *hosts = &faults->hosts;
-	bool found = false;
-
-	for (size_t i = 0; i < hosts->hca_count; i++)
-		if (!strcmp(hosts->hosts[hosts->hcas[i].host].name, target))
-			members[faults->fabric->ports[hosts->hcas[i].port].node] = found = true;
-	return found ? 0 : parse_nodes(faults->fabric, target, members, err);
-}
-
-/* Append the nodes of all faults of these kinds, or "none". */
-static int append_nodes(const struct faults *faults, const char *kinds, struct text *text, struct error *err)
-{
-	size_t count = faults->fabric->node_count;
-	bool *members = calloc(count + 1, sizeof(*members)), *all = calloc(count + 1, sizeof(*all));
-	int code = members && all ? 0 : err_nomem(err);
-
-	for (size_t i = 0; code == 0 && i < faults->count; i++) {
-		if (!strstr(kinds, faults->list[i].kind->name))
-			continue;
-		memset(members, 0, count * sizeof(*members));
-		code = faults_find_nodes(faults, faults->list[i].target, members, err);
-		for (size_t j = 0; j < count; j++)
-			all[j] |= members[j];
-	}
-	text_append(text, "none");
-	for (size_t i = 0; code == 0 && i < count; i++)
-		if (all[i])
-			text_appendf(text, ",0x%" PRIx64, faults->fabric->nodes[i].guid);
-	free(members);
-	free(all);
-	return code;
-}
-
-static int set_idle(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	struct text command = { 0 };
-	int code;
-
-	(void)fault;
-	text_append(&command, "idle ");
-	code = append_nodes(faults, "hang idle", &command, err);
-	if (code == 0)
-		return to_driver(faults, &command, err);
-	text_done(&command);
-	return code;
-}
-
-static int set_hang(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	struct text command = { 0 };
-	int code;
-
-	text_append(&command, "wire dead=");
-	code = append_nodes(faults, "hang", &command, err);
-	if (code == 0)
-		code = send_command(faults, relay_control, &command, err);
-	else
-		text_done(&command);
-	return code < 0 ? code : set_idle(faults, fault, err);
-}
-
-static int unplug(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	return to_link(faults, "Unlink", fault, err);
-}
-
-static int plug(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	int code = relink(faults, fault, err);
-
 	return code < 0 ? code : restore_routes(faults, err);
 }
 
-/* The link goes down and comes back with another width. */
-static int set_width(struct faults *faults, const struct fault *fault, const char *width, struct error *err)
+static int set_unplugged(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
 {
+	return begin ? to_link(faults, "Unlink", fault, err) : relink(faults, fault, err);
+}
+
+/* The link goes down and comes back with another width. */
+static int set_slow(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+{
+	const char *width = begin ? "width=1x" : "width=ibsim";
 	struct text narrow = { 0 };
 	uint32_t port;
 	int code = names_find_port(faults->fabric, fault->target, &port, err);
 
 	if (code == 0)
-		code = unplug(faults, fault, err);
+		code = to_link(faults, "Unlink", fault, err);
 	if (code == 0)
 		code = to_port(faults, port, width, err);
 	if (code == 0)
@@ -246,22 +175,12 @@ static int set_width(struct faults *faults, const struct fault *fault, const cha
 	for (size_t i = 0; i < faults->count; i++)
 		if (!strcmp(faults->list[i].kind->name, "slow"))
 			text_appendf(&narrow, ",%s", faults->list[i].target);
-	code = to_driver(faults, &narrow, err);
-	return code < 0 ? code : plug(faults, fault, err);
+	code = send_command(faults, driver_control, &narrow, err);
+	return code < 0 ? code : relink(faults, fault, err);
 }
 
-static int slow(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	return set_width(faults, fault, "width=1x", err);
-}
-
-static int speed_up(struct faults *faults, const struct fault *fault, struct error *err)
-{
-	return set_width(faults, fault, "width=ibsim", err);
-}
-
-/* @begin: count errors; else the counters stay as they are */
-static int set_errors(struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+/* Counters stay as they are after the repair. */
+static int set_errors(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
 {
 	char copy[sizeof(fault->options)], *word, *rest = NULL, *value;
 	struct text settings = { 0 };
@@ -280,34 +199,74 @@ static int set_errors(struct faults *faults, const struct fault *fault, bool beg
 	return code;
 }
 
-static int count_errors(struct faults *faults, const struct fault *fault, struct error *err)
+/* --- nodes --- */
+
+int faults_find_nodes(const struct faults *faults, const char *target, bool *members, struct error *err)
 {
-	return set_errors(faults, fault, true, err);
+	const struct host_table *hosts = &faults->hosts;
+	bool found = false;
+
+	for (size_t i = 0; i < hosts->hca_count; i++)
+		if (!strcmp(hosts->hosts[hosts->hcas[i].host].name, target))
+			members[faults->fabric->ports[hosts->hcas[i].port].node] = found = true;
+	return found ? 0 : parse_nodes(faults->fabric, target, members, err);
 }
 
-static int stop_errors(struct faults *faults, const struct fault *fault, struct error *err)
+/* Send a command with the nodes of all faults of these kinds, or "none". */
+static int send_nodes(const struct faults *faults, control_function *send, const char *command, const char *kinds,
+		      struct error *err)
 {
-	return set_errors(faults, fault, false, err);
+	size_t count = faults->fabric->node_count;
+	bool *members = calloc(count + 1, sizeof(*members)), *all = calloc(count + 1, sizeof(*all));
+	struct text text = { 0 };
+	int code = members && all ? 0 : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < faults->count; i++) {
+		if (!strstr(kinds, faults->list[i].kind->name))
+			continue;
+		memset(members, 0, count * sizeof(*members));
+		code = faults_find_nodes(faults, faults->list[i].target, members, err);
+		for (size_t j = 0; j < count; j++)
+			all[j] |= members[j];
+	}
+	text_appendf(&text, "%snone", command);
+	for (size_t i = 0; code == 0 && i < count; i++)
+		if (all[i])
+			text_appendf(&text, ",0x%" PRIx64, faults->fabric->nodes[i].guid);
+	free(members);
+	free(all);
+	if (code == 0)
+		return send_command(faults, send, &text, err);
+	text_done(&text);
+	return code;
 }
 
-static int unskew(struct faults *faults, const struct fault *fault, struct error *err)
+static int set_idle(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
 {
 	(void)fault;
-	return restore_routes(faults, err);
+	(void)begin;
+	return send_nodes(faults, driver_control, "idle ", "hang idle", err);
+}
+
+static int set_hang(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+{
+	int code = send_nodes(faults, relay_control, "wire dead=", "hang", err);
+
+	return code < 0 ? code : set_idle(faults, fault, begin, err);
 }
 
 const struct fault_kind fault_kinds[FAULT_KINDS] = {
 	{ "skew", "[SWITCH/PORT] [part=0.5]", "route half of a switch's destinations through one of its uplinks",
-	  "routes of %s skewed", "part=0.5", TARGET_UPLINK, true, skew, unskew },
-	{ "unplug", "[NODE/PORT]", "disconnect a cable", "cable %s unplugged", "", TARGET_UPLINK, true, unplug, plug },
+	  "routes of %s skewed", "part=0.5", TARGET_UPLINK, true, set_skew },
+	{ "unplug", "[NODE/PORT]", "disconnect a cable", "cable %s unplugged", "", TARGET_UPLINK, true, set_unplugged },
 	{ "errors", "[NODE/PORT] [COUNTER=NUMBER]...", "count errors at a port, per hour (symbol_errors=7200)",
-	  "errors at %s", "symbol_errors=7200", TARGET_UPLINK, false, count_errors, stop_errors },
+	  "errors at %s", "symbol_errors=7200", TARGET_UPLINK, false, set_errors },
 	{ "slow", "[NODE/PORT]", "let a link come back with one lane", "link %s at one lane", "", TARGET_UPLINK, true,
-	  slow, speed_up },
+	  set_slow },
 	{ "hang", "[HOST|NODE]", "stop all agents of a host from responding; it leaves its jobs", "%s hangs", "",
-	  TARGET_NODES, false, set_hang, set_hang },
+	  TARGET_NODES, false, set_hang },
 	{ "idle", "[HOST|HCA]", "leave a host, or one of its HCAs, out of its jobs", "%s unused by the job", "",
-	  TARGET_NODES, false, set_idle, set_idle },
+	  TARGET_NODES, false, set_idle },
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))

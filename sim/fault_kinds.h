@@ -8,7 +8,8 @@
 
 #include "sim/faults.h"
 
-typedef int fault_function(struct faults *faults, const struct fault *fault, struct error *err);
+/* @begin: break it; else repair it, and it is in the list no more. */
+typedef int fault_function(const struct faults *faults, const struct fault *fault, bool begin, struct error *err);
 
 enum target { TARGET_UPLINK, TARGET_NODES };
 
@@ -19,7 +20,7 @@ struct fault_kind {
 	const char *options; /* their default; "": it has none */
 	enum target target;
 	bool reroutes;       /* opensm changes routes because of it */
-	fault_function *begin, *end;
+	fault_function *set;
 };
 
 enum { FAULT_KINDS = 6 };

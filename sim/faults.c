@@ -249,11 +249,11 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
 	if (code < 0)
 		return code;
 	faults->list[faults->count++] = *fault;
-	code = fault->kind->begin(faults, fault, err);
+	code = fault->kind->set(faults, fault, true, err);
 	if (code < 0) {
 		faults->count--;
 		/* A part of it may have taken effect. */
-		fault->kind->end(faults, fault, NULL);
+		fault->kind->set(faults, fault, false, NULL);
 	}
 	return code;
 }
@@ -270,7 +270,7 @@ int faults_end(struct faults *faults, const char *kind, const char *target, stru
 		}
 		faults->count--;
 		memmove(&faults->list[i], &faults->list[i + 1], (faults->count - i) * sizeof(fault));
-		code = fault.kind->end(faults, &fault, err);
+		code = fault.kind->set(faults, &fault, false, err);
 		if (code < 0) {
 			faults->list[faults->count++] = fault;
 			return code;
