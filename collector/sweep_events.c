@@ -82,8 +82,8 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 }
 
 /*
- * A 32-bit PortXmitWait of an HCA is full within a second of stalls (0.7 s at NDR): that is said once
- * for all, and not for each port. Stalls towards a host are counted by its leaf.
+ * A 32-bit PortXmitWait of an HCA is full within a second of stalls (0.7 s at NDR): that is reported
+ * once for all ports. Stalls towards a host are counted by its leaf.
  */
 static counter_set without_narrow_wait(struct sweep_events *state, const struct fabric *fabric,
 				       const struct port_sample *sample, counter_set fresh)

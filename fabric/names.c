@@ -260,7 +260,7 @@ static bool is_device(const char *word, size_t len)
 bool names_is_generic(const char *desc)
 {
 	static const char maker[] = "Mellanox Technologies";
-	static const char *const nobody[] = { "localhost", "localhost.localdomain", "(none)" };
+	static const char *const placeholders[] = { "localhost", "localhost.localdomain", "(none)" };
 	size_t len, first;
 
 	desc += strspn(desc, " ");
@@ -273,8 +273,8 @@ bool names_is_generic(const char *desc)
 		return true;
 	for (first = 0; first < len && desc[first] != ' ';)
 		first++;
-	for (size_t i = 0; i < sizeof(nobody) / sizeof(*nobody); i++)
-		if (strlen(nobody[i]) == first && !strncmp(desc, nobody[i], first))
+	for (size_t i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
+		if (strlen(placeholders[i]) == first && !strncmp(desc, placeholders[i], first))
 			return true;
 	return first == len && is_device(desc, len);
 }

@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{ "break", "[FAULT [TARGET] [KEY=VALUE]...]", "break something, or list what is broken", true, cmd_break_help,
 	  cmd_break },
 	{ "repair", "[FAULT [TARGET]]", "repair everything, or some of it", true, .run = cmd_repair },
-	{ "play", "[--loop] FILE", "break and repair what a scenario file says", true, .run = cmd_play },
+	{ "play", "[--loop] FILE", "break and repair as a scenario file specifies", true, .run = cmd_play },
 	{ "exec", "[COMMAND]", "run a command, or a shell, within the running simulation", true, .run = cmd_exec },
 	{ "traffic", "pause|resume|truth|status", "control the traffic", true, .run = cmd_traffic },
 	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES locked=NODES']",

@@ -89,7 +89,7 @@ def faults(sim):
                           (["idle", "node0003 mlx5_1"], lambda: flows() < all_flows)):
         first = lanes()
         done = run(IBWIRE_SIM, "break", *fault, env=outside)
-        tap.contains(f"break {fault[0]} says how to repair it", done.out, f"ibwire-sim repair {fault[0]}")
+        tap.contains(f"break {fault[0]} names the command that repairs it", done.out, f"ibwire-sim repair {fault[0]}")
         tap.result(wait_for(effect, 10), f"break {fault[0]} takes effect")
         tap.equal(f"{fault[0]} is not broken twice", run(IBWIRE_SIM, "break", *fault, env=outside, check=False).status, 64)
         run(IBWIRE_SIM, "repair", fault[0], env=outside)
@@ -119,7 +119,7 @@ def faults(sim):
     with open("hang.scenario", "w", encoding="ascii") as file:
         file.write("about a host hangs\nat 1s hang node0002 for=1s\nexpect node-silent node0002\n")
     player = sim.start(IBWIRE_SIM, "play", "hang.scenario")
-    tap.result(wait_for(dead, 20) and wait_for(lambda: not dead(), 20), "play breaks and repairs what a scenario says")
+    tap.result(wait_for(dead, 20) and wait_for(lambda: not dead(), 20), "play breaks and repairs as the scenario specifies")
     player.wait(20)
     with open(os.path.join(sim.env["IBWIRE_SIM_DIR"], "status"), encoding="ascii") as file:
         tap.contains("and shows it", file.read(), "SIMULATED: no faults until")
