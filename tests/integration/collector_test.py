@@ -92,7 +92,7 @@ def strike_till_told(sim, collector, number, seconds=90):
 
 
 with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         process = collect(sim, "--interval", "200ms")
         time.sleep(0.5)
         status = stop(process, number)
