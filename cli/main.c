@@ -30,8 +30,8 @@ static int run(int argc, char **argv, struct error *err)
 	if (argc < 2)
 		return err_set(err, ERR_USAGE, "a command is required (see ibwire help)");
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("ibwire %s\nbuilt with %s; %s\ndatabase schema %d\n", PACKAGE_VERSION, COMPILER, IBWIRE_LIBRARIES,
-		       storage_schema_version());
+		printf("ibwire %s\nbuilt with %s; %s\ndatabase schema %d\n",
+		       PACKAGE_VERSION, COMPILER, IBWIRE_LIBRARIES, storage_schema_version());
 		return 0;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

@@ -115,7 +115,7 @@ VALUES = {
     "--from": ["fabric.txt"],
     "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
     "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],
-    "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
+    "--lease": ["lease"], "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
     "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],
