@@ -38,6 +38,8 @@ static const struct command commands[] = {
 	  "store all counters at one time; compare two snapshots", false, snapshot_run },
 	{ "job", "begin ID|end ID|list|remove ID",
 	  "jobs: their begin, end and hosts", false, job_run },
+	{ "run", "-- COMMAND ...",
+	  "run a command as a job, and report what it moved", false, run_run },
 	{ "sql", "STATEMENT|-", "run one read-only SQL statement", false, sql_run },
 	{ "discover", "", "discovery helper of collect: prints nodes and ports as records", true, discover_run },
 	{ "help", "[COMMAND]", "list commands, or show the options of one", false, help_run },

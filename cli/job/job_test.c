@@ -131,7 +131,9 @@ TEST(an_unknown_host_is_an_error_or_a_warning)
 
 TEST(ids_with_characters_of_shells_and_pages_are_ids)
 {
-	static const char *const ids[] = { "$(reboot)", "`id`", "<script>alert(1)</script>", "';--", "a b", "\xc3\xa4" };
+	static const char *const ids[] = {
+		"$(reboot)", "`id`", "<script>alert(1)</script>", "';--", "a b", "\xc3\xa4",
+	};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
 		begin(ids[i], "");
