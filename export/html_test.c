@@ -77,7 +77,7 @@ static void append_lines(struct text *page, char names[][64], size_t count, size
 		size_t at = i % points;
 		int64_t from_us = FIRST_US + (int64_t)at * STEP_US;
 
-		point[i] = (struct plot_point){ from_us, from_us + STEP_US, at % 7 == 3 ? NAN : (double)(at % 13), NAN };
+		point[i] = (struct plot_point){ from_us, from_us + STEP_US, at % 7 == 3 ? NAN : (double)(at % 9), NAN };
 		point[i].mean += (double)(i / points);
 	}
 	html_lines(page, &(struct html_lines){
