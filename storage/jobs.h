@@ -88,7 +88,8 @@ struct job_rules {
 
 /*
  * jobs_begin - store a new job, and close those that @rules name, in one transaction
- * @job:  id, name, hosts, command and begin of the job, without begin_sweep. Its number is set
+ * @job:  id, name, hosts, command and begin of the job, without begin_sweep. Its number is set, and
+ *        its id "run-NUMBER" if it is ""
  *
  * Return: 0; 1 if a job with this id is running, with its number and begin_us in @job and nothing
  * changed; ERR_IO.

@@ -14,11 +14,10 @@
 
 #define SNAPSHOT_OF(end) \
 	"(SELECT s.id FROM snapshot s WHERE s.complete AND s.name = 'job-' || j.number || '-" end "')"
+#define RUNNING_COLUMNS "j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep"
 #define JOB_COLUMNS \
-	"j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep, end_us, end_boot_us," \
-	" end_boot_id, end_sweep, ending, ended_by, exit_status, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
-/* Of a writer, which has no need of the snapshots. */
-#define RUNNING_COLUMNS "number, id, name, hosts, '', begin_us, begin_boot_us, begin_boot_id, begin_sweep"
+	RUNNING_COLUMNS ", end_us, end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status," \
+	" " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
 
 #define NEWEST_SWEEP "(SELECT max(id) FROM sweep)"
 
@@ -170,8 +169,8 @@ static void free_running(struct running *running)
 static int load_running(struct saved_writer *writer, struct running *ret, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(writer->db, "SELECT " RUNNING_COLUMNS " FROM job WHERE end_us IS NULL ORDER BY number",
-				&rows, err);
+	int result = db_prepare(writer->db, "SELECT " RUNNING_COLUMNS " FROM job j WHERE end_us IS NULL"
+				" ORDER BY number", &rows, err);
 
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		struct job *grown = array_grow(ret->jobs, ret->count, &ret->capacity, sizeof(*grown));
@@ -252,8 +251,8 @@ static int insert_job(struct saved_writer *writer, struct job *job, struct error
 {
 	sqlite3_stmt *insert;
 	int result = db_prepare(writer->db, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
-				" begin_boot_id, begin_sweep, ending) VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP ", 0)",
-				&insert, err);
+				" begin_boot_id, begin_sweep, ending) VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP
+				", 0)", &insert, err);
 	const char *const texts[] = { job->id, job->name, job->hosts, job->command };
 
 	if (result < 0)
@@ -265,7 +264,11 @@ static int insert_job(struct saved_writer *writer, struct job *job, struct error
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);
 	job->number = sqlite3_last_insert_rowid(writer->db);
-	return result;
+	if (result < 0 || *job->id)
+		return result;
+	snprintf(job->id, sizeof(job->id), "run-%" PRId64, job->number);
+	return db_execf(writer->db, err, "UPDATE job SET id = %Q WHERE number = %lld", job->id,
+			(long long)job->number);
 }
 
 int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_rules *rules, struct error *err)

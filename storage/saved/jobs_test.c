@@ -209,6 +209,17 @@ TEST_IN_FOLDER(a_job_on_the_same_hosts_closes_one_that_never_ended)
 	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = '1'"), NOW + 3 * S);
 }
 
+TEST_IN_FOLDER(a_job_without_an_id_is_called_by_its_number)
+{
+	struct closed closed;
+
+	begin("1", "a", 0, &closed);
+	assert_int_equal(begin("", "b", S, &closed), 0);
+	assert_int_equal(begin("", "c", 2 * S, &closed), 0);
+	check_ending("run-2", JOB_RUNNING, "", -1);
+	check_ending("run-3", JOB_RUNNING, "", -1);
+}
+
 TEST_IN_FOLDER(an_old_job_expires_and_can_still_end)
 {
 	struct closed closed;
@@ -317,7 +328,8 @@ TEST_IN_FOLDER(texts_are_stored_as_typed_and_read_without_control_characters)
 	find("<b>'; DROP TABLE job; $(id)", &job);
 	assert_string_equal(job.id, "<b>'; DROP TABLE job; $(id)");
 	job_done(&job);
-	check_change(path, "UPDATE job SET name = 'a' || char(27) || '[31m', hosts = char(10), command = 'x' || char(7)");
+	check_change(path, "UPDATE job SET name = 'a' || char(27) || '[31m', hosts = char(10),"
+		     " command = 'x' || char(7)");
 	find("<b>'; DROP TABLE job; $(id)", &job);
 	assert_string_equal(job.name, "a\\x1b[31m");
 	assert_string_equal(job.hosts, "\\x0a");
