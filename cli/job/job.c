@@ -198,6 +198,7 @@ static const struct subcommand {
 	{ "end", 1, 1, end },
 	{ "list", 0, 0, list },
 	{ "remove", 1, 1, remove_one },
+	{ "report", 1, 1, job_report_cmd },
 };
 
 /* Reject options of other sub-commands. */
@@ -210,6 +211,8 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
+	if (strcmp(word, "report") != 0 && options->snapshot.all)
+		return options_usage_error(command, err, "--all requires report");
 	if (!ends && options->status >= 0)
 		return options_usage_error(command, err, "--status requires end");
 	if (options->status > 255)
@@ -226,6 +229,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
+		OPT_FLAG("all", 'a', &options.snapshot.all, "report: every host, uplink and change (JSON always does)"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		{ 0 },
 	};
@@ -246,5 +250,5 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}
-	return options_usage_error(command, err, "give a sub-command: begin, end, list or remove");
+	return options_usage_error(command, err, "give a sub-command: begin, end, list, remove or report");
 }

@@ -63,4 +63,18 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
  */
 int job_record_end(struct job_options *options, const char *id, struct error *err);
 
+struct job_print;
+struct job_report;
+struct name_map;
+
+/* job_report_of - compute a report with the settings file (cli/job/job_report.h). */
+int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
+		  struct job_report **ret, struct error *err);
+
+/* job_print_of - how to print a report on stdout. */
+struct job_print job_print_of(const struct job_options *options);
+
+/* Sub-commands in files of their own. */
+int job_report_cmd(const struct command *command, struct job_options *options, struct error *err);
+
 #endif

@@ -49,7 +49,7 @@ struct job_sum {
 	double capacity;           /* bytes per second of the links that are up, one direction */
 };
 
-/* Distribution of the bytes (both directions) over members, relative to their capacity. */
+/* Distribution of the bytes (both directions) over members. */
 struct job_evenness {
 	uint32_t count;            /* number of members that are known; below 2 there is no cv */
 	double cv;                 /* coefficient of variation: 0 is even */
@@ -83,7 +83,7 @@ struct job_rail {
 	const char *name;          /* "mlx5_3"; "port" where the fabric has no rails */
 	struct job_sum sum;
 	struct job_evenness hosts; /* over its ports: index into ports */
-	struct series series;      /* bytes per second, both directions; without steps if not known */
+	struct series series;      /* bytes per second of the busier direction; without steps if not known */
 };
 
 /* A member of a group of uplinks. */
@@ -107,7 +107,7 @@ struct job_group {
 	bool predicted_known;
 	double excess;             /* (max - mean) / mean over the job */
 	double part_excess[JOB_PARTS];
-	int64_t uneven_since_us;   /* wall clock; 0: not uneven, or not known */
+	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
 	uint32_t hottest;          /* index into members of the group; UINT32_MAX: none */
 	uint32_t first, count;     /* in uplinks */
 	uint64_t bytes;
@@ -246,6 +246,17 @@ struct job_print {
 int job_report_print(const struct job_report *report, const struct job_print *print, FILE *stream, struct error *err);
 int job_report_text(const struct job_report *report, const struct job_print *print, struct text *ret,
 		    struct error *err);
+
+/*
+ * job_report_write - compute the report of the newest job with an id, and write it
+ * @common:  of the command: database, name map, time
+ * @path:    JSON if it ends with .json, else text; NULL: text on stderr
+ *
+ * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;
+ * ERR_IO; ERR_NOMEM.
+ */
+struct options;
+int job_report_write(const struct options *common, const char *id, const char *path, struct error *err);
 
 /*
  * job_report_node_name, job_report_port_name - displayed name: "leaf01", "leaf01/12", "node001 mlx5_0/1"
