@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/lib/host_set.h"
 #include "cli/lib/settings.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "storage/jobs.h"
 #include "storage/saved.h"
 #include "storage/writer.h"
 #include "tests/screen/canvas.h"
@@ -29,6 +30,7 @@ static const struct {
 	{ "balance-map", "3" },      { "balance-groups", "3g" },
 	{ "balance-rails", "3H" },   { "ports", "4/leaf-u02-r3\r" },
 	{ "events", "5" },           { "snapshots", "6" },
+	{ "jobs", "7" },            { "job-window", "7jw2\r" },
 	{ "finding", "1\r" },        { "port", "2\r" },
 	{ "group", "3g\r" },         { "help", "1?" },
 	{ "history", "1t-9m\r" },   { "setup", "1S" },
@@ -42,11 +44,27 @@ static void save(const char *name, const char *note, bool slow, unsigned number)
 	stage_save(path, &label, number, STAGE_END_US - 1000 * US_PER_S + number * 300 * US_PER_S);
 }
 
+static void add_job(const char *id, const char *name, const char *list, int64_t begin_s, int64_t end_s, int status)
+{
+	char hosts[64], command[] = "";
+	struct job job = { .hosts = hosts, .command = command, .begin_us = STAGE_END_US - begin_s * US_PER_S,
+			   .exit_status = status };
+
+	snprintf(hosts, sizeof(hosts), "%s", list);
+	job.end_us = end_s ? STAGE_END_US - end_s * US_PER_S : 0;
+	snprintf(job.id, sizeof(job.id), "%s", id);
+	snprintf(job.name, sizeof(job.name), "%s", name);
+	stage_job(path, &job);
+}
+
 static void record(void)
 {
 	stage_record(STORY, path);
 	save("before", "of the job", true, 1);
 	save("after", NULL, false, 2);
+	add_job("4702", "all-reduce", "", 1400, 1100, 0);
+	add_job("4711", "train-70b", "node[0001-0016]", 600, 180, 1);
+	add_job("4712", "train-70b", "node[0001-0016]", 120, 0, -1);
 }
 
 /* Background queries are complete after a few rounds. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "storage/jobs.h"
 #include "storage/saved.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -152,6 +153,22 @@ void stage_record(const char *scenario, const char *db)
 	snprintf(file, sizeof(file), "%s/tests/scenarios/%s.scenario", dir ? dir : ".", scenario);
 	if (record_scenario(file, db, STAGE_END_US, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+void stage_job(const char *db, const struct job *job)
+{
+	const struct job_rules rules = { 0 };
+	struct saved_writer *writer = NULL;
+	struct job begun = *job;
+	struct error err = { 0 };
+
+	if (saved_writer_open(db, &writer, &err) < 0 || jobs_begin(writer, &begun, &rules, &err) < 0)
+		fail_msg("%s", err.text);
+	begun.end_us = job->end_us;
+	begun.exit_status = job->exit_status;
+	if (job->end_us && jobs_end(writer, &begun, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
 }
 
 void stage_save(const char *db, const struct saved_label *label, unsigned number, int64_t wall_us)

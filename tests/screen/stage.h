@@ -19,6 +19,7 @@
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
+struct job;
 struct saved_label;
 
 /* The open screen. */
@@ -76,6 +77,12 @@ void stage_print(void);
 
 /* stage_record - store a scenario of tests/scenarios in a database (cmocka assertions). */
 void stage_record(const char *scenario, const char *path);
+
+/*
+ * stage_job - store a job with id, name, hosts, begin_us, end_us (0: it runs) and exit_status; others on
+ * the same hosts are not closed (cmocka assertions)
+ */
+void stage_job(const char *db, const struct job *job);
 
 /* stage_save - add a snapshot: sweep @number of the sample fabric (tui/model/test_sample.h), taken at @wall_us. */
 void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us);

@@ -16,6 +16,7 @@
 #include "tui/draw/prompt.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
+#include "tui/model/job_list.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
@@ -27,7 +28,7 @@
 
 const struct screen *const screens[SCREEN_COUNT] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
-	&screen_subject, &screen_text, &screen_help, &screen_setup,
+	&screen_jobs, &screen_subject, &screen_text, &screen_help, &screen_setup,
 };
 
 void *screen_state(const struct app *app, const struct screen *screen)
@@ -132,6 +133,7 @@ struct parts {
 	struct snapshot_context context;
 	struct port_table table;
 	struct trend trend;
+	struct job_list jobs;
 	struct tui_child_state child;
 	struct prompt prompt;
 };
@@ -150,6 +152,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->context = &parts->context;
 	app->table = &parts->table;
 	app->trend = &parts->trend;
+	app->jobs = &parts->jobs;
 	app->child = &parts->child;
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
@@ -167,6 +170,7 @@ void app_done(struct app *app)
 	destroy_screens(app);
 	port_table_done(app->table);
 	trend_done(app->trend);
+	job_list_done(app->jobs);
 	context_done(app->context);
 	live_done(app->live);
 	free(app->acknowledge_input);

@@ -19,6 +19,7 @@ struct acknowledge_input;
 struct brush;
 struct error;
 struct finding_row;
+struct job_list;
 struct list;
 struct live;
 struct mouse;
@@ -34,7 +35,7 @@ struct trend;
 struct tui_options;
 
 /* Number of screens, and of those that are tabs. */
-enum { SCREEN_COUNT = 10, TAB_COUNT = 6 };
+enum { SCREEN_COUNT = 11, TAB_COUNT = 7 };
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -52,6 +53,12 @@ struct app {
 	struct snapshot_context *context; /* shape, findings and events of live->shown */
 	struct port_table *table; /* numbers, names and sums of all ports of live->shown */
 	struct trend *trend;      /* load over the last minutes; trend->wanted: a screen draws it */
+	struct job_list *jobs;    /* loaded by the screens that show them */
+	/* Histories are limited to this window (wall clock); until_us 0: to the shown time. name "": no limit. */
+	struct {
+		char name[160]; /* "job 4711" */
+		int64_t from_us, until_us;
+	} limit;
 	struct tui_child_state *child;
 	struct prompt *prompt;
 	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
@@ -148,7 +155,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_subject shows any subject, screen_ports a node; the others are tabs or opened by a key. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_subject, screen_text, screen_help, screen_setup;
+	screen_jobs, screen_subject, screen_text, screen_help, screen_setup;
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);
@@ -196,6 +203,14 @@ __attribute__((format(printf, 2, 3))) void app_message(struct app *app, const ch
 
 /* app_set_time - show the fabric at a time (wall clock; 0: follow the newest sweep). */
 void app_set_time(struct app *app, int64_t at_us);
+
+/*
+ * app_set_limit - show a window on all screens: histories of it, and rates since its begin, at its end
+ * @until_us:  wall clock; 0: it has not ended, follow the newest sweep
+ * app_clear_limit - show the usual windows again; no effect without a limit.
+ */
+void app_set_limit(struct app *app, const char *name, int64_t from_us, int64_t until_us);
+void app_clear_limit(struct app *app);
 
 /* app_brush - the style for data of the shown time: dimmed if it is too old. @cursor: selected. */
 struct brush app_brush(const struct app *app, bool cursor);
