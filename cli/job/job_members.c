@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_members.c - hosts, rails and ports of a job, what they carried, and how evenly */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "cli/job/job_work.h"
+#include "cli/lib/host_set.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "fabric/shape.h"
+
+/* A port carries nothing if it has less than this share of the median of the other ports of its host. */
+#define UNUSED_SHARE 0.02
+
+/* --- hosts --- */
+
+static int compare_names(const void *a, const void *b)
+{
+	return names_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Compare a host of the fabric with a name of the job: without domains. */
+static int compare_host(const void *key, const void *element)
+{
+	const char *host = key, *name = *(const char *const *)element;
+	size_t host_len = strcspn(host, "."), name_len = strcspn(name, ".");
+	char a[NODE_NAME_SIZE], b[NODE_NAME_SIZE];
+
+	snprintf(a, sizeof(a), "%.*s", (int)host_len, host);
+	snprintf(b, sizeof(b), "%.*s", (int)name_len, name);
+	return names_compare(a, b);
+}
+
+static struct job_host *add_host(struct job_report *report, const char *name)
+{
+	struct job_host *host = job_grow(report, &report->hosts, &report->host_count, sizeof(*host));
+
+	if (host)
+		*host = (struct job_host){ .name = job_text(report, "%s", name),
+					   .first = (uint32_t)report->port_count };
+	return host && host->name ? host : NULL;
+}
+
+/* Ports with a cable, or that other hosts have cabled. */
+static int add_ports(struct job_work *work, const struct shape_host *of, uint32_t host, struct error *err)
+{
+	struct job_report *report = work->report;
+	const struct fabric *fabric = report->fabric;
+	const struct shape *shape = report->shape;
+
+	for (uint32_t i = 0; i < of->count; i++) {
+		const struct node *node = &fabric->nodes[shape->host_nodes[of->first + i]];
+
+		for (uint32_t p = node->first_port; p < node->first_port + node->ports; p++) {
+			struct job_port *port;
+
+			if (fabric->ports[p].peer == FABRIC_NONE && shape->ports[p].rail == SHAPE_NONE)
+				continue;
+			port = job_grow(report, &report->ports, &report->port_count, sizeof(*port));
+			if (!port)
+				return err_nomem(err);
+			*port = (struct job_port){ .port = p, .host = host, .rail = shape->ports[p].rail,
+						   .down = fabric->ports[p].state != PORT_ACTIVE };
+			report->hosts[host].count++;
+		}
+	}
+	return 0;
+}
+
+static int add_missing(struct job_report *report, const struct host_set *set, const bool *found, struct error *err)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct job_host *host;
+
+		/* A name may be listed twice. */
+		if (found[i] || (i && !strcmp(set->names[i], set->names[i - 1])))
+			continue;
+		host = add_host(report, set->names[i]);
+		if (!host)
+			return err_nomem(err);
+		host->missing = true;
+	}
+	return 0;
+}
+
+static int add_hosts(struct job_work *work, struct host_set *set, struct error *err)
+{
+	struct job_report *report = work->report;
+	const struct shape *shape = report->shape;
+	bool *found = calloc(set->count + 1, sizeof(*found));
+	int code = found ? 0 : err_nomem(err);
+
+	if (set->count)
+		qsort(set->names, set->count, sizeof(*set->names), compare_names);
+	for (size_t i = 0; code == 0 && i < shape->host_count; i++) {
+		const struct shape_host *host = &shape->hosts[i];
+		char **at = report->all_hosts || !set->count ? NULL :
+			    bsearch(host->name, set->names, set->count, sizeof(*at), compare_host);
+
+		if (report->all_hosts ? host->class != CLASS_COMPUTE : !at)
+			continue;
+		if (at)
+			found[at - set->names] = true;
+		code = add_host(report, host->name) ? add_ports(work, host, (uint32_t)report->host_count - 1, err) :
+						      err_nomem(err);
+	}
+	if (code == 0)
+		code = add_missing(report, set, found, err);
+	free(found);
+	return code;
+}
+
+static int find_hosts(struct job_work *work, struct error *err)
+{
+	struct host_set set = { 0 };
+	int code = work->report->all_hosts ? 0 : host_set_add(&set, work->report->job.hosts, err);
+
+	/* A list that this version cannot read has no hosts. */
+	if (code == 0 || code == ERR_USAGE)
+		code = add_hosts(work, &set, err);
+	host_set_done(&set);
+	return code;
+}
+
+/* --- sums --- */
+
+static void add_errors(const struct delta *delta, uint64_t *ret, bool *at_least)
+{
+	for (int i = COUNTER_TRAFFIC_COUNT; delta->elapsed_us > 0 && i < COUNTER_COUNT; i++) {
+		if (!(delta->known & COUNTER_BIT(i)))
+			continue;
+		if (__builtin_add_overflow(*ret, delta->value[i], ret))
+			*ret = UINT64_MAX;
+		*at_least |= ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0;
+	}
+}
+
+static void set_traffic(const struct delta *delta, double duration_us, struct job_sum *sum)
+{
+	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+	double elapsed_s = (delta->elapsed_us > 0 ? (double)delta->elapsed_us : duration_us) / 1e6;
+
+	sum->mean_xmit = sum->mean_rcv = NAN;
+	if (delta->elapsed_us <= 0 || (delta->known & data) != data) {
+		sum->at_least = true;
+		return;
+	}
+	sum->known = 1;
+	sum->at_least = ((delta->reset | delta->saturated) & data) != 0;
+	sum->xmit_bytes = delta->value[COUNTER_XMIT_DATA] * COUNTER_WORD_BYTES;
+	sum->rcv_bytes = delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
+	sum->xmit_packets = delta->known & COUNTER_BIT(COUNTER_XMIT_PACKETS) ? delta->value[COUNTER_XMIT_PACKETS] : 0;
+	sum->rcv_packets = delta->known & COUNTER_BIT(COUNTER_RCV_PACKETS) ? delta->value[COUNTER_RCV_PACKETS] : 0;
+	sum->mean_xmit = (double)sum->xmit_bytes / elapsed_s;
+	sum->mean_rcv = (double)sum->rcv_bytes / elapsed_s;
+}
+
+static double stall_of(const struct job_work *work, uint32_t index)
+{
+	const struct fabric *fabric = work->report->fabric;
+	const struct port *port = &fabric->ports[index];
+
+	return stall_estimate(&work->deltas[index], &fabric->nodes[port->node], port,
+			      work->caps ? &work->caps[port->node] : NULL).percent;
+}
+
+static void sum_port(struct job_work *work, struct job_port *port)
+{
+	const struct port *of = &work->report->fabric->ports[port->port];
+	const struct delta *own = &work->deltas[port->port], *peer = NULL;
+	struct job_sum *sum = &port->sum;
+	struct delta mirror;
+
+	if (of->peer != FABRIC_NONE)
+		peer = &work->deltas[of->peer];
+	sum->ports = 1;
+	set_traffic(own, (double)work->report->duration_us, sum);
+	if (!sum->known && peer) {
+		delta_mirror(peer, &mirror);
+		set_traffic(&mirror, (double)work->report->duration_us, sum);
+		port->mirrored = sum->known;
+	}
+	add_errors(own, &sum->errors, &sum->errors_at_least);
+	if (peer)
+		add_errors(peer, &port->peer_errors, &sum->errors_at_least);
+	if (__builtin_add_overflow(sum->errors, port->peer_errors, &sum->errors))
+		sum->errors = UINT64_MAX;
+	port->own_stall = stall_of(work, port->port);
+	port->peer_stall = peer ? stall_of(work, of->peer) : NAN;
+	sum->stall_percent = fmax(port->own_stall, port->peer_stall);
+	sum->peak_xmit = sum->peak_rcv = sum->part[JOB_EARLY] = sum->part[JOB_LATE] = NAN;
+	sum->capacity = of->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(of) / 8 : 0;
+	work->port_of[port->port] = (uint32_t)(port - work->report->ports);
+	work->on_job[port->port] = true;
+	if (peer) {
+		work->on_job[of->peer] = true;
+		work->leaf[work->report->fabric->ports[of->peer].node] =
+			work->report->fabric->nodes[work->report->fabric->ports[of->peer].node].type == NODE_SWITCH;
+	}
+}
+
+static void add_rate(double *sum, double more)
+{
+	if (!isnan(more))
+		*sum = isnan(*sum) ? more : *sum + more;
+}
+
+static void begin_sum(struct job_sum *sum)
+{
+	*sum = (struct job_sum){ .stall_percent = NAN, .mean_xmit = NAN, .mean_rcv = NAN, .peak_xmit = NAN,
+				 .peak_rcv = NAN, .part = { NAN, NAN } };
+}
+
+static void add_sum(struct job_sum *sum, const struct job_sum *more)
+{
+	sum->xmit_bytes += more->xmit_bytes;
+	sum->rcv_bytes += more->rcv_bytes;
+	sum->xmit_packets += more->xmit_packets;
+	sum->rcv_packets += more->rcv_packets;
+	if (__builtin_add_overflow(sum->errors, more->errors, &sum->errors))
+		sum->errors = UINT64_MAX;
+	sum->ports += more->ports;
+	sum->known += more->known;
+	sum->at_least |= more->at_least;
+	sum->errors_at_least |= more->errors_at_least;
+	sum->stall_percent = fmax(sum->stall_percent, more->stall_percent);
+	add_rate(&sum->mean_xmit, more->mean_xmit);
+	add_rate(&sum->mean_rcv, more->mean_rcv);
+	sum->capacity += more->capacity;
+}
+
+/* --- evenness --- */
+
+static double bytes_of(const struct job_sum *sum)
+{
+	return sum->known ? (double)sum->xmit_bytes + (double)sum->rcv_bytes : NAN;
+}
+
+/* Ports with almost no traffic while the others of the host have some. */
+static void find_unused(struct job_report *report, struct job_host *host, double *values)
+{
+	double seconds = (double)report->duration_us / 1e6, middle;
+	size_t count = 0;
+
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
+		double bytes = bytes_of(&report->ports[i].sum);
+
+		if (bytes >= JOB_IDLE_BYTES_PER_S * seconds)
+			values[count++] = bytes;
+	}
+	host->used = (uint32_t)count;
+	middle = balance_median(values, count);
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
+		struct job_port *port = &report->ports[i];
+		double bytes = bytes_of(&port->sum);
+
+		port->unused = count && (bytes < JOB_IDLE_BYTES_PER_S * seconds || bytes < UNUSED_SHARE * middle ||
+					 (isnan(bytes) && port->down));
+		host->used -= port->unused && bytes >= JOB_IDLE_BYTES_PER_S * seconds;
+		report->ports_unused += port->unused;
+	}
+}
+
+/* Evenness over ports @first to @last - 1 that are used; @rail: of this rail only, or UINT32_MAX. */
+static void compare_ports(const struct job_report *report, uint32_t first, uint32_t last, uint32_t rail,
+			  double *values, struct job_evenness *ret)
+{
+	for (uint32_t i = first; i < last; i++) {
+		const struct job_port *port = &report->ports[i];
+		bool counts = !port->unused && (rail == UINT32_MAX || port->rail == rail);
+
+		values[i - first] = counts ? bytes_of(&port->sum) : NAN;
+	}
+	job_evenness_of(values, last - first, ret);
+	ret->lowest += ret->lowest == UINT32_MAX ? 0 : first;
+	ret->highest += ret->highest == UINT32_MAX ? 0 : first;
+}
+
+/* A job of all hosts is compared over those that took part. */
+static bool took_part(const struct job_report *report, const struct job_host *host)
+{
+	return host->sum.known && (!report->all_hosts || host->used);
+}
+
+static void compare_all(struct job_report *report, double *values)
+{
+	for (size_t i = 0; i < report->host_count; i++)
+		values[i] = took_part(report, &report->hosts[i]) ? bytes_of(&report->hosts[i].sum) : NAN;
+	job_evenness_of(values, report->host_count, &report->over_hosts);
+	/* Of rails the mean of the ports that are used: an unused port does not make its rail uneven. */
+	for (size_t i = 0; i < report->rail_count; i++)
+		values[i] = 0;
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct job_port *port = &report->ports[i];
+
+		if (port->rail != UINT32_MAX && !port->unused && port->sum.known)
+			values[port->rail] += bytes_of(&port->sum);
+	}
+	for (size_t i = 0; i < report->rail_count; i++)
+		values[i] = report->rails[i].hosts.count ? values[i] / report->rails[i].hosts.count : NAN;
+	job_evenness_of(values, report->rail_count, &report->over_rails);
+}
+
+/* --- rails --- */
+
+/* Rails of the fabric that the job's hosts have, in their order; ports without one are left out. */
+static int find_rails(struct job_work *work, struct error *err)
+{
+	struct job_report *report = work->report;
+	const struct shape *shape = report->shape;
+	uint32_t *index = malloc((shape->rail_count + 1) * sizeof(*index));
+
+	if (!index)
+		return err_nomem(err);
+	memset(index, 0xff, (shape->rail_count + 1) * sizeof(*index));
+	for (size_t i = 0; i < report->port_count; i++)
+		if (report->ports[i].rail != SHAPE_NONE)
+			index[report->ports[i].rail] = 0;
+	for (size_t i = 0; i < shape->rail_count; i++) {
+		struct job_rail *rail;
+
+		if (index[i])
+			continue;
+		index[i] = (uint32_t)report->rail_count;
+		rail = job_grow(report, &report->rails, &report->rail_count, sizeof(*rail));
+		if (!rail) {
+			free(index);
+			return err_nomem(err);
+		}
+		rail->name = shape->rails[i].name;
+		begin_sum(&rail->sum);
+	}
+	for (size_t i = 0; i < report->port_count; i++)
+		if (report->ports[i].rail != SHAPE_NONE)
+			report->ports[i].rail = index[report->ports[i].rail];
+	free(index);
+	return 0;
+}
+
+static void sum_all(struct job_work *work)
+{
+	struct job_report *report = work->report;
+
+	begin_sum(&report->total);
+	for (size_t i = 0; i < report->host_count; i++)
+		begin_sum(&report->hosts[i].sum);
+	for (size_t i = 0; i < report->port_count; i++) {
+		struct job_port *port = &report->ports[i];
+
+		sum_port(work, port);
+		add_sum(&report->hosts[port->host].sum, &port->sum);
+		add_sum(&report->total, &port->sum);
+		if (port->rail != UINT32_MAX)
+			add_sum(&report->rails[port->rail].sum, &port->sum);
+	}
+}
+
+static void count_leaves(struct job_work *work)
+{
+	for (size_t i = 0; i < work->report->fabric->node_count; i++)
+		work->report->leaf_count += work->leaf[i];
+}
+
+/* Hosts without traffic are left out of a job that is not limited to hosts. */
+static int note_left_out(struct job_report *report, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; report->all_hosts && i < report->host_count; i++)
+		count += !took_part(report, &report->hosts[i]);
+	return count && count < report->host_count ?
+	       job_note(report, err, "no host list: %zu hosts of the fabric without traffic are left out of "
+			"comparisons", count) : 0;
+}
+
+int job_find_members(struct job_work *work, struct error *err)
+{
+	struct job_report *report = work->report;
+	double *values;
+	int code = find_hosts(work, err);
+
+	if (code == 0)
+		code = find_rails(work, err);
+	if (code < 0)
+		return code;
+	values = calloc(report->port_count + report->host_count + report->rail_count + 1, sizeof(*values));
+	if (!values)
+		return err_nomem(err);
+	sum_all(work);
+	for (size_t i = 0; i < report->host_count; i++) {
+		struct job_host *host = &report->hosts[i];
+
+		find_unused(report, host, values);
+		compare_ports(report, host->first, host->first + host->count, UINT32_MAX, values, &host->ports);
+	}
+	for (size_t i = 0; i < report->rail_count; i++)
+		compare_ports(report, 0, (uint32_t)report->port_count, (uint32_t)i, values, &report->rails[i].hosts);
+	compare_all(report, values);
+	count_leaves(work);
+	free(values);
+	return note_left_out(report, err);
+}

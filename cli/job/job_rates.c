@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * job_rates.c - rates over time: peaks, series of rails, and the two parts of a job
+ *
+ * The history is read once, for the ports of the hosts and their uplinks. Its pieces are added up to
+ * steps; a peak is the highest rate of a step.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/job/job_work.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+/* Points of series without a setting; the late part of a running job. */
+enum { POINTS = 120 };
+#define LATE_US (300 * US_PER_S)
+
+struct rates {
+	struct job_work *work;
+	struct history_port *ports; /* of the query */
+	uint32_t *index;            /* parallel to it: port of the fabric whose load it is */
+	bool *mirrored;             /* parallel to it: counted by the other end */
+	size_t count;
+	double *hosts, *rails;      /* of a step, two for each: sent, received */
+	int64_t *even_until_us;     /* by group: end of the last step in which it was active and even */
+	enum job_part { PART_EARLY, PART_LATE } part;
+	int64_t late_after;         /* the late part are sweeps after this one */
+	int64_t step_us, first_us;
+	int64_t step;               /* number of the current one, -1: none */
+	int64_t from_us, until_us;  /* of the current step */
+	bool any, failed;
+};
+
+/* --- ports --- */
+
+static int list_ports(struct rates *rates, struct error *err)
+{
+	const struct job_report *report = rates->work->report;
+	const struct fabric *fabric = report->fabric;
+	size_t most = report->port_count + report->uplink_count;
+
+	rates->ports = calloc(most + 1, sizeof(*rates->ports));
+	rates->index = calloc(most + 1, sizeof(*rates->index));
+	rates->mirrored = calloc(most + 1, sizeof(*rates->mirrored));
+	rates->hosts = calloc(2 * report->host_count + 2, sizeof(*rates->hosts));
+	rates->rails = calloc(2 * report->rail_count + 2, sizeof(*rates->rails));
+	rates->even_until_us = calloc(report->group_count + 1, sizeof(*rates->even_until_us));
+	if (!rates->ports || !rates->index || !rates->mirrored || !rates->hosts || !rates->rails ||
+	    !rates->even_until_us)
+		return err_nomem(err);
+	for (size_t i = 0; i < most; i++) {
+		bool is_host = i < report->port_count;
+		uint32_t p = is_host ? report->ports[i].port : report->uplinks[i - report->port_count].port;
+		bool mirrored = is_host && report->ports[i].mirrored;
+		const struct port *port = &fabric->ports[mirrored ? fabric->ports[p].peer : p];
+
+		/* Both directions of a group have the same ports. */
+		if (!is_host && rates->count && rates->work->step[p].unknown)
+			continue;
+		rates->work->step[p].unknown = !is_host;
+		rates->ports[rates->count] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		rates->mirrored[rates->count] = mirrored;
+		rates->index[rates->count++] = p;
+	}
+	for (size_t i = 0; i < rates->count; i++)
+		rates->work->step[rates->index[i]].unknown = false;
+	return 0;
+}
+
+/* --- a step --- */
+
+static double rate_of(const struct job_load *load, bool xmit)
+{
+	return load->elapsed_us > 0 && !load->unknown ? (xmit ? load->xmit : load->rcv) / load->elapsed_us * 1e6 : NAN;
+}
+
+static void raise_to(double *peak, double value)
+{
+	*peak = fmax(*peak, value);
+}
+
+/* Add the step to the series of a rail. Return: false: no memory. */
+static bool add_step(struct rates *rates, struct job_rail *rail, double xmit, double rcv)
+{
+	struct series *series = &rail->series;
+	struct series_step *step = job_grow(rates->work->report, &series->steps, &series->count, sizeof(*step));
+	double rate = job_busier(xmit, rcv);
+
+	if (!step)
+		return false;
+	*step = (struct series_step){ .from_us = rates->from_us, .until_us = rates->until_us, .low = rate,
+				      .mean = rate, .high = rate, .samples = !isnan(rate), .ports = !isnan(rate) };
+	return true;
+}
+
+static void end_hosts(struct rates *rates)
+{
+	struct job_report *report = rates->work->report;
+	double total[2] = { NAN, NAN };
+
+	for (size_t i = 0; i < 2 * report->host_count; i++)
+		rates->hosts[i] = NAN;
+	for (size_t i = 0; i < 2 * report->rail_count; i++)
+		rates->rails[i] = NAN;
+	for (size_t i = 0; i < report->port_count; i++) {
+		struct job_port *port = &report->ports[i];
+		const struct job_load *load = &rates->work->step[port->port];
+
+		for (size_t way = 0; way < 2; way++) {
+			double rate = rate_of(load, way == 0), *host = &rates->hosts[2 * port->host + way];
+
+			if (isnan(rate))
+				continue;
+			raise_to(way ? &port->sum.peak_rcv : &port->sum.peak_xmit, rate);
+			*host = isnan(*host) ? rate : *host + rate;
+			total[way] = isnan(total[way]) ? rate : total[way] + rate;
+			if (port->rail != UINT32_MAX) {
+				double *rail = &rates->rails[2 * port->rail + way];
+
+				*rail = isnan(*rail) ? rate : *rail + rate;
+			}
+		}
+	}
+	raise_to(&report->total.peak_xmit, total[0]);
+	raise_to(&report->total.peak_rcv, total[1]);
+	for (size_t i = 0; i < report->host_count; i++) {
+		raise_to(&report->hosts[i].sum.peak_xmit, rates->hosts[2 * i]);
+		raise_to(&report->hosts[i].sum.peak_rcv, rates->hosts[2 * i + 1]);
+	}
+	for (size_t i = 0; i < report->rail_count; i++) {
+		raise_to(&report->rails[i].sum.peak_xmit, rates->rails[2 * i]);
+		raise_to(&report->rails[i].sum.peak_rcv, rates->rails[2 * i + 1]);
+		rates->failed |= !add_step(rates, &report->rails[i], rates->rails[2 * i], rates->rails[2 * i + 1]);
+	}
+}
+
+/* Since when is a group uneven: the start of the steps after the last even one. */
+static void end_group(struct rates *rates, size_t index)
+{
+	const struct balance_settings *settings = &rates->work->balance;
+	struct job_group *group = &rates->work->report->groups[index];
+	const struct job_report *report = rates->work->report;
+	double sum = 0, most = 0, mean;
+	uint32_t count = 0;
+
+	for (uint32_t i = group->first; i < group->first + group->count; i++) {
+		uint32_t p = report->uplinks[i].port;
+		double capacity = (double)port_rate_bits_per_s(&report->fabric->ports[p]) / 8;
+		double rate = rate_of(&rates->work->step[p], group->direction == BALANCE_XMIT);
+
+		if (isnan(rate) || !(capacity > 0))
+			continue;
+		sum += rate / capacity;
+		most = fmax(most, rate / capacity);
+		count++;
+	}
+	mean = count ? sum / count : 0;
+	if (mean < settings->active_mean && most < settings->active_member)
+		return;
+	if (most <= (1 + settings->measured_excess) * mean) {
+		rates->even_until_us[index] = rates->until_us;
+		group->uneven_since_us = 0;
+	} else if (!group->uneven_since_us && rates->even_until_us[index]) {
+		group->uneven_since_us = rates->even_until_us[index];
+	}
+}
+
+static void end_step(struct rates *rates)
+{
+	struct job_work *work = rates->work;
+
+	if (rates->step < 0)
+		return;
+	end_hosts(rates);
+	for (size_t i = 0; i < work->report->group_count; i++)
+		end_group(rates, i);
+	for (size_t i = 0; i < rates->count; i++)
+		work->step[rates->index[i]] = (struct job_load){ 0 };
+}
+
+/* --- reading --- */
+
+static bool take_piece(void *ctx, const struct history_piece *piece)
+{
+	struct rates *rates = ctx;
+	struct job_report *report = rates->work->report;
+	int64_t middle_us = piece->from_us + (piece->to_us - piece->from_us) / 2, step;
+	enum job_part part = (piece->from_sweep + piece->to_sweep - 1) / 2 > rates->late_after ? PART_LATE : PART_EARLY;
+
+	if (rates->step < 0)
+		rates->first_us = piece->from_us;
+	step = rates->step_us ? (middle_us - rates->first_us) / rates->step_us : rates->step + 1;
+	if (step != rates->step || part != rates->part) {
+		end_step(rates);
+		rates->from_us = rates->step < 0 ? report->begin_us : rates->until_us;
+		rates->step = step < 0 ? 0 : step;
+	}
+	rates->part = part;
+	rates->until_us = piece->to_us;
+	if (!report->part_until_us[part])
+		report->part_from_us[part] = rates->from_us;
+	report->part_until_us[part] = piece->to_us;
+	return !rates->failed;
+}
+
+static void add_load(struct job_load *load, const struct delta *delta, bool mirrored)
+{
+	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+	double xmit = (double)delta->value[COUNTER_XMIT_DATA] * COUNTER_WORD_BYTES;
+	double rcv = (double)delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
+
+	if ((delta->known & ~delta->saturated & ~delta->reset & data) != data || delta->elapsed_us <= 0) {
+		load->unknown = true;
+		return;
+	}
+	load->elapsed_us += (double)delta->elapsed_us;
+	load->xmit += mirrored ? rcv : xmit;
+	load->rcv += mirrored ? xmit : rcv;
+}
+
+static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		       int64_t samples)
+{
+	struct rates *rates = ctx;
+	uint32_t index = rates->index[port];
+
+	(void)who;
+	(void)samples;
+	rates->any = true;
+	add_load(&rates->work->step[index], delta, rates->mirrored[port]);
+	add_load(&rates->work->parts[rates->part][index], delta, rates->mirrored[port]);
+	return true;
+}
+
+/* --- the parts --- */
+
+static void set_parts(struct job_work *work)
+{
+	struct job_report *report = work->report;
+
+	for (int part = 0; part < JOB_PARTS; part++) {
+		struct job_sum *total = &report->total;
+
+		for (size_t i = 0; i < report->port_count; i++) {
+			struct job_port *port = &report->ports[i];
+			const struct job_load *load = &work->parts[part][port->port];
+			double rate = rate_of(load, true) + rate_of(load, false);
+			struct job_sum *sums[] = { total, &report->hosts[port->host].sum,
+						   port->rail == UINT32_MAX ? NULL : &report->rails[port->rail].sum };
+
+			port->sum.part[part] = rate;
+			for (size_t j = 0; j < sizeof(sums) / sizeof(*sums) && !isnan(rate); j++)
+				if (sums[j])
+					sums[j]->part[part] = isnan(sums[j]->part[part]) ? rate :
+							      sums[j]->part[part] + rate;
+		}
+		for (size_t i = 0; i < report->group_count; i++)
+			for (uint32_t j = report->groups[i].first;
+			     j < report->groups[i].first + report->groups[i].count; j++)
+				report->uplinks[j].part[part] = rate_of(&work->parts[part][report->uplinks[j].port],
+					report->groups[i].direction == BALANCE_XMIT);
+	}
+}
+
+static int64_t late_after(const struct job_work *work)
+{
+	int64_t sweeps = work->range.until - work->range.after, late = sweeps / 2;
+	int64_t interval_us = work->report->interval_us;
+
+	if (work->report->running && interval_us > 0 && LATE_US / interval_us < late)
+		late = LATE_US / interval_us;
+	return work->range.until - late;
+}
+
+int job_read_rates(struct job_work *work, struct error *err)
+{
+	struct job_report *report = work->report;
+	unsigned points = work->settings->points ? work->settings->points : POINTS;
+	struct rates rates = { .work = work, .step = -1, .late_after = late_after(work) };
+	const struct history_consumer consumer = { take_piece, take_delta, &rates };
+	struct history_query query = {
+		.after = work->range.after, .until = work->range.until, .damage = &work->damage,
+		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA),
+	};
+	int code;
+
+	if (!report->has_history || !report->port_count)
+		return 0;
+	code = list_ports(&rates, err);
+	query.ports = rates.ports;
+	query.port_count = rates.count;
+	rates.step_us = history_step_us(&work->range, rates.count, report->duration_us, points);
+	query.longest_us = rates.step_us / 2;
+	report->peak_step_us = rates.step_us;
+	if (code == 0)
+		code = reader_history(work->reader, &query, &consumer, err);
+	if (code == 0) {
+		end_step(&rates);
+		set_parts(work);
+	}
+	free(rates.ports);
+	free(rates.index);
+	free(rates.mirrored);
+	free(rates.hosts);
+	free(rates.rails);
+	free(rates.even_until_us);
+	return code == 0 && rates.failed ? err_nomem(err) : code;
+}

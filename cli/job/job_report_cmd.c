@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_report_cmd.c - `ibwire job report` */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/job/job.h"
+#include "cli/job/job_report.h"
+#include "cli/lib/settings.h"
+#include "cli/lib/view.h"
+
+int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
+		  struct job_report **ret, struct error *err)
+{
+	struct settings settings;
+	int code = settings_load(NULL, &settings, err);
+	const struct job_report_settings how = {
+		.names = names, .shape = &settings.shape, .balance = &settings.health.balance, .now_us = now_us,
+	};
+
+	if (code == 0)
+		code = job_report_compute(reader, job, &how, ret, err);
+	settings_done(&settings);
+	return code;
+}
+
+/* The report of the newest job with an id. */
+static int compute(const struct view *view, const char *id, int64_t now_us, struct job_report **ret, struct error *err)
+{
+	struct job job;
+	int code = job_find(view->reader, id, &job, err);
+
+	if (code < 0)
+		return code;
+	code = job_report_of(view->reader, view->names, &job, now_us, ret, err);
+	job_done(&job);
+	return code;
+}
+
+struct job_print job_print_of(const struct job_options *options)
+{
+	const struct result_options output = options_result(&options->snapshot.common);
+
+	return (struct job_print){ .format = output.format, .color = output.color, .csv_raw = output.csv_raw,
+				   .all = options->snapshot.all, .width = output.width };
+}
+
+/* --- to a file --- */
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), most = strlen(suffix);
+
+	return len > most && !strcmp(path + len - most, suffix);
+}
+
+static int write_to(const struct job_report *report, const char *path, struct error *err)
+{
+	const struct job_print print = { .format = path && has_suffix(path, ".json") ? RESULT_JSON : RESULT_TABLE,
+					 .all = path };
+	FILE *stream = path ? fopen(path, "we") : stderr;
+	int code;
+
+	if (!stream)
+		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	code = job_report_print(report, &print, stream, err);
+	if (path && fclose(stream) != 0 && code == 0)
+		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	return code;
+}
+
+int job_report_write(const struct options *common, const char *id, const char *path, struct error *err)
+{
+	struct job_report *report = NULL;
+	struct view view;
+	int code = view_open_reader(common, &view, err);
+
+	if (code < 0)
+		return code;
+	code = compute(&view, id, common->now_us, &report, err);
+	if (code == 0)
+		code = write_to(report, path, err);
+	job_report_destroy(report);
+	view_done(&view);
+	return code;
+}
+
+/* --- the command --- */
+
+int job_report_cmd(const struct command *command, struct job_options *options, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	const struct job_print print = job_print_of(options);
+	struct job_report *report = NULL;
+	struct view view;
+	int code = view_open_reader(common, &view, err);
+
+	(void)command;
+	if (code < 0)
+		return code;
+	code = compute(&view, common->argv[1], common->now_us, &report, err);
+	if (code == 0)
+		code = job_report_print(report, &print, stdout, err);
+	job_report_destroy(report);
+	view_done(&view);
+	return code;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_tables.c - rails, hosts and ports of a report */
+#include "cli/job/job_tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "cli/job/job_work.h"
+#include "cli/lib/options.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+/* Rows of a table without --all. */
+enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
+
+int job_section(struct job_output *output, const char *key, const char *title, bool record,
+		const struct column *columns, size_t count, struct result **ret, struct error *err)
+{
+	const struct result_options options = {
+		.format = output->print.format, .csv_raw = output->print.csv_raw, .color = output->print.color,
+		.record = record, .notes = true, .width = output->print.width,
+	};
+
+	if (options.format == RESULT_JSON)
+		fprintf(output->stream, "%s\"%s\": ", output->begun ? ",\n" : "{", key);
+	else if (options.format == RESULT_TABLE)
+		fprintf(output->stream, "\n%s%s", title ? title : "", title ? "\n" : "");
+	output->begun = true;
+	return result_create(output->stream, &options, columns, count, ret, err);
+}
+
+/* --- what ports carried --- */
+
+enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, MEAN_XMIT, MEAN_RCV, PEAK_XMIT,
+       PEAK_RCV, EARLY, LATE, STALL, ERRORS, ERRORS_AT_LEAST, PORTS, PORTS_KNOWN, SUM_COLUMNS };
+
+#define COLUMNS_OF_SUM(first) \
+	[first + BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES }, \
+	[first + XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES }, \
+	[first + RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES }, \
+	[first + XMIT_PACKETS] = { .key = "xmit_packets", .kind = COLUMN_INTEGER }, \
+	[first + RCV_PACKETS] = { .key = "rcv_packets", .kind = COLUMN_INTEGER }, \
+	[first + AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL }, \
+	[first + MEAN] = { .title = "MEAN/PORT", .kind = COLUMN_RATE }, \
+	[first + PEAK] = { .title = "PEAK/PORT", .kind = COLUMN_RATE, .priority = 1 }, \
+	[first + UTIL] = { .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT, .priority = 2 }, \
+	[first + MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 1 }, \
+	[first + ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER }, \
+	[first + ERRORS_AT_LEAST] = { .key = "errors_at_least", .kind = COLUMN_BOOL }, \
+	[first + PORTS] = { .key = "ports", .kind = COLUMN_INTEGER }, \
+	[first + PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER }
+
+static void put_rate(struct result *result, size_t column, double rate)
+{
+	result_real(result, column, rate);
+}
+
+/* @used: number of ports that a mean per port is of */
+static void put_sum(struct result *result, size_t first, const struct job_sum *sum, uint32_t used)
+{
+	double mean = job_busier(sum->mean_xmit, sum->mean_rcv), peak = job_busier(sum->peak_xmit, sum->peak_rcv);
+
+	if (sum->known) {
+		result_unsigned(result, first + BYTES, sum->xmit_bytes + sum->rcv_bytes);
+		result_unsigned(result, first + XMIT, sum->xmit_bytes);
+		result_unsigned(result, first + RCV, sum->rcv_bytes);
+		result_unsigned(result, first + XMIT_PACKETS, sum->xmit_packets);
+		result_unsigned(result, first + RCV_PACKETS, sum->rcv_packets);
+	}
+	result_bool(result, first + AT_LEAST, sum->at_least);
+	put_rate(result, first + MEAN, used ? mean / used : NAN);
+	put_rate(result, first + PEAK, used ? peak / used : NAN);
+	result_real(result, first + UTIL, sum->capacity > 0 ? 100 * mean / sum->capacity : NAN);
+	put_rate(result, first + MEAN_XMIT, sum->mean_xmit);
+	put_rate(result, first + MEAN_RCV, sum->mean_rcv);
+	put_rate(result, first + PEAK_XMIT, sum->peak_xmit);
+	put_rate(result, first + PEAK_RCV, sum->peak_rcv);
+	put_rate(result, first + EARLY, sum->part[JOB_EARLY]);
+	put_rate(result, first + LATE, sum->part[JOB_LATE]);
+	result_real(result, first + STALL, sum->stall_percent);
+	result_unsigned(result, first + ERRORS, sum->errors);
+	if (sum->errors)
+		result_show(result, first + ERRORS, NULL, STYLE_WARNING);
+	result_bool(result, first + ERRORS_AT_LEAST, sum->errors_at_least);
+	result_integer(result, first + PORTS, sum->ports);
+	result_integer(result, first + PORTS_KNOWN, sum->known);
+}
+
+/* --- rails --- */
+
+enum { RAIL, RAIL_SUM, RAIL_CV = RAIL_SUM + SUM_COLUMNS, RAIL_LOWEST, RAIL_LOWEST_PERCENT, RAIL_HIGHEST,
+       RAIL_HIGHEST_PERCENT, RAIL_COLUMNS };
+
+static const struct column rail_columns[RAIL_COLUMNS] = {
+	[RAIL] = { .key = "rail", .title = "RAIL", .kind = COLUMN_TEXT },
+	COLUMNS_OF_SUM(RAIL_SUM),
+	[RAIL_CV] = { .key = "cv", .title = "CV", .kind = COLUMN_REAL },
+	[RAIL_LOWEST] = { .key = "lowest", .title = "LOWEST (OF MEAN)", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[RAIL_LOWEST_PERCENT] = { .key = "lowest_percent", .kind = COLUMN_PERCENT },
+	[RAIL_HIGHEST] = { .key = "highest", .kind = COLUMN_TEXT },
+	[RAIL_HIGHEST_PERCENT] = { .key = "highest_percent", .kind = COLUMN_PERCENT },
+};
+
+static void put_cv(struct result *result, size_t column, double cv)
+{
+	result_real(result, column, cv);
+	if (!isnan(cv))
+		result_showf(result, column, cv > JOB_UNEVEN ? STYLE_WARNING : STYLE_PLAIN, "%.2f", cv);
+}
+
+/* The host of the lowest and the highest port of a rail. */
+static void put_rail(const struct job_report *report, struct result *result, const struct job_rail *rail)
+{
+	const struct job_evenness *hosts = &rail->hosts;
+
+	result_text(result, RAIL, rail->name);
+	put_sum(result, RAIL_SUM, &rail->sum, hosts->count);
+	put_cv(result, RAIL_CV, hosts->cv);
+	if (hosts->lowest != UINT32_MAX) {
+		const char *lowest = report->hosts[report->ports[hosts->lowest].host].name;
+
+		result_text(result, RAIL_LOWEST, lowest);
+		result_showf(result, RAIL_LOWEST, STYLE_PLAIN, "%s %.0f %%", lowest, 100 * hosts->lowest_ratio);
+		result_text(result, RAIL_HIGHEST, report->hosts[report->ports[hosts->highest].host].name);
+	}
+	result_real(result, RAIL_LOWEST_PERCENT, 100 * hosts->lowest_ratio);
+	result_real(result, RAIL_HIGHEST_PERCENT, 100 * hosts->highest_ratio);
+	result_end_row(result);
+}
+
+int job_put_rails(struct job_output *output, struct error *err)
+{
+	const struct job_report *report = output->report;
+	bool is_table = output->print.format == RESULT_TABLE;
+	size_t count = report->rail_count;
+	struct result *result;
+	int code;
+
+	if (is_table && !count)
+		return 0;
+	code = job_section(output, "rails", NULL, false, rail_columns, RAIL_COLUMNS, &result, err);
+	if (code < 0)
+		return code;
+	if (is_table && !output->print.all && count > RAILS_MOST)
+		count = RAILS_MOST;
+	for (size_t i = 0; i < count; i++)
+		put_rail(report, result, &report->rails[i]);
+	if (count < report->rail_count)
+		result_note(result, "%zu more rails: --all", report->rail_count - count);
+	return output_end(result, 0, err);
+}
+
+/* --- hosts --- */
+
+enum { HOST, HOST_RAILS, HOST_USED, HOST_UNUSED, HOST_SUM, HOST_CV = HOST_SUM + SUM_COLUMNS, HOST_LOWEST,
+       HOST_LOWEST_PERCENT, HOST_MISSING, HOST_SLOWEST, HOST_NOTE, HOST_COLUMNS };
+
+static const struct column host_columns[HOST_COLUMNS] = {
+	[HOST] = { .key = "host", .title = "HOST", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[HOST_RAILS] = { .title = "PORTS", .kind = COLUMN_TEXT },
+	[HOST_USED] = { .key = "ports_used", .kind = COLUMN_INTEGER },
+	[HOST_UNUSED] = { .key = "ports_unused", .kind = COLUMN_LIST },
+	COLUMNS_OF_SUM(HOST_SUM),
+	[HOST_CV] = { .key = "cv", .title = "CV", .kind = COLUMN_REAL },
+	[HOST_LOWEST] = { .key = "lowest", .title = "LOWEST", .kind = COLUMN_TEXT, .priority = 3 },
+	[HOST_LOWEST_PERCENT] = { .key = "lowest_percent", .kind = COLUMN_PERCENT },
+	[HOST_MISSING] = { .key = "missing", .kind = COLUMN_BOOL },
+	[HOST_SLOWEST] = { .key = "slowest", .kind = COLUMN_BOOL },
+	[HOST_NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+static const char *port_device(const struct job_report *report, const struct job_port *port, char *ret, size_t size)
+{
+	return port->rail == UINT32_MAX ? job_report_port_name(report, port->port, ret, size) :
+	       report->rails[port->rail].name;
+}
+
+static void put_host_note(const struct job_report *report, struct result *result, const struct job_host *host)
+{
+	enum cell_style style = STYLE_WARNING;
+	const char *note = host->missing ? "not in the fabric" :
+			   host - report->hosts == report->slowest ? "slowest" :
+			   host->count && !host->sum.known ? "not read" : "";
+	uint32_t unused = 0;
+
+	for (uint32_t i = host->first; i < host->first + host->count; i++)
+		unused += report->ports[i].unused;
+	if (unused)
+		result_showf(result, HOST_NOTE, style, "%u unused%s%s", unused, *note ? ", " : "", note);
+	else
+		result_show(result, HOST_NOTE, note, style);
+}
+
+static void put_host(const struct job_report *report, struct result *result, const struct job_host *host)
+{
+	const struct job_evenness *ports = &host->ports;
+	char name[NODE_NAME_SIZE + 8];
+
+	result_text(result, HOST, host->name);
+	result_bool(result, HOST_MISSING, host->missing);
+	result_bool(result, HOST_SLOWEST, host - report->hosts == report->slowest);
+	result_integer(result, HOST_USED, host->used);
+	result_empty(result, HOST_UNUSED);
+	for (uint32_t i = host->first; i < host->first + host->count; i++)
+		if (report->ports[i].unused)
+			result_item(result, HOST_UNUSED, "%s",
+				    port_device(report, &report->ports[i], name, sizeof(name)));
+	if (!host->missing) {
+		result_showf(result, HOST_RAILS, host->used < host->count ? STYLE_WARNING : STYLE_PLAIN, "%u/%u",
+			     host->used, host->count);
+		put_sum(result, HOST_SUM, &host->sum, host->used);
+	}
+	put_cv(result, HOST_CV, host->missing ? NAN : ports->cv);
+	if (ports->lowest != UINT32_MAX && !host->missing) {
+		const char *lowest = port_device(report, &report->ports[ports->lowest], name, sizeof(name));
+
+		result_text(result, HOST_LOWEST, lowest);
+		result_showf(result, HOST_LOWEST, STYLE_PLAIN, "%s %.0f %%", lowest, 100 * ports->lowest_ratio);
+	}
+	result_real(result, HOST_LOWEST_PERCENT, host->missing ? NAN : 100 * ports->lowest_ratio);
+	put_host_note(report, result, host);
+	result_end_row(result);
+}
+
+/* How much a host stands out, for the choice of rows. */
+static double stands_out(const struct job_report *report, size_t index)
+{
+	const struct job_host *host = &report->hosts[index];
+	double bytes = (double)host->sum.xmit_bytes + (double)host->sum.rcv_bytes, sum = host->missing ? 1000 : 0;
+
+	if (report->all_hosts && !host->used)
+		return -1;
+	sum += index == report->slowest ? 500 : 0;
+	sum += 100 * (host->count - host->used);
+	sum += host->sum.errors ? 50 : 0;
+	sum += index == report->over_hosts.lowest ? 40 : index == report->over_hosts.highest ? 30 : 0;
+	return sum + (isnan(host->ports.cv) ? 0 : 10 * host->ports.cv) + 1 / (1 + bytes);
+}
+
+struct choice { double out; size_t index; };
+
+static int compare_choices(const void *a, const void *b)
+{
+	const struct choice *x = a, *y = b;
+
+	if (x->out > y->out || x->out < y->out)
+		return x->out > y->out ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static int compare_indexes(const void *a, const void *b)
+{
+	const struct choice *x = a, *y = b;
+
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+int job_put_hosts(struct job_output *output, struct error *err)
+{
+	const struct job_report *report = output->report;
+	bool all = output->print.all || output->print.format != RESULT_TABLE;
+	struct choice *choices = calloc(report->host_count + 1, sizeof(*choices));
+	size_t count = report->host_count;
+	struct result *result;
+	int code;
+
+	if (!choices)
+		return err_nomem(err);
+	for (size_t i = 0; i < count; i++)
+		choices[i] = (struct choice){ stands_out(report, i), i };
+	if (!all && count > HOSTS_MOST) {
+		qsort(choices, count, sizeof(*choices), compare_choices);
+		count = HOSTS_MOST;
+		qsort(choices, count, sizeof(*choices), compare_indexes);
+	}
+	code = output->print.format == RESULT_TABLE && !count ? 1 :
+	       job_section(output, "hosts", NULL, false, host_columns, HOST_COLUMNS, &result, err);
+	for (size_t i = 0; code == 0 && i < count; i++)
+		put_host(report, result, &report->hosts[choices[i].index]);
+	if (code == 0 && count < report->host_count)
+		result_note(result, "the hosts that stand out; %zu more: --all", report->host_count - count);
+	free(choices);
+	return code ? (code < 0 ? code : 0) : output_end(result, 0, err);
+}
+
+/* --- ports --- */
+
+enum { PORT_HOST, PORT_RAIL, PORT_GUID, PORT_NODE, PORT_NUMBER, PORT_PEER_GUID, PORT_PEER, PORT_PEER_NUMBER, PORT_STATE,
+       PORT_GBPS, PORT_UNUSED_FLAG, PORT_MIRRORED, PORT_SUM, PORT_PEER_ERRORS = PORT_SUM + SUM_COLUMNS, PORT_OWN_STALL,
+       PORT_PEER_STALL, PORT_COLUMNS };
+
+static const struct column port_columns[PORT_COLUMNS] = {
+	[PORT_HOST] = { .key = "host", .kind = COLUMN_TEXT },
+	[PORT_RAIL] = { .key = "rail", .kind = COLUMN_TEXT },
+	[PORT_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[PORT_NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT_NUMBER] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PORT_PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PORT_PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PORT_PEER_NUMBER] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	[PORT_STATE] = { .key = "state", .kind = COLUMN_TEXT },
+	[PORT_GBPS] = { .key = "rate_gbps", .kind = COLUMN_GBPS },
+	[PORT_UNUSED_FLAG] = { .key = "unused", .kind = COLUMN_BOOL },
+	[PORT_MIRRORED] = { .key = "mirrored", .kind = COLUMN_BOOL },
+	COLUMNS_OF_SUM(PORT_SUM),
+	[PORT_PEER_ERRORS] = { .key = "peer_errors", .kind = COLUMN_INTEGER },
+	[PORT_OWN_STALL] = { .key = "own_stall_percent", .kind = COLUMN_PERCENT },
+	[PORT_PEER_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT },
+};
+
+static void put_port(const struct job_report *report, struct result *result, const struct job_port *port)
+{
+	const struct fabric *fabric = report->fabric;
+	const struct port *of = &fabric->ports[port->port];
+	const struct port *peer = of->peer == FABRIC_NONE ? NULL : &fabric->ports[of->peer];
+	uint64_t rate = port_rate_bits_per_s(of);
+
+	result_text(result, PORT_HOST, report->hosts[port->host].name);
+	if (port->rail != UINT32_MAX)
+		result_text(result, PORT_RAIL, report->rails[port->rail].name);
+	result_unsigned(result, PORT_GUID, fabric->nodes[of->node].guid);
+	result_text(result, PORT_NODE, fabric->nodes[of->node].name);
+	result_integer(result, PORT_NUMBER, of->num);
+	if (peer) {
+		result_unsigned(result, PORT_PEER_GUID, fabric->nodes[peer->node].guid);
+		result_text(result, PORT_PEER, fabric->nodes[peer->node].name);
+		result_integer(result, PORT_PEER_NUMBER, peer->num);
+	}
+	result_text(result, PORT_STATE, port_state_name(of->state));
+	result_real(result, PORT_GBPS, rate ? (double)rate / 1e9 : NAN);
+	result_bool(result, PORT_UNUSED_FLAG, port->unused);
+	result_bool(result, PORT_MIRRORED, port->mirrored);
+	put_sum(result, PORT_SUM, &port->sum, 1);
+	result_unsigned(result, PORT_PEER_ERRORS, port->peer_errors);
+	result_real(result, PORT_OWN_STALL, port->own_stall);
+	result_real(result, PORT_PEER_STALL, port->peer_stall);
+	result_end_row(result);
+}
+
+int job_put_ports(struct job_output *output, struct error *err)
+{
+	struct result *result;
+	int code = job_section(output, "ports", NULL, false, port_columns, PORT_COLUMNS, &result, err);
+
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < output->report->port_count; i++)
+		put_port(output->report, result, &output->report->ports[i]);
+	return output_end(result, 0, err);
+}

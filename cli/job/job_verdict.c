@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_verdict.c - what stands out in a job, most important first */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/job/job_work.h"
+#include "collector/events.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+/* Lines of one verdict; the others are counted. */
+enum { LINES_MOST = 3 };
+
+/* A host is slow if switches wait for it this long, and for other hosts a third of it. */
+#define SLOW_STALL_PERCENT 5.0
+#define SLOW_STALL_RATIO 3.0
+
+/* Peak of a port that carried no data; errors of a link in an hour that are worth a line without a collector. */
+#define IDLE_PEAK_BYTES_PER_S 1e6
+#define ERRORS_PER_HOUR 10
+
+#define NAME_SIZE (NODE_NAME_SIZE + 8)
+
+struct judging {
+	struct job_report *report;
+	struct error *err;
+	int code;
+};
+
+static void add_line(struct judging *judging, enum job_verdict verdict, enum finding_severity severity,
+		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void add_line(struct judging *judging, enum job_verdict verdict, enum finding_severity severity,
+		     const char *fmt, ...)
+{
+	struct job_report *report = judging->report;
+	struct job_line *line;
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	line = job_grow(report, &report->verdict, &report->verdict_count, sizeof(*line));
+	if (line)
+		*line = (struct job_line){ verdict, severity, job_text(report, "%s", text) };
+	if (!line || !line->text)
+		judging->code = err_nomem(judging->err);
+}
+
+static const char *bytes_text(double bytes, char ret[32])
+{
+	struct text text = { 0 };
+
+	result_append_bytes(&text, bytes);
+	snprintf(ret, 32, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
+
+static double bytes_of(const struct job_sum *sum)
+{
+	return (double)sum->xmit_bytes + (double)sum->rcv_bytes;
+}
+
+/* "mlx5_3 of node001" */
+static const char *port_label(const struct job_report *report, const struct job_port *port, char ret[NAME_SIZE])
+{
+	char name[NAME_SIZE];
+
+	if (port->rail == UINT32_MAX)
+		return job_report_port_name(report, port->port, ret, NAME_SIZE);
+	snprintf(name, sizeof(name), "%s", report->rails[port->rail].name);
+	snprintf(ret, NAME_SIZE, "%.64s of %.128s", name, report->hosts[port->host].name);
+	return ret;
+}
+
+/* --- nothing known, no hosts, no traffic --- */
+
+static bool is_unknown(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+
+	if (!report->fabric || report->source == JOB_SOURCE_NONE)
+		add_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: the database "
+			 "has neither both of its snapshots nor sweeps of a collector of its time");
+	else if (report->port_count && !report->total.known)
+		add_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: none of the "
+			 "%zu ports of its hosts was read", report->port_count);
+	return report->verdict_count;
+}
+
+static bool has_no_hosts(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	const char *first = NULL;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < report->host_count; i++) {
+		missing += report->hosts[i].missing;
+		first = report->hosts[i].missing && !first ? report->hosts[i].name : first;
+	}
+	if (!report->port_count)
+		add_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "none of its hosts was in the fabric%s%.128s",
+			 first ? ": " : "", first ? first : "");
+	else if (missing)
+		add_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu hosts %s not in the fabric at "
+			 "its end: %.128s%s", missing, report->host_count, missing == 1 ? "was" : "were", first,
+			 missing > 1 ? " ..." : "");
+	return !report->port_count;
+}
+
+static bool is_idle(const struct job_port *port)
+{
+	double mean = job_busier(port->sum.mean_xmit, port->sum.mean_rcv);
+	double peak = job_busier(port->sum.peak_xmit, port->sum.peak_rcv);
+
+	return !(mean >= JOB_IDLE_BYTES_PER_S) && !(peak >= IDLE_PEAK_BYTES_PER_S);
+}
+
+static bool has_no_traffic(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	char bytes[32], span[WHEN_SIZE];
+
+	for (size_t i = 0; i < report->port_count; i++)
+		if (!is_idle(&report->ports[i]))
+			return false;
+	add_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its hosts "
+		 "carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
+		 bytes_text(bytes_of(&report->total), bytes), when_format_span(report->duration_us, span));
+	return true;
+}
+
+/* --- unused ports --- */
+
+static bool takes_part(const struct job_report *report, const struct job_host *host)
+{
+	return !host->missing && host->count && host->sum.known && (!report->all_hosts || host->used);
+}
+
+static uint32_t count_unused(const struct job_report *report, uint32_t rail, uint32_t *ret_all)
+{
+	uint32_t unused = 0;
+
+	*ret_all = 0;
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct job_port *port = &report->ports[i];
+
+		if (port->rail != rail || !report->hosts[port->host].used)
+			continue;
+		unused += port->unused;
+		++*ret_all;
+	}
+	return unused;
+}
+
+/* A rail that no host uses is one line. */
+static void judge_unused_rails(struct judging *judging, bool *is_unused)
+{
+	const struct job_report *report = judging->report;
+	struct text names = { 0 };
+	size_t unused = 0;
+	uint32_t ports;
+
+	for (size_t i = 0; i < report->rail_count; i++) {
+		is_unused[i] = count_unused(report, (uint32_t)i, &ports) == ports && ports > 1;
+		if (!is_unused[i])
+			continue;
+		text_appendf(&names, "%s%s", unused ? ", " : "", report->rails[i].name);
+		unused++;
+	}
+	if (unused)
+		add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%zu of %zu rails unused: %.200s carried "
+			 "nothing on any of its hosts", unused, report->rail_count, text_chars(&names));
+	text_done(&names);
+}
+
+static void judge_unused_port(struct judging *judging, const struct job_port *port)
+{
+	const struct job_report *report = judging->report;
+	const struct job_host *host = &report->hosts[port->host];
+	char name[NAME_SIZE], bytes[32], others[32];
+
+	add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%s was not used: %s%s, while the other %u HCA "
+		 "port%s of the host carried %s each", port_label(report, port, name),
+		 port->sum.known ? bytes_text(bytes_of(&port->sum), bytes) : "nothing known",
+		 port->down ? " (its link is down)" : "", host->used, host->used == 1 ? "" : "s",
+		 bytes_text(bytes_of(&host->sum) / host->used, others));
+}
+
+static void judge_unused(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	bool *rails = calloc(report->rail_count + 1, sizeof(*rails));
+	size_t count = 0;
+
+	if (!rails) {
+		judging->code = err_nomem(judging->err);
+		return;
+	}
+	judge_unused_rails(judging, rails);
+	for (size_t i = 0; i < report->host_count; i++) {
+		const struct job_host *host = &report->hosts[i];
+
+		if (!report->all_hosts && host->sum.known && !host->used && count++ < LINES_MOST)
+			add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%.128s carried nothing, while "
+				 "other hosts of the job did", host->name);
+	}
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct job_port *port = &report->ports[i];
+
+		if (port->unused && !(port->rail != UINT32_MAX && rails[port->rail]) && count++ < LINES_MOST)
+			judge_unused_port(judging, port);
+	}
+	if (count > LINES_MOST)
+		add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA ports were not used",
+			 count - LINES_MOST);
+	free(rails);
+}
+
+/* --- links, errors --- */
+
+static enum job_verdict verdict_of(enum finding_kind kind)
+{
+	switch (kind) {
+	case FINDING_LINK_DOWN:
+	case FINDING_LINK_DEGRADED:
+	case FINDING_LINK_FLAPPING:
+	case FINDING_NODE_MISSING:
+	case FINDING_HOST_RESTART:
+		return JOB_VERDICT_LINK_FAILED;
+	case FINDING_RAIL_IMBALANCE:
+	case FINDING_NIC_UNUSED:
+	case FINDING_COVERAGE:
+	case FINDING_LOCKED:
+	case FINDING_COUNTERS_CLEARED:
+	case FINDING_UPLINKS_MISSING:
+	case FINDING_TOPOLOGY_CHANGED:
+		return JOB_VERDICT_COUNT; /* shown in other lines, or no property of the job */
+	case FINDING_UPLINK_IMBALANCE:
+	case FINDING_BLACK_HOLE:
+		return JOB_VERDICT_ROUTING;
+	default:
+		return JOB_VERDICT_ERRORS;
+	}
+}
+
+static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
+{
+	const struct job_report *report = judging->report;
+	char since[WHEN_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct job_finding *finding = &report->findings[i];
+
+		if (!finding->on_job || finding->severity < FINDING_WARNING || verdict_of(finding->kind) != verdict ||
+		    count++ >= LINES_MOST)
+			continue;
+		add_line(judging, verdict, finding->severity, "%s %s: %s, since %s%s", finding->subject,
+			 finding_kind_name(finding->kind), finding->text, when_format_local(finding->since_us, since),
+			 finding->before ? " (before the job)" : "");
+	}
+	if (count > LINES_MOST)
+		add_line(judging, verdict, FINDING_WARNING, "and %zu more findings of this kind on its links",
+			 count - LINES_MOST);
+	return count;
+}
+
+/* Without a finding: too short for one, or there was no collector. */
+static void judge_link_events(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	char time[WHEN_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->event_count; i++) {
+		const struct job_event *event = &report->events[i];
+
+		if (!event->on_job || !event->bad || (strcmp(event->kind, EVENT_LINK_DOWN) != 0 &&
+		    strcmp(event->kind, EVENT_LINK_RATE) != 0 && strcmp(event->kind, EVENT_LINK_STATE) != 0 &&
+		    strcmp(event->kind, EVENT_NODE_REMOVED) != 0 && strcmp(event->kind, EVENT_PEER_CHANGED) != 0) ||
+		    count++ >= LINES_MOST)
+			continue;
+		if (event->wall_us)
+			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s at %s", event->text,
+				 when_format_local(event->wall_us, time));
+		else
+			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s the job", event->text);
+	}
+	if (count > LINES_MOST)
+		add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",
+			 count - LINES_MOST);
+}
+
+/* Errors that no finding reports: a warning only where no collector can have one. */
+static void judge_errors(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	double limit = ERRORS_PER_HOUR * fmax(1, (double)report->duration_us / 3.6e9);
+	const struct job_port *most = NULL;
+	char name[NAME_SIZE];
+	size_t links = 0;
+
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct job_port *port = &report->ports[i];
+
+		links += port->sum.errors > 0;
+		if (port->sum.errors && (!most || port->sum.errors > most->sum.errors))
+			most = port;
+	}
+	if (!most)
+		return;
+	add_line(judging, JOB_VERDICT_ERRORS, !report->has_history && (double)most->sum.errors >= limit ?
+		 FINDING_WARNING : FINDING_INFO, "%" PRIu64 " errors on %zu of its %zu host links, most on %s: "
+		 "%" PRIu64,
+		 report->total.errors, links, report->port_count, port_label(report, most, name), most->sum.errors);
+}
+
+/* --- evenness --- */
+
+static void judge_rails(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	const struct job_evenness *rails = &report->over_rails;
+	size_t count = 0;
+
+	if (rails->count > 1 && (rails->lowest_ratio < 1 - JOB_UNEVEN || rails->highest_ratio > 1 + JOB_UNEVEN)) {
+		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails are uneven (cv %.2f): %.64s "
+			 "carried %.0f %% of the mean, %.64s %.0f %%", rails->cv, report->rails[rails->lowest].name,
+			 100 * rails->lowest_ratio, report->rails[rails->highest].name, 100 * rails->highest_ratio);
+		return;
+	}
+	/* The rails of one host differ, those of the others do not. */
+	for (size_t i = 0; i < report->host_count; i++) {
+		const struct job_evenness *ports = &report->hosts[i].ports;
+		char low[NAME_SIZE];
+
+		if (!takes_part(report, &report->hosts[i]) || ports->count < 2 ||
+		    !(ports->lowest_ratio < 1 - JOB_UNEVEN) || count++ >= LINES_MOST)
+			continue;
+		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails of %.128s are uneven (cv %.2f): %s "
+			 "carried %.0f %% of their mean", report->hosts[i].name, ports->cv,
+			 port_label(report, &report->ports[ports->lowest], low), 100 * ports->lowest_ratio);
+	}
+	if (count > LINES_MOST)
+		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "and rails of %zu more hosts are uneven",
+			 count - LINES_MOST);
+}
+
+static void judge_group(struct judging *judging, const struct job_group *group)
+{
+	const struct job_report *report = judging->report;
+	const struct job_uplink *hottest = group->hottest == UINT32_MAX ? NULL :
+					   &report->uplinks[group->first + group->hottest];
+	char since[WHEN_SIZE], expected[64] = "", when[WHEN_SIZE + 32] = "", share[96] = "";
+
+	if (hottest && !isnan(hottest->member.destinations))
+		snprintf(expected, sizeof(expected), ", the tables give it %.0f %% of the LIDs",
+			 100 * hottest->member.destinations);
+	if (hottest)
+		snprintf(share, sizeof(share), "port %u carried %.0f %% of their load (fair: %.0f %%)",
+			 report->fabric->ports[hottest->port].num, 100 * hottest->member.measured,
+			 100 * hottest->member.capacity);
+	if (group->uneven_since_us)
+		snprintf(when, sizeof(when), "; even until %s", when_format_local(group->uneven_since_us, since));
+	add_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "routing of %.128s is skewed: of its %u uplinks "
+		 "(%s) %s%s%s%s", job_report_node_name(report, group->node), group->count,
+		 group->direction == BALANCE_XMIT ? "sent" : "received", hottest ? share : "one is overloaded",
+		 expected, when, group->shared ? "; the bytes include other jobs" : "");
+}
+
+static void judge_routing(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	size_t count = 0;
+	bool sent = false;
+
+	/* What a leaf sends unevenly, spines receive unevenly. */
+	for (size_t i = 0; i < report->group_count; i++)
+		sent |= report->groups[i].skewed && report->groups[i].direction == BALANCE_XMIT;
+	for (size_t i = 0; i < report->group_count; i++) {
+		const struct job_group *group = &report->groups[i];
+
+		if (group->skewed && !(sent && group->direction == BALANCE_RCV) && count++ < LINES_MOST)
+			judge_group(judging, group);
+	}
+	if (count > LINES_MOST)
+		add_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "and %zu more switches with skewed routing",
+			 count - LINES_MOST);
+	if (!count)
+		judge_findings(judging, JOB_VERDICT_ROUTING);
+}
+
+/* --- the slowest host --- */
+
+static double host_stall(const struct job_report *report, const struct job_host *host)
+{
+	double sum = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
+		if (isnan(report->ports[i].peer_stall))
+			continue;
+		sum += report->ports[i].peer_stall;
+		count++;
+	}
+	return count ? sum / count : NAN;
+}
+
+static void judge_stalled(struct judging *judging, double *values)
+{
+	struct job_report *report = judging->report;
+	double most = 0, middle;
+	size_t slowest = 0, count = 0;
+
+	for (size_t i = 0; i < report->host_count; i++) {
+		double stall = takes_part(report, &report->hosts[i]) ? host_stall(report, &report->hosts[i]) : NAN;
+
+		if (isnan(stall))
+			continue;
+		values[count++] = stall;
+		if (stall > most) {
+			most = stall;
+			slowest = i;
+		}
+	}
+	middle = balance_median(values, count);
+	if (count < 3 || most < SLOW_STALL_PERCENT || most < SLOW_STALL_RATIO * middle)
+		return;
+	report->slowest = (uint32_t)slowest;
+	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "%.128s is the slowest host: the switch ports to it "
+		 "waited %.0f %% of the time, those to the others %.1f %% (median)", report->hosts[slowest].name, most,
+		 middle);
+}
+
+static void judge_slowest(struct judging *judging)
+{
+	struct job_report *report = judging->report;
+	const struct job_evenness *hosts = &report->over_hosts;
+	double *values = calloc(report->host_count + 1, sizeof(*values));
+
+	if (!values) {
+		judging->code = err_nomem(judging->err);
+		return;
+	}
+	judge_stalled(judging, values);
+	free(values);
+	if (hosts->count < 2 || !(hosts->lowest_ratio < 1 - JOB_UNEVEN) || report->ports_unused)
+		return;
+	if (report->slowest == UINT32_MAX)
+		report->slowest = hosts->lowest;
+	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "hosts are uneven (cv %.2f): %.128s carried %.0f %% "
+		 "of the mean, %.128s %.0f %%", hosts->cv, report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio,
+		 report->hosts[hosts->highest].name, 100 * hosts->highest_ratio);
+}
+
+/* --- in total --- */
+
+static void judge_drop(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	double early = report->total.part[JOB_EARLY], late = report->total.part[JOB_LATE];
+	char before[32], after[32], span[WHEN_SIZE];
+
+	if (!(late < (1 - JOB_UNEVEN) * early))
+		return;
+	when_format_span(report->part_until_us[JOB_LATE] - report->part_from_us[JOB_LATE], span);
+	add_line(judging, JOB_VERDICT_DROP, report->running ? FINDING_WARNING : FINDING_INFO, "in the last %s its "
+		 "ports moved %s, before that %s", span, rate_format_bits(late, after, sizeof(after)),
+		 rate_format_bits(early, before, sizeof(before)));
+}
+
+static void judge_clean(struct judging *judging)
+{
+	struct job_report *report = judging->report;
+	size_t hosts = 0, worst = 0;
+	char bytes[32], mean[32], cv[32] = "";
+	double rate = job_busier(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
+									    report->ports_unused);
+	const struct job_evenness *even = report->over_rails.count > 1 ? &report->over_rails : &report->over_hosts;
+
+	for (size_t i = 0; i < report->verdict_count; i++)
+		worst += report->verdict[i].severity > FINDING_INFO;
+	if (worst)
+		return;
+	for (size_t i = 0; i < report->host_count; i++)
+		hosts += takes_part(report, &report->hosts[i]);
+	if (!isnan(even->cv))
+		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
+	add_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per port%s",
+		 hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
+		 report->total.at_least ? "at least " : "", bytes_text(bytes_of(&report->total), bytes),
+		 rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
+}
+
+/* The worst first, and of equal severity in the order of verdicts. */
+static void put_first(struct job_report *report)
+{
+	for (size_t i = 1; i < report->verdict_count; i++)
+		for (size_t j = i; j > 0; j--) {
+			struct job_line *a = &report->verdict[j - 1], *b = &report->verdict[j], swap = *a;
+
+			/* What is no fault comes behind "clean", too. */
+			if ((a->severity > FINDING_INFO) >= (b->severity > FINDING_INFO) &&
+			    !(b->verdict == JOB_VERDICT_CLEAN && a->severity == FINDING_INFO))
+				break;
+			*a = *b;
+			*b = swap;
+		}
+}
+
+int job_judge(struct job_report *report, struct error *err)
+{
+	struct judging judging = { .report = report, .err = err };
+
+	if (is_unknown(&judging))
+		return judging.code;
+	if (has_no_hosts(&judging) || has_no_traffic(&judging)) {
+		judge_findings(&judging, JOB_VERDICT_LINK_FAILED);
+		return judging.code;
+	}
+	judge_unused(&judging);
+	if (!judge_findings(&judging, JOB_VERDICT_LINK_FAILED))
+		judge_link_events(&judging);
+	judge_findings(&judging, JOB_VERDICT_ERRORS);
+	judge_errors(&judging);
+	judge_rails(&judging);
+	judge_routing(&judging);
+	judge_slowest(&judging);
+	judge_drop(&judging);
+	judge_clean(&judging);
+	put_first(report);
+	return judging.code;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * `ibwire job report` and `compare` on fabrics with known traffic and faults: a scenario runs in virtual
+ * time, its sweeps are stored by a writer, and jobs begin and end after given sweeps.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/unit_test.h"
+#include "cli/test_commands.h"
+#include "collector/sink.h"
+#include "fabric/host.h"
+#include "storage/jobs.h"
+#include "storage/saved.h"
+#include "storage/test/test_folder.h"
+#include "storage/writer.h"
+#include "tests/world/collect.h"
+#include "tests/world/scenario.h"
+#include "tests/world/virtual.h"
+
+/* 8 hosts with 8 HCAs, 16 leaves, 4 spines; a sweep each 10 s. Jobs run from the 12th to the 60th sweep. */
+#define FABRIC "shape rail units=2 hosts=4 rails=8 spines=4\nlength 11m\n"
+#define TRAIN "job main alltoall fan=7 load=0.5\n"
+enum { BEGIN = 12, END = 60, JOBS_MOST = 4, LAST = 64 };
+
+struct planned {
+	const char *id, *hosts;  /* hosts NULL: all */
+	int begin, end;          /* sweeps; end 0: it runs */
+	bool snapshots;
+	int64_t step_us;         /* of the wall clock during the job, as the host of the job sees it */
+	const char *name;
+};
+
+static struct played {
+	const struct sink *inner;
+	struct planned jobs[JOBS_MOST];
+	size_t count;
+	int sweeps;
+	bool no_history;         /* only snapshots are stored */
+	struct reading *truth[2]; /* of the first job's begin and end, by port of the fabric */
+	struct fabric *fabric;
+} played;
+
+static void keep_truth(const struct sweep *sweep, int end)
+{
+	free(played.truth[end]);
+	played.truth[end] = calloc(sweep->fabric->port_count, sizeof(struct reading));
+	assert_non_null(played.truth[end]);
+	for (size_t i = 0; i < sweep->sample_count; i++)
+		if (sweep->samples[i].status == SAMPLE_OK)
+			played.truth[end][sweep->samples[i].port] = *sweep->samples[i].reading;
+	if (!end)
+		return;
+	fabric_destroy(played.fabric);
+	played.fabric = fabric_share((struct fabric *)(uintptr_t)sweep->fabric);
+}
+
+static void save(struct saved_writer *writer, const struct sweep *sweep, int64_t number, bool end)
+{
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+	const struct saved_label label = { .name = job_snapshot_name(number, end, name) };
+
+	assert_int_equal(saved_write(writer, &label, sweep, NULL), 0);
+}
+
+static void begin_job(const struct planned *planned, const struct sweep *sweep)
+{
+	struct saved_writer *writer;
+	struct job job = { .hosts = (char *)(uintptr_t)(planned->hosts ? planned->hosts : ""),
+			   .command = (char *)(uintptr_t)"", .begin_us = sweep->wall_us + 1000000,
+			   .begin_boot_us = sweep->start_us + 1000000, .exit_status = -1 };
+
+	snprintf(job.id, sizeof(job.id), "%s", planned->id);
+	snprintf(job.name, sizeof(job.name), "%s", planned->name ? planned->name : "train");
+	snprintf(job.begin_boot_id, sizeof(job.begin_boot_id), "%s", sweep->boot_id);
+	assert_int_equal(saved_writer_open(path, &writer, NULL), 0);
+	assert_int_equal(jobs_begin(writer, &job, &(struct job_rules){ 0 }, NULL), 0);
+	if (planned->snapshots)
+		save(writer, sweep, job.number, false);
+	saved_writer_close(writer);
+}
+
+static void end_job(const struct planned *planned, const struct sweep *sweep)
+{
+	struct saved_writer *writer;
+	struct job job = { .end_us = sweep->wall_us + 1000000 + planned->step_us,
+			   .end_boot_us = sweep->start_us + 1000000, .exit_status = 0 };
+
+	snprintf(job.id, sizeof(job.id), "%s", planned->id);
+	snprintf(job.end_boot_id, sizeof(job.end_boot_id), "%s", sweep->boot_id);
+	assert_int_equal(saved_writer_open(path, &writer, NULL), 0);
+	assert_int_equal(jobs_end(writer, &job, NULL), 0);
+	if (planned->snapshots)
+		save(writer, sweep, job.number, true);
+	saved_writer_close(writer);
+}
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	int code = played.no_history ? 0 : played.inner->store(played.inner->ctx, sweep, err);
+
+	(void)ctx;
+	played.sweeps++;
+	for (size_t i = 0; code == 0 && i < played.count; i++) {
+		const struct planned *planned = &played.jobs[i];
+
+		if (played.sweeps == planned->begin) {
+			begin_job(planned, sweep);
+			if (!i)
+				keep_truth(sweep, 0);
+		}
+		if (played.sweeps == planned->end) {
+			end_job(planned, sweep);
+			if (!i)
+				keep_truth(sweep, 1);
+		}
+	}
+	return code;
+}
+
+static int restore(void *ctx, struct restored *ret, struct error *err)
+{
+	(void)ctx;
+	return played.no_history ? 0 : played.inner->restore(played.inner->ctx, ret, err);
+}
+
+static int store_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	(void)ctx;
+	return played.no_history ? 0 : played.inner->store_events(played.inner->ctx, events, count, err);
+}
+
+static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	(void)ctx;
+	return played.no_history ? 0 : played.inner->store_caps(played.inner->ctx, caps, count, err);
+}
+
+/* Run a scenario in which jobs begin and end. */
+static void play_with(const char *text, const struct planned *jobs, size_t count)
+{
+	const struct sink sink = { store, restore, store_events, store_caps, NULL, NULL };
+	struct scenario scenario = { 0 };
+	struct virtual *world;
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+
+	played.sweeps = 0;
+	memcpy(played.jobs, jobs, count * sizeof(*jobs));
+	played.count = count;
+	if (scenario_read(text, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
+	    writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	played.inner = writer_sink(writer);
+	if (world_collect(world, scenario.interval_us, scenario.length_us, VIRTUAL_WALL_US, &sink, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	writer_close(writer);
+	virtual_destroy(world);
+	scenario_done(&scenario);
+	use_database(path);
+}
+
+static json_t *report_of(const char *id)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "job|report|%s", id);
+	return run_json(line);
+}
+
+static bool is_text(const json_t *row, const char *key, const char *text)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value && !strcmp(value, text);
+}
+
+/* The verdict, and a part of its sentence. */
+static void assert_verdict(const json_t *report, const char *verdict, const char *text)
+{
+	const json_t *job = json_object_get(report, "job");
+
+	if (!is_text(job, "verdict", verdict) || !strstr(json_string_value(json_object_get(job, "verdict_text")), text))
+		fail_msg("the verdict is \"%s\": %s", json_string_value(json_object_get(job, "verdict")),
+			 json_string_value(json_object_get(job, "verdict_text")));
+}
+
+static const json_t *row_of(const json_t *report, const char *section, const char *key, const char *text)
+{
+	const json_t *rows = json_object_get(report, section);
+
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		if (is_text(json_array_get(rows, i), key, text))
+			return json_array_get(rows, i);
+	fail_msg("no row of %s has %s %s", section, key, text);
+	return NULL;
+}
+
+static double number_of(const json_t *row, const char *key)
+{
+	const json_t *value = json_object_get(row, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static uint64_t moved(size_t port, enum counter counter)
+{
+	return 4 * (played.truth[1][port].value[counter] - played.truth[0][port].value[counter]);
+}
+
+/* Bytes of all HCA ports between the two snapshots are those of the readings. */
+static void assert_exact(const json_t *report)
+{
+	const json_t *ports = json_object_get(report, "ports");
+	uint64_t sums[2] = { 0, 0 };
+
+	assert_int_equal(json_array_size(ports), 64);
+	for (size_t i = 0; i < json_array_size(ports); i++) {
+		const json_t *row = json_array_get(ports, i);
+		uint32_t port = fabric_find_port(played.fabric, guid_of(row, "node_guid"),
+						 (uint8_t)integer_of(row, "port"));
+
+		assert_int_equal(unsigned_of(json_object_get(row, "xmit_bytes")), moved(port, COUNTER_XMIT_DATA));
+		assert_int_equal(unsigned_of(json_object_get(row, "rcv_bytes")), moved(port, COUNTER_RCV_DATA));
+		sums[0] += moved(port, COUNTER_XMIT_DATA);
+		sums[1] += moved(port, COUNTER_RCV_DATA);
+	}
+	assert_int_equal(unsigned_of(json_object_get(json_object_get(report, "job"), "xmit_bytes")), sums[0]);
+	assert_int_equal(unsigned_of(json_object_get(json_object_get(report, "job"), "rcv_bytes")), sums[1]);
+}
+
+static void print_text(const char *id)
+{
+	char line[64], *text;
+
+	if (!getenv("JOB_REPORT_SHOW"))
+		return;
+	snprintf(line, sizeof(line), "job|report|%s", id);
+	text = run_text(line);
+	puts(text);
+	free(text);
+}
+
+/* Two jobs with the same hosts and times: "s" has snapshots, "h" the history. */
+static void play_both(const char *text)
+{
+	play_with(text, (struct planned[]){
+		{ .id = "s", .begin = BEGIN, .end = END, .snapshots = true },
+		{ .id = "h", .begin = BEGIN, .end = END },
+	}, 2);
+	print_text("s");
+}
+
+/* Both reports have this verdict. */
+static void assert_both(const char *text, const char *verdict, const char *sentence)
+{
+	static const char *const ids[] = { "s", "h" };
+
+	play_both(text);
+	for (size_t i = 0; i < 2; i++) {
+		json_t *report = report_of(ids[i]);
+
+		assert_verdict(report, verdict, sentence);
+		assert_true(is_text(json_object_get(report, "job"), "source", i ? "history" : "snapshots"));
+		if (!i)
+			assert_exact(report);
+		json_decref(report);
+	}
+}
+
+TEST_IN_FOLDER(a_clean_job_is_exact_to_the_byte)
+{
+	assert_both(FABRIC TRAIN, "clean", "8 hosts, 8 rails, even");
+}
+
+TEST_IN_FOLDER(one_nic_of_eight_is_unused)
+{
+	json_t *report;
+
+	assert_both(FABRIC "job main alltoall fan=7 load=0.5 without=\"node0003 mlx5_5\"\n", "nic-unused",
+		    "mlx5_5 of node0003 was not used");
+	report = report_of("s");
+	assert_int_equal(integer_of(row_of(report, "hosts", "host", "node0003"), "ports_used"), 7);
+	assert_true(list_has(json_object_get(row_of(report, "hosts", "host", "node0003"), "ports_unused"), "mlx5_5"));
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
+{
+	assert_both(FABRIC "job main alltoall fan=7 load=0.5 rails=0-6\n", "nic-unused",
+		    "1 of 8 rails unused: mlx5_7");
+}
+
+TEST_IN_FOLDER(uneven_rails)
+{
+	json_t *report;
+
+	assert_both(FABRIC "job main alltoall fan=7 load=0.5 rails=0-6\njob slow alltoall fan=7 load=0.2 rails=7\n",
+		    "rails-uneven", "mlx5_7 carried 43 % of the mean");
+	report = report_of("h");
+	assert_true(fabs(number_of(row_of(report, "rails", "rail", "mlx5_7"), "utilization_percent") - 20) < 0.5);
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(no_traffic_is_not_rdma)
+{
+	assert_both(FABRIC TRAIN "at 1m stop main\n", "no-traffic", "not over InfiniBand: the 64 HCA ports");
+}
+
+TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
+{
+	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
+}
+
+TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
+{
+	json_t *report;
+	const json_t *group;
+
+	assert_both(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", "routing", "leaf-u01-r1");
+	report = report_of("h");
+	group = row_of(report, "uplink_groups", "node", "MF0;leaf-u01-r1:MQM8700/U1");
+	assert_true(json_is_true(json_object_get(group, "skewed")));
+	assert_true(number_of(group, "late_imbalance_percent") > number_of(group, "early_imbalance_percent") + 20);
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(errors_on_a_link)
+{
+	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
+		    "node0002 mlx5_2/1");
+}
