@@ -36,6 +36,8 @@ static const struct command commands[] = {
 	  "database contents and sizes; check, compact, backup, export", false, database_run },
 	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
 	  "store all counters at one time; compare two snapshots", false, snapshot_run },
+	{ "doctor", "", "check this host for RDMA: HCAs, links, GPUs, limits; exit status 1 warning, 2 failure", false,
+	  doctor_run },
 	{ "sql", "STATEMENT|-", "run one read-only SQL statement", false, sql_run },
 	{ "discover", "", "discovery helper of collect: prints nodes and ports as records", true, discover_run },
 	{ "help", "[COMMAND]", "list commands, or show the options of one", false, help_run },
