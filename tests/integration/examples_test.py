@@ -118,6 +118,8 @@ COMMANDS = {
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
         "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
         "--db": " NEW.db", "--help": ""}.items()}),
+    "doctor": ("", {"--root": ["--capture NEW.tgz; mkdir NEW; tar xzf NEW.tgz -C NEW; ibwire doctor --root NEW/*"],
+                    "--capture": ["--capture NEW.tgz"]}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
     "help": ("", {}),
 }
@@ -139,7 +141,7 @@ VALUES = {
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
                    "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
-ANSWERS = {"health": {1, 2}}
+ANSWERS = {"health": {1, 2}, "doctor": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
 NOTHING_THERE = 69
 FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
@@ -300,7 +302,8 @@ def examples(typist, outside, facts):
                 known.update(then.splitlines())
                 who = outside if line.startswith("ibwire-sim run") else typist
                 with_times = replaced(replaced(with_names, TIMES, used), facts, set())
-                fault = who.fault(with_names, (0,) if with_times == with_names else (0, NOTHING_THERE), then)
+                answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line else (0,)
+                fault = who.fault(with_names, answers if with_times == with_names else (0, NOTHING_THERE), then)
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
                 tap.result(not fault, name, fault)
