@@ -113,6 +113,8 @@ void html_escape(struct text *page, const char *chars)
 
 		if (entity)
 			text_append(page, entity);
+		else if (*c == ' ' && c[1] == '%')
+			text_append(page, "\u00a0"); /* "25 %" stays in one line */
 		else if ((unsigned char)*c == 0xef && !is_allowed(c))
 			text_appendf(page, "\\xef\\xbf\\x%02x", (unsigned char)c[2]), c += 2;
 		else

@@ -201,7 +201,7 @@ static size_t find_marks(const struct job_report *report, struct html_mark *ret,
 
 		if (finding->on_job && finding->severity != FINDING_INFO && finding->since_us > report->begin_us &&
 		    finding->since_us < report->end_us)
-			ret[count++] = (struct html_mark){ finding->since_us, finding->text };
+			ret[count++] = (struct html_mark){ finding->since_us, finding->subject, finding->text };
 	}
 	return count;
 }
@@ -234,7 +234,7 @@ static void append_rates(const struct job_report *report, struct text *page)
 	}
 	if (known && report->end_us > report->begin_us)
 		html_lines(page, &(struct html_lines){
-			.title = "Rate over time, sent and received, per rail", .series = series, .series_count = known,
+			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
 			.mark_count = find_marks(report, marks, MARKS_MOST), .format = format_rate, .axis_scale = 8,
 		});
@@ -280,8 +280,8 @@ static void append_rail_row(const struct job_report *report, struct text *page, 
 	html_cell(page, columns++, HTML_PLAIN, "%" PRIu32, rail->sum.ports);
 	put_bytes(page, columns++, &rail->sum, rail->sum.xmit_bytes);
 	put_bytes(page, columns++, &rail->sum, rail->sum.rcv_bytes);
-	put_rate(page, columns++, rail->sum.mean_xmit + rail->sum.mean_rcv);
-	put_rate(page, columns++, rail->sum.peak_xmit + rail->sum.peak_rcv);
+	put_rate(page, columns++, fmax(rail->sum.mean_xmit, rail->sum.mean_rcv));
+	put_rate(page, columns++, fmax(rail->sum.peak_xmit, rail->sum.peak_rcv));
 	html_cell(page, columns++, HTML_PLAIN, isnan(rail->hosts.cv) ? "-" : "%.2f", rail->hosts.cv);
 	if (name)
 		html_cell(page, columns++, HTML_PLAIN, "%s (%.2f)", name, rail->hosts.lowest_ratio);
@@ -307,8 +307,8 @@ static void append_rails(const struct job_report *report, struct text *page)
 	for (size_t i = 0; i < report->rail_count; i++)
 		append_rail_row(report, page, columns, &report->rails[i]);
 	html_table_end(page);
-	html_element(page, "p", "soft", "Rates are of both directions. cv: coefficient of variation of the bytes of "
-		     "the hosts (0 is even). In parentheses: bytes relative to the mean.");
+	html_element(page, "p", "soft", "Rates are of the busier direction. cv: coefficient of variation of the bytes "
+		     "of the hosts (0 is even). In parentheses: bytes relative to the mean.");
 	text_append(page, "</div>\n</div>\n</section>\n");
 }
 
@@ -343,8 +343,8 @@ static void append_host_row(const struct job_report *report, struct text *page, 
 		  "%" PRIu32 " of %" PRIu32, self->used, self->count);
 	put_bytes(page, columns++, sum, sum->xmit_bytes);
 	put_bytes(page, columns++, sum, sum->rcv_bytes);
-	put_rate(page, columns++, sum->mean_xmit + sum->mean_rcv);
-	put_rate(page, columns++, sum->peak_xmit + sum->peak_rcv);
+	put_rate(page, columns++, fmax(sum->mean_xmit, sum->mean_rcv));
+	put_rate(page, columns++, fmax(sum->peak_xmit, sum->peak_rcv));
 	html_cell(page, columns++, HTML_PLAIN, "%s", format_percent(sum->stall_percent, stall, sizeof(stall)));
 	put_errors(page, columns++, sum);
 	html_row_end(page);
@@ -395,9 +395,13 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 static void append_host_map(const struct job_report *report, struct text *page)
 {
 	size_t cells = report->host_count * report->rail_count;
-	const char **names = calloc(report->host_count + report->rail_count, sizeof(*names));
-	double *values = calloc(cells, sizeof(*values));
+	const char **names;
+	double *values;
 
+	if (report->rail_count < 2 || report->host_count > HOSTS_MAP)
+		return;
+	names = calloc(report->host_count + report->rail_count, sizeof(*names));
+	values = calloc(cells, sizeof(*values));
 	if (!names || !values) {
 		page->failed = true;
 		goto out;
@@ -470,14 +474,15 @@ static void append_hosts(const struct job_report *report, struct text *page)
 	html_element(page, "h2", NULL, "Hosts");
 	text_append(page, "<div class=\"pair\">\n<div>");
 	append_host_bars(report, page);
+	if (few)
+		append_host_map(report, page);
 	text_append(page, "</div>\n<div>");
 	if (!few)
 		html_element(page, "h3", NULL, "Hosts that stand out");
 	append_host_table(report, page, few);
 	append_odd_ports(report, page);
-	if (report->rail_count > 1 && report->host_count <= HOSTS_MAP)
-		append_host_map(report, page);
 	if (!few) {
+		append_host_map(report, page);
 		text_append(page, "<details>");
 		html_element(page, "summary", NULL, "all %zu hosts", report->host_count);
 		append_host_table(report, page, true);
