@@ -190,7 +190,7 @@ static void first_of_status(const char *name, const char *key, char ret[128])
 	json_t *row;
 
 	test_folder_renew();
-	if (record_scenario(source, path, INT64_C(1790000000000000), &err) < 0)
+	if (record_scenario(source, path, 0, INT64_C(1790000000000000), &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	use_database(path);
 	row = run_json("status");
@@ -241,7 +241,7 @@ static void use_scenario(const char *name, int64_t end_us)
 	struct error err = { 0 };
 
 	test_folder_renew();
-	if (record_scenario(source, path, end_us, &err) < 0)
+	if (record_scenario(source, path, 0, end_us, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
 	free(source);
