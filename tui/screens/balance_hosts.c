@@ -120,7 +120,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
 	char text[32], xmit[32], rcv[32];
 
-	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", 100 * sum.excess);
+	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", fabs(100 * sum.excess));
 	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, xmit, sizeof(xmit));
 	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, rcv, sizeof(rcv));
 	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){

@@ -10,6 +10,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
+#include "tui/model/changes.h"
 #include "tui/model/context.h"
 #include "tui/model/heat.h"
 #include "tui/model/live.h"
@@ -160,12 +161,21 @@ static void find_marks(const struct app *app, const struct span *span, enum role
 			*mark = ROLE_CRITICAL;
 		else if (!strcmp(event->kind, "finding-opened") && event->severity == EVENT_WARNING)
 			*mark = *mark == ROLE_CRITICAL ? *mark : ROLE_WARNING;
-		else if (!strcmp(event->kind, "finding-closed") && *mark == ROLE_FAINT)
+		else if (!strcmp(event->kind, "finding-closed") && *mark == ROLE_FAINT &&
+			 !changes_was_info(app->context, event))
 			*mark = ROLE_GOOD;
 	}
 }
 
-/* Times at both ends, and the marks of findings. */
+static bool has_mark(const enum role *marks, int column, int columns)
+{
+	for (int i = 0; i < columns; i++)
+		if (marks[column + i] != ROLE_FAINT)
+			return true;
+	return false;
+}
+
+/* The marks of findings, and the times at both ends unless a mark is there. */
 static void draw_axis(const struct app *app, const struct brush *brush, const struct span *span, int y,
 		      const struct rect *body)
 {
@@ -176,8 +186,10 @@ static void draw_axis(const struct app *app, const struct brush *brush, const st
 
 	find_marks(app, span, marks);
 	memset(axis, '.', sizeof(axis));
-	memcpy(axis, format_time(span->from_us, "%H:%M:%S", text, sizeof(text)), TIME);
-	memcpy(axis + span->columns - TIME, format_time(shown_us, "%H:%M:%S", text, sizeof(text)), TIME);
+	if (!has_mark(marks, 0, TIME))
+		memcpy(axis, format_time(span->from_us, "%H:%M:%S", text, sizeof(text)), TIME);
+	if (!has_mark(marks, span->columns - TIME, TIME))
+		memcpy(axis + span->columns - TIME, format_time(shown_us, "%H:%M:%S", text, sizeof(text)), TIME);
 	draw_cell(brush, y, body->x + 1, LABEL, "! opened  + closed", ALIGN_LEFT, ROLE_FAINT);
 	for (int i = 0, end; i < span->columns; i = end) {
 		for (end = i; end < span->columns && marks[end] == marks[i]; end++)
@@ -216,10 +228,11 @@ void overview_draw_plot(const struct overview_view *view, const struct app *app,
 {
 	int y = body->y + view->plan.plot, rows = view->plan.plot_rows - 2, minor = rows > 12 ? 2 : 1;
 	const struct span span = make_span(app->trend, app->live->shown->sweep.wall_us, body->columns - LABEL - 2);
-	char text[96], age[16];
+	int seconds = (int)((span.until_us - span.from_us + US_PER_S / 2) / US_PER_S);
+	char text[96];
 
-	snprintf(text, sizeof(text), "LAST %s  TX and RX of hosts, highest XmitWait%%, errors per sweep",
-		 format_age(span.until_us - span.from_us + US_PER_S, age, sizeof(age)));
+	snprintf(text, sizeof(text), "LAST %dm%02ds  TX and RX of hosts, highest XmitWait%%, errors per sweep",
+		 seconds / 60, seconds % 60);
 	draw_head(brush, y++, body->x, body->columns, text);
 	for (int band = 0; band < BAND_COUNT; band++) {
 		int traffic = rows - 2 * minor;
@@ -343,8 +356,8 @@ static void draw_map(const struct app *app, const struct brush *brush, const str
 	for (size_t i = 0; i < map.rows * map.columns; i++)
 		map.cells[i].value[HEAT_MEASURED] = NAN;
 	fill_cells(&map, app);
-	snprintf(text, sizeof(text), "%zu LEAVES x %zu SPINES  max %s", map.leaves, map.spines,
-		 format_percent(map.most, most, sizeof(most)));
+	snprintf(text, sizeof(text), area->columns < 30 ? "LOAD %zu x %zu  max %s" : "%zu LEAVES x %zu SPINES  max %s",
+		 map.leaves, map.spines, format_percent(map.most, most, sizeof(most)));
 	draw_head(brush, area->y, area->x, area->columns, text);
 	for (size_t i = 0; i < map.rows * map.columns; i++) {
 		enum role role = heat_write(&map.cells[i], HEAT_MEASURED, width, brush->theme->unicode, text);
