@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tui/model/layout.h"
+#include "tui/model/role.h"
 #include "tui/model/subject.h"
 
 struct acknowledge_input;
@@ -214,6 +215,10 @@ const char *app_notice(const struct app *app, char *ret, size_t size);
 /* common_key - keys with the same meaning on all screens. common_help - their help. */
 void common_key(struct app *app, int key);
 extern const struct key_help common_help[];
+
+/* draw_host_spark - the mean utilization of the ports of a host of the shape in the last sweeps (tui/model/trend.h). */
+void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+		     enum role role);
 
 /* header_draw - status and summary of the fabric, in as many lines as the area has. */
 void header_draw(const struct app *app, const struct rect *area);

@@ -482,6 +482,14 @@ static void draw_spark(const struct app *app, const struct brush *brush, int y, 
 	text_done(&line);
 }
 
+void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+		     enum role role)
+{
+	uint32_t ports[HOST_PORTS];
+
+	draw_spark(app, brush, y, x, columns, ports, host_ports(app, host, ports, HOST_PORTS), role);
+}
+
 /* The colour of a link: of its worst finding. */
 static enum role link_role(const struct app *app, uint32_t port)
 {
@@ -543,7 +551,6 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 {
 	int name = area->columns - spark - rates * (RATE_COLUMNS + 1) - 2;
 	int x = area->x + name + 2;
-	uint32_t ports[HOST_PORTS];
 
 	draw_head(brush, area->y, area->x, area->columns, "TOP HOSTS");
 	draw_cell(brush, area->y, x, RATE_COLUMNS, "TX b/s", ALIGN_RIGHT, ROLE_HEAD);
@@ -559,8 +566,7 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 		draw_rate(brush, y, x, xmit);
 		if (rates > 1)
 			draw_rate(brush, y, x + RATE_COLUMNS + 1, rcv);
-		draw_spark(app, brush, y, area->x + area->columns - spark, spark, ports,
-			   host_ports(app, host, ports, HOST_PORTS), ROLE_LOAD_LOW);
+		draw_host_spark(app, brush, y, area->x + area->columns - spark, spark, host, ROLE_LOAD_LOW);
 	}
 }
 
