@@ -67,7 +67,7 @@ static void append_lines(struct text *page, char names[][64], size_t count, size
 {
 	struct html_series *series = calloc(count + 1, sizeof(*series));
 	struct plot_point *point = calloc(count * points + 1, sizeof(*point));
-	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "at", "later" } };
+	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "", "" } };
 
 	assert_non_null(series);
 	assert_non_null(point);
