@@ -20,9 +20,6 @@ static const char style[] =
 	"--s0:#4a94ee;--s1:#f0723f;--s2:#2fbd85;--s3:#d99a1c;--s4:#e8749f;--s5:#a49bf5;--s6:#93c03a;--s7:#d18f6a;"
 	"--h0:#20262e;--h1:#16304f;--h2:#184574;--h3:#1f5b9c;--h4:#3578c4;--h5:#6ba4e6;--h6:#b7d3f6;"
 	"--low:#f4f4f2;--high:#0b0b0b}}\n"
-	"@media print{:root{color-scheme:light}@page{margin:12mm}body{font-size:12px}"
-	".card,figure,tr{break-inside:avoid}"
-	"*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n"
 	"*{box-sizing:border-box}\n"
 	"body{margin:0;background:var(--page);color:var(--ink);font:15px/1.45 system-ui,-apple-system,'Segoe UI',"
 	"'Liberation Sans','DejaVu Sans',sans-serif}\n"
@@ -67,7 +64,12 @@ static const char style[] =
 	".s0{stroke:var(--s0)}.s1{stroke:var(--s1)}.s2{stroke:var(--s2)}.s3{stroke:var(--s3)}.s4{stroke:var(--s4)}"
 	".s5{stroke:var(--s5)}.s6{stroke:var(--s6)}.s7{stroke:var(--s7)}\n"
 	".h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}"
-	".h5{fill:var(--h5)}.h6{fill:var(--h6)}svg .low{fill:var(--low)}svg .high{fill:var(--high)}\n";
+	".h5{fill:var(--h5)}.h6{fill:var(--h6)}svg .low{fill:var(--low)}svg .high{fill:var(--high)}\n"
+	"@media print{:root{color-scheme:light;--page:#fff;--card:#fff}@page{margin:12mm}main{padding:0}"
+	"figure,tr,.verdict,.tiles div{break-inside:avoid}h2,h3{break-after:avoid}"
+	".card{padding:10px 14px;margin:0 0 10px}"
+	".verdict .sentence{font-size:20px}summary{display:none}"
+	"*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 static const struct {
 	const char *class, *word, *sign;
@@ -113,6 +115,8 @@ void html_escape(struct text *page, const char *chars)
 
 		if (entity)
 			text_append(page, entity);
+		else if (*c == ' ' && c[1] == '%')
+			text_append(page, "\u00a0"); /* "25 %" stays in one line */
 		else if ((unsigned char)*c == 0xef && !is_allowed(c))
 			text_appendf(page, "\\xef\\xbf\\x%02x", (unsigned char)c[2]), c += 2;
 		else

@@ -70,7 +70,7 @@ struct html_series {
 /* A moment in a plot of lines: a dashed vertical line with a letter, "A" for the first. */
 struct html_mark {
 	int64_t wall_us;
-	const char *text; /* shown below the plot */
+	const char *name, *text; /* shown below the plot */
 };
 
 struct html_lines {

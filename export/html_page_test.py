@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Pages of HTML: well-formed XML; in headless Chromium no script error, no request, nothing cut off.
-"""The pages are those that export/html_test writes, and those named on the command line."""
+"""The pages are those that export/html_test writes, those of reports of jobs, and those named on the command line."""
 import glob
 import json
 import os
@@ -60,8 +60,12 @@ def check_in_browser(tap, name):
 
 def main():
     tap = Tap()
-    run(os.environ["IBWIRE_BUILD"] + "/export/html_test")
-    for name in ["figures.html", "hostile.html", *sys.argv[1:]]:
+    build = os.environ["IBWIRE_BUILD"]
+    run(build + "/export/html_test")
+    run(build + "/tests/job/job_report_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
+    jobs = sorted(glob.glob("job-*.html"))
+    tap.result(jobs, "there are pages of jobs")
+    for name in ["figures.html", "hostile.html", *jobs, *sys.argv[1:]]:
         with tap.part(f"{name} is well-formed XML"):
             page = xml.dom.minidom.parse(name)
             wrong = [tag for tag in ("script", "img", "iframe") if page.getElementsByTagName(tag)]

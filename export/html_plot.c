@@ -224,7 +224,8 @@ void html_lines(struct text *page, const struct html_lines *lines)
 	for (size_t i = 0; i < lines->series_count; i++)
 		widest = wider(widest, lines->series[i].name, SERIES_NAME);
 	plane.right = WIDTH - NAME_GAP - SAMPLE - 8 - (double)widest * LETTER;
-	plane.high = high > 0 ? plot_round_top(high * lines->axis_scale) / lines->axis_scale : 1 / lines->axis_scale;
+	/* Some space above the highest point. */
+	plane.high = (high > 0 ? plot_round_top(high * 1.02 * lines->axis_scale) : 1) / lines->axis_scale;
 	begin_figure(page, lines->title, plane.bottom + LINES_BOTTOM);
 	append_axes(page, &plane);
 	append_marks(page, &plane);
@@ -235,7 +236,8 @@ void html_lines(struct text *page, const struct html_lines *lines)
 	if (lines->mark_count)
 		text_append(page, "<figcaption>");
 	for (size_t i = 0; i < lines->mark_count; i++)
-		html_element(page, "div", NULL, "%c  %s", (char)('A' + i % 26), lines->marks[i].text);
+		html_element(page, "div", NULL, "%c  %s: %s", (char)('A' + i % 26), lines->marks[i].name,
+			     lines->marks[i].text);
 	text_append(page, lines->mark_count ? "</figcaption>\n</figure>\n" : "</figure>\n");
 }
 

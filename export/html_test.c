@@ -44,9 +44,9 @@ TEST(markup_in_text_is_escaped)
 {
 	struct text page = { 0 };
 
-	html_escape(&page, "<script>alert(\"1\")</script> & 'x'");
+	html_escape(&page, "<script>alert(\"1\")</script> & 'x' 5 %");
 	assert_string_equal(text_chars(&page),
-			    "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;");
+			    "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39; 5\u00a0%");
 	text_done(&page);
 }
 
@@ -67,7 +67,7 @@ static void append_lines(struct text *page, char names[][64], size_t count, size
 {
 	struct html_series *series = calloc(count + 1, sizeof(*series));
 	struct plot_point *point = calloc(count * points + 1, sizeof(*point));
-	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0] }, { FIRST_US * 2, "later" } };
+	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "", "" } };
 
 	assert_non_null(series);
 	assert_non_null(point);

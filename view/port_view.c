@@ -28,13 +28,14 @@ double view_age_s(int64_t now_us, int64_t then_us)
 
 static void view_errors(const struct delta *sum, struct port_view *ret)
 {
+	uint64_t errors = 0;
+
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
 	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
-	ret->errors = ret->errors_known ? 0 : NAN;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		if (ret->errors_known & COUNTER_BIT(counter))
-			ret->errors += (double)sum->value[counter];
+		errors += ret->errors_known & COUNTER_BIT(counter) ? sum->value[counter] : 0;
+	ret->errors = ret->errors_known ? (double)errors : NAN;
 }
 
 static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)

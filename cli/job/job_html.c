@@ -19,7 +19,10 @@
 #include "export/html.h"
 
 /* Hosts in the first table and in the map of hosts and rails; the others are folded. */
-enum { HOSTS_SHOWN = 16, HOSTS_MAP = 48, MARKS_MOST = 8, PORTS_MOST = 100, NO_MEMBER = -1 };
+enum { HOSTS_SHOWN = 16, HOSTS_MAP = 48, MARKS_MOST = 8, PORTS_MOST = 100 };
+
+/* Below this coefficient of variation, the lowest and the highest member are not worth a name. */
+#define EVEN 0.005
 
 const char *job_html_bytes(double bytes, char *ret, size_t size)
 {
@@ -139,7 +142,9 @@ static void append_evenness_tile(struct text *page, const char *name, const stru
 	struct text note = { 0 };
 
 	snprintf(value, sizeof(value), isnan(even->cv) ? "unknown" : "cv %.2f", even->cv);
-	if (lowest && highest)
+	if (even->cv < EVEN)
+		text_append(&note, "even");
+	else if (lowest && highest)
 		text_appendf(&note, "lowest %s (%.2f of the mean), highest %s (%.2f)", lowest, even->lowest_ratio,
 			     highest, even->highest_ratio);
 	append_tile(page, name, value, text_chars(&note));
@@ -147,11 +152,22 @@ static void append_evenness_tile(struct text *page, const char *name, const stru
 	text_done(&note);
 }
 
-static const char *adaptive_word(const struct job_report *report)
+/* Of its leaves and the switches above them. */
+static void append_adaptive_tile(const struct job_report *report, struct text *page)
 {
-	bool on = report->adaptive_on, off = report->adaptive_off, unknown = report->adaptive_unknown;
+	uint32_t on = report->adaptive_on, off = report->adaptive_off, unknown = report->adaptive_unknown;
+	uint32_t sum = on + off + unknown, most = on > off ? on : off;
+	char note[160];
 
-	return on + off + unknown != 1 ? on || off ? "mixed" : "unknown" : on ? "on" : off ? "off" : "unknown";
+	most = unknown > most ? unknown : most;
+	if (most < sum)
+		snprintf(note, sizeof(note), "on %" PRIu32 ", off %" PRIu32 ", unknown %" PRIu32 " of %" PRIu32
+			 " switches; %" PRIu32 " SHARP nodes", on, off, unknown, sum, report->aggregation_nodes);
+	else
+		snprintf(note, sizeof(note), "%" PRIu32 " switches; %" PRIu32 " SHARP nodes", sum,
+			 report->aggregation_nodes);
+	append_tile(page, "Adaptive routing",
+		    most < sum ? "mixed" : sum && on == sum ? "on" : sum && off == sum ? "off" : "unknown", note);
 }
 
 static void append_tiles(const struct job_report *report, struct text *page)
@@ -165,9 +181,9 @@ static void append_tiles(const struct job_report *report, struct text *page)
 	snprintf(note, sizeof(note), "%s to %s", begin, end);
 	append_tile(page, "Duration", when_format_span(report->duration_us, value), note);
 	snprintf(value, sizeof(value), "%zu", report->host_count);
-	snprintf(note, sizeof(note), "%" PRIu32 " ports, %zu rail%s", report->total.ports, report->rail_count,
-		 report->rail_count == 1 ? "" : "s");
-	append_tile(page, report->all_hosts ? "Hosts (all of the fabric)" : "Hosts", value, note);
+	snprintf(note, sizeof(note), "%s%" PRIu32 " ports, %zu rail%s", report->all_hosts ? "all of the fabric: " : "",
+		 report->total.ports, report->rail_count, report->rail_count == 1 ? "" : "s");
+	append_tile(page, "Hosts", value, note);
 	append_traffic_tile(report, page, true);
 	append_traffic_tile(report, page, false);
 	if (rails->count > 1)
@@ -182,10 +198,7 @@ static void append_tiles(const struct job_report *report, struct text *page)
 	format_percent(report->total.stall_percent, stall, sizeof(stall));
 	snprintf(note, sizeof(note), "XmitWait up to %s (estimate)", stall);
 	append_tile(page, "Errors on its links", value, note);
-	snprintf(note, sizeof(note), "%" PRIu32 " switches on, %" PRIu32 " off, %" PRIu32 " unknown; SHARP: %" PRIu32
-		 " aggregation node%s", report->adaptive_on, report->adaptive_off, report->adaptive_unknown,
-		 report->aggregation_nodes, report->aggregation_nodes == 1 ? "" : "s");
-	append_tile(page, "Adaptive routing", adaptive_word(report), note);
+	append_adaptive_tile(report, page);
 	text_append(page, "</dl>\n");
 }
 
@@ -201,7 +214,7 @@ static size_t find_marks(const struct job_report *report, struct html_mark *ret,
 
 		if (finding->on_job && finding->severity != FINDING_INFO && finding->since_us > report->begin_us &&
 		    finding->since_us < report->end_us)
-			ret[count++] = (struct html_mark){ finding->since_us, finding->text };
+			ret[count++] = (struct html_mark){ finding->since_us, finding->subject, finding->text };
 	}
 	return count;
 }
@@ -234,7 +247,7 @@ static void append_rates(const struct job_report *report, struct text *page)
 	}
 	if (known && report->end_us > report->begin_us)
 		html_lines(page, &(struct html_lines){
-			.title = "Rate over time, sent and received, per rail", .series = series, .series_count = known,
+			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
 			.mark_count = find_marks(report, marks, MARKS_MOST), .format = format_rate, .axis_scale = 8,
 		});
@@ -280,10 +293,12 @@ static void append_rail_row(const struct job_report *report, struct text *page, 
 	html_cell(page, columns++, HTML_PLAIN, "%" PRIu32, rail->sum.ports);
 	put_bytes(page, columns++, &rail->sum, rail->sum.xmit_bytes);
 	put_bytes(page, columns++, &rail->sum, rail->sum.rcv_bytes);
-	put_rate(page, columns++, rail->sum.mean_xmit + rail->sum.mean_rcv);
-	put_rate(page, columns++, rail->sum.peak_xmit + rail->sum.peak_rcv);
+	put_rate(page, columns++, fmax(rail->sum.mean_xmit, rail->sum.mean_rcv));
+	put_rate(page, columns++, fmax(rail->sum.peak_xmit, rail->sum.peak_rcv));
 	html_cell(page, columns++, HTML_PLAIN, isnan(rail->hosts.cv) ? "-" : "%.2f", rail->hosts.cv);
-	if (name)
+	if (rail->hosts.cv < EVEN)
+		html_cell(page, columns++, HTML_PLAIN, "even");
+	else if (name)
 		html_cell(page, columns++, HTML_PLAIN, "%s (%.2f)", name, rail->hosts.lowest_ratio);
 	else
 		html_cell(page, columns++, HTML_PLAIN, "-");
@@ -307,8 +322,8 @@ static void append_rails(const struct job_report *report, struct text *page)
 	for (size_t i = 0; i < report->rail_count; i++)
 		append_rail_row(report, page, columns, &report->rails[i]);
 	html_table_end(page);
-	html_element(page, "p", "soft", "Rates are of both directions. cv: coefficient of variation of the bytes of "
-		     "the hosts (0 is even). In parentheses: bytes relative to the mean.");
+	html_element(page, "p", "soft", "Rates are of the busier direction. cv: coefficient of variation of the bytes "
+		     "of the hosts (0 is even). In parentheses: bytes relative to the mean.");
 	text_append(page, "</div>\n</div>\n</section>\n");
 }
 
@@ -317,9 +332,10 @@ static void append_rails(const struct job_report *report, struct text *page)
 static bool host_stands_out(const struct job_report *report, size_t host)
 {
 	const struct job_host *self = &report->hosts[host];
+	const struct job_evenness *even = &report->over_hosts;
 
 	return self->missing || self->used < self->count || self->sum.errors || report->slowest == host ||
-	       report->over_hosts.lowest == host || report->over_hosts.highest == host;
+	       (even->cv >= EVEN && (even->lowest == host || even->highest == host));
 }
 
 static enum html_state host_state(const struct job_report *report, size_t host)
@@ -343,8 +359,8 @@ static void append_host_row(const struct job_report *report, struct text *page, 
 		  "%" PRIu32 " of %" PRIu32, self->used, self->count);
 	put_bytes(page, columns++, sum, sum->xmit_bytes);
 	put_bytes(page, columns++, sum, sum->rcv_bytes);
-	put_rate(page, columns++, sum->mean_xmit + sum->mean_rcv);
-	put_rate(page, columns++, sum->peak_xmit + sum->peak_rcv);
+	put_rate(page, columns++, fmax(sum->mean_xmit, sum->mean_rcv));
+	put_rate(page, columns++, fmax(sum->peak_xmit, sum->peak_rcv));
 	html_cell(page, columns++, HTML_PLAIN, "%s", format_percent(sum->stall_percent, stall, sizeof(stall)));
 	put_errors(page, columns++, sum);
 	html_row_end(page);
@@ -395,9 +411,13 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 static void append_host_map(const struct job_report *report, struct text *page)
 {
 	size_t cells = report->host_count * report->rail_count;
-	const char **names = calloc(report->host_count + report->rail_count, sizeof(*names));
-	double *values = calloc(cells, sizeof(*values));
+	const char **names;
+	double *values;
 
+	if (report->rail_count < 2 || report->host_count > HOSTS_MAP)
+		return;
+	names = calloc(report->host_count + report->rail_count, sizeof(*names));
+	values = calloc(cells, sizeof(*values));
 	if (!names || !values) {
 		page->failed = true;
 		goto out;
@@ -464,20 +484,24 @@ static void append_odd_ports(const struct job_report *report, struct text *page)
 
 static void append_hosts(const struct job_report *report, struct text *page)
 {
-	bool few = report->host_count <= HOSTS_SHOWN;
+	bool few = report->host_count <= HOSTS_SHOWN, odd = false;
 
 	text_append(page, "<section class=\"card\">\n");
 	html_element(page, "h2", NULL, "Hosts");
 	text_append(page, "<div class=\"pair\">\n<div>");
 	append_host_bars(report, page);
-	text_append(page, "</div>\n<div>");
-	if (!few)
-		html_element(page, "h3", NULL, "Hosts that stand out");
-	append_host_table(report, page, few);
-	append_odd_ports(report, page);
-	if (report->rail_count > 1 && report->host_count <= HOSTS_MAP)
+	if (few)
 		append_host_map(report, page);
+	text_append(page, "</div>\n<div>");
+	for (size_t i = 0; i < report->host_count; i++)
+		odd |= host_stands_out(report, i);
+	if (!few)
+		html_element(page, "h3", NULL, odd ? "Hosts that stand out" : "No host stands out");
+	if (few || odd)
+		append_host_table(report, page, few);
+	append_odd_ports(report, page);
 	if (!few) {
+		append_host_map(report, page);
 		text_append(page, "<details>");
 		html_element(page, "summary", NULL, "all %zu hosts", report->host_count);
 		append_host_table(report, page, true);
@@ -524,6 +548,7 @@ static void append_accuracy(const struct job_report *report, struct text *page)
 void job_html_append(const struct job_report *report, struct text *page)
 {
 	struct text title = { 0 };
+	bool uplinks_first;
 
 	text_appendf(&title, "Job %s%s%s", report->job.id, report->job.name[0] ? " " : "", report->job.name);
 	html_begin(page, text_chars(&title));
@@ -535,9 +560,14 @@ void job_html_append(const struct job_report *report, struct text *page)
 	}
 	if (report->rail_count)
 		append_rails(report, page);
+	/* What the verdict is about comes first. */
+	uplinks_first = report->verdict_count && report->verdict[0].verdict == JOB_VERDICT_ROUTING;
+	if (uplinks_first)
+		job_html_uplinks(report, page);
 	if (report->host_count)
 		append_hosts(report, page);
-	job_html_uplinks(report, page);
+	if (!uplinks_first)
+		job_html_uplinks(report, page);
 	job_html_findings(report, page);
 	append_accuracy(report, page);
 	html_end(page);

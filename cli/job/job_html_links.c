@@ -182,8 +182,8 @@ static void append_finding(struct text *page, const struct html_column *columns,
 	html_cell(page, &columns[2], HTML_PLAIN, "%s",
 		  finding->closed_us ? when_format_local(finding->closed_us, closed) : "open");
 	html_cell(page, &columns[3], HTML_PLAIN, "%s", finding->on_job ? "yes" : "no");
-	html_cell(page, &columns[4], HTML_PLAIN, "%s: %s. %s", finding_kind_name(finding->kind), finding->text,
-		  finding->advice ? finding->advice : "");
+	html_cell(page, &columns[4], HTML_PLAIN, "%s of %s: %s. %s", finding_kind_name(finding->kind),
+		  finding->subject, finding->text, finding->advice ? finding->advice : "");
 	html_row_end(page);
 }
 

@@ -144,7 +144,7 @@ TEST_ON_STAGE(a_finding_is_clearing_when_its_condition_has_ended)
 	stage_open(path, STAGE_END_US, STAGE_END_US - 7 * MINUTE_US - MINUTE_US / 2, 30, 120);
 	stage_expect("PROBLEMS 0, clearing 1");
 	stage_expect("ok   subnet manager");
-	stage_expect("CLEARING (ok for 20.0 s): sm-lost: no master SM had responded for 2 min");
+	stage_expect("CLEARING (ok for 20s): sm-lost: no master SM had responded for 2 min");
 	stage_expect("SM mgmt0001 ok");
 	stage_try("\r", "clearing sm-lost");
 	stage_expect("ok since");
@@ -278,8 +278,8 @@ TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
 	stage_draw(30, 100);
 	stage_keys("");
 	stage_key(KEY_SPECIAL(KEY_DOWN));
-	stage_expect("LAST 10m  TX and RX of hosts");
-	stage_expect("16 LEAVES x 8 SPINES");
+	stage_expect("LAST 10m00s  TX and RX of hosts");
+	stage_expect("LOAD 16 x 8  max ");
 	stage_expect("leaf-u02-r3/20");
 	stage_expect("TOP HOSTS");
 	stage_expect("14:13:20");
@@ -290,4 +290,44 @@ TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
 	stage_hides("14:13:");
 	stage_draw(29, 99);
 	stage_hides("TOP LINKS");
+}
+
+/* Poll a number of seconds later. */
+static void poll_later(int64_t seconds)
+{
+	struct error err = { 0 };
+	bool news = false;
+
+	stage.boot_us += seconds * US_PER_S;
+	stage.wall_us += seconds * US_PER_S;
+	if (app_poll(&stage.app, &news, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_false(news);
+}
+
+TEST_ON_STAGE(without_a_sweep_only_the_lines_with_the_time_are_drawn)
+{
+	static char lines[40][CANVAS_LINE_SIZE];
+	char line[CANVAS_LINE_SIZE];
+
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	for (char tab = '1'; tab <= '6'; tab++) {
+		stage_key(tab);
+		poll_later(1);
+		/* Links has the age of each port. */
+		assert_int_equal(app_draw_clock(&stage.app, 40, 120), tab != '2');
+		for (int y = 0; y < 40; y++)
+			canvas_line(y, lines[y]);
+		stage_draw(40, 120);
+		for (int y = 0; tab != '2' && y < 40; y++)
+			assert_string_equal(lines[y], canvas_line(y, line));
+	}
+	stage_key('1');
+	assert_false(app_draw_clock(&stage.app, 30, 120));
+	/* A notice that ends moves the body. */
+	app_message(&stage.app, "saved");
+	stage_draw(40, 120);
+	assert_true(app_draw_clock(&stage.app, 40, 120));
+	poll_later(60);
+	assert_true(app_draw_clock(&stage.app, 40, 120));
 }

@@ -19,6 +19,7 @@
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
+struct balance_settings;
 struct job;
 struct saved_label;
 
@@ -26,6 +27,7 @@ struct saved_label;
 extern struct stage {
 	struct clock clock;
 	int64_t boot_us, wall_us; /* advanced by the test */
+	const struct balance_settings *balance; /* of the next stage_open(); or NULL */
 	struct tui_options options;
 	struct app app;
 	int rows, columns;
@@ -75,8 +77,12 @@ void stage_print(void);
 /* When the last sweep of a recording ends (wall clock). */
 #define STAGE_END_US (INT64_C(1790000000) * US_PER_S)
 
-/* stage_record - store a scenario of tests/scenarios in a database (cmocka assertions). */
+/*
+ * stage_record - store a scenario of tests/scenarios in a database (cmocka assertions)
+ * stage_record_until - its first @length_us; 0: the whole scenario
+ */
 void stage_record(const char *scenario, const char *path);
+void stage_record_until(const char *scenario, const char *path, int64_t length_us);
 
 /*
  * stage_job - store a job with id, name, hosts, begin_us, end_us (0: it runs) and exit_status; others on

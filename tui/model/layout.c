@@ -315,6 +315,12 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 		lines++;
 		left -= (int)contents->problems;
 	}
+	/* With a plot, the evidence comes before older changes, of which a single line lists the newest. */
+	while (contents->top && lines < LINES_MOST - 1 && contents->problems &&
+	       count[PART_PROBLEMS] == contents->problems && count[PART_CHANGES] > contents->problems) {
+		lines++;
+		count[PART_CHANGES] -= contents->problems;
+	}
 	/* The rest is for the busiest links, then for the plot. */
 	while (contents->top && left-- > 0)
 		(*((size_t)ret->top_rows <= contents->top ? &ret->top_rows : &ret->plot_rows))++;

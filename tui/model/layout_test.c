@@ -255,9 +255,10 @@ static void check_amounts(const struct overview_contents *contents, const struct
 		assert_true(contents->rows - used < 2);
 	if ((size_t)plan->groups_rows < contents->groups && plan->groups_rows)
 		assert_true(contents->rows - used < 1);
-	/* Long texts never cost a line of anything else. */
-	if (plan->problem_lines > 2) {
+	/* Long texts cost a line of changes where there is a plot, and otherwise none. */
+	if (plan->problem_lines > 2)
 		assert_int_equal(problems, contents->problems);
+	if (plan->problem_lines > 2 && !contents->top) {
 		assert_int_equal(plan->groups_rows, contents->groups);
 		assert_true((size_t)plan->changes_rows >= contents->changes);
 	}
@@ -296,6 +297,16 @@ TEST(a_usual_terminal_has_some_of_everything)
 	assert_true(plan.problems_rows / plan.problem_lines >= 3);
 	assert_true(plan.changes_rows >= 3);
 	assert_true(plan.groups_rows >= 5);
+}
+
+TEST(with_a_plot_the_evidence_and_the_action_come_before_older_changes)
+{
+	const struct overview_contents contents = { 26, 1, 9, 7, 9 };
+	struct overview_plan plan;
+
+	overview_plan(&contents, &plan);
+	assert_int_equal(plan.problem_lines, 4);
+	assert_int_equal(plan.changes_rows, 1);
 }
 
 TEST(columns_of_groups_never_overlap_nor_leave_the_line)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tui/model/layout.h"
+#include "tui/model/role.h"
 #include "tui/model/subject.h"
 
 struct acknowledge_input;
@@ -71,6 +72,7 @@ struct app {
 	struct place path[PATH_MAX_DEPTH]; /* the first one is a tab */
 	size_t depth;         /* places in path, at least 1 */
 	struct rect body;     /* of the last frame */
+	bool old;             /* the last frame was dimmed */
 	struct {
 		int y, x;
 		int64_t at_us;          /* boottime */
@@ -121,6 +123,7 @@ struct screen {
 	const struct key_help *help; /* ends with an entry of NULL keys */
 	const struct setting *settings; /* saved on exit, and restored before the first snapshot; NULL: none */
 	bool needs_nothing; /* also usable before the first snapshot */
+	bool ages; /* shows times since now: drawn every second */
 };
 
 /*
@@ -146,6 +149,12 @@ void app_mouse(struct app *app, const struct mouse *mouse);
 
 /* app_draw - draw the whole screen of an erased terminal of this size. */
 void app_draw(struct app *app, int rows, int columns);
+
+/*
+ * app_draw_clock - draw the lines with the time and the state of the collector over the last frame
+ * Return: false if that is not enough, and app_draw() is needed; nothing is drawn then.
+ */
+bool app_draw_clock(const struct app *app, int rows, int columns);
 
 /* screens - all screens; the first TAB_COUNT are tabs, in the order of their numbers. */
 extern const struct screen *const screens[SCREEN_COUNT];
@@ -221,6 +230,10 @@ const char *app_notice(const struct app *app, char *ret, size_t size);
 /* common_key - keys with the same meaning on all screens. common_help - their help. */
 void common_key(struct app *app, int key);
 extern const struct key_help common_help[];
+
+/* draw_host_spark - the mean utilization of the ports of a host of the shape in the last sweeps (tui/model/trend.h). */
+void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+		     enum role role);
 
 /* header_draw - status and summary of the fabric, in as many lines as the area has. */
 void header_draw(const struct app *app, const struct rect *area);

@@ -311,6 +311,9 @@ struct brush app_brush(const struct app *app, bool cursor)
 	return (struct brush){ app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
 }
 
+/* Columns of a tab of which only the number is shown. */
+enum { TAB_NUMBER = 3 };
+
 /* One tab's text: "2 Links". Return: its columns. */
 static int write_tab(const struct screen *screen, size_t index, char *ret, size_t size)
 {
@@ -321,7 +324,7 @@ static int write_tab(const struct screen *screen, size_t index, char *ret, size_
 /* On a narrow terminal only the current tab has its name, so that there is space for the path. */
 static int tab_columns(const struct app *app, const struct screen *tab, int columns, int whole)
 {
-	return columns < (app->depth > 1 ? 100 : 72) && tab != app->path[0].screen ? 3 : whole;
+	return columns < (app->depth > 1 ? 100 : 72) && tab != app->path[0].screen ? TAB_NUMBER : whole;
 }
 
 const struct screen *tabs_at(const struct app *app, int x)
@@ -364,6 +367,7 @@ void tabs_draw(const struct app *app, const struct rect *area)
 
 		if (x + columns > area->columns)
 			return;
+		text[columns == TAB_NUMBER ? 2 : columns] = '\0';
 		draw_cell(&brush, area->y, area->x + x, columns, text, ALIGN_LEFT, here ? ROLE_SORTED : ROLE_FAINT);
 		x += columns;
 	}

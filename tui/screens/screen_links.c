@@ -416,4 +416,5 @@ const struct screen screen_links = {
 	.moved = moved,
 	.help = help,
 	.settings = settings,
+	.ages = true,
 };
