@@ -173,6 +173,8 @@ TEST(merged_devices_share_their_connections)
 	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_1")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_1")->speed_mbps, 400000);
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_OK);
 	read_text(generations[5].text);
 	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_2")->receives, 0);
@@ -322,9 +324,12 @@ TEST(bounds_of_all_operations)
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * (36 - 18));
 	log.nodes = 1;
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.nodes = 3;
+	log.mnnvl = true;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.mnnvl = false;
 	test.size_sum_bytes = UINT64_MAX;
 	test.operation = NCCL_ALL_REDUCE;
-	log.nodes = 3;
 	assert_true(nccl_test_least_bytes(&log, &test, false) == UINT64_MAX);
 }
 

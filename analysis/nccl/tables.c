@@ -304,6 +304,11 @@ void nccl_row_read(struct nccl_log *log, const char *line)
 	test->row_count += test->row_count < UINT32_MAX;
 }
 
+bool nccl_may_reduce(const struct nccl_log *log)
+{
+	return log->collnet_connections || log->sharp_plugin || !log->net_connections;
+}
+
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
 	uint64_t ret;
@@ -329,7 +334,7 @@ uint64_t nccl_test_least_bytes(const struct nccl_log *log, const struct nccl_tes
 	uint64_t most = test->ranks ? test->ranks_most : ranks - hosts + 1;
 	uint64_t inside = test->ranks ? test->pairs_inside : most * most + hosts - 1;
 
-	if (hosts < 2 || ranks < hosts)
+	if (hosts < 2 || ranks < hosts || log->mnnvl)
 		return 0;
 	switch (test->operation) {
 	case NCCL_ALL_REDUCE: return multiply(size, sharp ? hosts : 2 * (hosts - 1));

@@ -112,7 +112,8 @@ COMMANDS = {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
-            {"--status": ["begin last", "end last --status 3"]}),
+            {"--status": ["begin last", "end last --status 3"],
+             "--nccl": ["begin logged", "report logged --nccl nccl.log"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
@@ -417,6 +418,8 @@ def prepared(sim):
     write("names.map", f'0x{GUID} "{LEAF}"\n')
     write("states", "node0003 idle\nnode0004 drained\n")
     write("job", "node0001\nnode0002\n")
+    for log in ("nccl.log", "train.log"):
+        write(log, "node0001:7:7 [0] NCCL INFO Using network IB\n")
     os.makedirs("keys")
     write("keys/guid2mkey", "")
     tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")
