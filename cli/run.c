@@ -72,8 +72,9 @@ static const char *check_report(const char *path)
 	return file ? path : NULL;
 }
 
-static void report(const struct job *job, const char *path)
+static void report(const struct options *common, const struct job *job, const char *path)
 {
+	(void)common;
 	(void)path;
 	fprintf(stderr, "ibwire: report: ibwire job report %s\n", job->id);
 }
@@ -102,7 +103,7 @@ static int run_as_job(struct job_options *options, const char *path, char **argv
 	if (code == 0) {
 		end(options, &job, status);
 		if (!stop_requested() && !cause.code)
-			report(&job, path);
+			report(&options->snapshot.common, &job, path);
 	}
 	code = status;
 done:
@@ -130,6 +131,7 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
+	char db[4096];
 	int code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv, common, err);
 
 	if (code)
@@ -139,5 +141,8 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 	if (!common->argc)
 		return options_usage_error(command, err, "give a command after --");
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
+	/* Readers may have another default: the report is of the database that the job is in. */
+	if (options_db_path(common, true, db, sizeof(db), err) == 0)
+		common->db = db;
 	return run_as_job(&options, path, common->argv, err);
 }

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# EpilogSlurmctld of Slurm: record the end of each job (docs/jobs.md of ibwire). As prolog.sh, it
+# works in the background and exits with 0 always.
+
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+
+if [ "${1-}" != background ]; then
+	[ -n "${SLURM_JOB_ID-}" ] && : "$(setsid sh "$0" background </dev/null 2>/dev/null &)"
+	exit 0
+fi
+exec >/dev/null 2>&1
+
+IBWIRE=ibwire
+IBWIRE_DB=/var/lib/ibwire/fabric.db
+IBWIRE_END=--no-snapshot
+IBWIRE_SECONDS=20
+IBWIRE_SCONTROL=yes
+config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
+# shellcheck source=/dev/null
+[ -r "$config" ] && . "$config"
+
+# record_end [OPTION]: the prolog of a short job may still be at work, so an unknown job is tried again.
+record_end() {
+	attempts=0
+	while :; do
+		# shellcheck disable=SC2086 # both may have several words
+		said=$(timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$SLURM_JOB_ID" --db="$IBWIRE_DB" $IBWIRE_END "$@" 2>&1)
+		status=$?
+		attempts=$((attempts + 1))
+		case $status in
+		64 | 69) [ "$attempts" -le "$IBWIRE_SECONDS" ] || break ;;
+		*) break ;;
+		esac
+		sleep 1
+	done
+	[ "$status" != 0 ] && logger -t ibwire "epilog of job $SLURM_JOB_ID: $said"
+	return "$status"
+}
+
+# exit_status "3:0": the exit status and the signal of a job, as a shell has them.
+exit_status() {
+	case $1 in
+	*[!0-9:]* | *:*:* | :* | *:) ;;
+	*:0) echo "${1%:*}" ;;
+	*:*) echo $((128 + ${1#*:})) ;;
+	esac
+}
+
+# Jobs that were cancelled or timed out have 0:0 here, as those that succeeded: only scontrol knows.
+if [ "${SLURM_JOB_EXIT_CODE2-}" = 0:0 ] && [ "$IBWIRE_SCONTROL" = yes ]; then
+	record_end || exit 0
+	code=$(timeout 5 scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null |
+		sed -n 's/.* ExitCode=\([0-9]*:[0-9]*\) .*/\1/p')
+	IBWIRE_END=--no-snapshot
+else
+	code=${SLURM_JOB_EXIT_CODE2-}
+fi
+status=$(exit_status "$code")
+record_end ${status:+"--status=$status"}
+exit 0
