@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/job/job.h"
+#include "cli/job/job_report.h"
+#include "cli/lib/nccl_files.h"
 
 /* Append a word as a shell reads it. */
 static void append_word(struct text *text, const char *word)
@@ -72,11 +74,12 @@ static const char *check_report(const char *path)
 	return file ? path : NULL;
 }
 
-static void report(const struct options *common, const struct job *job, const char *path)
+static void report(const struct job_options *options, const struct job *job, const char *path)
 {
-	(void)common;
-	(void)path;
-	fprintf(stderr, "ibwire: report: ibwire job report %s\n", job->id);
+	struct error err = { 0 };
+
+	if (job_report_write(&options->snapshot.common, job->id, path, options->nccl, &err) < 0)
+		log_warning("no report of job %s: %s", job->id, err.text);
 }
 
 static int run_as_job(struct job_options *options, const char *path, char **argv, struct error *err)
@@ -103,7 +106,7 @@ static int run_as_job(struct job_options *options, const char *path, char **argv
 	if (code == 0) {
 		end(options, &job, status);
 		if (!stop_requested() && !cause.code)
-			report(&options->snapshot.common, &job, path);
+			report(options, &job, path);
 	}
 	code = status;
 done:
@@ -128,6 +131,7 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 	const struct option_spec specs[] = {
 		JOB_SPECS(&options, ""),
 		OPT_TEXT("report", 0, "FILE", &path, "write the report to a file: .html, .json or text (stderr)"),
+		NCCL_SPEC(&options.nccl, "compare with what NCCL logged to FILE, or to files of a quoted pattern"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
