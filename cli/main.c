@@ -37,6 +37,11 @@ static int run(int argc, char **argv, struct error *err)
 	return command->run(command, argc - 1, argv + 1, err);
 }
 
+static void discard(int number)
+{
+	(void)number;
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[64 * 1024]; /* the size of a pipe */
@@ -46,8 +51,12 @@ int main(int argc, char **argv)
 	/* LC_NUMERIC stays "C": a decimal comma would break CSV. */
 	setlocale(LC_CTYPE, "");
 	setlocale(LC_TIME, "");
-	/* A closed pipe is reported as EPIPE, which the output ignores. */
-	signal(SIGPIPE, SIG_IGN);
+	/*
+	 * A closed pipe is reported as EPIPE, which the output ignores. A handler, since the command of
+	 * `ibwire run` would inherit SIG_IGN.
+	 */
+	if (signal(SIGPIPE, discard) == SIG_IGN)
+		signal(SIGPIPE, SIG_IGN);
 	/* If the parent ignores it, so does this process, and waitpid() would not return exit statuses. */
 	signal(SIGCHLD, SIG_DFL);
 	if (!isatty(STDOUT_FILENO))

@@ -173,6 +173,47 @@ bool host_set_has(const struct host_set *set, const char *name)
 	return false;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void host_set_sort(struct host_set *set)
+{
+	if (set->count)
+		qsort(set->names, set->count, sizeof(*set->names), compare_names);
+}
+
+/* Has it a name that begins with @len bytes of @start, and ends there unless @longer? */
+static bool has_name(const struct host_set *sorted, const char *start, size_t len, bool longer)
+{
+	size_t from = 0, to = sorted->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (strncmp(sorted->names[middle], start, len) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < sorted->count && !strncmp(sorted->names[from], start, len) &&
+	       (longer || !sorted->names[from][len]);
+}
+
+bool host_set_search(const struct host_set *sorted, const char *name)
+{
+	size_t len = strlen(name), host = strcspn(name, ".");
+	char with_domain[NAME_MOST + 1];
+
+	if (has_name(sorted, name, len, false) || (host < len && has_name(sorted, name, host, false)))
+		return true;
+	if (host < len || len >= NAME_MOST)
+		return false;
+	snprintf(with_domain, sizeof(with_domain), "%s.", name);
+	return has_name(sorted, with_domain, len + 1, true);
+}
+
 void host_set_done(struct host_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)

@@ -30,6 +30,13 @@ int host_set_add(struct host_set *set, const char *typed, struct error *err);
 /* host_set_has - membership; a domain ("node1.cluster") is ignored. */
 bool host_set_has(const struct host_set *set, const char *name);
 
+/*
+ * host_set_sort - sort a set for host_set_search()
+ * host_set_search - as host_set_has(), in logarithmic time
+ */
+void host_set_sort(struct host_set *set);
+bool host_set_search(const struct host_set *sorted, const char *name);
+
 void host_set_done(struct host_set *set);
 
 /*

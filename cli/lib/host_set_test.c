@@ -62,16 +62,24 @@ TEST(invalid_host_list_is_named_in_the_error)
 
 TEST(host_matches_with_and_without_domain)
 {
+	static const struct { const char *name; bool found; } cases[] = {
+		{ "node2", true }, { "node20.cluster.example", true }, { "login1", true }, { "login1.cluster", true },
+		{ "node21", false }, { "node", false }, { "login", false }, { "login1.other", false },
+		{ "login1.clusters", false }, { "", false },
+	};
 	struct host_set set = { 0 };
 
-	assert_int_equal(host_set_add(&set, "node[1-20],login1.cluster", NULL), 0);
-	assert_true(host_set_has(&set, "node2"));
-	assert_true(host_set_has(&set, "node20.cluster.example"));
-	assert_true(host_set_has(&set, "login1"));
-	assert_false(host_set_has(&set, "node21"));
-	assert_false(host_set_has(&set, "node"));
-	assert_false(host_set_has(&set, "login"));
+	assert_int_equal(host_set_add(&set, "node[1-20],login1.cluster,login1-a,login1/b", NULL), 0);
+	for (int sorted = 0; sorted < 2; sorted++) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			assert_int_equal(host_set_has(&set, cases[i].name), cases[i].found);
+			if (sorted)
+				assert_int_equal(host_set_search(&set, cases[i].name), cases[i].found);
+		}
+		host_set_sort(&set);
+	}
 	host_set_done(&set);
+	assert_false(host_set_search(&set, "node1"));
 }
 
 TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file)

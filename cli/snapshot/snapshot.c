@@ -42,6 +42,9 @@ static int check_name(const struct command *command, const char *name, int64_t n
 	if (strcmp(name, clean) || *name == '-')
 		return options_usage_error(command, err, "a name must be printable, without spaces at its "
 			"ends, and not begin with '-'");
+	if (!strncmp(name, "job-", 4) && isdigit((unsigned char)name[4]))
+		return options_usage_error(command, err, "names that begin with job-NUMBER are reserved for the "
+			"snapshots of jobs");
 	if (is_time(name, now_us, &time_us))
 		return options_usage_error(command, err, "'%s' is a time, which diff uses to choose snapshots: "
 			"use another name", name);
@@ -370,11 +373,7 @@ static int run_subcommand(const struct command *command, struct snapshot_options
 
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct snapshot_options options = {
-		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "libibnetdisc",
-			     .retries = -1, .deadline_us = POLLING_DISCOVERY_DEADLINE_US },
-		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
-	};
+	struct snapshot_options options = SNAPSHOT_DEFAULTS;
 	const struct option_spec specs[] = {
 		OPT_TEXT("note", 0, "TEXT", &options.note, "take: description, one line"),
 		OPT_FLAG("fast", 0, &options.fast, "take: skip detail counters (a third of the MADs)"),

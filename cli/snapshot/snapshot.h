@@ -29,8 +29,20 @@ struct snapshot_options {
 	int64_t window, max_mads_per_s;
 };
 
-/* snapshot_take - store one sweep of all counters. @name: as typed. */
+/* The defaults of struct snapshot_options. */
+#define SNAPSHOT_DEFAULTS { \
+	.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "libibnetdisc", .retries = -1, \
+		     .deadline_us = POLLING_DISCOVERY_DEADLINE_US }, \
+	.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S, \
+}
+
+/*
+ * snapshot_take - store one sweep of all counters, and print a summary
+ * snapshot_store - the same without output, for a process that handles its signals
+ * @name:  as typed
+ */
 int snapshot_take(struct snapshot_options *options, const char *name, struct error *err);
+int snapshot_store(struct snapshot_options *options, const char *name, struct error *err);
 
 /* A port that is in at least one of two snapshots. */
 struct diff_port {

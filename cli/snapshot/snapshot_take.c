@@ -220,25 +220,36 @@ static int take_snapshot(struct taking *taking, struct error *err)
 		code = hca_open(&taking->local, &taking->hca, err);
 	if (code == 0)
 		code = run_sweep(taking, err);
-	return code ? code : print_report(taking, err);
+	return code;
 }
 
-int snapshot_take(struct snapshot_options *options, const char *name, struct error *err)
+static int take_and_print(struct snapshot_options *options, const char *name, bool print, struct error *err)
 {
 	struct taking taking = {
 		.options = options,
 		.label = { .name = name, .note = options->note, .slow = !options->fast },
 	};
-	int code;
+	int code = take_snapshot(&taking, err);
 
-	log_init("ibwire", LOG_LEVEL_WARNING);
-	stop_install();
-	stop_within(STOP_S);
-	code = take_snapshot(&taking, err);
+	if (code == 0 && print)
+		code = print_report(&taking, err);
 	saved_writer_close(taking.writer);
 	hca_close(taking.hca);
 	keys_destroy(taking.keys);
 	fabric_destroy(taking.fabric);
 	free(taking.caps);
 	return code;
+}
+
+int snapshot_store(struct snapshot_options *options, const char *name, struct error *err)
+{
+	return take_and_print(options, name, false, err);
+}
+
+int snapshot_take(struct snapshot_options *options, const char *name, struct error *err)
+{
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	stop_install();
+	stop_within(STOP_S);
+	return take_and_print(options, name, true, err);
 }

@@ -20,7 +20,9 @@
 static const char create[] =
 	"CREATE TEMP TABLE boot_alias (old TEXT PRIMARY KEY, new TEXT) WITHOUT ROWID;"
 	"INSERT INTO boot_alias SELECT old, lower(printf('%s-%s-4000-8000-%s', hex(randomblob(4)), hex(randomblob(2)),"
-	" hex(randomblob(6)))) FROM (SELECT boot_id AS old FROM source.boot UNION SELECT boot_id FROM source.snapshot);"
+	" hex(randomblob(6)))) FROM (SELECT boot_id AS old FROM source.boot UNION SELECT boot_id FROM source.snapshot"
+	" UNION SELECT begin_boot_id FROM source.job"
+	" UNION SELECT end_boot_id FROM source.job WHERE end_boot_id NOT NULL);"
 	"CREATE TEMP TABLE guid_alias (old INTEGER PRIMARY KEY, new INTEGER)";
 
 /*

@@ -12,7 +12,14 @@
 #define DESCRIPTION \
 	{ "description", NULL, "coalesce(substr(CAST((SELECT n.new FROM name_alias n" \
 			       " WHERE n.old = sanitised(t.description)) AS BLOB), 1, 64), x'')" }
-#define BOOT { "boot_id", NULL, "(SELECT b.new FROM boot_alias b WHERE b.old = t.boot_id)" }
+#define BOOT_OF(column) { column, NULL, "(SELECT b.new FROM boot_alias b WHERE b.old = t." column ")" }
+#define BOOT BOOT_OF("boot_id")
+#define IS_OF_JOB \
+	"EXISTS (SELECT 1 FROM source.job j WHERE t.name IN ('job-' || j.number || '-begin'," \
+	" 'job-' || j.number || '-end'))"
+/* The number of the first job that has a value. */
+#define FIRST_JOB(stem, column, value) \
+	"(SELECT '" stem "' || min(j.number) FROM source.job j WHERE j." column " = " value ")"
 #define PLAIN { { NULL, NULL, NULL } }
 
 /* The last specific name of each node before the range, for nodes that lost their name. */
@@ -55,10 +62,16 @@ const struct catalog_table catalog_tables[] = {
 	{ "detail_value", DATA_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
 	{ "detail_last", DATA_DETAILS, RANGE_SWEEPS, NULL, 1, NULL, newest_details, PLAIN },
 	{ "snapshot", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "id", 1, NULL, NULL,
-	  { { "name", NULL, "'snapshot-' || id" }, { "note", NULL, "NULL" }, BOOT } },
+	  { { "name", NULL, "iif(" IS_OF_JOB ", name, 'snapshot-' || id)" }, { "note", NULL, "NULL" }, BOOT } },
 	{ "snapshot_node", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL,
 	  { NAME, DESCRIPTION, GUID("guid"), GUID("system_guid") } },
 	{ "snapshot_port", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL, PLAIN },
+	{ "job", DATA_SNAPSHOTS, RANGE_JOBS, "number", 1, NULL, NULL,
+	  { { "id", NULL, FIRST_JOB("job-", "id", "t.id") },
+	    { "ended_by", NULL, FIRST_JOB("job-", "id", "t.ended_by") },
+	    { "name", NULL, "iif(name = '', '', " FIRST_JOB("name-", "name", "t.name") ")" },
+	    { "hosts", NULL, "iif(hosts = '', '', '(hidden)')" }, { "command", NULL, "''" },
+	    BOOT_OF("begin_boot_id"), BOOT_OF("end_boot_id") } },
 	{ "finding", DATA_FINDINGS, RANGE_FINDINGS, "id", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"),
 	    { "closed_us", "CASE WHEN closed_sweep <= " CATALOG_LAST " THEN closed_us END", NULL },

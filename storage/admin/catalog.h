@@ -22,6 +22,7 @@ enum catalog_range {
 	RANGE_WINDOWS, /* by key: as chunk_window.id */
 	RANGE_HOURS,   /* by key: as hour.id */
 	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the requested time */
+	RANGE_JOBS,    /* by key: as job.number, of those that ran at the requested time */
 	RANGE_FINDINGS, /* by key: as finding.id, of those that were open in one of the sweeps */
 	RANGE_LASTING, /* valid in one of the sweeps: [from_sweep, to_sweep) */
 	RANGE_COUNT,
@@ -31,7 +32,7 @@ enum catalog_range {
 #define CATALOG_FIRST "(SELECT first FROM part)"
 #define CATALOG_LAST "(SELECT last FROM part)"
 
-enum { CATALOG_COLUMNS_MAX = 5 };
+enum { CATALOG_COLUMNS_MAX = 8 };
 
 /* A column that an export does not copy as it is. */
 struct catalog_column {

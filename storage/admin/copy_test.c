@@ -188,6 +188,35 @@ static bool has_identities(const char *of, const struct model *model)
 	return found;
 }
 
+/* Jobs keep their numbers and which of them have the same name; a part has those that ran at its time. */
+TEST_WITH(an_anonymised_export_has_jobs_without_texts, set_up, test_folder_remove)
+{
+	const struct export_query all = { .anonymise = true };
+	struct export_query late = { .since_us = 1 };
+	struct model *model = test_history_store(9, 90);
+	char part[112];
+
+	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
+		     " end_us, end_boot_us, end_boot_id, ending, ended_by) VALUES"
+		     " ('secret1', 'secret', 'secret[1-9]', 'secret -x', 5, 5, 'secret boot', 9, 9, 'secret boot', 2,"
+		     " 'secret2'),"
+		     " ('secret2', 'secret', '', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL),"
+		     " ('secret1', '', 'secret3', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL)");
+	export_to(copy, &all);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE id || name || hosts || command ||"
+				       " begin_boot_id || coalesce(end_boot_id || ended_by, '') LIKE '%secret%'"), 0);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE begin_boot_id <> ''"), 3);
+	assert_int_equal(check_integer(copy, "SELECT count(DISTINCT id) FROM job"), 2);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE name = 'name-1'"), 2);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE hosts = ''"), 1);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE ended_by = 'job-2'"), 1);
+	late.since_us = model->sweeps[0].wall_us;
+	snprintf(part, sizeof(part), "%s/part.db", folder);
+	export_to(part, &late);
+	assert_int_equal(check_integer(part, "SELECT count(*) FROM job"), 2);
+	model_destroy(model);
+}
+
 TEST_WITH(an_anonymised_export_identifies_nothing, set_up, test_folder_remove)
 {
 	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };

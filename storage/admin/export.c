@@ -175,6 +175,10 @@ static void append_where(struct text *sql, const struct catalog_table *table)
 		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete AND wall_us BETWEEN"
 			     " (SELECT since FROM part) AND (SELECT until FROM part))", table->key);
 		break;
+	case RANGE_JOBS:
+		text_append(sql, " WHERE begin_us <= (SELECT until FROM part)"
+			    " AND coalesce(end_us >= (SELECT since FROM part), 1)");
+		break;
 	case RANGE_FINDINGS:
 		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= " CATALOG_LAST
 			     " AND (closed_sweep IS NULL OR closed_sweep > " CATALOG_FIRST "))", table->key);

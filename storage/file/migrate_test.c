@@ -11,6 +11,7 @@
 #include "base/unit_test.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
+#include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/writer.h"
@@ -63,11 +64,18 @@ static void assert_migrated(int version, int rows)
 			 version > 1);
 }
 
+/* A new database that counts as one of version 1. */
+static void make_version_1(void)
+{
+	writer_close(check_open_writer(path));
+	check_change(path, "PRAGMA user_version = 1");
+}
+
 TEST_WITH(steps_run_from_the_version_of_the_file, set_up, test_folder_remove)
 {
 	static schema_step_fn *const first[] = { add_column, NULL };
 
-	writer_close(check_open_writer(path));
+	make_version_1();
 	assert_int_equal(migrate(first, NULL), 0);
 	assert_migrated(2, 0);
 	assert_int_equal(migrate(two_steps, NULL), 0);
@@ -81,7 +89,7 @@ TEST_WITH(a_failed_step_changes_nothing, set_up, test_folder_remove)
 	static schema_step_fn *const failing[] = { add_column, fail_step, NULL };
 	struct error err = { 0 };
 
-	writer_close(check_open_writer(path));
+	make_version_1();
 	assert_int_equal(migrate(failing, &err), ERR_IO);
 	assert_string_equal(err.text, "the step failed");
 	assert_migrated(1, 0);
@@ -150,3 +158,19 @@ TEST_WITH(views_of_another_program_are_replaced, set_up, test_folder_remove)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
 }
 
+/* Version 1 had no jobs. Readers reject it, the next writer adds the table and keeps everything else. */
+TEST_WITH(a_database_of_version_1_gets_the_table_of_jobs, set_up, test_folder_remove)
+{
+	struct error err = { 0 };
+	struct reader *reader;
+
+	make_version_1();
+	check_change(path, "DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending';"
+		     " INSERT INTO boot (boot_id) VALUES ('kept')");
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	check_error_line(&err, "schema version 1");
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "PRAGMA user_version"), 2);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM boot WHERE boot_id = 'kept'"), 1);
+	assert_like_new();
+}

@@ -14,6 +14,7 @@
 #include "fabric/speed.h"
 #include "storage/file/db.h"
 #include "storage/file/tables.h"
+#include "storage/jobs.h"
 
 static int insert_code(sqlite3 *db, const char *kind, int value, const char *name, struct error *err)
 {
@@ -46,6 +47,8 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		result = insert_code(db, "why", i, sample_status_name((enum sample_status)i), err);
 	for (int i = EVENT_INFO; !result && i <= EVENT_CRITICAL; i++)
 		result = insert_code(db, "severity", i, event_severity_name((enum event_severity)i), err);
+	for (int i = 0; !result && i < JOB_ENDING_COUNT; i++)
+		result = insert_code(db, "job_ending", i, job_ending_name((enum job_ending)i), err);
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(db, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
 	return result;
@@ -271,6 +274,7 @@ static const struct {
 	{ "finding", "opened_us", 0, SCHEMA_TIME_MOST_US },
 	{ "finding", "closed_us", 0, SCHEMA_TIME_MOST_US },
 	{ "snapshot", "id", 1, INT64_MAX - 1 },
+	{ "job", "number", 1, INT64_MAX - 1 },
 	{ "node", "id", 1, HISTORY_PORTS - 1 },
 	{ "port", "id", 1, HISTORY_PORTS - 1 },
 };
@@ -364,8 +368,13 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
  * version, since no stored data depends on them.
  */
 
+static int add_jobs(sqlite3 *db, struct error *err)
+{
+	return db_exec(db, tables_job, err);
+}
+
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
-static schema_step_fn *const steps[] = { NULL };
+static schema_step_fn *const steps[] = { add_jobs, NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 

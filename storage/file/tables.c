@@ -538,4 +538,5 @@ void schema_append_tables(struct text *sql)
 		tables_append_columns(sql, parts[i].columns);
 	}
 	tables_append_snapshot(sql);
+	text_append(sql, tables_job);
 }

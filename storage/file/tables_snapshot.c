@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * tables_snapshot.c - the tables of `ibwire snapshot`
+ * tables_snapshot.c - the tables of `ibwire snapshot` and `ibwire job`
  *
  * A snapshot is self-contained: it has its own copy of names and links and refers to no sweep, port
  * or version. It can therefore be taken without a collector, needs no ids of the collector, and
@@ -71,6 +71,33 @@ static const char tail[] =
 	"		node BETWEEN 0 AND 2097151 AND number BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node, number)\n"
 	") WITHOUT ROWID, STRICT;\n";
+
+const char tables_job[] =
+	"CREATE TABLE job ( -- a job of the batch system, or a command of ibwire run\n"
+	"	number INTEGER PRIMARY KEY, -- snapshots: job-NUMBER-begin, job-NUMBER-end\n"
+	"	id TEXT NOT NULL, -- of the batch system; a requeued job has several rows\n"
+	"	name TEXT NOT NULL, -- '': none\n"
+	"	hosts TEXT NOT NULL, -- host list as Slurm writes it; '': all hosts of the fabric\n"
+	"	command TEXT NOT NULL, -- of ibwire run; '': none\n"
+	"	begin_us INTEGER NOT NULL, -- wall clock, us since 1970 UTC\n"
+	"	begin_boot_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
+	"	begin_boot_id TEXT NOT NULL, -- origin of begin_boot_us\n"
+	"	begin_sweep INTEGER, -- newest stored sweep at that time; NULL: none\n"
+	"	end_us INTEGER, -- as at its begin; NULL: it is running\n"
+	"	end_boot_us INTEGER,\n"
+	"	end_boot_id TEXT,\n"
+	"	end_sweep INTEGER,\n"
+	"	ending INTEGER NOT NULL, -- code job_ending\n"
+	"	ended_by TEXT, -- id of the job that began on its hosts; NULL: none did\n"
+	"	exit_status INTEGER, -- NULL: unknown\n"
+	"	CONSTRAINT job_range CHECK (\n"
+	"		number > 0 AND begin_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		end_us BETWEEN 0 AND 253402300799999999 AND begin_sweep BETWEEN 1 AND 1099511627776 AND\n"
+	"		end_sweep BETWEEN 1 AND 1099511627776 AND ending BETWEEN 0 AND 3 AND\n"
+	"		(ending = 0) = (end_us IS NULL) AND exit_status BETWEEN 0 AND 255)\n"
+	") STRICT;\n"
+	"CREATE INDEX job_by_id ON job (id);\n"
+	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n";
 
 static void append_slow_columns(struct text *sql)
 {

@@ -14,12 +14,13 @@
 #include "storage/read/reader_internal.h"
 #include "storage/saved.h"
 #include "storage/saved/saved_columns.h"
+#include "storage/saved/saved_internal.h"
 
 #define INFO_COLUMNS \
 	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_polled," \
 	" ports_answered, mads_sent, mads_timed_out, spread_us"
 
-static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+void saved_copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
 {
 	const char *chars = (const char *)sqlite3_column_text(row, column);
 
@@ -43,9 +44,9 @@ static void read_info(sqlite3_stmt *row, struct saved_info *ret)
 		.mads_timed_out = db_u64(row, 14),
 		.spread_us = db_us(row, 15),
 	};
-	copy_text(ret->name, sizeof(ret->name), row, 1);
-	copy_text(ret->note, sizeof(ret->note), row, 2);
-	copy_text(ret->boot_id, sizeof(ret->boot_id), row, 6);
+	saved_copy_text(ret->name, sizeof(ret->name), row, 1);
+	saved_copy_text(ret->note, sizeof(ret->note), row, 2);
+	saved_copy_text(ret->boot_id, sizeof(ret->boot_id), row, 6);
 }
 
 int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *err)

@@ -17,16 +17,7 @@
 #include "storage/file/schema.h"
 #include "storage/saved.h"
 #include "storage/saved/saved_columns.h"
-
-struct saved_writer {
-	char *path;
-	sqlite3 *db;
-	int64_t step_us;    /* duration of a step */
-	bool open;          /* a transaction is open */
-	int64_t began_us;   /* its start */
-	int64_t free_us;    /* end of the pause after the last one */
-	int64_t longest_us;
-};
+#include "storage/saved/saved_internal.h"
 
 /* Incomplete snapshots that are older were left by a killed process. */
 #define ABANDONED_US (INT64_C(600000000))
@@ -50,8 +41,7 @@ static int64_t now_us(void)
 	return clock_boottime_us(clock_system());
 }
 
-/* Wait for the end of the pause and begin a transaction. Return: 0 or a negative error. */
-static int begin_step(struct saved_writer *writer, struct error *err)
+int saved_begin_step(struct saved_writer *writer, struct error *err)
 {
 	const struct clock *clock = clock_system();
 	int64_t pid;
@@ -65,15 +55,17 @@ static int begin_step(struct saved_writer *writer, struct error *err)
 	return result;
 }
 
-/* Commit if @result is 0, else roll back the step. Return: @result, or the error of the commit. */
-static int end_step(struct saved_writer *writer, int result, struct error *err)
+int saved_end_step(struct saved_writer *writer, int result, struct error *err)
 {
 	int64_t held_us, ended_us;
 
 	if (!writer->open)
 		return result;
-	if (!result)
-		result = db_exec(writer->db, "COMMIT", err);
+	if (result >= 0) {
+		int committed = db_exec(writer->db, "COMMIT", err);
+
+		result = committed < 0 ? committed : result;
+	}
 	if (result < 0 && !sqlite3_get_autocommit(writer->db))
 		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 	writer->open = false;
@@ -92,8 +84,8 @@ static int pace(struct saved_writer *writer, struct error *err)
 
 	if (now_us() - writer->began_us < writer->step_us)
 		return 0;
-	result = end_step(writer, 0, err);
-	return result < 0 ? result : begin_step(writer, err);
+	result = saved_end_step(writer, 0, err);
+	return result < 0 ? result : saved_begin_step(writer, err);
 }
 
 /* Create the file, unless a collector is creating it. */
@@ -230,10 +222,18 @@ static int remove_id(struct saved_writer *writer, int64_t id, struct error *err)
 	return result ? result : db_execf(writer->db, err, "DELETE FROM snapshot WHERE id = %lld", (long long)id);
 }
 
+int saved_remove_name(struct saved_writer *writer, const char *name, struct error *err)
+{
+	int64_t id;
+	int result = find_name(writer, name, &id, err);
+
+	return result || !id ? result : remove_id(writer, id, err);
+}
+
 int saved_remove(struct saved_writer *writer, const char *name, struct error *err)
 {
 	int64_t id;
-	int result = begin_step(writer, err);
+	int result = saved_begin_step(writer, err);
 
 	if (result < 0)
 		return result;
@@ -244,7 +244,7 @@ int saved_remove(struct saved_writer *writer, const char *name, struct error *er
 				 name);
 	if (!result)
 		result = remove_id(writer, id, err);
-	return end_step(writer, result, err);
+	return saved_end_step(writer, result, err);
 }
 
 /* Remove snapshots that killed processes left. */
@@ -258,9 +258,9 @@ static int remove_abandoned(struct saved_writer *writer, struct error *err)
 				     " abs(wall_us - %lld) > %lld LIMIT 1", (long long)wall_us,
 				     (long long)ABANDONED_US);
 		if (!result && id) {
-			result = begin_step(writer, err);
+			result = saved_begin_step(writer, err);
 			if (!result)
-				result = end_step(writer, remove_id(writer, id, err), err);
+				result = saved_end_step(writer, remove_id(writer, id, err), err);
 		}
 	} while (!result && id);
 	return result;
@@ -442,8 +442,8 @@ static int complete(struct saving *saving, const struct saved_label *label, stru
 /* Remove what was committed of a failed one; if that fails too, a later snapshot removes it. */
 static void undo(struct saving *saving)
 {
-	if (saving->id && begin_step(saving->writer, NULL) == 0)
-		end_step(saving->writer, remove_id(saving->writer, saving->id, NULL), NULL);
+	if (saving->id && saved_begin_step(saving->writer, NULL) == 0)
+		saved_end_step(saving->writer, remove_id(saving->writer, saving->id, NULL), NULL);
 }
 
 int saved_write(struct saved_writer *writer, const struct saved_label *label, const struct sweep *sweep,
@@ -455,7 +455,7 @@ int saved_write(struct saved_writer *writer, const struct saved_label *label, co
 	if (!result)
 		result = sort_details(&saving, err);
 	if (!result)
-		result = begin_step(writer, err);
+		result = saved_begin_step(writer, err);
 	if (!result) {
 		result = write_head(&saving, label, err);
 		if (!result)
@@ -464,7 +464,7 @@ int saved_write(struct saved_writer *writer, const struct saved_label *label, co
 			result = write_ports(&saving, err);
 		if (!result)
 			result = complete(&saving, label, err);
-		result = end_step(writer, result, err);
+		result = saved_end_step(writer, result, err);
 	}
 	if (result < 0)
 		undo(&saving);

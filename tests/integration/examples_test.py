@@ -47,6 +47,9 @@ SUBSTITUTIONS = {
     "route 17 42": "route LID1 LID2",
     f'S-{GUID}"[17]': f'S-{OTHER}"[{UPLINK + 1}]',
     "hosts=node0001-node0016 rails=0-7": "hosts=node0001-node0004 rails=0-1",
+    "node[001-064]": "node[0001-0004]",
+    "mpirun -np 64 ./train": "true",
+    "srun ./train": "true",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
@@ -105,6 +108,16 @@ COMMANDS = {
         "--note": " 'all is well'", "--fast": "", "--window": " 8", "--max-mads-per-second": " 5000",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()}),
+    "job": ("list", {option: [f"begin NEW {option}{value}"] for option, value in {
+        "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
+        "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
+        "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
+            {"--status": ["begin last", "end last --status 3"]}),
+    "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
+        "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
+        "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
+        "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
+        "--db": " NEW.db", "--help": ""}.items()}),
     "doctor": ("", {"--root": ["--capture NEW.tgz; mkdir NEW; tar xzf NEW.tgz -C NEW; ibwire doctor --root NEW/*"],
                     "--capture": ["--capture NEW.tgz"]}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job.c - `ibwire job`: begin and end of jobs, their list; the reports are in job_report*.c */
+#include "cli/job/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/lib/view.h"
+#include "storage/reader.h"
+
+/* Time limit of the shutdown: a call to the device may never return. */
+#define STOP_S 10
+
+/* --- begin, end, remove --- */
+
+static int check_id(const struct command *command, const char *id, struct error *err)
+{
+	char clean[4 * JOB_ID_SIZE + 1];
+
+	if (!*id || strlen(id) >= JOB_ID_SIZE)
+		return options_usage_error(command, err, "an id must have 1 to %d bytes", JOB_ID_SIZE - 1);
+	text_sanitise(id, strlen(id), clean, sizeof(clean));
+	if (strcmp(id, clean) || *id == '-')
+		return options_usage_error(command, err, "an id must be printable, without spaces at its ends, and "
+			"not begin with '-'");
+	return 0;
+}
+
+/* A snapshot may be in progress when a signal arrives. */
+static void prepare_polling(void)
+{
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	stop_install();
+	stop_within(STOP_S);
+}
+
+static int begin(const struct command *command, struct job_options *options, struct error *err)
+{
+	const char *id = options->snapshot.common.argv[1];
+	struct job job = { 0 };
+	int code = check_id(command, id, err);
+
+	if (code < 0)
+		return code;
+	prepare_polling();
+	code = job_record_begin(options, id, "", &job, err);
+	if (code > 0)
+		log_warning("job %s is running already; nothing was changed", id);
+	job_done(&job);
+	return code < 0 ? code : 0;
+}
+
+static int end(const struct command *command, struct job_options *options, struct error *err)
+{
+	const char *id = options->snapshot.common.argv[1];
+	int code = check_id(command, id, err);
+
+	if (code < 0)
+		return code;
+	prepare_polling();
+	code = job_record_end(options, id, err);
+	if (code > 0)
+		log_warning("job %s has ended already; its end was not changed", id);
+	return code < 0 ? code : 0;
+}
+
+static int remove_one(const struct command *command, struct job_options *options, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	struct saved_writer *writer;
+	struct job job = { 0 };
+	struct view view;
+	char path[4096];
+	int code = view_open_reader(common, &view, err);
+
+	(void)command;
+	if (code < 0)
+		return code;
+	code = job_find(view.reader, common->argv[1], &job, err);
+	view_done(&view);
+	if (code == 0)
+		code = options_db_path(common, false, path, sizeof(path), err);
+	if (code == 0)
+		code = saved_writer_open(path, &writer, err);
+	if (code == 0) {
+		code = jobs_remove(writer, job.number, err);
+		saved_writer_close(writer);
+	}
+	job_done(&job);
+	return code;
+}
+
+/* --- list --- */
+
+enum {
+	ID, NAME, HOSTS, BEGIN, END, DURATION, ENDING, ENDED_BY, STATUS, COMMAND, NUMBER, BEGIN_SNAPSHOT, END_SNAPSHOT,
+	COLUMN_COUNT,
+};
+
+static const struct column list_columns[COLUMN_COUNT] = {
+	[ID] = { .key = "id", .title = "JOB", .kind = COLUMN_TEXT },
+	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[HOSTS] = { .key = "hosts", .title = "HOSTS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[BEGIN] = { .key = "begin", .title = "BEGIN", .kind = COLUMN_TIME, .priority = 2 },
+	[END] = { .key = "end", .kind = COLUMN_TIME },
+	[DURATION] = { .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US },
+	[ENDING] = { .key = "ending", .title = "ENDING", .kind = COLUMN_TEXT },
+	[ENDED_BY] = { .key = "ended_by", .kind = COLUMN_TEXT },
+	[STATUS] = { .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 1 },
+	[COMMAND] = { .key = "command", .title = "COMMAND", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE,
+		      .priority = 3 },
+	[NUMBER] = { .key = "number", .kind = COLUMN_INTEGER },
+	[BEGIN_SNAPSHOT] = { .key = "begin_snapshot", .kind = COLUMN_TEXT },
+	[END_SNAPSHOT] = { .key = "end_snapshot", .kind = COLUMN_TEXT },
+};
+
+struct listing {
+	struct result *result;
+	struct job now; /* its end: this moment */
+};
+
+/* A text that may be missing: null in JSON, an empty cell in a table. */
+static void put_text(struct result *result, int column, const char *text)
+{
+	result_text(result, (size_t)column, *text ? text : NULL);
+	if (!*text)
+		result_show(result, (size_t)column, "", STYLE_PLAIN);
+}
+
+static void put_snapshot(struct result *result, int column, int64_t id, const struct job *job)
+{
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+
+	result_text(result, (size_t)column, id ? job_snapshot_name(job->number, column == END_SNAPSHOT, name) : NULL);
+}
+
+static bool put_job(void *ctx, const struct job *job)
+{
+	struct listing *listing = ctx;
+	struct result *result = listing->result;
+	char ending[32 + JOB_ID_SIZE];
+
+	result_text(result, ID, job->id);
+	put_text(result, NAME, job->name);
+	put_text(result, HOSTS, job->hosts);
+	if (!*job->hosts)
+		result_show(result, HOSTS, "all", STYLE_PLAIN);
+	result_integer(result, BEGIN, job->begin_us);
+	if (job->end_us)
+		result_integer(result, END, job->end_us);
+	result_integer(result, DURATION, job_duration_us(job, &listing->now));
+	result_text(result, ENDING, job_ending_name(job->ending));
+	if (job->ending == JOB_REPLACED) {
+		snprintf(ending, sizeof(ending), "replaced by %s", job->ended_by);
+		result_show(result, ENDING, ending, STYLE_PLAIN);
+	}
+	put_text(result, ENDED_BY, job->ended_by);
+	if (job->exit_status >= 0)
+		result_integer(result, STATUS, job->exit_status);
+	put_text(result, COMMAND, job->command);
+	result_integer(result, NUMBER, job->number);
+	put_snapshot(result, BEGIN_SNAPSHOT, job->begin_snapshot, job);
+	put_snapshot(result, END_SNAPSHOT, job->end_snapshot, job);
+	return result_end_row(result);
+}
+
+static int list(const struct command *command, struct job_options *options, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	struct listing listing = { 0 };
+	struct view view;
+	int code = view_open_reader(common, &view, err);
+
+	(void)command;
+	if (code < 0)
+		return code;
+	job_set_end(&listing.now);
+	code = output_begin(common, false, list_columns, COLUMN_COUNT, &listing.result, err);
+	if (code == 0)
+		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
+	view_done(&view);
+	return code;
+}
+
+/* --- the command line --- */
+
+static const struct subcommand {
+	const char *word;
+	int least, most; /* number of arguments */
+	int (*run)(const struct command *command, struct job_options *options, struct error *err);
+} subcommands[] = {
+	{ "begin", 1, 1, begin },
+	{ "end", 1, 1, end },
+	{ "list", 0, 0, list },
+	{ "remove", 1, 1, remove_one },
+};
+
+/* Reject options of other sub-commands. */
+static int check_options(const struct command *command, const struct job_options *options, const char *word,
+			 struct error *err)
+{
+	bool begins = !strcmp(word, "begin"), ends = !strcmp(word, "end");
+
+	if (!begins && (options->hosts || options->name || options->lenient || options->shared))
+		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
+	if (!begins && !ends && options->no_snapshot)
+		return options_usage_error(command, err, "--no-snapshot requires begin or end");
+	if (!ends && options->status >= 0)
+		return options_usage_error(command, err, "--status requires end");
+	if (options->status > 255)
+		return options_usage_error(command, err, "--status must be a number from 0 to 255");
+	return 0;
+}
+
+int job_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1 };
+	const struct option_spec specs[] = {
+		JOB_SPECS(&options, "begin: "),
+		OPT_FLAG("lenient", 0, &options.lenient, "begin: warn of hosts that the fabric does not have"),
+		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
+		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
+			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
+		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
+		{ 0 },
+	};
+	struct options *common = &options.snapshot.common;
+	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, common, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	options.snapshot.polling.timeout_ms = common->timeout_ms;
+	for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands); i++) {
+		const struct subcommand *sub = &subcommands[i];
+
+		if (!common->argc || strcmp(common->argv[0], sub->word))
+			continue;
+		if (common->argc - 1 < sub->least || common->argc - 1 > sub->most)
+			return options_usage_error(command, err, sub->most ? "%s requires the id of one job"
+						   : "%s does not take an id", sub->word);
+		code = check_options(command, &options, sub->word, err);
+		return code < 0 ? code : sub->run(command, &options, err);
+	}
+	return options_usage_error(command, err, "give a sub-command: begin, end, list or remove");
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job.h - shared by `ibwire job` and `ibwire run`: options, begin and end of a job */
+#ifndef IBWIRE_CLI_JOB_H
+#define IBWIRE_CLI_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/snapshot/snapshot.h"
+#include "storage/jobs.h"
+
+struct command;
+struct error;
+struct reader;
+
+struct job_options {
+	struct snapshot_options snapshot; /* with the common options */
+	const char *hosts;   /* as typed; NULL: all hosts of the fabric */
+	const char *name;    /* or NULL */
+	bool no_snapshot;
+	bool lenient;        /* begin: unknown hosts are a warning */
+	bool shared;         /* begin: close no job on the same hosts */
+	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
+	int64_t status;      /* end: exit status of the job; -1: unknown */
+};
+
+#define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))
+
+/* Options of `job begin` and `ibwire run`. */
+#define JOB_SPECS(options, prefix) \
+	OPT_TEXT("hosts", 0, "LIST", &(options)->hosts, \
+		 prefix "hosts of the job, such as node[001-064,070] (all)"), \
+	OPT_TEXT("name", 0, "NAME", &(options)->name, prefix "name; jobs of the same name can be compared"), \
+	OPT_FLAG("no-snapshot", 0, &(options)->no_snapshot, \
+		 "take no snapshot: counters come from a collector's sweeps"), \
+	POLLING_SPECS(&(options)->snapshot.polling, "")
+
+/* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
+void job_set_end(struct job *job);
+
+/*
+ * job_find - the newest job with an id, for job_done()
+ * Return: 0; ERR_USAGE with the nearest id if there is none; ERR_IO; ERR_NOMEM.
+ */
+int job_find(struct reader *reader, const char *id, struct job *ret, struct error *err);
+
+/*
+ * job_record_begin - store the begin of a job, with a snapshot
+ * @id:       "": run-NUMBER
+ * @command:  as of struct job
+ * @ret:      for job_done(), on error too
+ *
+ * A snapshot that cannot be taken, closed jobs and hosts that are unknown (lenient) are warnings.
+ * Return: 0; 1 if a job with this id is running already; ERR_USAGE for an invalid host list, or an
+ * unknown host; ERR_IO if the database cannot be written; ERR_NOMEM.
+ */
+int job_record_begin(struct job_options *options, const char *id, const char *command, struct job *ret,
+		     struct error *err);
+
+/*
+ * job_record_end - store the end of the newest job with an id, with a snapshot
+ * Return: 0; 1 if it had ended; ERR_USAGE if no such job began; ERR_UNAVAILABLE without a database; ERR_IO.
+ */
+int job_record_end(struct job_options *options, const char *id, struct error *err);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_record.c - begin and end of a job, with their snapshots */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/job/job.h"
+#include "cli/lib/host_set.h"
+#include "fabric/host.h"
+#include "storage/reader.h"
+
+/* --- ids --- */
+
+static bool offer_id(void *ctx, const struct job *job)
+{
+	struct nearest *nearest = ctx;
+	size_t before = nearest->distance;
+
+	/* The job is valid during this call only: keep the nearest id so far in the hint. */
+	nearest_offer(nearest, job->id);
+	if (nearest->distance < before)
+		nearest_hint(nearest);
+	return true;
+}
+
+int job_find(struct reader *reader, const char *id, struct job *ret, struct error *err)
+{
+	struct nearest nearest;
+	int code = jobs_find(reader, id, ret, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	nearest_init(&nearest, id);
+	code = jobs_list(reader, offer_id, &nearest, err);
+	if (code < 0)
+		return code;
+	return err_set(err, ERR_USAGE, "no job '%.64s' began%s", id,
+		       *nearest.hint ? nearest.hint : "; see: ibwire job list");
+}
+
+/* --- hosts --- */
+
+/* The names of all hosts in the newest topology. Return: 1; 0 if none is stored; or an error. */
+static int load_hosts(const char *path, struct host_set *ret, struct error *err)
+{
+	const struct snapshot_query query = { .fabric_only = true };
+	struct snapshot *snapshot = NULL;
+	struct reader *reader;
+	int code = reader_open(path, &reader, err);
+
+	if (code == 0) {
+		code = snapshot_load(reader, &query, &snapshot, err);
+		reader_close(reader);
+	}
+	if (code < 0)
+		return code == ERR_UNAVAILABLE ? 0 : code;
+	for (uint32_t i = 0; code == 0 && i < snapshot->fabric->node_count; i++) {
+		char **names = array_grow(ret->names, ret->count, &ret->capacity, sizeof(*names));
+		char name[NODE_NAME_SIZE];
+
+		if (!names) {
+			code = err_nomem(err);
+			break;
+		}
+		ret->names = names;
+		if (host_name(&snapshot->fabric->nodes[i], name)) {
+			names[ret->count] = strdup(name);
+			code = names[ret->count] ? 0 : err_nomem(err);
+			ret->count += code == 0;
+		}
+	}
+	snapshot_destroy(snapshot);
+	host_set_sort(ret);
+	return code < 0 ? code : 1;
+}
+
+/* @missing: number of unknown hosts, of which @name is the first. */
+static int unknown_host(const struct host_set *known, const char *name, size_t missing, struct error *err)
+{
+	struct nearest nearest;
+	char more[48] = "";
+
+	nearest_init(&nearest, name);
+	for (size_t i = 0; i < known->count; i++)
+		nearest_offer(&nearest, known->names[i]);
+	if (missing > 1)
+		snprintf(more, sizeof(more), " (and of %zu more hosts)", missing - 1);
+	return err_set(err, ERR_USAGE, "the fabric has no HCA of host '%.64s'%s%s", name, more,
+		       nearest.best ? nearest_hint(&nearest) : "; see: ibwire nodes");
+}
+
+/* Check that the fabric has these hosts, if a topology is stored. */
+static int check_hosts(const struct job_options *options, const char *path, const struct host_set *hosts,
+		       struct error *err)
+{
+	struct host_set known = { 0 };
+	size_t missing = 0, first = 0;
+	int code = load_hosts(path, &known, err);
+
+	for (size_t i = 0; code > 0 && i < hosts->count; i++)
+		if (!host_set_search(&known, hosts->names[i]) && !missing++)
+			first = i;
+	if (code > 0)
+		code = missing ? unknown_host(&known, hosts->names[first], missing, err) : 0;
+	host_set_done(&known);
+	if (code == ERR_USAGE && options->lenient) {
+		log_warning("%s", err->text);
+		code = 0;
+	}
+	return code;
+}
+
+/* The hosts as the database has them: as typed, except those of a file. */
+static char *join_hosts(const char *typed, const struct host_set *hosts)
+{
+	struct text list = { 0 };
+	char *joined;
+
+	if (typed[0] != '@')
+		return strdup(typed);
+	for (size_t i = 0; i < hosts->count; i++)
+		text_appendf(&list, "%s%s", i ? "," : "", hosts->names[i]);
+	joined = text_failed(&list) ? NULL : strdup(text_chars(&list));
+	text_done(&list);
+	return joined;
+}
+
+/* --- begin and end --- */
+
+void job_set_end(struct job *job)
+{
+	const struct clock *clock = clock_system();
+
+	job->end_us = clock_wall_us(clock);
+	job->end_boot_us = clock_boottime_us(clock);
+	clock->boot_id(clock->ctx, job->end_boot_id);
+}
+
+/* Take a snapshot of a job. The job is recorded without it too: errors are warnings. */
+static void take(struct job_options *options, const struct job *job, bool end)
+{
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+	struct error err = { 0 };
+
+	if (options->no_snapshot)
+		return;
+	options->snapshot.fast = true;
+	if (snapshot_store(&options->snapshot, job_snapshot_name(job->number, end, name), &err) < 0)
+		log_warning("no snapshot at the %s of job %s: %s", end ? "end" : "begin", job->id, err.text);
+}
+
+struct beginning {
+	const struct job *job;
+	struct host_set *hosts;
+};
+
+/* A command of `ibwire run` is a part of a job of the batch system, or runs beside it. */
+static bool overlaps(void *ctx, const struct job *running)
+{
+	const struct beginning *beginning = ctx;
+	struct host_set others = { 0 };
+	bool found = false;
+
+	if (!*running->hosts || *running->command || !beginning->hosts->count)
+		return false;
+	if (host_set_add(&others, running->hosts, NULL) == 0)
+		for (size_t i = 0; !found && i < others.count; i++)
+			found = host_set_search(beginning->hosts, others.names[i]);
+	host_set_done(&others);
+	return found;
+}
+
+static void report_closed(void *ctx, const struct job *closed)
+{
+	const struct beginning *beginning = ctx;
+
+	if (closed->ending == JOB_EXPIRED)
+		log_warning("job %s never ended; closed because it is too old", closed->id);
+	else
+		log_warning("job %s never ended; closed because job %s began on its hosts", closed->id,
+			    beginning->job->id);
+}
+
+/* Fill in the hosts and the command. */
+static int describe(const struct job_options *options, const char *path, const char *command, struct host_set *hosts,
+		    struct job *ret, struct error *err)
+{
+	int code = options->hosts ? host_set_add(hosts, options->hosts, err) : 0;
+
+	if (code == 0 && options->hosts)
+		code = check_hosts(options, path, hosts, err);
+	if (code < 0)
+		return code;
+	host_set_sort(hosts);
+	ret->hosts = options->hosts ? join_hosts(options->hosts, hosts) : strdup("");
+	ret->command = strdup(command);
+	return ret->hosts && ret->command ? 0 : err_nomem(err);
+}
+
+static int store_begin(struct saved_writer *writer, const struct job_options *options, struct host_set *hosts,
+		       struct job *job, struct error *err)
+{
+	struct beginning beginning = { job, hosts };
+	const struct job_rules rules = {
+		.expire_us = options->expire_us, .overlaps = options->shared ? NULL : overlaps, .closed = report_closed,
+		.ctx = &beginning,
+	};
+
+	job->begin_us = clock_wall_us(clock_system());
+	job->begin_boot_us = clock_boottime_us(clock_system());
+	clock_system()->boot_id(clock_system()->ctx, job->begin_boot_id);
+	return jobs_begin(writer, job, &rules, err);
+}
+
+int job_record_begin(struct job_options *options, const char *id, const char *command, struct job *ret,
+		     struct error *err)
+{
+	struct saved_writer *writer = NULL;
+	struct host_set hosts = { 0 };
+	char path[4096];
+	int code = options_db_path(&options->snapshot.common, true, path, sizeof(path), err);
+
+	*ret = (struct job){ .exit_status = -1 };
+	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	snprintf(ret->name, sizeof(ret->name), "%s", options->name ? options->name : "");
+	/* First of all: this migrates or creates the database. */
+	if (code == 0)
+		code = saved_writer_open(path, &writer, err);
+	if (code == 0)
+		code = describe(options, path, command, &hosts, ret, err);
+	if (code == 0)
+		code = store_begin(writer, options, &hosts, ret, err);
+	saved_writer_close(writer);
+	host_set_done(&hosts);
+	if (code == 0)
+		take(options, ret, false);
+	return code;
+}
+
+int job_record_end(struct job_options *options, const char *id, struct error *err)
+{
+	struct job job = { .exit_status = (int)options->status };
+	struct saved_writer *writer = NULL;
+	struct reader *reader = NULL;
+	struct job found = { 0 };
+	char path[4096];
+	int code = options_db_path(&options->snapshot.common, true, path, sizeof(path), err);
+
+	job_set_end(&job);
+	snprintf(job.id, sizeof(job.id), "%s", id);
+	/* A reader creates no database, and has the nearest id. */
+	if (code == 0)
+		code = reader_open(path, &reader, err);
+	if (code < 0)
+		return code;
+	code = job_find(reader, id, &found, err);
+	reader_close(reader);
+	job_done(&found);
+	if (code == 0)
+		code = saved_writer_open(path, &writer, err);
+	if (code < 0)
+		return code;
+	code = jobs_end(writer, &job, err);
+	saved_writer_close(writer);
+	if (code == 0)
+		take(options, &job, true);
+	return code;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_test.c - `ibwire job` over a database with known contents */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/unit_test.h"
+#include "cli/test_commands.h"
+#include "fabric/host.h"
+#include "storage/test/test_model.h"
+
+/* The name of a host of the model. */
+static void host_of(size_t index, char ret[NODE_NAME_SIZE])
+{
+	const struct fabric *fabric = model->fabrics[model->fabric_count - 1];
+
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (host_name(&fabric->nodes[i], ret) && !index--)
+			return;
+	fail_msg("the model has no such host");
+}
+
+static void command(const char *line)
+{
+	free(run_text(line));
+}
+
+static void begin(const char *id, const char *more)
+{
+	char line[2 * NODE_NAME_SIZE + 128];
+
+	snprintf(line, sizeof(line), "job|begin|%s|--no-snapshot%s%s", id, *more ? "|" : "", more);
+	command(line);
+}
+
+/* The row of the newest job with an id. */
+static json_t *row_of(const char *id)
+{
+	json_t *rows = run_json("job|list"), *found = NULL;
+
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		if (!strcmp(json_string_value(json_object_get(json_array_get(rows, i), "id")), id))
+			found = json_array_get(rows, i);
+	assert_non_null(found);
+	json_incref(found);
+	json_decref(rows);
+	return found;
+}
+
+static void assert_ending(const char *id, const char *ending, const char *ended_by, int64_t status)
+{
+	json_t *row = row_of(id);
+
+	assert_text(row, "ending", ending);
+	assert_text(row, "ended_by", ended_by);
+	assert_int_equal(integer_of(row, "exit_status"), status);
+	assert_true(json_is_null(json_object_get(row, "end")) == !strcmp(ending, "running"));
+	json_decref(row);
+}
+
+TEST(a_job_is_listed_with_its_begin_and_end)
+{
+	char host[NODE_NAME_SIZE], more[NODE_NAME_SIZE + 64];
+	json_t *row;
+
+	host_of(0, host);
+	snprintf(more, sizeof(more), "--hosts|%s|--name|train 70b", host);
+	begin("4711", more);
+	begin("4711", more);
+	assert_ending("4711", "running", NULL, -1);
+	command("job|end|4711|--no-snapshot|--status|3");
+	command("job|end|4711|--no-snapshot");
+	assert_ending("4711", "ended", NULL, 3);
+	row = row_of("4711");
+	assert_text(row, "hosts", host);
+	assert_text(row, "name", "train 70b");
+	assert_text(row, "begin_snapshot", NULL);
+	assert_text(row, "command", NULL);
+	json_decref(row);
+	assert_shows("job|list", "train 70b");
+	command("job|remove|4711");
+	assert_refused((struct refused[]){ { "job|remove|4711", ERR_USAGE, "no job '4711' began" } }, 1);
+}
+
+TEST(a_begin_closes_a_job_on_its_hosts_unless_they_are_shared)
+{
+	char hosts[2][NODE_NAME_SIZE], more[2 * NODE_NAME_SIZE + 64];
+
+	for (size_t i = 0; i < 2; i++)
+		host_of(i, hosts[i]);
+	snprintf(more, sizeof(more), "--hosts|%s,%s", hosts[0], hosts[1]);
+	begin("1", more);
+	begin("everywhere", "");
+	snprintf(more, sizeof(more), "--hosts|%s|--shared", hosts[1]);
+	begin("2", more);
+	assert_ending("1", "running", NULL, -1);
+	snprintf(more, sizeof(more), "--hosts|%s", hosts[0]);
+	begin("3", more);
+	assert_ending("1", "replaced", "3", -1);
+	assert_ending("2", "running", NULL, -1);
+	assert_ending("everywhere", "running", NULL, -1);
+	assert_shows("job|list", "replaced by 3");
+}
+
+TEST(a_host_may_be_given_with_its_domain)
+{
+	char host[NODE_NAME_SIZE], more[NODE_NAME_SIZE + 64];
+
+	host_of(0, host);
+	snprintf(more, sizeof(more), "--hosts|%s.cluster.example", host);
+	begin("domain", more);
+	assert_ending("domain", "running", NULL, -1);
+}
+
+TEST(an_unknown_host_is_an_error_or_a_warning)
+{
+	begin("lenient", "--lenient|--hosts|no-such-host[1-3]");
+	assert_ending("lenient", "running", NULL, -1);
+	assert_refused((struct refused[]){
+		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-3]", ERR_USAGE, "and of 2 more hosts" },
+		{ "job|begin|x|--no-snapshot|--hosts|a[1-", ERR_USAGE, "is not a host list" },
+		{ "job|end|x|--no-snapshot", ERR_USAGE, "no job 'x' began" },
+		{ "job|end|lenien|--no-snapshot", ERR_USAGE, "did you mean 'lenient'?" },
+	}, 4);
+}
+
+TEST(ids_with_characters_of_shells_and_pages_are_ids)
+{
+	static const char *const ids[] = {
+		"$(reboot)", "`id`", "<script>alert(1)</script>", "';--", "a b", "\xc3\xa4",
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		begin(ids[i], "");
+		assert_ending(ids[i], "running", NULL, -1);
+	}
+}
+
+TEST(mistyped_commands_are_refused)
+{
+	assert_refused((struct refused[]){
+		{ "job", ERR_USAGE, "begin, end, list" },
+		{ "job|begin", ERR_USAGE, "requires the id" },
+		{ "job|begin|1|2", ERR_USAGE, "requires the id" },
+		{ "job|list|1", ERR_USAGE, "does not take an id" },
+		{ "job|begin|a\nb", ERR_USAGE, "must be printable" },
+		{ "job|begin|a\x1b[31m", ERR_USAGE, "must be printable" },
+		{ "job|begin|1|--status|2", ERR_USAGE, "require" },
+		{ "job|end|1|--status|256", ERR_USAGE, "0 to 255" },
+		{ "job|end|1|--hosts|a", ERR_USAGE, "require begin" },
+		{ "job|list|--no-snapshot", ERR_USAGE, "requires begin or end" },
+		{ "snapshot|take|job-1-begin", ERR_USAGE, "reserved" },
+	}, 11);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * jobs.h - jobs of a batch system and commands of `ibwire run`: when they ran, and on which hosts
+ *
+ * What a job moved is not stored: it is the difference of its two snapshots (storage/saved.h), or the
+ * sum of the collector's sweeps between begin_sweep and end_sweep. A job has the snapshots that are
+ * named job-NUMBER-begin and job-NUMBER-end, so it has them as soon as they are complete.
+ */
+#ifndef IBWIRE_STORAGE_JOBS_H
+#define IBWIRE_STORAGE_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+struct error;
+struct reader;
+struct saved_writer;
+
+/* With the final NUL. */
+#define JOB_ID_SIZE 129
+#define JOB_NAME_SIZE 257
+
+enum job_ending {
+	JOB_RUNNING,
+	JOB_ENDED,    /* by `job end`, or with the command of `ibwire run` */
+	JOB_REPLACED, /* it never ended: another job began on its hosts */
+	JOB_EXPIRED,  /* it never ended, and is too old */
+	JOB_ENDING_COUNT,
+};
+
+struct job {
+	int64_t number;               /* id of its row */
+	char id[JOB_ID_SIZE];         /* of the batch system; not unique: a requeued job has several rows */
+	char name[JOB_NAME_SIZE];     /* "": none */
+	char *hosts;                  /* host list as Slurm writes it; "": all hosts of the fabric */
+	char *command;                /* of `ibwire run`; "": none */
+	int64_t begin_us, end_us;     /* wall clock; end_us 0: it is running. They may be in any order */
+	int64_t begin_boot_us, end_boot_us; /* CLOCK_BOOTTIME of these boots: */
+	char begin_boot_id[BOOT_ID_SIZE], end_boot_id[BOOT_ID_SIZE];
+	int64_t begin_sweep, end_sweep;       /* newest stored sweep at that time; 0: none */
+	int64_t begin_snapshot, end_snapshot; /* saved_info.id; 0: none */
+	enum job_ending ending;
+	char ended_by[JOB_ID_SIZE];   /* JOB_REPLACED: id of the job that began on its hosts; otherwise "" */
+	int exit_status;              /* -1: unknown */
+};
+
+/* job_done - free the texts of a job that jobs_find() returned. */
+void job_done(struct job *job);
+
+/* job_ending_name - "running", "ended", "replaced", "expired" */
+const char *job_ending_name(enum job_ending ending);
+
+/*
+ * job_duration_us - time from the begin of a job to its end
+ * By CLOCK_BOOTTIME if both are of one boot, otherwise by the wall clock, but not negative.
+ * @now:  of a running job: end_us, end_boot_us and end_boot_id of this moment
+ */
+int64_t job_duration_us(const struct job *job, const struct job *now);
+
+/* job_snapshot_name - "job-NUMBER-begin" or "job-NUMBER-end" */
+#define JOB_SNAPSHOT_NAME_SIZE 32
+const char *job_snapshot_name(int64_t number, bool end, char ret[JOB_SNAPSHOT_NAME_SIZE]);
+
+/*
+ * jobs_list - call @each for every job, oldest first, until it returns false
+ * @job:  valid during the call
+ * Return: 0 or ERR_IO.
+ */
+typedef bool job_fn(void *ctx, const struct job *job);
+int jobs_list(struct reader *reader, job_fn *each, void *ctx, struct error *err);
+
+/*
+ * jobs_find - the newest job with an id
+ * @ret:  for job_done() if there is one, otherwise untouched
+ * Return: 1; 0 if there is none; ERR_IO; ERR_NOMEM.
+ */
+int jobs_find(struct reader *reader, const char *id, struct job *ret, struct error *err);
+
+/* Which running jobs a new one closes. */
+struct job_rules {
+	int64_t expire_us;  /* those that run for longer; 0: none */
+	bool (*overlaps)(void *ctx, const struct job *running); /* those on its hosts; NULL: none */
+	void (*closed)(void *ctx, const struct job *closed);    /* called for each, or NULL */
+	void *ctx;
+};
+
+/*
+ * jobs_begin - store a new job, and close those that @rules name, in one transaction
+ * @job:  id, name, hosts, command and begin of the job, without begin_sweep. Its number is set, and
+ *        its id "run-NUMBER" if it is ""
+ *
+ * Return: 0; 1 if a job with this id is running, with its number and begin_us in @job and nothing
+ * changed; ERR_IO.
+ */
+int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_rules *rules, struct error *err);
+
+/*
+ * jobs_end - store the end of the newest job with an id
+ * @job:  id, exit_status and end of the job, without end_sweep. Its number and ending are set.
+ *
+ * A job that has expired can still end. An unknown exit status of a job that ended is completed.
+ * Return: 0; 1 if it had ended; ERR_USAGE if no job has this id; ERR_IO.
+ */
+int jobs_end(struct saved_writer *writer, struct job *job, struct error *err);
+
+/* jobs_remove - remove a job and its snapshots. Return: 0; ERR_USAGE if it does not exist; ERR_IO. */
+int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/jobs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+#include "storage/saved/saved_internal.h"
+
+#define SNAPSHOT_OF(end) \
+	"(SELECT s.id FROM snapshot s WHERE s.complete AND s.name = 'job-' || j.number || '-" end "')"
+#define RUNNING_COLUMNS "j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep"
+#define JOB_COLUMNS \
+	RUNNING_COLUMNS ", end_us, end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status," \
+	" " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
+
+#define NEWEST_SWEEP "(SELECT max(id) FROM sweep)"
+
+void job_done(struct job *job)
+{
+	free(job->hosts);
+	free(job->command);
+	job->hosts = job->command = NULL;
+}
+
+const char *job_ending_name(enum job_ending ending)
+{
+	static const char *const names[JOB_ENDING_COUNT] = {
+		[JOB_RUNNING] = "running", [JOB_ENDED] = "ended", [JOB_REPLACED] = "replaced",
+		[JOB_EXPIRED] = "expired",
+	};
+
+	return names[ending];
+}
+
+int64_t job_duration_us(const struct job *job, const struct job *now)
+{
+	const struct job *end = job->end_us ? job : now;
+	bool one_boot = *job->begin_boot_id && !strcmp(job->begin_boot_id, end->end_boot_id);
+	int64_t us = one_boot ? end->end_boot_us - job->begin_boot_us : end->end_us - job->begin_us;
+
+	return us > 0 ? us : 0;
+}
+
+const char *job_snapshot_name(int64_t number, bool end, char ret[JOB_SNAPSHOT_NAME_SIZE])
+{
+	snprintf(ret, JOB_SNAPSHOT_NAME_SIZE, "job-%" PRId64 "-%s", number, end ? "end" : "begin");
+	return ret;
+}
+
+/* --- rows --- */
+
+/* A text of any length, escaped as saved_copy_text() does. Return: NULL if memory is exhausted. */
+static char *duplicate_text(sqlite3_stmt *row, int column)
+{
+	size_t size = 4 * (size_t)sqlite3_column_bytes(row, column) + 1;
+	char *text = malloc(size);
+
+	if (text)
+		saved_copy_text(text, size, row, column);
+	return text;
+}
+
+/* The columns of RUNNING_COLUMNS. @ret: for job_done(), on error too. */
+static int read_begin(sqlite3_stmt *row, struct job *ret, struct error *err)
+{
+	*ret = (struct job){
+		.number = sqlite3_column_int64(row, 0),
+		.hosts = duplicate_text(row, 3),
+		.command = duplicate_text(row, 4),
+		.begin_us = db_us(row, 5),
+		.begin_boot_us = db_us(row, 6),
+		.begin_sweep = sqlite3_column_int64(row, 8),
+		.exit_status = -1,
+	};
+	saved_copy_text(ret->id, sizeof(ret->id), row, 1);
+	saved_copy_text(ret->name, sizeof(ret->name), row, 2);
+	saved_copy_text(ret->begin_boot_id, sizeof(ret->begin_boot_id), row, 7);
+	return ret->hosts && ret->command ? 0 : err_nomem(err);
+}
+
+/* The columns of JOB_COLUMNS. */
+static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
+{
+	int result = read_begin(row, ret, err);
+
+	ret->end_us = db_us(row, 9);
+	ret->end_boot_us = db_us(row, 10);
+	saved_copy_text(ret->end_boot_id, sizeof(ret->end_boot_id), row, 11);
+	ret->end_sweep = sqlite3_column_int64(row, 12);
+	ret->ending = (enum job_ending)db_choice(row, 13, JOB_ENDING_COUNT - 1);
+	saved_copy_text(ret->ended_by, sizeof(ret->ended_by), row, 14);
+	if (sqlite3_column_type(row, 15) != SQLITE_NULL)
+		ret->exit_status = db_choice(row, 15, 255);
+	ret->begin_snapshot = sqlite3_column_int64(row, 16);
+	ret->end_snapshot = sqlite3_column_int64(row, 17);
+	return result;
+}
+
+int jobs_list(struct reader *reader, job_fn *each, void *ctx, struct error *err)
+{
+	sqlite3_stmt *rows = NULL;
+	bool more = true;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j ORDER BY number", &rows, err);
+	while (result >= 0 && more && (result = db_step(rows, err)) > 0) {
+		struct job job;
+
+		result = read_job(rows, &job, err);
+		if (!result)
+			more = each(ctx, &job);
+		job_done(&job);
+	}
+	sqlite3_finalize(rows);
+	reader_end(reader);
+	return result < 0 ? result : 0;
+}
+
+int jobs_find(struct reader *reader, const char *id, struct job *ret, struct error *err)
+{
+	struct job job = { 0 };
+	sqlite3_stmt *row = NULL;
+	int result = reader_begin(reader, err);
+	bool found = false;
+
+	if (result < 0)
+		return result;
+	result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE id = ? ORDER BY number DESC LIMIT 1",
+			    &row, err);
+	if (!result) {
+		sqlite3_bind_text(row, 1, id, -1, SQLITE_STATIC);
+		result = db_step(row, err);
+	}
+	found = result > 0;
+	if (found)
+		result = read_job(row, &job, err);
+	sqlite3_finalize(row);
+	reader_end(reader);
+	if (result < 0)
+		job_done(&job);
+	else if (found)
+		*ret = job;
+	return result < 0 ? result : found;
+}
+
+/* --- writing --- */
+
+struct running {
+	struct job *jobs;
+	size_t count, capacity;
+};
+
+static void free_running(struct running *running)
+{
+	for (size_t i = 0; i < running->count; i++)
+		job_done(&running->jobs[i]);
+	free(running->jobs);
+}
+
+/* All are loaded before the first is closed: a query does not iterate over rows that change. */
+static int load_running(struct saved_writer *writer, struct running *ret, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(writer->db, "SELECT " RUNNING_COLUMNS " FROM job j WHERE end_us IS NULL"
+				" ORDER BY number", &rows, err);
+
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		struct job *grown = array_grow(ret->jobs, ret->count, &ret->capacity, sizeof(*grown));
+
+		if (!grown) {
+			result = err_nomem(err);
+			break;
+		}
+		ret->jobs = grown;
+		result = read_begin(rows, &grown[ret->count++], err);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* @moment: a job whose end is this moment. */
+static bool has_expired(const struct job *job, const struct job *moment, const struct job_rules *rules)
+{
+	return rules->expire_us && job_duration_us(job, moment) > rules->expire_us;
+}
+
+static void bind_id(sqlite3_stmt *statement, int at, const char *id)
+{
+	if (*id)
+		sqlite3_bind_text(statement, at, id, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(statement, at);
+}
+
+/* Store the end of a job: its end, ending, ended_by and exit_status. */
+static int store_end(struct saved_writer *writer, const struct job *job, struct error *err)
+{
+	sqlite3_stmt *update;
+	int result = db_prepare(writer->db, "UPDATE job SET end_us = ?1, end_boot_us = ?2, end_boot_id = ?3,"
+				" end_sweep = " NEWEST_SWEEP ", ending = ?4, ended_by = ?5, exit_status = ?6"
+				" WHERE number = ?7", &update, err);
+
+	if (result < 0)
+		return result;
+	DB_BIND(update, 1, job->end_us, job->end_boot_us);
+	sqlite3_bind_text(update, 3, job->end_boot_id, -1, SQLITE_STATIC);
+	sqlite3_bind_int(update, 4, (int)job->ending);
+	bind_id(update, 5, job->ended_by);
+	if (job->exit_status >= 0)
+		sqlite3_bind_int(update, 6, job->exit_status);
+	sqlite3_bind_int64(update, 7, job->number);
+	result = db_run(update, err);
+	sqlite3_finalize(update);
+	return result;
+}
+
+/* Close the running jobs that a new one closes. @moment: as of has_expired() */
+static int close_running(struct saved_writer *writer, const struct job *began, const struct job *moment,
+			 struct running *running, const struct job_rules *rules, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < running->count; i++) {
+		struct job *job = &running->jobs[i];
+
+		if (has_expired(job, moment, rules))
+			job->ending = JOB_EXPIRED;
+		else if (rules->overlaps && rules->overlaps(rules->ctx, job))
+			job->ending = JOB_REPLACED;
+		else
+			continue;
+		if (job->ending == JOB_REPLACED)
+			memcpy(job->ended_by, began->id, sizeof(job->ended_by));
+		job->end_us = moment->end_us;
+		job->end_boot_us = moment->end_boot_us;
+		memcpy(job->end_boot_id, moment->end_boot_id, sizeof(job->end_boot_id));
+		result = store_end(writer, job, err);
+	}
+	return result;
+}
+
+static int insert_job(struct saved_writer *writer, struct job *job, struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(writer->db, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
+				" begin_boot_id, begin_sweep, ending) VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP
+				", 0)", &insert, err);
+	const char *const texts[] = { job->id, job->name, job->hosts, job->command };
+
+	if (result < 0)
+		return result;
+	for (int i = 0; i < 4; i++)
+		sqlite3_bind_text(insert, 1 + i, texts[i] ? texts[i] : "", -1, SQLITE_STATIC);
+	DB_BIND(insert, 5, job->begin_us, job->begin_boot_us);
+	sqlite3_bind_text(insert, 7, job->begin_boot_id, -1, SQLITE_STATIC);
+	result = db_run(insert, err);
+	sqlite3_finalize(insert);
+	job->number = sqlite3_last_insert_rowid(writer->db);
+	if (result < 0 || *job->id)
+		return result;
+	snprintf(job->id, sizeof(job->id), "run-%" PRId64, job->number);
+	return db_execf(writer->db, err, "UPDATE job SET id = %Q WHERE number = %lld", job->id,
+			(long long)job->number);
+}
+
+int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_rules *rules, struct error *err)
+{
+	struct running running = { 0 };
+	struct job moment = { .end_us = job->begin_us, .end_boot_us = job->begin_boot_us };
+	int result = saved_begin_step(writer, err);
+
+	if (result < 0)
+		return result;
+	memcpy(moment.end_boot_id, job->begin_boot_id, sizeof(moment.end_boot_id));
+	result = load_running(writer, &running, err);
+	for (size_t i = 0; !result && i < running.count; i++)
+		if (!strcmp(running.jobs[i].id, job->id) && !has_expired(&running.jobs[i], &moment, rules)) {
+			job->number = running.jobs[i].number;
+			job->begin_us = running.jobs[i].begin_us;
+			result = 1;
+		}
+	if (!result)
+		result = close_running(writer, job, &moment, &running, rules, err);
+	if (!result)
+		result = insert_job(writer, job, err);
+	result = saved_end_step(writer, result, err);
+	for (size_t i = 0; !result && rules->closed && i < running.count; i++)
+		if (running.jobs[i].ending != JOB_RUNNING)
+			rules->closed(rules->ctx, &running.jobs[i]);
+	free_running(&running);
+	return result;
+}
+
+/* Return: 0, or 1 if it had ended. */
+static int end_in_step(struct saved_writer *writer, struct job *job, struct error *err)
+{
+	sqlite3_stmt *find;
+	int result = db_prepare(writer->db, "SELECT number, ending, exit_status IS NULL FROM job WHERE id = ?"
+				" ORDER BY number DESC LIMIT 1", &find, err);
+	bool is_unknown = false;
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(find, 1, job->id, -1, SQLITE_STATIC);
+	result = db_step(find, err);
+	if (result > 0) {
+		job->number = sqlite3_column_int64(find, 0);
+		job->ending = (enum job_ending)db_choice(find, 1, JOB_ENDING_COUNT - 1);
+		is_unknown = sqlite3_column_int(find, 2) != 0;
+	}
+	sqlite3_finalize(find);
+	if (result < 0)
+		return result;
+	if (!result)
+		return err_set(err, ERR_USAGE, "no job '%s' began; see: ibwire job list", job->id);
+	if (job->ending == JOB_RUNNING || job->ending == JOB_EXPIRED) {
+		job->ending = JOB_ENDED;
+		job->ended_by[0] = '\0';
+		return store_end(writer, job, err);
+	}
+	if (is_unknown && job->exit_status >= 0)
+		result = db_execf(writer->db, err, "UPDATE job SET exit_status = %d WHERE number = %lld",
+				  job->exit_status, (long long)job->number);
+	return result < 0 ? result : 1;
+}
+
+int jobs_end(struct saved_writer *writer, struct job *job, struct error *err)
+{
+	int result = saved_begin_step(writer, err);
+
+	return result < 0 ? result : saved_end_step(writer, end_in_step(writer, job, err), err);
+}
+
+int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err)
+{
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+	int64_t found = 0;
+	int result = saved_begin_step(writer, err);
+
+	if (result < 0)
+		return result;
+	result = db_integerf(writer->db, 0, &found, err, "SELECT number FROM job WHERE number = %lld",
+			     (long long)number);
+	if (!result && !found)
+		result = err_set(err, ERR_USAGE, "the job was removed by another process; see: ibwire job list");
+	/* The snapshots first: after a kill, they still belong to a job, which can be removed. */
+	for (int end = 0; !result && end < 2; end++)
+		result = saved_remove_name(writer, job_snapshot_name(number, end, name), err);
+	if (!result)
+		result = db_execf(writer->db, err, "DELETE FROM job WHERE number = %lld", (long long)number);
+	return saved_end_step(writer, result, err);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* jobs_test.c - jobs begin, end and are closed once, whatever the clock, the disk and other processes do */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/unit_test.h"
+#include "storage/jobs.h"
+#include "storage/reader.h"
+#include "storage/saved.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+#define S INT64_C(1000000)
+#define DAY (86400 * S)
+#define NOW (1800000000 * S)
+
+/* What jobs_begin() closed. */
+struct closed {
+	char ids[256]; /* "4711:replaced " ... */
+};
+
+static void add_closed(void *ctx, const struct job *job)
+{
+	struct closed *closed = ctx;
+	size_t len = strlen(closed->ids);
+
+	snprintf(closed->ids + len, sizeof(closed->ids) - len, "%s:%s ", job->id, job_ending_name(job->ending));
+}
+
+/* The hosts of the job that begins: in these tests, lists without brackets. */
+static const char *new_hosts;
+
+static bool overlaps(void *ctx, const struct job *running)
+{
+	(void)ctx;
+	return *new_hosts && !strcmp(running->hosts, new_hosts);
+}
+
+static struct saved_writer *open_jobs(void)
+{
+	struct saved_writer *writer = NULL;
+	struct error err = { 0 };
+
+	if (saved_writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	return writer;
+}
+
+static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t boot_us, const char *boot_id,
+		    struct closed *closed)
+{
+	struct saved_writer *writer = open_jobs();
+	char list[64];
+	struct job job = { .begin_us = wall_us, .begin_boot_us = boot_us, .hosts = list };
+	const struct job_rules rules = { .expire_us = 7 * DAY, .overlaps = overlaps, .closed = add_closed,
+					 .ctx = closed };
+	struct error err = { 0 };
+	int result;
+
+	snprintf(list, sizeof(list), "%s", hosts);
+	snprintf(job.id, sizeof(job.id), "%s", id);
+	snprintf(job.begin_boot_id, sizeof(job.begin_boot_id), "%s", boot_id);
+	new_hosts = hosts;
+	*closed = (struct closed){ 0 };
+	result = jobs_begin(writer, &job, &rules, &err);
+	if (result < 0)
+		fail_msg("%s", err.text);
+	assert_true(job.number > 0);
+	saved_writer_close(writer);
+	return result;
+}
+
+static int begin(const char *id, const char *hosts, int64_t at_us, struct closed *closed)
+{
+	return begin_at(id, hosts, NOW + at_us, 1000 * S + at_us, "boot", closed);
+}
+
+static int end_with(const char *id, int64_t at_us, int exit_status, struct error *err)
+{
+	struct saved_writer *writer = open_jobs();
+	struct job job = { .end_us = NOW + at_us, .end_boot_us = 1000 * S + at_us, .end_boot_id = "boot",
+			   .exit_status = exit_status };
+	int result;
+
+	snprintf(job.id, sizeof(job.id), "%s", id);
+	result = jobs_end(writer, &job, err);
+	saved_writer_close(writer);
+	return result;
+}
+
+static void find(const char *id, struct job *ret)
+{
+	struct reader *reader = check_open_reader(path);
+	struct error err = { 0 };
+
+	if (jobs_find(reader, id, ret, &err) != 1)
+		fail_msg("no job %s: %s", id, err.text);
+	reader_close(reader);
+}
+
+static void check_ending(const char *id, enum job_ending ending, const char *ended_by, int exit_status)
+{
+	struct job job;
+
+	find(id, &job);
+	assert_int_equal(job.ending, ending);
+	assert_string_equal(job.ended_by, ended_by);
+	assert_int_equal(job.exit_status, exit_status);
+	assert_int_equal(job.end_us != 0, ending != JOB_RUNNING);
+	job_done(&job);
+}
+
+static void save_as(const char *name, const struct sweep *sweep)
+{
+	const struct saved_label label = { .name = name };
+	struct saved_writer *writer = open_jobs();
+	struct error err = { 0 };
+
+	if (saved_write(writer, &label, sweep, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
+}
+
+TEST_IN_FOLDER(a_job_is_read_as_it_began_and_ended)
+{
+	struct model *model = model_create(81, 2, 8, 6);
+	struct writer *collector = check_open_writer(path);
+	struct closed closed;
+	struct job job;
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+
+	check_store(collector, model_step(model));
+	check_store(collector, model_step(model));
+	assert_int_equal(begin("4711", "n[1-4]", 0, &closed), 0);
+	save_as(job_snapshot_name(1, false, name), &model->sweep);
+	find("4711", &job);
+	assert_int_equal(job.number, 1);
+	assert_string_equal(job.hosts, "n[1-4]");
+	assert_string_equal(job.command, "");
+	assert_int_equal(job.begin_us, NOW);
+	assert_int_equal(job.begin_sweep, 2);
+	assert_int_equal(job.end_us, 0);
+	assert_true(job.begin_snapshot > 0);
+	assert_int_equal(job.end_snapshot, 0);
+	assert_int_equal(job.exit_status, -1);
+	job_done(&job);
+
+	check_store(collector, model_step(model));
+	assert_int_equal(end_with("4711", 60 * S, 3, NULL), 0);
+	save_as(job_snapshot_name(1, true, name), &model->sweep);
+	find("4711", &job);
+	assert_int_equal(job.end_sweep, 3);
+	assert_int_equal(job.end_us, NOW + 60 * S);
+	assert_int_equal(job_duration_us(&job, NULL), 60 * S);
+	assert_true(job.end_snapshot > job.begin_snapshot);
+	assert_int_equal(job.exit_status, 3);
+	job_done(&job);
+	writer_close(collector);
+	model_destroy(model);
+	check_integrity(path);
+}
+
+TEST_IN_FOLDER(begin_and_end_may_be_repeated)
+{
+	struct closed closed;
+	struct error err = { 0 };
+
+	assert_int_equal(begin("7", "a", 0, &closed), 0);
+	assert_int_equal(begin("7", "a", S, &closed), 1);
+	assert_string_equal(closed.ids, "");
+	assert_int_equal(end_with("7", 2 * S, -1, &err), 0);
+	/* A later end completes the status, and nothing else. */
+	assert_int_equal(end_with("7", 3 * S, 4, &err), 1);
+	assert_int_equal(end_with("7", 4 * S, 5, &err), 1);
+	check_ending("7", JOB_ENDED, "", 4);
+	assert_int_equal(check_integer(path, "SELECT end_us FROM job"), NOW + 2 * S);
+	/* Requeued: another row, which is the newest. */
+	assert_int_equal(begin("7", "a", 5 * S, &closed), 0);
+	check_ending("7", JOB_RUNNING, "", -1);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 2);
+	assert_int_equal(end_with("8", 6 * S, 0, &err), ERR_USAGE);
+	check_error_line(&err, "no job '8' began");
+}
+
+TEST_IN_FOLDER(a_job_on_the_same_hosts_closes_one_that_never_ended)
+{
+	struct closed closed;
+
+	begin("1", "a", 0, &closed);
+	begin("2", "b", S, &closed);
+	begin("all", "", 2 * S, &closed);
+	assert_string_equal(closed.ids, "");
+	begin("3", "a", 3 * S, &closed);
+	assert_string_equal(closed.ids, "1:replaced ");
+	check_ending("1", JOB_REPLACED, "3", -1);
+	check_ending("2", JOB_RUNNING, "", -1);
+	check_ending("all", JOB_RUNNING, "", -1);
+	/* Its late end adds the status only. */
+	assert_int_equal(end_with("1", 4 * S, 9, NULL), 1);
+	check_ending("1", JOB_REPLACED, "3", 9);
+	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = '1'"), NOW + 3 * S);
+}
+
+TEST_IN_FOLDER(a_job_without_an_id_is_called_by_its_number)
+{
+	struct closed closed;
+
+	begin("1", "a", 0, &closed);
+	assert_int_equal(begin("", "b", S, &closed), 0);
+	assert_int_equal(begin("", "c", 2 * S, &closed), 0);
+	check_ending("run-2", JOB_RUNNING, "", -1);
+	check_ending("run-3", JOB_RUNNING, "", -1);
+}
+
+TEST_IN_FOLDER(an_old_job_expires_and_can_still_end)
+{
+	struct closed closed;
+
+	begin("old", "a", 0, &closed);
+	begin("new", "b", 7 * DAY, &closed);
+	assert_string_equal(closed.ids, "");
+	begin("old", "a", 7 * DAY + S, &closed);
+	assert_string_equal(closed.ids, "old:expired ");
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job WHERE id = 'old'"), 2);
+	begin("newer", "c", 15 * DAY, &closed);
+	assert_string_equal(closed.ids, "new:expired old:expired ");
+	assert_int_equal(end_with("new", 16 * DAY, 0, NULL), 0);
+	check_ending("new", JOB_ENDED, "", 0);
+	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = 'new'"), NOW + 16 * DAY);
+}
+
+TEST_IN_FOLDER(a_step_of_the_wall_clock_does_not_change_durations)
+{
+	struct job job, now = { .end_us = 1, .end_boot_us = 1100 * S, .end_boot_id = "boot" };
+	struct closed closed;
+
+	begin("1", "a", 0, &closed);
+	/* The wall clock jumps ten days ahead: nothing expires. */
+	begin_at("2", "b", NOW + 10 * DAY, 1010 * S, "boot", &closed);
+	assert_string_equal(closed.ids, "");
+	/* And back. */
+	assert_int_equal(end_with("2", 20 * S, 0, NULL), 0);
+	find("2", &job);
+	assert_true(job.end_us < job.begin_us);
+	assert_int_equal(job_duration_us(&job, NULL), 10 * S);
+	job_done(&job);
+	find("1", &job);
+	assert_int_equal(job_duration_us(&job, &now), 100 * S);
+	job_done(&job);
+	/* After a reboot only the wall clock is left. */
+	begin_at("3", "c", NOW + 8 * DAY, 5 * S, "next boot", &closed);
+	assert_string_equal(closed.ids, "1:expired ");
+	/* Never negative: this boot began after a step backwards. */
+	find("3", &job);
+	assert_int_equal(job_duration_us(&job, &now), 0);
+	job_done(&job);
+}
+
+static bool count_job(void *ctx, const struct job *job)
+{
+	int *count = ctx;
+
+	assert_true(job->number > 0);
+	return ++*count < 3;
+}
+
+TEST_IN_FOLDER(a_list_is_in_order_of_begin_and_ends_on_request)
+{
+	struct reader *reader;
+	struct closed closed;
+	int count = 0;
+
+	writer_close(check_open_writer(path));
+	reader = check_open_reader(path);
+	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
+	assert_int_equal(count, 0);
+	for (int i = 0; i < 5; i++) {
+		char id[8];
+
+		snprintf(id, sizeof(id), "%d", i);
+		begin(id, "", i * S, &closed);
+	}
+	/* A reader that was open before sees them. */
+	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
+	assert_int_equal(count, 3);
+	reader_close(reader);
+}
+
+TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)
+{
+	struct model *model = model_create(82, 2, 8, 6);
+	struct saved_writer *writer;
+	struct closed closed;
+	struct error err = { 0 };
+
+	model_step(model);
+	begin("1", "a", 0, &closed);
+	begin("2", "b", 0, &closed);
+	save_as("job-1-begin", &model->sweep);
+	save_as("job-1-end", &model->sweep);
+	save_as("job-2-begin", &model->sweep);
+	save_as("mine", &model->sweep);
+	writer = open_jobs();
+	assert_int_equal(jobs_remove(writer, 1, &err), 0);
+	assert_int_equal(jobs_remove(writer, 1, &err), ERR_USAGE);
+	saved_writer_close(writer);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 2);
+	assert_int_equal(check_integer(path, "SELECT count(DISTINCT snapshot) FROM snapshot_port"), 2);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 1);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+TEST_IN_FOLDER(texts_are_stored_as_typed_and_read_without_control_characters)
+{
+	struct closed closed;
+	struct job job;
+
+	begin("<b>'; DROP TABLE job; $(id)", "n1", 0, &closed);
+	find("<b>'; DROP TABLE job; $(id)", &job);
+	assert_string_equal(job.id, "<b>'; DROP TABLE job; $(id)");
+	job_done(&job);
+	check_change(path, "UPDATE job SET name = 'a' || char(27) || '[31m', hosts = char(10),"
+		     " command = 'x' || char(7)");
+	find("<b>'; DROP TABLE job; $(id)", &job);
+	assert_string_equal(job.name, "a\\x1b[31m");
+	assert_string_equal(job.hosts, "\\x0a");
+	assert_string_equal(job.command, "x\\x07");
+	job_done(&job);
+}
+
+/* Two prologs at the same moment, many times: each job is stored once. */
+TEST_IN_FOLDER(two_writers_at_once_store_each_job_once)
+{
+	enum { WRITERS = 2, JOBS = 40 };
+	pid_t children[WRITERS];
+
+	saved_writer_close(open_jobs());
+	for (int i = 0; i < WRITERS; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		for (int j = 0; !children[i] && j < JOBS; j++) {
+			struct closed closed;
+			char id[16];
+
+			snprintf(id, sizeof(id), "%d", j);
+			begin(id, id, j, &closed);
+		}
+		if (!children[i])
+			_exit(0);
+	}
+	for (int i = 0; i < WRITERS; i++) {
+		int status;
+
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), JOBS);
+	assert_int_equal(check_integer(path, "SELECT count(DISTINCT id) FROM job"), JOBS);
+	check_integrity(path);
+}
+
+TEST_IN_FOLDER(a_full_disk_is_an_error_and_changes_nothing)
+{
+	struct job job = { .id = "big", .begin_us = NOW, .begin_boot_id = "boot" };
+	const struct job_rules rules = { 0 };
+	struct rlimit before, small;
+	struct saved_writer *writer;
+	struct error err = { 0 };
+	struct closed closed;
+	int result = 0;
+
+	begin("1", "a", 0, &closed);
+	writer = open_jobs();
+	job.hosts = calloc(1, 100001);
+	assert_non_null(job.hosts);
+	memset(job.hosts, 'n', 100000);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ .rlim_cur = 65536, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	result = jobs_begin(writer, &job, &rules, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(result, ERR_IO);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 1);
+	/* With space again, the same connection continues. */
+	assert_int_equal(jobs_begin(writer, &job, &rules, &err), 0);
+	saved_writer_close(writer);
+	free(job.hosts);
+	check_integrity(path);
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for snapshots
+"""ibwire run leaves a command its terminal, signals, files and exit status, whatever fails around it."""
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Simulation, Tap, need, run, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+
+# What a process inherits beside its signals, as one line of JSON.
+INHERITED = """import json, os, resource, zlib
+mask = os.umask(0)
+print(json.dumps({"group": os.getpgrp(), "session": os.getsid(0),
+                  "files": sorted(int(fd) for fd in os.listdir("/proc/self/fd")), "folder": os.getcwd(), "umask": mask,
+                  "nice": os.nice(0), "files_most": resource.getrlimit(resource.RLIMIT_NOFILE),
+                  "environment": zlib.crc32(str(sorted(os.environ.items())).encode())}))"""
+# Reports a signal by its exit status, once it is ready.
+TRAP = """import signal, sys, time
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+    signal.signal(number, lambda number, frame: sys.exit(40 + number))
+open("ready", "w").close()
+while True:
+    time.sleep(0.05)"""
+
+
+def jobs(sim):
+    return {row["id"]: row for row in sim.json("job", "list")}
+
+
+def newest(sim):
+    return sim.json("job", "list")[-1]
+
+
+def statuses(sim):
+    for words, status in ((("true",), 0), (("sh", "-c", "exit 3"), 3), (("sh", "-c", "exit 255"), 255),
+                          (("sh", "-c", "kill -9 $$"), 137), (("/nonexistent",), 127), (("no-such-program",), 127),
+                          (("/etc/passwd",), 126), (("/",), 126)):
+        done = sim.ibwire("run", "--", *words, check=False)
+        tap.equal(f"exit status of {' '.join(words)}", (done.status, newest(sim)["exit_status"]), (status, status))
+        if status in (126, 127):
+            tap.result(len(done.err.splitlines()) == 1 and f"cannot run {words[0]}" in done.err, "one line says why", done)
+    done = sim.ibwire("run", "--name", "a <b>", "--", "echo", "it's", "--x", "", check=False)
+    tap.equal("standard output is that of the command", done.out, "it's --x \n")
+    row = newest(sim)
+    tap.equal("the job has the command as a shell reads it", (row["command"], row["name"], row["hosts"]),
+              (r"echo 'it'\''s' --x ''", "a <b>", None))
+    tap.result(row["begin_snapshot"] and row["end_snapshot"] and row["ending"] == "ended", "and both snapshots", row)
+    for words in (("cat",), ("--",), ("--hosts", "a[", "--", "cat")):
+        done = sim.ibwire("run", *words, check=False)
+        tap.equal(f"run {' '.join(words)} is wrong usage", (done.status, len(done.err.splitlines())), (64, 1))
+
+
+def inherits(sim):
+    # The simulator's device library leaves sockets open; there is none on a real host.
+    plain = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
+    with open("bytes", "wb") as file:
+        file.write(bytes(range(256)) * 1000)
+    with open("bytes", "rb") as file:
+        done = sim.ibwire("run", "--", "cat", stdin=file, text=False)
+    tap.result(done.out == bytes(range(256)) * 1000, "standard input and output are untouched", len(done.out))
+    # Not by Python, which ignores signals of its own accord.
+    program = ("sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status; exec python3 -c \"$1\"", "sh", INHERITED)
+    for name, ignored in (("nothing", ()), ("HUP, INT and PIPE", (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE))):
+        def started(*words, ignored=ignored):
+            done = subprocess.run(words, env=plain, stdin=subprocess.DEVNULL, capture_output=True, check=True, restore_signals=False,
+                                  preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+                                                      for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)])
+            return done.stdout.decode()
+
+        tap.equal(f"a command inherits the same with and without ibwire, with {name} ignored",
+                  started(IBWIRE, "run", "--", *program), started(*program))
+
+
+def signals(sim):
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+        process = sim.start(IBWIRE, "run", "--", "python3", "-c", TRAP, stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists("ready"))
+        os.remove("ready")
+        tap.equal(f"{number.name} is passed on to the command", stop(process, number), 40 + number)
+        tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 40 + number)
+
+
+def terminal(sim):
+    """Ctrl-C reaches the command from the terminal; ibwire waits for its end and records it."""
+    pid, ours = pty.fork()
+    if pid == 0:
+        os.execve(IBWIRE, [IBWIRE, "run", "--", "python3", "-c",
+                           "import os, sys\nos.write(1, b'terminal' if os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp() else b'none')\n"
+                           + TRAP], sim.env)
+    said = b""
+    wait_for(lambda: os.path.exists("ready"))
+    os.remove("ready")
+    os.write(ours, b"\x03")
+    while True:
+        try:
+            select.select([ours], [], [], 30)
+            said += os.read(ours, 4096)
+        except OSError:  # the terminal is closed
+            break
+    _, status = os.waitpid(pid, 0)
+    os.close(ours)
+    tap.result(b"terminal" in said, "the command has the terminal", said)
+    tap.equal("Ctrl-C ends the command, and its status is kept", os.waitstatus_to_exitcode(status), 42)
+    tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 42)
+
+
+def failures(sim):
+    """Nothing that fails around a command changes its exit status."""
+    fails = ("sh", "-c", "exit 7")
+    count = len(jobs(sim))
+    cases = (("an unknown host", ("--hosts", "nowhere"), {}, "has no HCA of host 'nowhere'"),
+             ("a report that cannot be written", ("--report", "/nonexistent/x"), {}, "cannot write /nonexistent/x"),
+             ("a database that cannot be written", ("--db", "/proc/x.db"), {}, "is not recorded"),
+             ("a device that is missing", ("--Ca", "mlx5_99"), {}, "no snapshot at the begin"))
+    sim.ibwire("collect", "--once")
+    for name, options, env, words in cases:
+        done = run(IBWIRE, "run", *options, "--", *fails, env={**sim.env, **env}, check=False)
+        tap.result(done.status == 7 and words in done.err, f"{name} is a warning", done)
+    tap.equal("three of them are recorded", len(jobs(sim)), count + 3)
+    plain = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
+    done = run(IBWIRE, "run", "--", *fails, env=plain, check=False)
+    tap.result(done.status == 7 and "no snapshot" in done.err, "a host without InfiniBand, too", done)
+
+    moved = f"mv {sim.env['IBWIRE_DB']} moved.db; exit 7"
+    done = sim.ibwire("run", "--", "sh", "-c", moved, check=False)
+    tap.result(done.status == 7 and "the end of job" in done.err and "there is no database" in done.err,
+               "a database that is moved away meanwhile, too", done)
+    os.rename("moved.db", sim.env["IBWIRE_DB"])
+    tap.equal("its job is still running", newest(sim)["ending"], "running")
+    sim.ibwire("job", "end", newest(sim)["id"], "--status", "7")
+    tap.equal("and can be ended later", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 7))
+
+
+def killed(sim):
+    """Killed between begin and end, a job is running until it is ended or expires."""
+    process = sim.start(IBWIRE, "run", "--hosts", "node0001", "--", "python3", "-c", TRAP, stderr=subprocess.DEVNULL)
+    wait_for(lambda: os.path.exists("ready"))
+    os.remove("ready")
+    children = run("pgrep", "-P", process.pid).out.split()
+    stop(process, signal.SIGKILL)
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    lost = newest(sim)["id"]
+    tap.equal("a killed run is running", newest(sim)["ending"], "running")
+    sim.ibwire("job", "begin", "next", "--hosts", "node0001", "--no-snapshot")
+    tap.equal("a job of the batch system does not replace it", jobs(sim)[lost]["ending"], "running")
+    done = sim.ibwire("job", "begin", "later", "--no-snapshot", "--expire", "1us")
+    tap.result(f"job {lost} never ended; closed because it is too old" in done.err, "it expires", done)
+    tap.equal("with all that are as old", {jobs(sim)[name]["ending"] for name in (lost, "next")}, {"expired"})
+
+
+with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:
+    for part in (statuses, inherits, signals, terminal, failures, killed):
+        with tap.part(part.__name__):
+            part(simulation)
+tap.done()
