@@ -19,6 +19,7 @@
 #include "cli/job/job.h"
 #include "cli/job/job_report.h"
 #include "cli/lib/nccl_files.h"
+#include "cli/run_local.h"
 
 /* Append a word as a shell reads it. */
 static void append_word(struct text *text, const char *word)
@@ -114,6 +115,33 @@ done:
 	return code;
 }
 
+/* Without the fabric and the database: this host's counters before and after. */
+static int run_on_host(const char *root, const char *path, char **argv, struct error *err)
+{
+	struct run_signals signals;
+	struct local_run *local = NULL;
+	struct error cause = { 0 };
+	int status, code;
+
+	run_save_signals(&signals);
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	path = check_report(path);
+	code = local_run_begin(root, &local, err);
+	if (code == ERR_USAGE)
+		return code;
+	if (code)
+		log_warning("the counters of this host are not read: %s", err->text);
+	stop_install();
+	if (run_command(argv, &signals, &status, &cause) < 0) {
+		log_error("%s", cause.text);
+		if (code == 0)
+			local_run_cancel(local);
+	} else if (code == 0 && local_run_end(local, path, &cause)) {
+		log_warning("there is no report: %s", cause.text);
+	}
+	return status;
+}
+
 /* The command begins after "--", so that its options are not taken for options of ibwire. */
 static bool has_separator(int argc, char **argv)
 {
@@ -127,8 +155,11 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 {
 	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1,
 				       .lenient = true, .shared = true };
-	const char *path = NULL;
+	const char *path = NULL, *root = NULL;
+	bool local = false;
 	const struct option_spec specs[] = {
+		OPT_FLAG("local", 0, &local, "compare counters of this host only: no fabric, no database"),
+		OPT_TEXT("root", 0, "DIR", &root, "with --local: the tree of a host in place of this one's /sys"),
 		JOB_SPECS(&options, ""),
 		OPT_TEXT("report", 0, "FILE", &path, "write the report to a file: .html, .json or text (stderr)"),
 		NCCL_SPEC(&options.nccl, "compare with what NCCL logged to FILE, or to files of a quoted pattern"),
@@ -144,6 +175,14 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 		return options_usage_error(command, err, "write -- before the command: ibwire run -- mpirun ...");
 	if (!common->argc)
 		return options_usage_error(command, err, "give a command after --");
+	if (root && !local)
+		return options_usage_error(command, err, "--root requires --local");
+	if (local && (options.hosts || options.name))
+		return options_usage_error(command, err, "--local cannot be combined with --hosts or --name");
+	if (local && path && strlen(path) > 5 && !strcmp(path + strlen(path) - 5, ".html"))
+		return options_usage_error(command, err, "with --local the report is .json or text");
+	if (local)
+		return run_on_host(root, path, common->argv, err);
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
 	/* Readers may have another default: the report is of the database that the job is in. */
 	if (options_db_path(common, true, db, sizeof(db), err) == 0)

@@ -156,6 +156,8 @@ for name, status, flow, text in (
 fault("NCCL_IB_DISABLE", "fail", "nccl-hca", "", "NCCL uses TCP", change=lambda host: host.file("etc/nccl.conf", "NCCL_IB_DISABLE=1"))
 fault("NCCL_IB_HCA selects nothing", "fail", "nccl-hca", "", "NCCL_IB_HCA=mlx4 selects no active port",
       change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA=mlx4"))
+fault("NCCL_IB_HCA with whole names", "fail", "nccl-hca", "", "NCCL_IB_HCA==mlx5 selects no active port",
+      change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA==mlx5"))
 fault("NCCL_IB_HCA names an HCA that is not there", "warn", "nccl-hca", "", "no HCA port 'mlx5_7:1'",
       change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA==mlx5_0:1,mlx5_7:1"))
 for value, ports in (("mlx5", "2 active ports: mlx5_0:1,mlx5_1:1"), ("^mlx5_0", "1 active port: mlx5_1:1"), ("=mlx5_1", "1 active port: mlx5_1:1"),

@@ -50,6 +50,7 @@ SUBSTITUTIONS = {
     "node[001-064]": "node[0001-0004]",
     "mpirun -np 64 ./train": "true",
     "srun ./train": "true",
+    "-- ./train": "-- true",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
@@ -117,6 +118,7 @@ COMMANDS = {
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
         "--nccl": " nccl.log",
+        "--local": "", "--root": " / --local",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
         "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
         "--db": " NEW.db", "--help": ""}.items()}),
