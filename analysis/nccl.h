@@ -224,6 +224,9 @@ struct nccl_port {
 
 enum nccl_severity { NCCL_OK, NCCL_NOTE, NCCL_WARN, NCCL_FAIL };
 
+/* nccl_severity_name - "ok", "note", "warning", "failure". */
+const char *nccl_severity_name(enum nccl_severity severity);
+
 struct nccl_line {
 	enum nccl_severity severity;
 	char text[512];
@@ -238,7 +241,7 @@ struct nccl_verdict {
 
 /*
  * nccl_check - compare what NCCL reports with what the ports counted
- * @ports, @count:  ports of the job's hosts; 0: only the log is judged
+ * @ports, @count:  ports of the job's hosts, or of some of them; 0: only the log is judged
  */
 void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret);
 

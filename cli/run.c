@@ -116,7 +116,7 @@ done:
 }
 
 /* Without the fabric and the database: this host's counters before and after. */
-static int run_on_host(const char *root, const char *path, char **argv, struct error *err)
+static int run_on_host(const char *root, const char *path, const char *nccl, char **argv, struct error *err)
 {
 	struct run_signals signals;
 	struct local_run *local = NULL;
@@ -136,7 +136,7 @@ static int run_on_host(const char *root, const char *path, char **argv, struct e
 		log_error("%s", cause.text);
 		if (code == 0)
 			local_run_cancel(local);
-	} else if (code == 0 && local_run_end(local, path, &cause)) {
+	} else if (code == 0 && local_run_end(local, path, nccl, &cause)) {
 		log_warning("there is no report: %s", cause.text);
 	}
 	return status;
@@ -182,7 +182,7 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 	if (local && path && strlen(path) > 5 && !strcmp(path + strlen(path) - 5, ".html"))
 		return options_usage_error(command, err, "with --local the report is .json or text");
 	if (local)
-		return run_on_host(root, path, common->argv, err);
+		return run_on_host(root, path, options.nccl, common->argv, err);
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
 	/* Readers may have another default: the report is of the database that the job is in. */
 	if (options_db_path(common, true, db, sizeof(db), err) == 0)

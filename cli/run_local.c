@@ -7,11 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "analysis/nccl.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "cli/lib/nccl_files.h"
+#include "export/format.h"
 #include "export/result.h"
 #include "local/usage.h"
 
@@ -42,6 +47,77 @@ int local_run_begin(const char *root, struct local_run **ret, struct error *err)
 	*ret = run;
 	return 0;
 }
+
+/* --- logs of NCCL --- */
+
+/* The name of this host in a log; of a tree of another host the only one that the log has. */
+static const char *name_in_log(const struct nccl_log *log, char name[NCCL_NAME_SIZE])
+{
+	name[0] = '\0';
+	gethostname(name, NCCL_NAME_SIZE - 1);
+	name[NCCL_NAME_SIZE - 1] = '\0';
+	name[strcspn(name, ".")] = '\0';
+	for (size_t i = 0; i < log->host_count; i++)
+		if (!strcmp(log->hosts[i].name, name))
+			return name;
+	return log->host_count == 1 ? log->hosts[0].name : name;
+}
+
+/* Compare a log with the ports of this host. */
+static int compare(const struct nccl_log *log, const struct local_usage *usage, struct nccl_verdict *ret,
+		   struct error *err)
+{
+	char host[NCCL_NAME_SIZE], (*names)[sizeof(usage->ports->name)] = calloc(usage->port_count + 1, sizeof(*names));
+	struct nccl_port *ports = calloc(usage->port_count + 1, sizeof(*ports));
+
+	if (!names || !ports) {
+		free(names);
+		free(ports);
+		return err_nomem(err);
+	}
+	for (size_t i = 0; i < usage->port_count; i++) {
+		const struct local_carrier *carrier = &usage->ports[i];
+		const uint32_t bytes = 1u << LOCAL_XMIT_BYTES | 1u << LOCAL_RCV_BYTES;
+		char *slash;
+
+		memcpy(names[i], carrier->name, sizeof(names[i]));
+		slash = strrchr(names[i], '/');
+		if (slash)
+			*slash = '\0';
+		ports[i] = (struct nccl_port){
+			.host = name_in_log(log, host), .hca = names[i],
+			.port = slash ? (unsigned)strtoul(slash + 1, NULL, 10) : 0,
+			.known = (carrier->delta.known & bytes) == bytes, .at_least = carrier->at_least & bytes,
+			.tx_bytes = carrier->delta.values[LOCAL_XMIT_BYTES],
+			.rx_bytes = carrier->delta.values[LOCAL_RCV_BYTES], .rate_gbps = carrier->gbps,
+		};
+	}
+	nccl_check(log, ports, usage->port_count, ret);
+	free(names);
+	free(ports);
+	return 0;
+}
+
+/* Read logs and compare them. @ret has no lines without @pattern, or if they cannot be read. */
+static int compare_files(const char *pattern, const struct local_usage *usage, struct nccl_verdict *ret,
+			 struct error *err)
+{
+	struct nccl_log log;
+	struct error unread;
+	int code = 0;
+
+	ret->count = 0;
+	if (!pattern)
+		return 0;
+	if (nccl_files_read(pattern, NULL, 0, &log, &unread) < 0)
+		log_warning("%s; the report is without it", unread.text);
+	else
+		code = compare(&log, usage, ret, err);
+	nccl_done(&log);
+	return code;
+}
+
+/* --- the report --- */
 
 enum { NAME, PROTOCOL, FIRST_COUNTER, COLUMN_COUNT = FIRST_COUNTER + LOCAL_COUNTER_COUNT };
 
@@ -88,7 +164,18 @@ static void add_row(struct result *result, const struct local_carrier *carrier, 
 	result_end_row(result);
 }
 
-static int print_text(const struct local_usage *usage, FILE *stream, struct error *err)
+static void print_nccl(const struct nccl_verdict *nccl, FILE *stream)
+{
+	for (size_t i = 0; i < nccl->count; i++) {
+		const struct nccl_line *line = &nccl->lines[i];
+
+		fprintf(stream, "nccl: %s%s%s\n", line->severity < NCCL_WARN ? "" : nccl_severity_name(line->severity),
+			line->severity < NCCL_WARN ? "" : ": ", line->text);
+	}
+}
+
+static int print_text(const struct local_usage *usage, const struct nccl_verdict *nccl, FILE *stream,
+		      struct error *err)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
 	char span[WHEN_SIZE];
@@ -97,6 +184,7 @@ static int print_text(const struct local_usage *usage, FILE *stream, struct erro
 
 	fprintf(stream, "ibwire: %s in %s\n%s", text_chars(&usage->text), when_format_span(usage->elapsed_us, span),
 		text_chars(&usage->notes));
+	print_nccl(nccl, stream);
 	if (!usage->port_count && !usage->net_count)
 		return 0;
 	code = result_create(stream, &options, columns, COLUMN_COUNT, &result, err);
@@ -131,7 +219,19 @@ static void append_carrier(struct text *text, const struct local_carrier *carrie
 	text_append(text, "]}");
 }
 
-static int print_json(const struct local_usage *usage, FILE *stream, struct error *err)
+static void append_nccl(struct text *text, const struct nccl_verdict *nccl)
+{
+	text_append(text, "],\"nccl\":[");
+	for (size_t i = 0; i < nccl->count; i++) {
+		text_appendf(text, "%s{\"severity\":\"%s\",\"text\":", i ? ",\n" : "\n",
+			     nccl_severity_name(nccl->lines[i].severity));
+		scalar_append_text(text, nccl->lines[i].text, strlen(nccl->lines[i].text));
+		text_append(text, "}");
+	}
+}
+
+static int print_json(const struct local_usage *usage, const struct nccl_verdict *nccl, FILE *stream,
+		      struct error *err)
 {
 	struct text text = { 0 };
 	const char *note = text_chars(&usage->notes);
@@ -161,6 +261,7 @@ static int print_json(const struct local_usage *usage, FILE *stream, struct erro
 		text_append(&text, i ? ",\n" : "\n");
 		append_carrier(&text, &usage->nets[i], net_kind(&usage->nets[i]));
 	}
+	append_nccl(&text, nccl);
 	text_append(&text, "]}\n");
 	fputs(text_chars(&text), stream);
 	failed = text_failed(&text);
@@ -168,7 +269,8 @@ static int print_json(const struct local_usage *usage, FILE *stream, struct erro
 	return failed ? err_nomem(err) : 0;
 }
 
-static int write_report(const struct local_usage *usage, const char *path, struct error *err)
+static int write_report(const struct local_usage *usage, const struct nccl_verdict *nccl, const char *path,
+			struct error *err)
 {
 	const char *suffix = path ? strrchr(path, '.') : NULL;
 	bool json = suffix && !strcmp(suffix, ".json");
@@ -177,7 +279,7 @@ static int write_report(const struct local_usage *usage, const char *path, struc
 
 	if (!stream)
 		return err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
-	code = json ? print_json(usage, stream, err) : print_text(usage, stream, err);
+	code = json ? print_json(usage, nccl, stream, err) : print_text(usage, nccl, stream, err);
 	if (fflush(stream) && code == 0)
 		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path ? path : "the report", strerror(errno));
 	if (path && fclose(stream) && code == 0)
@@ -185,8 +287,9 @@ static int write_report(const struct local_usage *usage, const char *path, struc
 	return code;
 }
 
-int local_run_end(struct local_run *run, const char *path, struct error *err)
+int local_run_end(struct local_run *run, const char *path, const char *nccl, struct error *err)
 {
+	static struct nccl_verdict verdict;
 	int64_t elapsed_us = clock_boottime_us(clock_system()) - run->begin_us;
 	struct local_usage usage;
 	struct local_host after;
@@ -195,7 +298,9 @@ int local_run_end(struct local_run *run, const char *path, struct error *err)
 	if (code == 0) {
 		code = local_usage_compute(&run->before, &after, elapsed_us, &usage, err);
 		if (code == 0) {
-			code = write_report(&usage, path, err);
+			code = compare_files(nccl, &usage, &verdict, err);
+			if (code == 0)
+				code = write_report(&usage, &verdict, path, err);
 			local_usage_done(&usage);
 		}
 		local_host_done(&after);

@@ -20,6 +20,13 @@ const char *nccl_fabric_name(enum nccl_fabric fabric)
 	return fabric < NCCL_FABRIC_COUNT ? names[fabric] : names[NCCL_FABRIC_UNKNOWN];
 }
 
+const char *nccl_severity_name(enum nccl_severity severity)
+{
+	static const char *const names[] = { "ok", "note", "warning", "failure" };
+
+	return names[severity];
+}
+
 /* All HCAs of one name: mlx5_0 of every host. */
 struct rail {
 	const char *name;
@@ -37,7 +44,8 @@ struct check {
 	struct nccl_verdict *verdict;
 	struct rail rails[RAILS_MOST];
 	size_t rail_count, used_rails;
-	size_t hosts;                        /* that have connections over a network */
+	size_t hosts;                        /* that have connections over a network, or that a test lists */
+	size_t counted;                      /* hosts of the log that have a port with known bytes */
 	uint64_t fabrics[NCCL_FABRIC_COUNT]; /* connections; of listed HCAs if there are none */
 	enum nccl_fabric fabric;             /* of most connections */
 	uint64_t staged;                     /* RDMA connections without GDRDMA */
@@ -135,6 +143,9 @@ static void log_sum(struct check *check)
 		check->hosts++;
 	}
 	free(hosts);
+	for (size_t i = 0; i < log->test_count; i++)
+		if (log->tests[i].hosts > check->hosts)
+			check->hosts = log->tests[i].hosts;
 	/* Merged devices count a connection each, so that these are not summed over HCAs. */
 	check->staged = log->net_connections - log->net_direct;
 	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;
@@ -152,6 +163,8 @@ static void log_sum(struct check *check)
 /* Sum the ports of the log's hosts. */
 static void ports_sum(struct check *check)
 {
+	bool *counted = calloc(check->log->host_count + 1, sizeof(*counted));
+
 	for (size_t i = 0; i < check->port_count; i++) {
 		const struct nccl_port *port = &check->ports[i];
 		uint32_t host = host_of(check->log, port->host);
@@ -165,6 +178,10 @@ static void ports_sum(struct check *check)
 			continue;
 		}
 		check->known++;
+		if (counted && !counted[host])
+			check->counted++;
+		if (counted)
+			counted[host] = true;
 		check->unknown += port->at_least;
 		check->tx_bytes += (double)port->tx_bytes;
 		check->rx_bytes += (double)port->rx_bytes;
@@ -174,6 +191,7 @@ static void ports_sum(struct check *check)
 		rail->bytes += (double)port->tx_bytes + (double)port->rx_bytes;
 		rail->ports++;
 	}
+	free(counted);
 }
 
 /* Ports with connections that are idle on the wire. */
@@ -241,7 +259,9 @@ static void wire_text(const struct check *check, char *ret, size_t size)
 	if (check->tx_bytes >= 1 && rails)
 		len += (size_t)snprintf(ret + len, size - len, " over %zu rail%s", rails, rails == 1 ? "" : "s");
 	if (even >= 0)
-		snprintf(ret + len, size - len, ", evenness %.2f", even);
+		len += (size_t)snprintf(ret + len, size - len, ", evenness %.2f", even);
+	if (check->counted < check->hosts)
+		snprintf(ret + len, size - len, ", on %zu of %zu hosts", check->counted, check->hosts);
 }
 
 static const char *plural(uint64_t count)
@@ -309,7 +329,7 @@ static void summary(struct check *check)
 			 log->interfaces[0] ? " on " : "", log->interfaces, wire, tcp_reason(log));
 	} else {
 		bool nothing = check->known && !check->unknown && check->tx_bytes < 1e6 &&
-			       check->fabric == NCCL_INFINIBAND;
+			       (check->fabric == NCCL_INFINIBAND || check->named);
 
 		line_add(check, nothing ? NCCL_FAIL : NCCL_OK, "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
 			 library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
@@ -518,10 +538,10 @@ static void tests_check(struct check *check)
 			 bytes ? amount((double)bytes).text : "unknown bytes", test->wrong ? "; wrong values" : "",
 			 test->concluded ? "" : "; the table is cut off");
 	}
-	if (least <= 0 || !check->known)
+	if (least <= 0 || !check->known || check->counted < check->hosts)
 		return;
 	if (check->rx_bytes < least && !check->unknown)
-		line_add(check, is_other_fabric(check) ? NCCL_NOTE : NCCL_FAIL,
+		line_add(check, is_other_fabric(check) && !check->named ? NCCL_NOTE : NCCL_FAIL,
 			 "the tests must put at least %s on the wire, but the hosts received only %s (%.1f %%):"
 			 " the data did not take these ports", amount(least).text,
 			 amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
@@ -547,8 +567,7 @@ void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_
 		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"
 			 " these", check.unknown, plural(check.unknown));
 	fabric_named(&check);
-	if (check.fabric == NCCL_INFINIBAND || check.fabric == NCCL_ROCE || !count)
-		rails_check(&check);
+	rails_check(&check);
 	if (log->collnet_connections)
 		line_add(&check, NCCL_OK, "switches reduce (SHARP): %llu connections",
 			 (unsigned long long)log->collnet_connections);

@@ -84,13 +84,6 @@ int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, s
 
 /* --- in JSON --- */
 
-static const char *severity_name(enum nccl_severity severity)
-{
-	static const char *const names[] = { "ok", "note", "warning", "failure" };
-
-	return names[severity];
-}
-
 static int put_lines(struct job_output *output, struct error *err)
 {
 	static const struct column columns[] = {
@@ -102,7 +95,7 @@ static int put_lines(struct job_output *output, struct error *err)
 	for (size_t i = 0; code == 0 && i < output->report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &output->report->nccl_verdict->lines[i];
 
-		result_text(result, 0, severity_name(line->severity));
+		result_text(result, 0, nccl_severity_name(line->severity));
 		result_text(result, 1, line->text);
 		result_end_row(result);
 	}

@@ -181,6 +181,26 @@ tap.one_line("no tree", run(IBWIRE, "run", "--local", "--root", ".", "--", "true
 tap.one_line("an HTML report", run(IBWIRE, "run", "--local", "--report", "x.html", "--", "true", check=False), 64, "json or text")
 tap.one_line("--local with --hosts", run(IBWIRE, "run", "--local", "--hosts", "a", "--", "true", check=False), 64, "cannot be combined")
 
+# Logs of NCCL: of another host's tree, the log's only host is meant.
+PREFIX = 'node01:7:7 [0] NCCL INFO '
+with open("nccl.log", "w", encoding="ascii") as file:
+    file.write(f'{PREFIX}NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB ; OOB eth0:10.0.0.1<0>\n')
+    file.writelines(f'{PREFIX}Channel 0{i}/0 : 0[0] -> 8[0] [send] via NET/IB/{i}/GDRDMA\n' for i in range(4))
+    file.write('\nnode01:7:7 [0] init.cc:1 NCCL WARN "quoted" \\ and more\n')
+host = Rails("logged")
+report, done = measured(host.root, {k: v for i in range(4) for k, v in host.rdma(i, GB).items()}, "--nccl", "nccl.log")
+tap.equal("what NCCL logged agrees with the ports", [line["text"] for line in report["nccl"] if line["severity"] == "ok"],
+          ["NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved 16.0 GB over 4 rails, evenness 1.00"])
+tap.contains("texts are valid JSON", str(report["nccl"]), '"quoted" \\\\')
+host = Rails("silent")
+report, done = measured(host.root, {k: v for i in range(3) for k, v in host.rdma(i, GB).items()}, "--nccl", "nccl.log")
+tap.equal("a port that moved nothing", report["nccl"][0],
+          {"severity": "failure", "text": "NCCL reports IB on mlx5_3 of node01; that port moved nothing"})
+report, done = measured(host.root, {}, "--nccl", "nowhere.log")
+tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a log that is not there is a warning", done)
+done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)
+tap.contains("the same as text", done.err, "nccl: failure: NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved nothing")
+
 # Published trees: all ports, with increments of this test.
 for name, octets in (("h100-8-ndr-1-bond", {}), ("hfi1-mlx4-mlx5", {"hfi1_0/1": 8})):
     file = f"{SRCDIR}/../shared/data/sysfs/{name}.tar.gz"
