@@ -245,6 +245,19 @@ else:
     tap.equal("a host with HCAs and GPUs is captured", [row for row in rows if row["check"] not in host_checks],
               [row for row in doctor(good.root)[0] if row["check"] not in host_checks])
 
+# Logs of NCCL.
+with open("nccl.log", "w", encoding="ascii") as log:
+    log.write("node01:7:7 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:10.0.0.1<0>\n"
+              "node01:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n")
+done = run(IBWIRE, "doctor", "--root", good.root, "--format", "json", "--nccl", "nccl.log", check=False)
+rows = json.loads(done.out)
+tap.equal("what NCCL logged is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
+          [("warn", "NCCL lists 1 HCA without any connection"),
+           ("warn", "1 of 1 connections are staged through host memory (no GDRDMA)"),
+           ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA")])
+tap.equal("and is a warning", done.status, 1)
+tap.one_line("a log that is not there", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
+
 # Published trees.
 for name, wanted in (("h100-8-ndr-1-bond", {**{f"mlx5_{i}/1": "InfiniBand, driver mlx5" for i in (0, 1, 4, 5, 6, 7, 8, 9)},
                                             "mlx5_bond_0/1": "RoCE, driver mlx5"}),

@@ -123,7 +123,7 @@ COMMANDS = {
         "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
         "--db": " NEW.db", "--help": ""}.items()}),
     "doctor": ("", {"--root": ["--capture NEW.tgz; mkdir NEW; tar xzf NEW.tgz -C NEW; ibwire doctor --root NEW/*"],
-                    "--capture": ["--capture NEW.tgz"]}),
+                    "--capture": ["--capture NEW.tgz"], "--nccl": ["--nccl nccl.log"]}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
     "help": ("", {}),
 }
