@@ -36,7 +36,7 @@ static const struct command commands[] = {
 	  "database contents and sizes; check, compact, backup, export", false, database_run },
 	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
 	  "store all counters at one time; compare two snapshots", false, snapshot_run },
-	{ "job", "begin ID|end ID|list|report ID|remove ID",
+	{ "job", "begin ID|end ID|list|report ID|compare [ID] ID|remove ID",
 	  "jobs: begin, end and hosts; what each moved, how evenly, with which errors", false, job_run },
 	{ "run", "-- COMMAND ...",
 	  "run a command as a job, and report what it moved", false, run_run },

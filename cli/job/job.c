@@ -200,6 +200,7 @@ static const struct subcommand {
 	{ "list", 0, 0, list },
 	{ "remove", 1, 1, remove_one },
 	{ "report", 1, 1, job_report_cmd },
+	{ "compare", 1, 2, job_compare_cmd },
 };
 
 /* Reject options of other sub-commands. */
@@ -212,10 +213,10 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
-	if (strcmp(word, "report") != 0 && options->snapshot.all)
-		return options_usage_error(command, err, "--all requires report");
 	if (strcmp(word, "report") != 0 && options->nccl)
 		return options_usage_error(command, err, "--nccl requires report");
+	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
+		return options_usage_error(command, err, "--all requires report or compare");
 	if (!ends && options->status >= 0)
 		return options_usage_error(command, err, "--status requires end");
 	if (options->status > 255)
@@ -232,7 +233,8 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
-		OPT_FLAG("all", 'a', &options.snapshot.all, "report: every host, uplink and change (JSON always does)"),
+		OPT_FLAG("all", 'a', &options.snapshot.all,
+			 "report, compare: every host, uplink and change (JSON always does)"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
@@ -251,10 +253,12 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		/* Logs of NCCL may follow the id: a pattern that the shell expanded. */
 		if (common->argc - 1 < sub->least ||
 		    (common->argc - 1 > sub->most && !(options.nccl && sub->run == job_report_cmd)))
-			return options_usage_error(command, err, sub->most ? "%s requires the id of one job"
+			return options_usage_error(command, err, sub->most > 1
+						   ? "%s requires the ids of one or two jobs" : sub->most ? "%s requires the id of one job"
 						   : "%s does not take an id", sub->word);
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}
-	return options_usage_error(command, err, "give a sub-command: begin, end, list, remove or report");
+	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare "
+				   "or remove");
 }

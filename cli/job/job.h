@@ -77,5 +77,6 @@ struct job_print job_print_of(const struct job_options *options);
 
 /* Sub-commands in files of their own. */
 int job_report_cmd(const struct command *command, struct job_options *options, struct error *err);
+int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err);
 
 #endif

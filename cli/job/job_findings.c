@@ -43,6 +43,21 @@ static bool is_on_job(const struct job_work *work, uint64_t guid, uint8_t num)
 
 /* --- findings --- */
 
+/* Where rates are read in long steps, the finding of a group has its start. */
+static void date_group(struct job_report *report, const struct finding *finding)
+{
+	if (finding->kind != FINDING_UPLINK_IMBALANCE || finding->port)
+		return;
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct job_group *group = &report->groups[i];
+
+		if (group->skewed && !group->uneven_since_us && finding->tag == group->direction + 1 &&
+		    finding->since_us > report->begin_us &&
+		    finding->node_guid == report->fabric->nodes[group->node].guid)
+			group->uneven_since_us = finding->since_us;
+	}
+}
+
 static bool take_finding(void *ctx, const struct finding_row *row)
 {
 	struct taking *taking = ctx;
@@ -52,6 +67,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 	uint64_t guid;
 	uint8_t num;
 
+	date_group(report, finding);
 	if (added) {
 		*added = (struct job_finding){
 			.kind = finding->kind, .severity = finding->severity, .since_us = finding->since_us,

@@ -23,22 +23,31 @@
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 
-enum { WIDTH = 100, LINES_MOST = 8 };
+enum { LINES_MOST = 8 };
 
 /* --- the head of the text --- */
+
+const char *job_shown(const char *typed, char *ret, size_t size)
+{
+	struct text text = { 0 };
+
+	text_append_escaped(&text, typed, strlen(typed));
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
 
 static const char *shown_id(const struct job_report *report, char ret[4 * JOB_ID_SIZE + 4 * JOB_NAME_SIZE])
 {
 	char id[4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
 
-	text_sanitise(report->job.id, sizeof(report->job.id), id, sizeof(id));
-	text_sanitise(report->job.name, sizeof(report->job.name), name, sizeof(name));
+	job_shown(report->job.id, id, sizeof(id));
+	job_shown(report->job.name, name, sizeof(name));
 	snprintf(ret, 4 * JOB_ID_SIZE + 4 * JOB_NAME_SIZE, *name ? "%s (%s)" : "%s", id, name);
 	return ret;
 }
 
-/* Append words with line breaks between them where the width ends, and indent the lines after the first. */
-static void append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
+void job_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
 {
 	for (size_t len; *line; line += len + (line[len] == ' ')) {
 		char word[1100];
@@ -74,7 +83,7 @@ static void append_verdict(const struct job_output *output, struct text *text)
 		if (output->print.color)
 			text_append(text, colors[line->severity]);
 		text_append(text, i ? "  - " : head);
-		append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
+		job_append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
 		if (output->print.color)
 			text_append(text, "\033[0m");
 	}
@@ -87,7 +96,7 @@ static void append_field(const struct job_output *output, struct text *text, con
 	enum { FIELD = 10 };
 
 	text_appendf(text, "%-*s", FIELD, name);
-	append_wrapped(text, value, FIELD, FIELD, output->print.width);
+	job_append_wrapped(text, value, FIELD, FIELD, output->print.width);
 }
 
 static void append_time(const struct job_report *report, struct text *line)
@@ -100,7 +109,7 @@ static void append_time(const struct job_report *report, struct text *line)
 		text_append(line, ", still running");
 	else if (report->job.ending == JOB_REPLACED)
 		text_appendf(line, ", never ended; closed when job %s began on its hosts",
-			     (text_sanitise(report->job.ended_by, sizeof(report->job.ended_by), by, sizeof(by)), by));
+			     job_shown(report->job.ended_by, by, sizeof(by)));
 	else if (report->job.ending == JOB_EXPIRED)
 		text_append(line, ", never ended; closed because it was too old");
 	else if (report->job.exit_status >= 0)
@@ -129,19 +138,20 @@ static void append_hosts(const struct job_report *report, struct text *line)
 static void append_moved(const struct job_report *report, struct text *line)
 {
 	const struct job_sum *total = &report->total;
-	char mean[32], peak[32];
+	char mean[32], peak[32], step[WHEN_SIZE];
 
 	text_append(line, total->at_least ? "at least " : "");
 	result_append_bytes(line, (double)total->xmit_bytes + (double)total->rcv_bytes);
-	text_append(line, " (sent ");
+	text_append(line, ", sent ");
 	result_append_bytes(line, (double)total->xmit_bytes);
 	text_append(line, ", received ");
 	result_append_bytes(line, (double)total->rcv_bytes);
-	text_appendf(line, "), mean %s, peak %s in total",
+	text_appendf(line, "; in total mean %s, peak %s",
 		     rate_format_bits(job_busier(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
 		     rate_format_bits(job_busier(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
-	text_append(line, report->source == JOB_SOURCE_SNAPSHOTS ? "; from snapshots at both ends" :
-		    "; from the collector's sweeps");
+	if (report->peak_step_us >= 60 * INT64_C(1000000))
+		text_appendf(line, " (over %s)", when_format_span(report->peak_step_us, step));
+	text_append(line, report->source == JOB_SOURCE_SNAPSHOTS ? "; by snapshots" : "; by sweeps");
 }
 
 const char *job_part_name(const struct job_report *report, int part, char *ret, size_t size)
@@ -169,31 +179,30 @@ static void append_parts(const struct job_report *report, struct text *line)
 		     rate_format_bits(late, rates[1], sizeof(rates[1])));
 	if (early > 0)
 		text_appendf(line, " (%+.0f %%)", 100 * (late / early - 1));
-	text_append(line, ", sent and received");
+	text_append(line, ", sent + received");
 }
 
 static void append_evenness(const struct job_report *report, struct text *line)
 {
-	if (!isnan(report->over_rails.cv))
-		text_appendf(line, "rails cv %.2f (%s %.0f %% to %s %.0f %% of the mean)", report->over_rails.cv,
-			     report->rails[report->over_rails.lowest].name, 100 * report->over_rails.lowest_ratio,
-			     report->rails[report->over_rails.highest].name, 100 * report->over_rails.highest_ratio);
-	if (!isnan(report->over_hosts.cv))
-		text_appendf(line, "%shosts cv %.2f (%s %.0f %% to %s %.0f %%)", line->len ? ", " : "",
-			     report->over_hosts.cv, report->hosts[report->over_hosts.lowest].name,
-			     100 * report->over_hosts.lowest_ratio, report->hosts[report->over_hosts.highest].name,
-			     100 * report->over_hosts.highest_ratio);
+	const struct job_evenness *rails = &report->over_rails, *hosts = &report->over_hosts;
+
+	if (!isnan(rails->cv))
+		text_appendf(line, "rails cv %.2f (%s %.0f %% of the mean)", rails->cv,
+			     report->rails[rails->lowest].name, 100 * rails->lowest_ratio);
+	if (!isnan(hosts->cv))
+		text_appendf(line, "%shosts cv %.2f (%s %.0f %%)", line->len ? ", " : "", hosts->cv,
+			     report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio);
 }
 
 static void append_routing(const struct job_report *report, struct text *line)
 {
-	uint32_t switches = report->adaptive_on + report->adaptive_off + report->adaptive_unknown;
-
-	text_appendf(line, "adaptive routing on %u of its %u switches, off %u, unknown %u; forwarding tables %s",
-		     report->adaptive_on, switches, report->adaptive_off, report->adaptive_unknown,
+	text_appendf(line, "switches: %u with adaptive routing, %u without, %u unknown; tables %s; ",
+		     report->adaptive_on, report->adaptive_off, report->adaptive_unknown,
 		     report->routes_known ? "known" : "unknown");
-	text_appendf(line, report->aggregation_nodes ? "; SHARP: %u aggregation nodes" :
-		     "; SHARP: no aggregation nodes", report->aggregation_nodes);
+	if (report->aggregation_nodes)
+		text_appendf(line, "SHARP: %u aggregation nodes", report->aggregation_nodes);
+	else
+		text_append(line, "no SHARP nodes");
 }
 
 static void append_line(const struct job_output *output, struct text *text, const char *name,
@@ -217,8 +226,7 @@ static void append_head(const struct job_output *output, struct text *text)
 	text_append(text, "\n");
 	append_line(output, text, "time", append_time);
 	if (*report->job.command) {
-		text_sanitise(report->job.command, strlen(report->job.command), command, sizeof(command));
-		append_field(output, text, "command", command);
+		append_field(output, text, "command", job_shown(report->job.command, command, sizeof(command)));
 	}
 	if (report->fabric)
 		append_line(output, text, "hosts", append_hosts);
@@ -448,7 +456,7 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 	int code;
 
 	if (!output.print.width)
-		output.print.width = WIDTH;
+		output.print.width = JOB_WIDTH;
 	if (print->format == RESULT_JSON)
 		code = put_json(&output, err);
 	else if (print->format == RESULT_CSV)

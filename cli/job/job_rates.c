@@ -17,6 +17,9 @@
 
 /* Points of series without a setting; the late part of a running job. */
 enum { POINTS = 120 };
+
+/* Samples that are unpacked in about 0.1 s; above that stored sums are read, in longer steps. */
+enum { SAMPLES_MOST = 400000 };
 #define LATE_US (300 * US_PER_S)
 
 struct rates {
@@ -276,14 +279,35 @@ static int64_t late_after(const struct job_work *work)
 	return work->range.until - late;
 }
 
+/*
+ * Length of steps, and the sweeps to read: many ports over many sweeps are read from sums, whose ends are
+ * up to half a sum away from those of the job.
+ */
+static int choose_step(struct job_work *work, struct rates *rates, struct history_range *range, struct error *err)
+{
+	unsigned points = work->settings->points ? work->settings->points : POINTS;
+	int64_t samples = (range->until - range->after) * (int64_t)rates->count, step_us, least_us = 0;
+	int code = 0;
+
+	if (samples > SAMPLES_MOST && range->chunk_us) {
+		least_us = 2 * range->chunk_us;
+		if (range->hour_us && range->chunk_sweeps && samples / range->chunk_sweeps > SAMPLES_MOST)
+			least_us = 2 * range->hour_us;
+		code = reader_history_round(work->reader, range, err);
+	}
+	step_us = history_step_us(range, rates->count, work->report->duration_us, points);
+	rates->step_us = step_us < least_us ? least_us : step_us;
+	return code;
+}
+
 int job_read_rates(struct job_work *work, struct error *err)
 {
 	struct job_report *report = work->report;
-	unsigned points = work->settings->points ? work->settings->points : POINTS;
+	struct history_range range = work->range;
 	struct rates rates = { .work = work, .step = -1, .late_after = late_after(work) };
 	const struct history_consumer consumer = { take_piece, take_delta, &rates };
 	struct history_query query = {
-		.after = work->range.after, .until = work->range.until, .damage = &work->damage,
+		.damage = &work->damage,
 		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA),
 	};
 	int code;
@@ -291,9 +315,12 @@ int job_read_rates(struct job_work *work, struct error *err)
 	if (!report->has_history || !report->port_count)
 		return 0;
 	code = list_ports(&rates, err);
+	if (code == 0)
+		code = choose_step(work, &rates, &range, err);
 	query.ports = rates.ports;
 	query.port_count = rates.count;
-	rates.step_us = history_step_us(&work->range, rates.count, report->duration_us, points);
+	query.after = range.after;
+	query.until = range.until;
 	query.longest_us = rates.step_us / 2;
 	report->peak_step_us = rates.step_us;
 	if (code == 0)

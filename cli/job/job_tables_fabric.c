@@ -4,19 +4,18 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/when.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 /* Rows of a table without --all. */
-enum { GROUPS_MOST = 6, FINDINGS_MOST = 5, EVENTS_MOST = 6 };
+enum { GROUPS_MOST = 4, FINDINGS_MOST = 4, EVENTS_MOST = 4 };
 
 /* --- groups of uplinks --- */
 
 enum { SWITCH_GUID, SWITCH, TIER, DIRECTION, STATE, LINKS, BYTES, SHARED, SKEWED, CAUSE, EXCESS, EXCESS_EARLY,
-       EXCESS_LATE, HALVES, HOTTEST, MEASURED, PREDICTED, DESTINATIONS, ADAPTIVE, SINCE, NOTE, GROUP_COLUMNS };
+       EXCESS_LATE, HOTTEST, MEASURED, PREDICTED, DESTINATIONS, ADAPTIVE, SINCE, NOTE, GROUP_COLUMNS };
 
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[SWITCH_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
@@ -32,7 +31,6 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[EXCESS] = { .key = "imbalance_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 	[EXCESS_EARLY] = { .key = "early_imbalance_percent", .kind = COLUMN_PERCENT },
 	[EXCESS_LATE] = { .key = "late_imbalance_percent", .kind = COLUMN_PERCENT },
-	[HALVES] = { .title = "PARTS", .kind = COLUMN_TEXT, .priority = 3 },
 	[HOTTEST] = { .key = "hottest_port", .title = "PORT", .kind = COLUMN_INTEGER },
 	[MEASURED] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT },
 	[PREDICTED] = { .key = "predicted_share_percent", .title = "PREDICTED%", .kind = COLUMN_PERCENT,
@@ -41,7 +39,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 			   .priority = 1 },
 	[ADAPTIVE] = { .key = "adaptive_routing", .kind = COLUMN_TEXT },
 	[SINCE] = { .key = "uneven_since", .kind = COLUMN_TIME },
-	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT },
+	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
 static const char *direction_name(enum balance_direction direction)
@@ -69,9 +67,6 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_real(result, EXCESS, 100 * group->excess);
 	result_real(result, EXCESS_EARLY, 100 * group->part_excess[JOB_EARLY]);
 	result_real(result, EXCESS_LATE, 100 * group->part_excess[JOB_LATE]);
-	if (!isnan(group->part_excess[JOB_EARLY]) && !isnan(group->part_excess[JOB_LATE]))
-		result_showf(result, HALVES, STYLE_PLAIN, "%.0f > %.0f", 100 * group->part_excess[JOB_EARLY],
-			     100 * group->part_excess[JOB_LATE]);
 	if (group->hottest != UINT32_MAX) {
 		const struct job_uplink *hottest = &report->uplinks[group->first + group->hottest];
 
@@ -83,7 +78,8 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_text(result, ADAPTIVE, balance_adaptive_name(group->adaptive));
 	if (group->uneven_since_us)
 		result_integer(result, SINCE, group->uneven_since_us);
-	result_show(result, NOTE, group->shared ? "shared" : "", STYLE_PLAIN);
+	result_show(result, NOTE, group->skewed ? (group->shared ? "skewed, shared" : "skewed") :
+		    group->shared ? "shared" : "", group->skewed ? STYLE_WARNING : STYLE_PLAIN);
 	result_end_row(result);
 }
 

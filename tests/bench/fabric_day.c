@@ -84,7 +84,7 @@ static void make_samples(struct fabric_day *day, uint64_t seed)
 
 int fabric_day_create(const struct fabric_day_settings *settings, struct fabric_day **ret, struct error *err)
 {
-	struct net_shape shape = choose_shape(settings->ports);
+	struct net_shape shape = settings->shape ? *settings->shape : choose_shape(settings->ports);
 	struct fabric *fabric;
 	struct fabric_day *day;
 	int code = net_shape_build(&shape, &fabric, err);

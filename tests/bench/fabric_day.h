@@ -14,6 +14,7 @@
 
 struct error;
 struct fabric_day;
+struct net_shape;
 struct sweep;
 
 struct fabric_day_settings {
@@ -21,6 +22,7 @@ struct fabric_day_settings {
 	int64_t interval_us; /* between sweeps */
 	int64_t begin_us;    /* wall clock of the first sweep */
 	uint64_t seed;
+	const struct net_shape *shape; /* instead of ports; NULL: as above */
 };
 
 /* fabric_day_create - Return: 0; ERR_USAGE if there is no such fabric. */

@@ -100,3 +100,17 @@ def extended_counters(text):
         if match and current is not None and match.group(1) in COUNTERS:
             current[COUNTERS[match.group(1)]] = int(match.group(2))
     return ports
+
+
+def perfquery(sim, discovered):
+    """The counters of all ports that perfquery -x reads, by (node GUID as text, port)."""
+    counters = {}
+    for guid, node in discovered.nodes.items():
+        numbers = sorted(port for owner, port in discovered.ports if owner == guid)
+        jobs = [(node["lid"], numbers)] if node["type"] == "switch" else \
+            [(discovered.ports[guid, port]["lid"], [port]) for port in numbers]
+        for lid, ports in jobs:
+            text = sim.run("perfquery", "-x", "-l", lid, ",".join(map(str, ports))).out
+            for port, values in extended_counters(text).items():
+                counters[f"0x{guid:016x}", port] = values
+    return counters

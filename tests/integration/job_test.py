@@ -1,7 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for snapshots
-"""ibwire run leaves a command its terminal, signals, files and exit status, whatever fails around it."""
+"""ibwire run leaves a command its terminal, signals, files and exit status, whatever fails around it; of jobs side by side,
+ibwire job report, snapshot diff, perfquery -x and the traffic driver have the same bytes for each port.
+
+MADs are counted as traffic (1 packet and 72 words each, see agree_test.py), so "words - 72 x packets" is compared. Begins
+and ends are in pauses of the traffic.
+"""
+import csv
+import io
+import json
 import os
 import pty
 import select
@@ -10,9 +18,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
+import diags
 from lib import IBWIRE, Simulation, Tap, need, run, stop, wait_for
 
-need("ibsim", "opensm")
+need("ibsim", "opensm", "ibnetdiscover", "perfquery")
 tap = Tap()
 
 # What a process inherits beside its signals, as one line of JSON.
@@ -169,8 +179,109 @@ def killed(sim):
     tap.equal("with all that are as old", {jobs(sim)[name]["ending"] for name in (lost, "next")}, {"expired"})
 
 
+MAD_WORDS = 72
+HOSTS = {"first": "node[0001-0002]", "second": "node[0003-0004]"}
+
+
+def moved(xmit_bytes, xmit_packets, rcv_bytes, rcv_packets):
+    return xmit_bytes // 4 - MAD_WORDS * xmit_packets, rcv_bytes // 4 - MAD_WORDS * rcv_packets
+
+
+def moved_by(row):
+    return moved(*(int(row[key]) for key in ("xmit_bytes", "xmit_packets", "rcv_bytes", "rcv_packets")))
+
+
+def pause(sim):
+    """Pause the traffic, until a sweep that began in the pause is stored. Return what the driver has sent."""
+    sim.traffic("pause")
+    wanted = sim.newest() + 2
+    if not wait_for(lambda: sim.newest() >= wanted, 60, 0.2):
+        raise RuntimeError("the collector stores no sweeps")
+    return sim.truth()
+
+
+def sent(before, after, ports):
+    """What the driver sent between two times."""
+    names = ("xmit_words", "xmit_packets", "rcv_words", "rcv_packets")
+    change = {port: [after[port][name] - before[port][name] for name in names] for port in ports}
+    return {port: moved(4 * row[0], row[1], 4 * row[2], row[3]) for port, row in change.items()}
+
+
+def reported(sim, job):
+    rows = csv.DictReader(io.StringIO(sim.ibwire("job", "report", job, "--format", "csv").out))
+    return {(row["node_guid"], int(row["port"])): moved_by(row) for row in rows}
+
+
+def agrees(sim, job, number, ports, times):
+    """The report of a job, and the other sources."""
+    wanted = sent(times[0]["truth"], times[1]["truth"], ports)
+    if REPORTS:
+        tap.same(f"{job}: the report has what was sent", reported(sim, job), wanted)
+    diff = sim.json("snapshot", "diff", f"job-{number}-begin", f"job-{number}-end")
+    tap.same(f"{job}: snapshot diff, too", {key: moved_by(row) for row in diff
+                                            if (key := (row["node_guid"], row["port"])) in wanted}, wanted)
+    read = {}
+    for port in ports:
+        before, after = (time["perfquery"][port] for time in times)
+        change = [after[name] - before[name] for name in ("xmit_data", "xmit_packets", "rcv_data", "rcv_packets")]
+        read[port] = moved(4 * change[0], change[1], 4 * change[2], change[3])
+    tap.same(f"{job}: and perfquery -x", read, wanted)
+    tap.result(all(min(row) > 0 for row in wanted.values()), f"{job}: each port was busy", wanted)
+
+
+def side_by_side(sim, collector):
+    """Two jobs of which the second begins and ends later; a third one of all hosts has no snapshots."""
+    discovered = diags.Discovered(sim.run("ibnetdiscover").out)
+    of_host = {}
+    for row in sim.json("ports", "all"):
+        if row["node"].startswith("node"):
+            of_host.setdefault(row["node"].split()[0], []).append((row["node_guid"], row["port"]))
+    ports = {"first": of_host["node0001"] + of_host["node0002"], "second": of_host["node0003"] + of_host["node0004"]}
+    times = {"first": [], "second": [], "swept": []}
+    steps = ((("begin", "first"), ("begin", "swept")), (("begin", "second"),), (("end", "first"),),
+             (("end", "second"), ("end", "swept")))
+    for step, actions in enumerate(steps):
+        now = {"truth": pause(sim), "perfquery": diags.perfquery(sim, discovered)}
+        for action, job in actions:
+            options = ("--no-snapshot",) if job == "swept" else ("--hosts", HOSTS[job]) if action == "begin" else ()
+            sim.ibwire("job", action, job, *options)
+            times[job].append(now)
+        if step == 1:
+            # A collector that starts again continues its deltas.
+            tap.equal("the collector ends", stop(collector[0]), 0)
+            collector[0] = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=subprocess.DEVNULL)
+        sim.traffic("resume")
+        wanted = sim.newest() + 4
+        wait_for(lambda: sim.newest() >= wanted, 60, 0.2)
+    numbers = {row["id"]: row["number"] for row in sim.json("job", "list")}
+    for job in ("first", "second"):
+        with tap.part(job):
+            agrees(sim, job, numbers[job], ports[job], times[job])
+    if not REPORTS:
+        tap.skip("reports", "this build has no job report")
+        return
+    every = [port for host in of_host.values() for port in host]
+    tap.same("a job without snapshots has the sums of the sweeps, across a restart of the collector", reported(sim, "swept"),
+             sent(times["swept"][0]["truth"], times["swept"][1]["truth"], every))
+    done = sim.ibwire("run", "--report", "report.json", "--", "true")
+    with open("report.json", encoding="utf-8") as file:
+        report = json.load(file)
+    tap.equal("run writes its report to a file", (report["job"]["id"], report["job"]["exit_status"], done.err), (newest(sim)["id"], 0, ""))
+    done = sim.ibwire("run", "--", "true")
+    tap.contains("and otherwise to standard error", done.err, f"job {newest(sim)['id']}")
+
+
+REPORTS = "report" in run(IBWIRE, "job", "--help").out.splitlines()[0]
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:
     for part in (statuses, inherits, signals, terminal, failures, logs, killed):
         with tap.part(part.__name__):
             part(simulation)
+with tap.part("side by side"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2", "--traffic", "ring rate=100Gb/s",
+                                          "--truth", os.path.abspath("truth.csv")) as simulation:
+    running = [simulation.start(IBWIRE, "collect", "--interval", "500ms", stderr=subprocess.DEVNULL)]
+    try:
+        wait_for(lambda: os.path.exists(simulation.env["IBWIRE_DB"]) and simulation.newest() > 1, 60, 0.2)
+        side_by_side(simulation, running)
+    finally:
+        stop(running[0])
 tap.done()

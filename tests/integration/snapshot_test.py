@@ -37,19 +37,6 @@ def truth(sim):
     return {end: {name: sent[name] for name in TRAFFIC} for end, sent in sim.truth().items()}
 
 
-def perfquery(sim, discovered):
-    counters = {}
-    for guid, node in discovered.nodes.items():
-        numbers = sorted(port for owner, port in discovered.ports if owner == guid)
-        jobs = [(node["lid"], numbers)] if node["type"] == "switch" else \
-            [(discovered.ports[guid, port]["lid"], [port]) for port in numbers]
-        for lid, ports in jobs:
-            text = sim.run("perfquery", "-x", "-l", lid, ",".join(map(str, ports))).out
-            for port, values in diags.extended_counters(text).items():
-                counters[f"0x{guid:016x}", port] = values
-    return counters
-
-
 def full_sweep_later(sim):
     """The id of a sweep that began after this moment."""
     wanted = sim.newest() + 2
@@ -68,7 +55,7 @@ def moment(sim, name, discovered):
     sweep = full_sweep_later(sim)
     report = sim.json("snapshot", "take", name)
     report = report[0] if isinstance(report, list) else report
-    return {"sweep": sweep, "perfquery": perfquery(sim, discovered), "truth": truth(sim), "report": report}
+    return {"sweep": sweep, "perfquery": diags.perfquery(sim, discovered), "truth": truth(sim), "report": report}
 
 
 def moved(row):

@@ -33,7 +33,7 @@ enum { BEGIN = 12, END = 60, JOBS_MOST = 4, LAST = 64 };
 struct planned {
 	const char *id, *hosts;  /* hosts NULL: all */
 	int begin, end;          /* sweeps; end 0: it runs */
-	bool snapshots;
+	bool snapshots, end_lost; /* end_lost: without the second one */
 	int64_t step_us;         /* of the wall clock during the job, as the host of the job sees it */
 	const char *name;
 };
@@ -44,6 +44,8 @@ static struct played {
 	size_t count;
 	int sweeps;
 	bool no_history;         /* only snapshots are stored */
+	int fails_from, fails_until; /* sweeps that cannot be stored */
+	bool reboots;            /* the host of the jobs, before their end */
 	struct reading *truth[2]; /* of the first job's begin and end, by port of the fabric */
 	struct fabric *fabric;
 } played;
@@ -94,21 +96,25 @@ static void end_job(const struct planned *planned, const struct sweep *sweep)
 			   .end_boot_us = sweep->start_us + 1000000, .exit_status = 0 };
 
 	snprintf(job.id, sizeof(job.id), "%s", planned->id);
-	snprintf(job.end_boot_id, sizeof(job.end_boot_id), "%s", sweep->boot_id);
+	snprintf(job.end_boot_id, sizeof(job.end_boot_id), "%s", played.reboots ? "another" : sweep->boot_id);
 	assert_int_equal(saved_writer_open(path, &writer, NULL), 0);
 	assert_int_equal(jobs_end(writer, &job, NULL), 0);
-	if (planned->snapshots)
+	if (planned->snapshots && !planned->end_lost)
 		save(writer, sweep, job.number, true);
 	saved_writer_close(writer);
 }
 
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
-	int code = played.no_history ? 0 : played.inner->store(played.inner->ctx, sweep, err);
+	int code = 0;
 
 	(void)ctx;
 	played.sweeps++;
-	for (size_t i = 0; code == 0 && i < played.count; i++) {
+	if (played.sweeps >= played.fails_from && played.sweeps < played.fails_until)
+		code = err_set(err, ERR_IO, "as the test wants it");
+	else if (!played.no_history)
+		code = played.inner->store(played.inner->ctx, sweep, err);
+	for (size_t i = 0; i < played.count; i++) {
 		const struct planned *planned = &played.jobs[i];
 
 		if (played.sweeps == planned->begin) {
@@ -148,7 +154,7 @@ static void play_with(const char *text, const struct planned *jobs, size_t count
 {
 	const struct sink sink = { store, restore, store_events, store_caps, NULL, NULL };
 	struct scenario scenario = { 0 };
-	struct virtual *world;
+	struct virtual *world = NULL;
 	struct writer *writer = NULL;
 	struct error err = { 0 };
 
@@ -165,6 +171,8 @@ static void play_with(const char *text, const struct planned *jobs, size_t count
 	virtual_destroy(world);
 	scenario_done(&scenario);
 	use_database(path);
+	played.no_history = played.reboots = false;
+	played.fails_from = played.fails_until = 0;
 }
 
 static json_t *report_of(const char *id)
@@ -393,4 +401,261 @@ TEST_IN_FOLDER(errors_on_a_link)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
+}
+
+/* --- hosts of a job, and jobs side by side --- */
+
+TEST_IN_FOLDER(jobs_side_by_side_are_kept_apart_by_hosts)
+{
+	json_t *report;
+
+	play_with(FABRIC "job a ring hosts=node0001-node0004 load=0.5\njob b ring hosts=node0005-node0008 load=0.25\n",
+		  (struct planned[]){
+			  { .id = "a", .hosts = "node[0001-0004]", .begin = BEGIN, .end = END, .snapshots = true },
+			  { .id = "b", .hosts = "node0005,node[0006-0008]", .begin = BEGIN, .end = END },
+			  { .id = "c", .hosts = "node0004,node0005", .begin = BEGIN + 5, .end = END },
+		  }, 3);
+	report = report_of("a");
+	assert_verdict(report, "clean", "4 hosts, 8 rails");
+	assert_int_equal(json_array_size(json_object_get(report, "ports")), 32);
+	/* a and b are on different leaves, c is on those of both. */
+	assert_true(list_has(json_object_get(json_object_get(report, "job"), "other_jobs"), "c"));
+	assert_false(list_has(json_object_get(json_object_get(report, "job"), "other_jobs"), "b"));
+	assert_true(json_is_true(json_object_get(row_of(report, "uplinks", "node", "MF0;leaf-u01-r1:MQM8700/U1"),
+						 "shared")));
+	json_decref(report);
+	report = report_of("b");
+	assert_true(fabs(number_of(row_of(report, "rails", "rail", "mlx5_0"), "utilization_percent") - 25) < 0.5);
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "some", .hosts = "node0001,node0002.cluster,gone77", .begin = BEGIN, .end = END },
+		{ .id = "none", .hosts = "gone[77-78]", .begin = BEGIN, .end = END },
+	}, 2);
+	report = report_of("some");
+	assert_verdict(report, "no-hosts", "1 of its 3 hosts was not in the fabric at its end: gone77");
+	assert_true(json_is_true(json_object_get(row_of(report, "hosts", "host", "gone77"), "missing")));
+	assert_int_equal(json_array_size(json_object_get(report, "ports")), 16);
+	json_decref(report);
+	report = report_of("none");
+	assert_verdict(report, "no-hosts", "none of its hosts was in the fabric: gone77");
+	json_decref(report);
+	assert_shows("job|report|none", "none of its hosts");
+}
+
+TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN "at 9m stop main\n", (struct planned[]){ { .id = "1", .begin = BEGIN } }, 1);
+	report = report_of("1");
+	print_text("1");
+	assert_verdict(report, "slower", "in the last ");
+	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "running")));
+	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "end")));
+	assert_shows("job|report|1", "still running");
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(one_host_receives_more_than_the_others)
+{
+	play_with(FABRIC "job main incast targets=node0003 load=0.1\n", (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = END } }, 1);
+	assert_shows("job|report|1", "hosts are uneven");
+	assert_shows("job|report|1|--all", "PREDICTED%");
+}
+
+/* --- what is not known --- */
+
+TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
+{
+	json_t *report;
+
+	played.no_history = true;
+	play_with(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true } }, 1);
+	report = report_of("1");
+	assert_exact(report);
+	assert_verdict(report, "link-failed", "node0002 mlx5_2/1: 1x HDR, before 4x HDR");
+	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "peak_xmit_bytes_per_s")));
+	assert_int_equal(json_array_size(json_object_get(report, "series")), 0);
+	assert_shows("job|report|1", "no sweep of a collector is stored of this time");
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(without_sweeps_and_snapshots_nothing_is_known)
+{
+	json_t *report;
+
+	played.no_history = true;
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true, .end_lost = true } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "unknown", "nothing is known of its traffic");
+	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "xmit_bytes")));
+	json_decref(report);
+	assert_shows("job|report|1", "nothing is known");
+}
+
+TEST_IN_FOLDER(a_lost_end_snapshot_is_replaced_by_the_history)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true, .end_lost = true } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	assert_true(is_text(json_object_get(report, "job"), "source", "history"));
+	json_decref(report);
+}
+
+/* The bytes of the history are those of sweeps BEGIN + 1 to END + 1. */
+TEST_IN_FOLDER(a_gap_of_the_collector_loses_no_bytes)
+{
+	const json_t *row;
+	json_t *report;
+	double rate = 0.5 * 200e9 / 8 * 490;
+
+	played.fails_from = 30;
+	played.fails_until = 40;
+	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	row = row_of(report, "ports", "host", "node0005");
+	assert_true(fabs(number_of(row, "xmit_bytes") / rate - 1) < 0.01);
+	assert_true(fabs(number_of(row, "peak_xmit_bytes_per_s") / (rate / 490) - 1) < 0.01);
+	json_decref(report);
+}
+
+TEST_IN_FOLDER(a_collector_that_started_late_is_reported)
+{
+	json_t *report;
+
+	played.fails_from = 1;
+	played.fails_until = 30;
+	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	json_decref(report);
+	assert_shows("job|report|1", "no collector ran at the begin of the job: the history begins at");
+}
+
+TEST_IN_FOLDER(a_step_of_the_wall_clock_changes_no_duration)
+{
+	static const int64_t steps_us[] = { 3600 * INT64_C(1000000), -3600 * INT64_C(1000000) };
+
+	for (size_t i = 0; i < 2; i++) {
+		json_t *report;
+
+		test_folder_renew();
+		play_with(FABRIC TRAIN, (struct planned[]){
+			{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true, .step_us = steps_us[i] } }, 1);
+		report = report_of("1");
+		assert_verdict(report, "clean", "mean 100.0 Gb/s");
+		assert_int_equal(integer_of(json_object_get(report, "job"), "duration_us"), 480 * INT64_C(1000000));
+		assert_int_equal(integer_of(json_object_get(report, "job"), "clock_step_us"), steps_us[i]);
+		assert_exact(report);
+		json_decref(report);
+		assert_shows("job|report|1", i ? "the wall clock was set back by 1h00m" :
+			     "the wall clock was set forward by 1h00m");
+	}
+}
+
+TEST_IN_FOLDER(a_restart_of_the_host_is_reported)
+{
+	json_t *report;
+
+	played.reboots = true;
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	json_decref(report);
+	assert_shows("job|report|1", "this host was restarted during the job");
+}
+
+/* --- output --- */
+
+TEST_IN_FOLDER(names_are_printed_without_control_characters)
+{
+	char *text;
+
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "<b>;rm -rf", .name = "\033[31mred", .begin = BEGIN, .end = END } }, 1);
+	text = run_text("job|report|<b>;rm -rf");
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "<b>;rm -rf (\\x1b[31mred)"));
+	free(text);
+}
+
+TEST_IN_FOLDER(csv_has_a_row_for_each_port)
+{
+	char *text;
+	size_t lines = 0;
+
+	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+	text = run_text("job|report|1|--format|csv");
+	assert_memory_equal(text, "host,rail,node_guid,", 20);
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	assert_int_equal(lines, 1 + 64);
+	free(text);
+}
+
+/* One screen of 100 columns and 40 lines for 8 hosts. */
+TEST_IN_FOLDER(a_report_of_eight_hosts_fits_a_screen)
+{
+	char *text, *line, *rest = NULL;
+	size_t lines = 0;
+
+	play_with(FABRIC TRAIN, (struct planned[]){
+		{ .id = "1", .hosts = "node[0001-0008]", .begin = BEGIN, .end = END, .snapshots = true } }, 1);
+	text = run_text("job|report|1");
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	assert_true(lines <= 40);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (strlen(line) > 100)
+			fail_msg("%zu columns: %s", strlen(line), line);
+	free(text);
+}
+
+/* --- compare --- */
+
+TEST_IN_FOLDER(compare_names_what_is_new)
+{
+	json_t *rows;
+	char *text;
+
+	play_with(FABRIC TRAIN "at 330s width \"node0002 mlx5_2/1\" 1x\n", (struct planned[]){
+		{ .id = "1", .begin = 6, .end = 30 },
+		{ .id = "2", .begin = 36, .end = 60, .snapshots = true },
+		{ .id = "3", .begin = 8, .end = 30, .name = "other" },
+	}, 3);
+	text = run_text("job|compare|2");
+	if (getenv("JOB_REPORT_SHOW"))
+		puts(text);
+	assert_non_null(strstr(text, "job 2 (train) against 1: "));
+	assert_non_null(strstr(text, "% slower per port"));
+	assert_non_null(strstr(text, "; new: leaf-u01-r2/2 -\n    node0002 mlx5_2/1 link-degraded"));
+	free(text);
+	rows = run_json("job|compare|2|1");
+	assert_text(json_object_get(rows, "compare"), "before", "1");
+	assert_text(json_object_get(rows, "compare"), "now_verdict", "link-failed");
+	assert_true(number_of(row_of(rows, "metrics", "metric", "mean_bytes_per_s"), "change_percent") < -10);
+	assert_true(number_of(row_of(rows, "rails", "rail", "mlx5_2"), "change_percent") < -10);
+	json_decref(rows);
+	assert_refused((struct refused[]){
+		{ "job|compare|3", ERR_USAGE, "no earlier job has the name 'other'" },
+		{ "job|compare|2|2", ERR_USAGE, "given twice" },
+		{ "job|compare|77", ERR_USAGE, "77" },
+		{ "job|report", ERR_USAGE, "the id of one job" },
+		{ "job|report|77", ERR_USAGE, "77" },
+		{ "job|list|--all", ERR_USAGE, "--all requires" },
+	}, 6);
 }

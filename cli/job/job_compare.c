@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_compare.c - `ibwire job compare`: what differs from an earlier run */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/job/job.h"
+#include "cli/job/job_tables.h"
+#include "cli/job/job_work.h"
+#include "cli/lib/view.h"
+#include "fabric/names.h"
+
+/* Rates that differ by less are the same. */
+#define SAME 0.05
+
+enum { HOSTS_MOST = 8 };
+
+struct comparing {
+	struct job_output output;
+	const struct job_report *runs[2]; /* the earlier one, this one */
+};
+
+/* --- numbers of a run --- */
+
+enum value_kind { VALUE_SPAN, VALUE_COUNT, VALUE_BYTES, VALUE_RATE, VALUE_PERCENT, VALUE_CV };
+
+static uint32_t used_ports(const struct job_report *run)
+{
+	return run->total.known > run->ports_unused ? run->total.known - run->ports_unused : 0;
+}
+
+static double per_port(const struct job_report *run, double rate)
+{
+	return used_ports(run) ? rate / used_ports(run) : NAN;
+}
+
+static double duration_of(const struct job_report *run)
+{
+	return (double)run->duration_us;
+}
+
+static double hosts_of(const struct job_report *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->host_count; i++)
+		count += run->hosts[i].used > 0;
+	return (double)count;
+}
+
+static double ports_of(const struct job_report *run)
+{
+	return used_ports(run);
+}
+
+static double unused_of(const struct job_report *run)
+{
+	return run->ports_unused;
+}
+
+static double bytes_of(const struct job_report *run)
+{
+	return run->total.known ? (double)run->total.xmit_bytes + (double)run->total.rcv_bytes : NAN;
+}
+
+static double mean_of(const struct job_report *run)
+{
+	return per_port(run, job_busier(run->total.mean_xmit, run->total.mean_rcv));
+}
+
+static double peak_of(const struct job_report *run)
+{
+	return per_port(run, job_busier(run->total.peak_xmit, run->total.peak_rcv));
+}
+
+static double rails_cv_of(const struct job_report *run)
+{
+	return run->over_rails.cv;
+}
+
+static double hosts_cv_of(const struct job_report *run)
+{
+	return run->over_hosts.cv;
+}
+
+static double stall_of(const struct job_report *run)
+{
+	return run->total.stall_percent;
+}
+
+static double errors_of(const struct job_report *run)
+{
+	return run->total.known ? (double)run->total.errors : NAN;
+}
+
+static double imbalance_of(const struct job_report *run)
+{
+	double most = NAN;
+
+	for (size_t i = 0; i < run->group_count; i++)
+		if (run->groups[i].state == BALANCE_ACTIVE)
+			most = fmax(most, 100 * run->groups[i].excess);
+	return most;
+}
+
+static double findings_of(const struct job_report *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->finding_count; i++)
+		count += run->findings[i].on_job && run->findings[i].severity >= FINDING_WARNING;
+	return run->has_history ? (double)count : NAN;
+}
+
+static double changes_of(const struct job_report *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->event_count; i++)
+		count += run->events[i].on_job;
+	return run->has_history ? (double)(count + run->events_left_out) : NAN;
+}
+
+static const struct metric_row {
+	const char *key, *title;
+	enum value_kind kind;
+	double (*of)(const struct job_report *run);
+} metrics[] = {
+	{ "duration_us", "duration", VALUE_SPAN, duration_of },
+	{ "hosts", "hosts with traffic", VALUE_COUNT, hosts_of },
+	{ "ports", "HCA ports used", VALUE_COUNT, ports_of },
+	{ "ports_unused", "HCA ports unused", VALUE_COUNT, unused_of },
+	{ "bytes", "bytes", VALUE_BYTES, bytes_of },
+	{ "mean_bytes_per_s", "mean per port", VALUE_RATE, mean_of },
+	{ "peak_bytes_per_s", "peak per port", VALUE_RATE, peak_of },
+	{ "rails_cv", "rails, cv", VALUE_CV, rails_cv_of },
+	{ "hosts_cv", "hosts, cv", VALUE_CV, hosts_cv_of },
+	{ "imbalance_percent", "uplinks, highest imbalance", VALUE_PERCENT, imbalance_of },
+	{ "stall_percent", "XmitWait, highest", VALUE_PERCENT, stall_of },
+	{ "errors", "errors on host links", VALUE_COUNT, errors_of },
+	{ "findings", "findings on its links", VALUE_COUNT, findings_of },
+	{ "changes", "changes of its links", VALUE_COUNT, changes_of },
+};
+
+static const char *value_text(enum value_kind kind, double value, char ret[48])
+{
+	struct text text = { 0 };
+
+	if (isnan(value))
+		snprintf(ret, 48, "-");
+	else if (kind == VALUE_SPAN)
+		when_format_span((int64_t)value, ret);
+	else if (kind == VALUE_RATE)
+		rate_format_bits(value, ret, 48);
+	else if (kind == VALUE_BYTES)
+		result_append_bytes(&text, value);
+	else
+		snprintf(ret, 48, kind == VALUE_COUNT ? "%.0f" : kind == VALUE_CV ? "%.2f" : "%.1f %%", value);
+	if (text.len)
+		snprintf(ret, 48, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
+
+/* --- the sentence --- */
+
+static double change_of(double before, double now)
+{
+	return before > 0 ? now / before - 1 : NAN;
+}
+
+/* Is there a line of this verdict? */
+static bool has_verdict(const struct job_report *run, enum job_verdict verdict)
+{
+	for (size_t i = 0; i < run->verdict_count; i++)
+		if (run->verdict[i].verdict == verdict && run->verdict[i].severity > FINDING_INFO)
+			return true;
+	return false;
+}
+
+static void append_reason(const struct comparing *comparing, struct text *text)
+{
+	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
+
+	for (size_t i = 0; i < now->verdict_count; i++) {
+		const struct job_line *line = &now->verdict[i];
+
+		if (line->severity == FINDING_INFO || has_verdict(before, line->verdict))
+			continue;
+		text_appendf(text, "; new: %s", line->text);
+		return;
+	}
+	for (size_t i = 0; i < before->verdict_count; i++) {
+		const struct job_line *line = &before->verdict[i];
+
+		if (line->severity == FINDING_INFO || has_verdict(now, line->verdict))
+			continue;
+		text_appendf(text, "; no longer: %s", line->text);
+		return;
+	}
+}
+
+static void append_sentence(const struct comparing *comparing, struct text *text)
+{
+	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
+	double change = change_of(mean_of(before), mean_of(now));
+	char rates[2][32];
+
+	if (!before->total.known || !now->total.known)
+		text_appendf(text, "not comparable: nothing is known of the traffic of %s",
+			     now->total.known ? "the earlier run" : "this run");
+	else if (isnan(change))
+		text_append(text, "the earlier run had no traffic");
+	else if (fabs(change) < SAME)
+		text_appendf(text, "as fast as before: %s per port", rate_format_bits(mean_of(now), rates[0], 32));
+	else
+		text_appendf(text, "%.0f %% %s per port: %s, before %s", 100 * fabs(change),
+			     change < 0 ? "slower" : "faster", rate_format_bits(mean_of(now), rates[0], 32),
+			     rate_format_bits(mean_of(before), rates[1], 32));
+	append_reason(comparing, text);
+}
+
+/* --- sections --- */
+
+static int put_metrics(struct comparing *comparing, struct error *err)
+{
+	enum { KEY, TITLE, BEFORE, NOW, CHANGE, COLUMNS };
+	char names[2][4 * JOB_ID_SIZE], text[2][48];
+	const struct column columns[COLUMNS] = {
+		[KEY] = { .key = "metric", .kind = COLUMN_TEXT }, [TITLE] = { .title = "", .kind = COLUMN_TEXT },
+		[BEFORE] = { .key = "before", .title = job_shown(comparing->runs[0]->job.id, names[0], sizeof(names[0])),
+			     .kind = COLUMN_REAL },
+		[NOW] = { .key = "now", .title = job_shown(comparing->runs[1]->job.id, names[1], sizeof(names[1])),
+			  .kind = COLUMN_REAL },
+		[CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
+	};
+	struct result *result;
+	int code = job_section(&comparing->output, "metrics", NULL, false, columns, COLUMNS, &result, err);
+
+	for (size_t i = 0; code == 0 && i < sizeof(metrics) / sizeof(*metrics); i++) {
+		const struct metric_row *metric = &metrics[i];
+		double before = metric->of(comparing->runs[0]), now = metric->of(comparing->runs[1]);
+		double change = 100 * change_of(before, now);
+
+		result_text(result, KEY, metric->key);
+		result_show(result, TITLE, metric->title, STYLE_PLAIN);
+		result_real(result, BEFORE, before);
+		result_show(result, BEFORE, value_text(metric->kind, before, text[0]), STYLE_PLAIN);
+		result_real(result, NOW, now);
+		result_show(result, NOW, value_text(metric->kind, now, text[1]), STYLE_PLAIN);
+		result_real(result, CHANGE, change);
+		if (!strcmp(text[0], text[1]) || !(fabs(change) >= 0.5))
+			result_show(result, CHANGE, "", STYLE_PLAIN);
+		else
+			result_showf(result, CHANGE, STYLE_STRONG, "%+.0f %%", change);
+		result_end_row(result);
+	}
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+/* A host or rail of both runs, or of one. */
+struct pair {
+	const char *name;
+	double rates[2]; /* mean per port; NAN: not in that run */
+	double change;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	bool x_known = !isnan(x->change), y_known = !isnan(y->change);
+
+	if (x_known != y_known)
+		return x_known ? 1 : -1; /* those of one run first */
+	if (x_known && fabs(x->change - y->change) >= 0.005)
+		return x->change < y->change ? -1 : 1;
+	return names_compare(x->name, y->name);
+}
+
+static double host_rate(const struct job_host *host)
+{
+	return host->used ? job_busier(host->sum.mean_xmit, host->sum.mean_rcv) / host->used : host->sum.known ? 0 : NAN;
+}
+
+static double rail_rate(const struct job_rail *rail)
+{
+	return rail->hosts.count ? job_busier(rail->sum.mean_xmit, rail->sum.mean_rcv) / rail->hosts.count :
+	       rail->sum.known ? 0 : NAN;
+}
+
+static const char *member_of(const struct job_report *run, bool rails, size_t index, double *ret_rate)
+{
+	if (rails) {
+		*ret_rate = rail_rate(&run->rails[index]);
+		return run->rails[index].name;
+	}
+	*ret_rate = host_rate(&run->hosts[index]);
+	return run->hosts[index].name;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return names_compare(((const struct pair *)a)->name, ((const struct pair *)b)->name);
+}
+
+/* Merge the members of both runs by name. Return: their number. */
+static size_t pair_members(const struct comparing *comparing, bool rails, struct pair *pairs)
+{
+	size_t counts[2], before, merged = 0;
+	struct pair one, *found;
+
+	for (int run = 0; run < 2; run++)
+		counts[run] = rails ? comparing->runs[run]->rail_count : comparing->runs[run]->host_count;
+	for (size_t i = 0; i < counts[0]; i++, merged++) {
+		pairs[i].name = member_of(comparing->runs[0], rails, i, &pairs[i].rates[0]);
+		pairs[i].rates[1] = NAN;
+	}
+	before = merged;
+	if (before)
+		qsort(pairs, before, sizeof(*pairs), compare_names);
+	for (size_t i = 0; i < counts[1]; i++) {
+		one = (struct pair){ .rates = { NAN, NAN } };
+		one.name = member_of(comparing->runs[1], rails, i, &one.rates[1]);
+		found = before ? bsearch(&one, pairs, before, sizeof(*pairs), compare_names) : NULL;
+		if (found)
+			found->rates[1] = one.rates[1];
+		else
+			pairs[merged++] = one;
+	}
+	for (size_t i = 0; i < merged; i++)
+		pairs[i].change = change_of(pairs[i].rates[0], pairs[i].rates[1]);
+	return merged;
+}
+
+static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
+{
+	enum { NAME, BEFORE, NOW, CHANGE, COLUMNS };
+	const struct column columns[COLUMNS] = {
+		[NAME] = { .key = rails ? "rail" : "host", .title = rails ? "RAIL" : "HOST", .kind = COLUMN_TEXT },
+		[BEFORE] = { .key = "before_bytes_per_s", .title = "BEFORE/PORT", .kind = COLUMN_RATE },
+		[NOW] = { .key = "now_bytes_per_s", .title = "NOW/PORT", .kind = COLUMN_RATE },
+		[CHANGE] = { .key = "change_percent", .title = "CHANGE%", .kind = COLUMN_PERCENT },
+	};
+	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
+	bool all = comparing->output.print.all || comparing->output.print.format != RESULT_TABLE;
+	struct pair *pairs = calloc(before->host_count + now->host_count + before->rail_count + now->rail_count + 1,
+				    sizeof(*pairs));
+	struct result *result;
+	size_t count, shown = 0;
+	int code;
+
+	if (!pairs)
+		return err_nomem(err);
+	count = pair_members(comparing, rails, pairs);
+	if (count)
+		qsort(pairs, count, sizeof(*pairs), rails ? compare_names : compare_pairs);
+	code = job_section(&comparing->output, rails ? "rails" : "hosts", NULL, false, columns, COLUMNS, &result, err);
+	for (size_t i = 0; code == 0 && i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
+		result_text(result, NAME, pairs[i].name);
+		result_real(result, BEFORE, pairs[i].rates[0]);
+		result_real(result, NOW, pairs[i].rates[1]);
+		result_real(result, CHANGE, 100 * pairs[i].change);
+		result_end_row(result);
+	}
+	if (code == 0 && shown < count)
+		result_note(result, "hosts of one run only, then the slowest first; %zu more: --all", count - shown);
+	free(pairs);
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+static void put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SIZE], const char *name,
+			  const char *sentence)
+{
+	static const char *const words[] = { "  before: ", "  now:    " };
+	unsigned width = comparing->output.print.width;
+	struct text text = { 0 };
+
+	text_appendf(&text, "job %s%s%s%s against %s:", ids[1], *name ? " (" : "", name, *name ? ")" : "", ids[0]);
+	job_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
+	for (int i = 0; i < 2; i++) {
+		text_append(&text, words[i]);
+		job_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
+	}
+	fputs(text_chars(&text), comparing->output.stream);
+	text_done(&text);
+}
+
+static int put_head(struct comparing *comparing, struct error *err)
+{
+	enum { BEFORE, BEFORE_NUMBER, NOW, NOW_NUMBER, NAME, TEXT, BEFORE_VERDICT, NOW_VERDICT, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[BEFORE] = { .key = "before", .kind = COLUMN_TEXT },
+		[BEFORE_NUMBER] = { .key = "before_number", .kind = COLUMN_INTEGER },
+		[NOW] = { .key = "now", .kind = COLUMN_TEXT },
+		[NOW_NUMBER] = { .key = "now_number", .kind = COLUMN_INTEGER },
+		[NAME] = { .key = "name", .kind = COLUMN_TEXT }, [TEXT] = { .key = "text", .kind = COLUMN_TEXT },
+		[BEFORE_VERDICT] = { .key = "before_verdict", .kind = COLUMN_TEXT },
+		[NOW_VERDICT] = { .key = "now_verdict", .kind = COLUMN_TEXT },
+	};
+	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
+	char ids[2][4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
+	struct text text = { 0 };
+	struct result *result;
+	int code = 0;
+
+	job_shown(before->job.id, ids[0], sizeof(ids[0]));
+	job_shown(now->job.id, ids[1], sizeof(ids[1]));
+	job_shown(now->job.name, name, sizeof(name));
+	append_sentence(comparing, &text);
+	if (comparing->output.print.format == RESULT_TABLE) {
+		put_text_head(comparing, ids, name, text_chars(&text));
+	} else if (comparing->output.print.format == RESULT_JSON) {
+		code = job_section(&comparing->output, "compare", NULL, true, columns, COLUMNS, &result, err);
+		if (code == 0) {
+			result_text(result, BEFORE, ids[0]);
+			result_integer(result, BEFORE_NUMBER, before->job.number);
+			result_text(result, NOW, ids[1]);
+			result_integer(result, NOW_NUMBER, now->job.number);
+			result_text(result, NAME, *name ? name : NULL);
+			result_text(result, TEXT, result_chars(result, &text));
+			result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
+			result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
+			result_end_row(result);
+			code = output_end(result, 0, err);
+		}
+	}
+	text_done(&text);
+	return code;
+}
+
+static int put_comparison(struct comparing *comparing, struct error *err)
+{
+	enum result_format format = comparing->output.print.format;
+	int code = put_head(comparing, err);
+
+	if (code == 0)
+		code = put_metrics(comparing, err);
+	if (code == 0 && format != RESULT_CSV)
+		code = put_pairs(comparing, true, err);
+	if (code == 0 && format != RESULT_CSV)
+		code = put_pairs(comparing, false, err);
+	if (code == 0 && format == RESULT_JSON)
+		fputs("}\n", comparing->output.stream);
+	return code;
+}
+
+/* --- the command --- */
+
+/* The newest job of the same name before one. */
+struct earlier {
+	const struct job *than;
+	char id[JOB_ID_SIZE];
+	int64_t number;
+};
+
+static bool take_earlier(void *ctx, const struct job *job)
+{
+	struct earlier *earlier = ctx;
+
+	if (job->number < earlier->than->number && !strcmp(job->name, earlier->than->name)) {
+		memcpy(earlier->id, job->id, sizeof(earlier->id));
+		earlier->number = job->number;
+	}
+	return true;
+}
+
+/* A requeued job has the id of the one before it, so ids are not enough. */
+struct wanted {
+	int64_t number;
+	struct job job;
+	bool found, failed;
+};
+
+static bool take_wanted(void *ctx, const struct job *job)
+{
+	struct wanted *wanted = ctx;
+
+	if (job->number != wanted->number)
+		return true;
+	wanted->job = *job;
+	wanted->job.hosts = strdup(job->hosts);
+	wanted->job.command = strdup(job->command);
+	wanted->found = true;
+	wanted->failed = !wanted->job.hosts || !wanted->job.command;
+	return false;
+}
+
+static int find_earlier(struct reader *reader, const struct job *job, struct job *ret, struct error *err)
+{
+	struct earlier earlier = { .than = job };
+	struct wanted wanted = { 0 };
+	int code = *job->name ? jobs_list(reader, take_earlier, &earlier, err) : 0;
+
+	if (code < 0)
+		return code;
+	if (!earlier.number)
+		return err_set(err, ERR_USAGE, *job->name ? "no earlier job has the name '%.64s'; give two ids" :
+			       "the job has no name%.0s; give the ids of two jobs", job->name);
+	wanted.number = earlier.number;
+	code = jobs_list(reader, take_wanted, &wanted, err);
+	if (code < 0 || !wanted.found || wanted.failed) {
+		job_done(&wanted.job);
+		return code < 0 ? code : wanted.failed ? err_nomem(err) :
+		       err_set(err, ERR_UNAVAILABLE, "the earlier job was removed meanwhile");
+	}
+	*ret = wanted.job;
+	return 0;
+}
+
+/* @ret: the earlier one first; for job_done() up to @ret_count */
+static int find_jobs(struct reader *reader, const struct options *common, struct job ret[2], int *ret_count,
+		     struct error *err)
+{
+	int code = job_find(reader, common->argv[common->argc - 1], &ret[1], err);
+
+	if (code < 0)
+		return code;
+	code = common->argc > 2 ? job_find(reader, common->argv[1], &ret[0], err) :
+	       find_earlier(reader, &ret[1], &ret[0], err);
+	if (code < 0) {
+		job_done(&ret[1]);
+		return code;
+	}
+	*ret_count = 2;
+	if (ret[0].number == ret[1].number)
+		return err_set(err, ERR_USAGE, "'%.64s' is given twice; give the ids of two jobs", ret[1].id);
+	if (ret[0].number > ret[1].number) {
+		struct job swap = ret[0];
+
+		ret[0] = ret[1];
+		ret[1] = swap;
+	}
+	return 0;
+}
+
+int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	struct comparing comparing = { .output = { .print = job_print_of(options), .stream = stdout } };
+	struct job_report *reports[2] = { NULL, NULL };
+	struct job jobs[2];
+	struct view view;
+	int count = 0, code = view_open_reader(common, &view, err);
+
+	(void)command;
+	if (code < 0)
+		return code;
+	if (!comparing.output.print.width)
+		comparing.output.print.width = JOB_WIDTH;
+	code = find_jobs(view.reader, common, jobs, &count, err);
+	for (int i = 0; code == 0 && i < 2; i++) {
+		code = job_report_of(view.reader, view.names, &jobs[i], common->now_us, &reports[i], err);
+		comparing.runs[i] = reports[i];
+	}
+	if (code == 0)
+		code = put_comparison(&comparing, err);
+	for (int i = 0; i < 2; i++)
+		job_report_destroy(reports[i]);
+	for (int i = 0; i < count; i++)
+		job_done(&jobs[i]);
+	view_done(&view);
+	return code;
+}
