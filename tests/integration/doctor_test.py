@@ -257,6 +257,16 @@ tap.equal("what NCCL logged is checked", [(row["status"], row["text"].split(":")
            ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA")])
 tap.equal("and is a warning", done.status, 1)
 tap.one_line("a log that is not there", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
+# With a database: the rate that a port supports, and SHARP.
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "fabric.db", 2, 1, 1)
+known = Host("known")
+for i, (rate, guid) in enumerate((("200 Gb/sec (4X HDR)", "0000:0000:0010:0000"), ("100 Gb/sec (4X EDR)", "0000:0000:0010:0010"))):
+    known.hca(f"mlx5_{i}", "mlx5", rate=rate, node_guid=guid, board_id=f"board{i}")
+rows, _ = doctor(known.root, "--db", "fabric.db")
+tap.result(found(rows, "warn", "rate", "mlx5_1/1", "the port supports HDR") and found(rows, "pass", "rate", "", "highest rate"),
+           "a port that is slower than it supports", rows)
+tap.result(found(rows, "pass", "sharp", "", "no SHARP aggregation nodes"), "a fabric without SHARP", rows)
+tap.one_line("a database that is not there", run(IBWIRE, "doctor", "--db", "nowhere.db", check=False), 69, "nowhere.db")
 
 # Published trees.
 for name, wanted in (("h100-8-ndr-1-bond", {**{f"mlx5_{i}/1": "InfiniBand, driver mlx5" for i in (0, 1, 4, 5, 6, 7, 8, 9)},
