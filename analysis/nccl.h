@@ -164,6 +164,7 @@ struct nccl_log {
 	uint64_t net_direct;          /* of the connections over the network with GDRDMA */
 	bool sharp_plugin;            /* a CollNet plugin was loaded */
 	bool nvls;                    /* NVLink SHARP is used inside nodes */
+	bool mnnvl;                   /* NVLink connects nodes, too */
 	char provider[NCCL_NAME_SIZE];   /* of libfabric: "efa", "psm3" */
 	char interfaces[NCCL_NAME_SIZE]; /* of NET/Socket: "eth0 eth1"; of the first process */
 	char gdr_reason[NCCL_TEXT_SIZE]; /* the first message that GPU Direct RDMA is disabled; "": none */
@@ -197,14 +198,17 @@ bool nccl_has_anything(const struct nccl_log *log);
 /* nccl_test_name - "all_reduce"; if it was inferred and is ambiguous "all_gather or alltoall". */
 const char *nccl_test_name(const struct nccl_test *test);
 
+/* nccl_may_reduce - switches reduce (SHARP), or it is not known whether they do. */
+bool nccl_may_reduce(const struct nccl_log *log);
+
 /*
  * nccl_test_least_bytes - the least number of bytes that a test makes all hosts together receive
- * @sharp:  switches reduce (SHARP)
+ * @sharp:  switches reduce; see nccl_may_reduce()
  *
  * A lower bound that no algorithm can undercut: data moves inside hosts for free, so that
  * nccl-tests' formulas apply with hosts in place of ranks (analysis/nccl/tables.c). Warm-up
  * iterations, validation, headers and acknowledgements come on top of it.
- * Return: bytes; 0: one host, or operation, ranks or hosts are unknown.
+ * Return: bytes; 0: one host, hosts that NVLink connects, or operation, ranks or hosts are unknown.
  */
 uint64_t nccl_test_least_bytes(const struct nccl_log *log, const struct nccl_test *test, bool sharp);
 
@@ -213,11 +217,15 @@ struct nccl_port {
 	const char *host, *hca; /* hca "mlx5_0"; NULL: unknown, then only the host's sum is compared */
 	unsigned port;
 	bool known;             /* false: it could not be read */
+	bool at_least;          /* bytes are a lower bound: a counter was reset or is saturated */
 	uint64_t tx_bytes, rx_bytes;
 	double rate_gbps;       /* of the link; 0: unknown */
 };
 
 enum nccl_severity { NCCL_OK, NCCL_NOTE, NCCL_WARN, NCCL_FAIL };
+
+/* nccl_severity_name - "ok", "note", "warning", "failure". */
+const char *nccl_severity_name(enum nccl_severity severity);
 
 struct nccl_line {
 	enum nccl_severity severity;
@@ -233,7 +241,7 @@ struct nccl_verdict {
 
 /*
  * nccl_check - compare what NCCL reports with what the ports counted
- * @ports, @count:  ports of the job's hosts; 0: only the log is judged
+ * @ports, @count:  ports of the job's hosts, or of some of them; 0: only the log is judged
  */
 void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret);
 

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/nccl.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/nccl_files.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "local/capture.h"
@@ -17,6 +19,7 @@ extern char **environ;
 
 struct doctor_options {
 	const char *root, *capture;
+	const char *nccl; /* logs; NULL: none */
 	struct options common;
 };
 
@@ -82,6 +85,31 @@ static int worst(const struct checks *checks)
 	return status;
 }
 
+/* What NCCL logged, without the bytes of a job: `ibwire run --local` compares them. */
+static int add_logs(const struct doctor_options *options, struct checks *checks, struct error *err)
+{
+	static const char *const fix = "see ibwire-job(1), Logs of NCCL";
+	static struct nccl_verdict verdict;
+	struct nccl_log log;
+	int code = nccl_files_read(options->nccl, options->common.argv, options->common.argc, &log, err);
+
+	if (code == 0)
+		nccl_check(&log, NULL, 0, &verdict);
+	checks->current = "nccl-log";
+	for (size_t i = 0; code == 0 && i < verdict.count; i++) {
+		const struct nccl_line *line = &verdict.lines[i];
+		const enum check_status statuses[] = {
+			[NCCL_OK] = CHECK_PASS, [NCCL_NOTE] = log.net_connections ? CHECK_PASS : CHECK_SKIP,
+			[NCCL_WARN] = CHECK_WARN, [NCCL_FAIL] = CHECK_FAIL,
+		};
+
+		check_add(checks, statuses[line->severity], "", line->severity < NCCL_WARN ? NULL : fix, "%s",
+			  line->text);
+	}
+	nccl_done(&log);
+	return code == 0 && checks->failed ? err_nomem(err) : code;
+}
+
 static int examine(const struct doctor_options *options, struct capture *capture, const struct fabric *fabric,
 		   struct error *err)
 {
@@ -96,7 +124,9 @@ static int examine(const struct doctor_options *options, struct capture *capture
 	local_root_close(&root);
 	if (code)
 		return code;
-	if (options->capture)
+	if (options->nccl)
+		code = add_logs(options, &checks, err);
+	if (code == 0 && options->capture)
 		code = capture_write(capture, options->capture, err);
 	if (code == 0 && options->capture)
 		log_info("wrote %zu files to %s; unpack it and examine it with ibwire doctor --root %s", capture->files,
@@ -116,6 +146,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 	const struct option_spec specs[] = {
 		OPT_TEXT("root", 0, "DIR", &options.root, "examine a captured tree (this host)"),
 		OPT_TEXT("capture", 0, "FILE", &options.capture, "write the files that are read to FILE, a tar.gz"),
+		NCCL_SPEC(&options.nccl, "also check what NCCL logged; FILE... as arguments for more"),
 		{ 0 },
 	};
 	char host[64] = "", folder[80], safe[64];
@@ -127,7 +158,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = options_no_arguments(command, &options.common, err);
+	code = options.nccl ? 0 : options_no_arguments(command, &options.common, err);
 	if (code)
 		return code;
 	if (options.root && options.capture)

@@ -112,8 +112,8 @@ static double fastest_of_board(const struct checks *checks, const struct local_h
 	return best;
 }
 
-/* The port in the topology of the database. */
-static const struct port *find_in_fabric(const struct checks *checks, const struct local_hca *hca, unsigned num)
+/* The port in the topology of the database, if that has the rates it supports. */
+static const struct port *find_supported(const struct checks *checks, const struct local_hca *hca, unsigned num)
 {
 	const struct fabric *fabric = checks->fabric;
 	const struct node *node;
@@ -123,14 +123,14 @@ static const struct port *find_in_fabric(const struct checks *checks, const stru
 		return NULL;
 	node = &fabric->nodes[index];
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
-		if (fabric->ports[i].num == num)
+		if (fabric->ports[i].num == num && fabric->ports[i].width_supported && fabric->ports[i].speed_supported)
 			return &fabric->ports[i];
 	return NULL;
 }
 
 static bool add_port_rate(struct checks *checks, const struct local_hca *hca, const struct local_hca_port *port)
 {
-	const struct port *known = find_in_fabric(checks, hca, port->num);
+	const struct port *known = find_supported(checks, hca, port->num);
 	unsigned lanes = known ? link_width_lanes(link_width_best(known->width_supported)) : 0;
 	enum link_speed speed = known ? link_speed_best(known->speed_supported) : LINK_SPEED_NONE;
 	bool infiniband = port->protocol == LOCAL_PROTOCOL_INFINIBAND;
@@ -174,7 +174,7 @@ void check_rate(struct checks *checks)
 			continue;
 		}
 		good++;
-		known += find_in_fabric(checks, hca, port->num) != NULL;
+		known += find_supported(checks, hca, port->num) != NULL;
 	}
 	if (good + bad < active)
 		check_add(checks, CHECK_SKIP, "", NULL, "the rate of %u active ports is not known",
@@ -433,7 +433,8 @@ void check_sharp(struct checks *checks)
 	}
 	for (size_t i = 0; i < checks->fabric->node_count; i++)
 		count += node_is_aggregation(&checks->fabric->nodes[i]);
-	check_add(checks, CHECK_PASS, "", NULL, count ? "the fabric has %u SHARP aggregation nodes" :
-						 "the fabric has no SHARP aggregation node (%u): NCCL cannot use SHARP",
-						 count);
+	if (count)
+		check_add(checks, CHECK_PASS, "", NULL, "the fabric has %u SHARP aggregation nodes", count);
+	else
+		check_add(checks, CHECK_PASS, "", NULL, "the fabric has no SHARP aggregation nodes: NCCL cannot use SHARP");
 }

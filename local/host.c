@@ -361,6 +361,11 @@ static const char *gpu_vendor(uint64_t vendor, uint64_t class)
 	}
 }
 
+static int compare_gpus(const void *a, const void *b)
+{
+	return strcmp(((const struct local_gpu *)a)->pci.address, ((const struct local_gpu *)b)->pci.address);
+}
+
 static int read_gpus(struct local_root *root, struct local_host *host)
 {
 	struct local_names names = { 0 };
@@ -388,6 +393,9 @@ static int read_gpus(struct local_root *root, struct local_host *host)
 		host->gpus = grown;
 		host->gpus[host->gpu_count++] = gpu;
 	}
+	/* Addresses are hexadecimal, which natural order is not. */
+	if (host->gpu_count)
+		qsort(host->gpus, host->gpu_count, sizeof(*host->gpus), compare_gpus);
 	local_names_done(&names);
 	return code;
 }

@@ -274,6 +274,12 @@ static int compare_names(const void *a, const void *b)
 	return names_compare(*(char *const *)a, *(char *const *)b);
 }
 
+/* Names of the kernel are printable ASCII; others could not be shown, or quoted in JSON, as they are. */
+static bool is_name(const char *name)
+{
+	return text_is_plain(name, strlen(name)) && !strpbrk(name, "\"\\");
+}
+
 static int add_name(struct local_names *names, const char *name)
 {
 	char **grown = array_grow(names->names, names->count, &names->capacity, sizeof(*grown));
@@ -317,6 +323,10 @@ int local_list(struct local_root *root, struct local_names *ret, const char *fmt
 		if (ret->count >= LOCAL_ENTRIES_MOST) {
 			local_problem(root, path, "has more than %d entries", LOCAL_ENTRIES_MOST);
 			break;
+		}
+		if (!is_name(entry->d_name)) {
+			local_problem(root, path, "has an entry with an unprintable name");
+			continue;
 		}
 		code = add_name(ret, entry->d_name);
 	}

@@ -82,7 +82,7 @@ struct local_names {
 };
 
 /*
- * local_list - list a folder without names that begin with a dot
+ * local_list - list a folder without names that begin with a dot; other than printable ones are problems
  * Return: 0, also if there is no such folder; ERR_NOMEM.
  */
 int local_list(struct local_root *root, struct local_names *ret, const char *fmt, ...)

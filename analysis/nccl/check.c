@@ -10,7 +10,7 @@
 
 enum { RAILS_MOST = 64 };
 /* A port that carries less than this share of the mean of the job's ports is idle. */
-static const double IDLE_SHARE = 0.01;
+static const double IDLE_SHARE = 0.02;
 
 const char *nccl_fabric_name(enum nccl_fabric fabric)
 {
@@ -18,6 +18,13 @@ const char *nccl_fabric_name(enum nccl_fabric fabric)
 		"an unknown fabric", "InfiniBand", "RoCE", "iWARP", "Omni-Path", "EFA", "Slingshot", "TCP",
 	};
 	return fabric < NCCL_FABRIC_COUNT ? names[fabric] : names[NCCL_FABRIC_UNKNOWN];
+}
+
+const char *nccl_severity_name(enum nccl_severity severity)
+{
+	static const char *const names[] = { "ok", "note", "warning", "failure" };
+
+	return names[severity];
 }
 
 /* All HCAs of one name: mlx5_0 of every host. */
@@ -37,7 +44,8 @@ struct check {
 	struct nccl_verdict *verdict;
 	struct rail rails[RAILS_MOST];
 	size_t rail_count, used_rails;
-	size_t hosts;                        /* that have connections over a network */
+	size_t hosts;                        /* that have connections over a network, or that a test lists */
+	size_t counted;                      /* hosts of the log that have a port with known bytes */
 	uint64_t fabrics[NCCL_FABRIC_COUNT]; /* connections; of listed HCAs if there are none */
 	enum nccl_fabric fabric;             /* of most connections */
 	uint64_t staged;                     /* RDMA connections without GDRDMA */
@@ -125,8 +133,6 @@ static void log_sum(struct check *check)
 
 		listed[hca->fabric]++;
 		check->fabrics[hca->fabric] += connections;
-		if (hca->fabric != NCCL_TCP)
-			check->staged += connections - hca->direct;
 		if (!rail)
 			continue;
 		rail->listed++;
@@ -137,6 +143,12 @@ static void log_sum(struct check *check)
 		check->hosts++;
 	}
 	free(hosts);
+	for (size_t i = 0; i < log->test_count; i++)
+		if (log->tests[i].hosts > check->hosts)
+			check->hosts = log->tests[i].hosts;
+	/* Merged devices count a connection each, so that these are not summed over HCAs. */
+	check->staged = log->net_connections - log->net_direct;
+	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;
 	for (size_t i = 0; i < check->rail_count; i++)
 		check->used_rails += check->rails[i].used > 0;
 	for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
@@ -151,6 +163,8 @@ static void log_sum(struct check *check)
 /* Sum the ports of the log's hosts. */
 static void ports_sum(struct check *check)
 {
+	bool *counted = calloc(check->log->host_count + 1, sizeof(*counted));
+
 	for (size_t i = 0; i < check->port_count; i++) {
 		const struct nccl_port *port = &check->ports[i];
 		uint32_t host = host_of(check->log, port->host);
@@ -164,6 +178,11 @@ static void ports_sum(struct check *check)
 			continue;
 		}
 		check->known++;
+		if (counted && !counted[host])
+			check->counted++;
+		if (counted)
+			counted[host] = true;
+		check->unknown += port->at_least;
 		check->tx_bytes += (double)port->tx_bytes;
 		check->rx_bytes += (double)port->rx_bytes;
 		rail = port->hca ? rail_find(check, port->hca) : NULL;
@@ -172,6 +191,7 @@ static void ports_sum(struct check *check)
 		rail->bytes += (double)port->tx_bytes + (double)port->rx_bytes;
 		rail->ports++;
 	}
+	free(counted);
 }
 
 /* Ports with connections that are idle on the wire. */
@@ -186,7 +206,8 @@ static void ports_idle(struct check *check)
 		struct rail *rail;
 		uint64_t bytes = port->tx_bytes + port->rx_bytes;
 
-		if (host == UINT32_MAX || !port->known || !port->hca || (double)bytes > mean * IDLE_SHARE)
+		if (host == UINT32_MAX || !port->known || port->at_least || !port->hca ||
+		    (double)bytes > mean * IDLE_SHARE)
 			continue;
 		hca = hca_of(check->log, host, port->hca, port->port);
 		rail = hca && hca->sends + hca->receives ? rail_find(check, port->hca) : NULL;
@@ -238,7 +259,9 @@ static void wire_text(const struct check *check, char *ret, size_t size)
 	if (check->tx_bytes >= 1 && rails)
 		len += (size_t)snprintf(ret + len, size - len, " over %zu rail%s", rails, rails == 1 ? "" : "s");
 	if (even >= 0)
-		snprintf(ret + len, size - len, ", evenness %.2f", even);
+		len += (size_t)snprintf(ret + len, size - len, ", evenness %.2f", even);
+	if (check->counted < check->hosts)
+		snprintf(ret + len, size - len, ", on %zu of %zu hosts", check->counted, check->hosts);
 }
 
 static const char *plural(uint64_t count)
@@ -306,7 +329,7 @@ static void summary(struct check *check)
 			 log->interfaces[0] ? " on " : "", log->interfaces, wire, tcp_reason(log));
 	} else {
 		bool nothing = check->known && !check->unknown && check->tx_bytes < 1e6 &&
-			       check->fabric == NCCL_INFINIBAND;
+			       (check->fabric == NCCL_INFINIBAND || check->named);
 
 		line_add(check, nothing ? NCCL_FAIL : NCCL_OK, "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
 			 library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
@@ -328,26 +351,22 @@ static bool network_is(const struct nccl_log *log, const char *name)
 	return !log->network_count && !strcmp(name, "IB");
 }
 
+/* Ports of an InfiniBand fabric do not carry the data. */
+static bool is_other_fabric(const struct check *check)
+{
+	return check->fabric == NCCL_ROCE || check->fabric == NCCL_IWARP || check->fabric == NCCL_OMNI_PATH ||
+	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT;
+}
+
 /* NCCL's names hide what the fabric is. */
 static void fabric_named(struct check *check)
 {
-	static const char *const other =
-		"%s here is %s, not InfiniBand: ports of an InfiniBand fabric do not carry this traffic";
-	const char *name = nccl_fabric_name(check->fabric);
+	bool libfabric = check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || check->log->provider[0];
 
-	switch (check->fabric) {
-	case NCCL_ROCE:
-	case NCCL_IWARP:
-	case NCCL_OMNI_PATH:
-		line_add(check, NCCL_NOTE, other, network_is(check->log, "IB") ? "network IB" : "network IBext", name);
-		break;
-	case NCCL_EFA:
-	case NCCL_SLINGSHOT:
-		line_add(check, NCCL_NOTE, other, "libfabric", name);
-		break;
-	default:
-		break;
-	}
+	if (is_other_fabric(check))
+		line_add(check, NCCL_NOTE, "%s here is %s, not InfiniBand: ports of an InfiniBand fabric do not carry"
+			 " this traffic", libfabric ? "libfabric" : network_is(check->log, "IB") ? "network IB" :
+			 "network IBext", nccl_fabric_name(check->fabric));
 }
 
 /* "mlx5_4, mlx5_5 and 2 others" */
@@ -501,30 +520,30 @@ static void tests_check(struct check *check)
 {
 	const struct nccl_log *log = check->log;
 	double least = 0, rate = host_rate(check);
-	bool sharp = log->collnet_connections > 0;
 
 	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];
 		char line_rate[96] = "";
-		uint64_t bytes = nccl_test_least_bytes(log, test, sharp);
+		uint64_t bytes = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
 
 		least += (double)bytes;
 		if (rate > 0)
 			snprintf(line_rate, sizeof(line_rate), "; the rails of a host carry %.1f GB/s (%.0f %%)", rate,
 				 100 * test->best.busbw_gb_per_s / rate);
 		line_add(check, test->wrong ? NCCL_FAIL : NCCL_OK, "%s, %u rank%s on %u host%s, %u row%s:"
-			 " best busbw %.1f GB/s at %s%s; at least %s on the wire%s%s",
+			 " best busbw %.1f GB/s at %s%s; %s%s on the wire%s%s",
 			 nccl_test_name(test), test->ranks, plural(test->ranks), test->hosts, plural(test->hosts),
 			 test->row_count, plural(test->row_count), test->best.busbw_gb_per_s,
-			 amount((double)test->best.size_bytes).text, line_rate,
-			 amount((double)bytes).text, test->wrong ? "; wrong values" : "",
+			 amount((double)test->best.size_bytes).text, line_rate, bytes ? "at least " : "",
+			 bytes ? amount((double)bytes).text : "unknown bytes", test->wrong ? "; wrong values" : "",
 			 test->concluded ? "" : "; the table is cut off");
 	}
-	if (least <= 0 || !check->known)
+	if (least <= 0 || !check->known || check->counted < check->hosts)
 		return;
 	if (check->rx_bytes < least && !check->unknown)
-		line_add(check, NCCL_FAIL, "the tests must put at least %s on the wire, but the hosts received only"
-			 " %s (%.1f %%): the data did not take these ports", amount(least).text,
+		line_add(check, is_other_fabric(check) && !check->named ? NCCL_NOTE : NCCL_FAIL,
+			 "the tests must put at least %s on the wire, but the hosts received only %s (%.1f %%):"
+			 " the data did not take these ports", amount(least).text,
 			 amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
 	else
 		line_add(check, NCCL_OK, "the tests must put at least %s on the wire; the hosts received %s (%.0f %%)",
@@ -545,11 +564,10 @@ void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_
 		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job",
 			 log->hosts[0].name);
 	if (check.unknown)
-		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read: sums are at least these",
-			 check.unknown, plural(check.unknown));
+		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"
+			 " these", check.unknown, plural(check.unknown));
 	fabric_named(&check);
-	if (check.fabric == NCCL_INFINIBAND || check.fabric == NCCL_ROCE || !count)
-		rails_check(&check);
+	rails_check(&check);
 	if (log->collnet_connections)
 		line_add(&check, NCCL_OK, "switches reduce (SHARP): %llu connections",
 			 (unsigned long long)log->collnet_connections);

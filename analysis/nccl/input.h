@@ -40,6 +40,9 @@ void nccl_version(struct nccl_log *log, const char *library, const char *text);
 void nccl_problem_add(struct nccl_log *log, enum nccl_problem_kind kind, const struct nccl_process *process,
 		      int status, const char *text);
 
+/* nccl_host_find - the host of a name, added if it is new. Return: UINT32_MAX: beyond the limits. */
+uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len);
+
 /* nccl_comment - a line of nccl-tests from its '#' on. nccl_row_read - a line inside a table. */
 void nccl_comment(struct nccl_log *log, const char *text);
 void nccl_row_read(struct nccl_log *log, const char *line);

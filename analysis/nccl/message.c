@@ -268,6 +268,13 @@ static void interfaces_read(struct nccl_log *log, const char *text)
 	}
 }
 
+/* libfabric and sockets have device numbers of their own, other than those of "NET/IB : Using". */
+static bool is_verbs(const char *network, size_t len)
+{
+	return !(len == 6 && !memcmp(network, "Socket", 6)) && !memmem(network, len, "Libfabric", 9) &&
+	       !memmem(network, len, "OFI", 3);
+}
+
 /* The fabric behind a network whose devices the log does not name. */
 static enum nccl_fabric fabric_of_network(const struct nccl_log *log, const char *network, size_t len)
 {
@@ -277,7 +284,7 @@ static enum nccl_fabric fabric_of_network(const struct nccl_log *log, const char
 	};
 	if (len == 6 && !memcmp(network, "Socket", 6))
 		return NCCL_TCP;
-	if (!memmem(network, len, "Libfabric", 9) && !memmem(network, len, "OFI", 3))
+	if (is_verbs(network, len))
 		return NCCL_FABRIC_UNKNOWN;
 	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
 		if (!strncmp(log->provider, providers[i].provider, strlen(providers[i].provider)))
@@ -305,7 +312,7 @@ static void connection_add(struct nccl_log *log, const struct nccl_process *proc
 	if (!process)
 		return;
 	for (uint32_t at = process->first_slot; at != UINT32_MAX; at = log->slots[at].next) {
-		if (log->slots[at].index != index)
+		if (log->slots[at].index != index || !is_verbs(network, len))
 			continue;
 		hca_use(&log->hcas[log->slots[at].hca], receive, direct);
 		found = true;
@@ -518,6 +525,7 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		most(&log->ranks, text, " nranks ");
 		most(&log->ranks, text, " nRanks ");
 		most(&log->nodes, text, " nNodes ");
+		log->mnnvl |= strstr(text, " MNNVL 1") != NULL;
 	}
 	log->torn += !whole;
 }

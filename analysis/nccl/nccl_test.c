@@ -173,6 +173,8 @@ TEST(merged_devices_share_their_connections)
 	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_1")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_1")->speed_mbps, 400000);
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_OK);
 	read_text(generations[5].text);
 	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
 	assert_int_equal(hca("alpha", "mlx5_2")->receives, 0);
@@ -322,9 +324,12 @@ TEST(bounds_of_all_operations)
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * (36 - 18));
 	log.nodes = 1;
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.nodes = 3;
+	log.mnnvl = true;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.mnnvl = false;
 	test.size_sum_bytes = UINT64_MAX;
 	test.operation = NCCL_ALL_REDUCE;
-	log.nodes = 3;
 	assert_true(nccl_test_least_bytes(&log, &test, false) == UINT64_MAX);
 }
 
@@ -444,7 +449,7 @@ TEST(sums_are_compared_if_the_fabric_has_other_names)
 	assert_int_equal(verdict.count, 1);
 	assert_non_null(line_with("the wire moved 400 GB over 8 rails, evenness 1.00"));
 	check(ports + 8, 1);
-	assert_non_null(line_with("the wire moved 25.0 GB over 1 rail"));
+	assert_non_null(line_with("the wire moved 25.0 GB over 1 rail, on 1 of 2 hosts"));
 	ports[0].host = "delta";
 	check(ports, 1);
 	assert_line(NCCL_WARN, "none of the log's hosts (alpha ...) is a host of the job");
@@ -460,7 +465,13 @@ TEST(nothing_on_the_wire_is_a_failure_only_on_infiniband)
 	check(ports, 16);
 	assert_int_equal(verdict.severity, NCCL_FAIL);
 	assert_line(NCCL_FAIL, "the wire moved 1.6 kB");
+	/* The ports are those of the RoCE HCAs themselves, as ibwire run --local counts them. */
 	read_rails(8, "RoCE", "/GDRDMA");
+	check(ports, 16);
+	assert_line(NCCL_FAIL, "the wire moved 1.6 kB");
+	/* InfiniBand ports of the same hosts. */
+	for (unsigned i = 0; i < 8; i++)
+		snprintf(names[i], 8, "ib%u", i);
 	check(ports, 16);
 	assert_int_equal(verdict.severity, NCCL_NOTE);
 	assert_line(NCCL_NOTE, "network IB here is RoCE, not InfiniBand");
@@ -493,6 +504,7 @@ TEST(tcp_is_a_failure_with_its_reason)
 TEST(tests_are_compared_with_the_wire)
 {
 	struct nccl_port ports[] = {
+		{ .host = "gamma", .hca = "mlx5_0", .port = 1, .known = true },
 		{ .host = "alpha", .hca = "mlx5_0", .port = 1, .known = true, .tx_bytes = 200000, .rx_bytes = 200000,
 		  .rate_gbps = 400 },
 		{ .host = "beta", .hca = "mlx5_0", .port = 1, .known = true, .tx_bytes = 200000, .rx_bytes = 200000,
@@ -504,12 +516,12 @@ TEST(tests_are_compared_with_the_wire)
 		 "beta:70:81 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0>\n"
 		 "alpha:70:81 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n", table);
 	read_text(text);
-	check(ports, 2);
+	check(ports, 3);
 	assert_line(NCCL_OK, "all_reduce, 6 ranks on 3 hosts, 2 rows: best busbw 0.1 GB/s at 1.0 kB; the rails of"
 		    " a host carry 50.0 GB/s (0 %); at least 246 kB on the wire");
 	assert_line(NCCL_OK, "the tests must put at least 246 kB on the wire; the hosts received 400 kB (163 %)");
-	ports[0].rx_bytes = ports[1].rx_bytes = 1000;
-	check(ports, 2);
+	ports[1].rx_bytes = ports[2].rx_bytes = 1000;
+	check(ports, 3);
 	assert_line(NCCL_FAIL, "the tests must put at least 246 kB on the wire, but the hosts received only 2.0 kB "
 		"(0.8 %)");
 }

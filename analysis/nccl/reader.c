@@ -43,7 +43,7 @@ bool nccl_has_anything(const struct nccl_log *log)
 	return log->messages || log->test_count || log->version_count;
 }
 
-static uint32_t host_find(struct nccl_log *log, const char *name, size_t len)
+uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len)
 {
 	uint64_t key = nccl_hash(name, len, 1);
 	struct nccl_host *hosts;
@@ -103,7 +103,7 @@ static struct nccl_process *process_find(struct nccl_log *log, const char *name,
 	if (processes)
 		return processes;
 	host = log->process_count == NCCL_PROCESSES_MOST ? UINT32_MAX :
-	       glued ? host_glued(log, name, len) : host_find(log, name, len);
+	       glued ? host_glued(log, name, len) : nccl_host_find(log, name, len);
 	if (host == UINT32_MAX)
 		return NULL;
 	if (glued)

@@ -97,6 +97,8 @@ static void device_line(struct nccl_log *log, const char *text)
 	}
 	if (map_put(&log->input->test_hosts, key, ranks + 1))
 		log->failed = true;
+	/* Only the first rank prints the table: the hosts are known without messages of the others. */
+	nccl_host_find(log, on, strcspn(on, " "));
 	test->ranks++;
 	test->pairs_inside += 2 * (uint64_t)ranks + 1;
 	if (ranks + 1 > test->ranks_most)
@@ -304,6 +306,11 @@ void nccl_row_read(struct nccl_log *log, const char *line)
 	test->row_count += test->row_count < UINT32_MAX;
 }
 
+bool nccl_may_reduce(const struct nccl_log *log)
+{
+	return log->collnet_connections || log->sharp_plugin || !log->net_connections;
+}
+
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
 	uint64_t ret;
@@ -329,7 +336,7 @@ uint64_t nccl_test_least_bytes(const struct nccl_log *log, const struct nccl_tes
 	uint64_t most = test->ranks ? test->ranks_most : ranks - hosts + 1;
 	uint64_t inside = test->ranks ? test->pairs_inside : most * most + hosts - 1;
 
-	if (hosts < 2 || ranks < hosts)
+	if (hosts < 2 || ranks < hosts || log->mnnvl)
 		return 0;
 	switch (test->operation) {
 	case NCCL_ALL_REDUCE: return multiply(size, sharp ? hosts : 2 * (hosts - 1));

@@ -23,6 +23,7 @@ struct job_options {
 	bool shared;         /* begin: close no job on the same hosts */
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
+	const char *nccl;    /* report, run: logs of NCCL, as nccl_files_read() reads them; NULL: none */
 };
 
 #define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))

@@ -81,7 +81,7 @@ static const char *const seeds[] = {
 	PREFIX "NCCL_IB_HCA set to mlx5_0,mlx5_1\n",
 	"\nalpha:70:81 [0] net_ib.cc:9 NCCL WARN NET/IB: Got completion from peer 10.0.0.9<99> with status=IBV_WC(12) "
 	"hca mlx5_3\n",
-	PREFIX "comm 0x7f00 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0\n",
+	PREFIX "comm 0x7f00 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 1\n",
 	PREFIX "8 coll channels, 0 collnet channels, 8 nvls channels, 16 p2p channels, 2 p2p channels per peer\n",
 	"# Collective test starting: ./build/alltoall_perf\n",
 	"# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 "

@@ -156,6 +156,8 @@ for name, status, flow, text in (
 fault("NCCL_IB_DISABLE", "fail", "nccl-hca", "", "NCCL uses TCP", change=lambda host: host.file("etc/nccl.conf", "NCCL_IB_DISABLE=1"))
 fault("NCCL_IB_HCA selects nothing", "fail", "nccl-hca", "", "NCCL_IB_HCA=mlx4 selects no active port",
       change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA=mlx4"))
+fault("NCCL_IB_HCA with whole names", "fail", "nccl-hca", "", "NCCL_IB_HCA==mlx5 selects no active port",
+      change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA==mlx5"))
 fault("NCCL_IB_HCA names an HCA that is not there", "warn", "nccl-hca", "", "no HCA port 'mlx5_7:1'",
       change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA==mlx5_0:1,mlx5_7:1"))
 for value, ports in (("mlx5", "2 active ports: mlx5_0:1,mlx5_1:1"), ("^mlx5_0", "1 active port: mlx5_1:1"), ("=mlx5_1", "1 active port: mlx5_1:1"),
@@ -242,6 +244,29 @@ else:
     host_checks = ("memlock", "shm", "nccl-net", "iommu", "gpudirect")
     tap.equal("a host with HCAs and GPUs is captured", [row for row in rows if row["check"] not in host_checks],
               [row for row in doctor(good.root)[0] if row["check"] not in host_checks])
+
+# Logs of NCCL.
+with open("nccl.log", "w", encoding="ascii") as log:
+    log.write("node01:7:7 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:10.0.0.1<0>\n"
+              "node01:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n")
+done = run(IBWIRE, "doctor", "--root", good.root, "--format", "json", "--nccl", "nccl.log", check=False)
+rows = json.loads(done.out)
+tap.equal("what NCCL logged is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
+          [("warn", "NCCL lists 1 HCA without any connection"),
+           ("warn", "1 of 1 connections are staged through host memory (no GDRDMA)"),
+           ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA")])
+tap.equal("and is a warning", done.status, 1)
+tap.one_line("a log that is not there", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
+# With a database: the rate that a port supports, and SHARP.
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "fabric.db", 2, 1, 1)
+known = Host("known")
+for i, (rate, guid) in enumerate((("200 Gb/sec (4X HDR)", "0000:0000:0010:0000"), ("100 Gb/sec (4X EDR)", "0000:0000:0010:0010"))):
+    known.hca(f"mlx5_{i}", "mlx5", rate=rate, node_guid=guid, board_id=f"board{i}")
+rows, _ = doctor(known.root, "--db", "fabric.db")
+tap.result(found(rows, "warn", "rate", "mlx5_1/1", "the port supports HDR") and found(rows, "pass", "rate", "", "highest rate"),
+           "a port that is slower than it supports", rows)
+tap.result(found(rows, "pass", "sharp", "", "no SHARP aggregation nodes"), "a fabric without SHARP", rows)
+tap.one_line("a database that is not there", run(IBWIRE, "doctor", "--db", "nowhere.db", check=False), 69, "nowhere.db")
 
 # Published trees.
 for name, wanted in (("h100-8-ndr-1-bond", {**{f"mlx5_{i}/1": "InfiniBand, driver mlx5" for i in (0, 1, 4, 5, 6, 7, 8, 9)},

@@ -50,6 +50,7 @@ SUBSTITUTIONS = {
     "node[001-064]": "node[0001-0004]",
     "mpirun -np 64 ./train": "true",
     "srun ./train": "true",
+    "-- ./train": "-- true",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
@@ -112,15 +113,17 @@ COMMANDS = {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
-            {"--status": ["begin last", "end last --status 3"]} |
-            {"--html": ["begin page", "report page --html NEW.html"]}),
+            {"--status": ["begin last", "end last --status 3"], "--html": ["begin page", "report page --html NEW.html"],
+              "--nccl": ["begin logged", "report logged --nccl nccl.log"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
+        "--nccl": " nccl.log",
+        "--local": "", "--root": " / --local",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
         "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
         "--db": " NEW.db", "--help": ""}.items()}),
     "doctor": ("", {"--root": ["--capture NEW.tgz; mkdir NEW; tar xzf NEW.tgz -C NEW; ibwire doctor --root NEW/*"],
-                    "--capture": ["--capture NEW.tgz"]}),
+                    "--capture": ["--capture NEW.tgz"], "--nccl": ["--nccl nccl.log"]}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
     "help": ("", {}),
 }
@@ -418,6 +421,8 @@ def prepared(sim):
     write("names.map", f'0x{GUID} "{LEAF}"\n')
     write("states", "node0003 idle\nnode0004 drained\n")
     write("job", "node0001\nnode0002\n")
+    for log in ("nccl.log", "train.log"):
+        write(log, "node0001:7:7 [0] NCCL INFO Using network IB\n")
     os.makedirs("keys")
     write("keys/guid2mkey", "")
     tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")
