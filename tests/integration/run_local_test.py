@@ -155,6 +155,10 @@ verdict("retransmissions and congestion", host, host.rdma(0, GB) | {f"{path}/pac
                                                                     f"{path}/np_ecn_marked_roce_packets": 7}, "rdma",
         "7 retransmissions, 5 packets out of sequence, 6 congestion notifications sent, 7 packets with a congestion mark")
 
+host = Host("no-net")
+host.hca("mlx5_0", "mlx5")
+verdict("HCAs without any interface", host, {}, "neither", "RDMA 0 B, TCP 0 B")
+
 # Counters that are reset, saturated or not readable.
 host = Rails("reset")
 host.file(f"{host.paths[0]}/ports/1/counters/port_xmit_data", 10**12)
