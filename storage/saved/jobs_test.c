@@ -283,7 +283,7 @@ TEST_IN_FOLDER(a_list_is_in_order_of_begin_and_ends_on_request)
 	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
 	assert_int_equal(count, 0);
 	for (int i = 0; i < 5; i++) {
-		char id[8];
+		char id[16];
 
 		snprintf(id, sizeof(id), "%d", i);
 		begin(id, "", i * S, &closed);
