@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 
@@ -96,6 +98,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->fabric);
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
+	free(world->counts);
 	free(world);
 }
 
@@ -318,6 +321,32 @@ void world_read_table(struct world *world, uint32_t at)
 	world->changes[at] = 0;
 }
 
+/* The counts of a sweep, as the store has them at a restart. */
+static void record_counts(struct world *world, const struct health_input *input)
+{
+	for (size_t i = 0; i < input->sample_count + input->detail_count; i++) {
+		bool fec = i >= input->sample_count;
+		const struct health_detail *detail = fec ? &input->details[i - input->sample_count] : NULL;
+		const struct delta *delta = fec ? NULL : input->samples[i].delta;
+		const struct port *port = &world->fabric->ports[fec ? detail->port : input->samples[i].port];
+
+		for (int counter = COUNTER_TRAFFIC_COUNT; counter <= HEALTH_COUNT_FEC; counter++) {
+			bool is_fec = counter == HEALTH_COUNT_FEC;
+			uint64_t value = is_fec != fec ? 0 : fec ? detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS] :
+					 delta ? delta->value[counter] : 0;
+
+			if (!value)
+				continue;
+			world->counts = array_grow(world->counts, world->count_count, &world->count_capacity,
+						   sizeof(*world->counts));
+			world->counts[world->count_count++] = (struct health_count){
+				.wall_us = input->wall_us, .node_guid = world->fabric->nodes[port->node].guid,
+				.port = port->num, .counter = (uint8_t)counter, .value = value,
+				.layout = fec ? detail->layout : 0 };
+		}
+	}
+}
+
 static void sweep(struct world *world)
 {
 	struct pma_caps caps[WORLD_NODES];
@@ -356,6 +385,7 @@ static void sweep(struct world *world)
 	input.samples = data.samples;
 	input.details = data.details;
 	fill_samples(world, &data, &input);
+	record_counts(world, &input);
 	if (health_step(world->health, &input, record_report, world, NULL) < 0)
 		abort();
 	clear_counts(world);
@@ -388,6 +418,8 @@ void world_restart(struct world *world)
 	for (size_t i = 0; i < count; i++)
 		if (health_restore(health, open[i], NULL) < 0)
 			abort();
+	if (health_restore_counts(health, world->counts, world->count_count, NULL) < 0)
+		abort();
 	health_destroy(world->health);
 	world->health = health;
 	world->changed = true;

@@ -86,6 +86,8 @@ struct world {
 	uint64_t read_guids[WORLD_NODES], changed_guids[WORLD_NODES];
 	uint32_t changed_entries[WORLD_NODES];
 	size_t read_count, changed_count;
+	struct health_count *counts; /* of all sweeps */
+	size_t count_count, count_capacity;
 	unsigned shuffle; /* samples in another order; 0: in order of port */
 	struct health_settings settings;
 	struct health *health;
@@ -99,7 +101,7 @@ void world_destroy(struct world *world);
 /* world_sweeps - run sweeps with the current traffic. */
 void world_sweeps(struct world *world, unsigned count);
 
-/* world_restart - restart the collector: only open findings are restored. */
+/* world_restart - restart the collector: open findings and error counts are restored. */
 void world_restart(struct world *world);
 
 /*

@@ -273,6 +273,22 @@ static void record_errors(struct health *health, struct health_port *port, const
 		record_count(health, tracker, kind, sum_of(delta, rings[kind].counters), delta->elapsed_us);
 }
 
+void health_record_count(struct health *health, struct health_port *port, const struct health_count *count,
+			 int64_t at_us)
+{
+	struct health_tracker *tracker = health_track(health, port);
+
+	if (!tracker)
+		return;
+	tracker->error_us = at_us;
+	if (count->counter == HEALTH_COUNT_FEC)
+		tracker->fec_layout = count->layout;
+	for (int kind = 0; kind < RING_COUNT; kind++)
+		if (kind == RING_FEC ? count->counter == HEALTH_COUNT_FEC :
+		    count->counter < COUNTER_COUNT && rings[kind].counters & COUNTER_BIT(count->counter))
+			health_ring_add(tracker, kind, at_us, count->value, count->wall_us);
+}
+
 static bool has_errors(const struct delta *delta)
 {
 	uint64_t any = 0;

@@ -81,6 +81,7 @@ void health_destroy(struct health *health)
 	free(health->open.list);
 	map_done(&health->open.by_key);
 	free(health->table_requests.guids);
+	free(health->counts);
 	free(health->window.loads);
 	for (size_t i = 0; i < HEALTH_RULES; i++) {
 		if (rules[i]->done && health->rule_states[i])

@@ -259,6 +259,8 @@ struct health {
 		struct map by_key;
 	} open;
 	bool restored;                /* restored findings wait for the first step */
+	struct health_count *counts;  /* the same */
+	size_t count_count;
 	uint64_t affected_pass;       /* number of the current walk over affected hosts */
 	struct health_open_finding ignored; /* what health_hold() returns instead of none */
 	/* By kind and tag. If two keys have the same tag, findings of the second one have no group. */
@@ -411,6 +413,9 @@ bool health_is_charged(const struct health *health, const struct health_port *po
 void health_tracker_init(struct health_tracker *tracker);
 /* health_track - the tracker of a port, created on demand. Return: NULL: no memory. */
 struct health_tracker *health_track(struct health *health, struct health_port *port);
+/* health_record_count - put a count of an earlier run into its ring. @at_us: CLOCK_BOOTTIME */
+void health_record_count(struct health *health, struct health_port *port, const struct health_count *count,
+			 int64_t at_us);
 /* health_errors_count - the port has an error that is recent enough for a rule. */
 bool health_errors_count(const struct health *health, const struct health_port *port);
 /* health_ring_add - @at_us: CLOCK_BOOTTIME of the count */

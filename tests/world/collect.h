@@ -75,7 +75,8 @@ void world_run_lids(struct world_run *run);
 /*
  * world_collect - poll a virtual fabric from its beginning
  * @interval_us: between sweeps
- * @length_us:   of the run; less than two intervals is one sweep
+ * @length_us:   of the run; less than two intervals is one sweep. If world->restart_us is not 0, a second collector
+ *               continues after that time
  * @wall_us:     wall clock at the beginning
  * @ret:         or NULL
  *
