@@ -372,19 +372,34 @@ void check_mtu(struct checks *checks)
 				  checks->host.nets[i].mtu);
 }
 
+/* The physical interface of a port: that of its GIDs may be a bond or a VLAN, which have no flow control. */
+static const char *physical_net(const struct checks *checks, const struct local_hca *hca,
+				const struct local_hca_port *port)
+{
+	for (size_t i = 0; i < checks->host.net_count; i++) {
+		const struct local_net *net = &checks->host.nets[i];
+
+		if (net->physical && !net->stacked && !strcmp(net->pci.path, hca->pci.path) &&
+		    (hca->port_count == 1 || net->port == port->num - 1))
+			return net->name;
+	}
+	return port->net;
+}
+
 /* Pause, PFC and ECN of RoCE ports. */
 static void add_flow_control(struct checks *checks, const struct local_hca *hca, const struct local_hca_port *port)
 {
 	struct local_flow flow;
 	struct text text = { 0 };
 	const struct local_counters *counters = &port->counters;
+	const char *net = physical_net(checks, hca, port);
 	char name[96];
 
 	check_port_name(hca, port, name);
-	local_flow_read(checks->root, port->net, &flow);
+	local_flow_read(checks->root, net, &flow);
 	if (!flow.pfc_known && !flow.pause_known) {
 		check_add(checks, CHECK_SKIP, name, NULL, "PFC and pause of %s are not known",
-			  port->net[0] ? port->net : "its network interface");
+			  net[0] ? net : "its network interface");
 		return;
 	}
 	if (flow.pfc_known)
@@ -403,14 +418,14 @@ static void add_flow_control(struct checks *checks, const struct local_hca *hca,
 			     counters->values[LOCAL_CNP_RECEIVED]);
 	if (flow.pfc_known && flow.pfc_enabled && flow.pause_known && (flow.pause_rx || flow.pause_tx))
 		check_add(checks, CHECK_WARN, name, "switch global pause off: ethtool -A NAME rx off tx off",
-			  "%s: %s; PFC and global pause exclude each other", port->net, text_chars(&text));
+			  "%s: %s; PFC and global pause exclude each other", net, text_chars(&text));
 	else if (flow.pfc_known && flow.pause_known && !flow.pfc_enabled && !flow.pause_rx && !flow.pause_tx)
 		check_add(checks, CHECK_WARN, name,
 			  "enable PFC on the priority of RoCE (mlnx_qos -i NAME --pfc ..., or dcb "
-			  "pfc), unless the network is lossy by design", "%s: %s; RoCE may lose packets", port->net,
+			  "pfc), unless the network is lossy by design", "%s: %s; RoCE may lose packets", net,
 			  text_chars(&text));
 	else
-		check_add(checks, CHECK_PASS, name, NULL, "%s: %s", port->net, text_chars(&text));
+		check_add(checks, CHECK_PASS, name, NULL, "%s: %s", net, text_chars(&text));
 	text_done(&text);
 }
 
@@ -436,5 +451,6 @@ void check_sharp(struct checks *checks)
 	if (count)
 		check_add(checks, CHECK_PASS, "", NULL, "the fabric has %u SHARP aggregation nodes", count);
 	else
-		check_add(checks, CHECK_PASS, "", NULL, "the fabric has no SHARP aggregation nodes: NCCL cannot use SHARP");
+		check_add(checks, CHECK_PASS, "", NULL,
+			  "the fabric has no SHARP aggregation nodes: NCCL cannot use SHARP");
 }

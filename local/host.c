@@ -267,7 +267,7 @@ static int read_hcas(struct local_root *root, struct local_host *host)
 static int read_net(struct local_root *root, const char *name, struct local_net *net)
 {
 	struct local_names entries = { 0 };
-	char path[LOCAL_PATH_SIZE], below[LOCAL_PATH_SIZE];
+	char path[LOCAL_PATH_SIZE], below[LOCAL_PATH_SIZE], port[32];
 	int code;
 
 	snprintf(net->name, sizeof(net->name), "%.63s", name);
@@ -280,6 +280,8 @@ static int read_net(struct local_root *root, const char *name, struct local_net 
 	local_read_number(root, &net->type, "%s/type", net->path);
 	local_read_number(root, &net->mtu, "%s/mtu", net->path);
 	local_read_number(root, &net->port, "%s/dev_port", net->path);
+	/* Representors of virtual functions, "pf0vf1": the physical port carries the same bytes. */
+	net->stacked = local_read(root, port, sizeof(port), "%s/phys_port_name", net->path) && !strncmp(port, "pf", 2);
 	code = local_list(root, &entries, "%s", net->path);
 	for (size_t i = 0; i < entries.count; i++)
 		if (!strncmp(entries.names[i], "lower_", 6) || !strcmp(entries.names[i], "bridge")) {

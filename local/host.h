@@ -71,7 +71,7 @@ struct local_net {
 	uint64_t mtu;        /* 0: not known */
 	uint64_t port;       /* dev_port, from 0 */
 	bool physical;       /* has a device */
-	bool stacked;        /* bond, bridge, VLAN: its bytes are those of the interfaces below it */
+	bool stacked;        /* bond, bridge, VLAN, representor: its bytes are those of another interface */
 	struct local_pci pci;
 	struct local_counters counters;
 };

@@ -255,6 +255,10 @@ bool local_resolve(struct local_root *root, const char *path, char ret[LOCAL_PAT
 		return len < 0 && local_exists(root, "%s", path);
 	}
 	target[len] = '\0';
+	if (!text_is_plain(target, (size_t)len)) {
+		local_problem(root, path, "links to an unprintable name");
+		return false;
+	}
 	if (target[0] == '/')
 		most = snprintf(ret, LOCAL_PATH_SIZE, "%s", target);
 	else

@@ -342,10 +342,8 @@ int local_usage_compute(const struct local_host *before, const struct local_host
 	tcp = ret->tcp_bytes > ret->background;
 	if (rdma)
 		ret->verdict = LOCAL_VERDICT_RDMA;
-	else if (tcp && (ports || !ret->port_count))
-		ret->verdict = LOCAL_VERDICT_TCP;
-	else if (nets && (ports || !ret->port_count))
-		ret->verdict = LOCAL_VERDICT_NEITHER;
+	else if (ports || (nets && !ret->port_count))
+		ret->verdict = tcp ? LOCAL_VERDICT_TCP : LOCAL_VERDICT_NEITHER;
 	append_verdict(ret);
 	append_notes(ret);
 	if (!text_failed(&ret->text) && !text_failed(&ret->notes))

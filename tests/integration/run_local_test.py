@@ -130,6 +130,10 @@ host = Rails("storage")
 verdict("storage over RDMA, and a job over TCP", host, host.tcp(host.eth, 50 * GB) | host.rdma(0, GB), "tcp", "RDMA 8.0 GB over 4 HCA ports")
 host = Rails("no-hca", hcas=0)
 verdict("TCP without HCAs", host, host.tcp(host.eth, 10 * GB), "tcp", "TCP, there is no HCA: 20.0 GB sent and received over TCP (eth0)")
+host = Rails("representor", hcas=0)
+rep = host.net("eth0_0", device="sys/devices/virtual/pf0")
+host.file(f"{rep}/phys_port_name", "pf0vf0")
+verdict("a representor carries what the physical port does", host, host.tcp(host.eth, 10 * GB) | host.tcp(rep, 10 * GB), "tcp", "20.0 GB sent")
 host = Host("container")
 eth0, bond = host.net("eth0"), host.net("br0")
 os.mkdir(f"{host.root}/{bond}/bridge")
@@ -150,6 +154,10 @@ verdict("retransmissions and congestion", host, host.rdma(0, GB) | {f"{path}/pac
                                                                     f"{path}/out_of_sequence": 5, f"{path}/np_cnp_sent": 6,
                                                                     f"{path}/np_ecn_marked_roce_packets": 7}, "rdma",
         "7 retransmissions, 5 packets out of sequence, 6 congestion notifications sent, 7 packets with a congestion mark")
+
+host = Host("no-net")
+host.hca("mlx5_0", "mlx5")
+verdict("HCAs without any interface", host, {}, "neither", "RDMA 0 B, TCP 0 B")
 
 # Counters that are reset, saturated or not readable.
 host = Rails("reset")
