@@ -196,13 +196,14 @@ TEST(messages_are_found_in_any_surroundings)
 		" 60%|##  |\n"
 		"\n"
 		"gamma:7:9 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : Got async event : port error\n"
+		"\033[0;36mbeta:7:9 [0] NC\033[1mCL\033[0m INFO Channel 05/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
 		"gamma:7:9 [0] NCCL INFO Channel 04/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA";
 
 	read_bytes(text, sizeof(text) - 1);
 	assert_int_equal(text_log.host_count, 2);
 	assert_int_equal(hca("beta", "mlx5_0")->receives, 1);
-	assert_int_equal(hca("beta", "mlx5_0")->sends, 1);
-	assert_int_equal(hca("beta", "mlx5_0")->direct, 2);
+	assert_int_equal(hca("beta", "mlx5_0")->sends, 2);
+	assert_int_equal(hca("beta", "mlx5_0")->direct, 3);
 	assert_int_equal(hca("gamma", "mlx5_0")->sends, 2);
 	assert_int_equal(hca("gamma", "mlx5_0")->receives, 0);
 	assert_int_equal(text_log.torn, 2);

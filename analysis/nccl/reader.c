@@ -328,10 +328,11 @@ static void line_cut(struct nccl_log *log)
 	input->done = PREFIX_MOST;
 }
 
-/* Lines without anything of interest are most of a log: they are not copied. */
+/* Lines without anything of interest are most of a log: they are not copied. Colours may split words. */
 static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
 {
-	return log->input->column_count || memchr(line, '#', len) || memmem(line, len, "CCL", 3);
+	return log->input->column_count || memchr(line, '#', len) || memchr(line, '\033', len) ||
+	       memmem(line, len, "CCL", 3);
 }
 
 int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)

@@ -92,7 +92,8 @@ static const char *const seeds[] = {
 	"busbw #wrong\n",
 	"        1024           256     float     sum      -1    22.10    0.05    0.08      0    20.90    0.05    "
 	"0.09    N/A\n",
-	"# Avg bus bandwidth    : 0.06\n", "\033[0;32m(worker)\033[0m ", "epoch 3 50%|##  |\r",
+	"# Avg bus bandwidth    : 0.06\n", "\033[0;32m(worker)\033[0m ", "NC\033[1mCL\033[0m WARN ",
+	"epoch 3 50%|##  |\r",
 	"[E] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9) ran for 600010 milliseconds\n",
 };
 
