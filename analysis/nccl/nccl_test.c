@@ -196,7 +196,8 @@ TEST(messages_are_found_in_any_surroundings)
 		" 60%|##  |\n"
 		"\n"
 		"gamma:7:9 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : Got async event : port error\n"
-		"\033[0;36mbeta:7:9 [0] NC\033[1mCL\033[0m INFO Channel 05/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
+		"\033[0;36mbeta:7:9 [0] NC\033[1mCL\033[0m INFO Channel 05/0 : 1[1] -> 0[0] [send]"
+		" via NET/IB/0/GDRDMA\n"
 		"gamma:7:9 [0] NCCL INFO Channel 04/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA";
 
 	read_bytes(text, sizeof(text) - 1);
