@@ -17,7 +17,7 @@ collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
 view      base/ fabric/ analysis/ storage/reader.h view/
-tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/saved.h view/ tui/
+tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h view/ tui/
 local     base/ fabric/ local/
 cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ local/ cli/
 cli/top.c tui/tui.h

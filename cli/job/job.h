@@ -17,6 +17,7 @@ struct job_options {
 	struct snapshot_options snapshot; /* with the common options */
 	const char *hosts;   /* as typed; NULL: all hosts of the fabric */
 	const char *name;    /* or NULL */
+	const char *html;    /* report: file to write a page to; NULL: none */
 	bool no_snapshot;
 	bool lenient;        /* begin: unknown hosts are a warning */
 	bool shared;         /* begin: close no job on the same hosts */

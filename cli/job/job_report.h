@@ -264,7 +264,7 @@ int job_report_text(const struct job_report *report, const struct job_print *pri
 /*
  * job_report_write - compute the report of the newest job with an id, and write it
  * @common:  of the command: database, name map, time
- * @path:    JSON if it ends with .json, else text; NULL: text on stderr
+ * @path:    HTML if it ends with .html, JSON if with .json, else text; NULL: text on stderr
  * @nccl:    logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
  *
  * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;

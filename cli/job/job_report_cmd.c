@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/job/job.h"
+#include "cli/job/job_html.h"
 #include "cli/job/job_report.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
@@ -58,7 +59,7 @@ static bool has_suffix(const char *path, const char *suffix)
 	return len > most && !strcmp(path + len - most, suffix);
 }
 
-static int write_to(const struct job_report *report, const char *path, struct error *err)
+static int write_to(const struct job_report *report, const char *path, bool html, struct error *err)
 {
 	const struct job_print print = { .format = path && has_suffix(path, ".json") ? RESULT_JSON : RESULT_TABLE,
 					 .all = path };
@@ -67,7 +68,7 @@ static int write_to(const struct job_report *report, const char *path, struct er
 
 	if (!stream)
 		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	code = job_report_print(report, &print, stream, err);
+	code = html ? job_report_html(report, stream, err) : job_report_print(report, &print, stream, err);
 	if (path && fclose(stream) != 0 && code == 0)
 		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
 	return code;
@@ -91,7 +92,7 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	if (code == 0 && nccl_has_anything(&log))
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
-		code = write_to(report, path, err);
+		code = write_to(report, path, path && has_suffix(path, ".html"), err);
 	job_report_destroy(report);
 	nccl_done(&log);
 	view_done(&view);
@@ -120,7 +121,8 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	if (code == 0 && options->nccl)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
-		code = job_report_print(report, &print, stdout, err);
+		code = options->html ? write_to(report, options->html, true, err) :
+				       job_report_print(report, &print, stdout, err);
 	job_report_destroy(report);
 	view_done(&view);
 done:

@@ -114,7 +114,7 @@ COMMANDS = {
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
             {"--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
-             "--all": ["begin whole", "report whole --all"],
+             "--html": ["begin page", "report page --html NEW.html"], "--all": ["begin whole", "report whole --all"],
              "--nccl": ["begin logged", "report logged --nccl nccl.log"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
@@ -135,7 +135,7 @@ VALUES = {
     "--from": ["fabric.txt"],
     "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
     "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],
-    "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
+    "--lease": ["lease"], "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
     "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],

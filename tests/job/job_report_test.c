@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -256,6 +257,18 @@ static void print_text(const char *id)
 	free(text);
 }
 
+/* export/html_page_test.py opens the pages of all tests in a browser: job-1.html ... in $JOB_PAGES. */
+static void keep_page(const char *id)
+{
+	static int pages;
+	char line[600];
+
+	if (!getenv("JOB_PAGES"))
+		return;
+	snprintf(line, sizeof(line), "job|report|%s|--html|%s/job-%d.html", id, getenv("JOB_PAGES"), ++pages);
+	free(run_text(line));
+}
+
 /* Two jobs with the same hosts and times: "s" has snapshots, "h" the history. */
 static void play_both(const char *text)
 {
@@ -264,6 +277,7 @@ static void play_both(const char *text)
 		{ .id = "h", .begin = BEGIN, .end = END },
 	}, 2);
 	print_text("s");
+	keep_page("s");
 }
 
 /* Both reports have this verdict. */
@@ -401,6 +415,35 @@ TEST_IN_FOLDER(errors_on_a_link)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
+}
+
+TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
+{
+	char line[600], page[512];
+	struct text text = { 0 };
+
+	play_with(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", (struct planned[]){
+		{ .id = "a<b>&\"1\"", .begin = BEGIN, .end = END, .name = "</title><script>alert(1)</script>" },
+	}, 1);
+	keep_page("a<b>&\"1\"");
+	snprintf(page, sizeof(page), "%s.html", path);
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s", page);
+	free(run_text(line));
+	assert_int_equal(text_read_file(page, "", TEXT_SMALL_MOST, &text, NULL), 0);
+	assert_non_null(strstr(text.chars, "Job a&lt;b&gt;&amp;&quot;1&quot;"));
+	assert_non_null(strstr(text.chars, "&lt;/title&gt;&lt;script&gt;"));
+	assert_null(strstr(text.chars, "<script"));
+	/* The verdict, a line for each rail, and the maps before and after. */
+	assert_non_null(strstr(text.chars, "<section class=\"card verdict "));
+	assert_non_null(strstr(text.chars, "leaf-u01-r1"));
+	assert_non_null(strstr(text.chars, "class=\"curve s7\""));
+	assert_non_null(strstr(text.chars, "After: second half"));
+	assert_null(strstr(text.chars, "nan"));
+	text_done(&text);
+	unlink(page);
+	/* A file that cannot be written. */
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s/nowhere/x.html", page);
+	assert_refused(&(struct refused){ line, ERR_IO, "cannot write" }, 1);
 }
 
 /* --- hosts of a job, and jobs side by side --- */
