@@ -104,8 +104,10 @@ static struct nccl_process *process_find(struct nccl_log *log, const char *name,
 		return processes;
 	host = log->process_count == NCCL_PROCESSES_MOST ? UINT32_MAX :
 	       glued ? host_glued(log, name, len) : nccl_host_find(log, name, len);
-	if (host == UINT32_MAX)
+	if (host == UINT32_MAX) {
+		log->dropped += !glued;
 		return NULL;
+	}
 	if (glued)
 		key = nccl_hash(log->hosts[host].name, strlen(log->hosts[host].name), pid);
 	processes = array_grow(log->processes, log->process_count, &log->process_capacity, sizeof(*processes));

@@ -73,7 +73,7 @@ static const char *const seeds[] = {
 	PREFIX "NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]={[1] mlx5_1:1/RoCE, [2] mlx5_2:1/IB} [RO]; OOB "
 	"eth0:10.0.0.1<0>\n",
 	PREFIX "NET/IB : Made virtual device [3] name=mlx5_0+mlx5_1 speed=800000 ndevs=2\n",
-	PREFIX "Using network IB\n",
+	PREFIX "Using network IB\n", PREFIX "NET/IB : No device found.\n",
 	PREFIX "NET/OFI Selected Provider is efa (found 4 nics)\n",
 	PREFIX "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)/Shared\n",
 	PREFIX "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\r\n",
