@@ -60,8 +60,7 @@ static void fill_bars(struct drawing *drawing)
 	}
 }
 
-/* Round up to one of these times a power of ten, whose quarters have few digits. */
-static double round_top(double high)
+double plot_round_top(double high)
 {
 	static const double steps[] = { 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10 };
 	double scale;
@@ -81,7 +80,7 @@ static double find_top(const struct drawing *drawing)
 
 	for (unsigned i = 0; i < drawing->columns; i++)
 		high = fmax(high, drawing->bars[i].high);
-	return drawing->plot->top > 0 && high <= drawing->plot->top ? drawing->plot->top : round_top(high);
+	return drawing->plot->top > 0 && high <= drawing->plot->top ? drawing->plot->top : plot_round_top(high);
 }
 
 /* Is there a label at the upper edge of this row? row == rows is the axis. */
@@ -165,9 +164,9 @@ static void append_row(const struct drawing *drawing, unsigned row, struct text 
 	text_append(ret, "\n");
 }
 
-/* "14:00", with seconds if ticks are close, the date at midnight. Return: columns. */
-static unsigned format_tick(int64_t wall_us, int64_t every_us, char *ret, size_t size)
+unsigned plot_ticks_format(const struct plot_ticks *ticks, int64_t wall_us, char *ret, size_t size)
 {
+	int64_t every_us = ticks->every_us;
 	time_t seconds = (time_t)(wall_us / US_PER_S);
 	struct tm parts = { 0 };
 	bool midnight;
@@ -179,38 +178,60 @@ static unsigned format_tick(int64_t wall_us, int64_t every_us, char *ret, size_t
 }
 
 /* The smallest tick distance with enough space for the labels. */
-static int64_t choose_ticks(const struct drawing *drawing)
+static int64_t choose_ticks(double span_us, unsigned columns)
 {
 	static const int64_t every_s[] = {
 		1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
 		86400, 2 * 86400, 7 * 86400, 14 * 86400, 28 * 86400, 91 * 86400, 364 * 86400,
 	};
-	double span_us = (double)(drawing->plot->until_us - drawing->plot->from_us);
 	size_t count = sizeof(every_s) / sizeof(*every_s);
 
 	for (size_t i = 0; i < count; i++) {
 		unsigned needed = every_s[i] < 60 ? 11 : 8;
 
-		if ((double)(every_s[i] * US_PER_S) / span_us * drawing->columns >= needed)
+		if ((double)(every_s[i] * US_PER_S) / span_us * columns >= needed)
 			return every_s[i] * US_PER_S;
 	}
 	return every_s[count - 1] * US_PER_S;
 }
 
-/* Iterator over the ticks. */
+struct plot_ticks plot_ticks_begin(int64_t from_us, int64_t until_us, unsigned columns)
+{
+	struct plot_ticks ticks = { .from_us = from_us, .until_us = until_us };
+
+	ticks.every_us = choose_ticks((double)(until_us - from_us), columns);
+	ticks.local_us = from_us + when_zone_us(from_us);
+	ticks.local_us += (ticks.every_us - ticks.local_us % ticks.every_us) % ticks.every_us;
+	return ticks;
+}
+
+bool plot_ticks_next(struct plot_ticks *ticks, int64_t *ret_us)
+{
+	for (;;) {
+		/* The zone offset may change between two ticks. */
+		int64_t guess_us = ticks->local_us - when_zone_us(ticks->local_us);
+
+		*ret_us = ticks->local_us - when_zone_us(guess_us);
+		ticks->local_us += ticks->every_us;
+		if (*ret_us >= ticks->until_us)
+			return false;
+		if (*ret_us >= ticks->from_us)
+			return true;
+	}
+}
+
+/* Iterator over the ticks of a drawing. */
 struct tick {
-	int64_t every_us, local_us; /* of the next one, in local time */
+	struct plot_ticks ticks;
 	int64_t time_us;
 	unsigned column;
 };
 
 static struct tick first_tick(const struct drawing *drawing)
 {
-	struct tick tick = { .every_us = choose_ticks(drawing) };
-
-	tick.local_us = drawing->plot->from_us + when_zone_us(drawing->plot->from_us);
-	tick.local_us += (tick.every_us - tick.local_us % tick.every_us) % tick.every_us;
-	return tick;
+	return (struct tick){
+		.ticks = plot_ticks_begin(drawing->plot->from_us, drawing->plot->until_us, drawing->columns),
+	};
 }
 
 static bool next_tick(const struct drawing *drawing, struct tick *tick)
@@ -218,19 +239,10 @@ static bool next_tick(const struct drawing *drawing, struct tick *tick)
 	const struct plot *plot = drawing->plot;
 	double span_us = (double)(plot->until_us - plot->from_us);
 
-	for (;;) {
-		/* The zone offset may change between two ticks. */
-		int64_t guess_us = tick->local_us - when_zone_us(tick->local_us);
-
-		tick->time_us = tick->local_us - when_zone_us(guess_us);
-		tick->local_us += tick->every_us;
-		if (tick->time_us >= plot->until_us)
-			return false;
-		if (tick->time_us < plot->from_us)
-			continue;
-		tick->column = (unsigned)((double)(tick->time_us - plot->from_us) / span_us * drawing->columns);
-		return tick->column < drawing->columns;
-	}
+	if (!plot_ticks_next(&tick->ticks, &tick->time_us))
+		return false;
+	tick->column = (unsigned)((double)(tick->time_us - plot->from_us) / span_us * drawing->columns);
+	return tick->column < drawing->columns;
 }
 
 static void append_axis(const struct drawing *drawing, struct text *ret)
@@ -259,7 +271,7 @@ static void append_times(const struct drawing *drawing, struct text *ret)
 	char label[16];
 
 	while (next_tick(drawing, &tick)) {
-		unsigned len = format_tick(tick.time_us, tick.every_us, label, sizeof(label));
+		unsigned len = plot_ticks_format(&tick.ticks, tick.time_us, label, sizeof(label));
 		unsigned begin = margin + tick.column > len / 2 ? margin + tick.column - len / 2 : 0;
 
 		if (begin + len > width)

@@ -43,4 +43,24 @@ struct plot {
  */
 int plot_draw(const struct plot *plot, struct text *ret);
 
+/* plot_round_top - round up to the end of an axis, whose quarters have few digits; 1 for 0 and NAN. */
+double plot_round_top(double high);
+
+/*
+ * plot_ticks_begin, plot_ticks_next - the ticks of a time axis, at round local times
+ * @columns:  width of the axis in columns of text, for labels that do not overlap
+ * @ret_us:   wall clock of the next tick
+ *
+ * Return of plot_ticks_next: false after the last tick.
+ */
+struct plot_ticks {
+	int64_t from_us, until_us;
+	int64_t every_us, local_us; /* distance; next tick in local time */
+};
+struct plot_ticks plot_ticks_begin(int64_t from_us, int64_t until_us, unsigned columns);
+bool plot_ticks_next(struct plot_ticks *ticks, int64_t *ret_us);
+
+/* plot_ticks_format - "14:00", with seconds if ticks are close, the date at midnight. Return: columns. */
+unsigned plot_ticks_format(const struct plot_ticks *ticks, int64_t wall_us, char *ret, size_t size);
+
 #endif

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Make the pictures of README.md and docs/tour.md from the running demo (make pictures; about three minutes).
+"""Make the pictures of README.md and docs/tour.md from the running demo (make pictures; about four minutes).
 
 usage: docs/pictures.py [PICTURE...]
 
 Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. On a
-busy machine rates are uneven. Needs tmux and Python's standard library.
+busy machine rates are uneven. Needs tmux and Python's standard library. The picture "report", the report of a
+job that runs during the story, is docs/pictures/report.png; it needs chromium-headless-shell.
 """
+import glob
 import html
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
 
@@ -173,12 +176,54 @@ PICTURES = (
 )
 
 
+BROWSERS = glob.glob("/usr/lib/chromium*/chromium-headless-shell") + glob.glob("/usr/lib/chromium*/headless_shell")
+REPORT_SIZE, REPORT_SECONDS = (1440, 1180), 60
+
+
+def simulation():
+    """The environment of the simulation in our tmux: others may be running."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                words = file.read().decode(errors="replace")
+        except OSError:
+            continue
+        name = re.search(r"(?:^|\0)IBSIM_SOCKNAME=([^\0]*)", words)
+        if name and re.search(rf"(?:^|\0)TMUX=[^\0]*/{SOCKET},", words):
+            return {**os.environ, "IBSIM_SOCKNAME": name[1].removesuffix("-ibsim")}
+    sys.exit("pictures: the simulation is not running")
+
+
+def job(*words):
+    subprocess.run([f"{TOP}/build/ibwire-sim", "exec", f"{TOP}/build/ibwire", "job", *words], check=True,
+                   env=simulation())
+
+
+def capture_report():
+    """The report of job 4711, which ends now."""
+    path = f"{TOP}/docs/pictures/report.png"
+    with tempfile.TemporaryDirectory() as folder:
+        job("end", "4711", "--status", "0")
+        job("report", "4711", "--html", f"{folder}/report.html")
+        subprocess.run([BROWSERS[0], "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                        f"--window-size={REPORT_SIZE[0]},{REPORT_SIZE[1]}", f"--screenshot={path}",
+                        f"file://{folder}/report.html"], check=True, stderr=subprocess.DEVNULL)
+    print(f"{path}: {os.path.getsize(path)} bytes")
+
+
 def main():
-    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES]
+    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report"]
+    if "report" in wanted and not BROWSERS:
+        print("pictures: chromium-headless-shell is not installed: the picture \"report\" is not made")
+        wanted.remove("report")
     os.makedirs(f"{TOP}/docs/pictures", exist_ok=True)
     tmux("new-session", "-d", "-x", "120", "-y", "36", "-c", TOP, "TERM=tmux-256color COLORTERM= ./quickstart --sim")
     tmux("set-option", "-g", "window-size", "manual")
     try:
+        if "report" in wanted:
+            wait_for(r"no problems")
+            time.sleep(10)
+            job("begin", "4711", "--name", "train-70b")
         for name, columns, rows, words, keys, seconds, back in PICTURES:
             if name not in wanted:
                 continue
@@ -189,6 +234,10 @@ def main():
             wait_for(r"SM \S+ ok")  # a busy machine delays responses of the subnet manager
             capture(name, columns)
             press(*back)
+        if "report" in wanted:
+            wait_for(r"CRIT.*leaf-u02-r3")
+            time.sleep(REPORT_SECONDS)
+            capture_report()
         press("q")
         time.sleep(3)
     finally:

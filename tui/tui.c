@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/stop.h"
 #include "tui/config_file.h"
+#include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/live.h"
@@ -43,13 +44,17 @@ static bool handle_keys(struct app *app, int wait_ms)
 	return count > 0;
 }
 
-static void draw(struct app *app)
+/* @whole: not only the time has changed. */
+static void draw(struct app *app, bool whole)
 {
 	int rows, columns;
 
 	getmaxyx(stdscr, rows, columns);
-	erase();
-	app_draw(app, rows, columns);
+	paint_begin(app->theme->paint, rows, columns);
+	whole = whole || !app_draw_clock(app, rows, columns);
+	if (whole)
+		app_draw(app, rows, columns);
+	paint_end(app->theme->paint, whole);
 	/* The position for screen readers, and for terminals that cannot hide the cursor. */
 	move(rows - 1, 0);
 	wnoutrefresh(stdscr);
@@ -74,12 +79,17 @@ static int check_child(struct app *app, struct error *err)
 /* Apply changed settings, and redraw after a suspension. */
 static void update_terminal(struct app *app, bool unicode, bool *ret_draw)
 {
+	struct paint *paint = app->theme->paint;
+
 	*ret_draw |= terminal_was_stopped();
 	if (!app->setup->stale)
 		return;
 	app->setup->stale = false;
 	theme_init(app->theme, app->options->color, (enum theme_colors)app->setup->colors,
 		   unicode && !app->setup->ascii);
+	app->theme->paint = paint;
+	/* The next frame is written completely: colours of the same pairs may differ. */
+	paint_begin(paint, 0, 0);
 	terminal_mouse_on(app->setup->mouse);
 	*ret_draw = true;
 }
@@ -105,7 +115,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		update_terminal(app, unicode, &keys);
 		/* A key has a visible effect at once, even if its data takes long to read. */
 		if (keys && live_load_is_slow(app->live))
-			draw(app);
+			draw(app, true);
 		status = app_poll(app, &news, err);
 		if (status < 0)
 			return status;
@@ -115,8 +125,9 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		/* Without new data, ages are updated once per second. */
 		if (!keys && !news && clock_boottime_us(clock) / US_PER_S == drawn_s)
 			continue;
+		news |= keys || drawn_s < 0;
 		drawn_s = clock_boottime_us(clock) / US_PER_S;
-		draw(app);
+		draw(app, news);
 	}
 	return 0;
 }
@@ -127,13 +138,17 @@ int tui_run(const struct tui_options *options, struct error *err)
 	bool unicode = false;
 	int status = app_init(&app, options, err);
 
-	if (status == 0)
-		status = terminal_start(&unicode, err);
+	if (status == 0) {
+		app.theme->paint = paint_create();
+		status = app.theme->paint ? terminal_start(&unicode, err) : err_nomem(err);
+	}
 	if (status == 0) {
 		status = loop(&app, unicode, err);
 		terminal_stop();
 		setup_end(&app);
 	}
+	if (app.theme)
+		paint_destroy(app.theme->paint);
 	app_done(&app);
 	return status;
 }

@@ -28,13 +28,14 @@ double view_age_s(int64_t now_us, int64_t then_us)
 
 static void view_errors(const struct delta *sum, struct port_view *ret)
 {
+	uint64_t errors = 0;
+
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
 	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
-	ret->errors = ret->errors_known ? 0 : NAN;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		if (ret->errors_known & COUNTER_BIT(counter))
-			ret->errors += (double)sum->value[counter];
+		errors += ret->errors_known & COUNTER_BIT(counter) ? sum->value[counter] : 0;
+	ret->errors = ret->errors_known ? (double)errors : NAN;
 }
 
 static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)
@@ -71,7 +72,7 @@ void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t refer
 		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
 			 [VIEW_BER_RAW].rate = NAN },
 	};
-	view_rates(snapshot, newest && row->status != SAMPLE_OK ? &nothing : &row->sum, ret);
+	view_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
 	view_errors(&row->sum, ret);
 	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
 							 ret->rcv_bytes_per_s);

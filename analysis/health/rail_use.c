@@ -22,7 +22,7 @@ struct rail_view {
 	uint32_t first;              /* of its ports in an array by host and rail */
 };
 
-struct rail_port { struct health_port *port; double bytes; }; /* port: NULL: none */
+struct rail_port { struct health_port *port; double bytes, used; }; /* port: NULL: none; used: 0..1 */
 
 struct rails {
 	struct rail_view *views;
@@ -48,6 +48,7 @@ static void add_port(struct health *health, struct rails *rails, uint32_t rail, 
 	at->port = health->port_of[p];
 	at->bytes = load->xmit_bytes + load->rcv_bytes;
 	used = (load->xmit_bytes > load->rcv_bytes ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us / rate;
+	at->used = used;
 	rails->views[host].known |= UINT64_C(1) << rail;
 	if (used >= health->settings.balance.active_mean)
 		rails->views[host].active |= UINT64_C(1) << rail;
@@ -195,19 +196,29 @@ static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alik
 	return missing;
 }
 
-static void hold_unused(struct health *health, const struct health_port *port, const char *host,
-			const char *rail, size_t others)
+/* "no traffic" or "only 2.1 % of its rate": below the share from which a rail is active. */
+static const char *write_used(double used, char ret[40])
 {
+	snprintf(ret, 40, used > 0 ? "only %.1f %% of its rate" : "no traffic", 100 * used);
+	return ret;
+}
+
+static void hold_unused(struct health *health, const struct rail_port *at, const char *host, const char *rail,
+			size_t others)
+{
+	const struct health_port *port = at->port;
+	char used[40];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = port,
 		.link = true, .since_wall_us = port->tracker->unused_wall_us, .cause = "host" });
 
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
-		    TENSE("carries", "carried") " no traffic while the other rails of %s " TENSE("are", "were")
-		    " busy; %zu comparable hosts " TENSE("use", "used") " this rail (threshold: %u)", host, others,
-		    ALIKE_LEAST);
+		    TENSE("carries", "carried") " %s while the other rails of %s " TENSE("are", "were")
+		    " busy; %zu comparable hosts " TENSE("use", "used") " this rail (threshold: %u)",
+		    write_used(at->used, used), host, others, ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
+	health_number(open, "utilization_percent", 100 * at->used);
 	health_window(health, open, health->window.start_us, health->window.end_us);
 }
 
@@ -234,8 +245,8 @@ static void check_unused(struct health *health, const struct rails *rails, size_
 			shift(health, &tracker->unused, &tracker->unused_wall_us, unused);
 			if (bits(tracker->unused & ((1u << RAIL_WINDOWS) - 1)) == RAIL_WINDOWS ||
 			    (unused && health_find(health, FINDING_NIC_UNUSED, port->node, port->num, 0)))
-				hold_unused(health, port, shape->hosts[view->host].name, shape->rails[r].name,
-					    others);
+				hold_unused(health, &rails->ports[view->first + r], shape->hosts[view->host].name,
+					    shape->rails[r].name, others);
 		}
 }
 
@@ -270,6 +281,7 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 		    TENSE("are", "were") " in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
 	health_number(open, "busy_hosts", (double)busy);
+	health_window(health, open, health->window.start_us, health->window.end_us);
 }
 
 /* Number of hosts that use exactly these rails. */
@@ -282,17 +294,25 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 	return count;
 }
 
-static void hold_idle(struct health *health, const struct health_host *host, uint32_t peers)
+static void hold_idle(struct health *health, const struct health_host *host, const struct rails *rails,
+		      const struct rail_view *view, uint32_t peers)
 {
+	double most = 0;
+	char used[40];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first,
 		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
+	for (size_t r = 0; r < rails->rails; r++)
+		if (view->known & UINT64_C(1) << r)
+			most = fmax(most, rails->ports[view->first + r].used);
 	health_text(open,
-		    TENSE("carries", "carried") " no traffic on any rail, while %u hosts that were busy on the same "
+		    TENSE("carries", "carried") " %s on any rail, while %u hosts that were busy on the same "
 		    "rails " TENSE("continue: its work ended, or uses", "continued: its work ended, or used")
-		    " another network", peers);
+		    " another network", write_used(most, used), peers);
 	health_number(open, "like_hosts", peers);
+	health_number(open, "utilization_percent", 100 * most);
+	health_window(health, open, health->window.start_us, health->window.end_us);
 	health_affected_host(open, host->name);
 }
 
@@ -359,7 +379,7 @@ static void check_idle(struct health *health, const struct rails *rails)
 		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
-			hold_idle(health, host, alike);
+			hold_idle(health, host, rails, &rails->views[i], alike);
 	}
 }
 

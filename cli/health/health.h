@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/lib/host_set.h"
 #include "cli/lib/options.h"
+#include "fabric/host_set.h"
 #include "storage/findings.h"
 
 struct error;

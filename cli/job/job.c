@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/nccl_files.h"
 #include "cli/lib/view.h"
 #include "storage/reader.h"
 
@@ -122,6 +123,7 @@ static const struct column list_columns[COLUMN_COUNT] = {
 struct listing {
 	struct result *result;
 	struct job now; /* its end: this moment */
+	int64_t since_us, until_us; /* jobs that ran in this window */
 };
 
 /* A text that may be missing: null in JSON, an empty cell in a table. */
@@ -145,6 +147,8 @@ static bool put_job(void *ctx, const struct job *job)
 	struct result *result = listing->result;
 	char ending[32 + JOB_ID_SIZE];
 
+	if ((job->end_us && job->end_us <= listing->since_us) || job->begin_us > listing->until_us)
+		return true;
 	result_text(result, ID, job->id);
 	put_text(result, NAME, job->name);
 	put_text(result, HOSTS, job->hosts);
@@ -172,7 +176,9 @@ static bool put_job(void *ctx, const struct job *job)
 static int list(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	struct listing listing = { 0 };
+	struct listing listing = {
+		.since_us = common->since_us, .until_us = common->until_us ? common->until_us : INT64_MAX,
+	};
 	struct view view;
 	int code = view_open_reader(common, &view, err);
 
@@ -206,14 +212,23 @@ static const struct subcommand {
 static int check_options(const struct command *command, const struct job_options *options, const char *word,
 			 struct error *err)
 {
+	const struct options *common = &options->snapshot.common;
 	bool begins = !strcmp(word, "begin"), ends = !strcmp(word, "end");
 
+	if (strcmp(word, "list") != 0 && (common->since_us || common->until_us))
+		return options_usage_error(command, err, "--since and --until require list");
+	if (!ends && options->keep_us)
+		return options_usage_error(command, err, "--keep requires end");
 	if (!begins && (options->hosts || options->name || options->lenient || options->shared))
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
+	if (strcmp(word, "report") != 0 && options->nccl)
+		return options_usage_error(command, err, "--nccl requires report");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
 		return options_usage_error(command, err, "--all requires report or compare");
+	if (strcmp(word, "report") != 0 && options->html)
+		return options_usage_error(command, err, "--html requires report");
 	if (!ends && options->status >= 0)
 		return options_usage_error(command, err, "--status requires end");
 	if (options->status > 255)
@@ -226,17 +241,21 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1 };
 	const struct option_spec specs[] = {
 		JOB_SPECS(&options, "begin: "),
+		OPT_SPAN_OR_0("keep", 0, &options.keep_us,
+			      "end: remove snapshots of jobs that ended longer ago, 0 = never (0)"),
 		OPT_FLAG("lenient", 0, &options.lenient, "begin: warn of hosts that the fabric does not have"),
 		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
 		OPT_FLAG("all", 'a', &options.snapshot.all,
 			 "report, compare: every host, uplink and change (JSON always does)"),
+		OPT_TEXT("html", 0, "FILE", &options.html, "report: write it to FILE as a page of HTML with plots"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
+		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
-	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, common, err);
+	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_WINDOW, specs, argc, argv, common, err);
 
 	if (code)
 		return code < 0 ? code : 0;
@@ -246,7 +265,9 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 
 		if (!common->argc || strcmp(common->argv[0], sub->word))
 			continue;
-		if (common->argc - 1 < sub->least || common->argc - 1 > sub->most)
+		/* Logs of NCCL may follow the id: a pattern that the shell expanded. */
+		if (common->argc - 1 < sub->least ||
+		    (common->argc - 1 > sub->most && !(options.nccl && sub->run == job_report_cmd)))
 			return options_usage_error(command, err, sub->most > 1
 						   ? "%s requires the ids of one or two jobs"
 						   : sub->most ? "%s requires the id of one job"

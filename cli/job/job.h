@@ -17,11 +17,14 @@ struct job_options {
 	struct snapshot_options snapshot; /* with the common options */
 	const char *hosts;   /* as typed; NULL: all hosts of the fabric */
 	const char *name;    /* or NULL */
+	const char *html;    /* report: file to write a page to; NULL: none */
 	bool no_snapshot;
 	bool lenient;        /* begin: unknown hosts are a warning */
 	bool shared;         /* begin: close no job on the same hosts */
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
+	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
+	const char *nccl;    /* report, run: logs of NCCL, as nccl_files_read() reads them; NULL: none */
 };
 
 #define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))

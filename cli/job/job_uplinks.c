@@ -341,6 +341,21 @@ static uint32_t map_node(struct job_work *work, uint32_t **list, uint32_t *count
 	return index[node];
 }
 
+static int compare_nodes(const void *a, const void *b, void *report)
+{
+	return names_compare(job_report_node_name(report, *(const uint32_t *)a),
+			     job_report_node_name(report, *(const uint32_t *)b));
+}
+
+/* Groups are the worst first, the nodes of a map in natural order of their names. */
+static void sort_nodes(struct job_report *report, uint32_t *list, uint32_t count, uint32_t *index)
+{
+	if (count)
+		qsort_r(list, count, sizeof(*list), compare_nodes, report);
+	for (uint32_t i = 0; i < count; i++)
+		index[list[i]] = i;
+}
+
 static int list_map(struct job_work *work, uint32_t *index, struct error *err)
 {
 	struct job_report *report = work->report;
@@ -361,6 +376,8 @@ static int list_map(struct job_work *work, uint32_t *index, struct error *err)
 				return err_nomem(err);
 		}
 	}
+	sort_nodes(report, map->row_nodes, map->rows, index);
+	sort_nodes(report, map->column_nodes, map->columns, index);
 	return 0;
 }
 

@@ -1,51 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * host_set.h - sets of hosts in batch system notation: "node[001-016,020],login1"
- */
+/* host_set.h - moved to fabric/host_set.h, which the screen may include too */
 #ifndef IBWIRE_CLI_HOST_SET_H
 #define IBWIRE_CLI_HOST_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct error;
-
-struct host_set {
-	char **names;
-	size_t count, capacity;
-};
-
-/* Maximum number of hosts in a set. */
-#define HOST_SET_MOST 100000
-
-/*
- * host_set_add - add the hosts of one list
- * @typed: comma-separated names; a name may contain [..] with numbers and ranges, leading zeros
- *          kept, as Slurm writes them; "@FILE": one such list per line
- *
- * Return: 0; ERR_USAGE; ERR_IO if the file cannot be read; ERR_NOMEM.
- */
-int host_set_add(struct host_set *set, const char *typed, struct error *err);
-
-/* host_set_has - membership; a domain ("node1.cluster") is ignored. */
-bool host_set_has(const struct host_set *set, const char *name);
-
-/*
- * host_set_sort - sort a set for host_set_search()
- * host_set_search - as host_set_has(), in logarithmic time
- */
-void host_set_sort(struct host_set *set);
-bool host_set_search(const struct host_set *sorted, const char *name);
-
-void host_set_done(struct host_set *set);
-
-/*
- * host_set_add_drained - add the hosts that a file lists as out of service
- * @path:  lines "HOST STATE", as `sinfo -N -h -o "%N %T"` prints them; a state that begins with
- *         drain, down, fail, maint, reserved or power is out of service, whatever flags follow it
- *
- * Return: as host_set_add().
- */
-int host_set_add_drained(struct host_set *set, const char *path, struct error *err);
+#include "fabric/host_set.h"
 
 #endif

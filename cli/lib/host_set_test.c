@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 #include "storage/test/test_folder.h"
 
 /* The names of a list, separated by spaces. */

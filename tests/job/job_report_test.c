@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -257,6 +258,18 @@ static void print_text(const char *id)
 	free(text);
 }
 
+/* export/html_page_test.py opens the pages of all tests in a browser: job-1.html ... in $JOB_PAGES. */
+static void keep_page(const char *id)
+{
+	static int pages;
+	char line[600];
+
+	if (!getenv("JOB_PAGES"))
+		return;
+	snprintf(line, sizeof(line), "job|report|%s|--html|%s/job-%d.html", id, getenv("JOB_PAGES"), ++pages);
+	free(run_text(line));
+}
+
 /* Two jobs with the same hosts and times: "s" has snapshots, "h" the history. */
 static void play_both(const char *text)
 {
@@ -265,6 +278,7 @@ static void play_both(const char *text)
 		{ .id = "h", .begin = BEGIN, .end = END },
 	}, 2);
 	print_text("s");
+	keep_page("s");
 }
 
 /* Both reports have this verdict. */
@@ -299,6 +313,63 @@ TEST_IN_FOLDER(one_nic_of_eight_is_unused)
 	assert_int_equal(integer_of(row_of(report, "hosts", "host", "node0003"), "ports_used"), 7);
 	assert_true(list_has(json_object_get(row_of(report, "hosts", "host", "node0003"), "ports_unused"), "mlx5_5"));
 	json_decref(report);
+}
+
+/* What NCCL logs on 8 hosts with 8 HCAs, with a connection on each of the first @used. */
+static void write_nccl_log(const char *file, unsigned used, const char *network)
+{
+	FILE *stream = fopen(file, "w");
+
+	assert_non_null(stream);
+	for (unsigned host = 1; host <= 8; host++) {
+		fprintf(stream, "node%04u:70:71 [0] NCCL INFO NET/IB : Using", host);
+		for (unsigned i = 0; i < 8; i++)
+			fprintf(stream, " [%u]mlx5_%u:1/IB", i, i);
+		fprintf(stream, " [RO]; OOB eth0:10.0.0.1<0>\nnode%04u:70:71 [0] NCCL INFO Using network %s\n", host,
+			network);
+		for (unsigned i = 0; i < used; i++)
+			fprintf(stream, "step 7\nnode%04u:70:71 [0] NCCL INFO Channel %02u/0 : 0[0] -> 8[0] [send]"
+				" via NET/%s/%u%s\n", host, i, network, i, strcmp(network, "IB") ? "" : "/GDRDMA");
+	}
+	fclose(stream);
+}
+
+TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
+{
+	json_t *report;
+	char *text;
+
+	play_with(FABRIC "job main alltoall fan=7 load=0.5 without=\"node0003 mlx5_5\"\n",
+		  (struct planned[]){ { .id = "s", .begin = BEGIN, .end = END, .snapshots = true } }, 1);
+	write_nccl_log("nccl.1.log", 8, "IB");
+	report = run_json("job|report|s|--nccl|nccl.*.log");
+	assert_verdict(report, "nic-unused", "mlx5_5 of node0003 was not used");
+	row_of(report, "verdict", "text", "NCCL reports IB on mlx5_5 of node0003; that port moved nothing");
+	assert_true(is_text(row_of(report, "nccl_settings", "name", "network"), "value", "IB"));
+	assert_int_equal(json_array_size(json_object_get(report, "nccl_hcas")), 64);
+	json_decref(report);
+
+	/* Without a connection on it, it may move nothing. */
+	write_nccl_log("nccl.1.log", 5, "IB");
+	text = run_text("job|report|s|--nccl|nccl.1.log");
+	assert_null(strstr(text, "moved nothing"));
+	assert_non_null(strstr(text, "NCCL lists 3 HCAs without any connection: mlx5_5, mlx5_6, mlx5_7"));
+	free(text);
+
+	/* A report that is clean otherwise has the failure first. */
+	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "c", .begin = BEGIN, .end = END } }, 1);
+	write_nccl_log("nccl.1.log", 2, "Socket");
+	report = run_json("job|report|c|nccl.1.log|--nccl|nccl.1.log");
+	assert_verdict(report, "nccl", "NCCL reports NET/Socket: TCP, not RDMA");
+	json_decref(report);
+	report = run_json("job|report|c");
+	assert_null(json_object_get(report, "nccl"));
+	json_decref(report);
+	assert_refused((struct refused[]){
+		{ "job|report|c|--nccl|nowhere.log", ERR_IO, "cannot read nowhere.log" },
+		{ "job|report|c|--nccl|.", ERR_IO, "cannot read ." },
+		{ "job|list|--nccl|nccl.1.log", ERR_USAGE, "--nccl requires report" },
+	}, 3);
 }
 
 TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
@@ -364,6 +435,35 @@ TEST_IN_FOLDER(errors_on_a_link)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
+}
+
+TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
+{
+	char line[600], page[512];
+	struct text text = { 0 };
+
+	play_with(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", (struct planned[]){
+		{ .id = "a<b>&\"1\"", .begin = BEGIN, .end = END, .name = "</title><script>alert(1)</script>" },
+	}, 1);
+	keep_page("a<b>&\"1\"");
+	snprintf(page, sizeof(page), "%s.html", path);
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s", page);
+	free(run_text(line));
+	assert_int_equal(text_read_file(page, "", TEXT_SMALL_MOST, &text, NULL), 0);
+	assert_non_null(strstr(text.chars, "Job a&lt;b&gt;&amp;&quot;1&quot;"));
+	assert_non_null(strstr(text.chars, "&lt;/title&gt;&lt;script&gt;"));
+	assert_null(strstr(text.chars, "<script"));
+	/* The verdict, a line for each rail, and the maps before and after. */
+	assert_non_null(strstr(text.chars, "<section class=\"card verdict "));
+	assert_non_null(strstr(text.chars, "leaf-u01-r1"));
+	assert_non_null(strstr(text.chars, "class=\"curve s7\""));
+	assert_non_null(strstr(text.chars, "After: second half"));
+	assert_null(strstr(text.chars, "nan"));
+	text_done(&text);
+	unlink(page);
+	/* A file that cannot be written. */
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s/nowhere/x.html", page);
+	assert_refused(&(struct refused){ line, ERR_IO, "cannot write" }, 1);
 }
 
 /* --- hosts of a job, and jobs side by side --- */

@@ -190,7 +190,7 @@ static void first_of_status(const char *name, const char *key, char ret[128])
 	json_t *row;
 
 	test_folder_renew();
-	if (record_scenario(source, path, INT64_C(1790000000000000), &err) < 0)
+	if (record_scenario(source, path, 0, INT64_C(1790000000000000), &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	use_database(path);
 	row = run_json("status");
@@ -241,7 +241,7 @@ static void use_scenario(const char *name, int64_t end_us)
 	struct error err = { 0 };
 
 	test_folder_renew();
-	if (record_scenario(source, path, end_us, &err) < 0)
+	if (record_scenario(source, path, 0, end_us, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
 	free(source);
@@ -257,7 +257,7 @@ static void consequences_are_counted_with_their_origin(void **state)
 	use_database(NULL);
 }
 
-/* Skewed from 5 to 11 min; closed at 17 min. */
+/* Routes are skewed from minute 5 to minute 11; the finding closes in minute 17. */
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
@@ -286,7 +286,7 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	use_database(NULL);
 }
 
-/* Slower from the fifth minute: one group with the cause, and the time before is not called uneven. */
+/* The link is slower from the fifth minute on: one group with a cause, and no uneven load before that. */
 static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
@@ -314,9 +314,15 @@ static int (*store_sweep)(void *ctx, const struct sweep *sweep, struct error *er
 static struct truth {
 	const char *name;
 	struct reader *reader;
-	char checked[64][sizeof(((struct finding *)0)->text)]; /* a ring of texts whose numbers were compared */
+	/* A ring of texts whose numbers were compared, and the ends of their windows. */
+	char checked[64][sizeof(((struct finding *)0)->text)];
+	int64_t until_us[64];
 	unsigned next;
-	size_t texts, numbers, clearing;
+	size_t texts, numbers, clearing, opened;
+	int64_t walls_us[2000]; /* of the sweeps */
+	size_t sweeps;
+	uint64_t dated[512]; /* findings whose `since` was compared */
+	size_t dated_count;
 } truth;
 
 static void untrue(const struct finding *finding, const char *what)
@@ -349,7 +355,7 @@ static void check_tense(const struct finding *finding)
 			untrue(finding, "it is clearing, and its text is in the present tense");
 }
 
-/* What a finding says of this moment, by the sweep itself. */
+/* A finding about the present state of a node, a link or the SM agrees with the sweep that reports it. */
 static void check_moment(const struct finding *finding, const struct sweep *sweep)
 {
 	uint32_t node = fabric_find_node(sweep->fabric, finding->node_guid), responded = 0;
@@ -369,20 +375,21 @@ static void check_moment(const struct finding *finding, const struct sweep *swee
 		untrue(finding, "a master responded in this sweep");
 }
 
+/* @finding: NULL: of the whole fabric */
 static json_t *rows_of(const char *command, const struct finding *finding, bool of_peer, int64_t from_us,
 		       int64_t until_us)
 {
 	char line[256], from[WHEN_SIZE], until[WHEN_SIZE], place[64];
-	uint64_t guid = of_peer ? finding->peer_guid : finding->node_guid;
-	unsigned port = of_peer ? finding->peer_port : finding->port;
+	uint64_t guid = !finding ? 0 : of_peer ? finding->peer_guid : finding->node_guid;
+	unsigned port = !finding ? 0 : of_peer ? finding->peer_port : finding->port;
 
-	snprintf(place, sizeof(place), port ? "0x%016" PRIx64 "/%u" : "0x%016" PRIx64, guid, port);
-	snprintf(line, sizeof(line), "%s|%s|--since|%s|--until|%s", command, place, when_format_utc(from_us, from),
+	snprintf(place, sizeof(place), !guid ? "" : port ? "|0x%016" PRIx64 "/%u" : "|0x%016" PRIx64, guid, port);
+	snprintf(line, sizeof(line), "%s%s|--since|%s|--until|%s", command, place, when_format_utc(from_us, from),
 		 when_format_utc(until_us, until));
 	return run_json(line);
 }
 
-/* The sum of some counters of a port. @ret_downs: LinkDowned, or NULL. */
+/* The sum of some counters of a port; its LinkDowned is added to @ret_downs. */
 static double counted(const struct finding *finding, bool of_peer, const char *const keys[4], int64_t from_us,
 		      int64_t until_us, double *ret_downs)
 {
@@ -406,7 +413,7 @@ static void compare(const struct finding *finding, const char *key, double expec
 	truth.numbers++;
 }
 
-/* Errors after link-up are not counted: then the number is a part of the counter. */
+/* Errors just after link-up are not counted: if the link was down, the counter may be above the number. */
 static void compare_counts(const struct finding *finding, int64_t from_us, int64_t until_us)
 {
 	static const struct { enum finding_kind kind; const char *number, *keys[4]; } counts[] = {
@@ -464,20 +471,239 @@ static void compare_balance(const struct finding *finding, int64_t from_us, int6
 		untrue(finding, "its text and its numbers differ");
 }
 
+/* The compute HCAs in a window by host and rail, as `ibwire ports` shows them. */
+static struct rail_table {
+	char hosts[64][64], names[16][64];
+	double bytes[64][16], percent[64][16];
+	unsigned active[64];  /* rails, by bit */
+	unsigned host_count, rail_count;
+} table;
+
+static unsigned find_name(char (*names)[64], unsigned *count, unsigned most, const char *name, size_t len)
+{
+	unsigned i;
+
+	for (i = 0; i < *count && (strncmp(names[i], name, len) || names[i][len]); i++)
+		;
+	assert_true(i < most && len < 64);
+	if (i == *count)
+		snprintf(names[(*count)++], 64, "%.*s", (int)len, name);
+	return i;
+}
+
+static void read_rails(int64_t from_us, int64_t until_us)
+{
+	json_t *rows = rows_of("ports", NULL, false, from_us, until_us), *row;
+	size_t i;
+
+	memset(&table, 0, sizeof(table));
+	json_array_foreach(rows, i, row) {
+		const char *node = json_string_value(json_object_get(row, "node"));
+		const char *rail = json_string_value(json_object_get(row, "rail"));
+		double percent = fmax(json_number_value(json_object_get(row, "xmit_utilization_percent")),
+				      json_number_value(json_object_get(row, "rcv_utilization_percent")));
+		unsigned r, host;
+
+		if (!rail || strcmp(json_string_value(json_object_get(row, "role")), "compute"))
+			continue;
+		r = find_name(table.names, &table.rail_count, 16, rail, strlen(rail));
+		host = find_name(table.hosts, &table.host_count, 64, node, strcspn(node, " "));
+		table.bytes[host][r] = (json_number_value(json_object_get(row, "xmit_bytes_per_s")) +
+					json_number_value(json_object_get(row, "rcv_bytes_per_s"))) *
+				       json_number_value(json_object_get(row, "window_s"));
+		table.percent[host][r] = percent;
+		/* The default of struct balance_settings. */
+		table.active[host] |= (unsigned)(percent >= 5) << r;
+	}
+	json_decref(rows);
+}
+
+/* Load of a rail in percent of the median of the active rails of its host. */
+static double of_its_host(unsigned host, unsigned rail)
+{
+	double values[16];
+	size_t count = 0;
+
+	for (unsigned r = 0; r < table.rail_count; r++)
+		if (table.active[host] & 1u << r)
+			values[count++] = table.bytes[host][r];
+	return 100 * table.bytes[host][rail] / balance_median(values, count);
+}
+
+/* The most hosts with equal active rails: those of a host, @rail and one more at most; without @rail: any. */
+static unsigned like_hosts(unsigned host, unsigned rail)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < table.host_count; i++) {
+		unsigned more = table.active[i] & ~table.active[host], count = 0;
+
+		for (unsigned j = 0; j < table.host_count; j++)
+			count += table.active[j] == table.active[i];
+		if (more && !(table.active[host] & ~table.active[i]) && count > most &&
+		    (rail == table.rail_count || (more & 1u << rail && __builtin_popcount(more) <= 2)))
+			most = count;
+	}
+	return most;
+}
+
+static void compare_rails(const struct finding *finding, int64_t from_us, int64_t until_us)
+{
+	const char *name = strstr(finding->subject, " rail ");
+	double values[64], idle = 0;
+	unsigned host, rail, busy = 0;
+	size_t count = 0;
+	char words[64];
+
+	read_rails(from_us, until_us);
+	for (unsigned i = 0; i < table.host_count; i++)
+		busy += table.active[i] != 0;
+	if (finding->kind == FINDING_NIC_UNUSED && finding->tag) {
+		compare(finding, "busy_hosts", busy);
+		return;
+	}
+	host = find_name(table.hosts, &table.host_count, 64, finding->subject, strcspn(finding->subject, " "));
+	rail = name ? find_name(table.names, &table.rail_count, 16, name + 6, strlen(name + 6)) : table.rail_count;
+	for (unsigned r = 0; r < table.rail_count; r++)
+		if (r == rail || rail == table.rail_count)
+			idle = fmax(idle, table.percent[host][r]);
+	for (unsigned i = 0; i < table.host_count; i++)
+		if (table.active[i] == table.active[host] && rail < table.rail_count)
+			values[count++] = of_its_host(i, rail);
+	if (finding->kind == FINDING_NIC_UNUSED) {
+		compare(finding, "like_hosts", like_hosts(host, rail));
+		compare(finding, "utilization_percent", idle);
+		snprintf(words, sizeof(words), idle > 0 ? "carries only %.1f %% of its rate" : "carries no traffic",
+			 idle);
+	} else {
+		compare(finding, "of_other_rails_percent", of_its_host(host, rail));
+		compare(finding, "like_hosts_percent", balance_median(values, count));
+		snprintf(words, sizeof(words), "carries %.0f %% of the load of the other %d rails",
+			 of_its_host(host, rail), __builtin_popcount(table.active[host]) - 1);
+	}
+	if (strncmp(finding->text, words, strlen(words)))
+		untrue(finding, words);
+}
+
+/* Coverage by the samples of the sweep; unresponsive nodes may have findings of their own instead. */
+static void compare_coverage(const struct finding *finding, const struct sweep *sweep)
+{
+	double missing = number_of(finding, "ports_missing"), percent = number_of(finding, "coverage_percent");
+	unsigned polled = 0, responded = 0;
+	char words[64];
+
+	for (size_t i = 0; i < sweep->sample_count; i++) {
+		enum sample_status status = sweep->samples[i].status;
+
+		responded += status == SAMPLE_OK;
+		polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF ||
+			  status == SAMPLE_UNFINISHED;
+	}
+	polled += (unsigned)number_of(finding, "ports_to_unidentified_nodes");
+	compare(finding, "coverage_percent", 100 - 100 * missing / polled);
+	compare(finding, "ports_missing", polled - responded);
+	snprintf(words, sizeof(words), "%.1f %% of %u ports were read", percent, polled);
+	if (strncmp(finding->text, words, strlen(words)))
+		untrue(finding, words);
+}
+
+/* What a command shows of a finding at a time: "down", "silent", "ok", "master", ...; "": nothing. */
+static void state_at(const struct finding *finding, int64_t at_us, char ret[32])
+{
+	static const struct { enum finding_kind kind; const char *command, *key; } states[] = {
+		{ FINDING_LINK_DOWN, "links", "state" }, { FINDING_NODE_SILENT, "ports", "status" },
+		{ FINDING_SM_LOST, "status", "sm_state" }, { FINDING_LINK_DEGRADED, "ports", "rate_gbps" },
+	};
+	char line[160], when[WHEN_SIZE];
+	const json_t *value;
+	json_t *rows;
+
+	*ret = '\0';
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (finding->kind != states[i].kind || finding->tag)
+			continue;
+		snprintf(line, sizeof(line), "%s|--at|%s", states[i].command, when_format_utc(at_us, when));
+		if (finding->node_guid)
+			snprintf(line + strlen(line), 64, finding->port ? "|0x%016" PRIx64 "/%u" : "|0x%016" PRIx64,
+				 finding->node_guid, finding->port);
+		rows = run_json(line);
+		value = json_object_get(json_is_array(rows) ? json_array_get(rows, 0) : rows, states[i].key);
+		if (json_is_number(value))
+			snprintf(ret, 32, "%g", json_number_value(value));
+		else
+			snprintf(ret, 32, "%s", json_is_string(value) ? json_string_value(value) : "none");
+		json_decref(rows);
+	}
+}
+
+/* The state changed with the first sweep of the finding. */
+static void compare_since(const struct finding *finding, int64_t last_good_us)
+{
+	uint64_t key = finding->node_guid ^ (uint64_t)finding->since_us << 8 ^ finding->port ^
+		       (uint64_t)finding->kind << 56;
+	char before[32], since[32];
+
+	for (size_t i = 0; i < truth.dated_count; i++)
+		if (truth.dated[i] == key)
+			return;
+	assert_true(truth.dated_count < sizeof(truth.dated) / sizeof(truth.dated[0]));
+	truth.dated[truth.dated_count++] = key;
+	state_at(finding, last_good_us, before);
+	state_at(finding, finding->since_us, since);
+	if (*before && !strcmp(before, since))
+		untrue(finding, "its state did not change when it began");
+}
+
+/*
+ * "for 74 s" counts from the last sweep in which the condition did not hold, which is the one before `since`. Where
+ * that is before the recording, its time is unknown.
+ */
+static void compare_duration(const struct finding *finding, const struct sweep *sweep)
+{
+	static const char *const keys[] = { "down_s", "silent_s", "lost_s" };
+	size_t last_good = truth.sweeps;
+	double age_s;
+	long long s;
+	char words[64];
+
+	if (finding->since_us > sweep->wall_us)
+		untrue(finding, "it is since a later time");
+	while (last_good && truth.walls_us[last_good - 1] >= finding->since_us)
+		last_good--;
+	if (!last_good)
+		return;
+	compare_since(finding, truth.walls_us[last_good - 1]);
+	age_s = (double)(sweep->wall_us - truth.walls_us[last_good - 1]) / US_PER_S;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (isnan(number_of(finding, keys[i])))
+			continue;
+		compare(finding, keys[i], age_s);
+		s = (long long)number_of(finding, keys[i]);
+		snprintf(words, sizeof(words), s < 120 ? " %lld s" : s < 7200 ? " %lld min" : " %lld h",
+			 s < 120 ? s : s < 7200 ? s / 60 : s / 3600);
+		if (!strstr(finding->text, words))
+			untrue(finding, words);
+	}
+}
+
 static void check_numbers(const struct finding *finding)
 {
 	int64_t from_us, until_us;
+	bool windowed = finding_window(finding, &from_us, &until_us);
 
 	for (unsigned i = 0; i < 64; i++)
-		if (!strcmp(truth.checked[i], finding->text))
+		if (!strcmp(truth.checked[i], finding->text) && truth.until_us[i] == until_us)
 			return;
+	truth.until_us[truth.next % 64] = until_us;
 	memcpy(truth.checked[truth.next++ % 64], finding->text, sizeof(finding->text));
 	truth.texts++;
-	if (!finding_window(finding, &from_us, &until_us))
+	if (!windowed)
 		return;
 	compare_counts(finding, from_us, until_us);
 	if (finding->kind == FINDING_UPLINK_IMBALANCE)
 		compare_balance(finding, from_us, until_us);
+	if (finding->kind == FINDING_NIC_UNUSED || finding->kind == FINDING_RAIL_IMBALANCE)
+		compare_rails(finding, from_us, until_us);
 	if (finding->kind == FINDING_CONGESTION) {
 		json_t *rows = rows_of("ports", finding, false, from_us, until_us);
 
@@ -518,6 +744,10 @@ static int store_and_check(void *ctx, const struct sweep *sweep, struct error *e
 	struct stored_check check = { .sweep = sweep };
 	int code = store_sweep(ctx, sweep, err);
 
+	assert_true(truth.sweeps < sizeof(truth.walls_us) / sizeof(truth.walls_us[0]));
+	truth.walls_us[truth.sweeps++] = sweep->wall_us;
+	for (size_t i = 0; i < sweep->event_count; i++)
+		truth.opened += !strcmp(sweep->events[i].kind, "finding-opened");
 	if (code < 0 || !sweep->finding_count)
 		return code;
 	if (!truth.reader)
@@ -531,15 +761,20 @@ static int store_and_check(void *ctx, const struct sweep *sweep, struct error *e
 		check_tense(finding);
 		check_moment(finding, sweep);
 		truth.clearing += finding->ok_since_us != 0;
-		if (!finding->ok_since_us)
-			check_numbers(finding);
+		if (finding->ok_since_us)
+			continue;
+		check_numbers(finding);
+		compare_duration(finding, sweep);
+		if (finding->kind == FINDING_COVERAGE)
+			compare_coverage(finding, sweep);
 	}
 	return code;
 }
 
-static void findings_are_true(void **state)
+/* @restart_us: the collector is restarted then; 0: it is not */
+static void run_true(const char *name, int64_t restart_us)
 {
-	char *file = source_path(*state);
+	char *file = source_path(name);
 	const int64_t end_us = INT64_C(1790000000000000);
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
@@ -552,7 +787,8 @@ static void findings_are_true(void **state)
 	if (scenario_load(file, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
 	    writer_open(path, &writer, &err) < 0)
 		fail_msg("%s", err.text);
-	truth = (struct truth){ .name = *state };
+	truth = (struct truth){ .name = name };
+	world->restart_us = restart_us;
 	sink = *writer_sink(writer);
 	store_sweep = sink.store;
 	sink.store = store_and_check;
@@ -569,6 +805,27 @@ static void findings_are_true(void **state)
 		      truth.clearing);
 }
 
+static void findings_are_true(void **state)
+{
+	run_true(*state, 0);
+}
+
+/* While errors continue, the finding stays what it is: it neither clears nor opens again. */
+static void a_restart_of_the_collector_changes_no_finding(void **state)
+{
+	static const char *const names[] = { "link-recoveries", "discards-trunk", "discards-host", "partition-mismatch",
+					     "receive-errors-trunk", "symbol-errors-trunk" };
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "%s.scenario", names[i]);
+		run_true(name, 15 * 60 * US_PER_S);
+		if (truth.clearing || truth.opened != 1)
+			fail_msg("%s: opened %zu times, clearing in %zu sweeps", name, truth.opened, truth.clearing);
+	}
+}
+
 static int is_scenario(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -579,8 +836,9 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static char demo[] = "../../sim/demo.scenario";
-	static struct CMUnitTest tests[2 * FILES_MAX + 12] = {
+	static struct CMUnitTest tests[2 * FILES_MAX + 14] = {
 		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
+		{ "findings of the demo are true", findings_are_true, test_folder_make, test_folder_remove, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
@@ -594,10 +852,12 @@ int main(void)
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_does_not_date_it,
 						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(a_restart_of_the_collector_changes_no_finding,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 12;
+	size_t count = 14;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;

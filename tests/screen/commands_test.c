@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/unit_test.h"
+#include "storage/jobs.h"
 #include "storage/saved.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
@@ -63,6 +64,47 @@ TEST_ON_STAGE(snapshots_are_listed_and_compared_older_first)
 	stage_hides("* after");
 	stage_keys("d");
 	wait_for("-- diff before a name with a \\ in it");
+}
+
+TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
+{
+	char hosts[] = "node[0001-0003]", command[] = "";
+	struct job job = { .id = "4711", .name = "<b>\x1b[31m", .hosts = hosts, .command = command, .exit_status = 3,
+			   .begin_us = STAGE_END_US - 60 * US_PER_S, .end_us = STAGE_END_US - 20 * US_PER_S };
+
+	stage_record("nothing-idle", path);
+	stage_job(path, &job);
+	snprintf(job.id, sizeof(job.id), "array_1; rm -rf *");
+	job.begin_us += 10 * US_PER_S;
+	job.end_us = 0;
+	stage_job(path, &job);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 30, 150);
+	stage.options.program = "/bin/echo";
+	/* Overview has the running job, at the shown time. */
+	stage_expect("1 job: array_1; rm -rf * <b>\\x1b[31m 3 hosts 53.0 s");
+	stage_try("7", "exit 3");
+	stage_keys("\r");
+	wait_for("-- report array_1; rm -rf *");
+	stage_key(KEY_ESCAPE);
+	stage_keys("jc");
+	wait_for("-- compare 4711");
+	stage_key(KEY_ESCAPE);
+	/* The window of the job that ended, then of the one that runs. */
+	stage_keys("w2\r");
+	stage_expect("JOB 4711: rates since");
+	stage_expect("40.0 s of the job to");
+	assert_int_equal(stage.app.live->shown->sweep.wall_us, STAGE_END_US - 20 * US_PER_S);
+	stage_keys("1");
+	stage_expect("2 jobs: 4711 ");
+	stage_keys("L");
+	stage_hides("rates since");
+	stage_keys("7kw2\r");
+	stage_expect("JOB array_1; rm -rf *: rates since");
+	assert_int_equal(stage.app.live->at_us, 0);
+	/* Another length of the history ends the limit. */
+	stage_keys("+");
+	stage_hides("of the job to");
+	stage_hides("rates since");
 }
 
 TEST_ON_STAGE(a_snapshot_command_reports_its_result)

@@ -2,9 +2,11 @@
 /* At every size no screen writes past an edge or over other text. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
+#include "storage/jobs.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
@@ -31,6 +33,7 @@ struct way { const char *what, *keys; bool covers; };
 static const struct way ways[] = {
 	{ "overview", "1", false },      { "links", "2", false },        { "balance", "3", false },
 	{ "ports", "4", false },         { "events", "5", false },       { "snapshots", "6", false },
+	{ "jobs", "7", false },
 	{ "a finding", "1\r", false },   { "a link", "2\r", false },     { "a port of a panel", "4\r", false },
 	{ "a cell of balance", "3\r", false }, { "help", "1?", false },  { "help of links", "2?", false },
 	{ "a filter", "2/leaf|spine", false }, { "a time", "1t-10m", false },
@@ -38,8 +41,23 @@ static const struct way ways[] = {
 	{ "sorting", "2s", true },	 { "setup", "S", false },	  { "help of setup", "S?", false },
 };
 
+/* A job of many hosts that runs, and one with long texts that another one replaced. */
+static void add_jobs(const char *db)
+{
+	char hosts[] = "node[0001-4000]", others[] = "a[1-9],b", command[] = "";
+	struct job job = { .hosts = hosts, .command = command, .begin_us = STAGE_END_US - 100 * US_PER_S };
+
+	memset(job.id, 'i', sizeof(job.id) - 1);
+	memset(job.name, 'n', sizeof(job.name) - 1);
+	stage_job(db, &job);
+	job = (struct job){ .id = "1", .name = "\xe6\x97\xa5\xe6\x9c\xac \x1b[31m", .hosts = others, .command = command,
+			    .begin_us = STAGE_END_US - 99 * US_PER_S, .end_us = STAGE_END_US, .exit_status = 255 };
+	stage_job(db, &job);
+}
+
 static void check_all_screens(const char *name, const char *db)
 {
+	add_jobs(db);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		char what[128];
 

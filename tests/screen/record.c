@@ -7,7 +7,7 @@
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
-int record_scenario(const char *file, const char *path, int64_t end_us, struct error *err)
+int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, struct error *err)
 {
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
@@ -16,6 +16,8 @@ int record_scenario(const char *file, const char *path, int64_t end_us, struct e
 
 	if (code < 0)
 		return code;
+	if (length_us)
+		scenario.length_us = length_us;
 	code = scenario_begin(&scenario, &world, err);
 	if (code == 0)
 		code = writer_open(path, &writer, err);

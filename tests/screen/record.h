@@ -8,12 +8,13 @@
 struct error;
 
 /*
- * record_scenario - run and store a whole scenario
- * @file:    of the scenario
- * @path:    of the database, created if it does not exist
- * @end_us:  wall clock at the beginning of the last sweep; two runs with the same end store the same values
+ * record_scenario - run and store a scenario
+ * @file:       of the scenario
+ * @path:       of the database, created if it does not exist
+ * @length_us:  of the recording; 0: the whole scenario
+ * @end_us:     wall clock at the beginning of the last sweep; two runs with the same end store the same values
  * Return: 0 or a negative error.
  */
-int record_scenario(const char *file, const char *path, int64_t end_us, struct error *err);
+int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: record_db SCENARIO PATH [END]\n");
 		return 64;
 	}
-	if (record_scenario(argv[1], argv[2], end_us, &err) < 0) {
+	if (record_scenario(argv[1], argv[2], 0, end_us, &err) < 0) {
 		fprintf(stderr, "record_db: %s\n", err.text);
 		return -err.code;
 	}

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "storage/jobs.h"
 #include "storage/saved.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -49,11 +50,12 @@ void stage_open(const char *db, int64_t wall_us, int64_t at_us, int rows, int co
 	setenv("TZ", "UTC", 1);
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	app_done(&stage.app);
-	stage = (struct stage){ .random = stage.random };
+	stage = (struct stage){ .random = stage.random, .balance = stage.balance };
 	stage.clock = (struct clock){ .boottime_us = boottime_us, .wall_us = wall_us_of };
 	stage.boot_us = 1000 * US_PER_S;
 	stage.wall_us = wall_us;
-	stage.options = (struct tui_options){ .db_path = db, .clock = &stage.clock, .at_us = at_us };
+	stage.options = (struct tui_options){
+		.db_path = db, .clock = &stage.clock, .balance = stage.balance, .at_us = at_us };
 	if (app_init(&stage.app, &stage.options, &err) < 0)
 		fail_msg("%s", err.text);
 	stage.app.theme->unicode = true;
@@ -145,13 +147,34 @@ void stage_print(void)
 
 void stage_record(const char *scenario, const char *db)
 {
+	stage_record_until(scenario, db, 0);
+}
+
+void stage_record_until(const char *scenario, const char *db, int64_t length_us)
+{
 	const char *dir = getenv("IBWIRE_SRCDIR");
 	struct error err = { 0 };
 	char file[512];
 
 	snprintf(file, sizeof(file), "%s/tests/scenarios/%s.scenario", dir ? dir : ".", scenario);
-	if (record_scenario(file, db, STAGE_END_US, &err) < 0)
+	if (record_scenario(file, db, length_us, STAGE_END_US, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+void stage_job(const char *db, const struct job *job)
+{
+	const struct job_rules rules = { 0 };
+	struct saved_writer *writer = NULL;
+	struct job begun = *job;
+	struct error err = { 0 };
+
+	if (saved_writer_open(db, &writer, &err) < 0 || jobs_begin(writer, &begun, &rules, &err) < 0)
+		fail_msg("%s", err.text);
+	begun.end_us = job->end_us;
+	begun.exit_status = job->exit_status;
+	if (job->end_us && jobs_end(writer, &begun, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
 }
 
 void stage_save(const char *db, const struct saved_label *label, unsigned number, int64_t wall_us)

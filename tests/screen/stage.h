@@ -19,12 +19,15 @@
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
+struct balance_settings;
+struct job;
 struct saved_label;
 
 /* The open screen. */
 extern struct stage {
 	struct clock clock;
 	int64_t boot_us, wall_us; /* advanced by the test */
+	const struct balance_settings *balance; /* of the next stage_open(); or NULL */
 	struct tui_options options;
 	struct app app;
 	int rows, columns;
@@ -74,8 +77,18 @@ void stage_print(void);
 /* When the last sweep of a recording ends (wall clock). */
 #define STAGE_END_US (INT64_C(1790000000) * US_PER_S)
 
-/* stage_record - store a scenario of tests/scenarios in a database (cmocka assertions). */
+/*
+ * stage_record - store a scenario of tests/scenarios in a database (cmocka assertions)
+ * stage_record_until - its first @length_us; 0: the whole scenario
+ */
 void stage_record(const char *scenario, const char *path);
+void stage_record_until(const char *scenario, const char *path, int64_t length_us);
+
+/*
+ * stage_job - store a job with id, name, hosts, begin_us, end_us (0: it runs) and exit_status; others on
+ * the same hosts are not closed (cmocka assertions)
+ */
+void stage_job(const char *db, const struct job *job);
 
 /* stage_save - add a snapshot: sweep @number of the sample fabric (tui/model/test_sample.h), taken at @wall_us. */
 void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us);

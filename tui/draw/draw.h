@@ -34,6 +34,20 @@ void draw_cells(const struct brush *brush, int y, const struct rect *area, const
 void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role);
 
 /*
+ * paint_create - the rows of the terminal as they were last drawn; draw_fitted() collects those of a frame in
+ * theme->paint, and only rows that differ are written to curses
+ * Return: NULL: no memory. paint_destroy takes NULL.
+ */
+struct paint *paint_create(void);
+void paint_destroy(struct paint *paint);
+
+/* paint_begin - begin a frame; after a change of the size, all of it is written. */
+void paint_begin(struct paint *paint, int rows, int columns);
+
+/* paint_end - write the frame to curses. @whole: rows without text are erased, else they stay as they are. */
+void paint_end(struct paint *paint, bool whole);
+
+/*
  * draw_wrapped - draw a text in at most @lines lines, broken between words; the last one is cut
  * Return: lines used.
  */

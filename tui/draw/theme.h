@@ -23,6 +23,7 @@ struct theme {
 	short pairs[ROLE_COUNT];  /* of curses; 0: terminal default */
 	short colors[ROLE_COUNT]; /* foreground; -1: terminal default */
 	bool unicode; /* non-ASCII characters are allowed */
+	struct paint *paint; /* of the terminal (draw.h), borrowed; NULL: every text is written at once */
 };
 
 /*

@@ -41,8 +41,8 @@ static const struct kind {
 	{ "host-restart", TOPIC_HOSTS, "restart" },
 	{ "link-down", TOPIC_PLACE, "link down" },
 	{ "link-up", TOPIC_PLACE, "link up" },
-	{ "link-state", TOPIC_PLACE, "link state" },
-	{ "link-rate", TOPIC_PLACE, "link rate" },
+	{ "link-state", TOPIC_PLACE, "link state changed" },
+	{ "link-rate", TOPIC_PLACE, "link rate changed" },
 	{ "peer-changed", TOPIC_PLACE, "recabled" },
 	{ "node-added", TOPIC_PLACE, "new" },
 	{ "node-removed", TOPIC_PLACE, "removed" },
@@ -151,9 +151,9 @@ static bool is_duplicate(const struct snapshot_context *context, enum finding_ki
 	return false;
 }
 
-/* Whether a closed finding was informational; if its opening is not loaded, by its kind. */
-static bool was_info(const struct snapshot_context *context, const struct recent_event *closed, int kind)
+bool changes_was_info(const struct snapshot_context *context, const struct recent_event *closed)
 {
+	int kind = finding_of(closed);
 	bool found = false;
 
 	for (size_t i = 0; i < context->recent_event_count; i++) {
@@ -180,7 +180,7 @@ static bool classify_finding(const struct snapshot_context *context, struct entr
 	if (kind < 0 || !strcmp(event->kind, "finding-changed") || is_duplicate(context, (enum finding_kind)kind))
 		return false;
 	/* Open findings are shown as problems; the end of an informational one is not reported. */
-	if (closed ? was_info(context, event, kind) : event->severity != EVENT_INFO)
+	if (closed ? changes_was_info(context, event) : event->severity != EVENT_INFO)
 		return false;
 	entry->word = finding_kind_name((enum finding_kind)kind);
 	entry->topic = closed ? TOPIC_CLOSED : TOPIC_INFO;
@@ -356,8 +356,11 @@ static void write_brief(struct cluster *cluster)
 	struct change *change = &cluster->change;
 	const char *word = cluster->words[0].word, *closed = cluster->topic == TOPIC_CLOSED ? " closed" : "";
 
-	if (cluster->of_fabric || !cluster->place_count)
-		snprintf(change->brief, sizeof(change->brief), "%.70s", change->text);
+	/* Of the whole fabric: without the explanation behind a colon. */
+	if ((cluster->of_fabric || !cluster->place_count) && *closed)
+		snprintf(change->brief, sizeof(change->brief), "%s%s", word, closed);
+	else if (cluster->of_fabric || !cluster->place_count)
+		snprintf(change->brief, sizeof(change->brief), "%.*s", (int)strcspn(change->text, ":"), change->text);
 	else if (cluster->place_count == 1)
 		snprintf(change->brief, sizeof(change->brief), "%.40s %s%s", cluster->names[0], word, closed);
 	else

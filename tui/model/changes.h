@@ -8,10 +8,12 @@
 #ifndef IBWIRE_TUI_MODEL_CHANGES_H
 #define IBWIRE_TUI_MODEL_CHANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct error;
+struct recent_event;
 struct snapshot_context;
 
 /* Events of one kind that are further apart are separate changes. */
@@ -38,5 +40,11 @@ struct changes {
 int changes_make(const struct snapshot_context *context, int64_t since_us, int64_t until_us, struct changes *ret,
 		 struct error *err);
 void changes_done(struct changes *changes);
+
+/*
+ * changes_was_info - whether a closed finding was informational; if its opening is not loaded, by its kind
+ * @closed:  an event finding-closed
+ */
+bool changes_was_info(const struct snapshot_context *context, const struct recent_event *closed);
 
 #endif

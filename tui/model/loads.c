@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "storage/history.h"
 #include "storage/reader.h"
 #include "tui/model/live.h"
 #include "tui/model/context.h"
@@ -196,6 +197,7 @@ bool loads_poll(struct loads *loads, const struct loads_source *source)
 {
 	const struct clock *clock = source->live->clock;
 	struct error trouble = { 0 };
+	struct history_range range;
 	int64_t began_us;
 
 	if (!wants_load(loads, source))
@@ -204,6 +206,9 @@ bool loads_poll(struct loads *loads, const struct loads_source *source)
 	clear(loads);
 	loads->until_us = source->live->shown->sweep.wall_us;
 	loads->since_us = loads->until_us - balance_window_us(source->live->shown->sweep.interval_us);
+	if (reader_history_range(source->live->reader, loads->since_us, loads->until_us, &range, NULL) == 0 &&
+	    range.oldest_us > loads->since_us)
+		loads->since_us = range.oldest_us;
 	loads->known = load(loads, source, &trouble) == 0;
 	if (!loads->known)
 		clear(loads);

@@ -115,7 +115,7 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	if (!snapshot)
 		return 0;
 	count = snapshot->fabric->port_count;
-	table->views = calloc(count + 1, sizeof(*table->views));
+	table->views = malloc((count + 1) * sizeof(*table->views));
 	if (!table->views) {
 		status = err_nomem(err);
 		goto fail;

@@ -20,7 +20,9 @@
 enum { LOAD_UNKNOWN = 255, LOAD_MOST = 250, LOADS_PER_PERCENT = 2 };
 
 struct trend_port {
-	double xmit_bytes_per_s, rcv_bytes_per_s, stall_percent, errors;
+	double xmit_bytes_per_s, rcv_bytes_per_s;
+	double percent; /* utilization of the busier direction */
+	double stall_percent, errors;
 };
 
 void trend_done(struct trend *trend)
@@ -121,11 +123,8 @@ static double sum_known(double sum, double more)
 	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
 }
 
-static uint8_t load_of(const struct fabric *fabric, uint32_t index, const struct trend_port *port)
+static uint8_t load_of(double percent)
 {
-	double busier = fmax(port->xmit_bytes_per_s, port->rcv_bytes_per_s);
-	double percent = rate_utilization_percent(busier, port_rate_bits_per_s(&fabric->ports[index]));
-
 	if (isnan(percent))
 		return LOAD_UNKNOWN;
 	return (uint8_t)fmin(lround(percent * LOADS_PER_PERCENT), LOAD_MOST);
@@ -147,21 +146,20 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 		}
 		point->stall_percent = fmax(point->stall_percent, port->stall_percent);
 		point->errors = sum_known(point->errors, port->errors);
-		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(fabric, i, port);
+		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(port->percent);
 	}
 	trend->total++;
 }
 
 static double errors_of(const struct delta *delta)
 {
-	double errors = 0;
+	uint64_t errors = 0;
 
 	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SET))
 		return NAN;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		if (delta->known & COUNTER_BIT(counter))
-			errors += (double)delta->value[counter];
-	return errors;
+		errors += delta->known & COUNTER_BIT(counter) ? delta->value[counter] : 0;
+	return (double)errors;
 }
 
 /* Append the shown sweep. */
@@ -173,6 +171,7 @@ static void append_shown(struct trend *trend, const struct snapshot *shown, cons
 		const struct port_view *view = &table->views[i];
 
 		trend->ports[i] = (struct trend_port){ view->xmit_bytes_per_s, view->rcv_bytes_per_s,
+						       fmax(view->xmit_percent, view->rcv_percent),
 						       view->stall_percent, errors_of(&shown->rows[i].sum) };
 	}
 	if (trend->total)
@@ -191,7 +190,7 @@ struct reading_sweeps {
 static void clear_ports(struct trend *trend)
 {
 	for (size_t i = 0; i < trend->fabric->port_count; i++)
-		trend->ports[i] = (struct trend_port){ NAN, NAN, NAN, NAN };
+		trend->ports[i] = (struct trend_port){ NAN, NAN, NAN, NAN, NAN };
 }
 
 /* An HCA without counters has those of the other end of its link. */
@@ -209,6 +208,7 @@ static void finish_piece(struct reading_sweeps *reading)
 			continue;
 		trend->ports[i].xmit_bytes_per_s = trend->ports[peer].rcv_bytes_per_s;
 		trend->ports[i].rcv_bytes_per_s = trend->ports[peer].xmit_bytes_per_s;
+		trend->ports[i].percent = trend->ports[peer].percent;
 	}
 	append(trend, reading->before_us, reading->wall_us);
 }
@@ -231,6 +231,7 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 	const struct reading_sweeps *reading = ctx;
 	const struct fabric *fabric = reading->trend->fabric;
 	uint32_t index = fabric_find_port(fabric, who->node_guid, who->num), node;
+	double xmit = rate_bytes_per_s(delta, COUNTER_XMIT_DATA), rcv = rate_bytes_per_s(delta, COUNTER_RCV_DATA);
 
 	(void)port;
 	(void)samples;
@@ -238,7 +239,7 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 		return true;
 	node = fabric->ports[index].node;
 	reading->trend->ports[index] = (struct trend_port){
-		rate_bytes_per_s(delta, COUNTER_XMIT_DATA), rate_bytes_per_s(delta, COUNTER_RCV_DATA),
+		xmit, rcv, rate_utilization_percent(fmax(xmit, rcv), port_rate_bits_per_s(&fabric->ports[index])),
 		stall_estimate(delta, &fabric->nodes[node], &fabric->ports[index],
 			       reading->shown->caps ? &reading->shown->caps[node] : NULL).percent,
 		errors_of(delta),

@@ -16,6 +16,7 @@
 #include "tui/draw/prompt.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
+#include "tui/model/job_list.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
@@ -27,7 +28,7 @@
 
 const struct screen *const screens[SCREEN_COUNT] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
-	&screen_subject, &screen_text, &screen_help, &screen_setup,
+	&screen_jobs, &screen_subject, &screen_text, &screen_help, &screen_setup,
 };
 
 void *screen_state(const struct app *app, const struct screen *screen)
@@ -132,6 +133,7 @@ struct parts {
 	struct snapshot_context context;
 	struct port_table table;
 	struct trend trend;
+	struct job_list jobs;
 	struct tui_child_state child;
 	struct prompt prompt;
 };
@@ -150,6 +152,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->context = &parts->context;
 	app->table = &parts->table;
 	app->trend = &parts->trend;
+	app->jobs = &parts->jobs;
 	app->child = &parts->child;
 	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
@@ -167,6 +170,7 @@ void app_done(struct app *app)
 	destroy_screens(app);
 	port_table_done(app->table);
 	trend_done(app->trend);
+	job_list_done(app->jobs);
 	context_done(app->context);
 	live_done(app->live);
 	free(app->acknowledge_input);
@@ -337,46 +341,78 @@ static void draw_footer(struct app *app, const struct rect *footer)
 		footer_draw_keys(app, footer, screen->footer_keys);
 }
 
-/* The line of the status file below everything else. Return: the number of rows above it. */
-static int draw_status(struct app *app, int rows, int columns)
+/* The line of the status file below everything else; "": none. */
+static void read_status(const struct app *app, int rows, char *ret, size_t size)
+{
+	struct text text = { 0 };
+
+	ret[0] = '\0';
+	if (app->options->status_path && rows > LAYOUT_MIN_ROWS &&
+	    text_read_file(app->options->status_path, "", size - 1, &text, NULL) == 0)
+		text_sanitise(text_chars(&text), strcspn(text_chars(&text), "\n"), ret, size);
+	text_done(&text);
+}
+
+/* What is not part of a screen and may change without a key or a sweep. */
+struct surroundings {
+	char status[512], notice[768];
+	struct frame frame;
+};
+
+/* Return: false if the terminal is too small. */
+static bool surroundings_make(const struct app *app, int rows, int columns, struct surroundings *ret)
+{
+	read_status(app, rows, ret->status, sizeof(ret->status));
+	app_notice(app, ret->notice, sizeof(ret->notice));
+	return layout_frame(rows - (ret->status[0] != '\0'), columns, ret->notice[0] != '\0', &ret->frame);
+}
+
+static void draw_surroundings(const struct app *app, int rows, int columns, const struct surroundings *around)
 {
 	const struct brush brush = { app->theme, 0 };
-	struct text text = { 0 };
-	char line[512] = "";
+	const struct rect *notice = &around->frame.notice;
 
-	if (app->options->status_path && rows > LAYOUT_MIN_ROWS &&
-	    text_read_file(app->options->status_path, "", sizeof(line) - 1, &text, NULL) == 0)
-		text_sanitise(text_chars(&text), strcspn(text_chars(&text), "\n"), line, sizeof(line));
-	text_done(&text);
-	if (line[0])
-		draw_cell(&brush, rows - 1, 0, columns, line, ALIGN_LEFT, ROLE_FAINT);
-	return rows - (line[0] != '\0');
+	if (around->status[0])
+		draw_cell(&brush, rows - 1, 0, columns, around->status, ALIGN_LEFT, ROLE_FAINT);
+	if (!around->frame.header.rows)
+		return;
+	header_draw(app, &around->frame.header);
+	draw_cell(&brush, notice->y, notice->x, notice->rows ? columns : 0, around->notice, ALIGN_LEFT, ROLE_WARNING);
+}
+
+bool app_draw_clock(const struct app *app, int rows, int columns)
+{
+	struct surroundings around;
+	const struct rect *body = &around.frame.body;
+
+	if (!app->live->shown || app_screen(app)->ages || app->old != (app_brush(app, false).flags != 0) ||
+	    !surroundings_make(app, rows, columns, &around) || body->y != app->body.y || body->rows != app->body.rows)
+		return false;
+	draw_surroundings(app, rows, columns, &around);
+	return true;
 }
 
 void app_draw(struct app *app, int rows, int columns)
 {
 	const struct screen *screen = app_screen(app);
 	const struct brush brush = { app->theme, 0 };
-	struct frame frame;
-	char notice[768];
+	struct surroundings around;
+	bool fits = surroundings_make(app, rows, columns, &around);
 
-	rows = draw_status(app, rows, columns);
-	app_notice(app, notice, sizeof(notice));
-	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
+	draw_surroundings(app, rows, columns, &around);
+	if (!fits) {
 		draw_cell(&brush, 0, 0, columns, "terminal too small: at least 40x10", ALIGN_LEFT, ROLE_WARNING);
-	} else {
-		app->body = frame.body;
-		header_draw(app, &frame.header);
-		if (frame.tabs.rows)
-			tabs_draw(app, &frame.tabs);
-		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
-			  ROLE_WARNING);
-		if (!app->live->shown && !screen->needs_nothing)
-			draw_waiting(app, &frame.body);
-		else
-			screen->draw(screen_state(app, screen), app, &frame.body);
-		draw_footer(app, &frame.footer);
+		return;
 	}
+	app->body = around.frame.body;
+	app->old = app_brush(app, false).flags != 0;
+	if (around.frame.tabs.rows)
+		tabs_draw(app, &around.frame.tabs);
+	if (!app->live->shown && !screen->needs_nothing)
+		draw_waiting(app, &around.frame.body);
+	else
+		screen->draw(screen_state(app, screen), app, &around.frame.body);
+	draw_footer(app, &around.frame.footer);
 }
 
 struct subject subject_of_port(const struct app *app, uint32_t port)

@@ -13,12 +13,14 @@
 #include <stdint.h>
 
 #include "tui/model/layout.h"
+#include "tui/model/role.h"
 #include "tui/model/subject.h"
 
 struct acknowledge_input;
 struct brush;
 struct error;
 struct finding_row;
+struct job_list;
 struct list;
 struct live;
 struct mouse;
@@ -34,7 +36,7 @@ struct trend;
 struct tui_options;
 
 /* Number of screens, and of those that are tabs. */
-enum { SCREEN_COUNT = 10, TAB_COUNT = 6 };
+enum { SCREEN_COUNT = 11, TAB_COUNT = 7 };
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -52,6 +54,12 @@ struct app {
 	struct snapshot_context *context; /* shape, findings and events of live->shown */
 	struct port_table *table; /* numbers, names and sums of all ports of live->shown */
 	struct trend *trend;      /* load over the last minutes; trend->wanted: a screen draws it */
+	struct job_list *jobs;    /* loaded by the screens that show them */
+	/* Histories are limited to this window (wall clock); until_us 0: to the shown time. name "": no limit. */
+	struct {
+		char name[160]; /* "job 4711" */
+		int64_t from_us, until_us;
+	} limit;
 	struct tui_child_state *child;
 	struct prompt *prompt;
 	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
@@ -64,6 +72,7 @@ struct app {
 	struct place path[PATH_MAX_DEPTH]; /* the first one is a tab */
 	size_t depth;         /* places in path, at least 1 */
 	struct rect body;     /* of the last frame */
+	bool old;             /* the last frame was dimmed */
 	struct {
 		int y, x;
 		int64_t at_us;          /* boottime */
@@ -114,6 +123,7 @@ struct screen {
 	const struct key_help *help; /* ends with an entry of NULL keys */
 	const struct setting *settings; /* saved on exit, and restored before the first snapshot; NULL: none */
 	bool needs_nothing; /* also usable before the first snapshot */
+	bool ages; /* shows times since now: drawn every second */
 };
 
 /*
@@ -140,6 +150,12 @@ void app_mouse(struct app *app, const struct mouse *mouse);
 /* app_draw - draw the whole screen of an erased terminal of this size. */
 void app_draw(struct app *app, int rows, int columns);
 
+/*
+ * app_draw_clock - draw the lines with the time and the state of the collector over the last frame
+ * Return: false if that is not enough, and app_draw() is needed; nothing is drawn then.
+ */
+bool app_draw_clock(const struct app *app, int rows, int columns);
+
 /* screens - all screens; the first TAB_COUNT are tabs, in the order of their numbers. */
 extern const struct screen *const screens[SCREEN_COUNT];
 
@@ -148,7 +164,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_subject shows any subject, screen_ports a node; the others are tabs or opened by a key. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_subject, screen_text, screen_help, screen_setup;
+	screen_jobs, screen_subject, screen_text, screen_help, screen_setup;
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);
@@ -197,6 +213,14 @@ __attribute__((format(printf, 2, 3))) void app_message(struct app *app, const ch
 /* app_set_time - show the fabric at a time (wall clock; 0: follow the newest sweep). */
 void app_set_time(struct app *app, int64_t at_us);
 
+/*
+ * app_set_limit - show a window on all screens: histories of it, and rates since its begin, at its end
+ * @until_us:  wall clock; 0: it has not ended, follow the newest sweep
+ * app_clear_limit - show the usual windows again; no effect without a limit.
+ */
+void app_set_limit(struct app *app, const char *name, int64_t from_us, int64_t until_us);
+void app_clear_limit(struct app *app);
+
 /* app_brush - the style for data of the shown time: dimmed if it is too old. @cursor: selected. */
 struct brush app_brush(const struct app *app, bool cursor);
 
@@ -206,6 +230,10 @@ const char *app_notice(const struct app *app, char *ret, size_t size);
 /* common_key - keys with the same meaning on all screens. common_help - their help. */
 void common_key(struct app *app, int key);
 extern const struct key_help common_help[];
+
+/* draw_host_spark - the mean utilization of the ports of a host of the shape in the last sweeps (tui/model/trend.h). */
+void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+		     enum role role);
 
 /* header_draw - status and summary of the fabric, in as many lines as the area has. */
 void header_draw(const struct app *app, const struct rect *area);

@@ -14,11 +14,12 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/balance_view.h"
 #include "view/bars.h"
 
 /* Maximum columns of a bar, members sorted, and columns of a name. */
-enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
+enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48, SPARK_LEAST = 10 };
 
 /* Maximum number of lines for the reason of the selected group. */
 enum { WHY_ROWS = 3 };
@@ -42,6 +43,30 @@ static uint64_t key_of(const struct app *app, const struct balance_result *resul
 		       (group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid)) + result->direction;
 }
 
+/* "leaf01 uplinks out", "spine01 to leaf01". */
+static void write_name(const struct app *app, const struct balance_result *result, char *ret, size_t size)
+{
+	const struct shape_group *group = group_of(app, result);
+	bool out = result->direction == BALANCE_XMIT;
+	char *const *names = app->table->order.names;
+
+	if (group->kind == GROUP_UP)
+		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
+	else
+		snprintf(ret, size, "%s %s %s", names[group->node], out ? "to" : "from", names[group->peer]);
+}
+
+static void widen_name(struct balance_view *view, const struct app *app, const struct balance_result *result)
+{
+	char name[256];
+	int columns;
+
+	write_name(app, result, name, sizeof(name));
+	columns = (int)text_columns(name);
+	if (columns > view->name_columns)
+		view->name_columns = columns < NAME_MOST ? columns : NAME_MOST;
+}
+
 static void count_hidden(struct balance_view *view, const struct balance_result *result)
 {
 	if (result->state == BALANCE_ACTIVE)
@@ -60,6 +85,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	view->results = calloc(balance->count + 1, sizeof(*view->results));
 	view->result_count = view->causes = view->uneven = view->chance = view->fine = view->idle = view->unknown = 0;
 	view->most_members = 0;
+	view->name_columns = 0;
 	if (!view->results)
 		return err_nomem(err);
 	for (size_t i = 0; i < balance->count; i++) {
@@ -79,6 +105,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 		if (!reported && !view->all)
 			continue;
 		view->results[view->result_count++] = (uint32_t)i;
+		widen_name(view, app, result);
 		if (group_of(app, result)->count > view->most_members)
 			view->most_members = group_of(app, result)->count;
 	}
@@ -132,19 +159,6 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 	return ret;
 }
 
-/* "leaf01 uplinks out", "spine01 to leaf01". */
-static void write_name(const struct app *app, const struct balance_result *result, char *ret, size_t size)
-{
-	const struct shape_group *group = group_of(app, result);
-	bool out = result->direction == BALANCE_XMIT;
-	char *const *names = app->table->order.names;
-
-	if (group->kind == GROUP_UP)
-		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
-	else
-		snprintf(ret, size, "%s %s %s", names[group->node], out ? "to" : "from", names[group->peer]);
-}
-
 static void write_sparks(const struct app *app, const struct balance_result *result, bool predicted, char *ret,
 			 size_t size)
 {
@@ -165,9 +179,9 @@ static void write_percent(double part, char *ret, size_t size)
 }
 
 /* Columns of a group; columns is 0 if not shown. */
-enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, GROUP_COLUMNS };
+enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, SPARK, GROUP_COLUMNS };
 
-/* On a screen of fewer than WIDE columns the last two columns are narrow. */
+/* On a screen of fewer than WIDE columns FULL and OVER are narrow. */
 enum { WIDE = 110, NARROW_COLUMNS = 5 };
 
 static const struct {
@@ -183,19 +197,26 @@ static const struct {
 	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, 100 },
 	[FULL] = { "MAX UTIL%", "UTIL%", 9, 0 },
 	[OVER] = { "IMBALANCE%", "IMB.%", 10, 60 },
+	[SPARK] = { "LAST SWEEPS", "LAST", 0, 0 },
 };
 
-static void column_widths(int columns, int ret[GROUP_COLUMNS])
+/* SPARK has what the names leave. @name_columns: of the longest one */
+static void column_widths(int columns, int name_columns, int ret[GROUP_COLUMNS])
 {
 	int left = columns;
 
-	for (int i = NAME + 1; i < GROUP_COLUMNS; i++) {
+	for (int i = NAME + 1; i < SPARK; i++) {
 		ret[i] = columns >= group_columns[i].least ? group_columns[i].columns : 0;
 		if (ret[i] && i >= FULL && columns < WIDE)
 			ret[i] = NARROW_COLUMNS;
 		left -= ret[i] ? ret[i] + 1 : 0;
 	}
 	ret[NAME] = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
+	ret[SPARK] = left - name_columns - 1 < TREND_LOADS ? left - name_columns - 1 : TREND_LOADS;
+	if (ret[SPARK] < SPARK_LEAST)
+		ret[SPARK] = 0;
+	else if (ret[NAME] > left - ret[SPARK] - 1)
+		ret[NAME] = left - ret[SPARK] - 1;
 }
 
 static enum role role_of(const struct balance_result *result)
@@ -214,7 +235,11 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 	const char *cause = cause_of(view, app, result);
 	enum role role = strcmp(cause, "ok") ? role_of(result) : ROLE_FAINT;
 	char name[256], measured[256], predicted[256], full[16], over[16];
+	struct text spark = { 0 };
 
+	if (widths[SPARK] && result->hottest < group_of(app, result)->count)
+		trend_spark(app->trend, &result->members[result->hottest].port, 1, widths[SPARK], app->theme->unicode,
+			    &spark);
 	write_name(app, result, name, sizeof(name));
 	write_sparks(app, result, false, measured, sizeof(measured));
 	write_sparks(app, result, true, predicted, sizeof(predicted));
@@ -229,7 +254,9 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 		[PREDICTED] = { predicted, role, ALIGN_LEFT },
 		[FULL] = { full, role_of_load(100 * result->max_utilization), ALIGN_RIGHT },
 		[OVER] = { over, role, ALIGN_RIGHT },
+		[SPARK] = { text_chars(&spark), role_of_load(100 * result->max_utilization), ALIGN_LEFT },
 	}, GROUP_COLUMNS);
+	text_done(&spark);
 }
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
@@ -238,11 +265,12 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 	struct table_cell heads[GROUP_COLUMNS];
 	int widths[GROUP_COLUMNS];
 
-	column_widths(area->columns, widths);
+	column_widths(area->columns, view->name_columns, widths);
+	app->trend->wanted |= widths[SPARK] > 0;
 	for (int i = 0; i < GROUP_COLUMNS; i++)
 		heads[i] = (struct table_cell){
 			area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title, ROLE_HEAD,
-			i >= FULL ? ALIGN_RIGHT : ALIGN_LEFT,
+			i == FULL || i == OVER ? ALIGN_RIGHT : ALIGN_LEFT,
 		};
 	draw_cells(&brush, area->y, area, widths, heads, GROUP_COLUMNS);
 	for (int i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)

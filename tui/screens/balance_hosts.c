@@ -13,6 +13,7 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
+#include "tui/model/trend.h"
 #include "tui/screens/balance_view.h"
 
 #define BITS_PER_BYTE_PER_US 8e6
@@ -21,7 +22,8 @@
 enum { NAME, IMBALANCE, TX, RX, COLUMNS };
 
 /* Widths: imbalance, rates, all three with their gaps; of a rail. */
-enum { IMBALANCE_COLUMNS = 10, RATE_COLUMNS = 8, NUMBER_COLUMNS = 31, CELL = 5, CELL_NARROW = 3 };
+enum { IMBALANCE_COLUMNS = 10, RATE_COLUMNS = 8, NUMBER_COLUMNS = 31, CELL = 5, CELL_NARROW = 3,
+       SPARK_LEAST = 11 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
 {
@@ -84,12 +86,12 @@ static struct heat_cell cell_of(const struct balance_amount *rail)
 
 /* Widths in a line. */
 struct widths {
-	int columns[COLUMNS], cell, rails;
+	int columns[COLUMNS], cell, rails, spark;
 };
 
 static struct widths widths_of(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	struct widths widths = { { 8, IMBALANCE_COLUMNS, RATE_COLUMNS, RATE_COLUMNS }, CELL, 0 };
+	struct widths widths = { { 8, IMBALANCE_COLUMNS, RATE_COLUMNS, RATE_COLUMNS }, CELL, 0, 0 };
 	int longest = 0, left = body->columns - NUMBER_COLUMNS;
 
 	for (size_t i = 0; i < view->host_count; i++) {
@@ -105,7 +107,14 @@ static struct widths widths_of(const struct balance_view *view, const struct app
 	left -= widths.rails * widths.cell;
 	longest = longest < left ? longest : left;
 	widths.columns[NAME] = longest < 8 ? 8 : longest > 32 ? 32 : longest;
+	left -= widths.columns[NAME] + 1;
+	widths.spark = left < SPARK_LEAST ? 0 : left > TREND_LOADS ? TREND_LOADS : left;
 	return widths;
+}
+
+static int spark_x(const struct rect *body, const struct widths *widths)
+{
+	return body->x + widths->columns[NAME] + NUMBER_COLUMNS + widths->rails * widths->cell + 1;
 }
 
 static void draw_host(const struct balance_view *view, const struct app *app, const struct rect *body,
@@ -120,7 +129,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
 	char text[32], xmit[32], rcv[32];
 
-	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", 100 * sum.excess);
+	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", fabs(100 * sum.excess));
 	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, xmit, sizeof(xmit));
 	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, rcv, sizeof(rcv));
 	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){
@@ -136,6 +145,10 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 		brush = app_brush(app, here && i == view->rail);
 		draw_cell(&brush, y, x, widths->cell, text, ALIGN_LEFT, role);
 	}
+	brush = app_brush(app, false);
+	if (widths->spark)
+		draw_host_spark(app, &brush, y, spark_x(body, widths), widths->spark, view->hosts[row].index,
+				ROLE_LOAD_LOW);
 }
 
 static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
@@ -153,6 +166,8 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 		snprintf(text, sizeof(text), "%d", i);
 		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
 	}
+	app->trend->wanted |= widths->spark > 0;
+	draw_cell(&brush, y, spark_x(body, widths), widths->spark, "LAST SWEEPS", ALIGN_LEFT, ROLE_HEAD);
 }
 
 /* "node0119 mlx5_3: sends ..., 82 % of 200 Gb/s; the busiest of 8, 332 % above their mean". */

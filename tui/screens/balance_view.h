@@ -36,6 +36,7 @@ struct balance_view {
 	uint32_t *results;
 	size_t result_count, causes, uneven, chance, fine, idle, unknown;
 	size_t most_members;     /* of the largest group */
+	int name_columns;        /* of the longest name of a group */
 	bool all;                /* include balanced and idle ones */
 	struct list groups;
 	uint64_t group_key;      /* selected group */

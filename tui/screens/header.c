@@ -244,7 +244,8 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 	if (unknown)
 		segment_add(&line, 1, ROLE_TEXT, "(rates available after the second sweep)");
 	if (app->live->baseline_us)
-		segment_add(&line, 0, ROLE_TEXT, "BASELINE: rates since %s",
+		segment_add(&line, 0, ROLE_TEXT, "%s: rates since %s",
+			    app->limit.name[0] ? app->limit.name : "BASELINE",
 			    write_clock(app->live->baseline_us, at, sizeof(at)));
 	segment_add(&line, 1, summary->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s since %s",
 		    write_count(summary->errors, number, sizeof(number)), summary->errors_at_least ? "+" : "",
@@ -310,6 +311,9 @@ struct brush app_brush(const struct app *app, bool cursor)
 	return (struct brush){ app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
 }
 
+/* Columns of a tab of which only the number is shown. */
+enum { TAB_NUMBER = 3 };
+
 /* One tab's text: "2 Links". Return: its columns. */
 static int write_tab(const struct screen *screen, size_t index, char *ret, size_t size)
 {
@@ -317,10 +321,10 @@ static int write_tab(const struct screen *screen, size_t index, char *ret, size_
 	return (int)text_columns(ret);
 }
 
-/* On a narrow terminal, only the current tab has its name. */
+/* On a narrow terminal only the current tab has its name, so that there is space for the path. */
 static int tab_columns(const struct app *app, const struct screen *tab, int columns, int whole)
 {
-	return columns < 72 && tab != app->path[0].screen ? 3 : whole;
+	return columns < (app->depth > 1 ? 100 : 72) && tab != app->path[0].screen ? TAB_NUMBER : whole;
 }
 
 const struct screen *tabs_at(const struct app *app, int x)
@@ -363,6 +367,7 @@ void tabs_draw(const struct app *app, const struct rect *area)
 
 		if (x + columns > area->columns)
 			return;
+		text[columns == TAB_NUMBER ? 2 : columns] = '\0';
 		draw_cell(&brush, area->y, area->x + x, columns, text, ALIGN_LEFT, here ? ROLE_SORTED : ROLE_FAINT);
 		x += columns;
 	}

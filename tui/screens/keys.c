@@ -70,6 +70,23 @@ void app_set_time(struct app *app, int64_t at_us)
 	live_set_time(app->live, at_us);
 }
 
+void app_set_limit(struct app *app, const char *name, int64_t from_us, int64_t until_us)
+{
+	snprintf(app->limit.name, sizeof(app->limit.name), "%s", name);
+	app->limit.from_us = from_us;
+	app->limit.until_us = until_us;
+	app_set_time(app, until_us);
+	live_set_baseline(app->live, from_us);
+}
+
+void app_clear_limit(struct app *app)
+{
+	if (!app->limit.name[0])
+		return;
+	app->limit.name[0] = '\0';
+	live_set_baseline(app->live, 0);
+}
+
 static void go_by(struct app *app, int64_t span_us)
 {
 	int64_t at_us;
@@ -259,6 +276,7 @@ static void ask_time(struct app *app)
 
 static void follow_newest(struct app *app)
 {
+	app_clear_limit(app);
 	app_set_time(app, 0);
 }
 
@@ -280,6 +298,7 @@ static void set_baseline(struct app *app)
 
 static void end_baseline(struct app *app)
 {
+	app_clear_limit(app);
 	live_set_baseline(app->live, 0);
 }
 

@@ -118,17 +118,17 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 		snprintf(ret + len, size - len, ", ...");
 }
 
-/* "CLEARING (ok for 43 s): uplink-imbalance: port 20 carried ..." */
+/* "CLEARING (ok for 43s): uplink-imbalance: port 20 carried ..." */
 static void write_evidence(const struct finding_row *row, int64_t shown_us, char *ret, size_t size)
 {
 	const struct finding *finding = &row->finding;
-	char span[WHEN_SIZE], at[WHEN_SIZE], until[WHEN_SIZE];
+	char span[16], at[WHEN_SIZE], until[WHEN_SIZE];
 	int64_t from_us, until_us;
 	size_t len = 0;
 
 	if (finding->ok_since_us)
 		len = (size_t)snprintf(ret, size, "CLEARING (ok for %s): ",
-				       when_format_span((shown_us - finding->ok_since_us) / US_PER_S * US_PER_S, span));
+				       format_age(shown_us - finding->ok_since_us, span, sizeof(span)));
 	len += (size_t)snprintf(ret + len, size - len, "%s: ", finding_kind_name(finding->kind));
 	if (row->measured_us > shown_us)
 		len += (size_t)snprintf(ret + len, size - len, "as of %s: ",
@@ -149,7 +149,7 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 {
 	const struct finding *finding = &row->finding;
 	bool known = row->acknowledged.at_us, clearing = !known && finding->ok_since_us;
-	int left = view->plan.problem_lines - 1, end;
+	int left = view->plan.problem_lines - 1, end, evidence;
 	char text[FINDING_HOSTS_MAX * 66 + 64];
 	bool advises, names;
 
@@ -159,10 +159,10 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 		left--;
 	}
 	write_evidence(row, shown_us, text, sizeof(text));
-	/* The action is shown only if the evidence fits. */
-	advises = !known && !clearing && *finding->advice &&
-		  (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
-	names = left > 2 && !known && finding->affected_hosts;
+	/* Two lines of evidence come before the action, all of it before the hosts. */
+	evidence = (int)(text_columns(text) / text_room(body)) + 1;
+	advises = !known && !clearing && *finding->advice && left > (evidence < 2 ? evidence : 2);
+	names = left > 2 && left > evidence + advises && !known && finding->affected_hosts;
 	end = y + left - advises - names;
 	y = draw_below(brush, y, end, body, text, known || clearing ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {

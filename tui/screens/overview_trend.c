@@ -10,6 +10,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
+#include "tui/model/changes.h"
 #include "tui/model/context.h"
 #include "tui/model/heat.h"
 #include "tui/model/live.h"
@@ -54,37 +55,48 @@ static double band_value(const struct trend_point *point, enum band band)
 	}
 }
 
-/* Values by column: the mean of traffic, the maximum of stall and errors. Return: the largest; NAN: all unknown. */
-static double fill_columns(const struct trend *trend, const struct span *span, int64_t shown_us, enum band band,
-			   double *ret)
-{
-	double counts[COLUMNS_MOST] = { 0 }, most = NAN;
-	size_t end = trend_until(trend, shown_us);
+/* Values by column: the mean of traffic, the maximum of stall and errors; and the largest. NAN: all unknown. */
+struct columns {
+	double values[BAND_COUNT][COLUMNS_MOST], counts[BAND_COUNT][COLUMNS_MOST], most[BAND_COUNT];
+};
 
-	for (int i = 0; i < span->columns; i++)
-		ret[i] = NAN;
+static void add_value(struct columns *columns, enum band band, int column, double value)
+{
+	double *to = &columns->values[band][column];
+
+	if (isnan(value))
+		return;
+	if (band == BAND_STALL || band == BAND_ERRORS)
+		*to = fmax(*to, value);
+	else
+		*to = columns->counts[band][column]++ > 0 ? *to + value : value;
+}
+
+static void fill_columns(const struct trend *trend, const struct span *span, size_t end, struct columns *ret)
+{
+	memset(ret->counts, 0, sizeof(ret->counts));
+	for (int band = 0; band < BAND_COUNT; band++)
+		for (int i = 0; i < span->columns; i++)
+			ret->values[band][i] = NAN;
 	for (size_t i = trend_first(trend); i < end; i++) {
 		const struct trend_point *point = &trend->points[i % TREND_POINTS];
-		double value = band_value(point, band);
 		int last = column_of(span, point->wall_us), first = column_of(span, point->from_us);
 
 		if (point->wall_us <= span->from_us)
 			continue;
 		/* A column belongs to the sweep that ends in it. */
-		for (int column = first < last ? first + 1 : last; !isnan(value) && column <= last; column++) {
-			if (band == BAND_STALL || band == BAND_ERRORS) {
-				ret[column] = fmax(ret[column], value);
-			} else {
-				ret[column] = isnan(ret[column]) ? value : ret[column] + value;
-				counts[column]++;
-			}
+		for (int column = first < last ? first + 1 : last; column <= last; column++)
+			for (int band = 0; band < BAND_COUNT; band++)
+				add_value(ret, (enum band)band, column, band_value(point, (enum band)band));
+	}
+	for (int band = 0; band < BAND_COUNT; band++) {
+		ret->most[band] = NAN;
+		for (int i = 0; i < span->columns; i++) {
+			if (ret->counts[band][i] > 0)
+				ret->values[band][i] /= ret->counts[band][i];
+			ret->most[band] = fmax(ret->most[band], ret->values[band][i]);
 		}
 	}
-	for (int i = 0; i < span->columns; i++) {
-		ret[i] = counts[i] > 0 ? ret[i] / counts[i] : ret[i];
-		most = fmax(most, ret[i]);
-	}
-	return most;
 }
 
 static const char *write_value(enum band band, double value, char *ret, size_t size)
@@ -107,15 +119,14 @@ static void draw_label(const struct brush *brush, int y, int x, const char *name
 			  ALIGN_RIGHT, role);
 }
 
-static void draw_band(const struct app *app, const struct brush *brush, const struct span *span, enum band band, int y,
-		      int rows, const struct rect *body)
+static void draw_band(const struct app *app, const struct brush *brush, const struct span *span,
+		      const struct columns *columns, enum band band, int y, int rows, const struct rect *body)
 {
 	static const char *const names[] = { "TX", "RX", "XmitWait%", "ERRORS" };
 	const struct trend *trend = app->trend;
-	int64_t shown_us = app->live->shown->sweep.wall_us;
-	double values[COLUMNS_MOST], most = fill_columns(trend, span, shown_us, band, values);
-	double scale = band == BAND_STALL ? fmax(most, 10) : most, now = NAN;
-	size_t end = trend_until(trend, shown_us);
+	const double *values = columns->values[band];
+	double most = columns->most[band], scale = band == BAND_STALL ? fmax(most, 10) : most, now = NAN;
+	size_t end = trend_until(trend, app->live->shown->sweep.wall_us);
 	bool alarming = band == BAND_ERRORS ? most > 0 : band == BAND_STALL && most >= 10;
 	struct text line = { 0 };
 
@@ -139,8 +150,8 @@ static void draw_band(const struct app *app, const struct brush *brush, const st
 			else
 				bars_append_spark(&line, values[i] - base, step, !brush->theme->unicode);
 		}
-		draw_cell(brush, y + row, body->x + LABEL + 1, span->columns, text_chars(&line), ALIGN_LEFT,
-			  alarming ? ROLE_WARNING : most > 0 ? ROLE_LOAD_LOW : ROLE_FAINT);
+		draw_fitted(brush, y + row, body->x + LABEL + 1, text_chars(&line),
+			    alarming ? ROLE_WARNING : most > 0 ? ROLE_LOAD_LOW : ROLE_FAINT);
 	}
 	text_done(&line);
 }
@@ -160,12 +171,21 @@ static void find_marks(const struct app *app, const struct span *span, enum role
 			*mark = ROLE_CRITICAL;
 		else if (!strcmp(event->kind, "finding-opened") && event->severity == EVENT_WARNING)
 			*mark = *mark == ROLE_CRITICAL ? *mark : ROLE_WARNING;
-		else if (!strcmp(event->kind, "finding-closed") && *mark == ROLE_FAINT)
+		else if (!strcmp(event->kind, "finding-closed") && *mark == ROLE_FAINT &&
+			 !changes_was_info(app->context, event))
 			*mark = ROLE_GOOD;
 	}
 }
 
-/* Times at both ends, and the marks of findings. */
+static bool has_mark(const enum role *marks, int column, int columns)
+{
+	for (int i = 0; i < columns; i++)
+		if (marks[column + i] != ROLE_FAINT)
+			return true;
+	return false;
+}
+
+/* The marks of findings, and the times at both ends unless a mark is there. */
 static void draw_axis(const struct app *app, const struct brush *brush, const struct span *span, int y,
 		      const struct rect *body)
 {
@@ -176,8 +196,10 @@ static void draw_axis(const struct app *app, const struct brush *brush, const st
 
 	find_marks(app, span, marks);
 	memset(axis, '.', sizeof(axis));
-	memcpy(axis, format_time(span->from_us, "%H:%M:%S", text, sizeof(text)), TIME);
-	memcpy(axis + span->columns - TIME, format_time(shown_us, "%H:%M:%S", text, sizeof(text)), TIME);
+	if (!has_mark(marks, 0, TIME))
+		memcpy(axis, format_time(span->from_us, "%H:%M:%S", text, sizeof(text)), TIME);
+	if (!has_mark(marks, span->columns - TIME, TIME))
+		memcpy(axis + span->columns - TIME, format_time(shown_us, "%H:%M:%S", text, sizeof(text)), TIME);
 	draw_cell(brush, y, body->x + 1, LABEL, "! opened  + closed", ALIGN_LEFT, ROLE_FAINT);
 	for (int i = 0, end; i < span->columns; i = end) {
 		for (end = i; end < span->columns && marks[end] == marks[i]; end++)
@@ -216,16 +238,19 @@ void overview_draw_plot(const struct overview_view *view, const struct app *app,
 {
 	int y = body->y + view->plan.plot, rows = view->plan.plot_rows - 2, minor = rows > 12 ? 2 : 1;
 	const struct span span = make_span(app->trend, app->live->shown->sweep.wall_us, body->columns - LABEL - 2);
-	char text[96], age[16];
+	int seconds = (int)((span.until_us - span.from_us + US_PER_S / 2) / US_PER_S);
+	struct columns columns;
+	char text[96];
 
-	snprintf(text, sizeof(text), "LAST %s  TX and RX of hosts, highest XmitWait%%, errors per sweep",
-		 format_age(span.until_us - span.from_us + US_PER_S, age, sizeof(age)));
+	fill_columns(app->trend, &span, trend_until(app->trend, app->live->shown->sweep.wall_us), &columns);
+	snprintf(text, sizeof(text), "LAST %dm%02ds  TX and RX of hosts, highest XmitWait%%, errors per sweep",
+		 seconds / 60, seconds % 60);
 	draw_head(brush, y++, body->x, body->columns, text);
 	for (int band = 0; band < BAND_COUNT; band++) {
 		int traffic = rows - 2 * minor;
 		int lines = band == BAND_XMIT ? traffic - traffic / 2 : band == BAND_RCV ? traffic / 2 : minor;
 
-		draw_band(app, brush, &span, (enum band)band, y, lines, body);
+		draw_band(app, brush, &span, &columns, (enum band)band, y, lines, body);
 		y += lines;
 	}
 	draw_axis(app, brush, &span, y, body);
@@ -325,6 +350,31 @@ static int map_cell_columns(int columns, size_t cells)
 	return width < 1 ? 1 : width > 4 ? 4 : width;
 }
 
+/* Cells of the same role are one text. */
+static void draw_map_row(const struct heat_cell *cells, size_t count, int width, const struct brush *brush, int y,
+			 int x)
+{
+	struct text run = { 0 };
+	enum role role = ROLE_TEXT;
+	size_t first = 0;
+	char text[16];
+
+	for (size_t i = 0; i < count; i++) {
+		enum role next = calm_role(heat_write(&cells[i], HEAT_MEASURED, width, brush->theme->unicode, text));
+
+		if (next != role) {
+			draw_cell(brush, y, x + width * (int)first, width * (int)(i - first), text_chars(&run),
+				  ALIGN_LEFT, role);
+			text_clear(&run);
+			first = i;
+			role = next;
+		}
+		text_append(&run, text);
+	}
+	draw_cell(brush, y, x + width * (int)first, width * (int)(count - first), text_chars(&run), ALIGN_LEFT, role);
+	text_done(&run);
+}
+
 static void draw_map(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	struct small_map map = { .most = NAN };
@@ -343,15 +393,12 @@ static void draw_map(const struct app *app, const struct brush *brush, const str
 	for (size_t i = 0; i < map.rows * map.columns; i++)
 		map.cells[i].value[HEAT_MEASURED] = NAN;
 	fill_cells(&map, app);
-	snprintf(text, sizeof(text), "%zu LEAVES x %zu SPINES  max %s", map.leaves, map.spines,
-		 format_percent(map.most, most, sizeof(most)));
+	snprintf(text, sizeof(text), area->columns < 30 ? "LOAD %zu x %zu  max %s" : "%zu LEAVES x %zu SPINES  max %s",
+		 map.leaves, map.spines, format_percent(map.most, most, sizeof(most)));
 	draw_head(brush, area->y, area->x, area->columns, text);
-	for (size_t i = 0; i < map.rows * map.columns; i++) {
-		enum role role = heat_write(&map.cells[i], HEAT_MEASURED, width, brush->theme->unicode, text);
-
-		draw_cell(brush, area->y + 1 + (int)(i / map.columns),
-			  area->x + 1 + width * (int)(i % map.columns), width, text, ALIGN_LEFT, calm_role(role));
-	}
+	for (size_t row = 0; row < map.rows; row++)
+		draw_map_row(&map.cells[row * map.columns], map.columns, width, brush, area->y + 1 + (int)row,
+			     area->x + 1);
 	snprintf(text, sizeof(text), "%s ... %s", names[map.first_leaf], names[map.last_leaf]);
 	draw_cell(brush, area->y + 1 + (int)map.rows, area->x + 1, area->columns - 1, text, ALIGN_MIDDLE, ROLE_FAINT);
 out:
@@ -444,8 +491,16 @@ static void draw_spark(const struct app *app, const struct brush *brush, int y, 
 	struct text line = { 0 };
 
 	trend_spark(app->trend, ports, count, columns, brush->theme->unicode, &line);
-	draw_cell(brush, y, x, columns, text_chars(&line), ALIGN_LEFT, role);
+	draw_fitted(brush, y, x, text_chars(&line), role);
 	text_done(&line);
+}
+
+void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+		     enum role role)
+{
+	uint32_t ports[HOST_PORTS];
+
+	draw_spark(app, brush, y, x, columns, ports, host_ports(app, host, ports, HOST_PORTS), role);
 }
 
 /* The colour of a link: of its worst finding. */
@@ -509,7 +564,6 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 {
 	int name = area->columns - spark - rates * (RATE_COLUMNS + 1) - 2;
 	int x = area->x + name + 2;
-	uint32_t ports[HOST_PORTS];
 
 	draw_head(brush, area->y, area->x, area->columns, "TOP HOSTS");
 	draw_cell(brush, area->y, x, RATE_COLUMNS, "TX b/s", ALIGN_RIGHT, ROLE_HEAD);
@@ -525,8 +579,7 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 		draw_rate(brush, y, x, xmit);
 		if (rates > 1)
 			draw_rate(brush, y, x + RATE_COLUMNS + 1, rcv);
-		draw_spark(app, brush, y, area->x + area->columns - spark, spark, ports,
-			   host_ports(app, host, ports, HOST_PORTS), ROLE_LOAD_LOW);
+		draw_host_spark(app, brush, y, area->x + area->columns - spark, spark, host, ROLE_LOAD_LOW);
 	}
 }
 

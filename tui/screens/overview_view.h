@@ -35,6 +35,8 @@ struct overview_view {
 	const struct finding_row **problems; /* borrowed from the context; acknowledged ones last */
 	size_t problem_count, open_count, clearing_count;
 	struct changes changes;
+	char jobs[1024];                   /* job_list_line() */
+	size_t job_count;
 	struct port_groups groups;
 	struct overview_top links, hosts;
 	size_t first_problem, first_group; /* first visible ones */

@@ -221,6 +221,7 @@ static const struct key_help help[] = {
 	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
 	{ "ok", "not more uneven than the number of flows is by chance, with even tables" },
 	{ "MAX UTIL% IMBALANCE%", "of the busiest link: utilization, and excess over the mean" },
+	{ "LAST SWEEPS", "utilization in the last sweeps: of the busiest link of a group, mean of a host's ports" },
 	{ "x o ! ?", "links: down, missing, degraded or partly missing, not read" },
 	{ "", "measured over at least 60 s and 3 sweeps before the shown time; 'flows' comes from findings" },
 	{ NULL, NULL },

@@ -10,10 +10,14 @@
 #include "tui/draw/list.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
+#include "tui/model/job_list.h"
 #include "tui/model/live.h"
 #include "tui/model/trend.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
+
+/* Below this height of the body there is no line for jobs. */
+enum { JOBS_ROWS = 12 };
 
 static void done(void *state)
 {
@@ -85,6 +89,9 @@ static void update(struct overview_view *view, const struct app *app)
 	    groups_make(app->table, app->context, &view->groups, NULL) < 0)
 		view->generation = 0;
 	overview_find_top(view, app);
+	job_list_load(app->jobs, app->live);
+	view->job_count = job_list_line(app->jobs, app->live->at_us ? shown_us : app->now_us, view->jobs,
+					sizeof(view->jobs));
 	restore_cursor(view);
 }
 
@@ -101,17 +108,33 @@ static void follow_cursor(struct overview_view *view)
 					  view->groups.count, view->plan.groups_rows);
 }
 
-static void draw(void *state, struct app *app, const struct rect *body)
+/* The last line has the running jobs. Return: the area above it. */
+static struct rect draw_jobs(const struct overview_view *view, const struct brush *brush, const struct rect *body)
+{
+	struct rect rest = *body;
+
+	if (!view->job_count || body->rows < JOBS_ROWS)
+		return rest;
+	rest.rows--;
+	draw_line(brush, body, rest.rows, ROLE_STRONG, "%zu job%s: %s", view->job_count,
+		  view->job_count == 1 ? "" : "s", view->jobs);
+	return rest;
+}
+
+static void draw(void *state, struct app *app, const struct rect *area)
 {
 	struct overview_view *view = state;
 	const struct brush brush = app_brush(app, false);
-	struct overview_contents ask = { .rows = body->rows };
+	struct overview_contents ask = { 0 };
+	struct rect rest, *body = &rest;
 
 	update(view, app);
+	rest = draw_jobs(view, &brush, area);
+	ask.rows = body->rows;
 	ask.problems = view->problem_count;
 	ask.changes = view->changes.count;
 	ask.groups = view->groups.count;
-	if (overview_is_large(body)) {
+	if (overview_is_large(area)) {
 		ask.top = overview_top_rows(view, app);
 		app->trend->wanted = true;
 	}
@@ -194,7 +217,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 
 static const struct key_help footer_keys[] = {
 	{ "Enter", "detail" }, { "b", "begin" }, { "a", "acknowledge" }, { "t", "time" }, { "< >", "step" },
-	{ "1-6", "screens" }, { "?", "help" }, { "q", "quit" }, { NULL, NULL },
+	{ "1-7", "screens" }, { "?", "help" }, { "q", "quit" }, { NULL, NULL },
 };
 
 static const struct key_help help[] = {
@@ -212,6 +235,7 @@ static const struct key_help help[] = {
 	{ "0 ... 100%", "number of ports with TX utilization 0 to 10 %, 10 to 20 %, ..." },
 	{ "! + time axis", "a finding was opened, closed" },
 	{ "TOP LINKS HOSTS", "by load in the shown sweep, with the last minute of sweeps" },
+	{ "2 jobs: ...", "jobs that run at the shown time; details on Jobs (7)" },
 	{ "unknown", "group: fewer than 95 % of its ports were read" },
 	{ NULL, NULL },
 };

@@ -253,10 +253,12 @@ static bool key(void *data, struct app *app, int pressed)
 	switch (pressed) {
 	case '+':
 	case 'Z':
+		app_clear_limit(app);
 		history_plot_zoom(&state->detail.plot, 1);
 		return true;
 	case '-':
 	case 'z':
+		app_clear_limit(app);
 		history_plot_zoom(&state->detail.plot, -1);
 		return true;
 	case 'c':

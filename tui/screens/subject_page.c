@@ -195,7 +195,7 @@ static void put_hosts(struct text_page *page, const struct finding *finding)
 		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
 	if (finding->affected_hosts > finding->host_count)
 		text_append(&text, ", ...");
-	page_field(page, NULL, "hosts affected", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "affects hosts", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 

@@ -33,6 +33,7 @@ struct history_plot {
 		unsigned window, metric;
 		int columns;
 		int64_t at_us;     /* live.at_us then */
+		int64_t limit_us;  /* begin of app->limit then; 0: no limit */
 		int64_t boot_us, took_us;
 	} loaded;
 	int64_t since_us, until_us; /* wall clock: the window */

@@ -227,12 +227,21 @@ static bool is_choice(const struct history_plot *plot, const struct subject *pla
 	       plot->loaded.columns == columns;
 }
 
+/* Begin of the window that the plot is limited to; 0: it has the selected length. */
+static int64_t limit_us(const struct app *app)
+{
+	bool within = app->limit.name[0] && app->limit.from_us < app->live->shown->sweep.wall_us;
+
+	return within ? app->limit.from_us : 0;
+}
+
 static bool is_loaded(const struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live->shown->sweep.wall_us;
 	int64_t pause_us = RELOAD_SHARE * plot->loaded.took_us;
 
-	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live->at_us)
+	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live->at_us ||
+	    plot->loaded.limit_us != limit_us(app))
 		return false;
 	return until_us == plot->until_us ||
 	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
@@ -266,7 +275,7 @@ static void load(struct history_plot *plot, const struct app *app, const struct 
 /* The window begins with the oldest stored sweep if that is later. */
 static int64_t window_start_us(const struct history_plot *plot, const struct app *app)
 {
-	int64_t since_us = plot->until_us - history_plot_window_us(plot);
+	int64_t since_us = limit_us(app) ? limit_us(app) : plot->until_us - history_plot_window_us(plot);
 	struct history_range range;
 
 	if (app->live->reader && reader_history_range(app->live->reader, since_us, plot->until_us, &range, NULL) == 0 &&
@@ -299,6 +308,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 	plot->loaded.metric = plot->metric;
 	plot->loaded.columns = columns;
 	plot->loaded.at_us = app->live->at_us;
+	plot->loaded.limit_us = limit_us(app);
 	if (!plot->waits)
 		load(plot, app, place, columns);
 	return true;
@@ -376,15 +386,15 @@ static void put_curves(const struct history_plot *plot, struct text_page *page, 
 void history_plot_put(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
 {
 	int64_t stored_us = plot->until_us - plot->since_us;
+	const char *whole = plot->loaded.limit_us ? "the job" : windows[plot->loaded.window].name;
 	char until[WHEN_SIZE], stored[WHEN_SIZE + 4] = "";
 	size_t beside;
 
-	if (stored_us < windows[plot->loaded.window].span_us)
+	if (plot->loaded.limit_us || stored_us < windows[plot->loaded.window].span_us)
 		snprintf(stored, sizeof(stored), "%s of ",
 			 when_format_span(stored_us / US_PER_S * US_PER_S, until));
-	page_heading(page, "%s, %s%s to %s%s%s", curves[plot->loaded.metric].name, stored,
-		     windows[plot->loaded.window].name, when_format_local(plot->until_us, until),
-		     plot->about[0] ? "; " : "", plot->about);
+	page_heading(page, "%s, %s%s to %s%s%s", curves[plot->loaded.metric].name, stored, whole,
+		     when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
 	if (plot->problem[0] || plot->waits) {
 		page_wrap(page, NULL, 0, plot->waits ? ROLE_FAINT : ROLE_WARNING,
 			  plot->waits ? "reading stored history ..." : plot->problem);

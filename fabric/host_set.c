@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_html.h - the report of a job as a page of HTML */
+#ifndef IBWIRE_CLI_JOB_HTML_H
+#define IBWIRE_CLI_JOB_HTML_H
+
+#include <stdio.h>
+
+struct error;
+struct job_report;
+struct text;
+
+/*
+ * job_report_html - write the report as a page of HTML in one file (export/html.h)
+ * Return: 0; ERR_IO; ERR_NOMEM.
+ */
+int job_report_html(const struct job_report *report, FILE *stream, struct error *err);
+
+/* job_html_append - append that page to @page. text_failed() reports whether memory ran out. */
+void job_html_append(const struct job_report *report, struct text *page);
+
+/* Sections of the page, in job_html_links.c: uplinks, findings, events. */
+void job_html_uplinks(const struct job_report *report, struct text *page);
+void job_html_findings(const struct job_report *report, struct text *page);
+
+/* job_html_bytes - format a number for a cell or a plot: "1.5 GB". Return: @ret. */
+const char *job_html_bytes(double bytes, char *ret, size_t size);
+
+#endif
