@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <jansson.h>
+#include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -417,6 +418,25 @@ TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
 	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
 }
 
+TEST_IN_FOLDER(an_uplink_that_goes_down)
+{
+	assert_both(FABRIC TRAIN "at 5m down leaf-u01-r1/6\n", "link-failed", "leaf-u01-r1/6");
+}
+
+/* Other flows make uplinks uneven, without any fault. */
+TEST_IN_FOLDER(a_job_that_starts_in_the_middle_skews_no_route)
+{
+	json_t *report;
+
+	play_with(FABRIC "job main alltoall fan=3 load=0.2 spread=adaptive hosts=node0001-node0002,node0005-node0006\n"
+		  "job other ring load=0.9 hosts=node0003-node0004,node0007-node0008 starts=later\nat 6m start other\n",
+		  (struct planned[]){ {
+			  .id = "1", .hosts = "node[0001-0002,0005-0006]", .begin = BEGIN, .end = END } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "4 hosts");
+	json_decref(report);
+}
+
 TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
 {
 	json_t *report;
@@ -591,6 +611,34 @@ TEST_IN_FOLDER(a_gap_of_the_collector_loses_no_bytes)
 	row = row_of(report, "ports", "host", "node0005");
 	assert_true(fabs(number_of(row, "xmit_bytes") / rate - 1) < 0.01);
 	assert_true(fabs(number_of(row, "peak_xmit_bytes_per_s") / (rate / 480) - 1) < 0.01);
+	json_decref(report);
+}
+
+/* As retention leaves it: the first window, of 60 sweeps, is gone, whether it was packed or not. */
+static void expire(void)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM hot WHERE rowid < 61 * 65536; DELETE FROM sweep WHERE id <= 60;"
+				      " DELETE FROM chunk_window WHERE to_sweep <= 61", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+TEST_IN_FOLDER(what_has_expired_is_reported)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN "length 22m\n", (struct planned[]){
+		{ .id = "1", .begin = 30, .end = 110 }, { .id = "2", .begin = 6, .end = 40 } }, 2);
+	expire();
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "at_least")));
+	json_decref(report);
+	assert_shows("job|report|1", "the history before ");
+	report = report_of("2");
+	assert_verdict(report, "unknown", "nothing is known of its traffic");
 	json_decref(report);
 }
 
