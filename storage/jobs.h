@@ -105,6 +105,14 @@ int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_ru
  */
 int jobs_end(struct saved_writer *writer, struct job *job, struct error *err);
 
+/*
+ * jobs_remove_snapshots - remove the oldest snapshots of jobs that ended longer ago than @keep_us
+ * @moment:  a job whose end is this moment
+ *
+ * At most four, so that a call is short: those of two jobs. Return: 0 or ERR_IO.
+ */
+int jobs_remove_snapshots(struct saved_writer *writer, const struct job *moment, int64_t keep_us, struct error *err);
+
 /* jobs_remove - remove a job and its snapshots. Return: 0; ERR_USAGE if it does not exist; ERR_IO. */
 int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err);
 

@@ -122,6 +122,7 @@ static const struct column list_columns[COLUMN_COUNT] = {
 struct listing {
 	struct result *result;
 	struct job now; /* its end: this moment */
+	int64_t since_us, until_us; /* jobs that ran in this window */
 };
 
 /* A text that may be missing: null in JSON, an empty cell in a table. */
@@ -145,6 +146,8 @@ static bool put_job(void *ctx, const struct job *job)
 	struct result *result = listing->result;
 	char ending[32 + JOB_ID_SIZE];
 
+	if ((job->end_us && job->end_us <= listing->since_us) || job->begin_us > listing->until_us)
+		return true;
 	result_text(result, ID, job->id);
 	put_text(result, NAME, job->name);
 	put_text(result, HOSTS, job->hosts);
@@ -172,7 +175,9 @@ static bool put_job(void *ctx, const struct job *job)
 static int list(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	struct listing listing = { 0 };
+	struct listing listing = {
+		.since_us = common->since_us, .until_us = common->until_us ? common->until_us : INT64_MAX,
+	};
 	struct view view;
 	int code = view_open_reader(common, &view, err);
 
@@ -206,8 +211,13 @@ static const struct subcommand {
 static int check_options(const struct command *command, const struct job_options *options, const char *word,
 			 struct error *err)
 {
+	const struct options *common = &options->snapshot.common;
 	bool begins = !strcmp(word, "begin"), ends = !strcmp(word, "end");
 
+	if (strcmp(word, "list") != 0 && (common->since_us || common->until_us))
+		return options_usage_error(command, err, "--since and --until require list");
+	if (!ends && options->keep_us)
+		return options_usage_error(command, err, "--keep requires end");
 	if (!begins && (options->hosts || options->name || options->lenient || options->shared))
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
@@ -228,6 +238,8 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1 };
 	const struct option_spec specs[] = {
 		JOB_SPECS(&options, "begin: "),
+		OPT_SPAN_OR_0("keep", 0, &options.keep_us,
+			      "end: remove snapshots of jobs that ended longer ago, 0 = never (0)"),
 		OPT_FLAG("lenient", 0, &options.lenient, "begin: warn of hosts that the fabric does not have"),
 		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
@@ -239,7 +251,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
-	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, common, err);
+	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_WINDOW, specs, argc, argv, common, err);
 
 	if (code)
 		return code < 0 ? code : 0;

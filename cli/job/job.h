@@ -22,6 +22,7 @@ struct job_options {
 	bool lenient;        /* begin: unknown hosts are a warning */
 	bool shared;         /* begin: close no job on the same hosts */
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
+	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
 };
 

@@ -243,6 +243,20 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 	return code;
 }
 
+/* After the snapshot, which is of a time; errors are warnings, too. */
+static void remove_old(const struct job_options *options, const char *path, const struct job *moment)
+{
+	struct saved_writer *writer = NULL;
+	struct error err = { 0 };
+	int code = saved_writer_open(path, &writer, &err);
+
+	if (code == 0)
+		code = jobs_remove_snapshots(writer, moment, options->keep_us, &err);
+	saved_writer_close(writer);
+	if (code < 0)
+		log_warning("snapshots of older jobs were not removed: %s", err.text);
+}
+
 int job_record_end(struct job_options *options, const char *id, struct error *err)
 {
 	struct job job = { .exit_status = (int)options->status };
@@ -270,5 +284,7 @@ int job_record_end(struct job_options *options, const char *id, struct error *er
 	saved_writer_close(writer);
 	if (code == 0)
 		take(options, &job, true);
+	if (code >= 0 && options->keep_us)
+		remove_old(options, path, &job);
 	return code;
 }

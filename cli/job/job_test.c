@@ -141,6 +141,25 @@ TEST(ids_with_characters_of_shells_and_pages_are_ids)
 	}
 }
 
+TEST(a_list_has_the_jobs_of_its_window)
+{
+	json_t *rows;
+
+	begin("running", "");
+	begin("over", "");
+	command("job|end|over|--no-snapshot|--keep|1d");
+	rows = run_json("job|list|--since|2001-01-01T00:00:00Z|--until|2002-01-01T00:00:00Z");
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	assert_shows("job|list|--since|-1h", "over");
+	/* A job that is running has no end. */
+	rows = run_json("job|list|--since|2126-01-01T00:00:00Z|--until|2127-01-01T00:00:00Z");
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		assert_text(json_array_get(rows, i), "ending", "running");
+	assert_true(json_array_size(rows) > 0);
+	json_decref(rows);
+}
+
 TEST(mistyped_commands_are_refused)
 {
 	assert_refused((struct refused[]){
@@ -154,6 +173,8 @@ TEST(mistyped_commands_are_refused)
 		{ "job|end|1|--status|256", ERR_USAGE, "0 to 255" },
 		{ "job|end|1|--hosts|a", ERR_USAGE, "require begin" },
 		{ "job|list|--no-snapshot", ERR_USAGE, "requires begin or end" },
+		{ "job|begin|1|--keep|1d", ERR_USAGE, "requires end" },
+		{ "job|begin|1|--since|-1d", ERR_USAGE, "require list" },
 		{ "snapshot|take|job-1-begin", ERR_USAGE, "reserved" },
-	}, 11);
+	}, 13);
 }

@@ -339,6 +339,41 @@ int jobs_end(struct saved_writer *writer, struct job *job, struct error *err)
 	return result < 0 ? result : saved_end_step(writer, end_in_step(writer, job, err), err);
 }
 
+/* Within a step. The time since the end of a job is measured as in job_duration_us(). */
+static int remove_old_snapshot(struct saved_writer *writer, const struct job *moment, int64_t keep_us,
+			       struct error *err)
+{
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+	sqlite3_stmt *find;
+	int result = db_prepare(writer->db, "SELECT s.name FROM snapshot s JOIN job j"
+				" ON j.number = CAST(substr(s.name, 5) AS INTEGER)"
+				" WHERE s.complete AND s.name IN ('job-' || j.number || '-begin', 'job-' || j.number"
+				" || '-end') AND iif(j.end_boot_id = ?1, ?2 - j.end_boot_us, ?3 - j.end_us) > ?4"
+				" ORDER BY s.id LIMIT 1", &find, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(find, 1, moment->end_boot_id, -1, SQLITE_STATIC);
+	DB_BIND(find, 2, moment->end_boot_us, moment->end_us, keep_us);
+	result = db_step(find, err);
+	if (result > 0)
+		saved_copy_text(name, sizeof(name), find, 0);
+	sqlite3_finalize(find);
+	return result > 0 ? saved_remove_name(writer, name, err) : result;
+}
+
+int jobs_remove_snapshots(struct saved_writer *writer, const struct job *moment, int64_t keep_us, struct error *err)
+{
+	int result = 0;
+
+	for (int i = 0; result >= 0 && i < 4; i++) {
+		result = saved_begin_step(writer, err);
+		if (!result)
+			result = saved_end_step(writer, remove_old_snapshot(writer, moment, keep_us, err), err);
+	}
+	return result;
+}
+
 int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err)
 {
 	char name[JOB_SNAPSHOT_NAME_SIZE];

@@ -283,7 +283,7 @@ TEST_IN_FOLDER(a_list_is_in_order_of_begin_and_ends_on_request)
 	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
 	assert_int_equal(count, 0);
 	for (int i = 0; i < 5; i++) {
-		char id[8];
+		char id[16];
 
 		snprintf(id, sizeof(id), "%d", i);
 		begin(id, "", i * S, &closed);
@@ -315,6 +315,47 @@ TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 2);
 	assert_int_equal(check_integer(path, "SELECT count(DISTINCT snapshot) FROM snapshot_port"), 2);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 1);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+TEST_IN_FOLDER(snapshots_of_old_jobs_are_removed_and_others_stay)
+{
+	struct model *model = model_create(83, 2, 8, 6);
+	struct job moment = { .end_us = NOW + 100 * DAY, .end_boot_us = 1000 * S + 10 * DAY, .end_boot_id = "boot" };
+	struct saved_writer *writer;
+	struct closed closed;
+	struct error err = { 0 };
+
+	model_step(model);
+	for (int i = 1; i <= 4; i++) {
+		char id[16], name[JOB_SNAPSHOT_NAME_SIZE];
+
+		snprintf(id, sizeof(id), "%d", i);
+		begin(id, id, 0, &closed);
+		for (int end = 0; end < 2; end++)
+			save_as(job_snapshot_name(i, end, name), &model->sweep);
+		/* The third ended later, the fourth is running. */
+		if (i < 4)
+			assert_int_equal(end_with(id, i == 3 ? 5 * DAY : 0, 0, &err), 0);
+	}
+	save_as("mine", &model->sweep);
+	save_as("job-1-", &model->sweep);
+	writer = open_jobs();
+	/* By CLOCK_BOOTTIME: the wall clock has jumped. */
+	assert_int_equal(jobs_remove_snapshots(writer, &moment, 10 * DAY, &err), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 10);
+	assert_int_equal(jobs_remove_snapshots(writer, &moment, 7 * DAY, &err), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 6);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot WHERE name GLOB 'job-[34]-*'"), 4);
+	assert_int_equal(check_integer(path, "SELECT count(DISTINCT snapshot) FROM snapshot_port"), 6);
+	/* After a reboot by the wall clock. */
+	strcpy(moment.end_boot_id, "next");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(jobs_remove_snapshots(writer, &moment, 90 * DAY, &err), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 4);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 4);
+	saved_writer_close(writer);
 	check_integrity(path);
 	model_destroy(model);
 }

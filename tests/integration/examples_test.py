@@ -112,8 +112,8 @@ COMMANDS = {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
-            {"--status": ["begin last", "end last --status 3"]} |
-            {"--html": ["begin page", "report page --html NEW.html"]}),
+            {"--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
+             "--html": ["begin page", "report page --html NEW.html"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
