@@ -293,6 +293,12 @@ bool finding_is_of_window(enum finding_kind kind)
 	       kind == FINDING_NIC_UNUSED;
 }
 
+bool finding_counts_errors(enum finding_kind kind)
+{
+	return kind == FINDING_SYMBOL_ERRORS || kind == FINDING_RECEIVE_ERRORS || kind == FINDING_FEC_UNCORRECTABLE ||
+	       kind == FINDING_XMIT_DISCARDS || kind == FINDING_LINK_ERRORS || kind == FINDING_CONSTRAINT_ERRORS;
+}
+
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)
 {
 	*ret_from_us = number_of(finding, FINDING_WINDOW_FROM);

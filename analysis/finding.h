@@ -95,6 +95,9 @@ const char *finding_severity_name(enum finding_severity severity);
 /* finding_is_of_window - its condition is evaluated in windows of a minute, not in each sweep. */
 bool finding_is_of_window(enum finding_kind kind);
 
+/* finding_counts_errors - its condition is a count of errors over the last minutes or hours. */
+bool finding_counts_errors(enum finding_kind kind);
+
 /* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
 

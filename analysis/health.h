@@ -134,6 +134,25 @@ void health_destroy(struct health *health);
  */
 int health_restore(struct health *health, const struct finding *finding, struct error *err);
 
+/* Errors that a port with an open finding counted in a minute of an earlier run. */
+struct health_count {
+	int64_t wall_us;             /* of the last sweep of that minute */
+	uint64_t node_guid;
+	uint8_t port;
+	uint8_t counter;             /* enum counter, or HEALTH_COUNT_FEC: uncorrectable blocks */
+	uint8_t layout;              /* of those: enum fec_layout */
+	uint64_t value;
+};
+#define HEALTH_COUNT_FEC COUNTER_COUNT
+#define HEALTH_COUNTS_US (4 * INT64_C(3600000000)) /* the longest time that counts are evaluated */
+
+/*
+ * health_restore_counts - restore the errors that open findings are evaluated by
+ * Before the first step, with the findings. @counts: by time; they are copied.
+ * Return: 0 or ERR_NOMEM.
+ */
+int health_restore_counts(struct health *health, const struct health_count *counts, size_t count, struct error *err);
+
 /*
  * health_step - evaluate one sweep
  * @report:  called for each finding that opens, changes its severity or cause, or closes; may set

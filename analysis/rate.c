@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 
 double rate_per_s(const struct delta *delta, enum counter counter)
@@ -49,8 +50,8 @@ const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size)
 	return ret;
 }
 
-/* NodeInfo.VendorID is an OUI: Mellanox (NVIDIA), and Bull, which uses the same switch chips. */
-enum { VENDOR_MELLANOX = 0x2c9, VENDOR_BULL = 0x119f };
+/* NodeInfo.VendorID of Bull, which uses the same switch chips. */
+enum { VENDOR_BULL = 0x119f };
 
 /* Unit of PortXmitWait of a device. */
 enum stall_rule {

@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "fabric/detail.h"
 #include "fabric/shape.h"
-
-static void fail(const char *what, const char *which)
-{
-	fprintf(stderr, "test world: %s: %s\n", what, which);
-	abort();
-}
 
 static uint32_t add_node(struct world *world, uint8_t type, uint64_t guid, unsigned ports)
 {
@@ -40,7 +35,7 @@ static void index_links(struct world *world)
 			world->link_of[world->links[i].end[end].node][world->links[i].end[end].num] = &world->links[i];
 }
 
-static int end_of(const struct world_link *link, uint32_t node, unsigned num)
+int world_end_of(const struct world_link *link, uint32_t node, unsigned num)
 {
 	return link->end[1].node == node && link->end[1].num == num;
 }
@@ -103,6 +98,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->fabric);
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
+	free(world->counts);
 	free(world);
 }
 
@@ -263,7 +259,7 @@ static void fill_samples(struct world *world, struct sweep_data *data, struct he
 		const struct port *port = &fabric->ports[p];
 		uint32_t node = world->node_of[port->node];
 		const struct world_link *link = world->link_of[node][port->num];
-		int end = link ? end_of(link, node, port->num) : 0;
+		int end = link ? world_end_of(link, node, port->num) : 0;
 		size_t at = input->sample_count, f = input->detail_count;
 		struct health_sample *sample = &data->samples[at];
 
@@ -306,8 +302,7 @@ static void clear_counts(struct world *world)
 	}
 }
 
-/* A table becomes known as it is now. */
-static void read_table(struct world *world, uint32_t at)
+void world_read_table(struct world *world, uint32_t at)
 {
 	uint8_t block[ROUTES_BLOCK];
 
@@ -324,6 +319,32 @@ static void read_table(struct world *world, uint32_t at)
 	world->changed_entries[world->changed_count] = world->changes[at];
 	world->changed_guids[world->changed_count++] = world->nodes[at].guid;
 	world->changes[at] = 0;
+}
+
+/* The counts of a sweep, as the store has them at a restart. */
+static void record_counts(struct world *world, const struct health_input *input)
+{
+	for (size_t i = 0; i < input->sample_count + input->detail_count; i++) {
+		bool fec = i >= input->sample_count;
+		const struct health_detail *detail = fec ? &input->details[i - input->sample_count] : NULL;
+		const struct delta *delta = fec ? NULL : input->samples[i].delta;
+		const struct port *port = &world->fabric->ports[fec ? detail->port : input->samples[i].port];
+
+		for (int counter = COUNTER_TRAFFIC_COUNT; counter <= HEALTH_COUNT_FEC; counter++) {
+			bool is_fec = counter == HEALTH_COUNT_FEC;
+			uint64_t value = is_fec != fec ? 0 : fec ? detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS] :
+					 delta ? delta->value[counter] : 0;
+
+			if (!value)
+				continue;
+			world->counts = array_grow(world->counts, world->count_count, &world->count_capacity,
+						   sizeof(*world->counts));
+			world->counts[world->count_count++] = (struct health_count){
+				.wall_us = input->wall_us, .node_guid = world->fabric->nodes[port->node].guid,
+				.port = port->num, .counter = (uint8_t)counter, .value = value,
+				.layout = fec ? detail->layout : 0 };
+		}
+	}
 }
 
 static void sweep(struct world *world)
@@ -364,13 +385,14 @@ static void sweep(struct world *world)
 	input.samples = data.samples;
 	input.details = data.details;
 	fill_samples(world, &data, &input);
+	record_counts(world, &input);
 	if (health_step(world->health, &input, record_report, world, NULL) < 0)
 		abort();
 	clear_counts(world);
 	/* Requested tables are read before the next sweep. */
 	requested = health_wants_tables(world->health, &wanted);
 	for (size_t i = 0; i < requested && world->has_routes; i++)
-		read_table(world, find_guid(world, wanted[i]));
+		world_read_table(world, find_guid(world, wanted[i]));
 	free(data.samples);
 	free(data.deltas);
 	free(data.details);
@@ -396,6 +418,8 @@ void world_restart(struct world *world)
 	for (size_t i = 0; i < count; i++)
 		if (health_restore(health, open[i], NULL) < 0)
 			abort();
+	if (health_restore_counts(health, world->counts, world->count_count, NULL) < 0)
+		abort();
 	health_destroy(world->health);
 	world->health = health;
 	world->changed = true;
@@ -523,20 +547,19 @@ void world_settle_routes(struct world *world)
 		}
 }
 
-static void make_routes(struct world *world)
+void world_make_routes(struct world *world)
 {
 	bool first = !world->has_routes;
 
 	world->has_routes = true;
 	world_settle_routes(world);
 	for (uint32_t at = 0; at < world->made.leaves + world->made.spines; at++)
-		read_table(world, at);
+		world_read_table(world, at);
 	if (first)
 		world->changed_count = 0;
 }
 
-/* Route @count more destinations through one uplink. */
-static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
+void world_skew_routes(struct world *world, uint32_t at, uint8_t num, unsigned count)
 {
 	for (uint32_t lid = 1; lid <= world->node_count && count; lid++) {
 		uint8_t was = world->tables[at][lid];
@@ -547,184 +570,4 @@ static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
 		world->changes[at]++;
 		count--;
 	}
-}
-
-/* "leaf0", "h0.2", "h0 mlx5_2" */
-static uint32_t node_named(const struct world *world, const char *name)
-{
-	unsigned host, rail;
-	char hca[32];
-
-	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
-		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
-		name = hca;
-	}
-	for (uint32_t i = 0; i < world->node_count; i++)
-		if (!strcmp(world->nodes[i].name, name))
-			return i;
-	fail("no such node", name);
-	return 0;
-}
-
-static struct world_link *link_named(struct world *world, const char *name, struct world_end **ret_end)
-{
-	struct world_link *link;
-	char node[32];
-	unsigned num = 1;
-	uint32_t at;
-
-	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
-		fail("no such port", name);
-	at = node_named(world, node);
-	link = world->link_of[at][num % 256];
-	if (!link)
-		fail("no such link", name);
-	*ret_end = &link->end[end_of(link, at, num)];
-	return link;
-}
-
-/* Commands of a node, or of all HCAs of a host: "h3". */
-static bool run_node(struct world *world, const char *word, const char *name)
-{
-	static const struct { const char *word; size_t flag; bool value; } words[] = {
-		{ "kill", offsetof(struct world_node, dead), true },
-		{ "revive", offsetof(struct world_node, dead), false },
-		{ "silent", offsetof(struct world_node, silent), true },
-		{ "answer", offsetof(struct world_node, silent), false },
-		{ "lock", offsetof(struct world_node, locked), true },
-		{ "unlock", offsetof(struct world_node, locked), false },
-		{ "hang", offsetof(struct world_node, hung), true },
-		{ "unhang", offsetof(struct world_node, hung), false },
-	};
-	char prefix[162]; /* the name of at most 159 bytes, a space */
-	unsigned host;
-	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
-
-	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-		uint32_t one;
-
-		if (strcmp(word, words[w].word))
-			continue;
-		one = all ? 0 : node_named(world, name);
-		snprintf(prefix, sizeof(prefix), "%s ", name);
-		for (uint32_t i = 0; i < world->node_count; i++)
-			if (all ? !strncmp(world->nodes[i].name, prefix, strlen(prefix)) : i == one)
-				*((bool *)&world->nodes[i] + words[w].flag) = words[w].value;
-		world->changed |= words[w].flag == offsetof(struct world_node, dead) ||
-				  words[w].flag == offsetof(struct world_node, hung);
-		return true;
-	}
-	return false;
-}
-
-/* Commands of a port. */
-static bool run_port(struct world *world, const char *word, char args[4][40])
-{
-	static const char words[] = " down up rate load stall swap count spread reset full fec corrected ";
-	struct world_end *end, *other, kept;
-	struct world_link *link;
-	char padded[42];
-	unsigned count, sweeps;
-
-	snprintf(padded, sizeof(padded), " %s ", word);
-	if (!strstr(words, padded))
-		return false;
-	link = link_named(world, args[0], &end);
-	if (!strcmp(word, "load")) {
-		end->load = atof(args[1]);
-	} else if (!strcmp(word, "stall")) {
-		end->stall = atof(args[1]);
-	} else if (!strcmp(word, "count")) {
-		end->counts[counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
-	} else if (!strcmp(word, "spread")) {
-		count = (unsigned)atoi(args[2]);
-		sweeps = (unsigned)atoi(args[3]);
-		for (unsigned i = 0; i < sweeps; i++) {
-			end->counts[counter_by_key(args[1])] += count * (i + 1) / sweeps - count * i / sweeps;
-			world_sweeps(world, 1);
-		}
-	} else if (!strcmp(word, "reset")) {
-		end->reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
-	} else if (!strcmp(word, "full")) {
-		end->saturated |= COUNTER_BIT(counter_by_key(args[1]));
-	} else if (!strcmp(word, "fec")) {
-		end->uncorrected = (uint32_t)atoi(args[1]);
-	} else if (!strcmp(word, "corrected")) {
-		end->corrected = (uint32_t)atoi(args[1]);
-	} else {
-		world->changed = true;
-		if (!strcmp(word, "rate")) {
-			link->width = link_width_code((unsigned)atoi(args[1]));
-			link->speed = (uint8_t)link_speed_by_name(args[2]);
-		} else if (!strcmp(word, "swap")) {
-			/* The far ends of both links. */
-			end = &link->end[end == link->end];
-			link = link_named(world, args[1], &other);
-			other = &link->end[other == link->end];
-			kept = *end;
-			*end = *other;
-			*other = kept;
-		} else {
-			link->down = !strcmp(word, "down");
-		}
-	}
-	return true;
-}
-
-static void run_one(struct world *world, const char *command)
-{
-	char word[40] = "", args[4][40] = { "", "", "", "" };
-
-	if (sscanf(command, "%39s %39s %39s %39s %39s", word, args[0], args[1], args[2], args[3]) < 1 ||
-	    run_node(world, word, args[0]) || run_port(world, word, args))
-		return;
-	if (!strcmp(word, "cold"))
-		return;
-	if (!strcmp(word, "wait")) {
-		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
-	} else if (!strcmp(word, "loads")) {
-		for (uint32_t i = 0; i < world->link_count; i++)
-			world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
-	} else if (!strcmp(word, "unread")) {
-		world->unread_percent = (unsigned)atoi(args[0]);
-	} else if (!strcmp(word, "sm")) {
-		world->sm_lost = !strcmp(args[0], "lost");
-		if (strcmp(args[0], "lost") != 0 && strcmp(args[0], "ok") != 0)
-			world->sm_guid = strtoull(args[0], NULL, 0);
-	} else if (!strcmp(word, "masters")) {
-		world->sm_masters = (unsigned)atoi(args[0]);
-	} else if (!strcmp(word, "log")) {
-		world->log_bytes = atoll(args[0]);
-	} else if (!strcmp(word, "stalled")) {
-		world->stalled_us = atoll(args[0]) * US_PER_S;
-	} else if (!strcmp(word, "restart")) {
-		world_restart(world);
-	} else if (!strcmp(word, "expect")) {
-		world->settings.expected_hosts = (unsigned)atoi(args[0]);
-		world->settings.expected_hcas = (unsigned)atoi(args[1]);
-		world->settings.expected_switches = (unsigned)atoi(args[2]);
-		world->settings.expected_links = (unsigned)atoi(args[3]);
-		world_restart(world);
-	} else if (!strcmp(word, "routes")) {
-		make_routes(world);
-	} else if (!strcmp(word, "skew")) {
-		skew(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
-	} else if (!strcmp(word, "reread")) {
-		read_table(world, node_named(world, args[0]));
-	} else if (!strcmp(word, "route-change")) {
-		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
-		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
-	} else {
-		fail("no such command", command);
-	}
-}
-
-void world_run(struct world *world, const char *script)
-{
-	char copy[4096], *rest = copy, *command;
-
-	assert(strlen(script) < sizeof(copy));
-	snprintf(copy, sizeof(copy), "%s", script);
-	while ((command = strsep(&rest, ";")))
-		run_one(world, command);
 }

@@ -86,6 +86,8 @@ struct world {
 	uint64_t read_guids[WORLD_NODES], changed_guids[WORLD_NODES];
 	uint32_t changed_entries[WORLD_NODES];
 	size_t read_count, changed_count;
+	struct health_count *counts; /* of all sweeps */
+	size_t count_count, count_capacity;
 	unsigned shuffle; /* samples in another order; 0: in order of port */
 	struct health_settings settings;
 	struct health *health;
@@ -99,7 +101,7 @@ void world_destroy(struct world *world);
 /* world_sweeps - run sweeps with the current traffic. */
 void world_sweeps(struct world *world, unsigned count);
 
-/* world_restart - restart the collector: only open findings are restored. */
+/* world_restart - restart the collector: open findings and error counts are restored. */
 void world_restart(struct world *world);
 
 /*
@@ -146,7 +148,18 @@ unsigned world_check(const struct world_shape *shape, const struct world_case *c
 const struct world_report *world_find(const struct world *world, enum finding_kind kind);
 const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag);
 
-/* world_settle_routes - all tables become even; they are not read. */
+/*
+ * world_settle_routes - all tables become even; they are not read
+ * world_make_routes   - and are read
+ * world_skew_routes   - route @count more destinations of a switch through port @num; its table is not read
+ * world_read_table    - read the table of a switch
+ */
 void world_settle_routes(struct world *world);
+void world_make_routes(struct world *world);
+void world_skew_routes(struct world *world, uint32_t at, uint8_t num, unsigned count);
+void world_read_table(struct world *world, uint32_t at);
+
+/* world_end_of - index of the end of a link that is at this port */
+int world_end_of(const struct world_link *link, uint32_t node, unsigned num);
 
 #endif

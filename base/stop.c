@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "base/stop.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define SECOND_REQUEST_S 1
 
 static volatile sig_atomic_t stop_flag;
+static volatile sig_atomic_t reload_flag;
 static volatile sig_atomic_t within_s; /* 0: unlimited */
 static struct timespec requested_at;   /* CLOCK_MONOTONIC; used only by the handler, whose signals block each other */
 
@@ -77,6 +79,31 @@ void stop_within(unsigned seconds)
 	/* A signal between these two lines has set the same alarm. */
 	if (stop_flag)
 		alarm(seconds);
+}
+
+static void on_hangup(int number)
+{
+	(void)number;
+	reload_flag = 1;
+}
+
+void stop_reload_on_hangup(void)
+{
+	struct sigaction action = { .sa_handler = on_hangup };
+	int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (terminal >= 0)
+		close(terminal);
+	else
+		sigaction(SIGHUP, &action, NULL);
+}
+
+bool stop_take_reload(void)
+{
+	bool requested = reload_flag;
+
+	reload_flag = 0;
+	return requested;
 }
 
 bool stop_requested(void)

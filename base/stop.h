@@ -20,6 +20,14 @@ void stop_install(void);
  */
 void stop_within(unsigned seconds);
 
+/*
+ * stop_reload_on_hangup - let SIGHUP request a reload of the settings instead; after stop_install()
+ * Not with a controlling terminal: there it means that the terminal was closed.
+ * stop_take_reload - was a reload requested since the last call?
+ */
+void stop_reload_on_hangup(void);
+bool stop_take_reload(void);
+
 /* stop_requested - a signal has requested the end of the program. */
 bool stop_requested(void);
 

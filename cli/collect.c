@@ -17,9 +17,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "base/service.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/lease.h"
 #include "cli/lib/polling.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
@@ -96,12 +98,31 @@ struct collect_options {
 	const char *max_size;      /* or NULL: derived from the free disk space */
 	const char *settings_path; /* or NULL */
 	bool show_settings;
+	const char *lease_path;    /* or NULL: this host polls in any case */
 	struct settings settings;
 };
 
 static bool polls_switches_only(const struct collect_options *options)
 {
 	return !strcmp(options->nodes, "switches");
+}
+
+/* What ends a run between two sweeps. */
+struct supervision {
+	struct lease *lease;   /* or NULL */
+	bool reload;           /* SIGHUP: the settings are to be read again */
+	struct error lost;     /* the lease was lost */
+};
+
+static bool proceed(void *ctx)
+{
+	struct supervision *supervision = ctx;
+
+	service_notify("WATCHDOG=1");
+	supervision->reload |= stop_take_reload();
+	if (supervision->lease)
+		lease_renew(supervision->lease, &supervision->lost);
+	return !supervision->reload && !supervision->lost.code;
 }
 
 /* The local port, and its device; NULL while that is removed. */
@@ -230,7 +251,7 @@ static int check_stored(const struct collector_report *report, struct error *err
  */
 static int collect(const struct collect_options *options, struct local *local, struct keys *keys,
 		   const struct discovery_settings *discovery, struct topology_file *file, struct writer *writer,
-		   struct error *err)
+		   struct supervision *supervision, struct error *err)
 {
 	char device[CA_NAME_SIZE + sizeof(" port 255")];
 	struct collector_settings settings = {
@@ -254,6 +275,8 @@ static int collect(const struct collect_options *options, struct local *local, s
 		.shape = &options->settings.shape,
 		.accept = accept_fabric,
 		.accept_ctx = writer,
+		.proceed = proceed,
+		.proceed_ctx = supervision,
 	};
 	struct collector_wire wire = {
 		.transport = hca_transport(local->hca), .keys = keys, .directed_smps = local->port.directed,
@@ -307,6 +330,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),
 		OPT_TEXT("max-size", 0, "SIZE", &ret->max_size,
 			 "maximum database size, 0 = unlimited (20G or half of the free space)"),
+		OPT_TEXT("lease", 0, "FILE", &ret->lease_path,
+			 "stand by while another host polls that renews this file on shared storage"),
 		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
 		OPT_FLAG("show-settings", 0, &ret->show_settings, "print all settings as a settings file and exit"),
 		OPT_FLAG("verbose", 'v', &ret->verbose, "verbose log on stderr"),
@@ -377,6 +402,7 @@ static void reopen(const struct collect_options *options, struct local *local)
 	bool no_smps = port->no_smps;
 
 	log_warning("the InfiniBand device was removed: waiting for %s port %d", port->ca_name, port->port);
+	service_notify("STATUS=waiting for the InfiniBand device");
 	hca_close(local->hca);
 	local->hca = NULL;
 	local->returned = true;
@@ -385,6 +411,7 @@ static void reopen(const struct collect_options *options, struct local *local)
 	common.port = port->port;
 	while (!local->hca && !stop_requested()) {
 		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + US_PER_S);
+		service_notify("WATCHDOG=1");
 		if (polling_find_port(&common, options->polling.smi_ca, port, NULL) < 0)
 			continue;
 		port->directed |= options->directed_smps;
@@ -394,7 +421,65 @@ static void reopen(const struct collect_options *options, struct local *local)
 	}
 }
 
-static int collect_fabric(struct collect_options *options, struct error *err)
+/* An invalid file leaves the settings as they are. */
+static void reload_settings(struct collect_options *options)
+{
+	struct settings settings;
+	struct error err = { 0 };
+
+	if (settings_load(options->settings_path, &settings, &err) < 0) {
+		log_warning("the settings remain as they were: %s", err.text);
+		settings_done(&settings);
+		return;
+	}
+	settings_done(&options->settings);
+	options->settings = settings;
+	log_info("settings reloaded");
+}
+
+/* Collect until a stop is requested, or the lease is lost; runs with --once or --count end with the device. */
+static int collect_for_long(struct collect_options *options, struct local *local, struct keys *keys,
+			    const struct discovery_settings *discovery, struct topology_file *file,
+			    struct writer *writer, struct supervision *supervision, struct error *err)
+{
+	int code;
+
+	service_notify("READY=1\nSTATUS=polling the fabric");
+	for (;;) {
+		supervision->reload = false;
+		code = collect(options, local, keys, discovery, file, writer, supervision, err);
+		if (supervision->lost.code) {
+			*err = supervision->lost;
+			return err->code;
+		}
+		if (code == 0 && supervision->reload && !stop_requested()) {
+			reload_settings(options);
+		} else if (code < 0 && hca_was_removed(local->hca) && !options->once && !options->count) {
+			reopen(options, local);
+			service_notify("STATUS=polling the fabric");
+			if (!local->hca)
+				return 0;
+		} else {
+			return code;
+		}
+	}
+}
+
+static void report_standby(const char *what)
+{
+	static char last[LEASE_RECORD_SIZE];
+	char status[LEASE_RECORD_SIZE + 64];
+
+	service_notify("WATCHDOG=1");
+	if (!strncmp(last, what, sizeof(last) - 1))
+		return;
+	snprintf(last, sizeof(last), "%s", what);
+	snprintf(status, sizeof(status), "READY=1\nSTATUS=standby: %s polls", last);
+	service_notify(status);
+	log_info("standby: the lease is held by %s", last);
+}
+
+static int collect_fabric(struct collect_options *options, struct supervision *supervision, struct error *err)
 {
 	struct helper_command helper;
 	struct discovery_settings discovery = { .argv = helper.argv, .fallback_argv = helper.fallback,
@@ -405,13 +490,8 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	struct hca_port *port = &local.port;
 	char path[PATH_MAX];
 	struct keys *keys = NULL;
-	int code;
+	int code = polling_find_port(&options->common, options->polling.smi_ca, port, err);
 
-	heap_keep_small();
-	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
-	stop_install();
-	stop_within(STOP_EMPTY_S);
-	code = polling_find_port(&options->common, options->polling.smi_ca, port, err);
 	if (code == 0 && options->polling.topology)
 		code = topology_file_open(&file, options->polling.topology, err);
 	if (code < 0)
@@ -442,18 +522,37 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (code == 0 && options->new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
-		code = collect(options, &local, keys, &discovery, &file, writer, err);
-	/* Runs with --once or --count end with the device. */
-	while (code < 0 && local.hca && hca_was_removed(local.hca) && !options->once && !options->count) {
-		reopen(options, &local);
-		code = 0;
-		if (local.hca)
-			code = collect(options, &local, keys, &discovery, &file, writer, err);
-	}
+		code = collect_for_long(options, &local, keys, &discovery, &file, writer, supervision, err);
 	topology_file_close(&file);
 	writer_close(writer);
 	hca_close(local.hca);
 	keys_destroy(keys);
+	return code;
+}
+
+/* With a lease, stand by until this host is to poll; neither device nor database are open before. */
+static int collect_with_lease(struct collect_options *options, struct error *err)
+{
+	struct supervision supervision = { .lease = NULL };
+	struct lease lease;
+	int code;
+
+	heap_keep_small();
+	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
+	stop_install();
+	stop_reload_on_hangup();
+	stop_within(STOP_EMPTY_S);
+	if (options->lease_path) {
+		code = lease_init(&lease, options->lease_path, options->interval_us, clock_system(), err);
+		if (code < 0)
+			return code;
+		if (!lease_wait(&lease, report_standby))
+			return 0;
+		supervision.lease = &lease;
+	}
+	code = collect_fabric(options, &supervision, err);
+	if (options->lease_path)
+		lease_release(&lease);
 	return code;
 }
 
@@ -481,7 +580,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	if (code == 0 && options.show_settings)
 		code = show_settings(&options.settings, err);
 	else if (code == 0)
-		code = collect_fabric(&options, err);
+		code = collect_with_lease(&options, err);
 	settings_done(&options.settings);
 	return code;
 }

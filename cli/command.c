@@ -40,6 +40,8 @@ static const struct command commands[] = {
 	  "jobs: begin, end and hosts; what each moved, how evenly, with which errors", false, job_run },
 	{ "run", "-- COMMAND ...",
 	  "run a command as a job, and report what it moved", false, run_run },
+	{ "doctor", "", "check this host for RDMA: HCAs, links, GPUs, limits; exit status 1 warning, 2 failure", false,
+	  doctor_run },
 	{ "sql", "STATEMENT|-", "run one read-only SQL statement", false, sql_run },
 	{ "discover", "", "discovery helper of collect: prints nodes and ports as records", true, discover_run },
 	{ "help", "[COMMAND]", "list commands, or show the options of one", false, help_run },

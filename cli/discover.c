@@ -120,7 +120,7 @@ static int discover_by_explore(const struct discover_options *options, struct hc
 	/* Without them, keys come from the subnet manager's files alone. */
 	if ((keys || settings.port_count) &&
 	    text_read_file(NULL, "", RECORDS_MOST, &records, NULL) == 0 && records.len &&
-	    record_read(text_chars(&records), records.len, NULL, &last, &last_trailer, NULL) == 0)
+	    record_read(text_chars(&records), records.len, &last, &last_trailer, NULL) == 0)
 		settings.last = last;
 	text_done(&records);
 	if (settings.port_count && !last) {

@@ -39,7 +39,7 @@ struct printer {
 	struct result *result;
 	const struct view *view;
 	const struct selection *selection;
-	uint64_t rows, skipped; /* selected ones; of them the oldest that are not shown */
+	uint64_t rows, skipped; /* selected events, and how many of the oldest of them are left out */
 };
 
 /* The name of an event's node: from the name map, the stored name, or the GUID. */

@@ -14,6 +14,13 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/lib/pager.h"
+#include "storage/reader.h"
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 
 static int run(int argc, char **argv, struct error *err)
 {
@@ -23,7 +30,8 @@ static int run(int argc, char **argv, struct error *err)
 	if (argc < 2)
 		return err_set(err, ERR_USAGE, "a command is required (see ibwire help)");
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("ibwire %s\n", PACKAGE_VERSION);
+		printf("ibwire %s\nbuilt with %s; %s\ndatabase schema %d\n",
+		       PACKAGE_VERSION, COMPILER, IBWIRE_LIBRARIES, storage_schema_version());
 		return 0;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

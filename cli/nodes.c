@@ -156,7 +156,8 @@ static void fill_lids(struct result *result, const struct fabric *fabric, const 
 static void put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node,
 		    enum adaptive_routing adaptive)
 {
-	char description[NODE_NAME_SIZE], model[DEVICE_MODEL_SIZE];
+	char description[NODE_NAME_SIZE], buffer[DEVICE_MODEL_SIZE];
+	const char *model = device_model(node, buffer);
 	struct node_view sum;
 
 	node_view_init(view, locked, node, &sum);
@@ -178,9 +179,9 @@ static void put_row(struct result *result, const struct view *view, const struct
 		result_unsigned(result, ERRORS, sum.errors);
 	if (sum.errors)
 		result_show(result, ERRORS, NULL, STYLE_WARNING);
-	result_text(result, MODEL, device_model(node, model));
-	/* For pci.ids and the like. */
-	if (!device_model(node, model))
+	result_text(result, MODEL, model);
+	/* To be looked up in pci.ids. */
+	if (!model)
 		result_showf(result, MODEL, STYLE_DIM, "%#x:%#x", node->vendor_id, node->device_id);
 	result_unsigned(result, VENDOR, node->vendor_id);
 	result_unsigned(result, DEVICE, node->device_id);

@@ -17,6 +17,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/job/job.h"
+#include "cli/job/job_report.h"
+#include "cli/lib/nccl_files.h"
+#include "cli/run_local.h"
 
 /* Append a word as a shell reads it. */
 static void append_word(struct text *text, const char *word)
@@ -72,11 +75,12 @@ static const char *check_report(const char *path)
 	return file ? path : NULL;
 }
 
-static void report(const struct options *common, const struct job *job, const char *path)
+static void report(const struct job_options *options, const struct job *job, const char *path)
 {
-	(void)common;
-	(void)path;
-	fprintf(stderr, "ibwire: report: ibwire job report %s\n", job->id);
+	struct error err = { 0 };
+
+	if (job_report_write(&options->snapshot.common, job->id, path, options->nccl, &err) < 0)
+		log_warning("no report of job %s: %s", job->id, err.text);
 }
 
 static int run_as_job(struct job_options *options, const char *path, char **argv, struct error *err)
@@ -103,12 +107,39 @@ static int run_as_job(struct job_options *options, const char *path, char **argv
 	if (code == 0) {
 		end(options, &job, status);
 		if (!stop_requested() && !cause.code)
-			report(&options->snapshot.common, &job, path);
+			report(options, &job, path);
 	}
 	code = status;
 done:
 	job_done(&job);
 	return code;
+}
+
+/* Without the fabric and the database: this host's counters before and after. */
+static int run_on_host(const char *root, const char *path, const char *nccl, char **argv, struct error *err)
+{
+	struct run_signals signals;
+	struct local_run *local = NULL;
+	struct error cause = { 0 };
+	int status, code;
+
+	run_save_signals(&signals);
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	path = check_report(path);
+	code = local_run_begin(root, &local, err);
+	if (code == ERR_USAGE)
+		return code;
+	if (code)
+		log_warning("the counters of this host are not read: %s", err->text);
+	stop_install();
+	if (run_command(argv, &signals, &status, &cause) < 0) {
+		log_error("%s", cause.text);
+		if (code == 0)
+			local_run_cancel(local);
+	} else if (code == 0 && local_run_end(local, path, nccl, &cause)) {
+		log_warning("there is no report: %s", cause.text);
+	}
+	return status;
 }
 
 /* The command begins after "--", so that its options are not taken for options of ibwire. */
@@ -124,10 +155,14 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 {
 	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1,
 				       .lenient = true, .shared = true };
-	const char *path = NULL;
+	const char *path = NULL, *root = NULL;
+	bool local = false;
 	const struct option_spec specs[] = {
+		OPT_FLAG("local", 0, &local, "compare counters of this host only: no fabric, no database"),
+		OPT_TEXT("root", 0, "DIR", &root, "with --local: the tree of a host in place of this one's /sys"),
 		JOB_SPECS(&options, ""),
 		OPT_TEXT("report", 0, "FILE", &path, "write the report to a file: .html, .json or text (stderr)"),
+		NCCL_SPEC(&options.nccl, "compare with what NCCL logged to FILE, or to files of a quoted pattern"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
@@ -140,6 +175,14 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 		return options_usage_error(command, err, "write -- before the command: ibwire run -- mpirun ...");
 	if (!common->argc)
 		return options_usage_error(command, err, "give a command after --");
+	if (root && !local)
+		return options_usage_error(command, err, "--root requires --local");
+	if (local && (options.hosts || options.name))
+		return options_usage_error(command, err, "--local cannot be combined with --hosts or --name");
+	if (local && path && strlen(path) > 5 && !strcmp(path + strlen(path) - 5, ".html"))
+		return options_usage_error(command, err, "with --local the report is .json or text");
+	if (local)
+		return run_on_host(root, path, options.nccl, common->argv, err);
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
 	/* Readers may have another default: the report is of the database that the job is in. */
 	if (options_db_path(common, true, db, sizeof(db), err) == 0)

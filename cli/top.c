@@ -217,8 +217,8 @@ static int show_past(struct top *top, const struct name_map *names, struct error
 }
 
 /*
- * Another process may start a collector at the same time: one of both gets the database. Return: whether it is the
- * other one, which is live then; the own one is forgotten.
+ * If another process starts a collector at the same time, only one of the two gets the database. Return: whether the
+ * other one did, and is live; then our own is dropped.
  */
 static bool attach(struct top *top)
 {

@@ -41,7 +41,7 @@ static int restore(struct collector *collector, struct error *err)
 		if (collector->topology.fabric)
 			code = node_memory_set_fabric(&collector->memory, collector->topology.fabric, err);
 	}
-	/* Stored states are valid only while they are queried. */
+	/* A stored state is outdated unless it is queried again. */
 	for (uint32_t i = 0; code == 0 && fabric && i < fabric->node_count; i++) {
 		struct node_entry *entry = node_memory_node(&collector->memory, i);
 
@@ -87,6 +87,19 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 }
 
 /* Wait for the first discovery: there is nothing to sweep without it. */
+/* Does the run go on? Between sweeps settings->proceed is called once in COLLECTOR_WAIT_US. */
+static bool proceeds(struct collector *collector, bool before_sweep)
+{
+	const struct collector_settings *settings = collector->settings;
+	int64_t now_us = clock_boottime_us(collector->clock);
+
+	if (settings->proceed && !collector->halted && (before_sweep || now_us >= collector->proceed_us)) {
+		collector->proceed_us = now_us + COLLECTOR_WAIT_US;
+		collector->halted = !settings->proceed(settings->proceed_ctx);
+	}
+	return !collector->halted && !stop_requested();
+}
+
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {
@@ -94,8 +107,13 @@ static int first_discovery(struct collector *collector, struct error *err)
 
 		if (code < 0)
 			return code;
-	} while (collector->topology.running && !stop_requested());
+	} while (collector->topology.running && proceeds(collector, false));
 	return 0;
+}
+
+static int64_t smallest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Earliest start of the next discovery: it is deferred while throttled, up to a limit. */
@@ -118,9 +136,9 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 	if (until_us <= began_us && (collector->topology.running || began_us >= next_discovery_us(collector)))
 		until_us = began_us + DISCOVERY_SLICE_MS * US_PER_MS;
-	while (!stop_requested()) {
+	while (proceeds(collector, false)) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
-		int64_t next_us = next_discovery_us(collector);
+		int64_t next_us = next_discovery_us(collector), wake_us = now_us + COLLECTOR_WAIT_US;
 		bool discovering = collector->topology.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 		int code = 0;
@@ -138,7 +156,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 		if (discovering)
 			code = step_topology(collector, listening ? 0 : slice_ms, err);
 		else if (!listening)
-			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
+			clock->sleep_until(clock->ctx, smallest(smallest(next_us, until_us), wake_us));
 		if (code < 0)
 			return code;
 	}
@@ -173,20 +191,19 @@ static int run(struct collector *collector, struct error *err)
 	code = first_discovery(collector, err);
 	if (code < 0)
 		return code;
-	if (stop_requested())
-		return 0;
 	collector->probe.fresh = collector->topology.confirmed;
 	scheduled_us = clock_boottime_us(collector->clock);
-	for (;;) {
+	while (proceeds(collector, true)) {
 		code = loop_sweep(collector, left == 1, err);
 		topology_monitor_reap(&collector->topology);
 		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
 		scheduled_us = next_period(collector, scheduled_us);
 		code = wait_until(collector, scheduled_us, err);
-		if (code < 0 || stop_requested())
+		if (code < 0)
 			return code;
 	}
+	return 0;
 }
 
 /* Store the remaining events before the end. A failure loses no counters. */

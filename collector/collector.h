@@ -54,7 +54,14 @@ struct collector_settings {
 	 */
 	int (*accept)(void *ctx, const struct fabric *fabric, struct error *err);
 	void *accept_ctx;
+	/*
+	 * Called before each sweep, and at least every COLLECTOR_WAIT_US while the collector waits. False
+	 * ends the run as a request to stop does. NULL: always true.
+	 */
+	bool (*proceed)(void *ctx);
+	void *proceed_ctx;
 };
+#define COLLECTOR_WAIT_US (30 * INT64_C(1000000))
 
 /* Summary of a run. */
 struct collector_report {

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
 #include "wire/engine.h"

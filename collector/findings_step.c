@@ -36,8 +36,10 @@ void findings_step_done(struct findings_step *step)
 
 int findings_step_restore(struct findings_step *step, const struct restored *restored, struct error *err)
 {
-	int code = 0;
+	int code = health_restore_counts(step->health, restored->counts, restored->count_count, err);
 
+	if (code < 0)
+		return code;
 	step->restored = calloc(restored->finding_count + 1, sizeof(*step->restored));
 	if (!step->restored)
 		return err_nomem(err);

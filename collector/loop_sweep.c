@@ -464,7 +464,7 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 
 	if (code < 0)
 		return code;
-	/* To the store it is a new topology. */
+	/* The store writes new versions of these nodes. */
 	if (node_memory_put_switch_info(&collector->memory, collector->topology.fabric))
 		sweep.generation = ++collector->topology.generation;
 	sweep.end_us = clock_boottime_us(collector->clock);

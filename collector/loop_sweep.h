@@ -71,6 +71,8 @@ struct collector {
 	uint64_t discovery_smps;
 	bool accepted;               /* the fabric is the stored one */
 	bool store_failed;           /* already reported */
+	int64_t proceed_us;          /* CLOCK_BOOTTIME of the next call of settings->proceed */
+	bool halted;                 /* it returned false */
 	int64_t stalled_at_us;       /* CLOCK_BOOTTIME of the first sweep that was not stored */
 };
 

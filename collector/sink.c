@@ -13,6 +13,7 @@ void restored_done(struct restored *restored)
 	free(restored->details);
 	free(restored->caps);
 	free(restored->findings);
+	free(restored->counts);
 	routes_done(&restored->routes);
 	memset(restored, 0, sizeof(*restored));
 }

@@ -23,6 +23,7 @@
 
 struct error;
 struct fabric;
+struct health_count;
 
 struct port_sample {
 	uint32_t port;                 /* index into sweep.fabric->ports */
@@ -121,6 +122,9 @@ struct restored {
 	size_t caps_count;
 	struct restored_finding *findings; /* open */
 	size_t finding_count;
+	/* Errors of the last hours of ports with an open finding, by time. */
+	struct health_count *counts;
+	size_t count_count;
 	struct routes routes; /* includes switches that have been removed */
 };
 

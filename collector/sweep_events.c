@@ -82,8 +82,8 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 }
 
 /*
- * A 32-bit PortXmitWait of an HCA is full within a second of stalls (0.7 s at NDR): that is said once
- * for all, and not for each port. Stalls towards a host are counted by its leaf.
+ * A 32-bit PortXmitWait of an HCA is full within a second of stalls (0.7 s at NDR): that is reported
+ * once for all ports. Stalls towards a host are counted by its leaf.
  */
 static counter_set without_narrow_wait(struct sweep_events *state, const struct fabric *fabric,
 				       const struct port_sample *sample, counter_set fresh)
@@ -215,7 +215,7 @@ static bool is_covered(const struct node *node, enum outage outage)
 	return outage == OUTAGE_ALL || (outage == OUTAGE_HCAS && node->type != NODE_SWITCH);
 }
 
-/* All switches that the HCA is connected to are unresponsive: so is it, behind them. */
+/* Are all switches that the HCA is connected to unresponsive? Then it cannot be reached. */
 static bool is_behind(const struct fabric *fabric, uint32_t index, struct node_memory *memory)
 {
 	const struct node *node = &fabric->nodes[index];

@@ -119,23 +119,23 @@ void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *f
 }
 
 /* Schedule a discovery because of a hint. */
-static void schedule(struct topology_monitor *monitor, enum topology_hint sign)
+static void schedule(struct topology_monitor *monitor, enum topology_hint hint)
 {
-	unsigned wasted = monitor->unchanged_in_a_row[sign] + monitor->failed_in_a_row;
+	unsigned wasted = monitor->unchanged_in_a_row[hint] + monitor->failed_in_a_row;
 	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(monitor->clock);
 
 	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
 		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
-	if (sign > monitor->pending_hint)
-		monitor->pending_hint = sign;
+	if (hint > monitor->pending_hint)
+		monitor->pending_hint = hint;
 	if (soon_us < now_us)
 		soon_us = now_us;
 	if (soon_us < monitor->next_us)
 		monitor->next_us = soon_us;
 }
 
-void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint sign, uint64_t node_guid,
+void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint hint, uint64_t node_guid,
 			      uint8_t num)
 {
 	const struct explore_port port = { node_guid, num };
@@ -144,16 +144,16 @@ void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hi
 		return;
 	if (!add_port(monitor->changed, &monitor->changed_count, &port))
 		monitor->whole = true;
-	schedule(monitor, sign);
+	schedule(monitor, hint);
 }
 
-void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign)
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint hint)
 {
 	/* A file is read again when it changes: topology_monitor_reap(). */
 	if (monitor->discoverer->file)
 		return;
 	monitor->whole = true;
-	schedule(monitor, sign);
+	schedule(monitor, hint);
 }
 
 void topology_monitor_invalidate(struct topology_monitor *monitor)
@@ -273,8 +273,8 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 
 static void reset_unchanged(struct topology_monitor *monitor)
 {
-	for (int sign = TOPOLOGY_HINT_STATE_CHANGE; sign < TOPOLOGY_HINT_COUNT; sign++)
-		monitor->unchanged_in_a_row[sign] = 0;
+	for (int hint = TOPOLOGY_HINT_STATE_CHANGE; hint < TOPOLOGY_HINT_COUNT; hint++)
+		monitor->unchanged_in_a_row[hint] = 0;
 }
 
 /* Nodes that did not respond to discovery are queried again, with increasing delay. */
@@ -367,7 +367,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	reset_unchanged(monitor);
-	/* A lost SMP can hide a node or all ports of a switch: discover again soon. An explored port is down or not. */
+	/* A lost SMP can hide a node or all ports of a switch: discover again soon. Explored ports were read. */
 	if (monitor->lost || (before && !monitor->part && (found->node_count < before->node_count ||
 							   found->port_count < before->port_count)))
 		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
@@ -380,7 +380,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 	return 1;
 }
 
-/* What the engines found differently, once: a node that is slow for libibnetdisc is so each time. */
+/* Report a difference between the engines once: a node that is too slow for libibnetdisc is so in each discovery. */
 static void report_difference(struct topology_monitor *monitor, const struct error *difference, struct events *events)
 {
 	if (difference->text[0] && strcmp(difference->text, monitor->difference.text))

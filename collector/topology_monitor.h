@@ -96,15 +96,15 @@ void topology_monitor_start(struct topology_monitor *monitor);
 /* topology_monitor_restore - take the stored topology, or NULL; before the first step. */
 void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric);
 
-/* topology_monitor_reap - free what remains of a finished discovery; is the topology's file to be read again? */
+/* topology_monitor_reap - free what remains of a finished discovery; read the topology's file soon if it changed. */
 void topology_monitor_reap(struct topology_monitor *monitor);
 
 /* topology_monitor_explore - a change of a port was indicated: explore it soon. Number 0: of a switch. */
-void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint sign, uint64_t node_guid,
+void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint hint, uint64_t node_guid,
 			      uint8_t num);
 
 /* topology_monitor_rediscover - a change was indicated: discover the whole fabric again soon. */
-void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign);
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint hint);
 
 /* topology_monitor_invalidate - the topology is wrong, e.g. LIDs moved: discover again soon. */
 void topology_monitor_invalidate(struct topology_monitor *monitor);

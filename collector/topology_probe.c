@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#include "analysis/balance.h"
 #include "base/err.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
@@ -15,7 +15,6 @@
 /* A port differs; number 0: some port of the switch. */
 static void note_change(struct topology_probe *probe, uint32_t node, uint8_t num)
 {
-	probe->changed = true;
 	probe->differs |= num != 0;
 	if (probe->change_count == EXPLORE_PORTS_MAX)
 		probe->whole = true;
@@ -34,7 +33,7 @@ static bool note_response(struct topology_probe *probe, uint32_t node, enum requ
 	/* The path may lead through a removed node: a discovery finds another one. */
 	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
-		probe->changed = probe->whole = true;
+		probe->whole = true;
 	if (result != REQUEST_CANCELLED)
 		node_memory_note_smp(probe->memory, node, result == REQUEST_ANSWERED);
 	return result == REQUEST_ANSWERED;
@@ -231,7 +230,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	probe->fabric = fabric;
 	probe->memory = memory;
 	probe->sweep++;
-	probe->changed = probe->differs = probe->whole = false;
+	probe->differs = probe->whole = false;
 	probe->change_count = 0;
 	probe->smps = probe->links_seen = probe->links_not_active = 0;
 	code = submit_lost(probe, engine, err);

@@ -56,7 +56,6 @@ struct topology_probe {
 	} lost[TOPOLOGY_PROBE_LOST_MAX];
 	size_t lost_count;
 	/* Results of the last sweep. */
-	bool changed;
 	struct explore_port changes[EXPLORE_PORTS_MAX]; /* ports that differ; number 0: PortStateChange of a switch */
 	size_t change_count;
 	bool differs;                /* of these, at least one port differs */

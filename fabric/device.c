@@ -7,9 +7,6 @@
 
 #include "fabric/fabric.h"
 
-/* NodeInfo.VendorID of Mellanox and NVIDIA devices, an OUI. */
-#define VENDOR_MELLANOX 0x2c9
-
 /*
  * Devices by NodeInfo.DeviceID, which is the PCI device id.
  * Source: pci.ids 2023.04.11, vendor 15b3. Of other sources: Linux,

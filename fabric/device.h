@@ -5,6 +5,9 @@
 
 struct node;
 
+/* NodeInfo.VendorID, an OUI, of Mellanox and NVIDIA devices. */
+enum { VENDOR_MELLANOX = 0x2c9 };
+
 /*
  * device_model - "Quantum-2 QM9700", "ConnectX-7"
  * The device is that of NodeInfo; a managed switch has its model in the description,

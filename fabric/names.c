@@ -106,6 +106,15 @@ static uint32_t find_was(const struct fabric *fabric, const char *typed)
 	return found;
 }
 
+/* Displayed names are unique: equal ones have digits of the GUID. */
+static uint32_t find_shown(const struct fabric *fabric, const char *typed)
+{
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (!strcmp(fabric->names.shown[i], typed))
+			return i;
+	return FABRIC_NONE;
+}
+
 int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	uint32_t found = FABRIC_NONE;
@@ -124,6 +133,8 @@ int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *re
 		found = find_digits(fabric, typed);
 	if (count > 1)
 		return several_nodes(fabric, typed, count, err);
+	if (found == FABRIC_NONE)
+		found = find_shown(fabric, typed);
 	if (found == FABRIC_NONE && parse_guid(typed, &guid)) {
 		found = fabric_find_node(fabric, guid);
 		if (found == FABRIC_NONE)
@@ -249,7 +260,7 @@ static bool is_device(const char *word, size_t len)
 bool names_is_generic(const char *desc)
 {
 	static const char maker[] = "Mellanox Technologies";
-	static const char *const nobody[] = { "localhost", "localhost.localdomain", "(none)" };
+	static const char *const placeholders[] = { "localhost", "localhost.localdomain", "(none)" };
 	size_t len, first;
 
 	desc += strspn(desc, " ");
@@ -262,8 +273,8 @@ bool names_is_generic(const char *desc)
 		return true;
 	for (first = 0; first < len && desc[first] != ' ';)
 		first++;
-	for (size_t i = 0; i < sizeof(nobody) / sizeof(*nobody); i++)
-		if (strlen(nobody[i]) == first && !strncmp(desc, nobody[i], first))
+	for (size_t i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
+		if (strlen(placeholders[i]) == first && !strncmp(desc, placeholders[i], first))
 			return true;
 	return first == len && is_device(desc, len);
 }

@@ -15,8 +15,8 @@ struct fabric;
  * @typed:  complete name, case-sensitive; or 0x and a GUID
  * @ret:    index into fabric->nodes
  *
- * A name without its NAMES_WAS matches, too, if no node has that name now; so does a displayed name
- * with the last digits of the GUID, "NAME (3f80)", where several nodes have the name.
+ * If no node has the name, a displayed name matches (struct names), also one with the last digits of
+ * the GUID, "NAME (3f80)", that the node does not need now, and a name without its NAMES_WAS.
  *
  * Return: 0; ERR_USAGE: no node or several nodes match; the text lists some of them, or the most
  * similar name.

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <stdlib.h>
 
-#include "base/map.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/path.h"
+#include "fabric/test_net.h"
 
 #define SWITCHES 20
 #define HOSTS 40
 #define RADIX 12
 
-static uint64_t next_random(uint64_t *random)
-{
-	return *random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
-}
-
 static void link_at_random(struct fabric *fabric, uint64_t *random, uint32_t port, bool to_switch)
 {
 	for (int tries = 0; tries < 50 && fabric->ports[port].peer == FABRIC_NONE; tries++) {
-		uint32_t other = (uint32_t)(next_random(random) % fabric->port_count);
+		uint32_t other = (uint32_t)(net_random(random) % fabric->port_count);
 		const struct port *peer = &fabric->ports[other];
 
 		if (peer->num && peer->peer == FABRIC_NONE && peer->node != fabric->ports[port].node &&
@@ -43,10 +38,10 @@ static struct fabric *make(uint64_t seed)
 			assert_true(fabric_add_port(fabric, &(struct port){ .num = (uint8_t)port }, NULL) >= 0);
 	}
 	for (uint32_t i = 0; i < fabric->port_count; i++)
-		if (fabric->ports[i].num && next_random(&random) % 3)
+		if (fabric->ports[i].num && net_random(&random) % 3)
 			link_at_random(fabric, &random, i, fabric->nodes[fabric->ports[i].node].type == NODE_CA);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
-	fabric->from_node = 1 + 3 * (uint32_t)(next_random(&random) % 10);
+	fabric->from_node = 1 + 3 * (uint32_t)(net_random(&random) % 10);
 	fabric->from_port = 1;
 	return fabric;
 }

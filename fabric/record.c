@@ -302,7 +302,7 @@ static int link_ports(struct record_reader *reader, struct error *err)
 	return 0;
 }
 
-int record_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
+int record_read(const char *chars, size_t len, struct fabric **ret,
 		struct record_trailer *ret_trailer, struct error *err)
 {
 	struct record_reader reader = { .fabric = fabric_create(err) };
@@ -319,7 +319,7 @@ int record_read(const char *chars, size_t len, const struct name_map *map, struc
 	if (code == 0)
 		code = link_ports(&reader, err);
 	if (code == 0)
-		code = fabric_finish(reader.fabric, map, err);
+		code = fabric_finish(reader.fabric, NULL, err);
 	if (code < 0)
 		goto out;
 	if (reader.from_guid) {

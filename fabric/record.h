@@ -15,7 +15,6 @@
 
 struct error;
 struct fabric;
-struct name_map;
 struct text;
 
 /* Statistics of a discovery. */
@@ -33,14 +32,13 @@ void record_write(struct text *text, const struct fabric *fabric, const struct r
 /*
  * record_read - read a fabric from its lines
  * @chars, @len:   the lines
- * @map:           node names, or NULL
  * @ret:           a finished fabric; untouched on error
  * @ret_trailer:   contents of the end line, or NULL
  *
  * Return: 0; ERR_IO: the text is incomplete, inconsistent or in another format (the text names the
  * line); ERR_NOMEM.
  */
-int record_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
+int record_read(const char *chars, size_t len, struct fabric **ret,
 		struct record_trailer *ret_trailer, struct error *err);
 
 #endif

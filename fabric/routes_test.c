@@ -9,6 +9,7 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
+#include "fabric/test_net.h"
 
 /* A switch with Active ports; @top: LinearFDBTop. Return: its index. */
 static uint32_t add_switch(struct fabric *fabric, uint64_t guid, uint16_t lid, uint8_t ports, uint16_t top)
@@ -170,14 +171,9 @@ TEST(a_table_knows_changed_and_unread_entries)
 
 enum { SWITCHES_MAX = 16, LIDS_MAX = 512 };
 
-static uint64_t next_random(uint64_t *random)
-{
-	return *random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
-}
-
 static uint32_t below(uint64_t *random, uint32_t limit)
 {
-	return (uint32_t)(next_random(random) % limit);
+	return (uint32_t)(net_random(random) % limit);
 }
 
 /* A fabric of switches with free ports, hosts and random links; with the tables beside it as plain arrays. */

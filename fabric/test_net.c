@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/map.h"
 
 #define SWITCH_PORTS 64
 #define HCA_PORTS 2
@@ -156,4 +157,49 @@ void net_done(struct fabric *fabric, struct shape *shape)
 {
 	shape_destroy(shape);
 	fabric_destroy(fabric);
+}
+
+uint64_t net_random(uint64_t *random)
+{
+	return *random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
+}
+
+struct fabric *net_random_fabric(uint64_t seed)
+{
+	struct fabric *fabric = net_new();
+	struct error err = { 0 };
+	uint64_t random = seed;
+	int nodes = (int)(net_random(&random) % 30) + 1;
+
+	for (int i = 0; i < nodes; i++) {
+		struct node node = { .guid = net_random(&random) | 1, .system_guid = net_random(&random) };
+
+		node.type = (uint8_t)(1 + net_random(&random) % 3);
+		node.port_count = (uint8_t)(1 + net_random(&random) % 40);
+		node.lid = (uint16_t)net_random(&random);
+		node.enhanced_port0 = net_random(&random) & 1;
+		for (int j = 0; j < NODE_DESC_SIZE; j++)
+			node.desc[j] = (char)net_random(&random);
+		must(fabric_add_node(fabric, &node, &err), &err);
+		for (int j = node.type == NODE_SWITCH ? 0 : 1; j <= node.port_count; j++) {
+			struct port port = { .num = (uint8_t)j, .state = (uint8_t)(net_random(&random) % 5) };
+
+			if (net_random(&random) % 4 == 0)
+				continue;
+			port.guid = net_random(&random);
+			port.lid = (uint16_t)net_random(&random);
+			port.speed = (uint8_t)(net_random(&random) % LINK_SPEED_COUNT);
+			port.width = LINK_WIDTH_4X;
+			port.cap_mask = (uint32_t)net_random(&random);
+			must(fabric_add_port(fabric, &port, &err), &err);
+		}
+	}
+	for (int i = 0; fabric->port_count > 1 && i < 200; i++)
+		fabric_link(fabric, (uint32_t)(net_random(&random) % fabric->port_count),
+			    (uint32_t)(net_random(&random) % fabric->port_count), NULL);
+	for (int i = 0; i < (int)fabric->port_count; i++)
+		if (fabric->ports[i].peer == (uint32_t)i)
+			fabric->ports[i].peer = FABRIC_NONE;
+	must(fabric_finish(fabric, NULL, &err), &err);
+	return fabric;
 }

@@ -37,6 +37,12 @@ struct shape *net_shape(struct fabric *fabric, const struct shape_settings *sett
  */
 void net_add_host_anywhere(struct fabric *fabric);
 
+/* net_random - the next random number. @random: the state, at first a seed */
+uint64_t net_random(uint64_t *random);
+
+/* net_random_fabric - random nodes with random ports and descriptions, and random links between free ports */
+struct fabric *net_random_fabric(uint64_t seed);
+
 /* net_done - of both. */
 void net_done(struct fabric *fabric, struct shape *shape);
 

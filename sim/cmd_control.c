@@ -110,7 +110,7 @@ int cmd_join(struct error *err)
 	return code;
 }
 
-/* ibwire of a build directory, too, is found by its name. */
+/* Put the directory of ibwire-sim first in PATH: an ibwire that is not installed is found there. */
 static void add_own_directory(void)
 {
 	const char *old = getenv("PATH");
@@ -160,16 +160,9 @@ static int send_command(control_function *send, const char *command, struct erro
 
 int cmd_traffic(int argc, char **argv, struct error *err)
 {
-	struct text command = { 0 };
-	int code;
-
-	if (argc != 2 && (argc != 3 || (strcmp(argv[1], "idle") && strcmp(argv[1], "narrow"))))
-		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status|idle NODES|"
-			       "narrow PORTS");
-	text_appendf(&command, "%s%s%s", argv[1], argc == 3 ? " " : "", argc == 3 ? argv[2] : "");
-	code = text_failed(&command) ? err_nomem(err) : send_command(driver_control, text_chars(&command), err);
-	text_done(&command);
-	return code;
+	if (argc != 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status");
+	return send_command(driver_control, argv[1], err);
 }
 
 /* @settings: NULL to print the current ones */

@@ -12,12 +12,12 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "sim/cmd.h"
 #include "sim/ibsim/programs.h"
 #include "sim/launch.h"
 #include "sim/lft.h"
-#include "sim/relay/key_values.h"
 #include "sim/rundir.h"
 
 #define TIMEOUT_US (30 * US_PER_S)
@@ -176,7 +176,7 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 	uint32_t port = FABRIC_NONE;
 	char *end;
 	double share = strtod(share_typed, &end);
-	int code = *end || end == share_typed ? usage(err) : parse_port(tables->fabric, port_typed, &port, err);
+	int code = *end || end == share_typed ? usage(err) : names_find_port(tables->fabric, port_typed, &port, err);
 
 	if (code == 0)
 		code = skew_routes(tables->fabric, &tables->lft, port, share, &routes, &moved, &all, err);

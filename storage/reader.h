@@ -35,6 +35,9 @@ struct routes;
  */
 int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);
 
+/* storage_schema_version - the version of databases that this program writes. */
+int storage_schema_version(void);
+
 /* reader_has_collector - does a collector run on this database, or start to? It need not exist yet. */
 bool reader_has_collector(const char *path);
 

@@ -18,7 +18,8 @@ storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
 view      base/ fabric/ analysis/ storage/reader.h view/
 tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h view/ tui/
-cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ cli/
+local     base/ fabric/ local/
+cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ local/ cli/
 cli/top.c tui/tui.h
 tui/model/test_sample.h collector/sink.h
 sim       base/ fabric/ sim/
@@ -117,6 +118,7 @@ plant "view does not know curses" view/bad.c '<ncurses.h>' 'view/ may not'
 plant "the commands do not know the screen" cli/bad.c '"tui/tui.h"' 'cli/ may not include "tui/tui.h"'
 plant "of the screen, top includes only its start" cli/top.c '"tui/config_file.h"' 'cli/ may not'
 plant "test helpers are for tests" cli/bad.c '"storage/test/test_model.h"' 'is private to its folder'
+plant "the own host is examined without a database" local/bad.c '"storage/reader.h"' 'local/ may not'
 plant "the simulator stands apart" sim/bad.c '"collector/sink.h"' 'sim/ may not'
 plant "only wire speaks InfiniBand" collector/bad.c '<infiniband/umad.h>' 'collector/ may not'
 plant "only storage speaks SQL" cli/bad.c '<sqlite3.h>' 'cli/ may not'

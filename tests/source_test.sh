@@ -82,15 +82,15 @@ else
 fi
 # A condition that fails is a skip, after which systemd never starts the service.
 none "the service is started after the driver, and again until the device is there" \
-	"$(grep '^Condition' dist/ibwire.service
+	"$(grep '^Condition' "$IBWIRE_BUILD/dist/ibwire.service"
 	for line in After=modprobe@ib_umad.service PartOf=openibd.service Restart=on-failure; do
-		grep -q "^$line" dist/ibwire.service || echo "missing: $line"
+		grep -q "^$line" "$IBWIRE_BUILD/dist/ibwire.service" || echo "missing: $line"
 	done)"
 if ! systemd-analyze security --help 2>&1 | grep -q offline; then
 	skip "the service is exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
 else
 	succeeds "the service is exposed to 2.0 at most" systemd-analyze --no-pager security --offline=true \
-		--threshold=20 dist/ibwire.service
+		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service"
 fi
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"

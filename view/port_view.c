@@ -72,7 +72,7 @@ void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t refer
 		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
 			 [VIEW_BER_RAW].rate = NAN },
 	};
-	view_rates(snapshot, newest && row->status != SAMPLE_OK ? &nothing : &row->sum, ret);
+	view_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
 	view_errors(&row->sum, ret);
 	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
 							 ret->rcv_bytes_per_s);

@@ -350,7 +350,7 @@ static int read_result(const struct discovery *discovery, struct fabric **ret, s
 			       message[0] ? message : "without a message");
 	if (text_failed(&discovery->records))
 		return err_nomem(err);
-	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)
+	if (record_read(text_chars(&discovery->records), discovery->records.len, ret, ret_trailer, &cause) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "discovery wrote invalid records: %s", cause.text);
 	return 0;
 }
@@ -419,7 +419,7 @@ static void cancel(void *ctx)
 					 .last = discovery->last };
 }
 
-/* Nodes and ports at which the explorer has found something else than libibnetdisc. */
+/* Nodes and ports that libibnetdisc and the explorer found differently. */
 struct differences {
 	const struct fabric *before, *after;
 	struct text names;
@@ -449,7 +449,7 @@ static void describe_difference(const struct fabric *before, const struct fabric
 	text_done(&differences.names);
 }
 
-/* Holes of a result of libibnetdisc: the explorer is started for them. Return: whether it was. */
+/* Start the explorer for the holes of a result of libibnetdisc. Return: whether it was started. */
 static bool complete(struct discovery *discovery, struct fabric *found, struct record_trailer *trailer)
 {
 	struct explore_port holes[EXPLORE_PORTS_MAX];
@@ -467,7 +467,7 @@ static bool complete(struct discovery *discovery, struct fabric *found, struct r
 	return true;
 }
 
-/* The explorer has completed a result of libibnetdisc, or has failed: then that is the result, with something lost. */
+/* The explorer has ended. If it failed, the incomplete result of libibnetdisc is used. */
 static void finish_holed(struct discovery *discovery, int code, struct fabric **found, struct record_trailer *trailer,
 			 struct error *err)
 {

@@ -321,8 +321,8 @@ static void count_failure(struct explore *explore, const struct query *query)
 }
 
 /*
- * Retry a failed query; probes, and the last time of others, after all others. Return: whether it
- * will be repeated.
+ * Retry a failed query: at once, but after all other queries if it is a probe or this is the last
+ * attempt. Return: whether it will be repeated.
  */
 static bool repeat(struct explore *explore, struct query *query, enum request_result result)
 {
@@ -346,19 +346,17 @@ static void on_result(void *ctx, const struct request *request, const struct res
 {
 	struct query *query = ctx;
 	struct explore *explore = query->explore;
+	bool got = response->result == REQUEST_ANSWERED;
 
 	(void)request;
-	if (response->result == REQUEST_ANSWERED && query->answered)
-		;
-	else if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
+	if (got && !query->answered && smp_is_ok(response->mad)) {
 		handle_response(explore, query, response->mad);
-	/* The attribute is vendor-specific: an error status means that it is not supported. */
-	else if (response->result == REQUEST_ANSWERED && query->kind == QUERY_EXTENDED)
-		;
-	else if (repeat(explore, query, response->result))
-		return;
-	else
+	} else if (!got || (!query->answered && query->kind != QUERY_EXTENDED)) {
+		/* An error status of the vendor-specific QUERY_EXTENDED means that it is not supported. */
+		if (repeat(explore, query, response->result))
+			return;
 		count_lost(explore, query);
+	}
 	if (explore->base && query->kind == QUERY_PROBE && !query->answered && response->result == REQUEST_TIMED_OUT)
 		part_list_last_peer(explore, explore->survey.nodes[query->node].node.guid, query->num);
 	free_query(query);

@@ -21,9 +21,6 @@ struct path;
 enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04 };
 enum { METHOD_GET = 0x01, METHOD_GET_RESPONSE = 0x81 };
 
-/* Vendor id of Mellanox and NVIDIA devices, which have the attributes SMP_MLNX_*. */
-enum { VENDOR_MELLANOX = 0x2c9 };
-
 /* Attributes of the two classes. */
 enum {
 	SMP_NODE_DESCRIPTION = 0x10,

@@ -219,7 +219,7 @@ static unsigned count_bits(uint32_t mask)
 /* A finding about the group or about the rate of the link explains the stall. */
 static bool is_explained(struct health *health, const struct health_port *port)
 {
-	return health_is_degraded(health, port) ||
+	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
 	       health_find(health, FINDING_UPLINK_IMBALANCE, port->node, 0, BALANCE_XMIT + 1);
 }
 

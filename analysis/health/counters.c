@@ -89,7 +89,7 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 		from_us = health->first_us;
 	health_window(health, open, from_us, health->now_us);
 	from_us = health->now_us - from_us;
-	/* To the nearest minute, not the minutes that are over. */
+	/* Rounded to the nearest minute: health_duration() rounds down. */
 	return health_duration(from_us < 2 * MINUTE_US ? from_us : from_us + 30 * SECOND_US, ret);
 }
 
@@ -271,6 +271,22 @@ static void record_errors(struct health *health, struct health_port *port, const
 	tracker->error_us = health->now_us;
 	for (int kind = 0; kind < RING_FEC; kind++)
 		record_count(health, tracker, kind, sum_of(delta, rings[kind].counters), delta->elapsed_us);
+}
+
+void health_record_count(struct health *health, struct health_port *port, const struct health_count *count,
+			 int64_t at_us)
+{
+	struct health_tracker *tracker = health_track(health, port);
+
+	if (!tracker)
+		return;
+	tracker->error_us = at_us;
+	if (count->counter == HEALTH_COUNT_FEC)
+		tracker->fec_layout = count->layout;
+	for (int kind = 0; kind < RING_COUNT; kind++)
+		if (kind == RING_FEC ? count->counter == HEALTH_COUNT_FEC :
+		    count->counter < COUNTER_COUNT && rings[kind].counters & COUNTER_BIT(count->counter))
+			health_ring_add(tracker, kind, at_us, count->value, count->wall_us);
 }
 
 static bool has_errors(const struct delta *delta)

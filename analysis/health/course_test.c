@@ -119,6 +119,41 @@ TEST(a_restart_keeps_errors_for_their_window)
 	world_destroy(world);
 }
 
+/* The counts of the last minutes are those of before the restart: no finding is clearing, or opens again. */
+TEST(a_restart_changes_no_count)
+{
+	static const struct { enum finding_kind kind; const char *script; } cases[] = {
+		{ FINDING_LINK_ERRORS, "spread leaf0/101 link_error_recovery 900 12; wait 10; " },
+		{ FINDING_FEC_UNCORRECTABLE, "fec leaf0/101 3000; wait 20; " },
+		{ FINDING_XMIT_DISCARDS, "spread leaf0/101 xmit_discards 900 24; wait 10; " },
+		{ FINDING_XMIT_DISCARDS, "spread leaf0/1 xmit_discards 900 12; wait 10; " },
+		{ FINDING_CONSTRAINT_ERRORS, "count leaf0/101 rcv_constraint_errors 900; wait 20; " },
+		{ FINDING_RECEIVE_ERRORS, "count leaf0/101 vl15_dropped 900; wait 20; " },
+		{ FINDING_RECEIVE_ERRORS, "count leaf0/101 rcv_errors 900; wait 20; " },
+		{ FINDING_SYMBOL_ERRORS, "spread leaf0/101 symbol_errors 900 12; wait 10; " },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world *world = world_create(&rails);
+		const struct world_report *report;
+		double count;
+
+		world_run(world, "wait 1000");
+		world_run(world, cases[i].script);
+		report = world_find(world, cases[i].kind);
+		if (!report)
+			fail_msg("%s: no finding", cases[i].script);
+		count = report->finding.numbers[0].value;
+		world_run(world, "restart; wait 10");
+		report = world_find(world, cases[i].kind);
+		if (report->opened != 1 || report->closed || report->finding.ok_since_us ||
+		    report->finding.numbers[0].value != count)
+			fail_msg("%s: %g, now %g: %s", cases[i].script, count, report->finding.numbers[0].value,
+				 report->finding.text);
+		world_destroy(world);
+	}
+}
+
 /* A day after its errors and flaps a port has no tracker. */
 static size_t count_trackers(const struct world *world)
 {

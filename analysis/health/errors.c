@@ -178,7 +178,7 @@ static void check_drops(struct health *health, struct health_port *port)
 
 static bool has_other_cause(struct health *health, const struct health_port *port)
 {
-	return health_is_degraded(health, port) ||
+	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
 	       health_find_link(health, FINDING_LINK_FLAPPING, port) ||
 	       health_find_link(health, FINDING_LINK_DOWN, port);
 }

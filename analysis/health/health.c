@@ -81,6 +81,7 @@ void health_destroy(struct health *health)
 	free(health->open.list);
 	map_done(&health->open.by_key);
 	free(health->table_requests.guids);
+	free(health->counts);
 	free(health->window.loads);
 	for (size_t i = 0; i < HEALTH_RULES; i++) {
 		if (rules[i]->done && health->rule_states[i])
@@ -126,7 +127,7 @@ struct health_open_finding *health_open_at(const struct health *health, size_t a
 	return (struct health_open_finding *)health->open.list[at];
 }
 
-static struct health_open_finding *find_open(const struct health *health, enum finding_kind kind, uint64_t guid,
+struct health_open_finding *health_find_open(const struct health *health, enum finding_kind kind, uint64_t guid,
 					     uint8_t port, uint8_t tag)
 {
 	uint32_t at;
@@ -137,34 +138,12 @@ static struct health_open_finding *find_open(const struct health *health, enum f
 	return health_open_at(health, at);
 }
 
-/* Kinds whose causes, such as a setting or a firmware version, affect many ports at once. */
-static const enum finding_kind grouped[HEALTH_GROUPED] = {
-	FINDING_LINK_DEGRADED, FINDING_LINK_FLAPPING, FINDING_SYMBOL_ERRORS, FINDING_FEC_UNCORRECTABLE,
-	FINDING_RECEIVE_ERRORS, FINDING_LINK_ERRORS, FINDING_CONSTRAINT_ERRORS, FINDING_XMIT_DISCARDS,
-};
-
-/* From this number on, equal findings that opened within a minute are one finding of the fabric. */
-enum { MANY_EQUAL = 10, EQUAL_WITHIN_US = MINUTE_US };
-
-/* The index of a grouped kind, or HEALTH_GROUPED. */
-static unsigned grouped_index(enum finding_kind kind)
-{
-	unsigned index = 0;
-
-	while (index < HEALTH_GROUPED && grouped[index] != kind)
-		index++;
-	return index;
-}
-
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
 					uint8_t port, uint8_t tag)
 {
-	struct health_open_finding *open = find_open(health, kind, node ? node->guid : 0, port, tag);
-	unsigned index = open || !node || tag || !port || port >= node->slots ? HEALTH_GROUPED : grouped_index(kind);
+	struct health_open_finding *open = health_find_open(health, kind, node ? node->guid : 0, port, tag);
 
-	if (index < HEALTH_GROUPED && node->ports[port].merged[index])
-		open = find_open(health, kind, 0, 0, node->ports[port].merged[index]);
-	return open;
+	return open || !node || tag ? open : health_find_merged(health, kind, node, port);
 }
 
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind,
@@ -197,10 +176,7 @@ static struct health_open_finding *append(struct health *health, const struct fi
 	return open;
 }
 
-/*
- * Severity rises at once, and falls only when the higher one did not hold for the recovery window.
- */
-static void set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us)
+void health_set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us)
 {
 	struct finding *finding = &open->finding;
 
@@ -220,162 +196,6 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	open->finding.cause = cause;
 }
 
-static uint64_t device_of(const struct health *health, const struct health_node *node)
-{
-	return node->now == FABRIC_NONE ? 0 : health->input->fabric->nodes[node->now].device_id;
-}
-
-/* The group of the finding of a port. Return: NULL: its kind has none, or another group has its tag. */
-static struct health_group *find_group(struct health *health, const struct health_case *what)
-{
-	const struct health_port *port = what->port, *end = port;
-	unsigned kind = port && port->peer && !what->tag ? grouped_index(what->kind) : HEALTH_GROUPED;
-	struct health_group *group;
-	uint64_t devices, key;
-
-	if (kind == HEALTH_GROUPED)
-		return NULL;
-	/* The class of a host link is that of the host, at either end. */
-	if (end->node->type != NODE_SWITCH)
-		end = end->peer;
-	devices = device_of(health, port->node) << 16 | device_of(health, port->peer->node);
-	key = map_mix(map_mix(devices << 16 | health_link_class(end) << 8 | port->node->type) ^ what->equal) | 1;
-	group = &health->groups[kind][key % 255 + 1];
-	if (!group->key)
-		*group = (struct health_group){ .key = key, .kind = (uint8_t)kind, .tag = (uint8_t)(key % 255 + 1) };
-	return group->key == key ? group : NULL;
-}
-
-/*
- * The end of the port's link that belongs to the group while its finding is open; or NULL. After a restart
- * of the collector, those that hold at first sight belong to it.
- */
-static struct health_port *find_member(struct health *health, const struct health_case *what,
-				       const struct health_group *group)
-{
-	struct health_port *port = &what->port->node->ports[what->port->num], *peer = port->peer;
-
-	if (!find_open(health, what->kind, 0, 0, group->tag))
-		return NULL;
-	if (port->merged[group->kind] == group->tag || (what->either_end && peer->merged[group->kind] == group->tag))
-		return port->merged[group->kind] == group->tag ? port : peer;
-	if (health->step)
-		return NULL;
-	port->merged[group->kind] = group->tag;
-	return port;
-}
-
-/* Add a port of a group, of whose finding @member would be one. The text is that of the worst port. */
-static void add_member(struct health *health, struct health_group *group, struct health_port *port,
-		       const struct health_open_finding *open)
-{
-	const struct finding *member = &open->finding;
-	bool first = !group->open;
-	struct finding *finding;
-
-	if (first)
-		group->open = health_hold(health, &(struct health_case){
-			.kind = member->kind, .severity = member->severity, .tag = group->tag,
-			.since_wall_us = member->since_us, .cause = member->cause,
-			.at_us = open->held_us, .at_wall_us = member->last_seen_us });
-	else
-		set_severity(group->open, member->severity, open->held_us);
-	finding = &group->open->finding;
-	if (open->held_us > group->open->held_us) {
-		group->open->held_us = open->held_us;
-		finding->last_seen_us = member->last_seen_us;
-	}
-	if (first || (member->number_count && member->numbers[0].value > finding->numbers[0].value)) {
-		memcpy(finding->numbers, member->numbers, sizeof(finding->numbers));
-		finding->number_count = member->number_count;
-		memcpy(finding->text, member->text, sizeof(finding->text));
-		memcpy(group->open->past, open->past, sizeof(open->past));
-	}
-	group->held += !(port->merged_held >> group->kind & 1);
-	port->merged_held |= (uint8_t)(1 << group->kind);
-	health->any_merged_held = true;
-}
-
-static void finish_member(struct health *health)
-{
-	struct health_group *group = health->member_group;
-
-	health->member_group = NULL;
-	if (group)
-		add_member(health, group, health->member_port, &health->member);
-}
-
-void health_restore_group(struct health *health, const struct finding *finding)
-{
-	unsigned kind = finding->node_guid || !finding->tag ? HEALTH_GROUPED : grouped_index(finding->kind);
-
-	for (unsigned i = 0; kind < HEALTH_GROUPED && i < finding->port_count; i++) {
-		struct health_node *node = health_find_node(health, finding->ports[i].node_guid);
-
-		if (node && finding->ports[i].port < node->slots)
-			node->ports[finding->ports[i].port].merged[kind] = finding->tag;
-	}
-}
-
-static void start_groups(struct health *health)
-{
-	struct health_group *first = health->groups[0], *end = first + HEALTH_GROUPED * 256;
-
-	for (struct health_group *group = first; group < end; group++) {
-		group->due = group->held = 0;
-		group->open = NULL;
-		group->joined = false;
-	}
-	for (size_t i = 0; i < health->open.count; i++) {
-		struct health_open_finding *open = health_open_at(health, i);
-
-		if (open->group && health->now_us - open->opened_us > EQUAL_WITHIN_US)
-			open->group = NULL;
-		if (open->group)
-			open->group->due++;
-	}
-	for (struct health_group *group = first; group < end; group++)
-		if (group->key && !group->due && !find_open(health, grouped[group->kind], 0, 0, group->tag))
-			group->key = 0;
-	for (struct health_port *port = health->any_merged_held ? health_next_port(health, NULL) : NULL; port;
-	     port = health_next_port(health, port)) {
-		/* What ended at a port no longer explains its errors, even if it holds at the other ports. */
-		for (unsigned kind = 0; kind < HEALTH_GROUPED; kind++)
-			if ((port->merged_before & ~port->merged_held) >> kind & 1)
-				port->merged[kind] = 0;
-		port->merged_before = port->merged_held;
-		port->merged_held = 0;
-	}
-	health->any_merged_held = false;
-}
-
-/* Fold many recent findings of one group into the finding of the group. */
-static void finish_groups(struct health *health)
-{
-	struct health_group *first = health->groups[0], *end = first + HEALTH_GROUPED * 256;
-
-	finish_member(health);
-	for (size_t i = 0; i < health->open.count; i++) {
-		struct health_open_finding *open = health_open_at(health, i);
-		struct health_group *group = open->group;
-		struct health_port *port;
-
-		if (!group || open->dropped || group->due < MANY_EQUAL)
-			continue;
-		port = &health_find_node(health, open->finding.node_guid)->ports[open->finding.port];
-		port->merged[group->kind] = group->tag;
-		open->folded = open->is_new;
-		open->dropped = true;
-		group->joined = true;
-		add_member(health, group, port, open);
-	}
-	for (struct health_group *group = first; group < end; group++)
-		if (group->open) {
-			group->open->changed |= group->joined && health->step; /* not by a restart */
-			health_describe_group(health, group);
-		}
-}
-
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
 {
 	const struct health_port *port = what->port;
@@ -389,16 +209,16 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 	int64_t at_us = what->at_us ? what->at_us : health->now_us;
 	struct health_open_finding *open;
 
-	finish_member(health);
+	health_finish_member(health);
 	if (health->settings.limits[what->kind].off)
 		return &health->ignored;
-	open = find_open(health, what->kind, finding.node_guid, finding.port, what->tag);
+	open = health_find_open(health, what->kind, finding.node_guid, finding.port, what->tag);
 	if (!open && what->either_end && port->peer)
-		open = find_open(health, what->kind, port->peer->node->guid, port->peer->num, 0);
+		open = health_find_open(health, what->kind, port->peer->node->guid, port->peer->num, 0);
 	if (!open) {
-		struct health_group *group = find_group(health, what);
+		struct health_group *group = health_find_group(health, what);
 
-		health->member_port = group ? find_member(health, what, group) : NULL;
+		health->member_port = group ? health_find_member(health, what, group) : NULL;
 		if (health->member_port) {
 			health->member_group = group;
 			health->member.finding = finding;
@@ -427,7 +247,7 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 		open->finding.peer_guid = port->peer->node->guid;
 		open->finding.peer_port = port->peer->num;
 	}
-	set_severity(open, what->severity, at_us);
+	health_set_severity(open, what->severity, at_us);
 	set_cause(open, what->cause);
 	if (what->subject)
 		health_subject(open, "%s", what->subject);
@@ -513,7 +333,7 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 	struct health_open_finding *open;
 
 	if (finding->kind >= FINDING_KIND_COUNT ||
-	    find_open(health, finding->kind, finding->node_guid, finding->port, finding->tag))
+	    health_find_open(health, finding->kind, finding->node_guid, finding->port, finding->tag))
 		return 0;
 	open = append(health, finding);
 	if (!open) {
@@ -669,11 +489,11 @@ int health_step(struct health *health, const struct health_input *input, health_
 	if (health->restored)
 		health_restore_state(health);
 	health->restored = false;
-	start_groups(health);
+	health_start_groups(health);
 	for (size_t i = 0; i < HEALTH_RULES; i++)
 		if (rules[i]->sweep)
 			rules[i]->sweep(health, health->rule_states[i]);
-	finish_groups(health);
+	health_finish_groups(health);
 	finish(health, report, ctx);
 	health->step++;
 	health->last_us = health->now_us;

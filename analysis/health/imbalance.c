@@ -369,7 +369,7 @@ static void date_shift(struct health *health, struct health_node *node, const st
 			       (int64_t)(part_before(node, part) * health->window.window_us);
 }
 
-/* The table was repaired: the condition of a finding has ended before the next window does. */
+/* The table was repaired: the condition of a finding ends now, not at the end of the window. */
 static void end_routing(struct health *health, const struct balance_result *result, const struct health_node *node)
 {
 	struct health_case what = group_case(health, result, node);

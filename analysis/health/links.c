@@ -190,7 +190,6 @@ static void update_degraded(struct health *health, struct health_port *port, con
 	port->degraded = DEGRADED_NO;
 	if (represents_link(port) && port->link == LINK_IS_UP)
 		check_rate(health, port, usual_rate(usual->count[health_link_class(port)]));
-	health->degraded_ports += port->degraded != DEGRADED_NO;
 	if (port->degraded && !was) {
 		port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
 		port->degraded_wall_us = health->wall_us;
@@ -208,7 +207,6 @@ void health_find_degraded(struct health *health)
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		if (represents_link(port) && port->link == LINK_IS_UP)
 			usual->count[health_link_class(port)][rate_index(port->width, port->speed)]++;
-	health->degraded_ports = 0;
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		update_degraded(health, port, usual);
 	free(usual);
@@ -269,11 +267,6 @@ static void hold_degraded(struct health *health, struct health_port *port)
 		      (double)link_rate_bits_per_s(rates.width, (enum link_speed)rates.speed) / 1e9);
 	health_number(open, "best_gbps",
 		      (double)link_rate_bits_per_s(rates.best_width, (enum link_speed)rates.best_speed) / 1e9);
-}
-
-bool health_is_degraded(struct health *health, const struct health_port *port)
-{
-	return health_find_link(health, FINDING_LINK_DEGRADED, port);
 }
 
 /* Flaps that a port counted in the last @since_us. */

@@ -3,9 +3,11 @@
  * After a restart of the collector only the open findings are known of the time before. Their
  * contents are put into the state of the rules, so that each finding continues.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
+#include "base/err.h"
 
 /*
  * Add the node at the far end of a down link, which discovery cannot reach; the subject has its
@@ -79,45 +81,26 @@ static double number_of(const struct finding *finding, const char *key, double o
 	return otherwise;
 }
 
-/* Time since the first error in whole buckets, at most the length of the ring. */
-static int64_t span_of_errors(const struct health *health, const struct finding *finding, int64_t most_us,
-			      int64_t bucket_us)
+int health_restore_counts(struct health *health, const struct health_count *counts, size_t count, struct error *err)
 {
-	int64_t span_us = (health->wall_us - finding->since_us) / bucket_us * bucket_us + bucket_us;
-
-	return finding->since_us > health->wall_us || span_us < bucket_us ? bucket_us :
-	       span_us < most_us ? span_us : most_us;
+	free(health->counts);
+	health->count_count = 0;
+	health->counts = malloc((count + 1) * sizeof(*counts));
+	if (!health->counts)
+		return err_nomem(err);
+	memcpy(health->counts, counts, count * sizeof(*counts));
+	health->count_count = count;
+	return 0;
 }
 
-/* Spread the errors of the finding evenly over the time since it began: their times are unknown. */
-static void restore_errors(struct health *health, const struct finding *finding)
+/* Only the wall clock is common to both runs. */
+static void restore_count(struct health *health, const struct health_count *count)
 {
-	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
-	enum health_ring_kind kind = symbols ? RING_SYMBOLS : RING_RECEIVE;
-	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
-	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
-				    health->settings.limits[finding->kind].warning);
-	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
-	const struct health_node *node = health_find_node(health, finding->node_guid);
-	struct health_tracker *tracker;
-	int64_t span_us;
+	const struct health_node *node = health_find_node(health, count->node_guid);
+	int64_t back_us = health->wall_us - count->wall_us;
 
-	if (finding->tag || !node || finding->port >= node->slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
-		return;
-	tracker = health_track(health, &node->ports[finding->port]);
-	if (!tracker)
-		return;
-	tracker->error_us = health->now_us;
-	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
-	for (int64_t back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
-		double until = per_hour * hours * (1 - (double)back_us / (double)span_us);
-		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
-
-		given += (double)count;
-		if (count && back_us < health->now_us)
-			health_ring_add(tracker, kind, health->now_us - back_us, count, finding->since_us);
-	}
-	tracker->rings[kind].since_wall_us = finding->since_us;
+	if (node && count->port < node->slots && back_us >= 0 && back_us < health->now_us)
+		health_record_count(health, &node->ports[count->port], count, health->now_us - back_us);
 }
 
 /* Continue the time and the number of sweeps without a response. */
@@ -145,11 +128,14 @@ void health_restore_state(struct health *health)
 			restore_link(health, finding);
 		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)
 			restore_node(health, finding);
-		else if (finding->kind == FINDING_SYMBOL_ERRORS || finding->kind == FINDING_RECEIVE_ERRORS)
-			restore_errors(health, finding);
 		else if (finding->kind == FINDING_NODE_SILENT)
 			restore_silence(health, finding);
 	}
+	for (size_t i = 0; i < health->count_count; i++)
+		restore_count(health, &health->counts[i]);
+	free(health->counts);
+	health->counts = NULL;
+	health->count_count = 0;
 }
 
 static bool is_up(const struct health_node *node)

@@ -33,7 +33,7 @@ struct debounce {
 	int64_t good_us, bad_wall_us; /* last good sweep, 0: none yet; first bad one since */
 };
 
-/* Number of kinds of findings of which many equal ones are one finding (health.c); bits of a byte. */
+/* Number of kinds of findings of which many equal ones are one finding (groups.c); bits of a byte. */
 enum { HEALTH_GROUPED = 8 };
 
 /* A port. Kept small: there are many, and most of them are healthy. */
@@ -179,7 +179,7 @@ struct health_open_finding {
 	bool restored;                /* and not held since */
 	bool folded;                  /* new, and part of the finding of a group: never reported */
 	struct health_group *group;   /* of one that opened recently, or NULL */
-	int64_t opened_us;            /* the same */
+	int64_t opened_us;            /* when it opened */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
 };
 
@@ -235,7 +235,7 @@ struct health {
 	/* Of this step: */
 	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes;
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
-	size_t down_ports, degraded_ports;
+	size_t down_ports;
 
 	uint32_t isolated_switches;   /* nodes.c */
 	int64_t pruned_us;            /* counters.c: last removal of unused trackers */
@@ -259,6 +259,8 @@ struct health {
 		struct map by_key;
 	} open;
 	bool restored;                /* restored findings wait for the first step */
+	struct health_count *counts;  /* the same */
+	size_t count_count;
 	uint64_t affected_pass;       /* number of the current walk over affected hosts */
 	struct health_open_finding ignored; /* what health_hold() returns instead of none */
 	/* By kind and tag. If two keys have the same tag, findings of the second one have no group. */
@@ -298,15 +300,23 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 /* health_extend - keep a finding open whose condition cannot be measured in this window; its text is of the past. */
 void health_extend(struct health *health, struct health_open_finding *open);
 struct health_open_finding *health_open_at(const struct health *health, size_t at);
+/* health_find_open - the finding that was opened for this subject, or NULL: not that of its group. */
+struct health_open_finding *health_find_open(const struct health *health, enum finding_kind kind, uint64_t guid,
+					     uint8_t port, uint8_t tag);
 /*
  * health_find - an open finding, or that of the group to which the port belongs, or NULL
  * @node: NULL: the fabric; @port: 0: the node itself
  */
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
 					uint8_t port, uint8_t tag);
-/* health_find_link - an open finding of a kind at either end of a link. */
+/* health_find_link - the same at either end of a link. */
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind,
 					     const struct health_port *port);
+/*
+ * health_set_severity - raise it at once, or lower it when the higher one has not held for the recovery window
+ * @at_us: CLOCK_BOOTTIME at which it held
+ */
+void health_set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us);
 /* health_drop - close a finding in this step; another kind replaces it. @open: or NULL */
 void health_drop(struct health_open_finding *open);
 /* health_run_window - the rules evaluate a window that ended. */
@@ -322,8 +332,6 @@ __attribute__((format(printf, 2, 3))) void health_text(struct health_open_findin
 void health_number(struct health_open_finding *open, const char *key, double value);
 /* health_window - add the window of the numbers. @from_us, @until_us: CLOCK_BOOTTIME */
 void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
-/* health_restore_group - the ports of a restored finding belong to its group. */
-void health_restore_group(struct health *health, const struct finding *finding);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
@@ -331,6 +339,30 @@ void health_restore_group(struct health *health, const struct finding *finding);
  */
 bool health_debounce(struct health *health, struct debounce *debounce, bool bad, unsigned sweeps, int64_t after_us,
 		     bool is_open);
+
+/* groups.c */
+
+/* health_find_merged - the open finding of the group to which a port belongs, or NULL. @port: 0: no port */
+struct health_open_finding *health_find_merged(const struct health *health, enum finding_kind kind,
+					       const struct health_node *node, uint8_t port);
+/* health_find_group - the group of a finding, or NULL: its kind has none, or another group has its tag. */
+struct health_group *health_find_group(struct health *health, const struct health_case *what);
+/*
+ * health_find_member - the end of the port's link that belongs to a group whose finding is open, or NULL
+ * After a restart of the collector, the ports whose condition holds in the first step belong to it.
+ */
+struct health_port *health_find_member(struct health *health, const struct health_case *what,
+				       const struct health_group *group);
+/* health_finish_member - the port that was held last (health->member) becomes part of its group's finding. */
+void health_finish_member(struct health *health);
+/*
+ * health_start_groups - before the rules
+ * health_finish_groups - after them: fold many recent findings of one group into the finding of the group
+ */
+void health_start_groups(struct health *health);
+void health_finish_groups(struct health *health);
+/* health_restore_group - the ports of a restored finding belong to its group. */
+void health_restore_group(struct health *health, const struct finding *finding);
 
 /* labels.c */
 
@@ -381,6 +413,9 @@ bool health_is_charged(const struct health *health, const struct health_port *po
 void health_tracker_init(struct health_tracker *tracker);
 /* health_track - the tracker of a port, created on demand. Return: NULL: no memory. */
 struct health_tracker *health_track(struct health *health, struct health_port *port);
+/* health_record_count - put a count of an earlier run into its ring. @at_us: CLOCK_BOOTTIME */
+void health_record_count(struct health *health, struct health_port *port, const struct health_count *count,
+			 int64_t at_us);
 /* health_errors_count - the port has an error that is recent enough for a rule. */
 bool health_errors_count(const struct health *health, const struct health_port *port);
 /* health_ring_add - @at_us: CLOCK_BOOTTIME of the count */
@@ -413,8 +448,6 @@ void health_forget_host(struct health *health, const struct health_host *host);
 
 /* health_find_degraded - mark ports below the expected rate after a topology change. */
 void health_find_degraded(struct health *health);
-/* health_is_degraded - the link has a finding link-degraded, or is part of one. */
-bool health_is_degraded(struct health *health, const struct health_port *port);
 
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
 void health_request_table(struct health *health, struct health_node *node);

@@ -234,7 +234,7 @@ static void choose_searched(struct search *search)
 	for (size_t i = 0; i < report->shown_count && search->count < GROUPS_MOST; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
-		/* The past is evaluated with the current rates of links: it was even before one was degraded. */
+		/* Earlier windows are evaluated with the current rates of links: they cannot date a degraded link. */
 		if (result->state != BALANCE_ACTIVE || !result->m || result->cause == BALANCE_DEGRADED_MEMBER)
 			continue;
 		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };
@@ -293,7 +293,7 @@ static int find_began(struct balance_report *report, struct error *err)
 	return code;
 }
 
-/* An open finding of a displayed group dates its start: the change of a table is more precise than the load. */
+/* Take the start of an open finding about a group: the time of a table change is more precise than the load. */
 static bool take_start(void *ctx, const struct finding_row *row)
 {
 	struct balance_report *report = ctx;

@@ -30,8 +30,11 @@ static int memory_file(const char *chars, size_t len)
 	return fd;
 }
 
-/* In the child: stdin is the JSON, stdout our stderr. Words and numbers only go to the environment. */
-static void become(const struct notify *notify, const struct notification *what, int json, int url)
+/*
+ * In the child: execute the command or curl, with the JSON as stdin, and stderr as stdout. Only words and numbers of
+ * ibwire are in the environment, no string of the fabric.
+ */
+static void run_receiver(const struct notify *notify, const struct notification *what, int json, int url)
 {
 	char id[24], path[32];
 
@@ -66,7 +69,7 @@ static pid_t start_child(const struct notify *notify, const struct notification 
 	if (json >= 0 && (url >= 0 || notify->command))
 		pid = fork();
 	if (pid == 0)
-		become(notify, what, json, url);
+		run_receiver(notify, what, json, url);
 	if (pid > 0)
 		setpgid(pid, pid);
 	if (json >= 0)

@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/nccl_files.h"
 #include "cli/lib/view.h"
 #include "storage/reader.h"
 
@@ -222,6 +223,8 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
+	if (strcmp(word, "report") != 0 && options->nccl)
+		return options_usage_error(command, err, "--nccl requires report");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
 		return options_usage_error(command, err, "--all requires report or compare");
 	if (strcmp(word, "report") != 0 && options->html)
@@ -248,6 +251,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 			 "report, compare: every host, uplink and change (JSON always does)"),
 		OPT_TEXT("html", 0, "FILE", &options.html, "report: write it to FILE as a page of HTML with plots"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
+		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
@@ -261,10 +265,12 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 
 		if (!common->argc || strcmp(common->argv[0], sub->word))
 			continue;
-		if (common->argc - 1 < sub->least || common->argc - 1 > sub->most)
-			return options_usage_error(command, err, sub->most > 1
-						   ? "%s requires the ids of one or two jobs" : sub->most ? "%s requires the id of one job"
-						   : "%s does not take an id", sub->word);
+		/* Logs of NCCL may follow the id: a pattern that the shell expanded. */
+		if (common->argc - 1 < sub->least ||
+		    (common->argc - 1 > sub->most && !(options.nccl && sub->run == job_report_cmd)))
+			return options_usage_error(command, err, sub->most > 1 ? "%s requires the ids of one or two jobs" :
+						   sub->most ? "%s requires the id of one job" : "%s does not take an id",
+						   sub->word);
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}

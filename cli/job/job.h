@@ -24,6 +24,7 @@ struct job_options {
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
 	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
+	const char *nccl;    /* report, run: logs of NCCL, as nccl_files_read() reads them; NULL: none */
 };
 
 #define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))

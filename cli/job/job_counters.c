@@ -50,7 +50,7 @@ static int set_times(struct job_work *work, const struct db_status *status, stru
 			when_format_span(llabs(report->clock_step_us), span));
 }
 
-/* Sweeps (after, until]. The one after the end contains what was moved after the last one before it. */
+/* Sweeps (after, until]. A job without a sweep in between gets the one after it. */
 static int find_range(struct job_work *work, const struct db_status *status, struct error *err)
 {
 	const struct job_report *report = work->report;
@@ -61,7 +61,7 @@ static int find_range(struct job_work *work, const struct db_status *status, str
 	if (code < 0)
 		return code;
 	work->range.after = job->begin_sweep;
-	work->range.until = until && until < newest ? until + 1 : until;
+	work->range.until = until && until == job->begin_sweep && until < newest ? until + 1 : until;
 	if (work->range.until < work->range.after)
 		work->range.until = work->range.after;
 	return 0;
@@ -70,7 +70,7 @@ static int find_range(struct job_work *work, const struct db_status *status, str
 static int note_range(struct job_work *work, const struct db_status *status, struct error *err)
 {
 	struct job_report *report = work->report;
-	char time[WHEN_SIZE], span[WHEN_SIZE];
+	char time[WHEN_SIZE];
 	int64_t oldest_us = work->range.oldest_us;
 
 	if (work->range.after == work->range.until)
@@ -83,9 +83,6 @@ static int note_range(struct job_work *work, const struct db_status *status, str
 	if (oldest_us > report->begin_us + 2 * report->interval_us)
 		return job_note(report, err, "no collector ran at the begin of the job: the history begins at %s",
 				when_format_local(oldest_us, time));
-	if (!report->running && work->range.until == report->job.end_sweep && status->last.id)
-		return job_note(report, err, "the history ends up to %s before the end of the job",
-				when_format_span(report->interval_us, span));
 	return 0;
 }
 
@@ -197,9 +194,8 @@ static int read_deltas(struct job_work *work, struct error *err)
 	if (!report->has_history)
 		return 0;
 	report->source = JOB_SOURCE_HISTORY;
-	if (job_note(report, err, "bytes are those of whole sweeps: up to %s before the begin%s are included",
-		     when_format_span(report->interval_us, span),
-		     work->range.until > report->job.end_sweep && !report->running ? " and after the end" : "") < 0)
+	if (job_note(report, err, "bytes are those of whole sweeps: they begin and end up to %s before the job",
+		     when_format_span(report->interval_us, span)) < 0)
 		return ERR_NOMEM;
 	return read_history(work, err);
 }

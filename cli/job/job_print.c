@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/nccl.h"
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -239,6 +240,10 @@ static void append_head(const struct job_output *output, struct text *text)
 		append_line(output, text, "routing", append_routing);
 	for (size_t i = 0; i < report->note_count; i++)
 		append_field(output, text, "note", report->notes[i]);
+	/* Its warnings are part of the verdict. */
+	for (size_t i = 0; report->nccl && i < report->nccl_verdict->count; i++)
+		if (report->nccl_verdict->lines[i].severity < NCCL_WARN)
+			append_field(output, text, "nccl", report->nccl_verdict->lines[i].text);
 }
 
 /* --- in data --- */
@@ -437,7 +442,7 @@ static int put_json(struct job_output *output, struct error *err)
 {
 	static put_function *const sections[] = { put_about, put_verdict, job_put_rails, job_put_hosts, job_put_ports,
 						  job_put_groups, job_put_uplinks, job_put_findings, job_put_events,
-						  job_put_series, job_put_map, NULL };
+						  job_put_series, job_put_map, job_put_nccl, NULL };
 	int code = put_sections(output, sections, err);
 
 	if (code == 0)

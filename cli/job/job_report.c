@@ -127,7 +127,8 @@ const char *job_verdict_name(enum job_verdict verdict)
 		[JOB_VERDICT_NO_TRAFFIC] = "no-traffic", [JOB_VERDICT_NIC_UNUSED] = "nic-unused",
 		[JOB_VERDICT_LINK_FAILED] = "link-failed", [JOB_VERDICT_ERRORS] = "errors",
 		[JOB_VERDICT_RAILS_UNEVEN] = "rails-uneven", [JOB_VERDICT_ROUTING] = "routing",
-		[JOB_VERDICT_SLOW_HOST] = "slow-host", [JOB_VERDICT_DROP] = "slower", [JOB_VERDICT_CLEAN] = "clean",
+		[JOB_VERDICT_SLOW_HOST] = "slow-host", [JOB_VERDICT_DROP] = "slower", [JOB_VERDICT_NCCL] = "nccl",
+		[JOB_VERDICT_CLEAN] = "clean",
 	};
 
 	return names[verdict];

@@ -26,6 +26,8 @@
 struct error;
 struct fabric;
 struct name_map;
+struct nccl_log;
+struct nccl_verdict;
 struct reader;
 struct shape;
 struct text;
@@ -151,6 +153,7 @@ enum job_verdict {
 	JOB_VERDICT_ROUTING,       /* uplinks uneven against or by the tables */
 	JOB_VERDICT_SLOW_HOST,
 	JOB_VERDICT_DROP,          /* slower in its later part */
+	JOB_VERDICT_NCCL,          /* what NCCL logged is wrong, or contradicts the counters */
 	JOB_VERDICT_CLEAN,
 	JOB_VERDICT_COUNT,
 };
@@ -206,6 +209,9 @@ struct job_report {
 	struct job_line *verdict;  /* at least one; the first is the verdict */
 	size_t verdict_count;
 
+	const struct nccl_log *nccl; /* job_report_add_nccl() (borrowed); NULL: none */
+	struct nccl_verdict *nccl_verdict;
+
 	void *memory;              /* private */
 };
 
@@ -230,6 +236,14 @@ int job_report_compute(struct reader *reader, const struct job *job, const struc
 		       struct job_report **ret, struct error *err);
 void job_report_destroy(struct job_report *report);
 
+/*
+ * job_report_add_nccl - compare what NCCL logged with the ports of the job (job_nccl.c)
+ * Warnings and failures become lines of the verdict, before "clean".
+ * @log:  kept: it must live as long as the report
+ * Return: 0; ERR_NOMEM.
+ */
+int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, struct error *err);
+
 struct job_print {
 	enum result_format format; /* RESULT_TABLE: text; RESULT_CSV: a row for each port of its hosts */
 	bool color;
@@ -251,12 +265,14 @@ int job_report_text(const struct job_report *report, const struct job_print *pri
  * job_report_write - compute the report of the newest job with an id, and write it
  * @common:  of the command: database, name map, time
  * @path:    HTML if it ends with .html, JSON if with .json, else text; NULL: text on stderr
+ * @nccl:    logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
  *
  * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;
  * ERR_IO; ERR_NOMEM.
  */
 struct options;
-int job_report_write(const struct options *common, const char *id, const char *path, struct error *err);
+int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
+		     struct error *err);
 
 /*
  * job_report_node_name, job_report_port_name - displayed name: "leaf01", "leaf01/12", "node001 mlx5_0/1"

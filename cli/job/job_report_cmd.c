@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/nccl.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "cli/job/job.h"
 #include "cli/job/job_html.h"
 #include "cli/job/job_report.h"
+#include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 
@@ -71,18 +74,27 @@ static int write_to(const struct job_report *report, const char *path, bool html
 	return code;
 }
 
-int job_report_write(const struct options *common, const char *id, const char *path, struct error *err)
+int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
+		     struct error *err)
 {
 	struct job_report *report = NULL;
+	struct nccl_log log;
+	struct error unread;
 	struct view view;
 	int code = view_open_reader(common, &view, err);
 
 	if (code < 0)
 		return code;
+	nccl_init(&log);
+	if (nccl && nccl_files_read(nccl, NULL, 0, &log, &unread) < 0)
+		log_warning("%s; the report is without it", unread.text);
 	code = compute(&view, id, common->now_us, &report, err);
+	if (code == 0 && nccl_has_anything(&log))
+		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = write_to(report, path, path && has_suffix(path, ".html"), err);
 	job_report_destroy(report);
+	nccl_done(&log);
 	view_done(&view);
 	return code;
 }
@@ -94,17 +106,26 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	const struct options *common = &options->snapshot.common;
 	const struct job_print print = job_print_of(options);
 	struct job_report *report = NULL;
+	struct nccl_log log;
 	struct view view;
-	int code = view_open_reader(common, &view, err);
+	int code;
 
 	(void)command;
+	nccl_init(&log);
+	code = options->nccl ? nccl_files_read(options->nccl, common->argv + 2, common->argc - 2, &log, err) : 0;
+	if (code == 0)
+		code = view_open_reader(common, &view, err);
 	if (code < 0)
-		return code;
+		goto done;
 	code = compute(&view, common->argv[1], common->now_us, &report, err);
+	if (code == 0 && options->nccl)
+		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = options->html ? write_to(report, options->html, true, err) :
 				       job_report_print(report, &print, stdout, err);
 	job_report_destroy(report);
 	view_done(&view);
+done:
+	nccl_done(&log);
 	return code;
 }

@@ -33,6 +33,9 @@ int job_put_events(struct job_output *output, struct error *err);
 int job_put_series(struct job_output *output, struct error *err);
 int job_put_map(struct job_output *output, struct error *err);
 
+/* job_put_nccl - what NCCL logged, in JSON; nothing without --nccl. */
+int job_put_nccl(struct job_output *output, struct error *err);
+
 /*
  * job_section - begin a section: its title in text, its key in JSON
  * @title:  with a line break if not empty; NULL: none

@@ -126,7 +126,7 @@ static bool mark_job(struct others *others, const struct job *job)
 			shares |= mark_host(others->work, &shape->hosts[i], others->above);
 		return shares;
 	}
-	if (host_set_add(&set, job->hosts, NULL) == 0)
+	if (shape->host_count && host_set_add(&set, job->hosts, NULL) == 0)
 		for (size_t i = 0; i < set.count; i++) {
 			const struct shape_host *host = bsearch(set.names[i], shape->hosts, shape->host_count,
 								sizeof(*host), compare_host);
@@ -444,7 +444,8 @@ int job_judge_uplinks(struct job_work *work, struct error *err)
 		code = make_map(work, err);
 	if (code == 0) {
 		count_switches(work, adaptive);
-		qsort_r(report->groups, report->group_count, sizeof(*report->groups), compare_groups, report);
+		if (report->group_count)
+			qsort_r(report->groups, report->group_count, sizeof(*report->groups), compare_groups, report);
 	}
 	routes_done(&routes);
 	free(adaptive);

@@ -39,22 +39,6 @@ static const char *shown_name(const struct node *node, char ret[NODE_NAME_SIZE])
 	return ret;
 }
 
-/* The one node whose shown name is @typed (tables omit common suffixes), or FABRIC_NONE. */
-static uint32_t find_shown(const struct fabric *fabric, const char *typed)
-{
-	char shown[NODE_NAME_SIZE];
-	uint32_t found = FABRIC_NONE;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!*typed || strcmp(shown_name(&fabric->nodes[i], shown), typed))
-			continue;
-		if (found != FABRIC_NONE)
-			return FABRIC_NONE;
-		found = i;
-	}
-	return found;
-}
-
 /* Mark the HCAs of a host; NULL: of all hosts. */
 static bool mark_host(struct selection *match, const struct fabric *fabric, const char *host)
 {
@@ -152,7 +136,7 @@ static int mark_host_list(struct selection *match, const struct fabric *fabric, 
 }
 
 /* The number at the end of "mlx5_3" or "rail 3"; -1: none. */
-static long number_behind(const char *name)
+static long trailing_number(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -163,7 +147,7 @@ static long number_behind(const char *name)
 
 static bool mark_rail(struct selection *match, const struct shape *shape, const char *typed)
 {
-	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && number_behind(typed) >= 0;
+	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && trailing_number(typed) >= 0;
 
 	for (size_t i = 0; i < shape->rail_count; i++)
 		by_name |= !strcmp(shape->rails[i].name, typed);
@@ -171,7 +155,8 @@ static bool mark_rail(struct selection *match, const struct shape *shape, const 
 		const struct shape_rail *rail = &shape->rails[i];
 
 		if (by_name ? strcmp(rail->name, typed) != 0 :
-		    !matches(typed, rail->name) && !(is_number && number_behind(rail->name) == strtol(typed, NULL, 10)))
+		    !matches(typed, rail->name) &&
+		    !(is_number && trailing_number(rail->name) == strtol(typed, NULL, 10)))
 			continue;
 		for (uint32_t j = rail->first; j < rail->first + rail->count; j++)
 			mark_port(match, shape->fabric, shape->rail_ports[j]);
@@ -264,7 +249,7 @@ static int resolve_uplinks(struct resolver *resolver, const char *typed, size_t 
 static int resolve_keyword(struct resolver *resolver, const char *typed, struct error *err)
 {
 	static const char suffix[] = " uplinks";
-	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
+	size_t len = strlen(typed), suffix_len = sizeof(suffix) - 1;
 	bool rail = !strncmp(typed, "rail:", 5), tier = !strncmp(typed, "tier:", 5);
 	int code;
 
@@ -275,8 +260,8 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 	}
 	if (!strcmp(typed, "hosts"))
 		return mark_host(&resolver->match, resolver->fabric, NULL);
-	if (len > behind && !strcmp(typed + len - behind, suffix)) {
-		code = resolve_uplinks(resolver, typed, len - behind, err);
+	if (len > suffix_len && !strcmp(typed + len - suffix_len, suffix)) {
+		code = resolve_uplinks(resolver, typed, len - suffix_len, err);
 		return code < 0 ? code : 1;
 	}
 	if (!rail && !tier)
@@ -302,7 +287,7 @@ static int resolve_whole(struct resolver *resolver, const char *typed, struct er
 	char *end;
 	int code;
 
-	if (names_find_node(fabric, typed, &node, &as_name) == 0 || (node = find_shown(fabric, typed)) != FABRIC_NONE) {
+	if (names_find_node(fabric, typed, &node, &as_name) == 0) {
 		mark_node(match, fabric, node);
 		return 0;
 	}
@@ -487,20 +472,6 @@ int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret
 			       shown_name(&fabric->nodes[node], shown), fabric->ports[port].num);
 	*ret_node = node;
 	*ret_port = port;
-	return 0;
-}
-
-int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	uint32_t node, port;
-	int code = selection_find(fabric, typed, &node, &port, err);
-
-	if (code < 0)
-		return code;
-	/* The LID of an HCA is that of a port. */
-	if (port != FABRIC_NONE && !selection_is_lid(fabric, port, typed))
-		return err_set(err, ERR_USAGE, "'%s' is a port: give a node", typed);
-	*ret = node;
 	return 0;
 }
 

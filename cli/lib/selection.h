@@ -44,12 +44,10 @@ void selection_done(struct selection *selection);
 /*
  * selection_find - resolve a subject that must select one node or one port
  * @ret_port:  FABRIC_NONE for a node
- * selection_find_node - it must be a node
  * Return: as selection_init().
  */
 int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
 		   struct error *err);
-int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
 
 /* selection_is_lid - is @typed the number of a LID of this port? Port 0 has the LIDs of a switch. */
 bool selection_is_lid(const struct fabric *fabric, uint32_t port, const char *typed);

@@ -226,9 +226,9 @@ TEST(route_accepts_a_lid)
 TEST(invalid_end_point_is_one_error_line)
 {
 	static const char *const lines[] = {
-		"topology", "topology|show-me", "topology|route", "topology|route|a", "topology|route|nobody|nobody",
-		"topology|route|65000|65001", "topology|route|0|0", "topology|route|a|b|c", "topology|route||",
-		"topology|route|99999999999999999999|1",
+		"topology", "topology|show-me", "topology|route", "topology|route|a",
+		"topology|route|node9999|node9999", "topology|route|65000|65001", "topology|route|0|0",
+		"topology|route|a|b|c", "topology|route||", "topology|route|99999999999999999999|1",
 	};
 	const struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
 	char line[256], *output;

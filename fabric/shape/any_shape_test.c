@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "fabric/test_net.h"
 
 #define ROUNDS 400
 
 static uint64_t draw(uint64_t *random, uint64_t below)
 {
-	*random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
-	return *random % below;
+	return net_random(random) % below;
 }
 
 static struct node random_node(uint64_t *random)

@@ -104,15 +104,15 @@ static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t mar
 
 	*ret_twin = false;
 	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
-		uint32_t beside = build->near[i].node;
+		uint32_t neighbor = build->near[i].node;
 
-		if (!climb->mark[beside])
+		if (!climb->mark[neighbor])
 			continue;
-		for (uint32_t j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
+		for (uint32_t j = build->first_near[neighbor]; j < build->first_near[neighbor + 1]; j++) {
 			uint32_t other = build->near[j].node;
 
 			if (tier_of(climb, other) != climb->tier - 2 ||
-			    in_one_box(climb, node, beside) != in_one_box(climb, other, beside))
+			    in_one_box(climb, node, neighbor) != in_one_box(climb, other, neighbor))
 				continue;
 			compare_uplinks(climb, marked, other, &shared, &all);
 			found |= shared * 2 >= all;
@@ -136,16 +136,16 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 	bool fits = true;
 
 	for (uint32_t i = first; i < end && fits; i++) {
-		uint32_t beside = build->near[i].node;
+		uint32_t neighbor = build->near[i].node;
 
-		if (tier_of(climb, beside) == climb->tier - 1) {
+		if (tier_of(climb, neighbor) == climb->tier - 1) {
 			if (!marked++)
-				root = shape_root(climb->joined, beside);
-			climb->mark[beside] = true;
-			fits = shape_root(climb->joined, beside) == root;
+				root = shape_root(climb->joined, neighbor);
+			climb->mark[neighbor] = true;
+			fits = shape_root(climb->joined, neighbor) == root;
 		} else {
 			/* There is no tier below the leaves. */
-			fits = climb->tier > 3 && !tier_of(climb, beside) && climb->state[beside] == FREE;
+			fits = climb->tier > 3 && !tier_of(climb, neighbor) && climb->state[neighbor] == FREE;
 		}
 	}
 	fits = fits && has_kin_below(climb, node, marked, &climb->twin[node]);
@@ -166,26 +166,26 @@ static uint32_t root_above(const struct climb *climb, uint32_t node)
 }
 
 /*
- * All bare switches beside a switch without a tier are attached to the same set, and it has no
+ * All bare switches next to a switch without a tier are attached to the same set, and it has no
  * other links: then it is below them. Otherwise it may connect separate parts, and is above.
  */
-static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_beside)
+static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_has_bare)
 {
 	const struct shape_build *build = climb->build;
 	uint32_t root = UINT32_MAX;
 	bool fits = true;
 
-	*ret_beside = false;
+	*ret_has_bare = false;
 	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
-		uint32_t beside = build->near[i].node;
+		uint32_t neighbor = build->near[i].node;
 
-		if (climb->state[beside] != LOWER) {
+		if (climb->state[neighbor] != LOWER) {
 			fits = false;
 			continue;
 		}
-		fits = fits && (!*ret_beside || root_above(climb, beside) == root);
-		root = root_above(climb, beside);
-		*ret_beside = true;
+		fits = fits && (!*ret_has_bare || root_above(climb, neighbor) == root);
+		root = root_above(climb, neighbor);
+		*ret_has_bare = true;
 	}
 	return fits;
 }
@@ -194,15 +194,15 @@ static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_be
 static void doubt_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
-	bool changed = climb->tier > 3, beside;
+	bool changed = climb->tier > 3, has_bare;
 
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < build->switch_count; i++) {
 			uint32_t node = build->switches[i];
 
-			if (tier_of(climb, node) || climb->state[node] != FREE || is_below_bare(climb, node, &beside) ||
-			    !beside)
+			if (tier_of(climb, node) || climb->state[node] != FREE ||
+			    is_below_bare(climb, node, &has_bare) || !has_bare)
 				continue;
 			for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
 				if (climb->state[build->near[j].node] == LOWER)
@@ -283,12 +283,12 @@ static void settle_lower(struct climb *climb)
 static bool is_stub(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t beside;
+	uint32_t neighbor;
 
 	if (build->first_near[node + 1] - build->first_near[node] != 1)
 		return false;
-	beside = build->near[build->first_near[node]].node;
-	for (uint32_t i = build->first_near[beside]; i < build->first_near[beside + 1]; i++)
+	neighbor = build->near[build->first_near[node]].node;
+	for (uint32_t i = build->first_near[neighbor]; i < build->first_near[neighbor + 1]; i++)
 		if (climb->state[build->near[i].node] == CANDIDATE &&
 		    build->first_near[build->near[i].node + 1] - build->first_near[build->near[i].node] > 1)
 			return false;

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "sim/net_shape.h"
-#include "sim/relay/key_values.h"
 
 /* A client attaches to port 0 of a switch or port 1 of a CA. Source: ibsim.c, sim_ctl_new_client. */
 static bool can_attach(const struct fabric *fabric, uint32_t node)
@@ -35,7 +35,7 @@ static uint32_t first_node(const struct fabric *fabric, bool management, uint32_
 
 static int find_place(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
-	if (parse_node(fabric, typed, ret, err) < 0)
+	if (names_find_node(fabric, typed, ret, err) < 0)
 		return ERR_USAGE;
 	if (can_attach(fabric, *ret))
 		return 0;

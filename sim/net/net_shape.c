@@ -10,10 +10,9 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "sim/net/mend.h"
-
-#define VENDOR_MELLANOX 0x2c9
 
 /* GUIDs have Mellanox's prefix; the low bits number hosts and HCAs, or switches, with room for port GUIDs. */
 #define HCA_GUID_BASE 0x0c42a10300000000ULL

@@ -154,42 +154,6 @@ int parse_percent(const char *key, const char *value, double *ret, struct error 
 	return 0;
 }
 
-int parse_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	char name[NODE_NAME_SIZE];
-	unsigned matches = 0;
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		names_short(fabric->nodes[i].name, name);
-		if (strcmp(name, typed))
-			continue;
-		*ret = i;
-		matches++;
-	}
-	return matches == 1 ? 0 : names_find_node(fabric, typed, ret, err);
-}
-
-int parse_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
-{
-	const char *slash = strrchr(typed, '/');
-	char name[NODE_NAME_SIZE], *end;
-	uint32_t node;
-	unsigned long number;
-
-	if (!slash || !isdigit((unsigned char)slash[1]) || (size_t)(slash - typed) >= sizeof(name))
-		return err_set(err, ERR_USAGE, "\"%s\" is not a port: write NODE/PORT", typed);
-	memcpy(name, typed, (size_t)(slash - typed));
-	name[slash - typed] = '\0';
-	if (parse_node(fabric, name, &node, err) < 0)
-		return ERR_USAGE;
-	number = strtoul(slash + 1, &end, 10);
-	*ret = *end || number > UINT8_MAX ? FABRIC_NONE : fabric_node_port(fabric, node, (uint8_t)number);
-	if (*ret == FABRIC_NONE)
-		return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", name, slash + 1,
-			       fabric->nodes[node].port_count);
-	return 0;
-}
-
 /* Does a name or pattern match the node's full or short name ("leaf-u01-r0")? */
 static bool matches_name(const struct node *node, const char *item)
 {

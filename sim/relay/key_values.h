@@ -51,13 +51,6 @@ int parse_number(const char *key, const char *value, uint64_t min, uint64_t max,
 int parse_percent(const char *key, const char *value, double *ret, struct error *err);
 
 /*
- * parse_node, parse_port - a node by its name, short name ("leaf-u01-r0") or 0xGUID; a port as NODE/PORT
- * Return: 0 or ERR_USAGE.
- */
-int parse_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
-int parse_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
-
-/*
  * parse_nodes - a comma-separated list of nodes
  * Each item is a name, a name pattern (node0003*), 0xGUID, "all", "switches" or "hcas"; "none" and empty
  * items are ignored.

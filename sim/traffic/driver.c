@@ -18,6 +18,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "sim/control.h"
 #include "sim/ibsim/client.h"
 #include "sim/job.h"
@@ -306,7 +307,7 @@ static int set_narrow(struct driver *driver, const char *list, struct error *err
 	for (item = copy ? strtok_r(copy, ",", &rest) : NULL; item && code == 0; item = strtok_r(NULL, ",", &rest)) {
 		if (!strcmp(item, "none"))
 			continue;
-		code = parse_port(fabric, item, &port, err);
+		code = names_find_port(fabric, item, &port, err);
 		if (code < 0)
 			break;
 		fabric->ports[port].width = LINK_WIDTH_1X;

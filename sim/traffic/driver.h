@@ -27,7 +27,7 @@ int driver_run(struct driver_options *options, struct error *err);
 
 /*
  * driver_control - send a command to the driver of a simulation and wait until it is done
- * @command:   "pause", "resume", "truth", "status", "idle NODES" or "narrow PORTS" (ibwire-sim(1))
+ * @command:   "pause", "resume", "truth", "status", "idle NODES" or "narrow PORTS" (sim/fault_kinds.c)
  *
  * After "pause" counters change only by MADs, and the ground truth is written.
  * Return: 0; ERR_USAGE for another command; ERR_UNAVAILABLE if the driver does not respond.

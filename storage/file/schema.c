@@ -203,7 +203,7 @@ static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[
 		len = next_statement(at);
 		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
 		sqlite3_bind_int(find, 2, append == schema_append_tables);
-		/* Nearly always in this order: behind the previous one first, then anywhere. */
+		/* Most schemas have them in this order: search after the previous one first, then everywhere. */
 		do {
 			sqlite3_bind_int64(find, 3, row);
 			found = db_step(find, err);

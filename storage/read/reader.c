@@ -80,6 +80,11 @@ bool reader_has_collector(const char *path)
 	return lock_held(path, &pid);
 }
 
+int storage_schema_version(void)
+{
+	return SCHEMA_VERSION;
+}
+
 int reader_open(const char *path, struct reader **ret, struct error *err)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));

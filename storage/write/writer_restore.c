@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/health.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "storage/file/db.h"
+#include "storage/file/schema.h"
 #include "storage/findings.h"
 #include "storage/read/details.h"
 #include "storage/read/topology.h"
@@ -162,6 +165,76 @@ static int restore_findings(const struct writer *writer, struct restored *ret, s
 	return result;
 }
 
+/* Make a JSON array of the ports of findings that are evaluated by error counts. Return: whether there are any. */
+static bool list_counting_ports(const struct writer_cache *cache, const struct restored *restored, struct text *ports)
+{
+	for (size_t i = 0; i < restored->finding_count; i++) {
+		const struct finding *finding = &restored->findings[i].finding;
+		uint32_t node, port;
+		uint64_t guid;
+		uint8_t num;
+
+		if (!finding_counts_errors(finding->kind))
+			continue;
+		for (unsigned at = 0; finding_end(finding, restored->fabric, at, &guid, &num); at++) {
+			node = writer_cache_find_node(cache, guid);
+			port = node ? writer_cache_find_port(cache, node, num) : 0;
+			if (port)
+				text_appendf(ports, "%c%u", *text_chars(ports) ? ',' : '[', port);
+		}
+	}
+	text_append(ports, "]");
+	return *text_chars(ports) == '[';
+}
+
+/* One row per port, counter and minute of CLOCK_BOOTTIME. */
+static int restore_counts(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	const struct writer_cache *cache = &writer->cache;
+	struct text ports = { 0 };
+	size_t capacity = 0;
+	sqlite3_stmt *rows = NULL;
+	int result = 0;
+
+	if (list_counting_ports(cache, ret, &ports))
+		result = text_failed(&ports) ? err_nomem(err) :
+			 db_prepare(writer->db, "SELECT port, counter, max(layout), sum(value & 4294967295),"
+				    " max(wall_us) FROM ("
+				    " SELECT e.port, e.counter, 0 AS layout, e.value, s.wall_us FROM sweep s"
+				    " JOIN error e ON e.sweep = s.id WHERE s.wall_us > ?1"
+				    " UNION ALL SELECT d.port, ?2, d.layout, v.counted, s.wall_us FROM sweep s"
+				    " JOIN detail d ON d.sweep = s.id JOIN detail_value v ON v.sweep = d.sweep AND"
+				    " v.port = d.port AND v.counter = ?3 WHERE s.wall_us > ?1 AND d.attribute = ?4 AND"
+				    " v.counted > 0)"
+				    " WHERE port IN (SELECT value FROM json_each(?5)) AND counter <= ?2"
+				    " GROUP BY port, counter, (wall_us - ?6) / 60000000 ORDER BY 5", &rows, err);
+	if (rows) {
+		DB_BIND(rows, 1, cache->sweep_wall_us - HEALTH_COUNTS_US, HEALTH_COUNT_FEC,
+			DETAIL_ID(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS), DETAIL_EXTENDED_SPEEDS);
+		sqlite3_bind_text(rows, 5, text_chars(&ports), -1, SQLITE_TRANSIENT);
+		sqlite3_bind_int64(rows, 6, cache->sweep_wall_us - cache->sweep_start_us);
+	}
+	while (rows && (result = db_step(rows, err)) > 0) {
+		struct health_count *counts = array_grow(ret->counts, ret->count_count, &capacity, sizeof(*counts));
+		uint64_t port = db_u64(rows, 0);
+
+		if (!counts) {
+			result = err_nomem(err);
+			break;
+		}
+		ret->counts = counts;
+		if (port >= cache->port_count)
+			continue;
+		counts[ret->count_count++] = (struct health_count){
+			.wall_us = db_us(rows, 4), .node_guid = cache->nodes[cache->ports[port].node].guid,
+			.port = cache->ports[port].num, .counter = (uint8_t)sqlite3_column_int(rows, 1),
+			.layout = (uint8_t)sqlite3_column_int(rows, 2), .value = db_u64(rows, 3) };
+	}
+	sqlite3_finalize(rows);
+	text_done(&ports);
+	return result < 0 ? result : 0;
+}
+
 /* The parts that exist only after a first sweep. */
 static int restore_sweep(struct writer *writer, struct restored *ret, struct error *err)
 {
@@ -183,6 +256,8 @@ static int restore_sweep(struct writer *writer, struct restored *ret, struct err
 	if (!result)
 		ret->fabric = fabric_share(topology->fabric);
 	topology_done(topology);
+	if (!result)
+		result = restore_counts(writer, ret, err);
 	return result;
 }
 

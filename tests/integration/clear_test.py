@@ -196,7 +196,7 @@ def asks_first(sim):
     tap.result(status == 0 and "cleared 1 of 1 port in" in said, "yes is yes", (status, said))
     tap.equal("errors are cleared", errors(), 0)
     tap.result(perfquery(sim, lid, 1)["PortXmitData"] >= data > 0, "data is not, with --errors-only", data)
-    for words, expected in ((["nobody/1"], "no node"), ([f"{HOST}/9"], "no port"), ([], "give the ports"),
+    for words, expected in ((["node9999/1"], "no node"), ([f"{HOST}/9"], "no port"), ([], "give the ports"),
                             (["all", HOST], "cannot be combined")):
         done = sim.ibwire("clear", "--yes", *words, check=False)
         tap.result(done.status == 64 and expected in done.err and len(done.err.splitlines()) == 1,

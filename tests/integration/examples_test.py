@@ -50,6 +50,7 @@ SUBSTITUTIONS = {
     "node[001-064]": "node[0001-0004]",
     "mpirun -np 64 ./train": "true",
     "srun ./train": "true",
+    "-- ./train": "-- true",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
@@ -113,12 +114,17 @@ COMMANDS = {
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
             {"--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
-             "--html": ["begin page", "report page --html NEW.html"]}),
+             "--html": ["begin page", "report page --html NEW.html"], "--all": ["begin whole", "report whole --all"],
+             "--nccl": ["begin logged", "report logged --nccl nccl.log"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
+        "--nccl": " nccl.log",
+        "--local": "", "--root": " / --local",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--topology": " fabric.txt", "--Ca": " ibsim0",
         "--Port": " 1", "--timeout": " 500", "--pkey": " 0xffff", "--sl": " 3", "--node-name-map": " names.map",
         "--db": " NEW.db", "--help": ""}.items()}),
+    "doctor": ("", {"--root": ["--capture NEW.tgz; mkdir NEW; tar xzf NEW.tgz -C NEW; ibwire doctor --root NEW/*"],
+                    "--capture": ["--capture NEW.tgz"], "--nccl": ["--nccl nccl.log"]}),
     "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
     "help": ("", {}),
 }
@@ -129,7 +135,7 @@ VALUES = {
     "--from": ["fabric.txt"],
     "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
     "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],
-    "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
+    "--lease": ["lease"], "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
     "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],
@@ -140,7 +146,7 @@ VALUES = {
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
                    "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
-ANSWERS = {"health": {1, 2}}
+ANSWERS = {"health": {1, 2}, "doctor": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
 NOTHING_THERE = 69
 FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
@@ -301,7 +307,8 @@ def examples(typist, outside, facts):
                 known.update(then.splitlines())
                 who = outside if line.startswith("ibwire-sim run") else typist
                 with_times = replaced(replaced(with_names, TIMES, used), facts, set())
-                fault = who.fault(with_names, (0,) if with_times == with_names else (0, NOTHING_THERE), then)
+                answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line else (0,)
+                fault = who.fault(with_names, answers if with_times == with_names else (0, NOTHING_THERE), then)
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
                 tap.result(not fault, name, fault)
@@ -415,6 +422,8 @@ def prepared(sim):
     write("names.map", f'0x{GUID} "{LEAF}"\n')
     write("states", "node0003 idle\nnode0004 drained\n")
     write("job", "node0001\nnode0002\n")
+    for log in ("nccl.log", "train.log"):
+        write(log, "node0001:7:7 [0] NCCL INFO Using network IB\n")
     os.makedirs("keys")
     write("keys/guid2mkey", "")
     tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")

@@ -133,7 +133,7 @@ def check_filters(sim, before, rows):
     status, rows = health(sim, HCA[0])
     tap.equal("a removed HCA still selects its findings", (status, [row["subject"].split(" - ")[-1] for row in rows]),
               (1, ["/".join(map(str, HCA))]))
-    said = sim.ibwire("health", "nobody", check=False)
+    said = sim.ibwire("health", "node9999", check=False)
     tap.equal("an unknown name is a usage error", (said.status, len(said.err.splitlines())), (64, 1))
     with open("states", "w", encoding="ascii") as file:
         file.write(f"{ERROR_HOST} drained\nnode0001 idle\n")

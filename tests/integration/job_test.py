@@ -149,6 +149,18 @@ def failures(sim):
     tap.equal("and can be ended later", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 7))
 
 
+def logs(sim):
+    """A log that the command writes is read when it has ended."""
+    log = "node0001:7:7 [0] NCCL INFO NET/Socket : Using [0]eno1:10.0.0.1<0>\n" \
+          "node0001:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
+    done = sim.ibwire("run", "--nccl", "nccl.*.log", "--", "sh", "-c", f"printf '{log}' > nccl.1.log; exit 3", check=False)
+    tap.result(done.status == 3 and "NCCL reports NET/Socket on eno1: TCP, not RDMA" in " ".join(done.err.split()),
+               "the report has what NCCL logged", done)
+    done = sim.ibwire("run", "--nccl", "nowhere.log", "--", "sh", "-c", "exit 3", check=False)
+    tap.result(done.status == 3 and "cannot read nowhere.log" in done.err and "job run-" in done.err,
+               "a log that is not there is a warning, and the report is written", done)
+
+
 def killed(sim):
     """Killed between begin and end, a job is running until it is ended or expires."""
     process = sim.start(IBWIRE, "run", "--hosts", "node0001", "--", "python3", "-c", TRAP, stderr=subprocess.DEVNULL)
@@ -261,7 +273,7 @@ def side_by_side(sim, collector):
 
 REPORTS = "report" in run(IBWIRE, "job", "--help").out.splitlines()[0]
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:
-    for part in (statuses, inherits, signals, terminal, failures, killed):
+    for part in (statuses, inherits, signals, terminal, failures, logs, killed):
         with tap.part(part.__name__):
             part(simulation)
 with tap.part("side by side"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2", "--traffic", "ring rate=100Gb/s",

@@ -37,8 +37,8 @@ def settings(sim):
     tap.contains("the settings are listed", wire(sim), "dead=node0001 mlx5_0")
     wire(sim, "dead=none hold=0")
     tap.equal("the node responds again", took()[1], 0)
-    for command, wrong in (("pma", "nobody tick=1"), ("pma", "all tick=300"), ("pma", "tick=1"), ("wire", "speed=1"),
-                           ("wire", "dead=nobody")):
+    for command, wrong in (("pma", "node9999 tick=1"), ("pma", "all tick=300"), ("pma", "tick=1"), ("wire", "speed=1"),
+                           ("wire", "dead=node9999")):
         done = sim.run(IBWIRE_SIM, command, wrong, check=False)
         tap.equal(f"{command} '{wrong}' is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
 
@@ -89,14 +89,14 @@ def faults(sim):
                           (["idle", "node0003 mlx5_1"], lambda: flows() < all_flows)):
         first = lanes()
         done = run(IBWIRE_SIM, "break", *fault, env=outside)
-        tap.contains(f"break {fault[0]} says how to repair it", done.out, f"ibwire-sim repair {fault[0]}")
+        tap.contains(f"break {fault[0]} names the command that repairs it", done.out, f"ibwire-sim repair {fault[0]}")
         tap.result(wait_for(effect, 10), f"break {fault[0]} takes effect")
         tap.equal(f"{fault[0]} is not broken twice", run(IBWIRE_SIM, "break", *fault, env=outside, check=False).status, 64)
         run(IBWIRE_SIM, "repair", fault[0], env=outside)
         tap.result(wait_for(lambda: not effect(), 10), f"repair {fault[0]} undoes it")
     tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
     tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
-    for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "nobody"], ["skew", "part=2"], ["unplug", "x=1"],
+    for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "node9999"], ["skew", "part=2"], ["unplug", "x=1"],
                   ["idle", "a", "b"], ["errors"] + 12 * ["symbol_errors=1"], ["errors"] + 9 * ["symbol_errors=1000"]):
         done = run(IBWIRE_SIM, "break", *wrong, env=outside, check=False)
         tap.equal(f"break {' '.join(wrong)} is refused in one line", (done.status, len(done.err.splitlines())), (64, 1))
@@ -119,7 +119,7 @@ def faults(sim):
     with open("hang.scenario", "w", encoding="ascii") as file:
         file.write("about a host hangs\nat 1s hang node0002 for=1s\nexpect node-silent node0002\n")
     player = sim.start(IBWIRE_SIM, "play", "hang.scenario")
-    tap.result(wait_for(dead, 20) and wait_for(lambda: not dead(), 20), "play breaks and repairs what a scenario says")
+    tap.result(wait_for(dead, 20) and wait_for(lambda: not dead(), 20), "play breaks and repairs as the scenario specifies")
     player.wait(20)
     with open(os.path.join(sim.env["IBWIRE_SIM_DIR"], "status"), encoding="ascii") as file:
         tap.contains("and shows it", file.read(), "SIMULATED: no faults until")

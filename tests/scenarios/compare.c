@@ -11,11 +11,11 @@
 #include "base/when.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "sim/relay/key_values.h"
+#include "fabric/names.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
-/* While a scenario runs. */
+/* A scenario that runs. */
 struct run {
 	const struct scenario *scenario;
 	struct virtual *world;
@@ -42,7 +42,7 @@ static struct observed_finding *find_open(struct comparison *comparison, const s
 	return found;
 }
 
-/* The findings after a sweep: new ones, and which of the others are still open. */
+/* Record the findings of a sweep: which are new, and which of the earlier ones have closed. */
 static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct run *run = ctx;
@@ -68,32 +68,6 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	return 0;
 }
 
-static int restore_nothing(void *ctx, struct restored *ret, struct error *err)
-{
-	(void)ctx;
-	(void)ret;
-	(void)err;
-	return 0;
-}
-
-static int ignore_events(void *ctx, const struct event *events, size_t count, struct error *err)
-{
-	(void)ctx;
-	(void)events;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
-static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
-{
-	(void)ctx;
-	(void)caps;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
 static bool in_list(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -115,7 +89,7 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
 	size_t len = strlen(host);
 
-	/* Several hosts that share a fate are one finding, which lists them. */
+	/* Several hosts that fail together are one finding, which lists them. */
 	for (unsigned i = 0; finding->port == 0 && i < finding->host_count; i++)
 		if (!strcmp(finding->hosts[i], host))
 			return true;
@@ -130,7 +104,7 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 	return false;
 }
 
-/* Either end of a link will do: "leaf-1/3" and what it is cabled to. */
+/* A finding about either end of a link matches: "leaf-1/3" or its peer. */
 static bool is_of_port(const struct fabric *built, const struct finding *finding, uint32_t port)
 {
 	uint32_t ends[2] = { port, built->ports[port].peer };
@@ -160,10 +134,10 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 		if (!strncmp(item, "host:", 5)) {
 			if (is_of_host(built, finding, item + 5))
 				return true;
-		} else if (parse_port(built, item, &index, NULL) == 0) {
+		} else if (names_find_port(built, item, &index, NULL) == 0) {
 			if (is_of_port(built, finding, index))
 				return true;
-		} else if (parse_node(built, item, &index, NULL) == 0 &&
+		} else if (names_find_node(built, item, &index, NULL) == 0 &&
 			   (finding->node_guid == built->nodes[index].guid ||
 			    finding->peer_guid == built->nodes[index].guid)) {
 			return true;
@@ -221,7 +195,7 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 	*truth = best;
 }
 
-/* Count the findings that no truth explains. */
+/* Count the findings that the scenario neither expects nor allows. */
 static void count_alarms(const struct run *run)
 {
 	struct comparison *comparison = run->comparison;
@@ -274,7 +248,7 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 int compare_scenario(const struct scenario *scenario, struct comparison *ret, struct error *err)
 {
 	struct run run = { .scenario = scenario, .comparison = ret };
-	const struct sink sink = { store_sweep, restore_nothing, ignore_events, ignore_caps, NULL, &run };
+	const struct sink sink = world_sink(store_sweep, &run);
 	int code = check_kinds(scenario, err);
 
 	*ret = (struct comparison){ .finding_count = 0 };

@@ -257,7 +257,7 @@ static void consequences_are_counted_with_their_origin(void **state)
 	use_database(NULL);
 }
 
-/* Skewed from 5 to 11 min; closed at 17 min. */
+/* Routes are skewed from minute 5 to minute 11; the finding closes in minute 17. */
 static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), start_us = end_us - 25 * 60 * US_PER_S;
@@ -286,7 +286,7 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	use_database(NULL);
 }
 
-/* Slower from the fifth minute: one group with the cause, and the time before is not called uneven. */
+/* The link is slower from the fifth minute on: one group with a cause, and no uneven load before that. */
 static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
@@ -318,7 +318,7 @@ static struct truth {
 	char checked[64][sizeof(((struct finding *)0)->text)];
 	int64_t until_us[64];
 	unsigned next;
-	size_t texts, numbers, clearing;
+	size_t texts, numbers, clearing, opened;
 	int64_t walls_us[2000]; /* of the sweeps */
 	size_t sweeps;
 	uint64_t dated[512]; /* findings whose `since` was compared */
@@ -355,7 +355,7 @@ static void check_tense(const struct finding *finding)
 			untrue(finding, "it is clearing, and its text is in the present tense");
 }
 
-/* What a finding says of this moment, by the sweep itself. */
+/* A finding about the present state of a node, a link or the SM agrees with the sweep that reports it. */
 static void check_moment(const struct finding *finding, const struct sweep *sweep)
 {
 	uint32_t node = fabric_find_node(sweep->fabric, finding->node_guid), responded = 0;
@@ -389,7 +389,7 @@ static json_t *rows_of(const char *command, const struct finding *finding, bool 
 	return run_json(line);
 }
 
-/* The sum of some counters of a port. @ret_downs: LinkDowned, or NULL. */
+/* The sum of some counters of a port; its LinkDowned is added to @ret_downs. */
 static double counted(const struct finding *finding, bool of_peer, const char *const keys[4], int64_t from_us,
 		      int64_t until_us, double *ret_downs)
 {
@@ -413,7 +413,7 @@ static void compare(const struct finding *finding, const char *key, double expec
 	truth.numbers++;
 }
 
-/* Errors after link-up are not counted: then the number is a part of the counter. */
+/* Errors just after link-up are not counted: if the link was down, the counter may be above the number. */
 static void compare_counts(const struct finding *finding, int64_t from_us, int64_t until_us)
 {
 	static const struct { enum finding_kind kind; const char *number, *keys[4]; } counts[] = {
@@ -746,6 +746,8 @@ static int store_and_check(void *ctx, const struct sweep *sweep, struct error *e
 
 	assert_true(truth.sweeps < sizeof(truth.walls_us) / sizeof(truth.walls_us[0]));
 	truth.walls_us[truth.sweeps++] = sweep->wall_us;
+	for (size_t i = 0; i < sweep->event_count; i++)
+		truth.opened += !strcmp(sweep->events[i].kind, "finding-opened");
 	if (code < 0 || !sweep->finding_count)
 		return code;
 	if (!truth.reader)
@@ -769,9 +771,10 @@ static int store_and_check(void *ctx, const struct sweep *sweep, struct error *e
 	return code;
 }
 
-static void findings_are_true(void **state)
+/* @restart_us: the collector is restarted then; 0: it is not */
+static void run_true(const char *name, int64_t restart_us)
 {
-	char *file = source_path(*state);
+	char *file = source_path(name);
 	const int64_t end_us = INT64_C(1790000000000000);
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
@@ -784,7 +787,8 @@ static void findings_are_true(void **state)
 	if (scenario_load(file, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
 	    writer_open(path, &writer, &err) < 0)
 		fail_msg("%s", err.text);
-	truth = (struct truth){ .name = *state };
+	truth = (struct truth){ .name = name };
+	world->restart_us = restart_us;
 	sink = *writer_sink(writer);
 	store_sweep = sink.store;
 	sink.store = store_and_check;
@@ -801,6 +805,27 @@ static void findings_are_true(void **state)
 		      truth.clearing);
 }
 
+static void findings_are_true(void **state)
+{
+	run_true(*state, 0);
+}
+
+/* While errors continue, the finding stays what it is: it neither clears nor opens again. */
+static void a_restart_of_the_collector_changes_no_finding(void **state)
+{
+	static const char *const names[] = { "link-recoveries", "discards-trunk", "discards-host", "partition-mismatch",
+					     "receive-errors-trunk", "symbol-errors-trunk" };
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "%s.scenario", names[i]);
+		run_true(name, 15 * 60 * US_PER_S);
+		if (truth.clearing || truth.opened != 1)
+			fail_msg("%s: opened %zu times, clearing in %zu sweeps", name, truth.opened, truth.clearing);
+	}
+}
+
 static int is_scenario(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -811,7 +836,7 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static char demo[] = "../../sim/demo.scenario";
-	static struct CMUnitTest tests[2 * FILES_MAX + 13] = {
+	static struct CMUnitTest tests[2 * FILES_MAX + 14] = {
 		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		{ "findings of the demo are true", findings_are_true, test_folder_make, test_folder_remove, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
@@ -827,10 +852,12 @@ int main(void)
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_does_not_date_it,
 						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(a_restart_of_the_collector_changes_no_finding,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 13;
+	size_t count = 14;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;

@@ -43,7 +43,7 @@ TEST_ON_STAGE(old_numbers_are_dimmed_on_every_screen)
 
 TEST_ON_STAGE(settings_are_saved_and_restored)
 {
-	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
+	static const char keys[] = "2xdI()s\033\r3vdsgHi4vv5sfK62/a\r1S\t jk2)";
 	static struct config kept, again;
 	char wrong[160];
 
@@ -64,6 +64,39 @@ TEST_ON_STAGE(settings_are_saved_and_restored)
 		for (size_t i = 0; i < kept.count; i++)
 			assert_string_equal(config_get(&again, kept.pairs[i].name), kept.pairs[i].value);
 	}
+}
+
+/* Restore the settings of the screen in a screen opened again. */
+static void reopen(int rows, int columns)
+{
+	static struct config kept;
+	char wrong[160];
+
+	memset(&kept, 0, sizeof(kept));
+	setup_save(&stage.app, &kept);
+	stage_open(path, STAGE_END_US + US_PER_S, 0, rows, columns);
+	assert_true(setup_restore(&stage.app, &kept, wrong, sizeof(wrong)));
+	stage_keys("2");
+}
+
+TEST_ON_STAGE(columns_of_links_are_moved_and_stay_there)
+{
+	stage_begin("routes-skewed-story", 0, 24, 80);
+	stage_try("2", "LINK    TXb/s  TX%  RXb/s  RX%  ERR");
+	/* Sorted by LOAD, which has no room here. */
+	stage_try("(", "LOAD is not shown");
+	stage_key(KEY_SPECIAL(KEY_RIGHT));
+	stage_try(")", "LINK    TX% TXb/s\xe2\x96\xbc  RXb/s  RX%");
+	stage_key(KEY_SPECIAL(KEY_SRIGHT));
+	stage_expect("LINK    TX%  RXb/s TXb/s\xe2\x96\xbc  RX%");
+	for (int i = 0; i < 3; i++)
+		stage_key(KEY_SPECIAL(KEY_SLEFT));
+	stage_expect("STATUS TXb/s\xe2\x96\xbc LINK    TX%  RXb/s  RX%");
+	/* Left and Right follow the order on the screen. */
+	stage_key(KEY_SPECIAL(KEY_RIGHT));
+	stage_expect("STATUS  TXb/s LINK\xe2\x96\xb2   TX%  RXb/s  RX%");
+	reopen(24, 80);
+	stage_expect("STATUS  TXb/s LINK\xe2\x96\xb2   TX%  RXb/s  RX%");
 }
 
 TEST_ON_STAGE(invalid_settings_are_handled)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The overview on recorded scenarios: findings, keys, acknowledging. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,11 +8,16 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
+#include "collector/sink.h"
+#include "fabric/fabric.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
+#include "storage/writer.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/model/layout.h"
+#include "tui/model/test_sample.h"
+#include "tui/model/trend.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -330,4 +336,148 @@ TEST_ON_STAGE(without_a_sweep_only_the_lines_with_the_time_are_drawn)
 	assert_true(app_draw_clock(&stage.app, 40, 120));
 	poll_later(60);
 	assert_true(app_draw_clock(&stage.app, 40, 120));
+}
+
+/* --- the trend, against what was stored --- */
+
+static struct trend_world {
+	struct sample sample;
+	struct writer *writer;
+	unsigned number;
+	int64_t wall_us;
+	struct trend_point truth[TREND_POINTS];
+} made;
+
+static void add_to(double *sum, double more)
+{
+	*sum = isnan(*sum) ? more : *sum + more;
+}
+
+/* What the HCAs sent and received; one without counters has those of the other end of its link. */
+static void sum_hosts(const struct sweep *sweep, struct trend_point *ret)
+{
+	const struct fabric *fabric = made.sample.fabric;
+
+	for (size_t i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+		const struct port *port = &fabric->ports[sample->port];
+		bool mirrored = sample->status == SAMPLE_UNSUPPORTED;
+		const struct delta *delta = &made.sample.deltas[mirrored ? port->peer : sample->port];
+
+		if (sample->delta)
+			add_to(&ret->errors, (double)delta->value[COUNTER_SYMBOL_ERRORS]);
+		if (fabric->nodes[port->node].type != NODE_CA || !(sample->delta || mirrored) || !delta->elapsed_us)
+			continue;
+		add_to(&ret->xmit_bytes_per_s, 4e6 / (double)delta->elapsed_us *
+		       (double)delta->value[mirrored ? COUNTER_RCV_DATA : COUNTER_XMIT_DATA]);
+		add_to(&ret->rcv_bytes_per_s, 4e6 / (double)delta->elapsed_us *
+		       (double)delta->value[mirrored ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA]);
+	}
+}
+
+/* Store a sweep with other traffic than the one before. @errors: of one port; @silent: no port responds */
+static void add_sweep(int64_t elapsed_us, uint64_t errors, bool silent)
+{
+	struct trend_point *point = &made.truth[made.number];
+	struct sweep sweep;
+
+	memset(made.sample.deltas, 0, made.sample.fabric->port_count * sizeof(*made.sample.deltas));
+	sample_sweep(&made.sample, silent ? 0 : made.number, made.wall_us + elapsed_us, elapsed_us, &sweep);
+	sweep.start_us = sweep.wall_us - STAGE_END_US / 2;
+	sweep.end_us = sweep.start_us + US_PER_MS;
+	sweep.interval_us = 2 * US_PER_S;
+	sweep.generation = 1;
+	for (size_t i = 0; i < sweep.sample_count; i++) {
+		struct port_sample *sample = &made.sample.samples[i];
+		struct delta *delta = &made.sample.deltas[sample->port];
+
+		if (silent)
+			*sample = (struct port_sample){ .port = sample->port, .status = SAMPLE_SILENT };
+		made.sample.readings[sample->port].at_us = sweep.end_us;
+		delta->value[COUNTER_XMIT_DATA] = delta->value[COUNTER_XMIT_DATA] / 7 * (made.number % 7 + 1);
+		delta->value[COUNTER_RCV_DATA] = delta->value[COUNTER_RCV_DATA] / 9 * (made.number % 9 + 1);
+		delta->value[COUNTER_SYMBOL_ERRORS] = i ? 0 : errors;
+		delta->value[COUNTER_RCV_ERRORS] = 0;
+	}
+	if (silent)
+		memset(made.sample.deltas, 0, made.sample.fabric->port_count * sizeof(*made.sample.deltas));
+	*point = (struct trend_point){ made.wall_us, sweep.wall_us, NAN, NAN, NAN, NAN };
+	if (made.number)
+		sum_hosts(&sweep, point);
+	made.wall_us = sweep.wall_us;
+	made.number++;
+	assert_int_equal(writer_sink(made.writer)->store(writer_sink(made.writer)->ctx, &sweep, NULL), 0);
+}
+
+static void same_sum(double got, double wanted)
+{
+	if (isnan(wanted) ? !isnan(got) : !(fabs(got - wanted) <= 1e-9 * wanted))
+		fail_msg("%.17g instead of %.17g", got, wanted);
+}
+
+/* The trend has the last @count stored sweeps. */
+static void compare_trend(size_t count)
+{
+	const struct trend *trend = stage.app.trend;
+
+	assert_int_equal(trend->total - trend_first(trend), count);
+	assert_int_equal(trend_until(trend, made.wall_us), trend->total);
+	for (size_t i = 1; i <= count; i++) {
+		const struct trend_point *point = &trend->points[(trend->total - i) % TREND_POINTS];
+		const struct trend_point *truth = &made.truth[made.number - i];
+
+		assert_int_equal(point->wall_us, truth->wall_us);
+		if (i < count)
+			assert_int_equal(point->from_us, truth->from_us);
+		same_sum(point->xmit_bytes_per_s, truth->xmit_bytes_per_s);
+		same_sum(point->rcv_bytes_per_s, truth->rcv_bytes_per_s);
+		same_sum(point->errors, truth->errors);
+	}
+}
+
+/* Open the screen, which reads at most 200,000 readings at once (trend.c). */
+static void open_made(void)
+{
+	size_t most = 200000 / (made.sample.fabric->port_count + 1);
+
+	stage_open(path, made.wall_us + US_PER_S, 0, 30, 100);
+	stage_keys("1");
+	compare_trend(made.number < most ? made.number : most);
+}
+
+TEST_ON_STAGE(the_trend_is_what_the_hosts_sent_and_received_in_each_sweep)
+{
+	char line[CANVAS_LINE_SIZE];
+
+	made = (struct trend_world){ .wall_us = STAGE_END_US };
+	assert_int_equal(sample_create(&made.sample, 2, false, NULL), 0);
+	assert_int_equal(writer_open(path, &made.writer, NULL), 0);
+	for (int i = 0; i < 20; i++)
+		add_sweep(2 * US_PER_S, 0, false);
+	open_made();
+	/* It follows new sweeps: a gap, no responses, a new collector. */
+	for (int i = 0; i < 6; i++) {
+		if (i == 4) {
+			writer_close(made.writer);
+			assert_int_equal(writer_open(path, &made.writer, NULL), 0);
+		}
+		add_sweep((i == 1 ? 8 : 2) * US_PER_S, 0, i == 2);
+		stage.wall_us = made.wall_us + US_PER_S;
+		stage.boot_us += 2 * US_PER_S;
+		stage_key(KEY_SPECIAL(KEY_UP));
+		compare_trend(made.number);
+	}
+	/* The same sweeps read at once, also after a gap that was too long to follow. */
+	open_made();
+	add_sweep(60 * US_PER_S, 0, false);
+	open_made();
+	/* More sweeps than columns: a single one with errors remains visible, and is the maximum. */
+	for (int i = 0; i < 150; i++)
+		add_sweep(2 * US_PER_S, i == 100 ? 4711 : 0, false);
+	open_made();
+	canvas_line(canvas_find(" ERRORS"), line);
+	assert_non_null(strstr(line, "█"));
+	assert_null(strstr(strstr(line, "█") + strlen("█"), "█"));
+	writer_close(made.writer);
+	sample_destroy(&made.sample);
 }

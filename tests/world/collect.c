@@ -302,6 +302,8 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 {
 	struct world_run *run = virtual_alloc(1, sizeof(*run));
 	struct collector_report report;
+	uint64_t sweeps = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us);
+	uint64_t first = world->restart_us ? (uint64_t)(world->restart_us / interval_us) : sweeps;
 	int code;
 
 	world_run_init(run, world);
@@ -313,10 +315,44 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 	run->settings.health = world->health;
 	for (size_t i = 0; i < world->event_count; i++)
 		run->settings.adaptive_routing |= world->events[i].what == CHANGE_ADAPTIVE;
-	run->settings.count = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us);
+	run->settings.count = first;
 	/* Progress messages of the collector do not belong into the output of a test. */
 	log_init("world", LOG_LEVEL_ERROR);
 	code = collector_run(&run->settings, &run->wire, &run->clock, sink, ret ? ret : &report, err);
+	run->settings.count = sweeps - first;
+	if (code == 0 && first < sweeps)
+		code = collector_run(&run->settings, &run->wire, &run->clock, sink, ret ? ret : &report, err);
 	free(run);
 	return code;
+}
+
+static int restore_nothing(void *ctx, struct restored *ret, struct error *err)
+{
+	(void)ctx;
+	(void)ret;
+	(void)err;
+	return 0;
+}
+
+static int ignore_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)events;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)caps;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+struct sink world_sink(int (*store)(void *ctx, const struct sweep *sweep, struct error *err), void *ctx)
+{
+	return (struct sink){ store, restore_nothing, ignore_events, ignore_caps, NULL, ctx };
 }

@@ -15,13 +15,13 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collector/collector.h"
+#include "collector/sink.h"
 #include "fabric/record.h"
 #include "wire/discovery.h"
 #include "wire/transport.h"
 
 struct collector_report;
 struct error;
-struct sink;
 struct virtual;
 
 /* The n-th sweep begins this part of the interval before n intervals have passed, and ends before that. */
@@ -75,7 +75,8 @@ void world_run_lids(struct world_run *run);
 /*
  * world_collect - poll a virtual fabric from its beginning
  * @interval_us: between sweeps
- * @length_us:   of the run; less than two intervals is one sweep
+ * @length_us:   of the run; less than two intervals is one sweep. If world->restart_us is not 0, a second collector
+ *               continues after that time
  * @wall_us:     wall clock at the beginning
  * @ret:         or NULL
  *
@@ -83,5 +84,8 @@ void world_run_lids(struct world_run *run);
  */
 int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us, int64_t wall_us,
 		  const struct sink *sink, struct collector_report *ret, struct error *err);
+
+/* world_sink - a sink that passes each sweep to @store, restores nothing, and ignores events and capabilities */
+struct sink world_sink(int (*store)(void *ctx, const struct sweep *sweep, struct error *err), void *ctx);
 
 #endif

@@ -185,7 +185,7 @@ static int restore(void *ctx, struct restored *ret, struct error *err)
 
 	if (!lab->fabric.len)
 		return 0;
-	assert_int_equal(record_read(text_chars(&lab->fabric), lab->fabric.len, NULL, &ret->fabric, &trailer, err), 0);
+	assert_int_equal(record_read(text_chars(&lab->fabric), lab->fabric.len, &ret->fabric, &trailer, err), 0);
 	assert_int_equal(routes_copy(&lab->routes, &ret->routes, NULL), 0);
 	memcpy(ret->boot_id, lab->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(ports, sizeof(*ret->ports));

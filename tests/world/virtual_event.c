@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "sim/relay/key_values.h"
 #include "tests/world/virtual.h"
 
@@ -150,7 +151,7 @@ static int get_node(const struct line *line, size_t arg, uint32_t *ret, struct e
 {
 	if (arg >= line->arg_count)
 		return err_set(err, ERR_USAGE, "%s needs a node", line->args[0]);
-	return parse_node(line->world->built, line->args[arg], ret, err);
+	return names_find_node(line->world->built, line->args[arg], ret, err);
 }
 
 /* The first argument is event->a, the second event->b; widths and speeds are event->n. */
@@ -164,7 +165,7 @@ static int parse_arg(const struct line *line, size_t arg, char type, struct virt
 	switch (type) {
 	case PORT:
 		if (*word)
-			return parse_port(built, word, place, err);
+			return names_find_port(built, word, place, err);
 		break;
 	case NODE:
 	case FIRST_PORT:
@@ -325,7 +326,7 @@ static int put_skew(const struct line *line, struct virtual_event event, struct 
 	if (code == 0 && line->arg_count > 1 && strchr(line->args[1], '/')) {
 		uint32_t port = 0;
 
-		code = parse_port(line->world->built, line->args[1], &port, err);
+		code = names_find_port(line->world->built, line->args[1], &port, err);
 		event.a = line->world->built->ports[port].node;
 		to = line->world->built->ports[port].num;
 	} else if (code == 0) {
@@ -360,7 +361,7 @@ static int put_clear(const struct line *line, struct virtual_event event, struct
 		return err_set(err, ERR_USAGE, "clear needs all, a node or a port");
 	if (strcmp(line->args[1], "all") && get_node(line, 1, &event.a, &ignored) < 0) {
 		event.a = FABRIC_NONE;
-		code = parse_port(line->world->built, line->args[1], &event.b, err);
+		code = names_find_port(line->world->built, line->args[1], &event.b, err);
 	}
 	if (code == 0)
 		put(line, 0, event);

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "sim/relay/key_values.h"
 #include "tests/world/virtual.h"
 
@@ -210,8 +211,8 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 			return err_set(err, ERR_USAGE, "\"%s\" is not a pair such as "
 				       "\"node0001 mlx5_0>node0002 mlx5_0\"", item);
 		*to++ = '\0';
-		if (parse_node(world->built, item, &a, err) < 0 ||
-		    parse_node(world->built, to, &b, err) < 0)
+		if (names_find_node(world->built, item, &a, err) < 0 ||
+		    names_find_node(world->built, to, &b, err) < 0)
 			return ERR_USAGE;
 		add_flow(job, world->built->nodes[a].first_port, world->built->nodes[b].first_port);
 	}
@@ -294,7 +295,7 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 	if (code == 0 && without) {
 		uint32_t node;
 
-		code = parse_node(world->built, without, &node, err);
+		code = names_find_node(world->built, without, &node, err);
 		if (code == 0)
 			job->left[node] = true;
 	}

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/routes.h"
-#include "sim/relay/key_values.h"
 #include "tests/world/scenario.h"
 #include "tests/world/virtual.h"
 
@@ -58,7 +58,7 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 	struct error err;
 	uint32_t port;
 
-	if (parse_port(world->built, name, &port, &err) < 0)
+	if (names_find_port(world->built, name, &port, &err) < 0)
 		fail_msg("%s", err.text);
 	return port;
 }
@@ -150,7 +150,7 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 	uint32_t node;
 
 	memset(ret, 0, 256 * sizeof(*ret));
-	assert_int_equal(parse_node(built, name, &node, &err), 0);
+	assert_int_equal(names_find_node(built, name, &node, &err), 0);
 	for (uint32_t i = 0; i < built->port_count; i++) {
 		const struct port *port = &built->ports[i];
 
@@ -183,8 +183,8 @@ WORLD_TEST(a_dead_spine_is_not_discovered, SMALL "at 65s off spine-03\n")
 	advance(world, 7);
 	assert_int_equal(value_of(world, port_of(world, "leaf-u01-r0/13"), 7, COUNTER_LINK_DOWNED), 1);
 	seen = virtual_discover(world);
-	assert_int_not_equal(parse_node(seen, "spine-03", &node, NULL), 0);
-	assert_int_equal(parse_node(seen, "spine-04", &node, NULL), 0);
+	assert_int_not_equal(names_find_node(seen, "spine-03", &node, NULL), 0);
+	assert_int_equal(names_find_node(seen, "spine-04", &node, NULL), 0);
 	fabric_destroy(seen);
 	/* Nothing is routed over it. */
 	count_destinations(world, "leaf-u01-r0", count);

@@ -141,6 +141,9 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	nonl();
 	intrflush(stdscr, FALSE);
 	keypad(stdscr, TRUE);
+	/* Some descriptions lack these, as that of tmux; what is sent is the same in all terminals. */
+	define_key("\033[1;2D", KEY_SLEFT);
+	define_key("\033[1;2C", KEY_SRIGHT);
 	curs_set(0);
 	/* Milliseconds after Esc; escape sequences arrive faster even on a slow line. */
 	set_escdelay(50);

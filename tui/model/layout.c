@@ -183,11 +183,14 @@ static void grow_column(struct column_place *place, int width, bool elastic, int
 	*left -= more + gap;
 }
 
-static void set_positions(struct column_place *places, size_t count, int x)
+/* @order: or NULL */
+static void set_positions(struct column_place *places, const uint8_t *order, size_t count, int x)
 {
 	for (size_t i = 0; i < count; i++) {
-		places[i].x = x;
-		x += places[i].columns ? places[i].columns + 1 : 0;
+		struct column_place *place = &places[order ? order[i] : i];
+
+		place->x = x;
+		x += place->columns ? place->columns + 1 : 0;
 	}
 }
 
@@ -209,7 +212,41 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
 		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
 			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;
-	set_positions(ret, COLUMN_COUNT, 0);
+	set_positions(ret, needs->order, COLUMN_COUNT, 0);
+}
+
+static int position_of(const uint8_t *order, enum column column)
+{
+	int at = 0;
+
+	while (order[at] != column)
+		at++;
+	return at;
+}
+
+enum column layout_neighbour(const uint8_t *order, const struct column_place *places, enum column column, int step)
+{
+	int at = position_of(order, column);
+
+	for (int tries = 0; tries < COLUMN_COUNT; tries++) {
+		at = (at + step + COLUMN_COUNT) % COLUMN_COUNT;
+		if (places[order[at]].columns)
+			break;
+	}
+	return (enum column)order[at];
+}
+
+bool layout_move(uint8_t *order, const struct column_place *places, enum column column, int step)
+{
+	int from = position_of(order, column);
+	int to = position_of(order, layout_neighbour(order, places, column, step));
+
+	if (to == from || (to > from) != (step > 0))
+		return false;
+	for (; from != to; from += step)
+		order[from] = order[from + step];
+	order[to] = (uint8_t)column;
+	return true;
 }
 
 void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown)
@@ -384,7 +421,7 @@ void overview_columns(int columns, int name_columns, struct column_place *ret)
 			width = name_columns;
 		grow_column(&ret[column_steps[i].column], width, false, columns - 1, &left);
 	}
-	set_positions(ret, GROUP_COLUMN_COUNT, 1);
+	set_positions(ret, NULL, GROUP_COLUMN_COUNT, 1);
 }
 
 void overview_problem_places(int columns, struct problem_places *ret)

@@ -35,7 +35,7 @@ struct frame {
  */
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
-/* The columns of the links table, in order of position. */
+/* The columns of the links table, in order of position unless they were moved. */
 enum column {
 	COLUMN_TAG,
 	COLUMN_FINDING,
@@ -92,6 +92,7 @@ struct column_needs {
 	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
 	bool findings, tags; /* whether there are any; else these columns are omitted */
 	uint32_t hidden;     /* 1 << column: hidden */
+	const uint8_t *order; /* all columns in order of position; NULL: as in the enum */
 };
 
 /*
@@ -100,6 +101,15 @@ struct column_needs {
  * @ret:      COLUMN_COUNT places in order of x, one blank column apart, all inside the table
  */
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
+
+/*
+ * layout_neighbour - the next shown column to the right (@step 1) or left (-1), around the ends
+ * layout_move - move a column past that one, but not around the ends
+ * @order, @places:  of layout_columns()
+ * Return: layout_neighbour(): @column itself if no other is shown; layout_move(): whether it was moved.
+ */
+enum column layout_neighbour(const uint8_t *order, const struct column_place *places, enum column column, int step);
+bool layout_move(uint8_t *order, const struct column_place *places, enum column column, int step);
 
 /*
  * layout_segments - select the parts of a line that fit

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/unit_test.h"
 #include "tui/model/layout.h"
 
@@ -79,7 +82,7 @@ TEST(columns_never_overlap_nor_leave_the_table)
 				for (int link = 0; link <= 9; link += 3)
 					for (int more = 0; more < 4; more++) {
 						const struct column_needs all = {
-							needs[port], needs[peer], link, more & 1, more & 2, 0,
+							needs[port], needs[peer], link, more & 1, more & 2, 0, NULL,
 						};
 
 						layout_columns(columns, &all, places);
@@ -93,7 +96,7 @@ TEST(columns_never_overlap_nor_leave_the_table)
 
 TEST(a_wider_terminal_never_shows_fewer_columns)
 {
-	const struct column_needs needs = { 17, 17, 5, true, true, 0 };
+	const struct column_needs needs = { 17, 17, 5, true, true, 0, NULL };
 	struct column_place places[COLUMN_COUNT];
 	int before = 0;
 
@@ -112,7 +115,7 @@ TEST(a_wider_terminal_never_shows_fewer_columns)
 
 TEST(hidden_columns_leave_their_room_to_others)
 {
-	struct column_needs needs = { 17, 17, 5, true, true, 0 };
+	struct column_needs needs = { 17, 17, 5, true, true, 0, NULL };
 	struct column_place places[COLUMN_COUNT];
 
 	for (int column = 0; column < COLUMN_COUNT; column++) {
@@ -132,13 +135,51 @@ TEST(hidden_columns_leave_their_room_to_others)
 	assert_int_equal(places[COLUMN_PORT].columns, 17);
 }
 
+/* Titles of the shown columns from the left. */
+static const char *titles(const struct column_place *places, char ret[256])
+{
+	ret[0] = '\0';
+	for (int x = 0; x < MOST_COLUMNS; x++)
+		for (int column = 0; column < COLUMN_COUNT; column++)
+			if (places[column].columns && places[column].x == x)
+				sprintf(ret + strlen(ret), "%s ", column_info((enum column)column)->title);
+	return ret;
+}
+
+TEST(a_column_moves_past_its_shown_neighbour)
+{
+	uint8_t order[COLUMN_COUNT];
+	const struct column_needs needs = { 17, 17, 5, false, false, 1u << COLUMN_LINK, order };
+	struct column_place places[COLUMN_COUNT];
+	char text[256];
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		order[i] = (uint8_t)i;
+	layout_columns(80, &needs, places);
+	assert_string_equal(titles(places, text), "PORT PEER STATUS LOAD TX TX% RX RX% ERRORS AGE ");
+	/* STATE and LINK between are not shown. */
+	assert_true(layout_move(order, places, COLUMN_LOAD, -1));
+	layout_columns(80, &needs, places);
+	assert_string_equal(titles(places, text), "PORT PEER LOAD STATUS TX TX% RX RX% ERRORS AGE ");
+	for (int i = 0; i < 6; i++)
+		assert_true(layout_move(order, places, COLUMN_LOAD, 1));
+	layout_columns(80, &needs, places);
+	assert_string_equal(titles(places, text), "PORT PEER STATUS TX TX% RX RX% ERRORS LOAD AGE ");
+	assert_true(layout_move(order, places, COLUMN_LOAD, 1));
+	assert_false(layout_move(order, places, COLUMN_LOAD, 1));
+	layout_columns(80, &needs, places);
+	assert_int_equal(layout_neighbour(order, places, COLUMN_LOAD, -1), COLUMN_AGE);
+	assert_int_equal(layout_neighbour(order, places, COLUMN_LOAD, 1), COLUMN_PORT);
+	assert_int_equal(layout_neighbour(order, places, COLUMN_PORT, -1), COLUMN_LOAD);
+}
+
 TEST(eighty_columns_hold_the_ten_that_matter)
 {
 	static const enum column wanted[] = {
 		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
 		COLUMN_XMIT_PERCENT, COLUMN_RCV_PERCENT, COLUMN_ERRORS,
 	};
-	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
+	const struct column_needs needs = { 17, 17, 5, false, false, 0, NULL };
 	struct column_place places[COLUMN_COUNT];
 
 	layout_columns(80, &needs, places);

@@ -15,6 +15,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/links_draw.h"
+#include "tui/screens/setup.h"
 
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
@@ -132,7 +133,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	static const struct key_help keys[] = {
 		{ "?", "help" },   { "/", "filter" }, { "s", "sort" },	  { "p", "panel" },  { "x", "swap" },
 		{ "q", "quit" },    { "f", "follow" }, { "T", "tag" },	  { "d", "unused" }, { "Space", "pause" },
-		{ "I", "reverse" }, { NULL, NULL },
+		{ "I", "reverse" }, { "( )", "move column" }, { NULL, NULL },
 	};
 	static const struct key_help menu_keys[] = {
 		{ "Up Down", "choose" }, { "Enter", "sort" }, { "Esc", "cancel" }, { NULL, NULL },
@@ -182,15 +183,22 @@ static void sort_by(struct links_screen *self, enum column column)
 static void sort_by_neighbour(struct links_screen *self, const struct app *app, int step)
 {
 	struct column_place places[COLUMN_COUNT];
-	int column = self->links.sort;
 
 	links_places(app, &self->links, app->body.columns, places);
-	for (int tries = 0; tries < COLUMN_COUNT; tries++) {
-		column = (column + step + COLUMN_COUNT) % COLUMN_COUNT;
-		if (places[column].columns)
-			break;
-	}
-	sort_by(self, (enum column)column);
+	sort_by(self, layout_neighbour(app->setup->order, places, self->links.sort, step));
+}
+
+/* Move the sort column past its neighbour. */
+static void move_column(const struct links_screen *self, struct app *app, int step)
+{
+	struct column_place places[COLUMN_COUNT];
+
+	links_places(app, &self->links, app->body.columns, places);
+	if (!places[self->links.sort].columns)
+		app_message(app, "%s is not shown: Left or Right selects a shown column",
+			    column_info(self->links.sort)->title);
+	else
+		layout_move(app->setup->order, places, self->links.sort, step);
 }
 
 static void moved(void *state, struct app *app)
@@ -315,6 +323,14 @@ static bool key(void *state, struct app *app, int pressed)
 	case KEY_SPECIAL(KEY_RIGHT):
 		sort_by_neighbour(self, app, 1);
 		return true;
+	case '(':
+	case KEY_SPECIAL(KEY_SLEFT):
+		move_column(self, app, -1);
+		return true;
+	case ')':
+	case KEY_SPECIAL(KEY_SRIGHT):
+		move_column(self, app, 1);
+		return true;
 	case 's':
 	case KEY_SPECIAL(KEY_F(6)):
 		self->menu = self->links.sort;
@@ -374,6 +390,7 @@ static const struct key_help help[] = {
 	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
 	{ "Esc", "clear the filters" },
 	{ "Left Right", "sort by the next column; or click on its head" },
+	{ "Shift-Left ( )", "move the sort column to the left or right; also Shift-Right" },
 	{ "s F6", "select the sort column" },
 	{ "I", "reverse the order" },
 	{ "x", "swap the ends: the end farther from the hosts first" },

@@ -109,11 +109,59 @@ static bool restore_columns(struct setup *setup, const char *value)
 	return true;
 }
 
+static void default_order(struct setup *setup)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		setup->order[i] = (uint8_t)i;
+}
+
+/* The order in use; "": the default. */
+static void save_order(const struct setup *setup, struct config *config)
+{
+	char text[CONFIG_VALUE_SIZE] = "";
+	size_t len = 0;
+	bool moved = false;
+
+	for (int i = 0; i < COLUMN_COUNT && len < sizeof(text); i++) {
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+					column_info((enum column)setup->order[i])->title);
+		moved |= setup->order[i] != i;
+	}
+	config_put(config, "column-order", moved ? text : "");
+}
+
+/* Columns that are not named, such as those of a newer version, follow the named ones. */
+static bool restore_order(struct setup *setup, const char *value)
+{
+	char text[CONFIG_VALUE_SIZE], *next = text, *title;
+	uint8_t order[COLUMN_COUNT];
+	uint32_t named = 0;
+	int count = 0;
+
+	snprintf(text, sizeof(text), "%s", value);
+	while ((title = strsep(&next, ",")) != NULL) {
+		enum column column;
+
+		title += strspn(title, " ");
+		if (!*title)
+			continue;
+		if (!column_by_title(title, &column) || named & 1u << column)
+			return false;
+		named |= 1u << column;
+		order[count++] = (uint8_t)column;
+	}
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		if (!(named & 1u << column))
+			order[count++] = (uint8_t)column;
+	memcpy(setup->order, order, sizeof(order));
+	return true;
+}
+
 void setup_save(const struct app *app, struct config *config)
 {
-
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
+	save_order(app->setup, config);
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		save_settings(screens[i]->settings, app->states[i], config);
 }
@@ -125,6 +173,8 @@ static int restore_pair(const struct app *app, const struct config_pair *pair)
 
 	if (!strcmp(pair->name, "hidden-columns"))
 		return restore_columns(app->setup, pair->value) ? 1 : -1;
+	if (!strcmp(pair->name, "column-order"))
+		return restore_order(app->setup, pair->value) ? 1 : -1;
 	for (size_t i = 0; !restored && i < SCREEN_COUNT; i++)
 		restored = restore_setting(screens[i]->settings, app->states[i], pair->name, pair->value);
 	return restored;
@@ -155,6 +205,7 @@ int setup_start(struct app *app, struct error *err)
 
 	app->setup->stale = true;
 	app->setup->mouse = 1;
+	default_order(app->setup);
 	if (!path)
 		return 0;
 	config = calloc(1, sizeof(*config));
@@ -269,7 +320,8 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	for (int y = 0; y < body->rows; y++) {
 		line = self->first + (size_t)y;
 		if (line == ROW_COLUMNS + 1)
-			draw_line(&brush, body, y, ROLE_GOOD, "COLUMNS OF LINKS");
+			draw_line(&brush, body, y, ROLE_GOOD,
+				  "COLUMNS OF LINKS (there, Shift-Left and Shift-Right move the sort column)");
 		else if (line < ROW_COLUMNS)
 			draw_row(self, app, body, body->y + y, line);
 		else if (line > ROW_COLUMNS + 1 && line < line_of(count))

@@ -8,6 +8,7 @@
 
 #include "tui/config_file.h"
 #include "tui/draw/theme.h"
+#include "tui/model/layout.h"
 
 struct app;
 struct error;
@@ -18,6 +19,7 @@ struct setup {
 	unsigned mouse;    /* 1: on; 0: text selection is left to the terminal */
 	unsigned refresh;  /* display update interval: index into a list */
 	uint32_t hidden;   /* columns of Links: 1 << enum column */
+	uint8_t order[COLUMN_COUNT]; /* of these columns, from the left */
 	bool stale;        /* not applied to the terminal yet */
 	struct config began; /* settings after the start */
 };

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * nccl.h - what NCCL and RCCL logged about the network, compared with what the wire carried
+ *
+ * The reader takes the output of a job as it is: many ranks mixed with the output of the training,
+ * several messages or half a message in a line, colours, CRLF, binary data. It needs the messages of
+ * NCCL_DEBUG=INFO; formats of NCCL 2.4 to 2.28 and RCCL 2.20 are known (analysis/nccl/message.c).
+ * Tables of nccl-tests and rccl-tests are read too. Memory is bounded by the limits below, not by
+ * the size of the log.
+ */
+#ifndef IBWIRE_ANALYSIS_NCCL_H
+#define IBWIRE_ANALYSIS_NCCL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/map.h"
+
+struct error;
+struct text;
+
+enum {
+	NCCL_NAME_SIZE = 64,
+	NCCL_TEXT_SIZE = 200,
+	NCCL_HOSTS_MOST = 16384,
+	NCCL_PROCESSES_MOST = 131072,
+	NCCL_HCAS_MOST = 131072,
+	NCCL_SLOTS_MOST = 1048576,
+	NCCL_SETTINGS_MOST = 64,
+	NCCL_PROBLEMS_MOST = 32,
+	NCCL_TESTS_MOST = 64,
+	NCCL_ROWS_MOST = 128, /* rows kept of a table; all are summed */
+	NCCL_LINES_MOST = 64, /* lines of a verdict */
+};
+
+/* What carries the data. NCCL calls InfiniBand, RoCE and Omni-Path "IB", and EFA "Libfabric". */
+enum nccl_fabric {
+	NCCL_FABRIC_UNKNOWN,
+	NCCL_INFINIBAND,
+	NCCL_ROCE,
+	NCCL_IWARP,
+	NCCL_OMNI_PATH,
+	NCCL_EFA,
+	NCCL_SLINGSHOT,
+	NCCL_TCP,
+	NCCL_FABRIC_COUNT,
+};
+
+/* nccl_fabric_name - "InfiniBand", "RoCE", ... */
+const char *nccl_fabric_name(enum nccl_fabric fabric);
+
+struct nccl_host {
+	char name[NCCL_NAME_SIZE]; /* up to the first dot, as NCCL prints it */
+	uint32_t processes;
+};
+
+/* A network device of a host. */
+struct nccl_hca {
+	uint32_t host;
+	char name[NCCL_NAME_SIZE]; /* "mlx5_0"; of a device that the log does not name "NETWORK/INDEX" */
+	uint8_t port;              /* 0: unknown */
+	bool named, sharp;         /* its name is known; the plugin prints it as SHARP-capable */
+	enum nccl_fabric fabric;
+	uint32_t speed_mbps;       /* 0: unknown (printed since 2.24 with NCCL_DEBUG_SUBSYS=NET) */
+	uint32_t sends, receives;  /* connections of channels; 0: listed but not used */
+	uint32_t direct;           /* of these with GDRDMA; the others are staged through host memory */
+};
+
+struct nccl_process {
+	uint32_t host, pid;
+	uint32_t first_slot; /* its device numbers; UINT32_MAX: none */
+	uint8_t network;     /* index into networks + 1; 0: unknown */
+};
+
+/* One device number of one process. Devices that were merged have several with the same index. */
+struct nccl_slot {
+	uint32_t index, hca, next;
+};
+
+/* A setting that NCCL echoes, a version, or a network: a value with the number of messages. */
+struct nccl_setting {
+	char name[NCCL_NAME_SIZE], value[NCCL_NAME_SIZE * 2];
+	uint32_t count;
+};
+
+enum nccl_problem_kind {
+	NCCL_COMPLETION,  /* a work request failed; status is that of ibv_wc */
+	NCCL_ASYNC_EVENT, /* of the HCA */
+	NCCL_TIMEOUT,     /* of a connection or, by PyTorch's watchdog, of an operation */
+	NCCL_CLOSED,      /* connection closed by the peer */
+	NCCL_WARNING,     /* any other NCCL WARN */
+	NCCL_PROBLEM_KINDS,
+};
+
+struct nccl_problem {
+	enum nccl_problem_kind kind;
+	uint32_t count;             /* messages that differ only in numbers */
+	int status;                 /* NCCL_COMPLETION: enum ibv_wc_status; else 0 */
+	char host[NCCL_NAME_SIZE];  /* of the first one; "": unknown */
+	char text[NCCL_TEXT_SIZE];  /* of the first one, sanitised */
+};
+
+/* Operations of nccl-tests. */
+enum nccl_operation {
+	NCCL_OP_UNKNOWN,
+	NCCL_ALL_REDUCE,
+	NCCL_ALL_GATHER,
+	NCCL_REDUCE_SCATTER,
+	NCCL_ALL_TO_ALL,
+	NCCL_BROADCAST,
+	NCCL_REDUCE,
+	NCCL_GATHER,
+	NCCL_SCATTER,
+	NCCL_SEND_RECV,
+	NCCL_OPERATION_COUNT,
+};
+
+
+struct nccl_row {
+	uint64_t size_bytes;
+	double time_us, algbw_gb_per_s, busbw_gb_per_s; /* of the column group with the higher busbw */
+};
+
+/* A table of nccl-tests or rccl-tests. */
+struct nccl_test {
+	enum nccl_operation operation;
+	bool inferred;            /* from the columns: before 2.17 the program's name is not printed */
+	bool concluded;           /* its summary was printed */
+	uint32_t ranks, hosts;    /* of its list of devices; 0: unknown */
+	uint32_t ranks_most;      /* on one host */
+	uint64_t pairs_inside;    /* ordered pairs of ranks on the same host, with itself */
+	uint32_t iterations, warmups, aggregated, launches; /* of its header; aggregated and launches: at least 1 */
+	uint32_t row_count;       /* all rows */
+	uint64_t size_sum_bytes;  /* over rows and their column groups: out-of-place and in-place */
+	uint64_t wrong;           /* values that the test found wrong */
+	struct nccl_row best;     /* with the highest busbw */
+	struct nccl_row rows[NCCL_ROWS_MOST]; /* the first ones */
+};
+
+struct nccl_log {
+	uint64_t bytes, lines, messages;
+	uint64_t torn;    /* messages that another process interrupted, and that could not be used */
+	uint64_t dropped; /* messages beyond the limits above */
+
+	struct nccl_host *hosts;
+	struct nccl_hca *hcas;
+	struct nccl_process *processes;
+	struct nccl_slot *slots;
+	size_t host_count, hca_count, process_count, slot_count;
+	size_t host_capacity, hca_capacity, process_capacity, slot_capacity;
+
+	/* name "NCCL" or "RCCL"; network as printed; settings "NCCL_IB_HCA" */
+	struct nccl_setting versions[8], networks[8], settings[NCCL_SETTINGS_MOST];
+	size_t version_count, network_count, setting_count;
+	struct nccl_problem problems[NCCL_PROBLEMS_MOST];
+	size_t problem_count;
+	uint64_t problem_total[NCCL_PROBLEM_KINDS];
+
+	uint32_t ranks, nodes;        /* of the largest communicator; 0: unknown */
+	uint32_t channels, p2p_channels; /* most per communicator; 0: unknown */
+	uint64_t net_connections, p2p_connections, shm_connections, collnet_connections;
+	uint64_t net_direct;          /* of the connections over the network with GDRDMA */
+	bool sharp_plugin;            /* a CollNet plugin was loaded */
+	bool nvls;                    /* NVLink SHARP is used inside nodes */
+	bool mnnvl;                   /* NVLink connects nodes, too */
+	char provider[NCCL_NAME_SIZE];   /* of libfabric: "efa", "psm3" */
+	char interfaces[NCCL_NAME_SIZE]; /* of NET/Socket: "eth0 eth1"; of the first process */
+	char gdr_reason[NCCL_TEXT_SIZE]; /* the first message that GPU Direct RDMA is disabled; "": none */
+
+	struct nccl_test *tests;
+	size_t test_count;
+
+	struct nccl_input *input; /* private to analysis/nccl */
+	struct map host_map, process_map, hca_map;
+	bool failed;              /* no memory */
+};
+
+/* nccl_init - an empty log. nccl_done - free its memory. */
+void nccl_init(struct nccl_log *log);
+void nccl_done(struct nccl_log *log);
+
+/*
+ * nccl_feed - read a piece of a log, of any length
+ * nccl_end - the last piece was read: the line without newline at the end counts
+ * Return of both: 0; ERR_NOMEM. More logs may follow after nccl_end(); they are one job.
+ */
+int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err);
+int nccl_end(struct nccl_log *log, struct error *err);
+
+/* nccl_read - feed a file to its end. Return: 0; ERR_IO; ERR_NOMEM. */
+int nccl_read(struct nccl_log *log, FILE *file, struct error *err);
+
+/* nccl_has_anything - whether it contains messages of NCCL or tables of nccl-tests. */
+bool nccl_has_anything(const struct nccl_log *log);
+
+/* nccl_test_name - "all_reduce"; if it was inferred and is ambiguous "all_gather or alltoall". */
+const char *nccl_test_name(const struct nccl_test *test);
+
+/* nccl_may_reduce - switches reduce (SHARP), or it is not known whether they do. */
+bool nccl_may_reduce(const struct nccl_log *log);
+
+/*
+ * nccl_test_least_bytes - the least number of bytes that a test makes all hosts together receive
+ * @sharp:  switches reduce; see nccl_may_reduce()
+ *
+ * A lower bound that no algorithm can undercut: data moves inside hosts for free, so that
+ * nccl-tests' formulas apply with hosts in place of ranks (analysis/nccl/tables.c). Warm-up
+ * iterations, validation, headers and acknowledgements come on top of it.
+ * Return: bytes; 0: one host, hosts that NVLink connects, or operation, ranks or hosts are unknown.
+ */
+uint64_t nccl_test_least_bytes(const struct nccl_log *log, const struct nccl_test *test, bool sharp);
+
+/* What one HCA port counted during the job. */
+struct nccl_port {
+	const char *host, *hca; /* hca "mlx5_0"; NULL: unknown, then only the host's sum is compared */
+	unsigned port;
+	bool known;             /* false: it could not be read */
+	bool at_least;          /* bytes are a lower bound: a counter was reset or is saturated */
+	uint64_t tx_bytes, rx_bytes;
+	double rate_gbps;       /* of the link; 0: unknown */
+};
+
+enum nccl_severity { NCCL_OK, NCCL_NOTE, NCCL_WARN, NCCL_FAIL };
+
+/* nccl_severity_name - "ok", "note", "warning", "failure". */
+const char *nccl_severity_name(enum nccl_severity severity);
+
+struct nccl_line {
+	enum nccl_severity severity;
+	char text[512];
+};
+
+/* The most important line comes first: it is the verdict. */
+struct nccl_verdict {
+	enum nccl_severity severity; /* the highest one */
+	size_t count;
+	struct nccl_line lines[NCCL_LINES_MOST];
+};
+
+/*
+ * nccl_check - compare what NCCL reports with what the ports counted
+ * @ports, @count:  ports of the job's hosts, or of some of them; 0: only the log is judged
+ */
+void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret);
+
+#endif

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* check.c - what NCCL reports, compared with what the ports counted */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/nccl/input.h"
+
+enum { RAILS_MOST = 64 };
+/* A port that carries less than this share of the mean of the job's ports is idle. */
+static const double IDLE_SHARE = 0.02;
+
+const char *nccl_fabric_name(enum nccl_fabric fabric)
+{
+	static const char *const names[NCCL_FABRIC_COUNT] = {
+		"an unknown fabric", "InfiniBand", "RoCE", "iWARP", "Omni-Path", "EFA", "Slingshot", "TCP",
+	};
+	return fabric < NCCL_FABRIC_COUNT ? names[fabric] : names[NCCL_FABRIC_UNKNOWN];
+}
+
+const char *nccl_severity_name(enum nccl_severity severity)
+{
+	static const char *const names[] = { "ok", "note", "warning", "failure" };
+
+	return names[severity];
+}
+
+/* All HCAs of one name: mlx5_0 of every host. */
+struct rail {
+	const char *name;
+	uint32_t listed, used, idle; /* hosts that list it, that have connections over it, where it moved nothing */
+	const char *idle_host;
+	uint64_t idle_bytes;         /* the most of an idle one */
+	double bytes;                /* on the wire, both directions */
+	uint32_t ports;              /* ports of which the bytes are known */
+};
+
+struct check {
+	const struct nccl_log *log;
+	const struct nccl_port *ports;
+	size_t port_count;
+	struct nccl_verdict *verdict;
+	struct rail rails[RAILS_MOST];
+	size_t rail_count, used_rails;
+	size_t hosts;                        /* that have connections over a network, or that a test lists */
+	size_t counted;                      /* hosts of the log that have a port with known bytes */
+	uint64_t fabrics[NCCL_FABRIC_COUNT]; /* connections; of listed HCAs if there are none */
+	enum nccl_fabric fabric;             /* of most connections */
+	uint64_t staged;                     /* RDMA connections without GDRDMA */
+	double tx_bytes, rx_bytes;           /* of known ports of the log's hosts */
+	size_t known, unknown;               /* ports of the log's hosts */
+	bool named;                          /* names of HCAs agree: some port is an HCA of the log */
+	double rate_gbps;                    /* of the rails of one host; 0: unknown */
+};
+
+__attribute__((format(printf, 3, 4)))
+static void line_add(struct check *check, enum nccl_severity severity, const char *fmt, ...)
+{
+	struct nccl_verdict *verdict = check->verdict;
+	struct nccl_line *line;
+	va_list args;
+
+	if (verdict->count == NCCL_LINES_MOST)
+		return;
+	line = &verdict->lines[verdict->count++];
+	line->severity = severity;
+	if (severity > verdict->severity)
+		verdict->severity = severity;
+	va_start(args, fmt);
+	vsnprintf(line->text, sizeof(line->text), fmt, args);
+	va_end(args);
+}
+
+/* "412 GB", "nothing" */
+struct amount { char text[24]; };
+static struct amount amount(double bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	struct amount ret;
+	size_t unit = 0;
+
+	if (bytes < 1) {
+		snprintf(ret.text, sizeof(ret.text), "nothing");
+		return ret;
+	}
+	for (; bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+		bytes /= 1000;
+	snprintf(ret.text, sizeof(ret.text), bytes < 99.95 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+	return ret;
+}
+
+static struct rail *rail_find(struct check *check, const char *name)
+{
+	for (size_t i = 0; i < check->rail_count; i++)
+		if (!strcmp(check->rails[i].name, name))
+			return &check->rails[i];
+	if (check->rail_count == RAILS_MOST)
+		return NULL;
+	check->rails[check->rail_count] = (struct rail){ .name = name };
+	return &check->rails[check->rail_count++];
+}
+
+/* NCCL cuts host names at the first dot. Return: the index of the host, or UINT32_MAX. */
+static uint32_t host_of(const struct nccl_log *log, const char *name)
+{
+	uint32_t host;
+
+	return map_get(&log->host_map, nccl_hash(name, strcspn(name, "."), 1), &host) ? host : UINT32_MAX;
+}
+
+static const struct nccl_hca *hca_of(const struct nccl_log *log, uint32_t host, const char *name, unsigned port)
+{
+	uint64_t key = nccl_hash(name, strlen(name), (uint64_t)host << 8 | (port ? port : 1));
+	uint32_t hca;
+
+	return map_get(&log->hca_map, key, &hca) ? &log->hcas[hca] : NULL;
+}
+
+/* The HCAs of the log, as rails and fabrics. */
+static void log_sum(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+	uint64_t listed[NCCL_FABRIC_COUNT] = { 0 };
+
+	bool *hosts = calloc(log->host_count + 1, sizeof(*hosts));
+
+	for (size_t i = 0; i < log->hca_count; i++) {
+		const struct nccl_hca *hca = &log->hcas[i];
+		uint64_t connections = (uint64_t)hca->sends + hca->receives;
+		struct rail *rail = rail_find(check, hca->name);
+
+		listed[hca->fabric]++;
+		check->fabrics[hca->fabric] += connections;
+		if (!rail)
+			continue;
+		rail->listed++;
+		rail->used += connections > 0;
+		if (!connections || !hosts || hosts[hca->host])
+			continue;
+		hosts[hca->host] = true;
+		check->hosts++;
+	}
+	free(hosts);
+	for (size_t i = 0; i < log->test_count; i++)
+		if (log->tests[i].hosts > check->hosts)
+			check->hosts = log->tests[i].hosts;
+	/* Merged devices count a connection each, so that these are not summed over HCAs. */
+	check->staged = log->net_connections - log->net_direct;
+	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;
+	for (size_t i = 0; i < check->rail_count; i++)
+		check->used_rails += check->rails[i].used > 0;
+	for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
+		if (check->fabrics[fabric] > check->fabrics[check->fabric])
+			check->fabric = fabric;
+	if (!check->fabrics[check->fabric])
+		for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
+			if (listed[fabric] > listed[check->fabric])
+				check->fabric = fabric;
+}
+
+/* Sum the ports of the log's hosts. */
+static void ports_sum(struct check *check)
+{
+	bool *counted = calloc(check->log->host_count + 1, sizeof(*counted));
+
+	for (size_t i = 0; i < check->port_count; i++) {
+		const struct nccl_port *port = &check->ports[i];
+		uint32_t host = host_of(check->log, port->host);
+		struct rail *rail;
+
+		if (host == UINT32_MAX)
+			continue;
+		check->named |= port->hca && hca_of(check->log, host, port->hca, port->port);
+		if (!port->known) {
+			check->unknown++;
+			continue;
+		}
+		check->known++;
+		if (counted && !counted[host])
+			check->counted++;
+		if (counted)
+			counted[host] = true;
+		check->unknown += port->at_least;
+		check->tx_bytes += (double)port->tx_bytes;
+		check->rx_bytes += (double)port->rx_bytes;
+		rail = port->hca ? rail_find(check, port->hca) : NULL;
+		if (!rail)
+			continue;
+		rail->bytes += (double)port->tx_bytes + (double)port->rx_bytes;
+		rail->ports++;
+	}
+	free(counted);
+}
+
+/* Ports with connections that are idle on the wire. */
+static void ports_idle(struct check *check)
+{
+	double mean = check->known ? (check->tx_bytes + check->rx_bytes) / (double)check->known : 0;
+
+	for (size_t i = 0; i < check->port_count; i++) {
+		const struct nccl_port *port = &check->ports[i];
+		uint32_t host = host_of(check->log, port->host);
+		const struct nccl_hca *hca;
+		struct rail *rail;
+		uint64_t bytes = port->tx_bytes + port->rx_bytes;
+
+		if (host == UINT32_MAX || !port->known || port->at_least || !port->hca ||
+		    (double)bytes > mean * IDLE_SHARE)
+			continue;
+		hca = hca_of(check->log, host, port->hca, port->port);
+		rail = hca && hca->sends + hca->receives ? rail_find(check, port->hca) : NULL;
+		if (!rail)
+			continue;
+		if (!rail->idle++)
+			rail->idle_host = check->log->hosts[host].name;
+		if (bytes > rail->idle_bytes)
+			rail->idle_bytes = bytes;
+	}
+}
+
+/*
+ * 1 less the coefficient of variation of the rails' bytes; negative: unknown. The fabric may call
+ * them otherwise than NCCL ("HCA-1"): then all rails with a port count, else those with connections.
+ */
+static double evenness(const struct check *check)
+{
+	double sum = 0, squares = 0, mean;
+	size_t count = 0;
+
+	for (size_t i = 0; i < check->rail_count; i++) {
+		const struct rail *rail = &check->rails[i];
+
+		if (!rail->ports || (check->named && !rail->used))
+			continue;
+		count++;
+		sum += rail->bytes;
+		squares += rail->bytes * rail->bytes;
+	}
+	if (count < 2 || sum <= 0)
+		return -1;
+	mean = sum / (double)count;
+	return fmax(0, 1 - sqrt(fmax(0, squares / (double)count - mean * mean)) / mean);
+}
+
+/* "; the wire moved 412 GB over 8 rails, evenness 0.98" */
+static void wire_text(const struct check *check, char *ret, size_t size)
+{
+	size_t rails = 0, len;
+	double even = evenness(check);
+
+	ret[0] = '\0';
+	if (!check->known)
+		return;
+	for (size_t i = 0; i < check->rail_count; i++)
+		rails += check->rails[i].ports && check->rails[i].bytes > 0;
+	len = (size_t)snprintf(ret, size, "; the wire moved %s", amount(check->tx_bytes).text);
+	if (check->tx_bytes >= 1 && rails)
+		len += (size_t)snprintf(ret + len, size - len, " over %zu rail%s", rails, rails == 1 ? "" : "s");
+	if (even >= 0)
+		len += (size_t)snprintf(ret + len, size - len, ", evenness %.2f", even);
+	if (check->counted < check->hosts)
+		snprintf(ret + len, size - len, ", on %zu of %zu hosts", check->counted, check->hosts);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* "NCCL 2.19.3" or "RCCL 2.20.5", without the version of CUDA. */
+static void library_text(const struct nccl_log *log, char *ret, size_t size)
+{
+	if (log->version_count)
+		snprintf(ret, size, "%s %.*s", log->versions[0].name, (int)strcspn(log->versions[0].value, "+-"),
+			 log->versions[0].value);
+	else
+		snprintf(ret, size, "NCCL");
+}
+
+/* Why NCCL may have chosen TCP: settings that forbid RDMA. */
+static const char *tcp_reason(const struct nccl_log *log)
+{
+	for (size_t i = 0; i < log->setting_count; i++) {
+		const struct nccl_setting *setting = &log->settings[i];
+
+		if (!strcmp(setting->name, "NCCL_IB_DISABLE") && strcmp(setting->value, "0"))
+			return "NCCL_IB_DISABLE is set";
+		if (!strcmp(setting->name, "NCCL_NET") && !strcmp(setting->value, "Socket"))
+			return "NCCL_NET=Socket is set";
+	}
+	for (size_t i = 0; i < log->setting_count; i++)
+		if (!strcmp(log->settings[i].name, "NCCL_IB_HCA"))
+			return "check NCCL_IB_HCA and the links of the HCAs";
+	return "check the links of the HCAs, libibverbs in the container, and memlock";
+}
+
+/* No connection over a network was logged. */
+static void summary_without_network(struct check *check, const char *library)
+{
+	const struct nccl_log *log = check->log;
+
+	if (!log->messages)
+		line_add(check, NCCL_NOTE, log->version_count ?
+			 "%s logged no messages about its network: run with NCCL_DEBUG=INFO" :
+			 "the log contains no messages of NCCL: run with NCCL_DEBUG=INFO", library);
+	else if (log->nodes == 1 || (log->host_count == 1 && !log->nodes))
+		line_add(check, NCCL_OK, "%s reports ranks on one host only and uses no network"
+			 " (it lists %zu HCA%s, %s)", library, check->rail_count, plural(check->rail_count),
+			 nccl_fabric_name(check->fabric));
+	else
+		line_add(check, NCCL_NOTE, "%s logged no connections: run with NCCL_DEBUG=INFO and without"
+			 " NCCL_DEBUG_SUBSYS, or with INIT,NET", library);
+}
+
+static void summary(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+	uint64_t rdma = log->net_connections - check->fabrics[NCCL_TCP];
+	char library[sizeof(log->versions[0].value) + NCCL_NAME_SIZE], wire[128];
+
+	library_text(log, library, sizeof(library));
+	wire_text(check, wire, sizeof(wire));
+	if (!log->net_connections) {
+		summary_without_network(check, library);
+	} else if (check->fabrics[NCCL_TCP] >= rdma) {
+		line_add(check, NCCL_FAIL, "%s reports NET/Socket%s%s: TCP, not RDMA%s; %s", library,
+			 log->interfaces[0] ? " on " : "", log->interfaces, wire, tcp_reason(log));
+	} else {
+		bool nothing = check->known && !check->unknown && check->tx_bytes < 1e6 &&
+			       (check->fabric == NCCL_INFINIBAND || check->named);
+
+		line_add(check, nothing ? NCCL_FAIL : NCCL_OK, "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
+			 library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
+			 check->hosts, plural(check->hosts),
+			 !check->staged ? "with GDRDMA" : log->net_direct ? "partly with GDRDMA" : "without GDRDMA",
+			 wire);
+		if (check->fabrics[NCCL_TCP])
+			line_add(check, NCCL_FAIL, "%llu of %llu connections use TCP (NET/Socket)",
+				 (unsigned long long)check->fabrics[NCCL_TCP],
+				 (unsigned long long)log->net_connections);
+	}
+}
+
+static bool network_is(const struct nccl_log *log, const char *name)
+{
+	for (size_t i = 0; i < log->network_count; i++)
+		if (!strcmp(log->networks[i].value, name))
+			return true;
+	return !log->network_count && !strcmp(name, "IB");
+}
+
+/* Ports of an InfiniBand fabric do not carry the data. */
+static bool is_other_fabric(const struct check *check)
+{
+	return check->fabric == NCCL_ROCE || check->fabric == NCCL_IWARP || check->fabric == NCCL_OMNI_PATH ||
+	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT;
+}
+
+/* NCCL's names hide what the fabric is. */
+static void fabric_named(struct check *check)
+{
+	bool libfabric = check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || check->log->provider[0];
+
+	if (is_other_fabric(check))
+		line_add(check, NCCL_NOTE, "%s here is %s, not InfiniBand: ports of an InfiniBand fabric do not carry"
+			 " this traffic", libfabric ? "libfabric" : network_is(check->log, "IB") ? "network IB" :
+			 "network IBext", nccl_fabric_name(check->fabric));
+}
+
+/* "mlx5_4, mlx5_5 and 2 others" */
+static void names_append(char *list, size_t size, unsigned *count, const char *name)
+{
+	size_t len = strlen(list);
+
+	if ((*count)++ < 4)
+		snprintf(list + len, size - len, "%s%s", len ? ", " : "", name);
+	else if (len < size)
+		snprintf(list + (strstr(list, " and ") ? (size_t)(strstr(list, " and ") - list) : len),
+			 size - (strstr(list, " and ") ? (size_t)(strstr(list, " and ") - list) : len),
+			 " and %u more", *count - 4);
+}
+
+static void rails_check(struct check *check)
+{
+	char unused[256] = "", foreign[256] = "";
+	unsigned unused_count = 0, foreign_count = 0;
+	double mean = check->known ? (check->tx_bytes + check->rx_bytes) / (double)check->known : 0;
+
+	for (size_t i = 0; i < check->rail_count; i++) {
+		const struct rail *rail = &check->rails[i];
+
+		if (rail->idle)
+			line_add(check, NCCL_FAIL, "NCCL reports %s on %s of %s%s; %s moved %s",
+				 check->fabric == NCCL_INFINIBAND ? "IB" : nccl_fabric_name(check->fabric), rail->name,
+				 rail->idle_host,
+				 rail->idle > 1 ? " and other hosts" : "", rail->idle > 1 ? "these ports" : "that port",
+				 amount((double)rail->idle_bytes).text);
+		if (rail->used || !check->log->net_connections)
+			continue;
+		if (rail->listed)
+			names_append(unused, sizeof(unused), &unused_count, rail->name);
+		if (check->named && rail->ports && rail->bytes > mean * rail->ports / 10)
+			names_append(foreign, sizeof(foreign), &foreign_count, rail->name);
+	}
+	if (unused_count && check->fabric != NCCL_TCP)
+		line_add(check, NCCL_WARN, "NCCL lists %u HCA%s without any connection: %s", unused_count,
+			 plural(unused_count), unused);
+	if (foreign_count)
+		line_add(check, NCCL_NOTE, "ports that NCCL has no connection on moved data: %s", foreign);
+}
+
+static void direct_check(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+
+	if (!check->staged)
+		return;
+	line_add(check, NCCL_WARN, "%llu of %llu connections are staged through host memory (no GDRDMA)%s%s%s",
+		 (unsigned long long)check->staged, (unsigned long long)log->net_connections,
+		 check->fabric != NCCL_INFINIBAND && check->fabric != NCCL_ROCE ? "" :
+		 ": load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL",
+		 log->gdr_reason[0] ? "; " : "", log->gdr_reason);
+}
+
+static void networks_check(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+	uint32_t counts[9] = { 0 };
+	char list[256] = "";
+	size_t len = 0, used = 0;
+
+	for (size_t i = 0; i < log->process_count; i++)
+		counts[log->processes[i].network]++;
+	for (size_t i = 0; i < log->network_count; i++) {
+		if (!counts[i + 1])
+			continue;
+		used++;
+		if (len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s %u", len ? ", " : "",
+						log->networks[i].value, counts[i + 1]);
+	}
+	if (used > 1)
+		line_add(check, NCCL_WARN, "processes use different networks: %s", list);
+}
+
+/* enum ibv_wc_status of libibverbs' verbs.h. */
+static const char *status_text(int status)
+{
+	switch (status) {
+	case 4: return "local protection error";
+	case 5: return "flushed after an earlier error";
+	case 9: return "remote invalid request";
+	case 10: return "remote access error";
+	case 11: return "remote operation error";
+	case 12: return "transport retries exceeded: the peer or the path did not respond";
+	case 13: return "receiver-not-ready retries exceeded";
+	default: return "see ibv_wc_status in verbs.h";
+	}
+}
+
+static void problems_check(struct check *check)
+{
+	static const char *const kinds[NCCL_PROBLEM_KINDS] = {
+		"failed work requests", "events of the HCA", "timeouts", "connections closed by the peer", "warnings",
+	};
+	static const enum nccl_severity severities[NCCL_PROBLEM_KINDS] = {
+		NCCL_FAIL, NCCL_WARN, NCCL_FAIL, NCCL_WARN, NCCL_NOTE,
+	};
+	for (size_t i = 0; i < check->log->problem_count; i++) {
+		const struct nccl_problem *problem = &check->log->problems[i];
+		const char *on = problem->host[0] ? " on " : "";
+
+		if (problem->kind == NCCL_COMPLETION)
+			line_add(check, NCCL_FAIL, "%u failed work request%s, status %d (%s), first%s%s: %s",
+				 problem->count, plural(problem->count), problem->status, status_text(problem->status),
+				 on, problem->host, problem->text);
+		else
+			line_add(check, severities[problem->kind], "%s: %u, first%s%s: %s", kinds[problem->kind],
+				 problem->count, on, problem->host, problem->text);
+	}
+}
+
+/* The line rate of the rails of one host, in GB/s: of its ports, else as NCCL read them. */
+static double host_rate(const struct check *check)
+{
+	double most = 0, *rates;
+
+	if (!check->log->host_count)
+		return 0;
+	rates = calloc(check->log->host_count, sizeof(*rates));
+	if (!rates)
+		return 0;
+	for (size_t i = 0; i < check->port_count; i++) {
+		uint32_t host = host_of(check->log, check->ports[i].host);
+		const struct nccl_hca *hca = host == UINT32_MAX || !check->ports[i].hca ? NULL :
+					     hca_of(check->log, host, check->ports[i].hca, check->ports[i].port);
+
+		if (hca && hca->sends + hca->receives)
+			rates[host] += check->ports[i].rate_gbps / 8;
+	}
+	for (size_t i = 0; i < check->log->host_count; i++)
+		most = fmax(most, rates[i]);
+	if (most <= 0) {
+		for (size_t i = 0; i < check->log->hca_count; i++) {
+			const struct nccl_hca *hca = &check->log->hcas[i];
+
+			if (hca->sends + hca->receives)
+				rates[hca->host] += hca->speed_mbps / 8000.0;
+		}
+		for (size_t i = 0; i < check->log->host_count; i++)
+			most = fmax(most, rates[i]);
+	}
+	free(rates);
+	return most;
+}
+
+static void tests_check(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+	double least = 0, rate = host_rate(check);
+
+	for (size_t i = 0; i < log->test_count; i++) {
+		const struct nccl_test *test = &log->tests[i];
+		char line_rate[96] = "";
+		uint64_t bytes = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
+
+		least += (double)bytes;
+		if (rate > 0)
+			snprintf(line_rate, sizeof(line_rate), "; the rails of a host carry %.1f GB/s (%.0f %%)", rate,
+				 100 * test->best.busbw_gb_per_s / rate);
+		line_add(check, test->wrong ? NCCL_FAIL : NCCL_OK, "%s, %u rank%s on %u host%s, %u row%s:"
+			 " best busbw %.1f GB/s at %s%s; %s%s on the wire%s%s",
+			 nccl_test_name(test), test->ranks, plural(test->ranks), test->hosts, plural(test->hosts),
+			 test->row_count, plural(test->row_count), test->best.busbw_gb_per_s,
+			 amount((double)test->best.size_bytes).text, line_rate, bytes ? "at least " : "",
+			 bytes ? amount((double)bytes).text : "unknown bytes", test->wrong ? "; wrong values" : "",
+			 test->concluded ? "" : "; the table is cut off");
+	}
+	if (least <= 0 || !check->known || check->counted < check->hosts)
+		return;
+	if (check->rx_bytes < least && !check->unknown)
+		line_add(check, is_other_fabric(check) && !check->named ? NCCL_NOTE : NCCL_FAIL,
+			 "the tests must put at least %s on the wire, but the hosts received only %s (%.1f %%):"
+			 " the data did not take these ports", amount(least).text,
+			 amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
+	else
+		line_add(check, NCCL_OK, "the tests must put at least %s on the wire; the hosts received %s (%.0f %%)",
+			 amount(least).text, amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
+}
+
+void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret)
+{
+	struct check check = { .log = log, .ports = ports, .port_count = count, .verdict = ret };
+
+	ret->severity = NCCL_OK;
+	ret->count = 0;
+	log_sum(&check);
+	ports_sum(&check);
+	ports_idle(&check);
+	summary(&check);
+	if (count && log->host_count && !check.known && !check.unknown)
+		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job",
+			 log->hosts[0].name);
+	if (check.unknown)
+		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"
+			 " these", check.unknown, plural(check.unknown));
+	fabric_named(&check);
+	rails_check(&check);
+	if (log->collnet_connections)
+		line_add(&check, NCCL_OK, "switches reduce (SHARP): %llu connections",
+			 (unsigned long long)log->collnet_connections);
+	else if (log->sharp_plugin && log->net_connections)
+		line_add(&check, NCCL_NOTE, "the SHARP plugin is loaded, but no connection uses it");
+	direct_check(&check);
+	networks_check(&check);
+	tests_check(&check);
+	problems_check(&check);
+	if (log->dropped)
+		line_add(&check, NCCL_NOTE, "%llu messages exceed the limits of the reader and are not counted",
+			 (unsigned long long)log->dropped);
+	/* Stable: the summary stays the first of its severity. */
+	for (size_t i = 1; i < ret->count; i++) {
+		struct nccl_line line = ret->lines[i];
+		size_t at = i;
+
+		for (; at && ret->lines[at - 1].severity < line.severity; at--)
+			ret->lines[at] = ret->lines[at - 1];
+		ret->lines[at] = line;
+	}
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Logs of each generation of NCCL, with hosts and values of our own, and published logs in the folder
+ * nccl of IBWIRE_SHARED_DATA, or of shared/data beside the sources.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/nccl.h"
+#include "base/err.h"
+#include "base/unit_test.h"
+
+#define GB 1000000000ull
+
+static struct nccl_log text_log;
+static struct nccl_verdict verdict;
+
+static void read_bytes(const char *bytes, size_t len)
+{
+	struct error err;
+
+	nccl_done(&text_log);
+	assert_int_equal(nccl_feed(&text_log, bytes, len, &err), 0);
+	assert_int_equal(nccl_end(&text_log, &err), 0);
+}
+
+static void read_text(const char *text)
+{
+	read_bytes(text, strlen(text));
+}
+
+static const struct nccl_hca *hca(const char *host, const char *name)
+{
+	for (size_t i = 0; i < text_log.hca_count; i++)
+		if (!strcmp(text_log.hcas[i].name, name) && !strcmp(text_log.hosts[text_log.hcas[i].host].name, host))
+			return &text_log.hcas[i];
+	fail_msg("no HCA %s on %s", name, host);
+	return NULL;
+}
+
+static void check(const struct nccl_port *ports, size_t count)
+{
+	nccl_check(&text_log, ports, count, &verdict);
+}
+
+static const struct nccl_line *line_with(const char *words)
+{
+	for (size_t i = 0; i < verdict.count; i++)
+		if (strstr(verdict.lines[i].text, words))
+			return &verdict.lines[i];
+	return NULL;
+}
+
+static void assert_line(enum nccl_severity severity, const char *words)
+{
+	const struct nccl_line *line = line_with(words);
+
+	if (!line) {
+		for (size_t i = 0; i < verdict.count; i++)
+			print_message("# %s\n", verdict.lines[i].text);
+		fail_msg("no line has: %s", words);
+		return;
+	}
+	assert_int_equal(line->severity, severity);
+}
+
+/* One generation: what each reports of the host alpha. */
+struct generation {
+	const char *version, *network, *text;
+	enum nccl_fabric fabric;
+	const char *hca; /* one with connections */
+	unsigned net, direct, p2p, shm;
+};
+
+#define PREFIX "alpha:70:81 [0] NCCL INFO "
+#define WARN "alpha:70:81 [0] transport/net_ib.cc:1984 NCCL WARN "
+
+static const struct generation generations[] = {
+	{ "2.4.8", NULL, "NCCL version 2.4.8+cuda10.1\n"
+	  PREFIX "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_2:1/RoCE ; OOB ib0:10.1.2.3<0>\n"
+	  PREFIX "Ring 00 : 0[0] -> 1[1] via P2P/IPC\n"
+	  PREFIX "Ring 00 : 1[1] -> 2[2] via direct shared memory\n"
+	  PREFIX "Ring 00 : 7 -> 0 [receive] via NET/IB/0/GDRDMA\n"
+	  PREFIX "Ring 00 : 0 -> 8 [send] via NET/IB/0\n", NCCL_INFINIBAND, "mlx5_0", 2, 1, 1, 1 },
+	{ "2.6.4", "IB", "NCCL version 2.6.4+cuda10.2\n"
+	  PREFIX "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB ib0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "Ring 01 : 7[1c000] -> 0[1b000] [receive] via NET/IB/1/GDRDMA\n"
+	  PREFIX "Ring 01 : 0[1b000] -> 1[1c000] via P2P/direct pointer\n", NCCL_INFINIBAND, "mlx5_1", 1, 1, 1, 0 },
+	{ "2.8.4", "Socket", "NCCL version 2.8.4+cuda11.0\n"
+	  PREFIX "NCCL_SOCKET_IFNAME set by environment to eno1\n"
+	  PREFIX "NCCL_IB_DISABLE set by environment to 1.\n"
+	  PREFIX "NET/Socket : Using [0]eno1:10.1.2.3<0>\n"
+	  PREFIX "Using network Socket\n"
+	  PREFIX "Channel 00 : 7[1c000] -> 0[1b000] [receive] via NET/Socket/0\n"
+	  PREFIX "Channel 00 : 0[1b000] -> 8[1c000] [send] via NET/Socket/0/Shared\n", NCCL_TCP, "Socket/0", 2, 0, 0,
+	  0 },
+	{ "2.12.12", "IB", "NCCL version 2.12.12+cuda11.6\n"
+	  PREFIX "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "Channel 00/0 : 7[1c000] -> 0[1b000] [receive] via NET/IB/1/GDRDMA/Shared\n"
+	  PREFIX "Channel 00/0 : 0[1b000] -> 8[1c000] [send] via NET/IB/1(3)/GDRDMA\n"
+	  PREFIX "Channel 00 : 0[1b000] -> 1[1c000] via SHM/direct/direct\n", NCCL_ROCE, "mlx5_1", 2, 2, 0, 1 },
+	{ "2.18.3", "AWS Libfabric", "NCCL version 2.18.3+cuda12.2\n"
+	  PREFIX "NET/OFI Selected Provider is efa (found 4 nics)\n"
+	  PREFIX "Using network AWS Libfabric\n"
+	  PREFIX "Channel 03/0 : 15[7] -> 6[6] [send] via NET/AWS Libfabric/3/GDRDMA\n", NCCL_EFA, "AWS Libfabric/3",
+	  1, 1, 0, 0 },
+	{ "2.20.5", "IB", "NCCL version 2.20.5+cuda12.4\n"
+	  PREFIX "NET/IB : Using [0]={[0] mlx5_0:1/IB, [1] mlx5_1:1/IB} [1]mlx5_2:1/IB [RO]; OOB eth0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "Channel 00/0 : 9[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n", NCCL_INFINIBAND, "mlx5_1", 1, 1, 0, 0 },
+	{ "2.22.3", "Libfabric", "NCCL version 2.22.3+cuda12.6\n"
+	  PREFIX "NET/OFI Selected provider is cxi, fabric is cxi (found 4 nics)\n"
+	  PREFIX "Using network Libfabric\n"
+	  PREFIX "Channel 00/0 : 9[1] -> 0[0] [receive] via NET/Libfabric/0\n", NCCL_SLINGSHOT, "Libfabric/0", 1, 0,
+	  0, 0 },
+	{ "2.24.3", "IB", "NCCL version 2.24.3+cuda12.6\n"
+	  PREFIX "NET/IB : Made virtual device [0] name=mlx5_0 speed=400000 ndevs=1\n"
+	  PREFIX "NET/IB : Made virtual device [1] name=mlx5_1 speed=400000 ndevs=1\n"
+	  PREFIX "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=800000 ndevs=2\n"
+	  PREFIX "Channel 00/0 : 9[1] -> 0[0] [receive] via NET/IB/2/GDRDMA\n", NCCL_INFINIBAND, "mlx5_1", 1, 1, 0, 0 },
+	{ "2.27.5", "IBext_v10", "[2026-01-02 03:04:05] " PREFIX "NCCL version 2.27.5+cuda12.9\n"
+	  "[2026-01-02 03:04:05] " PREFIX "NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/IB/SHARP [RO]; OOB "
+	  "eth0:10.1.2.3<0>\n"
+	  PREFIX "NET/Plugin: Loaded collnet plugin SHARP (v10)\n"
+	  PREFIX "Using network IBext_v10\n"
+	  PREFIX "CollNet 00/0 : 0 [send] via COLLNET/SHARP/1/GDRDMA(PCI)\n"
+	  PREFIX "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", NCCL_INFINIBAND, "mlx5_1", 1, 1, 1, 0 },
+	{ "2.28.9", "IB", PREFIX "NCCL version 2.28.9+cuda13.0\n"
+	  PREFIX "NET/IB : Using [0]hfi1_0:1/IB [1]hfi1_1:1/IB ; OOB eth0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "Channel 00/0 : 9[1] -> 0[0] [receive] via NET/IB/1\n", NCCL_OMNI_PATH, "hfi1_1", 1, 0, 0, 0 },
+	{ "2.20.5", "IB", "RCCL version : 2.20.5-develop:0cbce2a\nHIP version  : 6.2\n"
+	  PREFIX "NET/IB : Using [0]bnxt_re0:1/RoCE [1]bnxt_re1:1/RoCE [RO]; OOB eth0:10.1.2.3<0>\n"
+	  PREFIX "Using network IB\n"
+	  PREFIX "Channel 00/0 : 9[c1000] -> 0[c000] [receive] via NET/IB/1/GDRDMA comm 0x55d0c8a0 nRanks 16\n"
+	  PREFIX "Channel 00/0 : 0[c000] -> 1[22000] via P2P/direct pointer comm 0x55d0c8a0 nRanks 16\n",
+	  NCCL_ROCE, "bnxt_re1", 1, 1, 1, 0 },
+};
+
+TEST(messages_of_each_generation_are_read)
+{
+	for (size_t i = 0; i < sizeof(generations) / sizeof(generations[0]); i++) {
+		const struct generation *wanted = &generations[i];
+		const struct nccl_hca *used;
+
+		print_message("# %s %s\n", wanted->version, wanted->network ? wanted->network : "");
+		read_text(wanted->text);
+		assert_int_equal(text_log.version_count, 1);
+		assert_memory_equal(text_log.versions[0].value, wanted->version, strlen(wanted->version));
+		assert_int_equal(text_log.network_count, wanted->network != NULL);
+		if (wanted->network)
+			assert_string_equal(text_log.networks[0].value, wanted->network);
+		assert_int_equal(text_log.host_count, 1);
+		used = hca("alpha", wanted->hca);
+		assert_int_equal(used->fabric, wanted->fabric);
+		assert_true(used->sends + used->receives > 0);
+		assert_int_equal(text_log.net_connections, wanted->net);
+		assert_int_equal(text_log.net_direct, wanted->direct);
+		assert_int_equal(text_log.p2p_connections, wanted->p2p);
+		assert_int_equal(text_log.shm_connections, wanted->shm);
+		assert_int_equal(text_log.torn, 0);
+	}
+}
+
+TEST(merged_devices_share_their_connections)
+{
+	read_text(generations[7].text);
+	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
+	assert_int_equal(hca("alpha", "mlx5_1")->receives, 1);
+	assert_int_equal(hca("alpha", "mlx5_1")->speed_mbps, 400000);
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_OK);
+	read_text(generations[5].text);
+	assert_int_equal(hca("alpha", "mlx5_0")->receives, 1);
+	assert_int_equal(hca("alpha", "mlx5_2")->receives, 0);
+}
+
+/* Labels of mpirun, srun and kubectl, colours, CRLF, glued and torn messages, and binary data. */
+TEST(messages_are_found_in_any_surroundings)
+{
+	static const char text[] =
+		"[1,0]<stdout>:beta:7:9 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\r\n"
+		" 3: gamma:7:9 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.2<0>\n"
+		"\033[0;32m(worker)\033[0m beta:7:9 [0] NCCL INFO Using network IB\n"
+		"loss 0.25beta:7:9 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+		"gamma:7:9 [0] NCCL INFO Channel 01/0 : 1[1] -> 0[0beta:7:9 [0] NCCL INFO Channel 01/0 : "
+		"1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
+		"gamma:7:9 [0] NCCL INFO Channel 02/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDloading model\n"
+		"\0\377\200 epoch 3\r 50%|##  |\rgamma:7:9 [-1] NCCL INFO Channel 03/0 : 1[1] -> 0[0] [send] via "
+		"NET/IB/0\r"
+		" 60%|##  |\n"
+		"\n"
+		"gamma:7:9 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : Got async event : port error\n"
+		"gamma:7:9 [0] NCCL INFO Channel 04/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA";
+
+	read_bytes(text, sizeof(text) - 1);
+	assert_int_equal(text_log.host_count, 2);
+	assert_int_equal(hca("beta", "mlx5_0")->receives, 1);
+	assert_int_equal(hca("beta", "mlx5_0")->sends, 1);
+	assert_int_equal(hca("beta", "mlx5_0")->direct, 2);
+	assert_int_equal(hca("gamma", "mlx5_0")->sends, 2);
+	assert_int_equal(hca("gamma", "mlx5_0")->receives, 0);
+	assert_int_equal(text_log.torn, 2);
+	assert_int_equal(text_log.network_count, 1);
+	assert_int_equal(text_log.problem_total[NCCL_ASYNC_EVENT], 1);
+}
+
+TEST(a_line_longer_than_the_buffer_keeps_its_messages)
+{
+	enum { MESSAGES = 5000 };
+	char *text = malloc(MESSAGES * 100), *end = text;
+
+	assert_non_null(text);
+	end += sprintf(end, PREFIX "NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0>\n");
+	for (unsigned i = 0; i < MESSAGES; i++)
+		end += sprintf(end, PREFIX "Channel %02u/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA ", i % 32);
+	read_bytes(text, (size_t)(end - text));
+	assert_int_equal(hca("alpha", "mlx5_0")->sends, MESSAGES);
+	assert_int_equal(text_log.torn, 0);
+	free(text);
+}
+
+TEST(problems_are_counted_by_kind)
+{
+	read_text("\n" WARN "NET/IB : Got completion from peer 10.0.0.2<4711> with error 12, opcode 0, len 0\n"
+		  "\n" WARN "NET/IB: Got completion from peer 10.0.0.9<99> with status=12 opcode=0 len=0 hca mlx5_3\n"
+		  "\n" WARN "NET/IB: Got completion from peer 10.0.0.8<98> with status=12 opcode=0 len=0 hca mlx5_4\n"
+		  "\n" WARN "NET/IB: Got completion from peer 10.0.0.2<9> with status=IBV_WC_WR_FLUSH_ERR(5)"
+		  " opcode=IBV_WC_SEND(0) reqSize=0 vendor_err=249 req_type=Send hca mlx5_3\n"
+		  "\n" WARN "socketProgress: Connection closed by remote peer beta<41>\n"
+		  "\n" WARN "socketPollConnect: exceeded timeouts (20000)\n"
+		  "\n" WARN "NET/IB : mlx5_3:1 Got async event : port error\n"
+		  "\n" WARN "Cuda failure 'out of memory'\n"
+		  "[rank3]:[E ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: "
+		  "WorkNCCL(SeqNum=9, OpType=ALLREDUCE) ran for 600010 milliseconds before timing out.\n");
+	assert_int_equal(text_log.problem_total[NCCL_COMPLETION], 4);
+	assert_int_equal(text_log.problem_total[NCCL_CLOSED], 1);
+	assert_int_equal(text_log.problem_total[NCCL_TIMEOUT], 2);
+	assert_int_equal(text_log.problem_total[NCCL_ASYNC_EVENT], 1);
+	assert_int_equal(text_log.problem_total[NCCL_WARNING], 1);
+	assert_int_equal(text_log.problems[0].status, 12);
+	assert_int_equal(text_log.problems[1].status, 12);
+	assert_int_equal(text_log.problems[1].count, 2);
+	assert_int_equal(text_log.problems[2].status, 5);
+	check(NULL, 0);
+	assert_line(NCCL_FAIL, "2 failed work requests, status 12 (transport retries exceeded");
+}
+
+static const char table[] =
+	"# Collective test starting: all_reduce_perf\n"
+	"# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 "
+	"validation: 1 graph: 0\n"
+	"# Using devices\n"
+	"#  Rank  0 Group  0 Pid     70 on      alpha device  0 [0000:1b:00] NVIDIA H100\n"
+	"#  Rank  1 Group  0 Pid     71 on      alpha device  1 [0000:1c:00] NVIDIA H100\n"
+	"#  Rank  2 Group  0 Pid     70 on       beta device  0 [0000:1b:00] NVIDIA H100\n"
+	"#  Rank  3 Group  0 Pid     71 on       beta device  1 [0000:1c:00] NVIDIA H100\n"
+	"#  Rank  4 Group  0 Pid     70 on      gamma device  0 [0000:1b:00] NVIDIA H100\n"
+	"#  Rank  5 Group  0 Pid     71 on      gamma device  1 [0000:1c:00] NVIDIA H100\n"
+	"#\n"
+	"#                                                              out-of-place                       in-place   "
+	"       \n"
+	"#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   "
+	"busbw #wrong\n"
+	"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+	"(GB/s)       \n"
+	"         512           128     float     sum      -1    21.10    0.02    0.04      0    20.90    0.02    "
+	"0.04      0\n"
+	"        1024           256     float     sum      -1    22.10    0.05    0.08      0    20.90    0.05    "
+	"0.09    N/A\n"
+	"# Out of bounds values : 0 OK\n"
+	"# Avg bus bandwidth    : 0.06\n";
+
+TEST(a_table_gives_the_least_bytes_on_the_wire)
+{
+	const struct nccl_test *test;
+
+	read_text(table);
+	assert_int_equal(text_log.test_count, 1);
+	test = &text_log.tests[0];
+	assert_int_equal(test->operation, NCCL_ALL_REDUCE);
+	assert_false(test->inferred);
+	assert_true(test->concluded);
+	assert_int_equal(test->ranks, 6);
+	assert_int_equal(test->hosts, 3);
+	assert_int_equal(test->row_count, 2);
+	assert_int_equal(test->iterations, 20);
+	assert_int_equal(test->warmups, 5);
+	assert_true(test->best.busbw_gb_per_s > 0.089 && test->best.size_bytes == 1024);
+	/* (512 + 1,024) x 2 column groups x 20 iterations x 2 (3 - 1) transfers */
+	assert_int_equal(nccl_test_least_bytes(&text_log, test, false), 1536 * 2 * 20 * 4);
+	assert_int_equal(nccl_test_least_bytes(&text_log, test, true), 1536 * 2 * 20 * 3);
+}
+
+TEST(bounds_of_all_operations)
+{
+	static const struct { enum nccl_operation op; uint64_t bytes, sharp_bytes; } wanted[] = {
+		{ NCCL_ALL_REDUCE, 4 * 4800, 3 * 4800 }, { NCCL_ALL_GATHER, 2 * 4800, 2 * 4800 },
+		{ NCCL_REDUCE_SCATTER, 2 * 4800, 4800 }, { NCCL_BROADCAST, 2 * 4800, 2 * 4800 },
+		{ NCCL_REDUCE, 2 * 4800, 4800 }, { NCCL_SEND_RECV, 3 * 4800, 3 * 4800 },
+		/* 6 ranks send 5/6 of 800 bytes each to others, 4 of these 5 on other hosts */
+		{ NCCL_ALL_TO_ALL, 800 * 24, 800 * 24 }, { NCCL_GATHER, 800 * 4, 800 * 4 },
+		{ NCCL_SCATTER, 800 * 4, 800 * 4 }, { NCCL_OP_UNKNOWN, 0, 0 },
+	};
+	struct nccl_test test = { .ranks = 6, .hosts = 3, .ranks_most = 2, .pairs_inside = 12, .iterations = 1,
+				  .aggregated = 1, .launches = 1, .size_sum_bytes = 4800 };
+	struct nccl_log log = { .ranks = 6, .nodes = 3 };
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		test.operation = wanted[i].op;
+		assert_int_equal(nccl_test_least_bytes(&log, &test, false), wanted[i].bytes);
+		assert_int_equal(nccl_test_least_bytes(&log, &test, true), wanted[i].sharp_bytes);
+	}
+	/* Without a list of devices 4 ranks may be on one host. */
+	test.operation = NCCL_GATHER;
+	test.ranks = 0;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * 2);
+	test.operation = NCCL_ALL_TO_ALL;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * (36 - 18));
+	log.nodes = 1;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.nodes = 3;
+	log.mnnvl = true;
+	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 0);
+	log.mnnvl = false;
+	test.size_sum_bytes = UINT64_MAX;
+	test.operation = NCCL_ALL_REDUCE;
+	assert_true(nccl_test_least_bytes(&log, &test, false) == UINT64_MAX);
+}
+
+/* Older versions print neither the program nor all columns. */
+TEST(operations_are_inferred_from_the_columns)
+{
+	static const struct { enum nccl_operation op; const char *columns, *row; } tables[] = {
+		{ NCCL_ALL_REDUCE, "size count type redop time algbw busbw error time algbw busbw error",
+		  "4096 1024 float sum 50 10.0 15.0 1e-7 50 10.0 15.0 1e-7" },
+		{ NCCL_SEND_RECV, "size count type redop root time algbw busbw #wrong",
+		  "4096 1024 float sum -1 50 10.0 10.0 0" },
+		{ NCCL_REDUCE_SCATTER, "size count type redop root time algbw busbw #wrong",
+		  "4096 256 float sum -1 50 10.0 7.5 0" },
+		{ NCCL_ALL_GATHER, "size count type redop root time algbw busbw #wrong",
+		  "4096 256 float none -1 50 10.0 7.5 0" },
+		{ NCCL_SCATTER, "size count type redop root time algbw busbw #wrong",
+		  "4096 256 float none 0 50 10.0 7.5 0" },
+		{ NCCL_BROADCAST, "size count type redop root time algbw busbw #wrong",
+		  "4096 2048 half none 0 50 10.0 10.0 0" },
+		{ NCCL_REDUCE, "size count type redop root time algbw busbw #wrong",
+		  "4096 4096 int8 sum 0 50 10.0 10.0 0" },
+	};
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char text[1024];
+
+		snprintf(text, sizeof(text), "3: # nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup "
+			"iters: 5 iters: 20\n"
+			 "3: #   Rank  0 Pid  70 on alpha device  0 [0x1b] Tesla V100\n3: # %s\n3: %s\n",
+			 tables[i].columns, tables[i].row);
+		read_text(text);
+		assert_int_equal(text_log.test_count, 1);
+		assert_int_equal(text_log.tests[0].row_count, 1);
+		assert_int_equal(text_log.tests[0].operation, tables[i].op);
+		assert_true(text_log.tests[0].inferred);
+		assert_false(text_log.tests[0].concluded);
+		assert_int_equal(text_log.tests[0].aggregated, 1);
+	}
+}
+
+/* Two hosts with @rails HCAs each, all with connections. */
+static void read_rails(unsigned rails, const char *layer, const char *suffix)
+{
+	static const char *const hosts[] = { "alpha", "beta" };
+	char text[16384], *end = text;
+
+	for (unsigned h = 0; h < 2; h++) {
+		end += sprintf(end, "%s:70:81 [0] NCCL INFO NET/IB : Using", hosts[h]);
+		for (unsigned i = 0; i < rails; i++)
+			end += sprintf(end, " [%u]mlx5_%u:1/%s", i, i, layer);
+		end += sprintf(end, " [RO]; OOB eth0:10.0.0.1<0>\n%s:70:81 [0] NCCL INFO Using network IB\n", hosts[h]);
+		for (unsigned i = 0; i < rails; i++)
+			end += sprintf(end, "%s:70:81 [0] NCCL INFO Channel %02u/0 : 0[0] -> 8[0] [send] via "
+				"NET/IB/%u%s\n",
+				       hosts[h], i, i, suffix);
+	}
+	read_text(text);
+}
+
+static void fill_ports(struct nccl_port ports[16], char names[8][8], uint64_t bytes)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		snprintf(names[i % 8], 8, "mlx5_%u", i % 8);
+		ports[i] = (struct nccl_port){ .host = i < 8 ? "alpha.example.org" : "beta", .hca = names[i % 8],
+			.port = 1,
+					       .known = true, .tx_bytes = bytes, .rx_bytes = bytes, .rate_gbps = 400 };
+	}
+}
+
+TEST(log_and_wire_agree)
+{
+	struct nccl_port ports[16];
+	char names[8][8];
+
+	read_rails(8, "IB", "/GDRDMA");
+	fill_ports(ports, names, 25 * GB);
+	ports[0].tx_bytes = ports[0].rx_bytes = 37 * GB;
+	check(ports, 16);
+	assert_int_equal(verdict.severity, NCCL_OK);
+	assert_int_equal(verdict.count, 1);
+	assert_string_equal(verdict.lines[0].text, "NCCL reports 8 HCAs per host (InfiniBand) on 2 hosts with GDRDMA; "
+			    "the wire moved 412 GB over 8 rails, evenness 0.92");
+}
+
+TEST(an_hca_that_moved_nothing_is_named)
+{
+	struct nccl_port ports[16];
+	char names[8][8];
+
+	read_rails(8, "IB", "/GDRDMA");
+	fill_ports(ports, names, 25 * GB);
+	ports[3].tx_bytes = ports[3].rx_bytes = 0;
+	check(ports, 16);
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	assert_string_equal(verdict.lines[0].text, "NCCL reports IB on mlx5_3 of alpha; that port moved nothing");
+	ports[11].tx_bytes = 12000;
+	ports[11].rx_bytes = 0;
+	check(ports, 16);
+	assert_line(NCCL_FAIL, "NCCL reports IB on mlx5_3 of alpha and other hosts; these ports moved 12.0 kB");
+	/* A port that could not be read is not idle. */
+	ports[3].known = ports[11].known = false;
+	check(ports, 16);
+	assert_null(line_with("mlx5_3"));
+	assert_line(NCCL_NOTE, "2 ports of the job could not be read");
+}
+
+/* Node descriptions "alpha HCA-1" have no device names. */
+TEST(sums_are_compared_if_the_fabric_has_other_names)
+{
+	struct nccl_port ports[16];
+	char names[8][8];
+
+	read_rails(8, "IB", "/GDRDMA");
+	fill_ports(ports, names, 25 * GB);
+	for (unsigned i = 0; i < 8; i++)
+		snprintf(names[i], 8, "HCA-%u", i + 1);
+	check(ports, 16);
+	assert_int_equal(verdict.count, 1);
+	assert_non_null(line_with("the wire moved 400 GB over 8 rails, evenness 1.00"));
+	check(ports + 8, 1);
+	assert_non_null(line_with("the wire moved 25.0 GB over 1 rail, on 1 of 2 hosts"));
+	ports[0].host = "delta";
+	check(ports, 1);
+	assert_line(NCCL_WARN, "none of the log's hosts (alpha ...) is a host of the job");
+}
+
+TEST(nothing_on_the_wire_is_a_failure_only_on_infiniband)
+{
+	struct nccl_port ports[16];
+	char names[8][8];
+
+	fill_ports(ports, names, 100);
+	read_rails(8, "IB", "/GDRDMA");
+	check(ports, 16);
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	assert_line(NCCL_FAIL, "the wire moved 1.6 kB");
+	/* The ports are those of the RoCE HCAs themselves, as ibwire run --local counts them. */
+	read_rails(8, "RoCE", "/GDRDMA");
+	check(ports, 16);
+	assert_line(NCCL_FAIL, "the wire moved 1.6 kB");
+	/* InfiniBand ports of the same hosts. */
+	for (unsigned i = 0; i < 8; i++)
+		snprintf(names[i], 8, "ib%u", i);
+	check(ports, 16);
+	assert_int_equal(verdict.severity, NCCL_NOTE);
+	assert_line(NCCL_NOTE, "network IB here is RoCE, not InfiniBand");
+}
+
+TEST(staging_unused_hcas_and_other_networks_are_warnings)
+{
+	read_rails(8, "IB", "");
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_WARN);
+	assert_line(NCCL_WARN, "16 of 16 connections are staged through host memory");
+	read_text("alpha:70:81 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+		  "alpha:70:81 [0] NCCL INFO Using network IB\n"
+		  "beta:70:81 [0] NCCL INFO Using network Socket\n"
+		  "alpha:70:81 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/1/GDRDMA\n");
+	check(NULL, 0);
+	assert_line(NCCL_WARN, "NCCL lists 1 HCA without any connection: mlx5_0");
+	assert_line(NCCL_WARN, "processes use different networks: IB 1, Socket 1");
+}
+
+TEST(tcp_is_a_failure_with_its_reason)
+{
+	read_text(generations[2].text);
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	assert_string_equal(verdict.lines[0].text,
+			    "NCCL 2.8.4 reports NET/Socket on eno1: TCP, not RDMA; NCCL_IB_DISABLE is set");
+}
+
+TEST(tests_are_compared_with_the_wire)
+{
+	struct nccl_port ports[] = {
+		{ .host = "gamma", .hca = "mlx5_0", .port = 1, .known = true },
+		{ .host = "alpha", .hca = "mlx5_0", .port = 1, .known = true, .tx_bytes = 200000, .rx_bytes = 200000,
+		  .rate_gbps = 400 },
+		{ .host = "beta", .hca = "mlx5_0", .port = 1, .known = true, .tx_bytes = 200000, .rx_bytes = 200000,
+		  .rate_gbps = 400 },
+	};
+	char text[4096];
+
+	snprintf(text, sizeof(text), "%s" PREFIX "NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0>\n"
+		 "beta:70:81 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0>\n"
+		 "alpha:70:81 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n", table);
+	read_text(text);
+	check(ports, 3);
+	assert_line(NCCL_OK, "all_reduce, 6 ranks on 3 hosts, 2 rows: best busbw 0.1 GB/s at 1.0 kB; the rails of"
+		    " a host carry 50.0 GB/s (0 %); at least 246 kB on the wire");
+	assert_line(NCCL_OK, "the tests must put at least 246 kB on the wire; the hosts received 400 kB (163 %)");
+	ports[1].rx_bytes = ports[2].rx_bytes = 1000;
+	check(ports, 3);
+	assert_line(NCCL_FAIL, "the tests must put at least 246 kB on the wire, but the hosts received only 2.0 kB "
+		"(0.8 %)");
+}
+
+TEST(a_log_without_nccl_says_what_to_do)
+{
+	read_text("epoch 1 loss 0.5\n");
+	assert_false(nccl_has_anything(&text_log));
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_NOTE);
+	assert_line(NCCL_NOTE, "run with NCCL_DEBUG=INFO");
+}
+
+static bool read_shared(const char *file)
+{
+	const char *folder = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
+	char path[4096];
+	struct error err;
+	FILE *stream;
+
+	if (folder)
+		snprintf(path, sizeof(path), "%s/nccl/%s", folder, file);
+	else
+		snprintf(path, sizeof(path), "%s/../shared/data/nccl/%s", source ? source : ".", file);
+	stream = fopen(path, "r");
+	if (!stream) {
+		print_message("# %s is not here\n", path);
+		return false;
+	}
+	nccl_done(&text_log);
+	assert_int_equal(nccl_read(&text_log, stream, &err), 0);
+	fclose(stream);
+	check(NULL, 0);
+	return true;
+}
+
+TEST(published_infiniband_log_with_sharp)
+{
+	if (!read_shared("ib-sharp-gdrdma-2x8-h100-2.19.3.log"))
+		skip();
+	assert_int_equal(text_log.host_count, 2);
+	assert_int_equal(text_log.process_count, 16);
+	assert_int_equal(text_log.hca_count, 16);
+	for (size_t i = 0; i < text_log.hca_count; i++) {
+		assert_int_equal(text_log.hcas[i].fabric, NCCL_INFINIBAND);
+		assert_true(text_log.hcas[i].sharp);
+		assert_int_equal(text_log.hcas[i].direct, text_log.hcas[i].sends + text_log.hcas[i].receives);
+	}
+	assert_true(text_log.sharp_plugin && text_log.nvls);
+	assert_line(NCCL_OK, "NCCL 2.19.3 reports 8 HCAs per host (InfiniBand) on 2 hosts with GDRDMA");
+	assert_line(NCCL_NOTE, "the SHARP plugin is loaded, but no connection uses it");
+}
+
+TEST(published_roce_log_of_one_host)
+{
+	if (!read_shared("roce-b200-4-ranks-2.27.5.log"))
+		skip();
+	assert_int_equal(text_log.host_count, 1);
+	assert_int_equal(text_log.process_count, 4);
+	assert_int_equal(text_log.hca_count, 8);
+	assert_int_equal(text_log.hcas[0].fabric, NCCL_ROCE);
+	assert_int_equal(text_log.net_connections, 0);
+	assert_line(NCCL_NOTE, "network IB here is RoCE, not InfiniBand");
+	assert_line(NCCL_OK, "NCCL 2.27.5 reports ranks on one host only and uses no network (it lists 8 HCAs, RoCE)");
+}
+
+TEST(published_omni_path_log)
+{
+	if (!read_shared("omnipath-a100-4-nodes-2.10.3.log"))
+		skip();
+	assert_int_equal(text_log.host_count, 4);
+	assert_int_equal(text_log.hca_count, 16);
+	assert_int_equal(text_log.hcas[0].fabric, NCCL_OMNI_PATH);
+	assert_line(NCCL_OK, "NCCL 2.10.3 reports 2 HCAs per host (Omni-Path) on 4 hosts without GDRDMA");
+	assert_line(NCCL_NOTE, "network IB here is Omni-Path, not InfiniBand");
+	assert_line(NCCL_WARN, "NCCL lists 2 HCAs without any connection: hfi1_1, hfi1_2");
+}
+
+TEST(published_efa_log_with_a_table)
+{
+	const struct nccl_test *test;
+
+	if (!read_shared("efa-p4d-2-nodes-2.18.3.log"))
+		skip();
+	assert_int_equal(text_log.host_count, 2);
+	assert_int_equal(text_log.hca_count, 8);
+	assert_int_equal(text_log.hcas[0].fabric, NCCL_EFA);
+	assert_line(NCCL_OK, "NCCL 2.18.3 reports 4 HCAs per host (EFA) on 2 hosts with GDRDMA");
+	assert_line(NCCL_NOTE, "libfabric here is EFA, not InfiniBand");
+	test = &text_log.tests[0];
+	assert_int_equal(test->ranks, 16);
+	assert_int_equal(test->hosts, 2);
+	assert_int_equal(test->row_count, 29);
+	assert_int_equal(test->iterations, 100);
+	assert_int_equal(test->best.size_bytes, 2147483648);
+	assert_string_equal(nccl_test_name(test), "gather or scatter");
+	/* 64 + 128 + ... + 2^31 bytes, two groups, 100 iterations, half of the ranks on the other host */
+	assert_int_equal(nccl_test_least_bytes(&text_log, test, false), (4294967296 - 64) * 2 * 100 / 2);
+	nccl_done(&text_log);
+}

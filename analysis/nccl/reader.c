@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* reader.c - lines of a log, and the messages in them */
+#include "analysis/nccl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/nccl/input.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+
+void nccl_copy(char *ret, size_t size, const char *bytes, size_t len)
+{
+	text_sanitise(bytes, len, ret, size);
+}
+
+void nccl_init(struct nccl_log *log)
+{
+	*log = (struct nccl_log){ 0 };
+}
+
+void nccl_done(struct nccl_log *log)
+{
+	if (log->input)
+		map_done(&log->input->test_hosts);
+	free(log->input);
+	free(log->hosts);
+	free(log->hcas);
+	free(log->processes);
+	free(log->slots);
+	free(log->tests);
+	map_done(&log->host_map);
+	map_done(&log->process_map);
+	map_done(&log->hca_map);
+	nccl_init(log);
+}
+
+bool nccl_has_anything(const struct nccl_log *log)
+{
+	return log->messages || log->test_count || log->version_count;
+}
+
+uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len)
+{
+	uint64_t key = nccl_hash(name, len, 1);
+	struct nccl_host *hosts;
+	uint32_t found;
+
+	if (map_get(&log->host_map, key, &found))
+		return found;
+	if (log->host_count == NCCL_HOSTS_MOST)
+		return UINT32_MAX;
+	hosts = array_grow(log->hosts, log->host_count, &log->host_capacity, sizeof(*hosts));
+	if (!hosts || map_put(&log->host_map, key, (uint32_t)log->host_count)) {
+		log->hosts = hosts ? hosts : log->hosts;
+		log->failed = true;
+		return UINT32_MAX;
+	}
+	log->hosts = hosts;
+	hosts[log->host_count] = (struct nccl_host){ 0 };
+	nccl_copy(hosts[log->host_count].name, NCCL_NAME_SIZE, name, len);
+	return (uint32_t)log->host_count++;
+}
+
+/*
+ * Text without a newline before a message becomes part of the host name: "loss 1.0node01:71:71".
+ * Return: the process whose host name is the end of this one; NULL: none.
+ */
+static struct nccl_process *process_glued(struct nccl_log *log, const char *name, size_t len, uint32_t pid)
+{
+	uint32_t at;
+
+	for (size_t i = 1; i < len; i++)
+		if (map_get(&log->process_map, nccl_hash(name + i, len - i, pid), &at))
+			return &log->processes[at];
+	return NULL;
+}
+
+/* The same for the first message of a process: the end of the name is a known host. */
+static uint32_t host_glued(const struct nccl_log *log, const char *name, size_t len)
+{
+	uint32_t host;
+
+	for (size_t i = 1; i < len; i++)
+		if (map_get(&log->host_map, nccl_hash(name + i, len - i, 1), &host))
+			return host;
+	return UINT32_MAX;
+}
+
+/* The process of a prefix, added if it is new. Return: NULL: beyond the limits, or the host is not known. */
+static struct nccl_process *process_find(struct nccl_log *log, const char *name, size_t len, uint32_t pid, bool glued)
+{
+	uint64_t key = nccl_hash(name, len, pid);
+	struct nccl_process *processes;
+	uint32_t at, host;
+
+	if (map_get(&log->process_map, key, &at))
+		return &log->processes[at];
+	processes = process_glued(log, name, len, pid);
+	if (processes)
+		return processes;
+	host = log->process_count == NCCL_PROCESSES_MOST ? UINT32_MAX :
+	       glued ? host_glued(log, name, len) : nccl_host_find(log, name, len);
+	if (host == UINT32_MAX)
+		return NULL;
+	if (glued)
+		key = nccl_hash(log->hosts[host].name, strlen(log->hosts[host].name), pid);
+	processes = array_grow(log->processes, log->process_count, &log->process_capacity, sizeof(*processes));
+	if (processes)
+		log->processes = processes;
+	if (!processes || map_put(&log->process_map, key, (uint32_t)log->process_count)) {
+		log->failed = true;
+		return NULL;
+	}
+	log->hosts[host].processes++;
+	processes[log->process_count] = (struct nccl_process){ .host = host, .pid = pid, .first_slot = UINT32_MAX };
+	return &processes[log->process_count++];
+}
+
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '_';
+}
+
+/* Go back over a number and the character before it. Return: its first digit; NULL: something else. */
+static const char *back_number(const char *begin, const char *end, char before)
+{
+	const char *at = end;
+
+	while (at > begin && isdigit((unsigned char)at[-1]))
+		at--;
+	return at < end && end - at < 11 && at > begin && at[-1] == before ? at : NULL;
+}
+
+/*
+ * The prefix "HOST:PID:TID [GPU] " before "NCCL INFO", with "FILE:LINE " after it before "NCCL WARN",
+ * since 2.27 perhaps with a time before it.
+ * @ret_begin:  the first character of the prefix
+ * Return: the process; NULL: there is no whole prefix.
+ */
+static struct nccl_process *prefix_read(struct nccl_log *log, const char *begin, const char *marker, bool warn,
+					const char **ret_begin)
+{
+	const char *at = marker, *number, *host;
+	uint32_t pid;
+
+	*ret_begin = marker;
+	if (warn) {
+		if (at == begin || at[-1] != ' ')
+			return NULL;
+		for (at--; at > begin && at[-1] != ' '; at--)
+			;
+	}
+	if (at - begin < 2 || at[-1] != ' ' || at[-2] != ']')
+		return NULL;
+	number = back_number(begin, at - 2, '[');
+	if (!number && at - begin > 5 && at[-3] == '1' && at[-4] == '-') /* [-1]: no GPU */
+		number = at[-5] == '[' ? at - 4 : NULL;
+	if (!number || number - begin < 2 || number[-2] != ' ')
+		return NULL;
+	number = back_number(begin, number - 2, ':');
+	number = number ? back_number(begin, number - 1, ':') : NULL;
+	if (!number)
+		return NULL;
+	pid = (uint32_t)strtoul(number, NULL, 10);
+	for (host = number - 1; host > begin && in_word(host[-1]) && number - host < NCCL_NAME_SIZE; host--)
+		;
+	if (host == number - 1)
+		return NULL;
+	*ret_begin = host;
+	/* After a label of mpirun, srun or kubectl; a prefix inside another message follows other characters. */
+	return process_find(log, host, (size_t)(number - 1 - host), pid, host > begin && !strchr(" \t\r:|)", host[-1]));
+}
+
+/* The next "NCCL" or "RCCL" between @from and @end; NULL: none. */
+static const char *marker_find(const char *from, const char *end)
+{
+	const char *at = from;
+
+	while (at < end) {
+		at = memmem(at, (size_t)(end - at), "CCL", 3);
+		if (!at)
+			return NULL;
+		if (at > from && (at[-1] == 'N' || at[-1] == 'R'))
+			return at - 1;
+		at += 3;
+	}
+	return NULL;
+}
+
+static bool starts(const char *at, const char *end, const char *with)
+{
+	size_t len = strlen(with);
+
+	return (size_t)(end - at) >= len && !memcmp(at, with, len);
+}
+
+/* Where the message that begins at @at ends: at the prefix of the next one in the same line. */
+static const char *message_end(struct nccl_log *log, const char *at, const char *end)
+{
+	const char *next, *prefix;
+
+	if (end - at > NCCL_MESSAGE_MOST)
+		end = at + NCCL_MESSAGE_MOST;
+	for (next = marker_find(at, end); next; next = marker_find(next + 4, end)) {
+		bool warn = starts(next, end, "NCCL WARN ");
+
+		if ((warn || starts(next, end, "NCCL INFO ")) && prefix_read(log, at, next, warn, &prefix))
+			return prefix;
+	}
+	return end;
+}
+
+/* PyTorch's watchdog: "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(...". */
+static void watchdog_read(struct nccl_log *log, const char *begin, const char *end)
+{
+	static const char words[] = "Watchdog caught collective operation timeout";
+	const char *at = memmem(begin, (size_t)(end - begin), words, sizeof(words) - 1);
+	char text[NCCL_TEXT_SIZE];
+
+	if (!at)
+		return;
+	nccl_copy(text, sizeof(text), at, (size_t)(end - at));
+	nccl_problem_add(log, NCCL_TIMEOUT, NULL, 0, text);
+}
+
+/* The message at @marker. Return: where to look for the next one. */
+static const char *marker_read(struct nccl_log *log, const char *begin, const char *marker, const char *end)
+{
+	const char *at = marker + 10, *stop, *prefix;
+	struct nccl_process *process;
+	char text[NCCL_MESSAGE_MOST + 1];
+	size_t len;
+	bool warn = starts(marker, end, "NCCL WARN ");
+
+	if (starts(marker, end, "NCCL version ") || starts(marker, end, "RCCL version ")) {
+		stop = end - marker > 120 ? marker + 120 : end;
+		memcpy(text, marker + 13, (size_t)(stop - marker - 13));
+		text[stop - marker - 13] = '\0';
+		nccl_version(log, *marker == 'N' ? "NCCL" : "RCCL", text);
+		return stop;
+	}
+	if (starts(marker, end, "NCCL("))
+		watchdog_read(log, begin, end);
+	if (!warn && !starts(marker, end, "NCCL INFO "))
+		return marker + 4;
+	process = prefix_read(log, begin, marker, warn, &prefix);
+	stop = message_end(log, at, end);
+	for (len = 0; at + len < stop && at[len] != '\r'; len++)
+		text[len] = at[len] ? at[len] : '?';
+	while (len && text[len - 1] == ' ')
+		len--;
+	text[len] = '\0';
+	log->messages++;
+	/* message_end() may have added processes, which moves them. */
+	if (process)
+		process = prefix_read(log, begin, marker, warn, &prefix);
+	nccl_message(log, process, warn, text);
+	return starts(at, end, "NCCL version ") || starts(at, end, "RCCL version ") ? at : stop;
+}
+
+/* Remove escape sequences of colours. Return: the new length. */
+static size_t strip_colours(char *line, size_t len)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (line[i] != '\033' || i + 1 >= len || line[i + 1] != '[') {
+			line[to++] = line[i];
+			continue;
+		}
+		for (i += 2; i < len && (isdigit((unsigned char)line[i]) || line[i] == ';' || line[i] == '?'); i++)
+			;
+	}
+	return to;
+}
+
+/* Messages that begin before @limit. The line is @len bytes; input->done are read already. */
+static void line_read(struct nccl_log *log, size_t len, size_t limit)
+{
+	struct nccl_input *input = log->input;
+	char *line = input->line;
+	const char *at = line + input->done, *marker, *hash;
+	bool found = false;
+
+	while (at < line + limit) {
+		marker = marker_find(at, line + (limit + 4 < len ? limit + 4 : len));
+		if (!marker || marker >= line + limit)
+			break;
+		at = marker_read(log, line, marker, line + len);
+		found = true;
+	}
+	if (found || input->done || limit < len)
+		return;
+	hash = memchr(line, '#', len);
+	line[len] = '\0';
+	if (hash)
+		nccl_comment(log, hash);
+	else if (input->column_count)
+		nccl_row_read(log, line);
+}
+
+static void line_end(struct nccl_log *log)
+{
+	struct nccl_input *input = log->input;
+
+	if (memchr(input->line, '\033', input->len) && !input->done)
+		input->len = strip_colours(input->line, input->len);
+	line_read(log, input->len, input->len);
+	log->lines++;
+	input->len = 0;
+	input->done = 0;
+}
+
+/* The line is longer than the buffer: read what is whole, and keep its end and a prefix before it. */
+static void line_cut(struct nccl_log *log)
+{
+	enum { PREFIX_MOST = 512 };
+	struct nccl_input *input = log->input;
+	size_t limit = input->len - NCCL_MESSAGE_MOST, from = limit - PREFIX_MOST;
+
+	line_read(log, input->len, limit);
+	memmove(input->line, input->line + from, input->len - from);
+	input->len -= from;
+	input->done = PREFIX_MOST;
+}
+
+/* Lines without anything of interest are most of a log: they are not copied. */
+static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
+{
+	return log->input->column_count || memchr(line, '#', len) || memmem(line, len, "CCL", 3);
+}
+
+int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)
+{
+	const char *end = bytes + len;
+
+	if (!log->input)
+		log->input = calloc(1, sizeof(*log->input));
+	if (!log->input)
+		return err_nomem(err);
+	log->bytes += len;
+	while (bytes < end && !log->failed) {
+		struct nccl_input *input = log->input;
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+		size_t part = (size_t)((newline ? newline : end) - bytes);
+
+		if (newline && !input->len && !is_of_interest(log, bytes, part)) {
+			log->lines++;
+			bytes = newline + 1;
+			continue;
+		}
+		if (part > NCCL_LINE_MOST - input->len) {
+			part = NCCL_LINE_MOST - input->len;
+			newline = NULL;
+		}
+		memcpy(input->line + input->len, bytes, part);
+		input->len += part;
+		bytes += part + (newline != NULL);
+		if (newline)
+			line_end(log);
+		else if (bytes < end)
+			line_cut(log);
+	}
+	return log->failed ? err_nomem(err) : 0;
+}
+
+int nccl_end(struct nccl_log *log, struct error *err)
+{
+	if (log->input) {
+		if (log->input->len)
+			line_end(log);
+		log->input->test = NULL;
+		log->input->column_count = 0;
+	}
+	return log->failed ? err_nomem(err) : 0;
+}
+
+int nccl_read(struct nccl_log *log, FILE *file, struct error *err)
+{
+	static const size_t size = 1 << 18;
+	char *piece = malloc(size);
+	size_t got;
+	int ret = 0;
+
+	if (!piece)
+		return err_nomem(err);
+	while (!ret && (got = fread(piece, 1, size, file)))
+		ret = nccl_feed(log, piece, got, err);
+	if (!ret && ferror(file))
+		ret = err_set(err, ERR_IO, "%s", strerror(errno));
+	free(piece);
+	return ret ? ret : nccl_end(log, err);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The scripts of a test world: world_run(). */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/test_world.h"
+#include "base/clock.h"
+
+static void fail(const char *what, const char *which)
+{
+	fprintf(stderr, "test world: %s: %s\n", what, which);
+	abort();
+}
+
+/* "leaf0", "h0.2", "h0 mlx5_2" */
+static uint32_t node_named(const struct world *world, const char *name)
+{
+	unsigned host, rail;
+	char hca[32];
+
+	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
+		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
+		name = hca;
+	}
+	for (uint32_t i = 0; i < world->node_count; i++)
+		if (!strcmp(world->nodes[i].name, name))
+			return i;
+	fail("no such node", name);
+	return 0;
+}
+
+static struct world_link *link_named(struct world *world, const char *name, struct world_end **ret_end)
+{
+	struct world_link *link;
+	char node[32];
+	unsigned num = 1;
+	uint32_t at;
+
+	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
+		fail("no such port", name);
+	at = node_named(world, node);
+	link = world->link_of[at][num % 256];
+	if (!link)
+		fail("no such link", name);
+	*ret_end = &link->end[world_end_of(link, at, num)];
+	return link;
+}
+
+/* Commands of a node, or of all HCAs of a host: "h3". */
+static bool run_node(struct world *world, const char *word, const char *name)
+{
+	static const struct { const char *word; size_t flag; bool value; } words[] = {
+		{ "kill", offsetof(struct world_node, dead), true },
+		{ "revive", offsetof(struct world_node, dead), false },
+		{ "silent", offsetof(struct world_node, silent), true },
+		{ "answer", offsetof(struct world_node, silent), false },
+		{ "lock", offsetof(struct world_node, locked), true },
+		{ "unlock", offsetof(struct world_node, locked), false },
+		{ "hang", offsetof(struct world_node, hung), true },
+		{ "unhang", offsetof(struct world_node, hung), false },
+	};
+	char prefix[162]; /* the name of at most 159 bytes, a space */
+	unsigned host;
+	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
+
+	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+		uint32_t one;
+
+		if (strcmp(word, words[w].word))
+			continue;
+		one = all ? 0 : node_named(world, name);
+		snprintf(prefix, sizeof(prefix), "%s ", name);
+		for (uint32_t i = 0; i < world->node_count; i++)
+			if (all ? !strncmp(world->nodes[i].name, prefix, strlen(prefix)) : i == one)
+				*((bool *)&world->nodes[i] + words[w].flag) = words[w].value;
+		world->changed |= words[w].flag == offsetof(struct world_node, dead) ||
+				  words[w].flag == offsetof(struct world_node, hung);
+		return true;
+	}
+	return false;
+}
+
+/* Commands of a port. */
+static bool run_port(struct world *world, const char *word, char args[4][40])
+{
+	static const char words[] = " down up rate load stall swap count spread reset full fec corrected ";
+	struct world_end *end, *other, kept;
+	struct world_link *link;
+	char padded[42];
+	unsigned count, sweeps;
+
+	snprintf(padded, sizeof(padded), " %s ", word);
+	if (!strstr(words, padded))
+		return false;
+	link = link_named(world, args[0], &end);
+	if (!strcmp(word, "load")) {
+		end->load = atof(args[1]);
+	} else if (!strcmp(word, "stall")) {
+		end->stall = atof(args[1]);
+	} else if (!strcmp(word, "count")) {
+		end->counts[counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
+	} else if (!strcmp(word, "spread")) {
+		count = (unsigned)atoi(args[2]);
+		sweeps = (unsigned)atoi(args[3]);
+		for (unsigned i = 0; i < sweeps; i++) {
+			end->counts[counter_by_key(args[1])] += count * (i + 1) / sweeps - count * i / sweeps;
+			world_sweeps(world, 1);
+		}
+	} else if (!strcmp(word, "reset")) {
+		end->reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	} else if (!strcmp(word, "full")) {
+		end->saturated |= COUNTER_BIT(counter_by_key(args[1]));
+	} else if (!strcmp(word, "fec")) {
+		end->uncorrected = (uint32_t)atoi(args[1]);
+	} else if (!strcmp(word, "corrected")) {
+		end->corrected = (uint32_t)atoi(args[1]);
+	} else {
+		world->changed = true;
+		if (!strcmp(word, "rate")) {
+			link->width = link_width_code((unsigned)atoi(args[1]));
+			link->speed = (uint8_t)link_speed_by_name(args[2]);
+		} else if (!strcmp(word, "swap")) {
+			/* The far ends of both links. */
+			end = &link->end[end == link->end];
+			link = link_named(world, args[1], &other);
+			other = &link->end[other == link->end];
+			kept = *end;
+			*end = *other;
+			*other = kept;
+		} else {
+			link->down = !strcmp(word, "down");
+		}
+	}
+	return true;
+}
+
+static void run_one(struct world *world, const char *command)
+{
+	char word[40] = "", args[4][40] = { "", "", "", "" };
+
+	if (sscanf(command, "%39s %39s %39s %39s %39s", word, args[0], args[1], args[2], args[3]) < 1 ||
+	    run_node(world, word, args[0]) || run_port(world, word, args))
+		return;
+	if (!strcmp(word, "cold"))
+		return;
+	if (!strcmp(word, "wait")) {
+		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
+	} else if (!strcmp(word, "loads")) {
+		for (uint32_t i = 0; i < world->link_count; i++)
+			world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
+	} else if (!strcmp(word, "unread")) {
+		world->unread_percent = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "sm")) {
+		world->sm_lost = !strcmp(args[0], "lost");
+		if (strcmp(args[0], "lost") != 0 && strcmp(args[0], "ok") != 0)
+			world->sm_guid = strtoull(args[0], NULL, 0);
+	} else if (!strcmp(word, "masters")) {
+		world->sm_masters = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "log")) {
+		world->log_bytes = atoll(args[0]);
+	} else if (!strcmp(word, "stalled")) {
+		world->stalled_us = atoll(args[0]) * US_PER_S;
+	} else if (!strcmp(word, "restart")) {
+		world_restart(world);
+	} else if (!strcmp(word, "expect")) {
+		world->settings.expected_hosts = (unsigned)atoi(args[0]);
+		world->settings.expected_hcas = (unsigned)atoi(args[1]);
+		world->settings.expected_switches = (unsigned)atoi(args[2]);
+		world->settings.expected_links = (unsigned)atoi(args[3]);
+		world_restart(world);
+	} else if (!strcmp(word, "routes")) {
+		world_make_routes(world);
+	} else if (!strcmp(word, "skew")) {
+		world_skew_routes(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
+	} else if (!strcmp(word, "reread")) {
+		world_read_table(world, node_named(world, args[0]));
+	} else if (!strcmp(word, "route-change")) {
+		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
+		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
+	} else {
+		fail("no such command", command);
+	}
+}
+
+void world_run(struct world *world, const char *script)
+{
+	char copy[4096], *rest = copy, *command;
+
+	assert(strlen(script) < sizeof(copy));
+	snprintf(copy, sizeof(copy), "%s", script);
+	while ((command = strsep(&rest, ";")))
+		run_one(world, command);
+}

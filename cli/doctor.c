@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* doctor.c - `ibwire doctor`: is this host, or a captured tree of one, set up for RDMA? */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/nccl.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/lib/nccl_files.h"
+#include "cli/lib/options.h"
+#include "cli/lib/view.h"
+#include "local/capture.h"
+#include "local/checks.h"
+
+extern char **environ;
+
+struct doctor_options {
+	const char *root, *capture;
+	const char *nccl; /* logs; NULL: none */
+	struct options common;
+};
+
+static const struct column columns[] = {
+	{ .key = "status", .kind = COLUMN_TEXT },
+	{ .key = "check", .kind = COLUMN_TEXT },
+	{ .key = "subject", .kind = COLUMN_TEXT },
+	{ .key = "text", .kind = COLUMN_TEXT },
+	{ .key = "fix", .kind = COLUMN_TEXT },
+};
+
+static int print_data(const struct options *options, const struct checks *checks, struct error *err)
+{
+	struct result *result;
+	int code = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+
+	for (size_t i = 0; i < checks->count && code == 0; i++) {
+		const struct check_result *check = &checks->results[i];
+
+		result_text(result, 0, check_status_name(check->status));
+		result_text(result, 1, check->check);
+		result_text(result, 2, check->subject[0] ? check->subject : NULL);
+		result_text(result, 3, check->text);
+		result_text(result, 4, check->fix);
+		result_end_row(result);
+	}
+	return output_end(result, code, err);
+}
+
+/* One line per result, and how to fix it below. */
+static int print_text(const struct options *options, const struct checks *checks, struct error *err)
+{
+	static const char *const colors[CHECK_STATUS_COUNT] = { "\033[32m", "\033[33m", "\033[1;31m", "\033[2m" };
+	bool color = options_result(options).color;
+	unsigned counts[CHECK_STATUS_COUNT] = { 0 };
+	struct text text = { 0 };
+
+	for (size_t i = 0; i < checks->count; i++) {
+		const struct check_result *check = &checks->results[i];
+
+		counts[check->status]++;
+		text_appendf(&text, "%s%s%s  %-12s  %s%s%s\n", color ? colors[check->status] : "",
+			     check_status_name(check->status), color ? "\033[0m" : "", check->check, check->subject,
+			     check->subject[0] ? ": " : "", check->text);
+		if (check->fix)
+			text_appendf(&text, "%20sfix: %s\n", "", check->fix);
+	}
+	text_appendf(&text, "%u passed, %u warning%s, %u failed; %u not known\n", counts[CHECK_PASS],
+		     counts[CHECK_WARN], counts[CHECK_WARN] == 1 ? "" : "s", counts[CHECK_FAIL], counts[CHECK_SKIP]);
+	return output_text(&text, err);
+}
+
+/* Exit status: that of the worst result. */
+static int worst(const struct checks *checks)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < checks->count; i++)
+		if (checks->results[i].status == CHECK_FAIL)
+			status = 2;
+		else if (checks->results[i].status == CHECK_WARN && status == 0)
+			status = 1;
+	return status;
+}
+
+/* What NCCL logged, without the bytes of a job: `ibwire run --local` compares them. */
+static int add_logs(const struct doctor_options *options, struct checks *checks, struct error *err)
+{
+	static const char *const fix = "see ibwire-job(1), Logs of NCCL";
+	static struct nccl_verdict verdict;
+	struct nccl_log log;
+	int code = nccl_files_read(options->nccl, options->common.argv, options->common.argc, &log, err);
+
+	if (code == 0)
+		nccl_check(&log, NULL, 0, &verdict);
+	checks->current = "nccl-log";
+	for (size_t i = 0; code == 0 && i < verdict.count; i++) {
+		const struct nccl_line *line = &verdict.lines[i];
+		const enum check_status statuses[] = {
+			[NCCL_OK] = CHECK_PASS, [NCCL_NOTE] = log.net_connections ? CHECK_PASS : CHECK_SKIP,
+			[NCCL_WARN] = CHECK_WARN, [NCCL_FAIL] = CHECK_FAIL,
+		};
+
+		check_add(checks, statuses[line->severity], "", line->severity < NCCL_WARN ? NULL : fix, "%s",
+			  line->text);
+	}
+	nccl_done(&log);
+	return code == 0 && checks->failed ? err_nomem(err) : code;
+}
+
+static int examine(const struct doctor_options *options, struct capture *capture, const struct fabric *fabric,
+		   struct error *err)
+{
+	struct local_root root;
+	struct checks checks;
+	int code = local_root_open(&root, options->root, err);
+
+	if (code)
+		return code;
+	root.capture = options->capture ? capture : NULL;
+	code = checks_run(&checks, &root, fabric, environ, err);
+	local_root_close(&root);
+	if (code)
+		return code;
+	if (options->nccl)
+		code = add_logs(options, &checks, err);
+	if (code == 0 && options->capture)
+		code = capture_write(capture, options->capture, err);
+	if (code == 0 && options->capture)
+		log_info("wrote %zu files to %s; unpack it and examine it with ibwire doctor --root %s", capture->files,
+			 options->capture, capture->folder);
+	if (code == 0)
+		code = options->common.format == RESULT_TABLE ? print_text(&options->common, &checks, err) :
+								print_data(&options->common, &checks, err);
+	if (code == 0)
+		code = worst(&checks);
+	checks_done(&checks);
+	return code;
+}
+
+int doctor_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct doctor_options options = { .root = NULL };
+	const struct option_spec specs[] = {
+		OPT_TEXT("root", 0, "DIR", &options.root, "examine a captured tree (this host)"),
+		OPT_TEXT("capture", 0, "FILE", &options.capture, "write the files that are read to FILE, a tar.gz"),
+		NCCL_SPEC(&options.nccl, "also check what NCCL logged; FILE... as arguments for more"),
+		{ 0 },
+	};
+	char host[64] = "", folder[80], safe[64];
+	struct capture capture = { .folder = folder };
+	struct view view = { 0 };
+	bool database;
+	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER, specs, argc, argv,
+				 &options.common, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	code = options.nccl ? 0 : options_no_arguments(command, &options.common, err);
+	if (code)
+		return code;
+	if (options.root && options.capture)
+		return options_usage_error(command, err, "--capture cannot be combined with --root");
+	/* The database of this host says nothing about a tree of another one. */
+	database = options.common.db || !options.root;
+	code = database ? view_open(&options.common, false, &view, options.common.db ? err : NULL) : 0;
+	if (code && options.common.db)
+		return code;
+	database = database && code == 0;
+	gethostname(host, sizeof(host) - 1);
+	text_sanitise(host, strcspn(host, "/"), safe, sizeof(safe));
+	snprintf(folder, sizeof(folder), "ibwire-%s", safe[0] ? safe : "host");
+	code = examine(&options, &capture, database ? view.fabric : NULL, err);
+	capture_done(&capture);
+	if (database)
+		view_done(&view);
+	return code;
+}

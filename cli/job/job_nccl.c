@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* job_nccl.c - what NCCL logged in a job: lines of its verdict, and sections in JSON */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/nccl.h"
+#include "base/err.h"
+#include "cli/job/job_tables.h"
+#include "cli/job/job_work.h"
+#include "cli/lib/options.h"
+#include "fabric/fabric.h"
+
+/* Descriptions are "HOST DEVICE" (fabric/host.h). */
+static const char *device_name(const struct node *node)
+{
+	const char *space = strchr(node->desc, ' ');
+
+	return space ? space + 1 : NULL;
+}
+
+static struct nccl_port *ports_of(const struct job_report *report)
+{
+	struct nccl_port *ports = calloc(report->port_count + 1, sizeof(*ports));
+
+	for (size_t i = 0; ports && i < report->port_count; i++) {
+		const struct job_port *port = &report->ports[i];
+		const struct port *fabric_port = &report->fabric->ports[port->port];
+
+		ports[i] = (struct nccl_port){
+			.host = report->hosts[port->host].name,
+			.hca = device_name(&report->fabric->nodes[fabric_port->node]), .port = fabric_port->num,
+			.known = port->sum.known, .at_least = port->sum.at_least,
+			.tx_bytes = port->sum.xmit_bytes, .rx_bytes = port->sum.rcv_bytes,
+			.rate_gbps = port->sum.capacity > 0 ? port->sum.capacity * 8 / 1e9 : 0,
+		};
+	}
+	return ports;
+}
+
+static enum finding_severity severity_of(enum nccl_severity severity)
+{
+	return severity == NCCL_FAIL ? FINDING_CRITICAL : severity == NCCL_WARN ? FINDING_WARNING : FINDING_INFO;
+}
+
+/* What is wrong becomes part of the verdict, before "clean". */
+static int add_lines(struct job_report *report, struct error *err)
+{
+	bool clean = report->verdict_count && report->verdict[0].verdict == JOB_VERDICT_CLEAN;
+	size_t at = clean ? 0 : report->verdict_count;
+
+	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
+		const struct nccl_line *line = &report->nccl_verdict->lines[i];
+		const char *text = job_text(report, "%s", line->text);
+
+		if (line->severity < NCCL_WARN)
+			continue;
+		if (!text || !job_grow(report, &report->verdict, &report->verdict_count, sizeof(*report->verdict)))
+			return err_nomem(err);
+		memmove(&report->verdict[at + 1], &report->verdict[at],
+			(report->verdict_count - 1 - at) * sizeof(*report->verdict));
+		report->verdict[at++] = (struct job_line){ JOB_VERDICT_NCCL, severity_of(line->severity),
+							   (char *)(uintptr_t)text };
+	}
+	return 0;
+}
+
+int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, struct error *err)
+{
+	struct nccl_verdict *verdict = job_alloc(report, 1, sizeof(*verdict));
+	struct nccl_port *ports = ports_of(report);
+	int code = ERR_NOMEM;
+
+	if (verdict && ports) {
+		nccl_check(log, ports, report->port_count, verdict);
+		report->nccl = log;
+		report->nccl_verdict = verdict;
+		code = add_lines(report, err);
+	} else {
+		err_nomem(err);
+	}
+	free(ports);
+	return code;
+}
+
+/* --- in JSON --- */
+
+static int put_lines(struct job_output *output, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
+	};
+	struct result *result;
+	int code = job_section(output, "nccl", NULL, false, columns, 2, &result, err);
+
+	for (size_t i = 0; code == 0 && i < output->report->nccl_verdict->count; i++) {
+		const struct nccl_line *line = &output->report->nccl_verdict->lines[i];
+
+		result_text(result, 0, nccl_severity_name(line->severity));
+		result_text(result, 1, line->text);
+		result_end_row(result);
+	}
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+static int put_hcas(struct job_output *output, struct error *err)
+{
+	enum { HOST, HCA, PORT, FABRIC, SENDS, RECEIVES, DIRECT, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[HOST] = { .key = "host", .kind = COLUMN_TEXT }, [HCA] = { .key = "hca", .kind = COLUMN_TEXT },
+		[PORT] = { .key = "port", .kind = COLUMN_INTEGER }, [FABRIC] = { .key = "fabric", .kind = COLUMN_TEXT },
+		[SENDS] = { .key = "sends", .kind = COLUMN_INTEGER },
+		[RECEIVES] = { .key = "receives", .kind = COLUMN_INTEGER },
+		[DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
+	};
+	const struct nccl_log *log = output->report->nccl;
+	struct result *result;
+	int code = job_section(output, "nccl_hcas", NULL, false, columns, COLUMNS, &result, err);
+
+	for (size_t i = 0; code == 0 && i < log->hca_count; i++) {
+		const struct nccl_hca *hca = &log->hcas[i];
+
+		result_text(result, HOST, log->hosts[hca->host].name);
+		result_text(result, HCA, hca->name);
+		if (hca->port)
+			result_integer(result, PORT, hca->port);
+		if (hca->fabric)
+			result_text(result, FABRIC, nccl_fabric_name(hca->fabric));
+		result_integer(result, SENDS, hca->sends);
+		result_integer(result, RECEIVES, hca->receives);
+		result_integer(result, DIRECT, hca->direct);
+		result_end_row(result);
+	}
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+static int put_settings(struct job_output *output, struct error *err)
+{
+	enum { NAME, VALUE, COUNT, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[NAME] = { .key = "name", .kind = COLUMN_TEXT }, [VALUE] = { .key = "value", .kind = COLUMN_TEXT },
+		[COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
+	};
+	const struct nccl_log *log = output->report->nccl;
+	const struct { const struct nccl_setting *settings; size_t count; } lists[] = {
+		{ log->versions, log->version_count }, { log->networks, log->network_count },
+		{ log->settings, log->setting_count },
+	};
+	struct result *result;
+	int code = job_section(output, "nccl_settings", NULL, false, columns, COLUMNS, &result, err);
+
+	for (size_t i = 0; code == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (size_t j = 0; j < lists[i].count; j++) {
+			const struct nccl_setting *setting = &lists[i].settings[j];
+
+			result_text(result, NAME, setting->name);
+			result_text(result, VALUE, setting->value);
+			result_integer(result, COUNT, setting->count);
+			result_end_row(result);
+		}
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+static int put_tests(struct job_output *output, struct error *err)
+{
+	enum { OPERATION, RANKS, HOSTS, ITERATIONS, ROWS, LEAST, BUSBW, SIZE, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[OPERATION] = { .key = "operation", .kind = COLUMN_TEXT },
+		[RANKS] = { .key = "ranks", .kind = COLUMN_INTEGER },
+		[HOSTS] = { .key = "hosts", .kind = COLUMN_INTEGER },
+		[ITERATIONS] = { .key = "iterations", .kind = COLUMN_INTEGER },
+		[ROWS] = { .key = "rows", .kind = COLUMN_INTEGER },
+		[LEAST] = { .key = "least_bytes", .kind = COLUMN_BYTES },
+		[BUSBW] = { .key = "best_busbw_gb_per_s", .kind = COLUMN_REAL },
+		[SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
+	};
+	const struct nccl_log *log = output->report->nccl;
+	struct result *result;
+	int code = job_section(output, "nccl_tests", NULL, false, columns, COLUMNS, &result, err);
+
+	for (size_t i = 0; code == 0 && i < log->test_count; i++) {
+		const struct nccl_test *test = &log->tests[i];
+		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
+
+		result_text(result, OPERATION, nccl_test_name(test));
+		result_integer(result, RANKS, test->ranks);
+		result_integer(result, HOSTS, test->hosts);
+		result_integer(result, ITERATIONS, test->iterations);
+		result_integer(result, ROWS, test->row_count);
+		if (least)
+			result_unsigned(result, LEAST, least);
+		result_real(result, BUSBW, test->best.busbw_gb_per_s);
+		result_unsigned(result, SIZE, test->best.size_bytes);
+		result_end_row(result);
+	}
+	return code < 0 ? code : output_end(result, 0, err);
+}
+
+int job_put_nccl(struct job_output *output, struct error *err)
+{
+	int code = 0;
+
+	if (!output->report->nccl)
+		return 0;
+	code = put_lines(output, err);
+	if (code == 0)
+		code = put_hcas(output, err);
+	if (code == 0)
+		code = put_settings(output, err);
+	return code < 0 ? code : put_tests(output, err);
+}

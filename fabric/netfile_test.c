@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Topology files: ibnetdiscover outputs, net files of ibsim, damaged ones, and files that were written. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/unit_test.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "fabric/netfile.h"
+#include "fabric/test_net.h"
+
+static const char net[] =
+	"src/query_smp.c:195; umad (DR path slid 0; dlid 0; 0,1 Attr 0x11:0) bad status 110\n"
+	"#\n# Topology file: generated on Sun Oct  5 21:59:42 2014\n"
+	"vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x2c5eab0300b87b40\n"
+	"switchguid=0x2c5eab0300b87b40(2c5eab0300b87b40)\n"
+	"Switch\t36 \"S-2c5eab0300b87b40\"\t\t# \"MF0;a \"quoted\" # leaf/U1\" enhanced port 0 lid 73 lmc 0\n"
+	"[1]\t\"H-00000000000000aa\"[1](ab) \t\t# \"node0001 lid 9 mlx5_0\" lid 647 4xNDR\n"
+	"[2]\t\"H-00000000000000bb\"[2](bc) \t\t# \"node0002 mlx5_0\" lid 7 1xFDR10\n"
+	"[3]\t\"S-00000000000000ff\"[2]\t\t# \"not in this file\" lid 8 4xHDR\n"
+	"[4][ext 9]\t\"H-00000000000000cc\"[1] w=1 s=4 e=4\n"
+	"\nvendid=0x2c9\ndevid=0x1021\nsysimgguid=0xaa\ncaguid=0xaa\n"
+	"Ca\t1 \"H-00000000000000aa\"\t\t# \"node0001 mlx5_0\"\n"
+	"[1](ab) \t\"S-2c5eab0300b87b40\"[1]\t\t# lid 647 lmc 2 \"MF0;a \"quoted\" lid 5 # leaf/U1\" lid 73 4xNDR\n"
+	"\ncaguid=0xbb\nCa\t2 \"H-00000000000000bb\"\t\t# \"node0002 mlx5_0\"\n"
+	"[2](bc) \t\"S-2c5eab0300b87b40\"[2]\t\t# lid 7 lmc 0 \"x\" lid 73 1xFDR10\n"
+	"\ncaguid=0xcc\nHca\t1 \"H-00000000000000cc\"\n";
+
+TEST(an_ibnetdiscover_output_is_read)
+{
+	struct netfile_notes notes;
+	struct fabric *fabric;
+	const struct port *port;
+	uint32_t found;
+
+	assert_int_equal(netfile_read(net, sizeof(net) - 1, NULL, &fabric, &notes, NULL), 0);
+	assert_int_equal(notes.lines_ignored, 1);
+	assert_int_equal(notes.peers_unknown, 1);
+	assert_int_equal(notes.peers_one_sided, 1);
+	assert_int_equal(notes.peers_conflicting, 0);
+	assert_int_equal(fabric->node_count, 4);
+	assert_string_equal(fabric->nodes[0].name, "MF0;a \"quoted\" # leaf/U1");
+	assert_int_equal(fabric->nodes[0].lid, 73);
+	assert_true(fabric->nodes[0].enhanced_port0);
+	assert_int_equal(fabric->nodes[0].device_id, 0xd2f2);
+	assert_int_equal(fabric->nodes[1].system_guid, 0xaa);
+	assert_int_equal(fabric->port_count, 37 + 1 + 2 + 1);
+	port = &fabric->ports[fabric_find_port(fabric, 0x2c5eab0300b87b40, 1)];
+	assert_int_equal(port->speed, LINK_SPEED_NDR);
+	assert_int_equal(port->width, LINK_WIDTH_4X);
+	assert_int_equal(fabric->ports[port->peer].guid, 0xab);
+	assert_int_equal(fabric->ports[port->peer].lid, 647);
+	assert_int_equal(fabric->ports[port->peer].lmc, 2);
+	port = &fabric->ports[fabric_find_port(fabric, 0xbb, 2)];
+	assert_int_equal(port->speed, LINK_SPEED_FDR10);
+	assert_int_equal(port->width, LINK_WIDTH_1X);
+	assert_int_equal(fabric->ports[fabric_find_port(fabric, 0x2c5eab0300b87b40, 3)].state, PORT_DOWN);
+	port = &fabric->ports[fabric_find_port(fabric, 0xcc, 1)];
+	assert_int_equal(port->state, PORT_ACTIVE);
+	assert_int_equal(port->speed, LINK_SPEED_HDR);
+	assert_int_equal(port->width, LINK_WIDTH_1X);
+	assert_int_equal(names_find_port(fabric, "node0002 mlx5_0/2", &found, NULL), 0);
+	assert_int_equal(fabric->ports[found].lid, 7);
+	fabric_destroy(fabric);
+}
+
+/* ibdiagnet has the SystemImageGUID of the box after "switchguid=", and the node GUID in brackets. */
+TEST(the_quoted_id_is_the_guid_of_a_directors_module)
+{
+	static const char director[] =
+		"sysimgguid=0xd1\nswitchguid=0xd1(a1)\n"
+		"Switch 36 \"S-00000000000000a1\" # \"box:1/L01/U1\" base port 0\n"
+		"[1] \"S-00000000000000a2\"[7] # \"box:1/S01/U1\" lid 2 4xHDR\n\n"
+		"sysimgguid=0xd1\nswitchguid=0xd1(a2)\n"
+		"Switch 36 \"S-00000000000000a2\" # \"box:1/S01/U1\" base port 0\n"
+		"[7] \"S-00000000000000a1\"[1] # \"box:1/L01/U1\" lid 1 4xHDR\n";
+	struct fabric *fabric;
+
+	assert_int_equal(netfile_read(director, sizeof(director) - 1, NULL, &fabric, NULL, NULL), 0);
+	assert_int_equal(fabric->node_count, 2);
+	assert_int_equal(fabric->nodes[1].guid, 0xa2);
+	assert_int_equal(fabric->nodes[1].system_guid, 0xd1);
+	assert_int_equal(fabric_count_links(fabric), 1);
+	fabric_destroy(fabric);
+}
+
+#define SWITCH_LINES "switchguid=0xa1(a1)\nSwitch 36 \"S-a1\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+#define SWITCH_PORTS "[1] \"H-b1\"[1](b2) # \"n1 mlx5_0\" lid 2 4xHDR\n" \
+	"[2] \"H-b3\"[1](b4) # \"n2 mlx5_0\" lid 3 4xHDR\n"
+#define CA_LINES(guid, port, num, desc) "caguid=0x" guid "\nCa 1 \"H-" guid "\" # \"" desc "\"\n" \
+	"[1](" port ") \"S-a1\"[" num "] # lid 2 lmc 0 \"leaf\" lid 1 4xHDR"
+#define WHOLE_CAS CA_LINES("b1", "b2", "1", "n1 mlx5_0") "\n\n" CA_LINES("b3", "b4", "2", "n2 mlx5_0")
+#define WHOLE SWITCH_LINES SWITCH_PORTS "\n" WHOLE_CAS "\n"
+
+static void join_line(void *text, const char *line)
+{
+	strcat(strcat(text, line), ";");
+}
+
+TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
+{
+	static const struct { const char *net; size_t nodes, links; const char *notes; } cases[] = {
+		{ WHOLE, 3, 2, "" },
+		{ "\xef\xbb\xbf" WHOLE, 3, 2, "" },
+		{ "switchguid=0xa1(a1)\r\nSwitch41 \"S-a1\" # \"leaf\" base port 0 lid 1\r\n" SWITCH_PORTS
+		  WHOLE_CAS "\r\n", 3, 2, "" },
+		{ "[root@ufm ~]# ibnetdiscover\n" WHOLE "[root@ufm ~]# ", 3, 2,
+		  "2 lines are not part of a fabric: ignored, the first is line 1;" },
+		{ SWITCH_LINES "ibwarn: [9] recv failed: m_key=0 status=110\n" SWITCH_PORTS WHOLE_CAS "\n", 3, 2,
+		  "1 line is not part of a fabric: ignored, the first is line 3;" },
+		{ SWITCH_LINES SWITCH_PORTS "\ncaguid=0xb1\n", 1, 0,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;"
+		  "2 cables to nodes or ports that are not in the file: omitted;" },
+		{ WHOLE_CAS "\n" SWITCH_LINES "[1] \"H-b1\"[1](b2) # \"n1 mlx5_0\" lid 2 4xHDR\n", 3, 2,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;"
+		  "1 cable listed at one end only: other end added;" },
+		{ SWITCH_LINES SWITCH_PORTS WHOLE_CAS, 3, 2,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;" },
+		{ "switchguid=0xa1(a1)\nSwitch 36 \"S-a1\"\n[1] \"S-a1\"[1]\n[2] \"H-b1\"[1]\n"
+		  "sysimgguid=0xb8599fxxxxxx\nCa 1 \"H-b1\"\n[1](b8599fxxxx) \"S-a1\"[2]\n", 2, 1,
+		  "1 port that is its own peer: omitted;1 link without width and speed: its bandwidth is unknown;"
+		  "2 GUIDs that are not hexadecimal (redacted?): unknown;" },
+		{ "switchguid=0xb8xxxx01(b8xxxx01)\nSwitch 36 \"S-b8xxxx01\"\n"
+		  "[1] \"H-b8xxxx02\"[1] # \"n\" lid 1 4xHDR\n"
+		  "caguid=0xb8xxxx02\nCa 1 \"H-b8xxxx02\"\n[1](b8) \"S-b8xxxx01\"[1] # lid 1 lmc 0 \"s\" lid 2 4xHDR\n",
+		  2, 1, "2 GUIDs that are not hexadecimal (redacted?): unknown;"
+		  "2 nodes without a GUID: made up from their ids;" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct netfile_notes notes;
+		struct fabric *fabric;
+		char lines[512] = "";
+
+		assert_int_equal(netfile_read(cases[i].net, strlen(cases[i].net), NULL, &fabric, &notes, NULL), 0);
+		netfile_describe(&notes, join_line, lines);
+		assert_string_equal(lines, cases[i].notes);
+		assert_int_equal(fabric->node_count, cases[i].nodes);
+		assert_int_equal(fabric_count_links(fabric), cases[i].links);
+		fabric_destroy(fabric);
+	}
+}
+
+/* Names instead of GUIDs; one of the nodes has a GUID all the same. */
+TEST(a_net_file_of_ibsim_is_read)
+{
+	static const char names[] = "Switch\t8 \"sw1\"\n[1]\t\"Hca1\"[1]\n[2]\t\"Hca2\"[2]\tw=1\n\n"
+		"Hca\t2 \"Hca1\"\n[1]\t\"sw1\"[1]\n\ncaguid=0xb2\nHca 2 \"Hca2\"\n[2]\t\"sw1\"[2]\tw=1\n";
+	static const char twice[] = "Switch 8 \"S-xxxx\"\n[1] \"H-xxxx\"[1]\nSwitch 8 \"S-xxxx\"\n";
+	struct netfile_notes notes;
+	struct error err = { 0 };
+	struct fabric *fabric;
+
+	assert_int_equal(netfile_read(names, sizeof(names) - 1, NULL, &fabric, &notes, NULL), 0);
+	assert_int_equal(fabric->node_count, 3);
+	assert_int_equal(fabric_count_links(fabric), 2);
+	assert_string_equal(fabric->nodes[0].name, "sw1");
+	assert_int_equal(fabric->nodes[2].guid, 0xb2);
+	assert_int_equal(notes.guids_made, 2);
+	assert_int_equal(notes.rates_unknown, 2);
+	fabric_destroy(fabric);
+	assert_int_equal(netfile_read(twice, sizeof(twice) - 1, NULL, &fabric, &notes, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "redacted"));
+}
+
+TEST(damaged_net_files_do_no_harm)
+{
+	uint64_t random = 11;
+
+	for (int run = 0; run < 5000; run++) {
+		char bytes[sizeof(net)];
+		struct fabric *fabric = NULL;
+
+		memcpy(bytes, net, sizeof(net));
+		for (int i = 0; i < 1 + run % 8; i++)
+			bytes[net_random(&random) % (sizeof(net) - 1)] = (char)net_random(&random);
+		netfile_read(bytes, sizeof(net) - 1 - net_random(&random) % 40, NULL, &fabric, NULL, NULL);
+		fabric_destroy(fabric);
+	}
+}
+
+static bool is_up(const struct fabric *fabric, const struct port *port)
+{
+	return port->num && port->peer != FABRIC_NONE && fabric->ports[port->peer].num && port->state >= PORT_INIT &&
+	       fabric->ports[port->peer].state >= PORT_INIT;
+}
+
+/* Descriptions are random bytes here: what breaks a line must not. */
+TEST(a_netfile_that_was_written_has_the_same_nodes_and_links)
+{
+	for (uint64_t seed = 500; seed < 700; seed++) {
+		struct fabric *fabric = net_random_fabric(seed), *back;
+		struct netfile_notes notes;
+		struct text text = { 0 };
+		size_t down = 0;
+
+		for (size_t i = 0; i < fabric->port_count; i++)
+			down += fabric->ports[i].peer != FABRIC_NONE && i < fabric->ports[i].peer &&
+				!is_up(fabric, &fabric->ports[i]);
+		assert_int_equal(netfile_write(&text, fabric), down);
+		assert_false(text_failed(&text));
+		assert_int_equal(netfile_read(text_chars(&text), text.len, NULL, &back, &notes, NULL), 0);
+		assert_int_equal(notes.lines_ignored + notes.peers_unknown + notes.peers_conflicting, 0);
+		assert_int_equal(back->node_count, fabric->node_count);
+		for (size_t i = 0; i < fabric->port_count; i++) {
+			const struct port *port = &fabric->ports[i], *other;
+			uint32_t found = fabric_find_port(back, fabric->nodes[port->node].guid, port->num);
+
+			if (!is_up(fabric, port))
+				continue;
+			assert_int_not_equal(found, FABRIC_NONE);
+			other = &back->ports[found];
+			assert_int_equal(back->ports[other->peer].num, fabric->ports[port->peer].num);
+			assert_int_equal(back->nodes[back->ports[other->peer].node].guid,
+					 fabric->nodes[fabric->ports[port->peer].node].guid);
+			if (port->speed == LINK_SPEED_NONE)
+				continue;
+			assert_int_equal(other->width, port->width);
+			assert_int_equal(other->speed, port->speed);
+		}
+		text_done(&text);
+		fabric_destroy(back);
+		fabric_destroy(fabric);
+	}
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "local/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+extern char **environ;
+
+enum { BLOCK = 512 };
+
+/* Header of a member. Source: POSIX.1-2017, pax, "ustar Interchange Format". */
+struct ustar {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6];
+	char version[2], user[32], group[32], major[8], minor[8], prefix[155], unused[12];
+};
+_Static_assert(sizeof(struct ustar) == BLOCK, "a header is one block");
+
+/* Split FOLDER/PATH at a slash so that the parts fit. Return: whether they do. */
+static bool set_name(struct ustar *header, const char *name)
+{
+	size_t len = strlen(name), split = 0;
+
+	if (len > sizeof(header->name)) {
+		for (split = len - sizeof(header->name) - 1; split < len && name[split] != '/'; split++)
+			;
+		if (split >= len || split > sizeof(header->prefix))
+			return false;
+		memcpy(header->prefix, name, split);
+		split++;
+	}
+	memcpy(header->name, name + split, len - split);
+	return true;
+}
+
+/* FNV-1a; on a collision the later path is omitted. */
+static uint64_t hash(const char *path)
+{
+	uint64_t value = 0xcbf29ce484222325ULL;
+
+	for (; *path; path++)
+		value = (value ^ (unsigned char)*path) * 0x100000001b3ULL;
+	return value;
+}
+
+static void add(struct capture *capture, char type, const char *path, const char *link, const void *bytes, size_t len)
+{
+	static const char zeros[BLOCK];
+	struct ustar header = { .mode = "0000644", .uid = "0000000", .gid = "0000000", .magic = "ustar",
+				.version = "00", .type = type };
+	char name[1024];
+	unsigned sum = 0;
+	uint32_t seen;
+
+	if (map_get(&capture->known, hash(path), &seen))
+		return;
+	if (map_put(&capture->known, hash(path), 1))
+		capture->tar.failed = true;
+	snprintf(name, sizeof(name), "%s/%s%s", capture->folder, path, type == '5' ? "/" : "");
+	if (!set_name(&header, name) || (link && strlen(link) > sizeof(header.link))) {
+		capture->omitted++;
+		return;
+	}
+	if (type == '5')
+		memcpy(header.mode, "0000755", 8);
+	snprintf(header.size, sizeof(header.size), "%011zo", len);
+	snprintf(header.mtime, sizeof(header.mtime), "%011o", 0u);
+	if (link)
+		memcpy(header.link, link, strlen(link));
+	memset(header.checksum, ' ', sizeof(header.checksum));
+	for (size_t i = 0; i < sizeof(header); i++)
+		sum += ((const unsigned char *)&header)[i];
+	snprintf(header.checksum, sizeof(header.checksum), "%06o", sum & 0777777);
+	text_append_bytes(&capture->tar, (const char *)&header, sizeof(header));
+	text_append_bytes(&capture->tar, len ? bytes : "", len);
+	text_append_bytes(&capture->tar, zeros, (BLOCK - len % BLOCK) % BLOCK);
+	capture->files += type != '5';
+}
+
+void capture_file(struct capture *capture, const char *path, const void *bytes, size_t len)
+{
+	if (capture)
+		add(capture, '0', path, NULL, bytes, len);
+}
+
+void capture_link(struct capture *capture, const char *path, const char *target)
+{
+	if (capture)
+		add(capture, '2', path, target, NULL, 0);
+}
+
+void capture_folder(struct capture *capture, const char *path)
+{
+	if (capture)
+		add(capture, '5', path, NULL, NULL, 0);
+}
+
+/* Start gzip from the pipe @ret_in to the file @out. Return: 0 or an errno. */
+static int start_gzip(int out, int *ret_in, pid_t *ret_pid)
+{
+	static char gzip[] = "gzip", option[] = "-c";
+	posix_spawn_file_actions_t actions;
+	int pipe_fds[2], code;
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return errno;
+	code = posix_spawn_file_actions_init(&actions);
+	if (code == 0) {
+		posix_spawn_file_actions_adddup2(&actions, pipe_fds[0], STDIN_FILENO);
+		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+		code = posix_spawnp(ret_pid, gzip, &actions, NULL, (char *[]){ gzip, option, NULL }, environ);
+		posix_spawn_file_actions_destroy(&actions);
+	}
+	close(pipe_fds[0]);
+	if (code)
+		close(pipe_fds[1]);
+	else
+		*ret_in = pipe_fds[1];
+	return code;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t done = write(fd, bytes, len);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		bytes += done < 0 ? 0 : done;
+		len -= done < 0 ? 0 : (size_t)done;
+	}
+	return true;
+}
+
+int capture_write(struct capture *capture, const char *file, struct error *err)
+{
+	static const char end[2 * BLOCK];
+	int out, in = -1, code, status = 0;
+	pid_t pid = 0;
+	bool good;
+
+	text_append_bytes(&capture->tar, end, sizeof(end));
+	if (text_failed(&capture->tar))
+		return err_nomem(err);
+	out = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_set(err, ERR_IO, "cannot write '%.200s': %s", file, strerror(errno));
+	code = start_gzip(out, &in, &pid);
+	if (code) {
+		close(out);
+		unlink(file);
+		return err_set(err, ERR_UNAVAILABLE, "cannot run gzip: %s (install it)", strerror(code));
+	}
+	good = write_all(in, capture->tar.chars, capture->tar.len);
+	close(in);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	good = close(out) == 0 && good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (good)
+		return 0;
+	unlink(file);
+	return err_set(err, ERR_IO, "cannot write '%.200s': gzip failed (is the disk full?)", file);
+}
+
+void capture_done(struct capture *capture)
+{
+	text_done(&capture->tar);
+	map_done(&capture->known);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* flow.h - flow control of an Ethernet interface: pause frames (ethtool) and PFC (DCB), by netlink */
+#ifndef IBWIRE_LOCAL_FLOW_H
+#define IBWIRE_LOCAL_FLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct local_root;
+
+struct local_flow {
+	bool pause_known, pfc_known, frames_known;
+	bool pause_rx, pause_tx;
+	uint64_t pause_rx_frames, pause_tx_frames;
+	unsigned pfc_enabled;              /* mask of priorities */
+	uint64_t pfc_requests, pfc_indications; /* PFC frames sent and received, of all priorities */
+};
+
+/*
+ * local_flow_read - flow control of an interface
+ * Of this host by netlink, which a capture stores as ibwire/flow/NAME; of a captured tree from that
+ * file. What is not known stays so.
+ */
+void local_flow_read(struct local_root *root, const char *net, struct local_flow *ret);
+
+#endif
