@@ -477,6 +477,8 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	assert_non_null(strstr(text.chars, "leaf-u01-r1"));
 	assert_non_null(strstr(text.chars, "class=\"curve s7\""));
 	assert_non_null(strstr(text.chars, "After: second half"));
+	/* The map is in the order of names, not the worst leaf first. */
+	assert_true(strstr(text.chars, ">leaf-u01-r0</text>") < strstr(text.chars, ">leaf-u01-r1</text>"));
 	assert_null(strstr(text.chars, "nan"));
 	text_done(&text);
 	unlink(page);
