@@ -23,4 +23,7 @@ void stop_within(unsigned seconds);
 /* stop_requested - a signal has requested the end of the program. */
 bool stop_requested(void);
 
+/* stop_signal - the first signal that requested it; 0: none. */
+int stop_signal(void);
+
 #endif
