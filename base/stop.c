@@ -12,7 +12,7 @@
 /* One stop may send several signals (Ctrl-C to a group, SIGTERM by the parent). Later ones are a second request. */
 #define SECOND_REQUEST_S 1
 
-static volatile sig_atomic_t stop_flag; /* the signal that requested the stop; 0: none */
+static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t within_s; /* 0: unlimited */
 static struct timespec requested_at;   /* CLOCK_MONOTONIC; used only by the handler, whose signals block each other */
 
@@ -30,7 +30,7 @@ static void on_signal(int number)
 {
 	if (!stop_flag) {
 		clock_gettime(CLOCK_MONOTONIC, &requested_at);
-		stop_flag = number;
+		stop_flag = number; /* of a signal, so not 0 */
 		if (within_s)
 			alarm((unsigned)within_s);
 	} else if (is_second_request()) {
