@@ -88,7 +88,8 @@ int health_restore_counts(struct health *health, const struct health_count *coun
 	health->counts = malloc((count + 1) * sizeof(*counts));
 	if (!health->counts)
 		return err_nomem(err);
-	memcpy(health->counts, counts, count * sizeof(*counts));
+	if (count)
+		memcpy(health->counts, counts, count * sizeof(*counts));
 	health->count_count = count;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/nccl.h"
 #include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -512,6 +513,19 @@ static void append_hosts(const struct job_report *report, struct text *page)
 
 /* --- the page --- */
 
+/* What NCCL logged; its warnings are in the verdict, too. */
+static void append_nccl(const struct job_report *report, struct text *page)
+{
+	if (!report->nccl || !report->nccl_verdict->count)
+		return;
+	text_append(page, "<section class=\"card\">\n");
+	html_element(page, "h2", NULL, "What NCCL logged");
+	text_append(page, "<ul>\n");
+	for (size_t i = 0; i < report->nccl_verdict->count; i++)
+		html_element(page, "li", NULL, "%s", report->nccl_verdict->lines[i].text);
+	text_append(page, "</ul>\n</section>\n");
+}
+
 static void append_accuracy(const struct job_report *report, struct text *page)
 {
 	static const char *const sources[] = {
@@ -569,6 +583,7 @@ void job_html_append(const struct job_report *report, struct text *page)
 	if (!uplinks_first)
 		job_html_uplinks(report, page);
 	job_html_findings(report, page);
+	append_nccl(report, page);
 	append_accuracy(report, page);
 	html_end(page);
 	page->failed |= text_failed(&title);

@@ -316,6 +316,15 @@ TEST_IN_FOLDER(one_nic_of_eight_is_unused)
 	json_decref(report);
 }
 
+static void write_text(const char *file, const char *chars)
+{
+	FILE *stream = fopen(file, "w");
+
+	assert_non_null(stream);
+	fputs(chars, stream);
+	fclose(stream);
+}
+
 /* What NCCL logs on 8 hosts with 8 HCAs, with a connection on each of the first @used. */
 static void write_nccl_log(const char *file, unsigned used, const char *network)
 {
@@ -337,6 +346,7 @@ static void write_nccl_log(const char *file, unsigned used, const char *network)
 
 TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 {
+	struct text page = { 0 };
 	json_t *report;
 	char *text;
 
@@ -366,11 +376,20 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	report = run_json("job|report|c");
 	assert_null(json_object_get(report, "nccl"));
 	json_decref(report);
+	write_text("nccl.2.log", "\nnode0001:70:71 [0] init.cc:1 NCCL WARN <script>alert(1)</script>\n");
+	free(run_text("job|report|c|--nccl|nccl.2.log|--html|page.html"));
+	assert_int_equal(text_read_file("page.html", "", TEXT_SMALL_MOST, &page, NULL), 0);
+	assert_non_null(strstr(page.chars, "first on node0001: &lt;script&gt;"));
+	assert_null(strstr(page.chars, "<script"));
+	text_done(&page);
 	assert_refused((struct refused[]){
 		{ "job|report|c|--nccl|nowhere.log", ERR_IO, "cannot read nowhere.log" },
 		{ "job|report|c|--nccl|.", ERR_IO, "cannot read ." },
 		{ "job|list|--nccl|nccl.1.log", ERR_USAGE, "--nccl requires report" },
 	}, 3);
+	unlink("nccl.1.log");
+	unlink("nccl.2.log");
+	unlink("page.html");
 }
 
 TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
@@ -459,6 +478,8 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	assert_non_null(strstr(text.chars, "leaf-u01-r1"));
 	assert_non_null(strstr(text.chars, "class=\"curve s7\""));
 	assert_non_null(strstr(text.chars, "After: second half"));
+	/* The map is in the order of names, not the worst leaf first. */
+	assert_true(strstr(text.chars, ">leaf-u01-r0</text>") < strstr(text.chars, ">leaf-u01-r1</text>"));
 	assert_null(strstr(text.chars, "nan"));
 	text_done(&text);
 	unlink(page);
