@@ -270,13 +270,59 @@ static int rank_of(const struct finding *finding)
 	}
 }
 
-bool finding_is_echo(const struct finding *echo, const struct finding *origin)
+static bool are_cabled(const struct fabric *fabric, uint64_t guid, uint64_t other)
+{
+	uint32_t index = fabric_find_node(fabric, guid);
+	const struct node *node = index == FABRIC_NONE ? NULL : &fabric->nodes[index];
+
+	for (uint32_t i = 0; node && i < node->ports; i++) {
+		uint32_t peer = fabric->ports[node->first_port + i].peer;
+
+		if (peer != FABRIC_NONE && fabric->nodes[fabric->ports[peer].node].guid == other)
+			return true;
+	}
+	return false;
+}
+
+/* Could a node have been cabled to one that has left the fabric? An HCA whose links are up was not. */
+static bool lost_cables(const struct fabric *fabric, uint64_t guid)
+{
+	uint32_t index = fabric_find_node(fabric, guid);
+	const struct node *node = index == FABRIC_NONE ? NULL : &fabric->nodes[index];
+
+	for (uint32_t i = 0; node && node->type == NODE_CA && i < node->ports; i++)
+		if (fabric->ports[node->first_port + i].peer != FABRIC_NONE)
+			return false;
+	return true;
+}
+
+/* Are two findings about the same node or host, or about nodes that are cabled to each other? */
+static bool are_connected(const struct finding *echo, const struct finding *origin, const struct fabric *fabric)
+{
+	uint64_t guid, other;
+	uint8_t port;
+
+	/* Many nodes at once do not respond: of one host, that would be a finding of its own. */
+	if (echo->kind == FINDING_COVERAGE)
+		return origin->affected_hosts > 1;
+	if (echo->affected_hosts == 1 && origin->affected_hosts == 1 && !strcmp(echo->hosts[0], origin->hosts[0]))
+		return true;
+	for (unsigned i = 0; finding_end(echo, fabric, i, &guid, &port); i++)
+		for (unsigned j = 0; guid && finding_end(origin, fabric, j, &other, &port); j++)
+			if (other && (guid == other || are_cabled(fabric, guid, other) ||
+				      (fabric_find_node(fabric, other) == FABRIC_NONE && lost_cables(fabric, guid))))
+				return true;
+	return false;
+}
+
+bool finding_is_echo(const struct finding *echo, const struct finding *origin, const struct fabric *fabric)
 {
 	const int64_t before_us = 30 * INT64_C(1000000), after_us = 120 * INT64_C(1000000);
 	int rank = rank_of(echo);
 
 	return rank && rank < rank_of(origin) && (echo->ok_since_us || !origin->ok_since_us) &&
-	       echo->since_us >= origin->since_us - before_us && echo->since_us <= origin->since_us + after_us;
+	       echo->since_us >= origin->since_us - before_us && echo->since_us <= origin->since_us + after_us &&
+	       are_connected(echo, origin, fabric);
 }
 
 static int64_t number_of(const struct finding *finding, const char *key)

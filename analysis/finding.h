@@ -104,10 +104,11 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
 /*
  * finding_is_echo - does a finding belong to another one, which is its probable origin?
  * A link or node that failed explains unresponsive nodes, black holes and a lost subnet manager, and an unresponsive
- * switch the HCAs behind it, from shortly before it until two minutes later. A finding that holds is no echo of one
- * that is clearing.
+ * switch the HCAs behind it, from shortly before it until two minutes later, if they are the same node, host or cabled
+ * to each other. A finding that holds is no echo of one that is clearing.
+ * @fabric:  of the time that is shown
  */
-bool finding_is_echo(const struct finding *echo, const struct finding *origin);
+bool finding_is_echo(const struct finding *echo, const struct finding *origin, const struct fabric *fabric);
 
 /* finding_compare - those that hold first, then worst first, then oldest first. For qsort of struct finding. */
 int finding_compare(const void *a, const void *b);

@@ -99,6 +99,9 @@ static void utilization_of(const struct metric *metric, const struct metric_port
 	ret->has_rate &= bits_per_s > 0;
 	ret->part *= 8;
 	ret->whole = (double)bits_per_s * __builtin_popcountll(metric->counters);
+	/* As rate_utilization_percent(). */
+	if (ret->part > ret->whole)
+		ret->part = ret->whole;
 }
 
 static void stall_of(const struct metric_port *port, const struct delta *delta, struct metric_value *ret)

@@ -163,6 +163,7 @@ struct nccl_log {
 	uint64_t net_connections, p2p_connections, shm_connections, collnet_connections;
 	uint64_t net_direct;          /* of the connections over the network with GDRDMA */
 	bool sharp_plugin;            /* a CollNet plugin was loaded */
+	bool no_device;               /* a process found no HCA */
 	bool nvls;                    /* NVLink SHARP is used inside nodes */
 	bool mnnvl;                   /* NVLink connects nodes, too */
 	char provider[NCCL_NAME_SIZE];   /* of libfabric: "efa", "psm3" */

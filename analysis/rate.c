@@ -20,11 +20,17 @@ double rate_bytes_per_s(const struct delta *delta, enum counter counter)
 	return rate_per_s(delta, counter) * COUNTER_WORD_BYTES;
 }
 
+/* NAN remains. */
+static double clamp_percent(double percent)
+{
+	return percent > 100 ? 100 : percent;
+}
+
 double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s)
 {
 	if (!link_bits_per_s)
 		return NAN;
-	return 100.0 * bytes_per_s * 8.0 / (double)link_bits_per_s;
+	return clamp_percent(100.0 * bytes_per_s * 8.0 / (double)link_bits_per_s);
 }
 
 bool rate_is_idle(double xmit_percent, double rcv_percent)

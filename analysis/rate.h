@@ -29,8 +29,8 @@ double rate_bytes_per_s(const struct delta *delta, enum counter counter);
  * @bytes_per_s:          measured
  * @link_bits_per_s:      port_rate_bits_per_s(); 0: unknown
  *
- * Not clamped: counters include headers, and reading times are not exact, so the result may be
- * slightly above 100.
+ * At most 100: reading times are not exact, and a link that got slower carried more before, in the
+ * same window. The bytes are exact.
  */
 double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s);
 

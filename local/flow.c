@@ -112,7 +112,7 @@ static void read_pause(const char *net, struct local_flow *flow)
 	const struct genlmsghdr family = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 };
 	const struct genlmsghdr pause = { .cmd = ETHTOOL_MSG_PAUSE_GET, .version = ETHTOOL_GENL_VERSION };
 	const uint32_t flags = ETHTOOL_FLAG_STATS;
-	size_t name = strlen(net) + 1, len, nest;
+	size_t name = strlen(net) + 1, len;
 	const char *attrs, *value;
 	struct message message;
 	uint16_t id;
@@ -133,6 +133,14 @@ static void read_pause(const char *net, struct local_flow *flow)
 	if (!query(NETLINK_GENERIC, &message))
 		return;
 	attrs = body(&message, sizeof(pause), &len);
+	local_flow_decode_pause(attrs, len, flow);
+}
+
+void local_flow_decode_pause(const char *attrs, size_t len, struct local_flow *flow)
+{
+	const char *value;
+	size_t nest;
+
 	flow->pause_known = find(attrs, len, ETHTOOL_A_PAUSE_RX, &value) >= 1;
 	flow->pause_rx = flow->pause_known && *value;
 	flow->pause_tx = find(attrs, len, ETHTOOL_A_PAUSE_TX, &value) >= 1 && *value;
@@ -145,9 +153,8 @@ static void read_pause(const char *net, struct local_flow *flow)
 static void read_pfc(const char *net, struct local_flow *flow)
 {
 	const struct dcbmsg get = { .dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET };
-	const char *attrs, *nest, *value;
 	struct message message;
-	struct ieee_pfc pfc;
+	const char *attrs;
 	size_t len;
 
 	begin(&message, RTM_GETDCB, &get, sizeof(get));
@@ -155,6 +162,14 @@ static void read_pfc(const char *net, struct local_flow *flow)
 	if (!query(NETLINK_ROUTE, &message))
 		return;
 	attrs = body(&message, sizeof(get), &len);
+	local_flow_decode_pfc(attrs, len, flow);
+}
+
+void local_flow_decode_pfc(const char *attrs, size_t len, struct local_flow *flow)
+{
+	const char *nest, *value;
+	struct ieee_pfc pfc;
+
 	len = find(attrs, len, DCB_ATTR_IEEE, &nest);
 	if (!len || find(nest, len, DCB_ATTR_IEEE_PFC, &value) < sizeof(pfc))
 		return;

@@ -4,6 +4,7 @@
 #define IBWIRE_LOCAL_FLOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct local_root;
@@ -22,5 +23,13 @@ struct local_flow {
  * file. What is not known stays so.
  */
 void local_flow_read(struct local_root *root, const char *net, struct local_flow *ret);
+
+/*
+ * local_flow_decode_pause - attributes of the response to ETHTOOL_MSG_PAUSE_GET
+ * local_flow_decode_pfc - attributes of the response to DCB_CMD_IEEE_GET
+ * For local_flow_read() and its test.
+ */
+void local_flow_decode_pause(const char *attrs, size_t len, struct local_flow *flow);
+void local_flow_decode_pfc(const char *attrs, size_t len, struct local_flow *flow);
 
 #endif

@@ -59,8 +59,9 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
  * findings_fold - find the origin of each finding, and set origin, echoes and rank
  * @rows:  in order of display; by rank, each origin is followed by its echoes, at the place of the first of them.
  *         Acknowledged findings are neither
+ * @fabric:  of the time that is shown
  */
-void findings_fold(struct finding_row *const *rows, size_t count);
+void findings_fold(struct finding_row *const *rows, size_t count, const struct fabric *fabric);
 
 /* findings_open - the same for the findings that are open after the newest sweep, without acknowledgements. */
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err);

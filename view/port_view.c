@@ -35,7 +35,7 @@ static void view_errors(const struct delta *sum, struct port_view *ret)
 	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		errors += ret->errors_known & COUNTER_BIT(counter) ? sum->value[counter] : 0;
-	ret->errors = ret->errors_known ? (double)errors : NAN;
+	ret->errors = ret->window_errors = ret->errors_known ? (double)errors : NAN;
 }
 
 static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)

@@ -41,6 +41,7 @@ struct port_view {
 	double stall_percent;       /* XmitWait%, an estimate */
 	double wait_ticks_per_s;
 	double errors;              /* sum of the known error counters */
+	double window_errors;       /* the same, also where a caller replaces errors by another time span */
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* without a delta, and saturated */

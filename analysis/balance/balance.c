@@ -73,6 +73,9 @@ static void fill_member(const struct evaluation *eval, enum balance_direction di
 	member->measured = rate;
 	member->predicted = member->destinations = NAN;
 	member->utilization = member->capacity > 0 ? rate * BALANCE_BITS_PER_S / member->capacity : NAN;
+	/* As rate_utilization_percent(). */
+	if (member->utilization > 1)
+		member->utilization = 1;
 	member->stall = sent ? sent->stall : NAN;
 	member->xmit_discards = sent ? sent->xmit_discards : NAN;
 	if (!member->works)

@@ -154,6 +154,37 @@ TEST(a_restart_changes_no_count)
 	}
 }
 
+/* A window in which a link got slower has no load of a single rate. */
+TEST(the_load_of_a_window_is_judged_by_the_rate_of_its_time)
+{
+	struct world *world = world_create(&rails);
+	size_t windows = 0, unknown = 0;
+
+	world_run(world, "wait 300; load leaf0/101 0.9; wait 160; rate leaf0/101 1 NDR");
+	for (int sweeps = 0; sweeps < 18; sweeps++) {
+		const struct health_port *port = NULL;
+		const struct balance_load *load;
+		uint64_t step = world->health->window.step;
+		double rate;
+
+		world_run(world, "wait 10");
+		if (world->health->window.step == step)
+			continue;
+		while ((port = health_next_port(world->health, port)) &&
+		       (strcmp(port->node->name, "leaf0") || port->num != 101))
+			;
+		assert_non_null(port);
+		rate = (double)link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
+		load = &world->health->window.loads[fabric_find_port(world->fabric, port->node->guid, 101)];
+		windows++;
+		unknown += !load->known;
+		assert_true(!load->known || load->xmit_bytes * 8e6 / load->elapsed_us <= 1.01 * rate);
+	}
+	assert_int_equal(windows, 3);
+	assert_int_equal(unknown, 1);
+	world_destroy(world);
+}
+
 /* A day after its errors and flaps a port has no tracker. */
 static size_t count_trackers(const struct world *world)
 {

@@ -22,7 +22,7 @@ struct route_hole { struct health_node *node; uint32_t lids, from; enum route_en
 
 struct fabric_wide {
 	struct debounce sm_lost, sm_duplicate, expected;
-	uint64_t sm_guid;
+	uint64_t sm_guid, sm_node; /* port and node of the last master */
 	struct route_hole *holes;
 	size_t hole_count, hole_capacity;
 	uint64_t checked_generation; /* of the last check of all routes */
@@ -63,6 +63,8 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 		open = hold_sm(health, FINDING_CRITICAL, 0, state->sm_lost.bad_wall_us, "lost");
 		health_text(open, "no master SM " TENSE("has", "had") " responded for %s; new links "
 			    TENSE("will stay", "stayed") " in Init", health_duration(lost_us, since));
+		if (state->sm_node)
+			open->finding.peer_guid = state->sm_node;
 		health_number(open, "lost_sweeps", state->sm_lost.sweeps);
 		health_number(open, "lost_s", (double)lost_us / SECOND_US);
 	}
@@ -77,6 +79,10 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 	if (!input->sm_known || !input->sm_guid)
 		return;
 	state->sm_guid = input->sm_guid;
+	for (uint32_t i = 0; was != input->sm_guid && i < input->fabric->port_count; i++)
+		if (input->fabric->ports[i].guid == input->sm_guid ||
+		    input->fabric->nodes[input->fabric->ports[i].node].guid == input->sm_guid)
+			state->sm_node = input->fabric->nodes[input->fabric->ports[i].node].guid;
 	if (!was || was == input->sm_guid)
 		return;
 	open = hold_sm(health, FINDING_INFO, 2, health->wall_us, "handover");

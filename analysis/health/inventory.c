@@ -260,6 +260,8 @@ static void update_port(struct health *health, const struct fabric *fabric, cons
 		return;
 	if (now->state >= PORT_INIT && now->peer != FABRIC_NONE) {
 		set_link(health, port, true);
+		/* The load of this window has no single rate. */
+		port->load_lost |= port->width && (port->width != now->width || port->speed != now->speed);
 		port->width = now->width;
 		port->speed = now->speed;
 	} else if (now->state < PORT_INIT) {

@@ -290,6 +290,8 @@ static const char *tcp_reason(const struct nccl_log *log)
 		if (!strcmp(setting->name, "NCCL_NET") && !strcmp(setting->value, "Socket"))
 			return "NCCL_NET=Socket is set";
 	}
+	if (log->no_device)
+		return "it found no HCA: check libibverbs and /dev/infiniband in the container, and NCCL_IB_HCA";
 	for (size_t i = 0; i < log->setting_count; i++)
 		if (!strcmp(log->settings[i].name, "NCCL_IB_HCA"))
 			return "check NCCL_IB_HCA and the links of the HCAs";
@@ -356,6 +358,28 @@ static bool is_other_fabric(const struct check *check)
 {
 	return check->fabric == NCCL_ROCE || check->fabric == NCCL_IWARP || check->fabric == NCCL_OMNI_PATH ||
 	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT;
+}
+
+/* Connections by transport, and the settings that were echoed. */
+static void contents(struct check *check)
+{
+	const struct nccl_log *log = check->log;
+	uint64_t inside = log->p2p_connections + log->shm_connections;
+	char list[400] = "";
+	size_t len = 0;
+
+	if (log->channels)
+		snprintf(list, sizeof(list), "%u channel%s; ", log->channels, plural(log->channels));
+	if (log->net_connections || inside)
+		line_add(check, NCCL_OK, "%sconnections: %llu network, %llu of these with GDRDMA, %llu P2P,"
+			 " %llu shared memory", list, (unsigned long long)log->net_connections,
+			 (unsigned long long)log->net_direct, (unsigned long long)log->p2p_connections,
+			 (unsigned long long)log->shm_connections);
+	for (size_t i = 0; i < log->setting_count && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s=%s", len ? ", " : "",
+					log->settings[i].name, log->settings[i].value);
+	if (len)
+		line_add(check, NCCL_OK, "settings: %s%s", list, len < sizeof(list) ? "" : " ...");
 }
 
 /* NCCL's names hide what the fabric is. */
@@ -576,6 +600,7 @@ void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_
 	direct_check(&check);
 	networks_check(&check);
 	tests_check(&check);
+	contents(&check);
 	problems_check(&check);
 	if (log->dropped)
 		line_add(&check, NCCL_NOTE, "%llu messages exceed the limits of the reader and are not counted",

@@ -483,6 +483,8 @@ static void net_message(struct nccl_log *log, struct nccl_process *process, cons
 
 	if (process && skip(text, "NET/IB : Using ", &rest))
 		devices_read(log, process, rest);
+	else if (skip(text, "NET/IB : No device found", &rest))
+		log->no_device = true;
 	else if (process && skip(text, "NET/IB : Made virtual device [", &rest))
 		virtual_read(log, process, rest);
 	else if (skip(text, "NET/Socket : Using ", &rest))

@@ -196,13 +196,15 @@ TEST(messages_are_found_in_any_surroundings)
 		" 60%|##  |\n"
 		"\n"
 		"gamma:7:9 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : Got async event : port error\n"
+		"\033[0;36mbeta:7:9 [0] NC\033[1mCL\033[0m INFO Channel 05/0 : 1[1] -> 0[0] [send]"
+		" via NET/IB/0/GDRDMA\n"
 		"gamma:7:9 [0] NCCL INFO Channel 04/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA";
 
 	read_bytes(text, sizeof(text) - 1);
 	assert_int_equal(text_log.host_count, 2);
 	assert_int_equal(hca("beta", "mlx5_0")->receives, 1);
-	assert_int_equal(hca("beta", "mlx5_0")->sends, 1);
-	assert_int_equal(hca("beta", "mlx5_0")->direct, 2);
+	assert_int_equal(hca("beta", "mlx5_0")->sends, 2);
+	assert_int_equal(hca("beta", "mlx5_0")->direct, 3);
 	assert_int_equal(hca("gamma", "mlx5_0")->sends, 2);
 	assert_int_equal(hca("gamma", "mlx5_0")->receives, 0);
 	assert_int_equal(text_log.torn, 2);
@@ -223,6 +225,27 @@ TEST(a_line_longer_than_the_buffer_keeps_its_messages)
 	assert_int_equal(hca("alpha", "mlx5_0")->sends, MESSAGES);
 	assert_int_equal(text_log.torn, 0);
 	free(text);
+}
+
+TEST(memory_is_limited_whatever_the_log_contains)
+{
+	char line[256];
+
+	nccl_done(&text_log);
+	for (unsigned i = 0; i < NCCL_HOSTS_MOST + 100; i++) {
+		int len = snprintf(line, sizeof(line), "host%u:7:9 [0] NCCL INFO NET/IB : Using [0]mlx5_%u:1/IB ; OOB\n"
+				   "host%u:7:9 [0] NCCL INFO NCCL_X%u set by environment to %u\n", i, i, i, i, i);
+
+		assert_int_equal(nccl_feed(&text_log, line, (size_t)len, NULL), 0);
+	}
+	assert_int_equal(nccl_end(&text_log, NULL), 0);
+	assert_int_equal(text_log.host_count, NCCL_HOSTS_MOST);
+	assert_int_equal(text_log.hca_count, NCCL_HOSTS_MOST);
+	assert_int_equal(text_log.setting_count, NCCL_SETTINGS_MOST);
+	/* Two messages of each host beyond the limit, and the settings. */
+	assert_true(text_log.dropped >= 200);
+	check(NULL, 0);
+	assert_non_null(line_with("exceed the limits of the reader"));
 }
 
 TEST(problems_are_counted_by_kind)
@@ -408,7 +431,8 @@ TEST(log_and_wire_agree)
 	ports[0].tx_bytes = ports[0].rx_bytes = 37 * GB;
 	check(ports, 16);
 	assert_int_equal(verdict.severity, NCCL_OK);
-	assert_int_equal(verdict.count, 1);
+	assert_int_equal(verdict.count, 2);
+	assert_line(NCCL_OK, "connections: 16 network, 16 of these with GDRDMA, 0 P2P, 0 shared memory");
 	assert_string_equal(verdict.lines[0].text, "NCCL reports 8 HCAs per host (InfiniBand) on 2 hosts with GDRDMA; "
 			    "the wire moved 412 GB over 8 rails, evenness 0.92");
 }
@@ -446,7 +470,7 @@ TEST(sums_are_compared_if_the_fabric_has_other_names)
 	for (unsigned i = 0; i < 8; i++)
 		snprintf(names[i], 8, "HCA-%u", i + 1);
 	check(ports, 16);
-	assert_int_equal(verdict.count, 1);
+	assert_int_equal(verdict.severity, NCCL_OK);
 	assert_non_null(line_with("the wire moved 400 GB over 8 rails, evenness 1.00"));
 	check(ports + 8, 1);
 	assert_non_null(line_with("the wire moved 25.0 GB over 1 rail, on 1 of 2 hosts"));
@@ -499,6 +523,11 @@ TEST(tcp_is_a_failure_with_its_reason)
 	assert_int_equal(verdict.severity, NCCL_FAIL);
 	assert_string_equal(verdict.lines[0].text,
 			    "NCCL 2.8.4 reports NET/Socket on eno1: TCP, not RDMA; NCCL_IB_DISABLE is set");
+	assert_line(NCCL_OK, "settings: NCCL_SOCKET_IFNAME=eno1, NCCL_IB_DISABLE=1");
+	read_text(PREFIX "NET/IB : No device found.\n"
+		  PREFIX "Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n");
+	check(NULL, 0);
+	assert_line(NCCL_FAIL, "TCP, not RDMA; it found no HCA");
 }
 
 TEST(tests_are_compared_with_the_wire)
@@ -572,6 +601,7 @@ TEST(published_infiniband_log_with_sharp)
 	}
 	assert_true(text_log.sharp_plugin && text_log.nvls);
 	assert_line(NCCL_OK, "NCCL 2.19.3 reports 8 HCAs per host (InfiniBand) on 2 hosts with GDRDMA");
+	assert_line(NCCL_OK, "16 channels; connections: 569 network, 569 of these with GDRDMA, 479 P2P");
 	assert_line(NCCL_NOTE, "the SHARP plugin is loaded, but no connection uses it");
 }
 
@@ -585,6 +615,7 @@ TEST(published_roce_log_of_one_host)
 	assert_int_equal(text_log.hcas[0].fabric, NCCL_ROCE);
 	assert_int_equal(text_log.net_connections, 0);
 	assert_line(NCCL_NOTE, "network IB here is RoCE, not InfiniBand");
+	assert_line(NCCL_OK, "settings: NCCL_SOCKET_IFNAME=eth0, NCCL_IB_HCA=mlx5_0,mlx5_1,");
 	assert_line(NCCL_OK, "NCCL 2.27.5 reports ranks on one host only and uses no network (it lists 8 HCAs, RoCE)");
 }
 

@@ -104,8 +104,10 @@ static struct nccl_process *process_find(struct nccl_log *log, const char *name,
 		return processes;
 	host = log->process_count == NCCL_PROCESSES_MOST ? UINT32_MAX :
 	       glued ? host_glued(log, name, len) : nccl_host_find(log, name, len);
-	if (host == UINT32_MAX)
+	if (host == UINT32_MAX) {
+		log->dropped += !glued;
 		return NULL;
+	}
 	if (glued)
 		key = nccl_hash(log->hosts[host].name, strlen(log->hosts[host].name), pid);
 	processes = array_grow(log->processes, log->process_count, &log->process_capacity, sizeof(*processes));
@@ -328,10 +330,11 @@ static void line_cut(struct nccl_log *log)
 	input->done = PREFIX_MOST;
 }
 
-/* Lines without anything of interest are most of a log: they are not copied. */
+/* Lines without anything of interest are most of a log: they are not copied. Colours may split words. */
 static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
 {
-	return log->input->column_count || memchr(line, '#', len) || memmem(line, len, "CCL", 3);
+	return log->input->column_count || memchr(line, '#', len) || memchr(line, '\033', len) ||
+	       memmem(line, len, "CCL", 3);
 }
 
 int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)

@@ -230,7 +230,7 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* Origins first, each followed by its echoes. */
-static int fold(struct health_rows *rows)
+static int fold(struct health_rows *rows, const struct fabric *fabric)
 {
 	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
 	size_t count = 0;
@@ -242,7 +242,7 @@ static int fold(struct health_rows *rows)
 		list[count] = &rows->list[count].row;
 		count++;
 	}
-	findings_fold(list, count);
+	findings_fold(list, count, fabric);
 	for (size_t i = count; i < rows->count; i++)
 		rows->list[i].row.rank = SIZE_MAX - rows->count + i;
 	free(list);
@@ -273,7 +273,7 @@ int health_load(const struct view *view, const struct health_filter *filter, con
 	}
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
-	if (ret->count && !query->since_us && fold(ret) < 0) {
+	if (ret->count && !query->since_us && fold(ret, view->fabric) < 0) {
 		health_rows_done(ret);
 		return err_nomem(err);
 	}

@@ -268,9 +268,10 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		/* Logs of NCCL may follow the id: a pattern that the shell expanded. */
 		if (common->argc - 1 < sub->least ||
 		    (common->argc - 1 > sub->most && !(options.nccl && sub->run == job_report_cmd)))
-			return options_usage_error(command, err, sub->most > 1 ? "%s requires the ids of one or two jobs" :
-						   sub->most ? "%s requires the id of one job" : "%s does not take an id",
-						   sub->word);
+			return options_usage_error(command, err, sub->most > 1
+						   ? "%s requires the ids of one or two jobs"
+						   : sub->most ? "%s requires the id of one job"
+						   : "%s does not take an id", sub->word);
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}

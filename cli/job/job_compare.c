@@ -234,14 +234,16 @@ static int put_metrics(struct comparing *comparing, struct error *err)
 	char names[2][4 * JOB_ID_SIZE], text[2][48];
 	const struct column columns[COLUMNS] = {
 		[KEY] = { .key = "metric", .kind = COLUMN_TEXT }, [TITLE] = { .title = "", .kind = COLUMN_TEXT },
-		[BEFORE] = { .key = "before", .title = job_shown(comparing->runs[0]->job.id, names[0], sizeof(names[0])),
-			     .kind = COLUMN_REAL },
-		[NOW] = { .key = "now", .title = job_shown(comparing->runs[1]->job.id, names[1], sizeof(names[1])),
-			  .kind = COLUMN_REAL },
+		[BEFORE] = { .key = "before", .title = names[0], .kind = COLUMN_REAL },
+		[NOW] = { .key = "now", .title = names[1], .kind = COLUMN_REAL },
 		[CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
 	};
 	struct result *result;
-	int code = job_section(&comparing->output, "metrics", NULL, false, columns, COLUMNS, &result, err);
+	int code;
+
+	for (int i = 0; i < 2; i++)
+		job_shown(comparing->runs[i]->job.id, names[i], sizeof(names[i]));
+	code = job_section(&comparing->output, "metrics", NULL, false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < sizeof(metrics) / sizeof(*metrics); i++) {
 		const struct metric_row *metric = &metrics[i];
@@ -285,7 +287,8 @@ static int compare_pairs(const void *a, const void *b)
 
 static double host_rate(const struct job_host *host)
 {
-	return host->used ? job_busier(host->sum.mean_xmit, host->sum.mean_rcv) / host->used : host->sum.known ? 0 : NAN;
+	return host->used ? job_busier(host->sum.mean_xmit, host->sum.mean_rcv) / host->used :
+	       host->sum.known ? 0 : NAN;
 }
 
 static double rail_rate(const struct job_rail *rail)

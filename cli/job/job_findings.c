@@ -41,6 +41,16 @@ static bool is_on_job(const struct job_work *work, uint64_t guid, uint8_t num)
 	return false;
 }
 
+/* A link of which no end is in the fabric any more with its peer: between switches that the job uses. */
+static bool is_between(const struct job_work *work, uint64_t guid, uint64_t peer_guid)
+{
+	const struct fabric *fabric = work->report->fabric;
+	uint32_t a = guid ? fabric_find_node(fabric, guid) : FABRIC_NONE;
+	uint32_t b = peer_guid ? fabric_find_node(fabric, peer_guid) : FABRIC_NONE;
+
+	return a != FABRIC_NONE && b != FABRIC_NONE && work->above[a] && work->above[b];
+}
+
 /* --- findings --- */
 
 /* Where rates are read in long steps, the finding of a group has its start. */
@@ -76,6 +86,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 			.text = job_text(report, "%s", finding->text),
 			.advice = finding_kind_info(finding->kind)->advice,
 		};
+		added->on_job = finding->port && is_between(taking->work, finding->node_guid, finding->peer_guid);
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)
 			added->on_job = is_on_job(taking->work, guid, num);
 	}
@@ -126,17 +137,32 @@ static int add_event(struct job_work *work, int64_t wall_us, const char *kind, b
 	return event && event->text ? 0 : err_nomem(err);
 }
 
+/* Tables of a switch changed, and its uplinks became uneven. */
+static void blame_tables(struct job_report *report, const struct event *event)
+{
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct job_group *group = &report->groups[i];
+
+		if (group->direction == BALANCE_XMIT && job_became_uneven(group) &&
+		    event->node_guid == report->fabric->nodes[group->node].guid)
+			group->skewed = true;
+	}
+}
+
 static bool take_event(void *ctx, const struct event_row *row)
 {
 	struct taking *taking = ctx;
 	struct job_report *report = taking->work->report;
 	const struct event *event = &row->event;
 	bool on_job = is_on_job(taking->work, event->node_guid, event->port) ||
-		      is_on_job(taking->work, event->peer_guid, event->peer_port);
+		      is_on_job(taking->work, event->peer_guid, event->peer_port) ||
+		      (event->port && is_between(taking->work, event->node_guid, event->peer_guid));
 	char text[sizeof(event->text)];
 
 	if (!is_change(event->kind) || (event->node_guid && !on_job))
 		return true;
+	if (!strcmp(event->kind, EVENT_ROUTES_CHANGED))
+		blame_tables(report, event);
 	if (report->event_count == JOB_EVENTS_MOST) {
 		report->events_left_out++;
 		return true;
@@ -217,9 +243,9 @@ int job_read_findings(struct job_work *work, struct error *err)
 
 	if (!report->has_history)
 		return work->saved[0] && work->saved[1] ? compare_saved(work, err) : 0;
-	code = reader_findings(work->reader, &findings, take_finding, &taking, err);
+	code = reader_events(work->reader, &events, take_event, &taking, err);
 	if (code == 0 && taking.code == 0)
-		code = reader_events(work->reader, &events, take_event, &taking, err);
+		code = reader_findings(work->reader, &findings, take_finding, &taking, err);
 	if (code == 0 && report->finding_count)
 		qsort(report->findings, report->finding_count, sizeof(*report->findings), compare_findings);
 	return code == ERR_UNAVAILABLE ? 0 : code < 0 ? code : taking.code;

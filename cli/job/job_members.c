@@ -183,6 +183,10 @@ static void sum_port(struct job_work *work, struct job_port *port)
 		set_traffic(&mirror, (double)work->report->duration_us, sum);
 		port->mirrored = sum->known;
 	}
+	/* The history has expired in part, or began later. */
+	if (work->report->source == JOB_SOURCE_HISTORY && sum->known &&
+	    (port->mirrored ? peer : own)->elapsed_us < work->report->duration_us - 2 * work->report->interval_us)
+		sum->at_least = true;
 	add_errors(own, &sum->errors, &sum->errors_at_least);
 	if (peer)
 		add_errors(peer, &port->peer_errors, &sum->errors_at_least);

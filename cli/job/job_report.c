@@ -108,8 +108,10 @@ void job_evenness_of(const double *values, size_t count, struct job_evenness *re
 			ret->highest = (uint32_t)i;
 	}
 	mean = ret->count ? sum / ret->count : 0;
-	if (!(mean > 0))
+	if (!(mean > 0)) {
+		ret->lowest = ret->highest = UINT32_MAX;
 		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		squares += isnan(values[i]) ? 0 : (values[i] / mean - 1) * (values[i] / mean - 1);
 	ret->lowest_ratio = values[ret->lowest] / mean;
@@ -188,6 +190,7 @@ static int evaluate(struct job_work *work, struct error *err)
 		code = job_judge_uplinks(work, err);
 	if (code == 0)
 		code = job_read_findings(work, err);
+	job_sort_uplinks(work->report);
 	return code;
 }
 

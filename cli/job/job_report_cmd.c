@@ -86,10 +86,12 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	if (code < 0)
 		return code;
 	nccl_init(&log);
-	if (nccl && nccl_files_read(nccl, NULL, 0, &log, &unread) < 0)
+	if (nccl && nccl_files_read(nccl, NULL, 0, &log, &unread) < 0) {
 		log_warning("%s; the report is without it", unread.text);
+		nccl = NULL;
+	}
 	code = compute(&view, id, common->now_us, &report, err);
-	if (code == 0 && nccl_has_anything(&log))
+	if (code == 0 && nccl)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = write_to(report, path, path && has_suffix(path, ".html"), err);

@@ -215,6 +215,12 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 	}
 }
 
+bool job_became_uneven(const struct job_group *group)
+{
+	return group->part_excess[JOB_EARLY] <= JOB_UNEVEN &&
+	       group->part_excess[JOB_LATE] > group->part_excess[JOB_EARLY] + JOB_UNEVEN;
+}
+
 /* A part of the job: how uneven, and in the late part whether by the tables. */
 static void take_part(struct job_work *work, const struct balance *balance, int part)
 {
@@ -231,10 +237,9 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 			group->skewed = true;
 			group->cause = BALANCE_ROUTING;
 		}
-		/* Even before: chance does not change while a job repeats its communication. */
-		if (!is_failed && result->m && result->excess > group->part_excess[JOB_EARLY] + JOB_UNEVEN &&
-		    group->part_excess[JOB_EARLY] <= work->balance.measured_excess)
-			group->skewed = true;
+		/* It became uneven: without uneven tables other flows may have begun (see also job_findings.c). */
+		group->skewed |= !is_failed && result->m && job_became_uneven(group) &&
+				 (result->t || !result->t_known);
 	}
 }
 
@@ -311,6 +316,12 @@ static int compare_groups(const void *a, const void *b, void *ctx)
 	if (x->node != y->node)
 		return names_compare(job_report_node_name(report, x->node), job_report_node_name(report, y->node));
 	return (int)x->direction - (int)y->direction;
+}
+
+void job_sort_uplinks(struct job_report *report)
+{
+	if (report->group_count)
+		qsort_r(report->groups, report->group_count, sizeof(*report->groups), compare_groups, report);
 }
 
 /* --- the map --- */
@@ -442,11 +453,8 @@ int job_judge_uplinks(struct job_work *work, struct error *err)
 		code = find_shared(work, err);
 	if (code == 0)
 		code = make_map(work, err);
-	if (code == 0) {
+	if (code == 0)
 		count_switches(work, adaptive);
-		if (report->group_count)
-			qsort_r(report->groups, report->group_count, sizeof(*report->groups), compare_groups, report);
-	}
 	routes_done(&routes);
 	free(adaptive);
 	free(loads);

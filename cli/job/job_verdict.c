@@ -242,6 +242,10 @@ static enum job_verdict verdict_of(enum finding_kind kind)
 	case FINDING_RAIL_IMBALANCE:
 	case FINDING_NIC_UNUSED:
 	case FINDING_COVERAGE:
+	case FINDING_NODE_SILENT:
+	case FINDING_ROUTES_CHANGED:
+	case FINDING_COUNTER_SATURATED:
+	case FINDING_RAIL_MISWIRED:
 	case FINDING_LOCKED:
 	case FINDING_COUNTERS_CLEARED:
 	case FINDING_UPLINKS_MISSING:
@@ -250,6 +254,8 @@ static enum job_verdict verdict_of(enum finding_kind kind)
 	case FINDING_UPLINK_IMBALANCE:
 	case FINDING_BLACK_HOLE:
 		return JOB_VERDICT_ROUTING;
+	case FINDING_CONGESTION:
+		return JOB_VERDICT_SLOW_HOST;
 	default:
 		return JOB_VERDICT_ERRORS;
 	}
@@ -538,6 +544,7 @@ int job_judge(struct job_report *report, struct error *err)
 	judge_rails(&judging);
 	judge_routing(&judging);
 	judge_slowest(&judging);
+	judge_findings(&judging, JOB_VERDICT_SLOW_HOST);
 	judge_drop(&judging);
 	judge_clean(&judging);
 	put_first(report);

@@ -69,6 +69,12 @@ void job_evenness_of(const double *values, size_t count, struct job_evenness *re
 /* job_busier - the larger of two rates; NAN: both unknown. */
 double job_busier(double xmit, double rcv);
 
+/* job_became_uneven - even in the first part, uneven in the second. */
+bool job_became_uneven(const struct job_group *group);
+
+/* job_sort_uplinks - groups of uplinks, worst first. */
+void job_sort_uplinks(struct job_report *report);
+
 /* The steps, in this order. Each returns 0, ERR_IO or ERR_NOMEM. */
 int job_read_counters(struct job_work *work, struct error *err); /* job_counters.c: fabric, deltas */
 int job_find_members(struct job_work *work, struct error *err);  /* job_members.c: hosts, rails, ports, their sums */

@@ -185,18 +185,19 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 }
 
 /* The origin of a finding, as long ago as possible; or NULL. */
-static struct finding_row *origin_of(struct finding_row *const *rows, size_t count, const struct finding_row *row)
+static struct finding_row *origin_of(struct finding_row *const *rows, size_t count, const struct finding_row *row,
+				     const struct fabric *fabric)
 {
 	struct finding_row *origin = NULL;
 
 	for (size_t i = 0; i < count && !row->acknowledged.at_us; i++)
-		if (!rows[i]->acknowledged.at_us && finding_is_echo(&row->finding, &rows[i]->finding) &&
+		if (!rows[i]->acknowledged.at_us && finding_is_echo(&row->finding, &rows[i]->finding, fabric) &&
 		    (!origin || rows[i]->finding.since_us < origin->finding.since_us))
 			origin = rows[i];
 	return origin;
 }
 
-void findings_fold(struct finding_row *const *rows, size_t count)
+void findings_fold(struct finding_row *const *rows, size_t count, const struct fabric *fabric)
 {
 	for (size_t i = 0; i < count; i++) {
 		rows[i]->origin = 0;
@@ -204,11 +205,11 @@ void findings_fold(struct finding_row *const *rows, size_t count)
 		rows[i]->rank = i * (count + 1);
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct finding_row *origin = origin_of(rows, count, rows[i]);
+		struct finding_row *origin = origin_of(rows, count, rows[i], fabric);
 
 		/* An origin is shown once, not below another one. */
-		while (origin && origin_of(rows, count, origin))
-			origin = origin_of(rows, count, origin);
+		while (origin && origin_of(rows, count, origin, fabric))
+			origin = origin_of(rows, count, origin, fabric);
 		if (!origin)
 			continue;
 		rows[i]->origin = origin->finding.id;

@@ -340,23 +340,65 @@ TEST_IN_FOLDER(an_open_finding_is_current)
 	model_destroy(model);
 }
 
-/* Each group is at the place of its worst finding, origin first. No finding is hidden by one that is clearing. */
+/* Nodes 1 to 4, each cabled to the one before. */
+static struct fabric *make_chain(void)
+{
+	struct fabric *fabric = fabric_create(NULL);
+
+	assert_non_null(fabric);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct node node = { .guid = i + 1, .type = i ? NODE_CA : NODE_SWITCH, .port_count = 2 };
+
+		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		for (uint8_t num = 1; num <= 2; num++)
+			assert_true(fabric_add_port(fabric, &(struct port){ .num = num, .state = PORT_ACTIVE },
+						    NULL) >= 0);
+		if (i)
+			assert_int_equal(fabric_link(fabric, 2 * i - 1, 2 * i, NULL), 0);
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+/*
+ * Each group is at the place of its worst finding, origin first. No finding is hidden by one that is clearing, or by
+ * one of another place at the same time.
+ */
 TEST(consequences_follow_their_origin)
 {
 	static const struct finding findings[] = {
-		{ .id = 1, .kind = FINDING_SM_LOST, .severity = FINDING_CRITICAL, .since_us = 95 },
-		{ .id = 2, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 130 },
-		{ .id = 3, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 400 },
-		{ .id = 4, .kind = FINDING_LINK_DOWN, .severity = FINDING_WARNING, .since_us = 100 },
-		{ .id = 5, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 140 },
-		{ .id = 6, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 420 },
+		{ .id = 1, .kind = FINDING_SM_LOST, .severity = FINDING_CRITICAL, .since_us = 95, .peer_guid = 2 },
+		{ .id = 2, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 130,
+		  .node_guid = 1 },
+		{ .id = 3, .kind = FINDING_NODE_SILENT, .severity = FINDING_CRITICAL, .since_us = 400,
+		  .node_guid = 1 },
+		{ .id = 4, .kind = FINDING_LINK_DOWN, .severity = FINDING_WARNING, .since_us = 100,
+		  .node_guid = 1, .peer_guid = 9 },
+		{ .id = 5, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 140,
+		  .node_guid = 2 },
+		{ .id = 6, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 420,
+		  .node_guid = 2 },
 		{ .id = 7, .kind = FINDING_SYMBOL_ERRORS, .severity = FINDING_WARNING, .since_us = 100 },
 		{ .id = 8, .kind = FINDING_LINK_DOWN, .severity = FINDING_CRITICAL, .since_us = 390,
-		  .ok_since_us = 450 },
+		  .ok_since_us = 450, .node_guid = 1 },
 		{ .id = 9, .kind = FINDING_BLACK_HOLE, .severity = FINDING_CRITICAL, .since_us = 391,
-		  .ok_since_us = 450 },
+		  .ok_since_us = 450, .node_guid = 1 },
+		/* Hosts elsewhere hang at the same time. */
+		{ .id = 10, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 101,
+		  .node_guid = 4 },
+		{ .id = 11, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 401,
+		  .node_guid = 4 },
+		/* A switch that left the fabric: an HCA that lost its link was behind it, another one was not. */
+		{ .id = 12, .kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .since_us = 700,
+		  .node_guid = 8, .affected_hosts = 3 },
+		{ .id = 13, .kind = FINDING_SM_LOST, .severity = FINDING_CRITICAL, .since_us = 701, .peer_guid = 7 },
+		{ .id = 14, .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .since_us = 701,
+		  .node_guid = 3 },
+		{ .id = 15, .kind = FINDING_COVERAGE, .severity = FINDING_WARNING, .since_us = 701 },
 	};
-	static const int64_t origins[] = { 4, 4, 0, 0, 4, 3, 0, 0, 8 }, order[] = { 4, 1, 2, 5, 3, 6, 7, 8, 9 };
+	static const int64_t origins[] = { 4, 4, 0, 0, 4, 3, 0, 0, 8, 0, 0, 0, 12, 0, 12 },
+			     order[] = { 4, 1, 2, 5, 3, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14 };
+	struct fabric *fabric = make_chain();
 	enum { COUNT = sizeof(findings) / sizeof(findings[0]) };
 	struct finding_row *rows[COUNT], *all = calloc(COUNT, sizeof(*all));
 
@@ -365,7 +407,8 @@ TEST(consequences_follow_their_origin)
 		all[i].finding = findings[i];
 		all[i].finding.since_us *= 1000000;
 	}
-	findings_fold(rows, COUNT);
+	findings_fold(rows, COUNT, fabric);
+	fabric_destroy(fabric);
 	for (size_t i = 0, at = 0; i < COUNT; i++, at = 0) {
 		assert_int_equal(all[i].origin, origins[i]);
 		for (size_t j = 0; j < COUNT; j++)

@@ -75,14 +75,16 @@ static void mark_jobs(const char *path, const struct sweep *sweep, bool end)
 				   .end_us = sweep->wall_us, .begin_boot_us = sweep->start_us,
 				   .end_boot_us = sweep->start_us };
 		char name[JOB_SNAPSHOT_NAME_SIZE];
+		struct saved_label label = { 0 };
 
 		snprintf(job.id, sizeof(job.id), "%d", i);
 		memcpy(job.begin_boot_id, sweep->boot_id, sizeof(job.begin_boot_id));
 		memcpy(job.end_boot_id, sweep->boot_id, sizeof(job.end_boot_id));
-		need(end ? jobs_end(writer, &job, &err) : jobs_begin(writer, &job, &(struct job_rules){ 0 }, &err), &err);
+		need(end ? jobs_end(writer, &job, &err) : jobs_begin(writer, &job, &(struct job_rules){ 0 }, &err),
+		     &err);
+		label.name = job_snapshot_name(job.number, end, name);
 		if (i == 1)
-			need(saved_write(writer, &(struct saved_label){ .name = job_snapshot_name(job.number, end, name) },
-					 sweep, &err), &err);
+			need(saved_write(writer, &label, sweep, &err), &err);
 	}
 	saved_writer_close(writer);
 }
@@ -91,7 +93,8 @@ static void make_database(const struct options *options, const char *path)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	const struct fabric_day_settings settings = {
-		.interval_us = (int64_t)(options->interval_s * US_PER_S), .begin_us = BEGIN_US, .seed = 1, .shape = &shape,
+		.interval_us = (int64_t)(options->interval_s * US_PER_S), .begin_us = BEGIN_US, .seed = 1,
+		.shape = &shape,
 	};
 	int sweeps = (int)(HOURLY_S / options->interval_s);
 	struct route_block *blocks = NULL;

@@ -63,7 +63,8 @@ static const char *const lines[] = {
 	"balance|--since|2026-11-18", "sql|SELECT * FROM traffic", "sql|SELECT * FROM port_sum",
 	"sql|SELECT * FROM errors", "sql|SELECT * FROM details",
 	"sql|SELECT * FROM ports, nodes, gaps, findings, events, sweeps LIMIT 100", "db", "snapshot|list",
-	"snapshot|diff", "snapshot|diff|one|--all", "topology|show", "topology|dot", "report|NODE|--since|2026-11-18",
+	"job|list", "snapshot|diff", "snapshot|diff|one|--all", "topology|show", "topology|dot",
+	"report|NODE|--since|2026-11-18",
 	"db|check",
 };
 enum { LINE_COUNT = sizeof(lines) / sizeof(*lines), LINES_A_VARIANT = 2 };
@@ -125,7 +126,20 @@ static void make_base(void)
 	assert_int_equal(saved_writer_open(path, &saved, NULL), 0);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "one" }, model_step(model), NULL), 0);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "two" }, model_step(model), NULL), 0);
+	for (int end = 0; end < 2; end++)
+		assert_int_equal(saved_write(saved, &(struct saved_label){ .name = end ? "job-1-end" : "job-1-begin" },
+					     model_step(model), NULL), 0);
 	saved_writer_close(saved);
+	/* The first job has the snapshots, the second ran before them, the third is running. */
+	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
+		     " begin_sweep, end_us, end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status)"
+		     " SELECT 1, 'a', '', 'x', b.wall_us, b.start_us, 'b', b.id, e.wall_us, e.start_us, 'b', e.id, 1,"
+		     " NULL, 0 FROM sweep b, sweep e WHERE b.id = 40 AND e.id = (SELECT max(id) FROM sweep);"
+		     " INSERT INTO job SELECT 2, 2, name, 'h[1-2]', '', begin_us, begin_boot_us, 'c', begin_sweep,"
+		     " end_us, end_boot_us, 'd', end_sweep, 2, '3', NULL FROM job;"
+		     " INSERT INTO job SELECT 3, 3, '', '', '', begin_us, begin_boot_us, 'b', begin_sweep, NULL, NULL,"
+		     " NULL, NULL, 0, NULL, NULL FROM job WHERE number = 1");
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 3);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour") > 0);
 	base = test_file_read(path, &base_len);
 }

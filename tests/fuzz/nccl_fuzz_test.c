@@ -73,7 +73,7 @@ static const char *const seeds[] = {
 	PREFIX "NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]={[1] mlx5_1:1/RoCE, [2] mlx5_2:1/IB} [RO]; OOB "
 	"eth0:10.0.0.1<0>\n",
 	PREFIX "NET/IB : Made virtual device [3] name=mlx5_0+mlx5_1 speed=800000 ndevs=2\n",
-	PREFIX "Using network IB\n",
+	PREFIX "Using network IB\n", PREFIX "NET/IB : No device found.\n",
 	PREFIX "NET/OFI Selected Provider is efa (found 4 nics)\n",
 	PREFIX "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)/Shared\n",
 	PREFIX "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\r\n",
@@ -92,7 +92,8 @@ static const char *const seeds[] = {
 	"busbw #wrong\n",
 	"        1024           256     float     sum      -1    22.10    0.05    0.08      0    20.90    0.05    "
 	"0.09    N/A\n",
-	"# Avg bus bandwidth    : 0.06\n", "\033[0;32m(worker)\033[0m ", "epoch 3 50%|##  |\r",
+	"# Avg bus bandwidth    : 0.06\n", "\033[0;32m(worker)\033[0m ", "NC\033[1mCL\033[0m WARN ",
+	"epoch 3 50%|##  |\r",
 	"[E] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9) ran for 600010 milliseconds\n",
 };
 

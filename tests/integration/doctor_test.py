@@ -267,9 +267,10 @@ rows = json.loads(done.out)
 tap.equal("what NCCL logged is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
           [("warn", "NCCL lists 1 HCA without any connection"),
            ("warn", "1 of 1 connections are staged through host memory (no GDRDMA)"),
-           ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA")])
+           ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA"), ("pass", "connections")])
 tap.equal("and is a warning", done.status, 1)
 tap.one_line("a log that is not there", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
+
 # With a database: the rate that a port supports, and SHARP.
 run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "fabric.db", 2, 1, 1)
 known = Host("known")

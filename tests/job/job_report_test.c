@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <jansson.h>
+#include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -314,6 +315,15 @@ TEST_IN_FOLDER(one_nic_of_eight_is_unused)
 	json_decref(report);
 }
 
+static void write_text(const char *file, const char *chars)
+{
+	FILE *stream = fopen(file, "w");
+
+	assert_non_null(stream);
+	fputs(chars, stream);
+	fclose(stream);
+}
+
 /* What NCCL logs on 8 hosts with 8 HCAs, with a connection on each of the first @used. */
 static void write_nccl_log(const char *file, unsigned used, const char *network)
 {
@@ -335,6 +345,7 @@ static void write_nccl_log(const char *file, unsigned used, const char *network)
 
 TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 {
+	struct text page = { 0 };
 	json_t *report;
 	char *text;
 
@@ -368,11 +379,20 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	report = run_json("job|report|c");
 	assert_null(json_object_get(report, "nccl"));
 	json_decref(report);
+	write_text("nccl.2.log", "\nnode0001:70:71 [0] init.cc:1 NCCL WARN <script>alert(1)</script>\n");
+	free(run_text("job|report|c|--nccl|nccl.2.log|--html|page.html"));
+	assert_int_equal(text_read_file("page.html", "", TEXT_SMALL_MOST, &page, NULL), 0);
+	assert_non_null(strstr(page.chars, "first on node0001: &lt;script&gt;"));
+	assert_null(strstr(page.chars, "<script"));
+	text_done(&page);
 	assert_refused((struct refused[]){
 		{ "job|report|c|--nccl|nowhere.log", ERR_IO, "cannot read nowhere.log" },
 		{ "job|report|c|--nccl|.", ERR_IO, "cannot read ." },
 		{ "job|list|--nccl|nccl.1.log", ERR_USAGE, "--nccl requires report" },
 	}, 3);
+	unlink("nccl.1.log");
+	unlink("nccl.2.log");
+	unlink("page.html");
 }
 
 TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
@@ -400,6 +420,25 @@ TEST_IN_FOLDER(no_traffic_is_not_rdma)
 TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
 {
 	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
+}
+
+TEST_IN_FOLDER(an_uplink_that_goes_down)
+{
+	assert_both(FABRIC TRAIN "at 5m down leaf-u01-r1/6\n", "link-failed", "leaf-u01-r1/6");
+}
+
+/* Other flows make uplinks uneven, without any fault. */
+TEST_IN_FOLDER(a_job_that_starts_in_the_middle_skews_no_route)
+{
+	json_t *report;
+
+	play_with(FABRIC "job main alltoall fan=3 load=0.2 spread=adaptive hosts=node0001-node0002,node0005-node0006\n"
+		  "job other ring load=0.9 hosts=node0003-node0004,node0007-node0008 starts=later\nat 6m start other\n",
+		  (struct planned[]){ {
+			  .id = "1", .hosts = "node[0001-0002,0005-0006]", .begin = BEGIN, .end = END } }, 1);
+	report = report_of("1");
+	assert_verdict(report, "clean", "4 hosts");
+	json_decref(report);
 }
 
 TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
@@ -583,6 +622,34 @@ TEST_IN_FOLDER(a_gap_of_the_collector_loses_no_bytes)
 	row = row_of(report, "ports", "host", "node0005");
 	assert_true(fabs(number_of(row, "xmit_bytes") / rate - 1) < 0.01);
 	assert_true(fabs(number_of(row, "peak_xmit_bytes_per_s") / (rate / 480) - 1) < 0.01);
+	json_decref(report);
+}
+
+/* As retention leaves it: the first window, of 60 sweeps, is gone, whether it was packed or not. */
+static void expire(void)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM hot WHERE rowid < 61 * 65536; DELETE FROM sweep WHERE id <= 60;"
+				      " DELETE FROM chunk_window WHERE to_sweep <= 61", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+TEST_IN_FOLDER(what_has_expired_is_reported)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN "length 22m\n", (struct planned[]){
+		{ .id = "1", .begin = 30, .end = 110 }, { .id = "2", .begin = 6, .end = 40 } }, 2);
+	expire();
+	report = report_of("1");
+	assert_verdict(report, "clean", "8 hosts");
+	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "at_least")));
+	json_decref(report);
+	assert_shows("job|report|1", "the history before ");
+	report = report_of("2");
+	assert_verdict(report, "unknown", "nothing is known of its traffic");
 	json_decref(report);
 }
 

@@ -304,6 +304,46 @@ static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
 	use_database(NULL);
 }
 
+/* In a window that began before the link got slower it carried more than its rate is now. */
+static void no_utilization_is_above_100_percent(void **state)
+{
+	static const char scenario[] = "shape rail units=2 hosts=8 rails=4 spines=4\nlength 6m\n"
+				       "job main alltoall fan=8 load=0.5\nat 5m width leaf-u01-r0/9 1x\n";
+	const int64_t end_us = INT64_C(1790000000000000);
+	static const struct { const char *command, *key; } shown[] = {
+		{ "ports|leaf-u01-r0/9", "xmit_utilization_percent" },
+		{ "links|leaf-u01-r0/9", "rcv_utilization_percent" },
+		{ "balance|leaf-u01-r0", "utilization_percent" },
+		{ "history|leaf-u01-r0/9|--counter|xmit_utilization|--step|5m", "max" },
+	};
+	char line[192], from[WHEN_SIZE], until[WHEN_SIZE];
+	struct error err = { 0 };
+
+	(void)state;
+	test_folder_renew();
+	test_file_write("slower.scenario", scenario, strlen(scenario));
+	if (record_scenario("slower.scenario", path, 0, end_us, &err) < 0)
+		fail_msg("%s", err.text);
+	use_database(path);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		double most = 0, bytes = 0;
+		json_t *rows, *row;
+		size_t j;
+
+		snprintf(line, sizeof(line), "%s|--since|%s|--until|%s", shown[i].command,
+			 when_format_utc(end_us - 300 * US_PER_S, from), when_format_utc(end_us, until));
+		rows = run_json(line);
+		json_array_foreach(rows, j, row) {
+			most = fmax(most, json_number_value(json_object_get(row, shown[i].key)));
+			bytes = fmax(bytes, json_number_value(json_object_get(row, "xmit_bytes_per_s")));
+		}
+		if (most < 50 || most > 100 || (!i && bytes * 8 < 50e9))
+			fail_msg("%s: %g %%, %g bytes/s", line, most, bytes);
+		json_decref(rows);
+	}
+	use_database(NULL);
+}
+
 /*
  * --- truth ---
  *
@@ -836,7 +876,7 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static char demo[] = "../../sim/demo.scenario";
-	static struct CMUnitTest tests[2 * FILES_MAX + 14] = {
+	static struct CMUnitTest tests[2 * FILES_MAX + 15] = {
 		{ "the demo's faults are found and end", findings_are_as_expected, NULL, NULL, demo },
 		{ "findings of the demo are true", findings_are_true, test_folder_make, test_folder_remove, demo },
 		cmocka_unit_test(wrong_expected_findings_fail),
@@ -854,10 +894,12 @@ int main(void)
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(a_restart_of_the_collector_changes_no_finding,
 						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(no_utilization_is_above_100_percent,
+						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
 						test_folder_make, test_folder_remove),
 	};
-	size_t count = 14;
+	size_t count = 15;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), failed;

@@ -94,7 +94,7 @@ static void fold(struct snapshot_context *context)
 	for (size_t i = 0; rows && i < context->finding_count; i++)
 		rows[i] = &context->findings[i];
 	if (rows && context->finding_count) {
-		findings_fold(rows, context->finding_count);
+		findings_fold(rows, context->finding_count, context->fabric);
 		qsort(context->findings, context->finding_count, sizeof(*context->findings), compare_ranks);
 	}
 	free(rows);

@@ -38,7 +38,7 @@ static enum role write_load(double load, int columns, bool unicode, char *ret)
 	int percent = (int)lround(100 * load);
 
 	if (columns == 1)
-		snprintf(ret, 16, "%s", mark);
+		strcpy(ret, mark);
 	else if (columns == 2)
 		snprintf(ret, 16, "%s%s", mark, unicode ? mark : " ");
 	else if (columns == 3)

@@ -127,7 +127,7 @@ static uint8_t load_of(double percent)
 {
 	if (isnan(percent))
 		return LOAD_UNKNOWN;
-	return (uint8_t)fmin(lround(percent * LOADS_PER_PERCENT), LOAD_MOST);
+	return percent < LOAD_MOST / LOADS_PER_PERCENT ? (uint8_t)(percent * LOADS_PER_PERCENT + 0.5) : LOAD_MOST;
 }
 
 /* Append trend->ports as a point. */
@@ -172,7 +172,7 @@ static void append_shown(struct trend *trend, const struct snapshot *shown, cons
 
 		trend->ports[i] = (struct trend_port){ view->xmit_bytes_per_s, view->rcv_bytes_per_s,
 						       fmax(view->xmit_percent, view->rcv_percent),
-						       view->stall_percent, errors_of(&shown->rows[i].sum) };
+						       view->stall_percent, view->window_errors };
 	}
 	if (trend->total)
 		from_us = trend->points[(trend->total - 1) % TREND_POINTS].wall_us;

@@ -18,7 +18,7 @@ struct help {
 static const struct key_help words[] = {
 	{ "ok", "responds, and its link carries traffic" },
 	{ "idle", "responds; utilization below 0.01 % in both directions" },
-	{ "> 100 %", "response times of two sweeps differ; bars end at 100 %" },
+	{ "100 %", "the most that is shown; a link that got slower may have carried more before" },
 	{ "new", "first response: rates follow with the second reading" },
 	{ "init", "link is up but not Active: not configured by the subnet manager" },
 	{ "silent", "polled but did not respond; counters unknown" },
