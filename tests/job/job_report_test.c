@@ -366,6 +366,10 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	assert_null(strstr(text, "moved nothing"));
 	assert_non_null(strstr(text, "NCCL lists 3 HCAs without any connection: mlx5_5, mlx5_6, mlx5_7"));
 	free(text);
+	text = run_text("job|report|s|--nccl|nccl.1.log|--html|/dev/stdout");
+	assert_non_null(strstr(text, "What NCCL logged"));
+	assert_non_null(strstr(text, "NCCL lists 3 HCAs without any connection"));
+	free(text);
 
 	/* A report that is clean otherwise has the failure first. */
 	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "c", .begin = BEGIN, .end = END } }, 1);
@@ -531,6 +535,8 @@ TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)
 	assert_verdict(report, "no-hosts", "none of its hosts was in the fabric: gone77");
 	json_decref(report);
 	assert_shows("job|report|none", "none of its hosts");
+	keep_page("some");
+	keep_page("none");
 }
 
 TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
@@ -544,6 +550,7 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "running")));
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "end")));
 	assert_shows("job|report|1", "still running");
+	keep_page("1");
 	json_decref(report);
 }
 
@@ -640,6 +647,7 @@ TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "peak_xmit_bytes_per_s")));
 	assert_int_equal(json_array_size(json_object_get(report, "series")), 0);
 	assert_shows("job|report|1", "no sweep of a collector is stored of this time");
+	keep_page("1");
 	json_decref(report);
 }
 
@@ -655,6 +663,7 @@ TEST_IN_FOLDER(without_sweeps_and_snapshots_nothing_is_known)
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "xmit_bytes")));
 	json_decref(report);
 	assert_shows("job|report|1", "nothing is known");
+	keep_page("1");
 }
 
 TEST_IN_FOLDER(a_lost_end_snapshot_is_replaced_by_the_history)
