@@ -185,7 +185,8 @@ static void judge_unused_rails(struct judging *judging, bool *is_unused)
 	}
 	if (unused)
 		add_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
-			 "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused, report->rail_count, text_chars(&names));
+			 "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
+			 report->rail_count, text_chars(&names));
 	text_done(&names);
 }
 
