@@ -268,7 +268,7 @@ int job_put_hosts(struct job_output *output, struct error *err)
 	bool all = output->print.all || output->print.format != RESULT_TABLE;
 	struct choice *choices = calloc(report->host_count + 1, sizeof(*choices));
 	size_t count = report->host_count;
-	struct result *result;
+	struct result *result = NULL;
 	int code;
 
 	if (!choices)

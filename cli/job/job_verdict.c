@@ -24,6 +24,9 @@ enum { LINES_MOST = 3 };
 #define SLOW_STALL_PERCENT 5.0
 #define SLOW_STALL_RATIO 3.0
 
+/* A host that carries so much more than the mean: most are slightly below it then. */
+#define HIGH_RATIO 1.3
+
 /* Peak of a port that carried no data; errors of a link in an hour that are worth a line without a collector. */
 #define IDLE_PEAK_BYTES_PER_S 1e6
 #define ERRORS_PER_HOUR 10
@@ -462,9 +465,10 @@ static void judge_slowest(struct judging *judging)
 	}
 	judge_stalled(judging, values);
 	free(values);
-	if (hosts->count < 2 || !(hosts->lowest_ratio < 1 - JOB_UNEVEN) || report->ports_unused)
+	if (hosts->count < 2 || report->ports_unused ||
+	    !(hosts->lowest_ratio < 1 - JOB_UNEVEN || hosts->highest_ratio > HIGH_RATIO))
 		return;
-	if (report->slowest == UINT32_MAX)
+	if (report->slowest == UINT32_MAX && hosts->lowest_ratio < 1 - JOB_UNEVEN)
 		report->slowest = hosts->lowest;
 	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "hosts are uneven (cv %.2f): %.128s carried %.0f %% "
 		 "of the mean, %.128s %.0f %%", hosts->cv, report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio,

@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
 import diags
-from lib import IBWIRE, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run, stop, wait_for
 
 need("ibsim", "opensm", "ibnetdiscover", "perfquery")
 tap = Tap()
@@ -89,6 +89,19 @@ def inherits(sim):
                   started(IBWIRE, "run", "--", *program), started(*program))
 
 
+def stopped(sim):
+    """A signal before the command starts: a device that does not respond, and no command."""
+    sim.run(IBWIRE_SIM, "wire", "dead=all")
+    try:
+        process = sim.start(IBWIRE, "run", "--", "touch", "command-ran", stderr=subprocess.DEVNULL)
+        wait_for(lambda: newest(sim)["ending"] == "running")
+        tap.equal("stopped before the command, run has the status of the signal", stop(process, signal.SIGTERM), 143)
+        tap.result(not os.path.exists("command-ran"), "and the command does not run")
+        tap.equal("its job has ended", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 143))
+    finally:
+        sim.run(IBWIRE_SIM, "wire", "dead=none")
+
+
 def signals(sim):
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
         process = sim.start(IBWIRE, "run", "--", "python3", "-c", TRAP, stderr=subprocess.DEVNULL)
@@ -96,6 +109,7 @@ def signals(sim):
         os.remove("ready")
         tap.equal(f"{number.name} is passed on to the command", stop(process, number), 40 + number)
         tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 40 + number)
+    stopped(sim)
 
 
 def terminal(sim):

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/unit_test.h"
+#include "cli/job/job_work.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
 #include "fabric/host.h"
@@ -569,6 +570,36 @@ TEST_IN_FOLDER(one_host_receives_more_than_the_others)
 		{ .id = "1", .begin = BEGIN, .end = END } }, 1);
 	assert_shows("job|report|1", "hosts are uneven");
 	assert_shows("job|report|1|--all", "PREDICTED%");
+}
+
+/* A host that takes its packets slowly: the simulated HCAs take them at once. */
+TEST(the_host_that_switches_wait_for_is_the_slowest)
+{
+	static const double stalls[] = { 1, 34, 2, 1.5 };
+	struct job_port ports[4];
+	struct job_host hosts[4];
+	struct job_rail rail = { .name = "mlx5_0" };
+	struct job_report report = { .source = JOB_SOURCE_SNAPSHOTS, .ports = ports, .hosts = hosts, .rails = &rail,
+				     .port_count = 4, .host_count = 4, .rail_count = 1, .slowest = UINT32_MAX };
+
+	report.fabric = fabric_create(NULL);
+	assert_non_null(report.fabric);
+	report.duration_us = 600 * INT64_C(1000000);
+	report.total.known = 4;
+	for (uint32_t i = 0; i < 4; i++) {
+		static const char *const names[] = { "a", "b", "c", "d" };
+
+		ports[i] = (struct job_port){ .host = i, .peer_stall = stalls[i],
+					      .sum = { .known = 1, .mean_xmit = 1e9, .mean_rcv = 1e9 } };
+		hosts[i] = (struct job_host){ .name = names[i], .first = i, .count = 1, .used = 1, .sum.known = 1 };
+	}
+	assert_int_equal(job_judge(&report, NULL), 0);
+	assert_int_equal(report.slowest, 1);
+	assert_int_equal(report.verdict[0].verdict, JOB_VERDICT_SLOW_HOST);
+	assert_string_equal(report.verdict[0].text, "b is the slowest host: the switch ports to it waited 34 % of the "
+			    "time, those to the others 1.8 % (median)");
+	fabric_destroy((struct fabric *)(uintptr_t)report.fabric);
+	job_report_forget(&report);
 }
 
 /* --- what is not known --- */
