@@ -463,7 +463,7 @@ TEST_IN_FOLDER(errors_on_a_link)
 
 TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 {
-	char line[600], page[512];
+	char line[600], page[512], *shown;
 	struct text text = { 0 };
 
 	play_with(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", (struct planned[]){
@@ -487,6 +487,16 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	assert_null(strstr(text.chars, "nan"));
 	text_done(&text);
 	unlink(page);
+	/* The screen has its width in COLUMNS. */
+	setenv("COLUMNS", "80", 1);
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"");
+	shown = run_text(line);
+	unsetenv("COLUMNS");
+	assert_non_null(strstr(shown, "hidden columns"));
+	for (char *rest = NULL, *at = strtok_r(shown, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+		if (text_columns(at) > 80)
+			fail_msg("%s", at);
+	free(shown);
 	/* A file that cannot be written. */
 	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s/nowhere/x.html", page);
 	assert_refused(&(struct refused){ line, ERR_IO, "cannot write" }, 1);
