@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/balance.h"
 #include "base/clock.h"
@@ -339,7 +340,7 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 
 	if (code < 0)
 		return code;
-	/* Another database, or a restored one: its sweeps are no continuation. */
+	/* A database that was restored into the same file. */
 	if (source->page && snapshot->sweep.id < source->page->status.last.id) {
 		metrics_page_release(source, source->page);
 		source->page = NULL;
@@ -368,11 +369,27 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	return code;
 }
 
+/* Another file: there is no continuation, the counters begin again. */
+static void forget_replaced(struct metrics_source *source)
+{
+	struct stat st;
+
+	if (stat(source->path, &st) < 0 || (st.st_dev == source->device && st.st_ino == source->inode))
+		return;
+	source->device = st.st_dev;
+	source->inode = st.st_ino;
+	metrics_page_release(source, source->page);
+	source->page = NULL;
+}
+
 static int refresh(struct metrics_source *source, struct error *err)
 {
 	bool live = reader_has_collector(source->path);
 	int64_t newest;
-	int code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
+	int code;
+
+	forget_replaced(source);
+	code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
 
 	if (code == 0)
 		code = reader_newest(source->reader, &newest, err);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "analysis/finding.h"
 #include "base/text.h"
@@ -79,6 +80,8 @@ struct metrics_source {
 	const struct settings *settings;
 	const struct metrics_schema *schema;
 	struct reader *reader;     /* NULL: not opened yet, or closed after an error */
+	dev_t device;              /* of the database of the page */
+	ino_t inode;
 	struct metrics_page *page; /* the newest */
 	unsigned pages;            /* that exist, with those of responses */
 };

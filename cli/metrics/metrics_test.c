@@ -299,6 +299,36 @@ TEST(pages_without_a_database_are_an_error_and_come_with_it)
 	world_done(&world);
 }
 
+TEST(another_database_begins_again)
+{
+	struct world world;
+	struct metrics_page *page;
+	char kept[sizeof(path) + 8];
+
+	world_make(&world, NULL);
+	check_store(world.writer, model_step(world.model));
+	metrics_page_release(&world.source, world_page(&world));
+	snprintf(kept, sizeof(kept), "%s.old", path);
+	writer_close(world.writer);
+	assert_int_equal(rename(path, kept), 0);
+	model_destroy(world.model);
+	world.model = model_create(12, 2, 4, 4);
+	world.writer = check_open_writer(path);
+	/* Its newest sweep has a higher number than that of the last page. */
+	for (int i = 0; i < 4; i++)
+		check_store(world.writer, model_step(world.model));
+	page = world_page(&world);
+	for (size_t i = 0; i < world.model->sweep.sample_count; i++) {
+		const struct port_sample *sample = &world.model->sweep.samples[i];
+
+		if (sample->reading)
+			assert_memory_equal(page->counters[sample->port].value, sample->reading->value,
+					    sizeof(sample->reading->value));
+	}
+	metrics_page_release(&world.source, page);
+	world_done(&world);
+}
+
 static void write_config(const char *text)
 {
 	FILE *file = fopen(path, "w");
