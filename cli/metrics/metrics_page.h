@@ -41,6 +41,21 @@ struct metrics_port {
 	uint8_t sample; /* enum sample_status */
 };
 
+/*
+ * PortRcvErrorDetails and PortXmitDiscardDetails of a port that counted any of them. They are read less often, in
+ * turn; a value that is below the last reading was reset.
+ */
+#define METRICS_DETAILS 10
+struct metrics_detail {
+	uint64_t node_guid;
+	uint32_t port; /* index into the fabric's ports */
+	uint16_t known; /* bit 1 << METRICS_DETAIL() */
+	uint8_t num;
+	uint32_t last[METRICS_DETAILS];
+	uint64_t value[METRICS_DETAILS];
+};
+#define METRICS_DETAIL(attribute, number) ((attribute) == DETAIL_XMIT_DISCARDS ? 6 + (number) : (number))
+
 /* A group of equivalent links in one direction, over balance_window_us(); NAN: unknown, or idle. */
 struct metrics_group {
 	double imbalance, mean, most;
@@ -69,6 +84,8 @@ struct metrics_page {
 	struct metrics_port *ports;        /* parallel */
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
+	struct metrics_detail *details; /* in order of the database; only if the schema has them */
+	size_t detail_count, detail_capacity;
 	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* open, not acknowledged */
 	uint32_t acknowledged;
 };
