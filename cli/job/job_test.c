@@ -159,10 +159,11 @@ TEST(an_unknown_host_is_an_error_or_a_warning)
 	assert_ending("lenient", "running", NULL, -1);
 	assert_refused((struct refused[]){
 		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-3]", ERR_USAGE, "and of 2 more hosts" },
+		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-2]", ERR_USAGE, "and of 1 more host)" },
 		{ "job|begin|x|--no-snapshot|--hosts|a[1-", ERR_USAGE, "is not a host list" },
 		{ "job|end|x|--no-snapshot", ERR_USAGE, "no job 'x' began" },
 		{ "job|end|lenien|--no-snapshot", ERR_USAGE, "did you mean 'lenient'?" },
-	}, 4);
+	}, 5);
 }
 
 TEST(ids_with_characters_of_shells_and_pages_are_ids)
