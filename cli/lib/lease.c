@@ -97,7 +97,8 @@ int lease_init(struct lease *lease, const char *path, int64_t interval_us, const
 	fd = open(path, O_WRONLY | O_CREAT | OPEN_FLAGS, 0644);
 	/* A renewal replaces a link by a file of this host alone. */
 	if (fd < 0 && errno == ELOOP)
-		return err_set(err, ERR_USAGE, "the lease %s is a symbolic link: give the path of the file itself", path);
+		return err_set(err, ERR_USAGE, "the lease %s is a symbolic link: give the path of the file itself",
+			       path);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot write the lease %s: %s", path, strerror(errno));
 	close(fd);
