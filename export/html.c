@@ -127,6 +127,8 @@ void html_escape(struct text *page, const char *chars)
 	text_done(&plain);
 }
 
+static void escape_va(struct text *page, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+
 static void escape_va(struct text *page, const char *fmt, va_list args)
 {
 	char *chars = NULL;

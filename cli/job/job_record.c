@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/job/job.h"
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 #include "fabric/host.h"
 #include "storage/reader.h"
 

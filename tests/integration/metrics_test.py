@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for sweeps, and for connections that time out
+# sanitized: the server gets requests of hostile clients
 """ibwire metrics over HTTP: formats, conditional requests, TLS and passwords, hostile clients, bad input."""
 import http.client
 import os
