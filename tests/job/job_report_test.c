@@ -450,6 +450,7 @@ TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
 	const json_t *group;
 
 	assert_both(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", "routing", "leaf-u01-r1");
+	assert_shows("job|report|h", "leaf-u01-r1  TX ");
 	report = report_of("h");
 	group = row_of(report, "uplink_groups", "node", "MF0;leaf-u01-r1:MQM8700/U1");
 	assert_true(json_is_true(json_object_get(group, "skewed")));
