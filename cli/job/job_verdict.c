@@ -481,18 +481,36 @@ static void judge_slowest(struct judging *judging)
 
 /* --- in total --- */
 
+/* The worst finding that opened during the job and is not on its links; NULL: none. */
+static const struct job_finding *find_elsewhere(const struct job_report *report)
+{
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct job_finding *finding = &report->findings[i];
+
+		if (!finding->on_job && !finding->before && finding->severity >= FINDING_WARNING)
+			return finding;
+	}
+	return NULL;
+}
+
+/* A job that ends may just finish; one that became slower while the fabric had a fault probably waited for it. */
 static void judge_drop(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
+	const struct job_finding *elsewhere = find_elsewhere(report);
 	double early = report->total.part[JOB_EARLY], late = report->total.part[JOB_LATE];
-	char before[32], after[32], span[WHEN_SIZE];
+	char before[32], after[32], span[WHEN_SIZE], since[WHEN_SIZE], other[320] = "";
 
 	if (!(late < (1 - JOB_UNEVEN) * early))
 		return;
+	if (elsewhere)
+		snprintf(other, sizeof(other), "; elsewhere in the fabric: %s %s since %s",
+			 finding_kind_name(elsewhere->kind), elsewhere->subject,
+			 when_format_local(elsewhere->since_us, since));
 	when_format_span(report->part_until_us[JOB_LATE] - report->part_from_us[JOB_LATE], span);
-	add_line(judging, JOB_VERDICT_DROP, report->running ? FINDING_WARNING : FINDING_INFO, "in the last %s its "
-		 "ports moved %s, before that %s", span, rate_format_bits(late, after, sizeof(after)),
-		 rate_format_bits(early, before, sizeof(before)));
+	add_line(judging, JOB_VERDICT_DROP, report->running || elsewhere ? FINDING_WARNING : FINDING_INFO,
+		 "slower: in the last %s its ports moved %s, before that %s%s", span,
+		 rate_format_bits(late, after, sizeof(after)), rate_format_bits(early, before, sizeof(before)), other);
 }
 
 static void judge_clean(struct judging *judging)

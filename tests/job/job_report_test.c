@@ -559,7 +559,7 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 	play_with(FABRIC TRAIN "at 9m stop main\n", (struct planned[]){ { .id = "1", .begin = BEGIN } }, 1);
 	report = report_of("1");
 	print_text("1");
-	assert_verdict(report, "slower", "in the last ");
+	assert_verdict(report, "slower", "slower: in the last ");
 	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "running")));
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "end")));
 	assert_shows("job|report|1", "still running");
@@ -623,6 +623,28 @@ TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_num
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_SLOW_HOST);
 	assert_string_equal(numbers.report.verdict[0].text, "b is the slowest host: the switch ports to it waited 32 % "
 			    "of the time, those to the others 1.0 % (median)");
+}
+
+/* All ports wait for the slowest one, which may be a link that the job does not use. */
+TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_numbers, free_numbers)
+{
+	static char subject[] = "leaf3 uplinks";
+	struct job_finding finding = { .kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_CRITICAL, .subject = subject };
+
+	(void)state;
+	numbers.report.total.part[JOB_EARLY] = 2e9;
+	numbers.report.total.part[JOB_LATE] = 1e9;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	numbers.report.findings = &finding;
+	numbers.report.finding_count = 1;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict_count, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_DROP);
+	assert_non_null(strstr(numbers.report.verdict[0].text, "elsewhere in the fabric: uplink-imbalance leaf3 uplinks"));
+	numbers.report.findings = NULL;
+	numbers.report.finding_count = 0;
 }
 
 /* HCAs for storage are idle during most jobs. */
