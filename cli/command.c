@@ -29,6 +29,7 @@ static const struct command commands[] = {
 	  "counters over time, per port or summed; --top lists the top ports", false, history_run },
 	{ "report", "SUBJECT", "one-page report of a port, link or node",
 	  false, report_run },
+	{ "metrics", "", "serve the newest sweep to Prometheus: OpenMetrics over HTTP", false, metrics_run },
 	{ "clear", "SUBJECT ...", "reset counters to zero on the fabric (writes; asks for "
 		"confirmation)", false,
 	  clear_run },

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * metrics_compat.c - the schemas of --compat
+ *
+ * treydock:    treydock/infiniband_exporter 0.10, collectors switch and hca; data in bytes; GUIDs and
+ *              LIDs as in the output of ibnetdiscover --ports
+ * guilbaults:  guilbaults/infiniband-exporter 0.0.6; data in words; GUIDs as in the output of
+ *              ibqueryerrors
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "cli/metrics/metrics_families.h"
+#include "cli/metrics/metrics_page.h"
+#include "fabric/fabric.h"
+
+/* NodeInfo.PortGUID: for ports of a switch that of its port 0. */
+static uint64_t port_guid(const struct fabric *fabric, uint32_t index)
+{
+	const struct port *port = &fabric->ports[index];
+	const struct node *node = &fabric->nodes[port->node];
+	uint32_t management = node->type == NODE_SWITCH ? fabric_node_port(fabric, port->node, 0) : index;
+	uint64_t guid = management != FABRIC_NONE ? fabric->ports[management].guid : 0;
+
+	return guid ? guid : node->guid;
+}
+
+static uint16_t port_lid(const struct fabric *fabric, uint32_t index)
+{
+	return fabric_port_lid(fabric, &fabric->ports[index]);
+}
+
+static void treydock_labels(const struct fabric *fabric, uint32_t index, struct text *text)
+{
+	metrics_label_guid(text, "guid", port_guid(fabric, index));
+	metrics_label_number(text, "port", fabric->ports[index].num);
+}
+
+static void uplink_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	static const char *const types[] = { [NODE_CA] = "CA", [NODE_SWITCH] = "SW", [NODE_ROUTER] = "RT" };
+	const struct fabric *fabric = page->topology->fabric;
+	const struct port *port = &fabric->ports[row], *peer = &fabric->ports[port->peer];
+	const struct node *node = &fabric->nodes[port->node], *other = &fabric->nodes[peer->node];
+
+	metrics_label(text, node->type == NODE_SWITCH ? "switch" : "hca", metrics_node_name(fabric, port->node));
+	metrics_label(text, "uplink", metrics_node_name(fabric, peer->node));
+	metrics_label_guid(text, "uplink_guid", port_guid(fabric, port->peer));
+	metrics_label(text, "uplink_type", other->type <= NODE_ROUTER && types[other->type] ? types[other->type] : "");
+	metrics_label_number(text, "uplink_port", peer->num);
+	metrics_label_number(text, "uplink_lid", port_lid(fabric, port->peer));
+}
+
+static uint64_t switch_guid(const struct fabric *fabric, const struct node *node)
+{
+	return node->ports ? port_guid(fabric, node->first_port) : node->guid;
+}
+
+/* Devices: a switch is a row of its node; each port of an HCA is one. */
+static void switch_info(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	const struct node *node = &fabric->nodes[row];
+
+	metrics_label_guid(text, "guid", switch_guid(fabric, node));
+	metrics_label(text, "switch", metrics_node_name(fabric, row));
+	metrics_label_number(text, "lid", node->lid);
+}
+
+static void hca_guid(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	metrics_label_guid(text, "guid", port_guid(page->topology->fabric, row));
+}
+
+static void hca_info(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	hca_guid(page, row, text);
+	metrics_label(text, "hca", metrics_node_name(fabric, fabric->ports[row].node));
+	metrics_label_number(text, "lid", port_lid(fabric, row));
+}
+
+static void switch_collector(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	(void)page;
+	metrics_label(text, "collector", row ? "hca" : "switch");
+}
+
+static double one(const struct metrics_page *page, uint32_t row)
+{
+	(void)page;
+	(void)row;
+	return 1;
+}
+
+/* Bytes per second by the table of that exporter: signalling rate and effective rate of a lane in Gb/s. */
+static double lane_rate(const struct metrics_page *page, uint32_t row, int which)
+{
+	static const double rates[LINK_SPEED_COUNT][2] = {
+		[LINK_SPEED_SDR] = { 2.5, 2 }, [LINK_SPEED_DDR] = { 5, 4 }, [LINK_SPEED_QDR] = { 10, 8 },
+		[LINK_SPEED_FDR10] = { 10.3125, 10 }, [LINK_SPEED_FDR] = { 14.0625, 13.64 },
+		[LINK_SPEED_EDR] = { 25.78125, 25 }, [LINK_SPEED_HDR] = { 50, 50 }, [LINK_SPEED_NDR] = { 100, 100 },
+		[LINK_SPEED_XDR] = { 250, 250 },
+	};
+	const struct port *port = &page->topology->fabric->ports[row];
+	double rate = port->speed < LINK_SPEED_COUNT ? rates[port->speed][which] : 0;
+
+	rate *= link_width_lanes(port->width) * 1e9 / 8;
+	return rate > 0 ? rate : NAN;
+}
+
+static double raw_rate(const struct metrics_page *page, uint32_t row)
+{
+	return lane_rate(page, row, 0);
+}
+
+static double effective_rate(const struct metrics_page *page, uint32_t row)
+{
+	return lane_rate(page, row, 1);
+}
+
+/* A node fails if one of its polled ports did not respond. */
+static double failed_ports(const struct metrics_page *page, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++)
+		if (page->ports[i].sample == SAMPLE_SILENT || page->ports[i].sample == SAMPLE_BACKOFF)
+			return 1;
+	return 0;
+}
+
+static double switch_failed(const struct metrics_page *page, uint32_t row)
+{
+	const struct node *node = &page->topology->fabric->nodes[row];
+
+	return failed_ports(page, node->first_port, node->ports);
+}
+
+static double hca_failed(const struct metrics_page *page, uint32_t row)
+{
+	return failed_ports(page, row, 1);
+}
+
+static void switch_device(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct node *node = &page->topology->fabric->nodes[row];
+
+	metrics_label_guid(text, "guid", switch_guid(page->topology->fabric, node));
+	metrics_label(text, "collector", "switch");
+}
+
+static void hca_device(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	hca_guid(page, row, text);
+	metrics_label(text, "collector", "hca");
+}
+
+static double zero(const struct metrics_page *page, uint32_t row)
+{
+	(void)page;
+	(void)row;
+	return 0;
+}
+
+/* Both collectors are the rows of node types switch and CA. */
+static double timed_out(const struct metrics_page *page, uint32_t row)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	double count = 0;
+
+	if (row + 1 != NODE_CA && row + 1 != NODE_SWITCH)
+		return NAN;
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == row + 1)
+			count += switch_failed(page, i);
+	return count;
+}
+
+static double of_collectors(const struct metrics_page *page, uint32_t row, double value)
+{
+	(void)page;
+	return row + 1 == NODE_CA || row + 1 == NODE_SWITCH ? value : NAN;
+}
+
+static double no_errors(const struct metrics_page *page, uint32_t row)
+{
+	return of_collectors(page, row, 0);
+}
+
+static double duration(const struct metrics_page *page, uint32_t row)
+{
+	return of_collectors(page, row, (double)page->status.last.duration_us / 1e6);
+}
+
+static double last_execution(const struct metrics_page *page, uint32_t row)
+{
+	return of_collectors(page, row, (double)page->status.last.wall_us / 1e6);
+}
+
+static void collector_label(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	switch_collector(page, row + 1 == NODE_CA, text);
+}
+
+#define TREYDOCK_COUNTER(device, of_type, key, which, what, times) \
+	{ .name = "infiniband_" device "_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, \
+	  .counter = which, .scale = times, .node_type = of_type }
+#define TREYDOCK_COUNTERS(device, type) \
+	TREYDOCK_COUNTER(device, type, "transmit_data_bytes", COUNTER_XMIT_DATA, "PortXmitData in bytes", 4), \
+	TREYDOCK_COUNTER(device, type, "receive_data_bytes", COUNTER_RCV_DATA, "PortRcvData in bytes", 4), \
+	TREYDOCK_COUNTER(device, type, "transmit_packets", COUNTER_XMIT_PACKETS, "PortXmitPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "receive_packets", COUNTER_RCV_PACKETS, "PortRcvPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "unicast_transmit_packets", COUNTER_UNICAST_XMIT_PACKETS, \
+			 "PortUnicastXmitPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "unicast_receive_packets", COUNTER_UNICAST_RCV_PACKETS, \
+			 "PortUnicastRcvPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "multicast_transmit_packets", COUNTER_MULTICAST_XMIT_PACKETS, \
+			 "PortMulticastXmitPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "multicast_receive_packets", COUNTER_MULTICAST_RCV_PACKETS, \
+			 "PortMulticastRcvPkts", 1), \
+	TREYDOCK_COUNTER(device, type, "symbol_error", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter", 1), \
+	TREYDOCK_COUNTER(device, type, "link_error_recovery", COUNTER_LINK_ERROR_RECOVERY, \
+			 "LinkErrorRecoveryCounter", 1), \
+	TREYDOCK_COUNTER(device, type, "link_downed", COUNTER_LINK_DOWNED, "LinkDownedCounter", 1), \
+	TREYDOCK_COUNTER(device, type, "receive_errors", COUNTER_RCV_ERRORS, "PortRcvErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "receive_remote_physical_errors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, \
+			 "PortRcvRemotePhysicalErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "receive_switch_relay_errors", COUNTER_RCV_SWITCH_RELAY_ERRORS, \
+			 "PortRcvSwitchRelayErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "transmit_discards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards", 1), \
+	TREYDOCK_COUNTER(device, type, "transmit_constraint_errors", COUNTER_XMIT_CONSTRAINT_ERRORS, \
+			 "PortXmitConstraintErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "receive_constraint_errors", COUNTER_RCV_CONSTRAINT_ERRORS, \
+			 "PortRcvConstraintErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "local_link_integrity_errors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, \
+			 "LocalLinkIntegrityErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "excessive_buffer_overrun_errors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, \
+			 "ExcessiveBufferOverrunErrors", 1), \
+	TREYDOCK_COUNTER(device, type, "vl15_dropped", COUNTER_VL15_DROPPED, "VL15Dropped", 1), \
+	TREYDOCK_COUNTER(device, type, "transmit_wait", COUNTER_XMIT_WAIT, "PortXmitWait", 1), \
+	TREYDOCK_COUNTER(device, type, "qp1_dropped", COUNTER_QP1_DROPPED, "QP1Dropped", 1)
+#define TREYDOCK_GAUGE(key, rows, of_type, function, more_labels, what) \
+	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function, .node_type = of_type, \
+	  .labels = more_labels }
+#define TREYDOCK_HCA(key, function, more_labels, what) \
+	{ .name = "infiniband_hca_" key, .scope = METRICS_PORT, .help = what, .value = function, \
+	  .node_type = NODE_CA, .labels = more_labels, .own_labels = true }
+
+static const struct metrics_family treydock[] = {
+	TREYDOCK_COUNTERS("switch", NODE_SWITCH),
+	TREYDOCK_GAUGE("switch_port_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, effective_rate, NULL,
+		       "Effective data rate of the link"),
+	TREYDOCK_GAUGE("switch_port_raw_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, raw_rate, NULL,
+		       "Signalling rate of the link"),
+	TREYDOCK_GAUGE("switch_uplink_info", METRICS_PORT, NODE_SWITCH, one, uplink_labels,
+		       "Other end of the link of a switch port"),
+	TREYDOCK_GAUGE("switch_info", METRICS_NODE, NODE_SWITCH, one, switch_info, "Name and LID of a switch"),
+	TREYDOCK_GAUGE("switch_collect_duration_seconds", METRICS_NODE, NODE_SWITCH, zero, switch_device,
+		       "Always 0: all nodes are polled in one sweep"),
+	TREYDOCK_GAUGE("switch_collect_error", METRICS_NODE, NODE_SWITCH, zero, switch_device, "Always 0"),
+	TREYDOCK_GAUGE("switch_collect_timeout", METRICS_NODE, NODE_SWITCH, switch_failed, switch_device,
+		       "1 if a port of the switch did not respond in the newest sweep"),
+	TREYDOCK_COUNTERS("hca", NODE_CA),
+	TREYDOCK_HCA("rate_bytes_per_second", effective_rate, hca_guid,
+		       "Effective data rate of the link of an HCA port"),
+	TREYDOCK_HCA("raw_rate_bytes_per_second", raw_rate, hca_guid,
+		       "Signalling rate of the link of an HCA port"),
+	TREYDOCK_GAUGE("hca_uplink_info", METRICS_PORT, NODE_CA, one, uplink_labels,
+		       "Other end of the link of an HCA port"),
+	TREYDOCK_HCA("info", one, hca_info, "Name and LID of an HCA port"),
+	TREYDOCK_HCA("collect_duration_seconds", zero, hca_device,
+		       "Always 0: all nodes are polled in one sweep"),
+	TREYDOCK_HCA("collect_error", zero, hca_device, "Always 0"),
+	TREYDOCK_HCA("collect_timeout", hca_failed, hca_device,
+		       "1 if the HCA port did not respond in the newest sweep"),
+	TREYDOCK_GAUGE("exporter_collector_duration_seconds", METRICS_NODE_TYPE, 0, duration, collector_label,
+		       "Duration of the newest sweep"),
+	TREYDOCK_GAUGE("exporter_collect_errors", METRICS_NODE_TYPE, 0, no_errors, collector_label, "Always 0"),
+	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_NODE_TYPE, 0, timed_out, collector_label,
+		       "Nodes with a port that did not respond in the newest sweep"),
+	TREYDOCK_GAUGE("exporter_last_execution", METRICS_NODE_TYPE, 0, last_execution, collector_label,
+		       "Start of the newest sweep"),
+};
+
+const struct metrics_schema metrics_schema_treydock = {
+	.name = "treydock", .families = treydock, .count = sizeof(treydock) / sizeof(*treydock),
+	.port_labels = treydock_labels, .linked = true,
+};
+
+static void guilbaults_guid(struct text *text, const char *name, uint64_t guid)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)guid);
+	metrics_label(text, name, digits);
+}
+
+static void guilbaults_labels(const struct fabric *fabric, uint32_t index, struct text *text)
+{
+	const struct port *port = &fabric->ports[index], *peer;
+
+	metrics_label(text, "component", fabric->nodes[port->node].type == NODE_SWITCH ? "switch" : "ca");
+	metrics_label(text, "local_name", metrics_node_name(fabric, port->node));
+	guilbaults_guid(text, "local_guid", port_guid(fabric, index));
+	metrics_label_number(text, "local_port", port->num);
+	if (port->peer == FABRIC_NONE)
+		return;
+	peer = &fabric->ports[port->peer];
+	metrics_label_guid(text, "remote_guid", port_guid(fabric, port->peer));
+	metrics_label_number(text, "remote_port", peer->num);
+	metrics_label(text, "remote_name", metrics_node_name(fabric, peer->node));
+}
+
+/* Per lane, as libibmad prints PortInfo.LinkSpeedActive and LinkSpeedExtActive. */
+static double lane_gbps(const struct metrics_page *page, uint32_t row)
+{
+	static const double speeds[LINK_SPEED_COUNT] = {
+		[LINK_SPEED_SDR] = 2.5, [LINK_SPEED_DDR] = 5, [LINK_SPEED_QDR] = 10, [LINK_SPEED_FDR10] = 10,
+		[LINK_SPEED_FDR] = 14.0625, [LINK_SPEED_EDR] = 25.78125, [LINK_SPEED_HDR] = 53.125,
+		[LINK_SPEED_NDR] = 106.25, [LINK_SPEED_XDR] = 212.5,
+	};
+	const struct port *port = &page->topology->fabric->ports[row];
+
+	return port->speed < LINK_SPEED_COUNT && speeds[port->speed] > 0 ? speeds[port->speed] : NAN;
+}
+
+static double lanes(const struct metrics_page *page, uint32_t row)
+{
+	unsigned count = link_width_lanes(page->topology->fabric->ports[row].width);
+
+	return count ? count : NAN;
+}
+
+static double sweep_complete(const struct metrics_page *page, uint32_t row)
+{
+	(void)row;
+	return page->live && page->status.last.ports_answered == page->status.last.ports_polled;
+}
+
+static double sweep_duration(const struct metrics_page *page, uint32_t row)
+{
+	(void)row;
+	return (double)page->status.last.duration_us / 1e6;
+}
+
+static double build_duration(const struct metrics_page *page, uint32_t row)
+{
+	(void)row;
+	return page->build_s;
+}
+
+#define GUILBAULTS_COUNTER(key, which, what) \
+	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, .counter = which, \
+	  .scale = 1 }
+#define GUILBAULTS_GAUGE(key, rows, function, what) \
+	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function }
+
+static const struct metrics_family guilbaults[] = {
+	GUILBAULTS_COUNTER("linkdownedcounter", COUNTER_LINK_DOWNED, "LinkDownedCounter"),
+	GUILBAULTS_COUNTER("symbolerrorcounter", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter"),
+	GUILBAULTS_COUNTER("portxmitconstrainterrors", COUNTER_XMIT_CONSTRAINT_ERRORS, "PortXmitConstraintErrors"),
+	GUILBAULTS_COUNTER("portxmitdiscards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards"),
+	GUILBAULTS_COUNTER("portxmitwait", COUNTER_XMIT_WAIT, "PortXmitWait in ticks"),
+	GUILBAULTS_COUNTER("portxmitdata", COUNTER_XMIT_DATA, "PortXmitData in words of 4 bytes"),
+	GUILBAULTS_COUNTER("portrcvdata", COUNTER_RCV_DATA, "PortRcvData in words of 4 bytes"),
+	GUILBAULTS_COUNTER("portxmitpkts", COUNTER_XMIT_PACKETS, "PortXmitPkts"),
+	GUILBAULTS_COUNTER("portrcvpkts", COUNTER_RCV_PACKETS, "PortRcvPkts"),
+	GUILBAULTS_COUNTER("portrcverrors", COUNTER_RCV_ERRORS, "PortRcvErrors"),
+	GUILBAULTS_COUNTER("portunicastxmitpkts", COUNTER_UNICAST_XMIT_PACKETS, "PortUnicastXmitPkts"),
+	GUILBAULTS_COUNTER("portunicastrcvpkts", COUNTER_UNICAST_RCV_PACKETS, "PortUnicastRcvPkts"),
+	GUILBAULTS_COUNTER("portmulticastxmitpkts", COUNTER_MULTICAST_XMIT_PACKETS, "PortMulticastXmitPkts"),
+	GUILBAULTS_COUNTER("portmulticastrcvpkts", COUNTER_MULTICAST_RCV_PACKETS, "PortMulticastRcvPkts"),
+	GUILBAULTS_COUNTER("portrcvremotephysicalerrors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS,
+			   "PortRcvRemotePhysicalErrors"),
+	GUILBAULTS_COUNTER("linkerrorrecoverycounter", COUNTER_LINK_ERROR_RECOVERY, "LinkErrorRecoveryCounter"),
+	GUILBAULTS_COUNTER("locallinkintegrityerrors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+			   "LocalLinkIntegrityErrors"),
+	GUILBAULTS_COUNTER("vl15dropped", COUNTER_VL15_DROPPED, "VL15Dropped"),
+	GUILBAULTS_COUNTER("portrcvconstrainterrors", COUNTER_RCV_CONSTRAINT_ERRORS, "PortRcvConstraintErrors"),
+	GUILBAULTS_COUNTER("excessivebufferoverrunerrors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
+			   "ExcessiveBufferOverrunErrors"),
+	GUILBAULTS_GAUGE("speed", METRICS_PORT, lane_gbps, "Active speed of a lane in Gb/s"),
+	GUILBAULTS_GAUGE("width", METRICS_PORT, lanes, "Lanes of the link"),
+	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
+			 "Duration of the newest sweep"),
+	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, build_duration,
+			 "Time to read the newest sweep for this page"),
+	GUILBAULTS_GAUGE("scrape_ok", METRICS_ONCE, sweep_complete,
+			 "1 if a collector is running and all polled ports responded in the newest sweep"),
+};
+
+const struct metrics_schema metrics_schema_guilbaults = {
+	.name = "guilbaults", .families = guilbaults, .count = sizeof(guilbaults) / sizeof(*guilbaults),
+	.port_labels = guilbaults_labels, .linked = true,
+};

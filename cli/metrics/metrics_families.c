@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/metrics/metrics_families.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "base/text.h"
+#include "cli/metrics/metrics_page.h"
+#include "config.h"
+#include "fabric/fabric.h"
+#include "fabric/host.h"
+#include "fabric/shape.h"
+
+static void begin_label(struct text *text, const char *name)
+{
+	size_t len = text->len;
+
+	if (len && text->chars[len - 1] == '"')
+		text_append(text, ",");
+	text_append(text, name);
+	text_append(text, "=\"");
+}
+
+void metrics_label(struct text *text, const char *name, const char *value)
+{
+	size_t len = strlen(value), used = 0;
+	uint32_t character;
+
+	begin_label(text, name);
+	while (len) {
+		size_t bytes = text_decode(value, len, &character);
+		size_t step = bytes ? bytes : 1;
+
+		used += bytes ? bytes : 3;
+		if (used > METRICS_LABEL_MAX)
+			break;
+		if (!bytes)
+			text_append(text, "\xef\xbf\xbd");
+		else if (*value == '\n')
+			text_append(text, "\\n");
+		else if (*value == '"' || *value == '\\')
+			text_append(text, *value == '"' ? "\\\"" : "\\\\");
+		else
+			text_append_bytes(text, value, bytes);
+		value += step;
+		len -= step;
+	}
+	text_append(text, "\"");
+}
+
+void metrics_label_number(struct text *text, const char *name, uint64_t value)
+{
+	begin_label(text, name);
+	text_append_number(text, value, 10);
+	text_append(text, "\"");
+}
+
+void metrics_label_guid(struct text *text, const char *name, uint64_t guid)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "0x%016llx", (unsigned long long)guid);
+	metrics_label(text, name, digits);
+}
+
+const char *metrics_node_name(const struct fabric *fabric, uint32_t node)
+{
+	return fabric->names.shown ? fabric->names.shown[node] : fabric->nodes[node].name;
+}
+
+static void port_labels(const struct fabric *fabric, uint32_t index, struct text *text)
+{
+	const struct port *port = &fabric->ports[index];
+
+	metrics_label_guid(text, "node_guid", fabric->nodes[port->node].guid);
+	metrics_label(text, "node", metrics_node_name(fabric, port->node));
+	metrics_label_number(text, "port", port->num);
+}
+
+static const struct port *port_of(const struct metrics_page *page, uint32_t row)
+{
+	return &page->topology->fabric->ports[row];
+}
+
+static void port_info(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	const struct shape *shape = page->topology->shape;
+	const struct port *port = port_of(page, row);
+	const struct port *peer = port->peer != FABRIC_NONE ? &fabric->ports[port->peer] : NULL;
+	uint32_t rail = shape->ports[row].rail;
+	char role[SHAPE_ROLE_SIZE], host[NODE_NAME_SIZE], width[8] = "";
+	const char *role_name = shape_port_role(shape, row, role);
+
+	metrics_label(text, "peer", peer ? metrics_node_name(fabric, peer->node) : "");
+	begin_label(text, "peer_port");
+	if (peer)
+		text_append_number(text, peer->num, 10);
+	text_append(text, "\"");
+	metrics_label(text, "host", host_name(&fabric->nodes[port->node], host) ? host : "");
+	metrics_label(text, "rail", rail != SHAPE_NONE ? shape->rails[rail].name : "");
+	metrics_label(text, "role", role_name ? role_name : "");
+	if (link_width_lanes(port->width))
+		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
+	metrics_label(text, "width", width);
+	metrics_label(text, "speed", link_speed_name(port->speed));
+}
+
+static double info_value(const struct metrics_page *page, uint32_t row)
+{
+	(void)page;
+	(void)row;
+	return 1;
+}
+
+static double port_state(const struct metrics_page *page, uint32_t row)
+{
+	return port_of(page, row)->state ? port_of(page, row)->state : NAN;
+}
+
+/* Ports that are down, or have no counters, are not polled. */
+static double port_responding(const struct metrics_page *page, uint32_t row)
+{
+	switch (page->ports[row].sample) {
+	case SAMPLE_OK:
+		return 1;
+	case SAMPLE_SILENT:
+	case SAMPLE_BACKOFF:
+	case SAMPLE_LOCKED:
+		return 0;
+	default:
+		return NAN;
+	}
+}
+
+static double port_rate(const struct metrics_page *page, uint32_t row)
+{
+	uint64_t rate = port_rate_bits_per_s(port_of(page, row));
+
+	return rate ? (double)rate : NAN;
+}
+
+static double port_degraded(const struct metrics_page *page, uint32_t row)
+{
+	const struct port *port = port_of(page, row);
+
+	if (port->state != PORT_ACTIVE || port->peer == FABRIC_NONE)
+		return NAN;
+	return port_is_below_enabled(port, port_of(page, port->peer));
+}
+
+static double port_xmit(const struct metrics_page *page, uint32_t row)
+{
+	return page->ports[row].xmit_ratio;
+}
+
+static double port_rcv(const struct metrics_page *page, uint32_t row)
+{
+	return page->ports[row].rcv_ratio;
+}
+
+static double port_wait(const struct metrics_page *page, uint32_t row)
+{
+	return page->ports[row].wait_ratio;
+}
+
+static double port_ber(const struct metrics_page *page, uint32_t row)
+{
+	return page->ports[row].symbol_ber;
+}
+
+static double port_time(const struct metrics_page *page, uint32_t row)
+{
+	return page->ports[row].last_wall_us ? (double)page->ports[row].last_wall_us / 1e6 : NAN;
+}
+
+static const struct shape_group *group_of(const struct metrics_page *page, uint32_t row)
+{
+	return &page->topology->shape->groups[row / 2];
+}
+
+static void group_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	const struct shape_group *group = group_of(page, row);
+
+	metrics_label_guid(text, "node_guid", fabric->nodes[group->node].guid);
+	metrics_label(text, "node", metrics_node_name(fabric, group->node));
+	metrics_label(text, "group", group->kind == GROUP_UP ? "uplinks" : metrics_node_name(fabric, group->peer));
+}
+
+static void direction_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	group_labels(page, row, text);
+	metrics_label(text, "direction", row % 2 == BALANCE_XMIT ? "xmit" : "rcv");
+}
+
+static double group_if_several(const struct metrics_page *page, uint32_t row, double value)
+{
+	return group_of(page, row)->count > 1 ? value : NAN;
+}
+
+/* Numbers without a direction are those of the first row of each group. */
+static double group_once(const struct metrics_page *page, uint32_t row, double value)
+{
+	return row % 2 == BALANCE_XMIT ? group_if_several(page, row, value) : NAN;
+}
+
+static double group_imbalance(const struct metrics_page *page, uint32_t row)
+{
+	return group_if_several(page, row, page->groups[row].imbalance);
+}
+
+static double group_mean(const struct metrics_page *page, uint32_t row)
+{
+	return group_if_several(page, row, page->groups[row].mean);
+}
+
+static double group_most(const struct metrics_page *page, uint32_t row)
+{
+	return group_if_several(page, row, page->groups[row].most);
+}
+
+static double group_active(const struct metrics_page *page, uint32_t row)
+{
+	return group_once(page, row, page->groups[row].active);
+}
+
+static double group_built(const struct metrics_page *page, uint32_t row)
+{
+	return group_once(page, row, group_of(page, row)->built);
+}
+
+static void finding_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	(void)page;
+	metrics_label(text, "kind", finding_kind_name((enum finding_kind)(row / (FINDING_CRITICAL + 1))));
+	metrics_label(text, "severity", finding_severity_name((enum finding_severity)(row % (FINDING_CRITICAL + 1))));
+}
+
+static double finding_count(const struct metrics_page *page, uint32_t row)
+{
+	return page->findings[row / (FINDING_CRITICAL + 1)][row % (FINDING_CRITICAL + 1)];
+}
+
+static void node_type_label(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	(void)page;
+	metrics_label(text, "type", node_type_name((uint8_t)(row + 1)));
+}
+
+static double node_count(const struct metrics_page *page, uint32_t row)
+{
+	return page->topology->nodes[row + 1];
+}
+
+/* Numbers of the whole fabric. */
+#define ONCE(function, expression) \
+	static double function(const struct metrics_page *page, uint32_t row) { (void)row; return expression; }
+
+ONCE(acknowledged, page->acknowledged)
+ONCE(links, page->topology->links)
+ONCE(links_active, page->topology->links_active)
+ONCE(live, page->live)
+ONCE(sweep_time, (double)page->status.last.wall_us / 1e6)
+ONCE(sweep_duration, (double)page->status.last.duration_us / 1e6)
+ONCE(sweep_interval, page->status.last.interval_us ? (double)page->status.last.interval_us / 1e6 : NAN)
+ONCE(sweeps, (double)page->status.last.id)
+ONCE(polled, page->status.last.ports_polled)
+ONCE(responding, page->status.last.ports_answered)
+ONCE(coverage, page->status.last.ports_polled ?
+	(double)page->status.last.ports_answered / page->status.last.ports_polled : NAN)
+ONCE(mads, (double)page->status.last.mads_sent)
+ONCE(mads_timed_out, (double)page->status.last.mads_timed_out)
+ONCE(discovery_time, page->status.discovery_wall_us ? (double)page->status.discovery_wall_us / 1e6 : NAN)
+ONCE(database_size, (double)page->status.size_bytes)
+ONCE(build_time, page->build_s)
+
+static void build_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	(void)page;
+	(void)row;
+	metrics_label(text, "version", PACKAGE_VERSION);
+}
+
+#define COUNT(key, which, what) \
+	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, .counter = which, \
+	  .scale = 1 }
+#define BYTES(key, which, what) \
+	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .unit = "bytes", .help = what, \
+	  .counter = which, .scale = COUNTER_WORD_BYTES }
+#define FAMILY(kind, key, rows, of_unit, function, more_labels, what) \
+	{ .name = "ibwire_" key, .type = kind, .scope = rows, .unit = of_unit, .help = what, .value = function, \
+	  .labels = more_labels }
+#define GAUGE(key, rows, of_unit, function, more_labels, what) \
+	FAMILY(METRICS_GAUGE, key, rows, of_unit, function, more_labels, what)
+
+static const struct metrics_family families[] = {
+	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, info_value, build_labels, "Version of ibwire"),
+	GAUGE("collector_live", METRICS_ONCE, NULL, live, NULL, "1 if a collector is running on the database, else 0"),
+	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, "seconds", sweep_time, NULL, "Start of the newest sweep"),
+	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", sweep_duration, NULL, "Duration of the newest sweep"),
+	GAUGE("sweep_interval_seconds", METRICS_ONCE, "seconds", sweep_interval, NULL,
+	      "Configured time between sweeps"),
+	FAMILY(METRICS_COUNTER, "sweeps", METRICS_ONCE, NULL, sweeps, NULL, "Sweeps stored in the database"),
+	GAUGE("sweep_ports_polled", METRICS_ONCE, NULL, polled, NULL, "Ports polled in the newest sweep"),
+	GAUGE("sweep_ports_responding", METRICS_ONCE, NULL, responding, NULL,
+	      "Ports that responded in the newest sweep"),
+	GAUGE("sweep_coverage_ratio", METRICS_ONCE, "ratio", coverage, NULL,
+	      "Share of the polled ports that responded in the newest sweep"),
+	GAUGE("sweep_mads", METRICS_ONCE, NULL, mads, NULL, "MADs sent in the newest sweep"),
+	GAUGE("sweep_mads_timed_out", METRICS_ONCE, NULL, mads_timed_out, NULL,
+	      "MADs that timed out in the newest sweep"),
+	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, "seconds", discovery_time, NULL,
+	      "Time of the newest discovery of the fabric"),
+	GAUGE("database_size_bytes", METRICS_ONCE, "bytes", database_size, NULL, "Size of the database and its log"),
+	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", build_time, NULL,
+	      "Time to read the newest sweep for this page"),
+	GAUGE("nodes", METRICS_NODE_TYPE, NULL, node_count, node_type_label, "Nodes of the fabric by type"),
+	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
+	GAUGE("links_active", METRICS_ONCE, NULL, links_active, NULL, "Links of the fabric in state Active"),
+	GAUGE("findings", METRICS_FINDING, NULL, finding_count, finding_labels,
+	      "Open findings that are not acknowledged, by kind and severity"),
+	GAUGE("findings_acknowledged", METRICS_ONCE, NULL, acknowledged, NULL, "Open findings that are acknowledged"),
+	GAUGE("group_imbalance_ratio", METRICS_GROUP, "ratio", group_imbalance, direction_labels,
+	      "Load of the hottest link above the mean of its group, relative to the mean; only while there is load"),
+	GAUGE("group_mean_utilization_ratio", METRICS_GROUP, "ratio", group_mean, direction_labels,
+	      "Mean utilization of the links of a group"),
+	GAUGE("group_max_utilization_ratio", METRICS_GROUP, "ratio", group_most, direction_labels,
+	      "Utilization of the hottest link of a group"),
+	GAUGE("group_links_active", METRICS_GROUP, NULL, group_active, group_labels,
+	      "Links of a group that are Active"),
+	GAUGE("group_links_built", METRICS_GROUP, NULL, group_built, group_labels, "Links that a group is built with"),
+	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, info_value, port_info,
+	       "Peer, host, rail, role and active link of a port"),
+	GAUGE("port_state", METRICS_PORT, NULL, port_state, NULL, "PortState: 1 Down, 2 Init, 3 Armed, 4 Active"),
+	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
+	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
+	GAUGE("port_rate_bits_per_second", METRICS_PORT, "bits_per_second", port_rate, NULL,
+	      "Data rate of the link in one direction"),
+	GAUGE("port_degraded", METRICS_PORT, NULL, port_degraded, NULL,
+	      "1 if the link runs below the width or speed that both ends have enabled"),
+	GAUGE("port_xmit_utilization_ratio", METRICS_PORT, "ratio", port_xmit, NULL,
+	      "Sent data in the newest sweep, as a share of the data rate"),
+	GAUGE("port_rcv_utilization_ratio", METRICS_PORT, "ratio", port_rcv, NULL,
+	      "Received data in the newest sweep, as a share of the data rate"),
+	GAUGE("port_xmit_wait_ratio", METRICS_PORT, "ratio", port_wait, NULL,
+	      "Share of the time in the newest sweep with data but no credits to send, from PortXmitWait"),
+	GAUGE("port_symbol_ber", METRICS_PORT, NULL, port_ber, NULL, "Symbol error rate in the newest sweep"),
+	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, "seconds", port_time, NULL,
+	      "Time of the newest reading of the port"),
+	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
+	BYTES("rcv_bytes", COUNTER_RCV_DATA, "Bytes received (PortRcvData times 4)"),
+	COUNT("xmit_packets", COUNTER_XMIT_PACKETS, "PortXmitPkts"),
+	COUNT("rcv_packets", COUNTER_RCV_PACKETS, "PortRcvPkts"),
+	COUNT("xmit_wait", COUNTER_XMIT_WAIT, "PortXmitWait, in ticks of the device"),
+	COUNT("unicast_xmit_packets", COUNTER_UNICAST_XMIT_PACKETS, "PortUnicastXmitPkts"),
+	COUNT("unicast_rcv_packets", COUNTER_UNICAST_RCV_PACKETS, "PortUnicastRcvPkts"),
+	COUNT("multicast_xmit_packets", COUNTER_MULTICAST_XMIT_PACKETS, "PortMulticastXmitPkts"),
+	COUNT("multicast_rcv_packets", COUNTER_MULTICAST_RCV_PACKETS, "PortMulticastRcvPkts"),
+	COUNT("symbol_errors", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter"),
+	COUNT("link_error_recovery", COUNTER_LINK_ERROR_RECOVERY, "LinkErrorRecoveryCounter"),
+	COUNT("link_downed", COUNTER_LINK_DOWNED, "LinkDownedCounter"),
+	COUNT("rcv_errors", COUNTER_RCV_ERRORS, "PortRcvErrors"),
+	COUNT("rcv_remote_physical_errors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, "PortRcvRemotePhysicalErrors"),
+	COUNT("rcv_switch_relay_errors", COUNTER_RCV_SWITCH_RELAY_ERRORS, "PortRcvSwitchRelayErrors"),
+	COUNT("xmit_discards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards"),
+	COUNT("xmit_constraint_errors", COUNTER_XMIT_CONSTRAINT_ERRORS, "PortXmitConstraintErrors"),
+	COUNT("rcv_constraint_errors", COUNTER_RCV_CONSTRAINT_ERRORS, "PortRcvConstraintErrors"),
+	COUNT("local_link_integrity_errors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, "LocalLinkIntegrityErrors"),
+	COUNT("excessive_buffer_overrun_errors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
+	      "ExcessiveBufferOverrunErrors"),
+	COUNT("qp1_dropped", COUNTER_QP1_DROPPED, "QP1Dropped"),
+	COUNT("vl15_dropped", COUNTER_VL15_DROPPED, "VL15Dropped"),
+};
+
+static const struct metrics_schema own = {
+	.families = families, .count = sizeof(families) / sizeof(*families), .port_labels = port_labels,
+};
+
+const struct metrics_schema *metrics_schema_find(const char *name)
+{
+	if (!name)
+		return &own;
+	if (!strcmp(name, metrics_schema_treydock.name))
+		return &metrics_schema_treydock;
+	return strcmp(name, metrics_schema_guilbaults.name) ? NULL : &metrics_schema_guilbaults;
+}

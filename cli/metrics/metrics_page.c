@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/metrics/metrics_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/process.h"
+#include "cli/lib/settings.h"
+#include "cli/metrics/metrics_families.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "storage/findings.h"
+#include "storage/history.h"
+#include "view/port_view.h"
+
+static void topology_release(struct metrics_topology *topology)
+{
+	if (!topology || --topology->references)
+		return;
+	shape_destroy(topology->shape);
+	fabric_destroy(topology->fabric);
+	free(topology->label_at);
+	text_done(&topology->labels);
+	free(topology);
+}
+
+static void page_free(struct metrics_page *page)
+{
+	if (!page)
+		return;
+	topology_release(page->topology);
+	free(page->counters);
+	free(page->ports);
+	free(page->groups);
+	free(page);
+}
+
+void metrics_page_release(struct metrics_source *source, struct metrics_page *page)
+{
+	if (!page || --page->references)
+		return;
+	page_free(page);
+	source->pages--;
+}
+
+void metrics_source_done(struct metrics_source *source)
+{
+	metrics_page_release(source, source->page);
+	source->page = NULL;
+	reader_close(source->reader);
+	source->reader = NULL;
+}
+
+static int topology_create(const struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
+			   struct error *err)
+{
+	struct metrics_topology *topology = calloc(1, sizeof(*topology));
+	struct text labels = { 0 };
+	int code;
+
+	if (!topology)
+		return err_nomem(err);
+	topology->references = 1;
+	topology->fabric = fabric_share(fabric);
+	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
+	code = topology->label_at ? shape_create(fabric, &source->settings->shape, &topology->shape, err) :
+				    err_nomem(err);
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		text_clear(&labels);
+		source->schema->port_labels(fabric, i, &labels);
+		text_append(&topology->labels, text_chars(&labels));
+		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
+		if (port->peer == FABRIC_NONE || port->peer < i)
+			continue;
+		topology->links++;
+		topology->links_active += port->state == PORT_ACTIVE;
+	}
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type <= NODE_ROUTER)
+			topology->nodes[fabric->nodes[i].type]++;
+	if (code == 0 && (text_failed(&labels) || text_failed(&topology->labels)))
+		code = err_nomem(err);
+	text_done(&labels);
+	if (code < 0) {
+		topology_release(topology);
+		return code;
+	}
+	*ret = topology;
+	return 0;
+}
+
+static void counters_add(struct metrics_counters *counters, const struct delta *delta)
+{
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (counters->known & delta->known & COUNTER_BIT(i) &&
+		    __builtin_add_overflow(counters->value[i], delta->value[i], &counters->value[i]))
+			counters->value[i] = UINT64_MAX;
+}
+
+/* Deltas of sweeps between two pages. */
+struct catch_up {
+	const struct fabric *fabric;
+	struct metrics_counters *counters;
+};
+
+static bool any_piece(void *ctx, const struct history_piece *piece)
+{
+	(void)ctx;
+	(void)piece;
+	return true;
+}
+
+static bool add_delta(void *ctx, size_t at, const struct history_port *who, const struct delta *delta, int64_t samples)
+{
+	const struct catch_up *catch_up = ctx;
+	uint32_t port = fabric_find_port(catch_up->fabric, who->node_guid, who->num);
+
+	(void)at;
+	(void)samples;
+	if (port != FABRIC_NONE)
+		counters_add(&catch_up->counters[port], delta);
+	return true;
+}
+
+/* The counters of the last page: its own array if nothing else needs it, and the same topology. */
+static struct metrics_counters *take_counters(struct metrics_page *last, const struct fabric *fabric)
+{
+	struct metrics_counters *counters;
+
+	if (last && last->references == 1 && last->topology->fabric == fabric) {
+		counters = last->counters;
+		last->counters = NULL;
+		return counters;
+	}
+	counters = calloc(fabric->port_count + 1, sizeof(*counters));
+	for (uint32_t i = 0; counters && last && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t then = fabric_find_port(last->topology->fabric, fabric->nodes[port->node].guid, port->num);
+
+		if (then != FABRIC_NONE)
+			counters[i] = last->counters[then];
+	}
+	return counters;
+}
+
+/* Add what was stored after the last page's sweep. */
+enum { SINGLE_SWEEPS_MAX = 300 };
+static int add_deltas(struct metrics_source *source, const struct snapshot *snapshot, struct metrics_page *page,
+		      struct error *err)
+{
+	const struct history_consumer consumer = { .piece = any_piece, .delta = add_delta,
+		.ctx = &(struct catch_up){ .fabric = snapshot->fabric, .counters = page->counters } };
+	/*
+	 * After a long time without a request, stored sums are read instead of single sweeps. They lack
+	 * counters that were unknown in one of their sweeps, which is rare.
+	 */
+	bool long_ago = snapshot->sweep.id - source->page->status.last.id > SINGLE_SWEEPS_MAX;
+	const struct history_query query = { .after = source->page->status.last.id, .until = snapshot->sweep.id,
+					     .longest_us = long_ago ? INT64_MAX : 0,
+					     .counters = COUNTER_BIT(COUNTER_COUNT) - 1 };
+
+	if (query.until - query.after > 1)
+		return reader_history(source->reader, &query, &consumer, err);
+	for (size_t i = 0; i < snapshot->fabric->port_count && query.until > query.after; i++)
+		if (!snapshot->rows[i].mirrored)
+			counters_add(&page->counters[i], &snapshot->rows[i].sum);
+	return 0;
+}
+
+/* Ports that were read but have no counters yet begin at their absolute values. Return: are there any? */
+static bool begin_counters(const struct snapshot *snapshot, struct metrics_page *page)
+{
+	bool missing = false;
+
+	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
+		const struct port_row *row = &snapshot->rows[i];
+		struct metrics_counters *counters = &page->counters[i];
+
+		if (counters->known || row->mirrored || !row->last_wall_us)
+			continue;
+		if (row->has_reading) {
+			counters->known = row->reading.present;
+			memcpy(counters->value, row->reading.value, sizeof(counters->value));
+		} else {
+			missing = true;
+		}
+	}
+	return missing;
+}
+
+/* @topology:  a snapshot without counters; the fabric of the page */
+static int measure_groups(struct metrics_source *source, const struct snapshot *topology, struct metrics_page *page,
+			  struct error *err)
+{
+	struct balance_load *loads = calloc(topology->fabric->port_count + 1, sizeof(*loads));
+	int64_t wall_us = page->status.last.wall_us, window_us = balance_window_us(page->status.last.interval_us);
+	const struct shape *shape = page->topology->shape;
+	const struct shape_group *last = shape->group_count ? &shape->groups[shape->group_count - 1] : NULL;
+	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = topology,
+				    .ports = shape->members, .port_count = last ? last->first + last->count : 0 };
+	struct balance_input input = { .shape = shape, .loads = loads, .window_us = (double)window_us };
+	struct balance balance = { 0 };
+	int code = loads ? 0 : err_nomem(err);
+
+	if (code == 0 && query.port_count)
+		code = reader_history_loads(source->reader, &query, loads, err);
+	if (code > 0)
+		code = balance_evaluate(&input, &source->settings->health.balance, &balance, err);
+	page->group_count = balance.count;
+	page->groups = calloc(balance.count + 1, sizeof(*page->groups));
+	if (code == 0 && !page->groups)
+		code = err_nomem(err);
+	for (size_t i = 0; code == 0 && i < balance.count; i++) {
+		const struct balance_result *result = &balance.results[i];
+		const struct shape_group *group = &shape->groups[result->group];
+
+		page->groups[i] = (struct metrics_group){
+			.imbalance = result->state == BALANCE_ACTIVE ? result->excess : NAN,
+			.mean = result->mean_utilization, .most = result->max_utilization,
+		};
+		for (uint32_t j = 0; j < group->count; j++)
+			page->groups[i].active += result->members[j].works;
+	}
+	balance_done(&balance);
+	free(loads);
+	return code;
+}
+
+static int fill_groups(struct metrics_source *source, struct metrics_page *page, struct error *err)
+{
+	const struct snapshot_query query = { .fabric_only = true, .names = source->names };
+	struct snapshot *topology;
+	int code = snapshot_load(source->reader, &query, &topology, err);
+
+	if (code < 0)
+		return code;
+	/* 30 MB for 65,536 port ends, and without counters. */
+	free(topology->rows);
+	topology->rows = NULL;
+	/* The topology of a later sweep may differ: the next page has groups again. */
+	if (topology->fabric == page->topology->fabric)
+		code = measure_groups(source, topology, page, err);
+	snapshot_destroy(topology);
+	return code;
+}
+
+static bool count_finding(void *ctx, const struct finding_row *row)
+{
+	struct metrics_page *page = ctx;
+
+	if (row->acknowledged.at_us)
+		page->acknowledged++;
+	else if ((unsigned)row->finding.kind < FINDING_KIND_COUNT && row->finding.severity <= FINDING_CRITICAL)
+		page->findings[row->finding.kind][row->finding.severity]++;
+	return true;
+}
+
+static int fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
+{
+	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
+	if (!page->ports)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
+		const struct port_row *row = &snapshot->rows[i];
+		struct port_view view;
+
+		port_view_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
+		page->ports[i] = (struct metrics_port){
+			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status,
+			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
+			.wait_ratio = view.stall_percent / 100,
+			.symbol_ber = row->status == SAMPLE_OK ? view.ber[VIEW_BER_SYMBOL].rate : NAN,
+		};
+	}
+	return 0;
+}
+
+/* What needs the counters of the snapshot: they are large, and are freed before the rest is read. */
+static int fill_from_snapshot(struct metrics_source *source, const struct snapshot *snapshot,
+			      struct metrics_page *page, struct error *err)
+{
+	struct metrics_page *last = source->page;
+	int code = 0;
+
+	if (last && last->topology->fabric == snapshot->fabric) {
+		page->topology = last->topology;
+		page->topology->references++;
+	} else {
+		code = topology_create(source, snapshot->fabric, &page->topology, err);
+	}
+	if (code == 0)
+		code = fill_ports(snapshot, page, err);
+	if (code == 0)
+		code = reader_status(source->reader, &page->status, err);
+	if (code < 0)
+		return code;
+	/* A sweep may have been stored in between: the page is of the snapshot's. */
+	page->status.last = snapshot->sweep;
+	page->counters = take_counters(last, snapshot->fabric);
+	if (!page->counters)
+		return err_nomem(err);
+	return last ? add_deltas(source, snapshot, page, err) : 0;
+}
+
+/* Ports that are read for the first time need the absolute values, which take longer to read. */
+static int begin_ports(struct metrics_source *source, struct metrics_page *page, const struct snapshot *snapshot,
+		       struct error *err)
+{
+	const struct snapshot_query query = { .at_us = snapshot->sweep.wall_us, .absolute = true,
+					      .names = source->names };
+	struct snapshot *absolute;
+	int code;
+
+	if (!begin_counters(snapshot, page))
+		return 0;
+	code = snapshot_load(source->reader, &query, &absolute, err);
+	if (code < 0)
+		return code;
+	/* Not with values of a later sweep: its delta would be counted twice. The next page tries again. */
+	if (absolute->sweep.id == snapshot->sweep.id && absolute->fabric->port_count == snapshot->fabric->port_count)
+		begin_counters(absolute, page);
+	snapshot_destroy(absolute);
+	return 0;
+}
+
+static int page_build(struct metrics_source *source, bool live, struct error *err)
+{
+	const struct snapshot_query query = { .absolute = !source->page, .names = source->names };
+	int64_t begin_us = clock_boottime_us(clock_system());
+	struct metrics_page *page;
+	struct snapshot *snapshot;
+	int code = snapshot_load(source->reader, &query, &snapshot, err);
+
+	if (code < 0)
+		return code;
+	/* Another database, or a restored one: its sweeps are no continuation. */
+	if (source->page && snapshot->sweep.id < source->page->status.last.id) {
+		metrics_page_release(source, source->page);
+		source->page = NULL;
+	}
+	page = calloc(1, sizeof(*page));
+	code = page ? fill_from_snapshot(source, snapshot, page, err) : err_nomem(err);
+	if (code == 0)
+		code = begin_ports(source, page, snapshot, err);
+	snapshot_destroy(snapshot);
+	if (code == 0)
+		code = fill_groups(source, page, err);
+	if (code == 0)
+		code = reader_findings(source->reader, &(struct finding_query){ 0 }, count_finding, page, err);
+	if (code == 0) {
+		page->references = 1;
+		page->schema = source->schema;
+		page->live = live;
+		page->build_s = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
+		metrics_page_release(source, source->page);
+		source->page = page;
+		source->pages++;
+	} else {
+		page_free(page);
+	}
+	heap_give_back();
+	return code;
+}
+
+static int refresh(struct metrics_source *source, struct error *err)
+{
+	bool live = reader_has_collector(source->path);
+	int64_t newest;
+	int code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
+
+	if (code == 0)
+		code = reader_newest(source->reader, &newest, err);
+	if (code == 0 && (!source->page || newest != source->page->status.last.id || live != source->page->live))
+		code = page_build(source, live, err);
+	return code;
+}
+
+int metrics_source_page(struct metrics_source *source, struct metrics_page **ret, struct error *err)
+{
+	int code = refresh(source, err);
+
+	if (code < 0) {
+		/* The counters of a page that failed are lost: the next one begins at absolute values. */
+		if (source->page && !source->page->counters) {
+			metrics_page_release(source, source->page);
+			source->page = NULL;
+		}
+		reader_close(source->reader);
+		source->reader = NULL;
+		return code;
+	}
+	source->page->references++;
+	*ret = source->page;
+	return 0;
+}

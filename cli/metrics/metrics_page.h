@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * metrics_page.h - what `ibwire metrics` exports of one sweep
+ *
+ * A page is immutable once it is built and reference-counted, so that a response that is still being
+ * sent keeps its page while a newer one is built. A new page takes over the counters of its
+ * predecessor and adds the deltas that were stored since; so a counter never decreases, whether it
+ * was reset on the fabric or the collector was restarted.
+ */
+#ifndef IBWIRE_CLI_METRICS_PAGE_H
+#define IBWIRE_CLI_METRICS_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/finding.h"
+#include "base/text.h"
+#include "fabric/counter.h"
+#include "storage/reader.h"
+
+struct error;
+struct fabric;
+struct metrics_schema;
+struct name_map;
+struct settings;
+struct shape;
+
+/* Counters since the first page; the value of one that was never read is not in `known`. */
+struct metrics_counters {
+	counter_set known;
+	uint64_t value[COUNTER_COUNT];
+};
+
+/* Numbers of a port in the newest sweep; NAN: unknown. */
+struct metrics_port {
+	int64_t last_wall_us; /* of its newest reading; 0: none */
+	double xmit_ratio, rcv_ratio, wait_ratio; /* 0 to 1 of the link's rate, and of the time */
+	double symbol_ber;
+	uint8_t sample; /* enum sample_status */
+};
+
+/* A group of equivalent links in one direction, over balance_window_us(); NAN: unknown, or idle. */
+struct metrics_group {
+	double imbalance, mean, most;
+	uint32_t active; /* links that are up */
+};
+
+/* Prepared once per topology, and shared by its pages. */
+struct metrics_topology {
+	unsigned references;
+	struct fabric *fabric;
+	struct shape *shape;
+	uint32_t *label_at; /* by port: the start of its labels in `labels`; one more at the end */
+	struct text labels; /* of struct metrics_schema */
+	uint32_t links, links_active;
+	uint32_t nodes[NODE_ROUTER + 1]; /* by enum node_type */
+};
+
+struct metrics_page {
+	unsigned references;
+	const struct metrics_schema *schema;
+	struct db_status status;
+	bool live;              /* a collector runs */
+	double build_s;
+	struct metrics_topology *topology;
+	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
+	struct metrics_port *ports;        /* parallel */
+	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
+	size_t group_count;
+	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* open, not acknowledged */
+	uint32_t acknowledged;
+};
+
+/* Where pages come from. Zeroed but for the first members, which are borrowed. */
+struct metrics_source {
+	const char *path; /* of the database */
+	const struct name_map *names; /* or NULL */
+	const struct settings *settings;
+	const struct metrics_schema *schema;
+	struct reader *reader;     /* NULL: not opened yet, or closed after an error */
+	struct metrics_page *page; /* the newest */
+	unsigned pages;            /* that exist, with those of responses */
+};
+
+/* Pages that may exist at a time: responses of older ones are cut (metrics_server.c). */
+#define METRICS_PAGES_MAX 4
+
+/*
+ * metrics_source_page - the page of the newest sweep
+ * @ret:  for metrics_page_release()
+ * Return: 0; ERR_UNAVAILABLE without a database or a sweep; ERR_IO; ERR_NOMEM. The next call tries again.
+ */
+int metrics_source_page(struct metrics_source *source, struct metrics_page **ret, struct error *err);
+void metrics_source_done(struct metrics_source *source);
+void metrics_page_release(struct metrics_source *source, struct metrics_page *page);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * metrics_server.h - HTTP for `ibwire metrics`
+ *
+ * One thread; sockets never block. Connections, their duration and the pages that they keep are
+ * limited, so that slow or hostile clients delay no other.
+ */
+#ifndef IBWIRE_CLI_METRICS_SERVER_H
+#define IBWIRE_CLI_METRICS_SERVER_H
+
+struct error;
+struct metrics_config;
+struct metrics_server;
+struct metrics_source;
+
+#define METRICS_LISTEN "127.0.0.1:9683"
+
+/*
+ * metrics_server_create - listen on an address
+ * @listen:  HOST:PORT, [IPV6]:PORT, or :PORT for all addresses; port 0: a free one
+ * @source, @config:  borrowed
+ *
+ * Return: 0; ERR_USAGE: the address or the certificate is invalid; ERR_UNAVAILABLE: the address cannot be used.
+ */
+int metrics_server_create(const char *listen, struct metrics_source *source, struct metrics_config *config,
+			  struct metrics_server **ret, struct error *err);
+void metrics_server_destroy(struct metrics_server *server);
+
+/* metrics_server_url - "http://127.0.0.1:9683/metrics" (borrowed). */
+const char *metrics_server_url(const struct metrics_server *server);
+
+/* metrics_server_run - serve until a stop is requested (base/stop.h). Return: 0 or ERR_IO. */
+int metrics_server_run(struct metrics_server *server, struct error *err);
+
+#endif

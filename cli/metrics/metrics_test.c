@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* metrics_test.c - labels, families, counters over faults, text in pieces, web configuration */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "base/err.h"
+#include "base/test_cases.h"
+#include "base/unit_test.h"
+#include "cli/lib/settings.h"
+#include "cli/metrics/metrics_config.h"
+#include "cli/metrics/metrics_families.h"
+#include "cli/metrics/metrics_page.h"
+#include "cli/metrics/metrics_write.h"
+#include "fabric/fabric.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+static const char *const schema_names[] = { NULL, "treydock", "guilbaults" };
+
+TEST(label_values_are_escaped_valid_and_bounded)
+{
+	struct text text = { 0 };
+	char *large = malloc(2000);
+
+	metrics_label(&text, "a", "x \"y\" \\ z\nend");
+	metrics_label(&text, "b", "bad \xff\xc3( \xed\xa0\x80 end \xc3\xa4");
+	assert_string_equal(text_chars(&text), "a=\"x \\\"y\\\" \\\\ z\\nend\","
+			    "b=\"bad \xef\xbf\xbd\xef\xbf\xbd( \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd end \xc3\xa4\"");
+	text_clear(&text);
+	memset(large, 'x', 1999);
+	large[1999] = '\0';
+	metrics_label(&text, "a", large);
+	assert_int_equal(text.len, strlen("a=\"\"") + METRICS_LABEL_MAX);
+	free(large);
+	text_done(&text);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+	return strlen(name) > strlen(suffix) && !strcmp(name + strlen(name) - strlen(suffix), suffix);
+}
+
+TEST(families_have_unique_names_that_follow_the_rules)
+{
+	for (size_t s = 0; s < 3; s++) {
+		const struct metrics_schema *schema = metrics_schema_find(schema_names[s]);
+
+		for (size_t i = 0; i < schema->count; i++) {
+			const struct metrics_family *family = &schema->families[i];
+
+			for (const char *c = family->name; *c; c++)
+				assert_true(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_');
+			for (size_t j = 0; j < i; j++)
+				assert_string_not_equal(family->name, schema->families[j].name);
+			assert_true(!family->unit || ends_with(family->name, family->unit));
+			assert_false(ends_with(family->name, "_total"));
+			assert_true(family->value || (family->scale && family->scope == METRICS_PORT));
+			assert_null(strchr(family->help, '\n'));
+			assert_null(strchr(family->help, '\\'));
+		}
+	}
+	assert_null(metrics_schema_find("other"));
+}
+
+/* A source over a database that a writer extends. */
+struct world {
+	struct model *model;
+	struct writer *writer;
+	struct settings settings;
+	struct metrics_source source;
+};
+
+static void world_make(struct world *world, const char *schema)
+{
+	*world = (struct world){ .model = model_create(11, 4, 8, 8) };
+	setenv("IBWIRE_SETTINGS", "/dev/null", 1);
+	assert_int_equal(settings_load(NULL, &world->settings, NULL), 0);
+	test_folder_make(NULL);
+	world->writer = check_open_writer(path);
+	world->source = (struct metrics_source){ .path = path, .settings = &world->settings,
+						 .schema = metrics_schema_find(schema) };
+}
+
+static void world_done(struct world *world)
+{
+	metrics_source_done(&world->source);
+	assert_int_equal(world->source.pages, 0);
+	writer_close(world->writer);
+	settings_done(&world->settings);
+	model_destroy(world->model);
+	test_folder_remove(NULL);
+}
+
+static struct metrics_page *world_page(struct world *world)
+{
+	struct metrics_page *page = NULL;
+	struct error err = { 0 };
+
+	if (metrics_source_page(&world->source, &page, &err) < 0)
+		fail_msg("%s", err.text);
+	return page;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Deltas of the sweeps that a page has not seen yet, by port of the model. Return: number of ports that were reset. */
+static unsigned sum_deltas(const struct world *world, struct metrics_counters *sums)
+{
+	const struct sweep *sweep = &world->model->sweep;
+	unsigned resets = 0;
+
+	for (size_t i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+		const struct port *port = &sweep->fabric->ports[sample->port];
+		size_t at = check_find_port(world->model, sweep->fabric->nodes[port->node].guid, port->num);
+
+		for (int c = 0; sample->delta && c < COUNTER_COUNT; c++)
+			if (sample->delta->known & COUNTER_BIT(c))
+				sums[at].value[c] = sum(sums[at].value[c], sample->delta->value[c]);
+		resets += sample->delta && sample->delta->reset;
+	}
+	return resets;
+}
+
+/* Return: the number of counters that were compared. */
+static unsigned compare_pages(const struct world *world, const struct metrics_page *last,
+			      const struct metrics_page *page, const struct metrics_counters *before,
+			      const struct metrics_counters *sums)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	unsigned compared = 0;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		uint64_t guid = fabric->nodes[fabric->ports[i].node].guid;
+		uint32_t then = fabric_find_port(last->topology->fabric, guid, fabric->ports[i].num);
+		size_t at;
+
+		if (then == FABRIC_NONE || !before[then].known)
+			continue;
+		at = check_find_port(world->model, guid, fabric->ports[i].num);
+		assert_true(page->counters[i].known == before[then].known);
+		for (int c = 0; c < COUNTER_COUNT; c++, compared++)
+			if (before[then].known & COUNTER_BIT(c))
+				if (page->counters[i].value[c] != sum(before[then].value[c], sums[at].value[c]))
+					fail_msg("port %u counter %d: %" PRIu64 " after %" PRIu64 " and %" PRIu64, i, c,
+						 page->counters[i].value[c], before[then].value[c], sums[at].value[c]);
+	}
+	return compared;
+}
+
+/* Links and nodes disappear, counters are reset, saturate and change their width, the host reboots, its clock jumps. */
+TEST(counters_grow_by_the_stored_deltas_over_resets_reboots_and_missed_sweeps)
+{
+	struct world world;
+	struct metrics_page *last, *page;
+	struct metrics_counters *before, *sums;
+	unsigned compared = 0, resets = 0;
+
+	world_make(&world, NULL);
+	for (int i = 0; i < 3; i++)
+		check_store(world.writer, model_step(world.model));
+	sums = calloc(world.model->port_count, sizeof(*sums));
+	last = world_page(&world);
+	for (unsigned i = 0; i < test_cases(120); i++) {
+		memset(sums, 0, world.model->port_count * sizeof(*sums));
+		before = calloc(last->topology->fabric->port_count, sizeof(*before));
+		memcpy(before, last->counters, last->topology->fabric->port_count * sizeof(*before));
+		/* Sometimes no request comes for several sweeps. */
+		for (unsigned j = 0; j <= (i % 5 == 4 ? 7 : i % 2); j++) {
+			check_store(world.writer, model_step(world.model));
+			resets += sum_deltas(&world, sums);
+		}
+		/* An unused page is taken over, one in use is copied. */
+		if (i % 3)
+			metrics_page_release(&world.source, last);
+		page = world_page(&world);
+		if (!(i % 3))
+			compared += compare_pages(&world, last, page, before, sums);
+		if (!(i % 3))
+			metrics_page_release(&world.source, last);
+		free(before);
+		last = page;
+	}
+	assert_true(compared > 5000 && resets > 20);
+	metrics_page_release(&world.source, last);
+	free(sums);
+	world_done(&world);
+}
+
+static char *write_page(const struct metrics_page *page, bool openmetrics, size_t block)
+{
+	struct text text = { 0 };
+	struct metrics_writer writer;
+	char *bytes = malloc(block);
+	ssize_t len;
+
+	metrics_writer_init(&writer, page, openmetrics);
+	while ((len = metrics_writer_fill(&writer, bytes, block)) > 0)
+		text_append_bytes(&text, bytes, (size_t)len);
+	assert_int_equal(len, 0);
+	metrics_writer_done(&writer);
+	free(bytes);
+	return text.chars;
+}
+
+TEST(the_text_is_the_same_in_pieces_of_any_size)
+{
+	for (size_t s = 0; s < 3; s++) {
+		struct world world;
+		struct metrics_page *page;
+		char *whole, *pieces;
+
+		world_make(&world, schema_names[s]);
+		for (int i = 0; i < 3; i++)
+			check_store(world.writer, model_step(world.model));
+		page = world_page(&world);
+		whole = write_page(page, true, 1 << 20);
+		assert_true(ends_with(whole, "\n# EOF\n"));
+		for (size_t block = 1; block < 300; block = block * 2 + 1) {
+			pieces = write_page(page, true, block);
+			assert_string_equal(pieces, whole);
+			free(pieces);
+		}
+		free(whole);
+		whole = write_page(page, false, 4096);
+		assert_null(strstr(whole, "# EOF"));
+		assert_null(strstr(whole, "# UNIT"));
+		free(whole);
+		metrics_page_release(&world.source, page);
+		world_done(&world);
+	}
+}
+
+/* Return: a port that went down after it was read, or FABRIC_NONE. */
+static uint32_t find_down(const struct metrics_page *page)
+{
+	for (uint32_t i = 0; i < page->topology->fabric->port_count; i++)
+		if (page->topology->fabric->ports[i].state == PORT_DOWN &&
+		    page->counters[i].known & COUNTER_BIT(COUNTER_XMIT_PACKETS))
+			return i;
+	return FABRIC_NONE;
+}
+
+TEST(ports_that_are_down_stay_with_their_state_and_last_values)
+{
+	struct world world;
+	struct metrics_page *page = NULL;
+	uint32_t down = FABRIC_NONE;
+	char *text, line[400];
+	const char *labels;
+	int len;
+
+	world_make(&world, NULL);
+	for (int i = 0; i < 1000 && down == FABRIC_NONE; i++) {
+		metrics_page_release(&world.source, page);
+		check_store(world.writer, model_step(world.model));
+		page = world_page(&world);
+		down = find_down(page);
+	}
+	assert_true(down != FABRIC_NONE);
+	text = write_page(page, false, 4096);
+	labels = page->topology->labels.chars + page->topology->label_at[down];
+	len = (int)(page->topology->label_at[down + 1] - page->topology->label_at[down]);
+	for (int i = 0; i < 2; i++) {
+		snprintf(line, sizeof(line), "ibwire_port_%s{%.*s} %" PRIu64 "\n", i ? "xmit_packets_total" : "state",
+			 len, labels, i ? page->counters[down].value[COUNTER_XMIT_PACKETS] : PORT_DOWN);
+		if (!strstr(text, line))
+			fail_msg("missing: %s", line);
+	}
+	free(text);
+	metrics_page_release(&world.source, page);
+	world_done(&world);
+}
+
+TEST(pages_without_a_database_are_an_error_and_come_with_it)
+{
+	struct world world;
+	struct metrics_page *page;
+	struct error err = { 0 };
+
+	world_make(&world, NULL);
+	world.source.path = "/nonexistent/x.db";
+	assert_int_equal(metrics_source_page(&world.source, &page, &err), ERR_UNAVAILABLE);
+	check_error_line(&err, "/nonexistent/x.db");
+	world.source.path = path;
+	assert_int_equal(metrics_source_page(&world.source, &page, &err), ERR_UNAVAILABLE);
+	check_store(world.writer, model_step(world.model));
+	page = world_page(&world);
+	assert_true(page->live);
+	metrics_page_release(&world.source, page);
+	world_done(&world);
+}
+
+static void write_config(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+TEST(invalid_lines_of_the_web_configuration_are_named)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "basic_auth_users:\n  a: plain\n", "line 2: no bcrypt hash" },
+		{ "basic_auth_users:\n  - a\n", "line 2: keys and values are expected" },
+		{ "\nother: 1\n", "line 2: unknown key 'other'" },
+		{ "tls_server_config:\n  cert_file: x\n", "line 1: tls_server_config needs cert_file and key_file" },
+		{ "tls_server_config:\n  cert_file: x\n  key_file: y\n", "line 2: cannot read the certificate" },
+		{ "tls_server_config:\n  client_ca_file: x\n", "line 2: unknown or unsupported key 'client_ca_file'" },
+		{ "tls_server_config:\n  cert_file: x\n  key_file: y\n  min_version: TLS10\n",
+		  "line 4: a version is TLS12 or TLS13, not 'TLS10'" },
+		{ "tls_server_config:\n  client_auth_type: RequireAnyClientCert\n", "line 2: client certificates" },
+		{ "a: [1,\n", "line 2: " },
+		{ "- a\n", "line 1: keys and values are expected" },
+	};
+	struct metrics_config config;
+	struct error err;
+
+	test_folder_make(NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_config(cases[i].text);
+		assert_int_equal(metrics_config_load(path, &config, &err), ERR_USAGE);
+		check_error_line(&err, path);
+		check_error_line(&err, cases[i].error);
+		metrics_config_done(&config);
+	}
+	write_config("");
+	assert_int_equal(metrics_config_load(path, &config, &err), 0);
+	metrics_config_done(&config);
+	test_folder_remove(NULL);
+}
+
+TEST(wrong_passwords_are_limited_and_known_ones_are_not)
+{
+	struct metrics_config config;
+	struct error err = { 0 };
+
+	test_folder_make(NULL);
+	/* bcrypt of "secret" with cost 4. */
+	write_config("basic_auth_users:\n  prom: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n");
+	if (metrics_config_load(path, &config, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(metrics_config_admits(&config, "prom", "secret", 10000000), METRICS_ADMITTED);
+	for (int i = 0; i < METRICS_ATTEMPTS_MAX; i++)
+		assert_int_equal(metrics_config_admits(&config, i % 2 ? "prom" : "x", "wrong", 10000000),
+				 METRICS_REFUSED);
+	assert_int_equal(metrics_config_admits(&config, "prom", "wrong", 10900000), METRICS_BUSY);
+	assert_int_equal(metrics_config_admits(&config, "prom", "secret", 10900000), METRICS_ADMITTED);
+	assert_int_equal(metrics_config_admits(&config, "prom", "", 12000000), METRICS_REFUSED);
+	metrics_config_done(&config);
+	test_folder_remove(NULL);
+}

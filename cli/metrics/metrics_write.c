@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/metrics/metrics_write.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/metrics/metrics_families.h"
+#include "cli/metrics/metrics_page.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+void metrics_writer_init(struct metrics_writer *writer, const struct metrics_page *page, bool openmetrics)
+{
+	*writer = (struct metrics_writer){ .page = page, .openmetrics = openmetrics };
+}
+
+void metrics_writer_done(struct metrics_writer *writer)
+{
+	text_done(&writer->begin);
+	text_done(&writer->text);
+}
+
+static uint32_t row_count(const struct metrics_page *page, enum metrics_scope scope)
+{
+	switch (scope) {
+	case METRICS_PORT:
+		return (uint32_t)page->topology->fabric->port_count;
+	case METRICS_NODE:
+		return (uint32_t)page->topology->fabric->node_count;
+	case METRICS_GROUP:
+		return (uint32_t)page->group_count;
+	case METRICS_FINDING:
+		return FINDING_KIND_COUNT * (FINDING_CRITICAL + 1);
+	case METRICS_NODE_TYPE:
+		return NODE_ROUTER;
+	case METRICS_ONCE:
+		break;
+	}
+	return 1;
+}
+
+static bool is_included(const struct metrics_page *page, const struct metrics_family *family, uint32_t row)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	if (family->scope == METRICS_NODE)
+		return !family->node_type || fabric->nodes[row].type == family->node_type;
+	if (family->scope != METRICS_PORT)
+		return true;
+	if (family->node_type && fabric->nodes[fabric->ports[row].node].type != family->node_type)
+		return false;
+	return !page->schema->linked || fabric->ports[row].peer != FABRIC_NONE;
+}
+
+/* A whole number without a fraction, times with milliseconds, else six digits. */
+static void append_value(struct text *text, const struct metrics_family *family, double value)
+{
+	uint64_t thousandths;
+
+	if (value >= 0 && value < 1e15 && value == floor(value)) {
+		text_append_number(text, (uint64_t)value, 10);
+	} else if (family->unit && !strcmp(family->unit, "seconds") && value >= 0 && value < 1e15) {
+		thousandths = (uint64_t)(value * 1000 + 0.5);
+		text_append_number(text, thousandths / 1000, 10);
+		text_appendf(text, ".%03u", (unsigned)(thousandths % 1000));
+	} else {
+		text_appendf(text, "%.6g", value);
+	}
+}
+
+static void append_header(struct metrics_writer *writer, const struct metrics_family *family)
+{
+	static const char *const types[] = { "gauge", "counter", "info" };
+	static const char *const suffixes[] = { "", "_total", "_info" };
+	const char *suffix = suffixes[family->type], *named = writer->openmetrics ? "" : suffix;
+
+	text_appendf(&writer->text, "# TYPE %s%s %s\n", family->name, named,
+		     types[!writer->openmetrics && family->type == METRICS_INFO ? METRICS_GAUGE : family->type]);
+	if (writer->openmetrics && family->unit)
+		text_appendf(&writer->text, "# UNIT %s %s\n", family->name, family->unit);
+	text_appendf(&writer->text, "# HELP %s%s %s\n", family->name, named, family->help);
+	text_clear(&writer->begin);
+	text_appendf(&writer->begin, "%s%s", family->name, suffix);
+}
+
+/* The prepared labels of a port belong to families that have no own ones, or whose own ones follow. */
+static bool has_port_labels(const struct metrics_family *family)
+{
+	return family->scope == METRICS_PORT && !family->own_labels;
+}
+
+static void append_row(struct metrics_writer *writer, const struct metrics_family *family, uint32_t row)
+{
+	const struct metrics_page *page = writer->page;
+	const struct metrics_topology *topology = page->topology;
+	const struct metrics_counters *counters = family->value ? NULL : &page->counters[row];
+	double value = family->value ? family->value(page, row) : 0;
+	uint64_t count;
+	bool braces = family->labels || has_port_labels(family);
+
+	if (counters ? !(counters->known & COUNTER_BIT(family->counter)) : isnan(value))
+		return;
+	text_append_bytes(&writer->text, writer->begin.chars, writer->begin.len);
+	if (braces)
+		text_append(&writer->text, "{");
+	if (has_port_labels(family))
+		text_append_bytes(&writer->text, topology->labels.chars + topology->label_at[row],
+				  topology->label_at[row + 1] - topology->label_at[row]);
+	if (family->labels)
+		family->labels(page, row, &writer->text);
+	text_append(&writer->text, braces ? "} " : " ");
+	if (counters) {
+		if (__builtin_mul_overflow(counters->value[family->counter], family->scale, &count))
+			count = UINT64_MAX;
+		text_append_number(&writer->text, count, 10);
+	} else {
+		append_value(&writer->text, family, value);
+	}
+	text_append(&writer->text, "\n");
+}
+
+/* One more header or row. Return: false: the page has ended. */
+static bool append_next(struct metrics_writer *writer)
+{
+	const struct metrics_schema *schema = writer->page->schema;
+	const struct metrics_family *family = &schema->families[writer->family];
+
+	if (writer->family == schema->count) {
+		if (writer->openmetrics)
+			text_append(&writer->text, "# EOF\n");
+		return false;
+	}
+	if (writer->row == 0)
+		append_header(writer, family);
+	if (writer->row < row_count(writer->page, family->scope)) {
+		if (is_included(writer->page, family, writer->row))
+			append_row(writer, family, writer->row);
+		writer->row++;
+	} else {
+		writer->family++;
+		writer->row = 0;
+	}
+	return true;
+}
+
+ssize_t metrics_writer_fill(struct metrics_writer *writer, char *ret, size_t size)
+{
+	size_t len;
+
+	if (writer->at == writer->text.len) {
+		text_clear(&writer->text);
+		writer->at = 0;
+		while (!writer->ended && writer->text.len < size && !text_failed(&writer->text))
+			writer->ended = !append_next(writer);
+		if (text_failed(&writer->text))
+			return -1;
+	}
+	len = writer->text.len - writer->at;
+	if (len > size)
+		len = size;
+	if (len)
+		memcpy(ret, writer->text.chars + writer->at, len);
+	writer->at += len;
+	return (ssize_t)len;
+}
