@@ -72,6 +72,7 @@ TIMES = {
 }
 NOT_RUN = {
     "mpirun ...": "stands for anybody's job",
+    "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
 STAND_INS = {"mail": "cat >/dev/null"}
