@@ -32,7 +32,7 @@ static void on_signal(int number)
 {
 	if (!stop_flag) {
 		clock_gettime(CLOCK_MONOTONIC, &requested_at);
-		stop_flag = 1;
+		stop_flag = number; /* of a signal, so not 0 */
 		if (within_s)
 			alarm((unsigned)within_s);
 	} else if (is_second_request()) {
@@ -109,4 +109,9 @@ bool stop_take_reload(void)
 bool stop_requested(void)
 {
 	return stop_flag != 0;
+}
+
+int stop_signal(void)
+{
+	return stop_flag;
 }

@@ -31,4 +31,7 @@ bool stop_take_reload(void);
 /* stop_requested - a signal has requested the end of the program. */
 bool stop_requested(void);
 
+/* stop_signal - the first signal that requested it; 0: none. */
+int stop_signal(void);
+
 #endif

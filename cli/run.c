@@ -99,7 +99,8 @@ static int run_as_job(struct job_options *options, const char *path, char **argv
 		goto done;
 	if (stop_requested()) {
 		log_warning("stopped; the command was not run");
-		status = RUN_SIGNALLED + SIGINT;
+		status = RUN_SIGNALLED + stop_signal();
+		options->no_snapshot = true;
 	} else if (run_command(argv, &signals, &status, &cause) < 0) {
 		log_error("%s", cause.text);
 		path = NULL;

@@ -174,10 +174,16 @@ static void print_nccl(const struct nccl_verdict *nccl, FILE *stream)
 	}
 }
 
+static bool has_traffic(const struct local_carrier *carrier)
+{
+	return carrier->delta.values[LOCAL_XMIT_BYTES] || carrier->delta.values[LOCAL_RCV_BYTES];
+}
+
 static int print_text(const struct local_usage *usage, const struct nccl_verdict *nccl, FILE *stream,
 		      struct error *err)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
+	size_t rows = usage->port_count;
 	char span[WHEN_SIZE];
 	struct result *result;
 	int code;
@@ -185,7 +191,9 @@ static int print_text(const struct local_usage *usage, const struct nccl_verdict
 	fprintf(stream, "ibwire: %s in %s\n%s", text_chars(&usage->text), when_format_span(usage->elapsed_us, span),
 		text_chars(&usage->notes));
 	print_nccl(nccl, stream);
-	if (!usage->port_count && !usage->net_count)
+	for (size_t i = 0; i < usage->net_count; i++)
+		rows += has_traffic(&usage->nets[i]);
+	if (!rows)
 		return 0;
 	code = result_create(stream, &options, columns, COLUMN_COUNT, &result, err);
 	if (code)
@@ -193,7 +201,7 @@ static int print_text(const struct local_usage *usage, const struct nccl_verdict
 	for (size_t i = 0; i < usage->port_count; i++)
 		add_row(result, &usage->ports[i], local_protocol_name(usage->ports[i].protocol));
 	for (size_t i = 0; i < usage->net_count; i++)
-		if (usage->nets[i].delta.values[LOCAL_XMIT_BYTES] || usage->nets[i].delta.values[LOCAL_RCV_BYTES])
+		if (has_traffic(&usage->nets[i]))
 			add_row(result, &usage->nets[i], net_kind(&usage->nets[i]));
 	code = result_finish(result, err);
 	result_destroy(result);

@@ -41,12 +41,13 @@ static const char style[] =
 	".verdict.good{border-left-color:var(--good)}.verdict.info{border-left-color:var(--info)}"
 	".verdict.warning{border-left-color:var(--warning)}.verdict.critical{border-left-color:var(--critical)}\n"
 	".verdict h1,.verdict .sentence,.verdict ul{color:var(--ink)}"
-	".verdict ul{list-style:none;padding:0;margin:10px 0 0}\n"
+	".signs{list-style:none;padding:0;margin:10px 0 0}\n"
 	".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:14px 24px;margin:0}\n"
 	".tiles dt{color:var(--soft);font-size:13px}.tiles dd{margin:0;font-size:20px;font-weight:600}\n"
 	".tiles small{display:block;font-size:13px;font-weight:400;color:var(--soft)}\n"
 	"figure{margin:0 0 14px}figure h3,h3{font-size:15px;margin:0 0 6px}\n"
-	"svg{display:block;width:100%;height:auto;overflow:visible;font-size:12px;font-variant-numeric:tabular-nums}\n"
+	"svg{display:block;width:100%;max-width:860px;height:auto;overflow:visible;font-size:12px;"
+	"font-variant-numeric:tabular-nums}\n"
 	"table{border-collapse:collapse;width:100%;font-size:13px;margin:0 0 12px;font-variant-numeric:tabular-nums}\n"
 	"th{text-align:left;font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--line);"
 	"vertical-align:bottom}\n"
@@ -126,6 +127,8 @@ void html_escape(struct text *page, const char *chars)
 	text_done(&plain);
 }
 
+static void escape_va(struct text *page, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+
 static void escape_va(struct text *page, const char *fmt, va_list args)
 {
 	char *chars = NULL;
@@ -164,6 +167,14 @@ void html_element(struct text *page, const char *tag, const char *class, const c
 	escape_va(page, fmt, args);
 	va_end(args);
 	text_appendf(page, "</%s>\n", tag);
+}
+
+void html_sign_item(struct text *page, enum html_state state, const char *chars)
+{
+	text_append(page, "<li>");
+	html_element(page, "span", html_state_class(state), "%s ", html_state_sign(state));
+	html_escape(page, chars);
+	text_append(page, "</li>\n");
 }
 
 void html_begin(struct text *page, const char *title)

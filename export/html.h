@@ -45,6 +45,9 @@ void html_escapef(struct text *page, const char *fmt, ...) __attribute__((format
 void html_element(struct text *page, const char *tag, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* html_sign_item - append an item of a list (ul of class "signs") with the sign of a state. */
+void html_sign_item(struct text *page, enum html_state state, const char *chars);
+
 /* A table: html_table_begin(), for each row html_row() and html_row_end() around html_cell(), html_table_end(). */
 struct html_column {
 	const char *title;

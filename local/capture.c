@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,15 @@ static bool write_all(int fd, const char *bytes, size_t len)
 	return true;
 }
 
+/* Remove what was written in part, but not a device or a pipe. */
+static void discard(const char *file)
+{
+	struct stat status;
+
+	if (stat(file, &status) == 0 && S_ISREG(status.st_mode))
+		unlink(file);
+}
+
 int capture_write(struct capture *capture, const char *file, struct error *err)
 {
 	static const char end[2 * BLOCK];
@@ -154,7 +164,7 @@ int capture_write(struct capture *capture, const char *file, struct error *err)
 	code = start_gzip(out, &in, &pid);
 	if (code) {
 		close(out);
-		unlink(file);
+		discard(file);
 		return err_set(err, ERR_UNAVAILABLE, "cannot run gzip: %s (install it)", strerror(code));
 	}
 	good = write_all(in, capture->tar.chars, capture->tar.len);
@@ -164,7 +174,7 @@ int capture_write(struct capture *capture, const char *file, struct error *err)
 	good = close(out) == 0 && good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (good)
 		return 0;
-	unlink(file);
+	discard(file);
 	return err_set(err, ERR_IO, "cannot write '%.200s': gzip failed (is the disk full?)", file);
 }
 

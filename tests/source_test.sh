@@ -87,10 +87,10 @@ none "the service is started after the driver, and again until the device is the
 		grep -q "^$line" "$IBWIRE_BUILD/dist/ibwire.service" || echo "missing: $line"
 	done)"
 if ! systemd-analyze security --help 2>&1 | grep -q offline; then
-	skip "the service is exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
+	skip "the services are exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
 else
-	succeeds "the service is exposed to 2.0 at most" systemd-analyze --no-pager security --offline=true \
-		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service"
+	succeeds "the services are exposed to 2.0 at most" systemd-analyze --no-pager security --offline=true \
+		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service"
 fi
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"

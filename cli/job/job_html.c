@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/nccl.h"
 #include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -98,16 +97,9 @@ static void append_verdict(const struct job_report *report, struct text *page)
 		     first && first->verdict == JOB_VERDICT_UNKNOWN ? "unknown" : html_state_word(state));
 	html_element(page, "p", "sentence", "%s", first ? first->text : "nothing is known of this job");
 	if (report->verdict_count > 1)
-		text_append(page, "<ul>\n");
-	for (size_t i = 1; i < report->verdict_count; i++) {
-		const struct job_line *line = &report->verdict[i];
-
-		state = state_of(line->severity);
-		text_append(page, "<li>");
-		html_element(page, "span", html_state_class(state), "%s ", html_state_sign(state));
-		html_escape(page, line->text);
-		text_append(page, "</li>\n");
-	}
+		text_append(page, "<ul class=\"signs\">\n");
+	for (size_t i = 1; i < report->verdict_count; i++)
+		html_sign_item(page, state_of(report->verdict[i].severity), report->verdict[i].text);
 	text_append(page, report->verdict_count > 1 ? "</ul>\n</section>\n" : "</section>\n");
 }
 
@@ -132,7 +124,7 @@ static void append_traffic_tile(const struct job_report *report, struct text *pa
 	snprintf(value, sizeof(value), "%s%s", at_least(sum->at_least), bytes);
 	rate_format_bits(sent ? sum->mean_xmit : sum->mean_rcv, mean, sizeof(mean));
 	rate_format_bits(sent ? sum->peak_xmit : sum->peak_rcv, peak, sizeof(peak));
-	snprintf(note, sizeof(note), "mean %s, peak %s", mean, peak);
+	snprintf(note, sizeof(note), "mean %s, peak %s", mean, strcmp(peak, "-") ? peak : "unknown");
 	append_tile(page, sent ? "Sent" : "Received", sum->known ? value : "unknown", sum->known ? note : "");
 }
 
@@ -513,19 +505,6 @@ static void append_hosts(const struct job_report *report, struct text *page)
 
 /* --- the page --- */
 
-/* What NCCL logged; its warnings are in the verdict, too. */
-static void append_nccl(const struct job_report *report, struct text *page)
-{
-	if (!report->nccl || !report->nccl_verdict->count)
-		return;
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "What NCCL logged");
-	text_append(page, "<ul>\n");
-	for (size_t i = 0; i < report->nccl_verdict->count; i++)
-		html_element(page, "li", NULL, "%s", report->nccl_verdict->lines[i].text);
-	text_append(page, "</ul>\n</section>\n");
-}
-
 static void append_accuracy(const struct job_report *report, struct text *page)
 {
 	static const char *const sources[] = {
@@ -583,7 +562,7 @@ void job_html_append(const struct job_report *report, struct text *page)
 	if (!uplinks_first)
 		job_html_uplinks(report, page);
 	job_html_findings(report, page);
-	append_nccl(report, page);
+	job_html_nccl(report, page);
 	append_accuracy(report, page);
 	html_end(page);
 	page->failed |= text_failed(&title);

@@ -18,7 +18,8 @@ int job_report_html(const struct job_report *report, FILE *stream, struct error 
 /* job_html_append - append that page to @page. text_failed() reports whether memory ran out. */
 void job_html_append(const struct job_report *report, struct text *page);
 
-/* Sections of the page, in job_html_links.c: uplinks, findings, events. */
+/* Sections of the page, in job_html_links.c: uplinks, findings and events, what NCCL logged. */
+void job_html_nccl(const struct job_report *report, struct text *page);
 void job_html_uplinks(const struct job_report *report, struct text *page);
 void job_html_findings(const struct job_report *report, struct text *page);
 

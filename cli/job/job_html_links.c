@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/balance.h"
+#include "analysis/nccl.h"
 #include "analysis/rate.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -237,4 +238,25 @@ void job_html_findings(const struct job_report *report, struct text *page)
 	else
 		html_element(page, "p", NULL, "No link or route changed during the job.");
 	text_append(page, "</section>\n");
+}
+
+/* --- NCCL --- */
+
+void job_html_nccl(const struct job_report *report, struct text *page)
+{
+	static const enum html_state states[] = {
+		[NCCL_OK] = HTML_GOOD, [NCCL_NOTE] = HTML_INFO, [NCCL_WARN] = HTML_WARNING, [NCCL_FAIL] = HTML_CRITICAL,
+	};
+
+	if (!report->nccl || !report->nccl_verdict->count)
+		return;
+	text_append(page, "<section class=\"card\">\n");
+	html_element(page, "h2", NULL, "What NCCL logged");
+	text_append(page, "<ul class=\"signs\">\n");
+	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
+		const struct nccl_line *line = &report->nccl_verdict->lines[i];
+
+		html_sign_item(page, states[line->severity], line->text);
+	}
+	text_append(page, "</ul>\n</section>\n");
 }

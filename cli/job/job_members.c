@@ -7,13 +7,16 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
 /* A port carries nothing if it has less than this share of the median of the other ports of its host. */
 #define UNUSED_SHARE 0.02
+
+/* A rail is slower than another one if the mean rate of its links is below this share: HDR beside NDR. */
+#define SLOWER_RAIL 0.75
 
 /* --- hosts --- */
 
@@ -268,13 +271,33 @@ static void find_unused(struct job_report *report, struct job_host *host, double
 	}
 }
 
+/* Rails with slower links than others are for storage or management. */
+static void find_slower(struct job_report *report)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < report->rail_count; i++)
+		if (report->rails[i].sum.ports)
+			most = fmax(most, report->rails[i].sum.capacity / report->rails[i].sum.ports);
+	for (size_t i = 0; i < report->rail_count; i++) {
+		struct job_rail *rail = &report->rails[i];
+
+		rail->slower = rail->sum.capacity > 0 && rail->sum.capacity / rail->sum.ports < SLOWER_RAIL * most;
+	}
+}
+
+static bool is_slower(const struct job_report *report, const struct job_port *port)
+{
+	return port->rail != UINT32_MAX && report->rails[port->rail].slower;
+}
+
 /* Evenness over ports @first to @last - 1 that are used; @rail: of this rail only, or UINT32_MAX. */
 static void compare_ports(const struct job_report *report, uint32_t first, uint32_t last, uint32_t rail,
 			  double *values, struct job_evenness *ret)
 {
 	for (uint32_t i = first; i < last; i++) {
 		const struct job_port *port = &report->ports[i];
-		bool counts = !port->unused && (rail == UINT32_MAX || port->rail == rail);
+		bool counts = !port->unused && (rail == UINT32_MAX ? !is_slower(report, port) : port->rail == rail);
 
 		values[i - first] = counts ? bytes_of(&port->sum) : NAN;
 	}
@@ -304,7 +327,8 @@ static void compare_all(struct job_report *report, double *values)
 			values[port->rail] += bytes_of(&port->sum);
 	}
 	for (size_t i = 0; i < report->rail_count; i++)
-		values[i] = report->rails[i].hosts.count ? values[i] / report->rails[i].hosts.count : NAN;
+		values[i] = report->rails[i].hosts.count && !report->rails[i].slower ?
+			    values[i] / report->rails[i].hosts.count : NAN;
 	job_evenness_of(values, report->rail_count, &report->over_rails);
 }
 
@@ -394,6 +418,7 @@ int job_find_members(struct job_work *work, struct error *err)
 	if (!values)
 		return err_nomem(err);
 	sum_all(work);
+	find_slower(report);
 	for (size_t i = 0; i < report->host_count; i++) {
 		struct job_host *host = &report->hosts[i];
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/job/job.h"
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 #include "fabric/host.h"
 #include "storage/reader.h"
 
@@ -90,7 +90,7 @@ static int unknown_host(const struct host_set *known, const char *name, size_t m
 	for (size_t i = 0; i < known->count; i++)
 		nearest_offer(&nearest, known->names[i]);
 	if (missing > 1)
-		snprintf(more, sizeof(more), " (and of %zu more hosts)", missing - 1);
+		snprintf(more, sizeof(more), " (and of %zu more host%s)", missing - 1, missing > 2 ? "s" : "");
 	return err_set(err, ERR_USAGE, "the fabric has no HCA of host '%.64s'%s%s", name, more,
 		       nearest.best ? nearest_hint(&nearest) : "; see: ibwire nodes");
 }

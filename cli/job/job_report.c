@@ -237,17 +237,22 @@ int job_report_compute(struct reader *reader, const struct job *job, const struc
 	return code;
 }
 
-void job_report_destroy(struct job_report *report)
+void job_report_forget(struct job_report *report)
 {
 	struct job_piece *piece;
 
-	if (!report)
-		return;
-	shape_destroy(report->shape);
-	fabric_destroy((struct fabric *)(uintptr_t)report->fabric);
 	while ((piece = report->memory)) {
 		report->memory = piece->next;
 		free(piece);
 	}
+}
+
+void job_report_destroy(struct job_report *report)
+{
+	if (!report)
+		return;
+	shape_destroy(report->shape);
+	fabric_destroy((struct fabric *)(uintptr_t)report->fabric);
+	job_report_forget(report);
 	free(report);
 }

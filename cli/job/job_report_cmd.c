@@ -47,7 +47,8 @@ struct job_print job_print_of(const struct job_options *options)
 	const struct result_options output = options_result(&options->snapshot.common);
 
 	return (struct job_print){ .format = output.format, .color = output.color, .csv_raw = output.csv_raw,
-				   .all = options->snapshot.all, .width = output.width };
+				   .all = options->snapshot.all,
+				   .width = output.width ? output.width : options_env_columns() };
 }
 
 /* --- to a file --- */

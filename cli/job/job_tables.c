@@ -95,11 +95,12 @@ static void put_sum(struct result *result, size_t first, const struct job_sum *s
 
 /* --- rails --- */
 
-enum { RAIL, RAIL_SUM, RAIL_CV = RAIL_SUM + SUM_COLUMNS, RAIL_LOWEST, RAIL_LOWEST_PERCENT, RAIL_HIGHEST,
+enum { RAIL, RAIL_SLOWER, RAIL_SUM, RAIL_CV = RAIL_SUM + SUM_COLUMNS, RAIL_LOWEST, RAIL_LOWEST_PERCENT, RAIL_HIGHEST,
        RAIL_HIGHEST_PERCENT, RAIL_COLUMNS };
 
 static const struct column rail_columns[RAIL_COLUMNS] = {
 	[RAIL] = { .key = "rail", .title = "RAIL", .kind = COLUMN_TEXT },
+	[RAIL_SLOWER] = { .key = "slower", .kind = COLUMN_BOOL },
 	COLUMNS_OF_SUM(RAIL_SUM),
 	[RAIL_CV] = { .key = "cv", .title = "CV", .kind = COLUMN_REAL },
 	[RAIL_LOWEST] = { .key = "lowest", .title = "LOWEST (OF MEAN)", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
@@ -121,6 +122,7 @@ static void put_rail(const struct job_report *report, struct result *result, con
 	const struct job_evenness *hosts = &rail->hosts;
 
 	result_text(result, RAIL, rail->name);
+	result_bool(result, RAIL_SLOWER, rail->slower);
 	put_sum(result, RAIL_SUM, &rail->sum, hosts->count);
 	put_cv(result, RAIL_CV, hosts->cv);
 	if (hosts->lowest != UINT32_MAX) {
@@ -268,7 +270,7 @@ int job_put_hosts(struct job_output *output, struct error *err)
 	bool all = output->print.all || output->print.format != RESULT_TABLE;
 	struct choice *choices = calloc(report->host_count + 1, sizeof(*choices));
 	size_t count = report->host_count;
-	struct result *result;
+	struct result *result = NULL;
 	int code;
 
 	if (!choices)

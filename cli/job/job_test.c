@@ -10,8 +10,10 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
+#include "cli/job/job_report.h"
 #include "cli/test_commands.h"
 #include "fabric/host.h"
+#include "storage/reader.h"
 #include "storage/test/test_model.h"
 
 /* The name of a host of the model. */
@@ -105,6 +107,40 @@ TEST(a_begin_closes_a_job_on_its_hosts_unless_they_are_shared)
 	assert_ending("2", "running", NULL, -1);
 	assert_ending("everywhere", "running", NULL, -1);
 	assert_shows("job|list", "replaced by 3");
+	assert_shows("job|report|1", "never ended; closed");
+	json_decref(run_json("job|compare|1|everywhere"));
+}
+
+/* Random links, hosts and counters, with resets, gaps and a reboot. */
+TEST(a_report_of_any_fabric_and_history_is_made)
+{
+	static char nothing[] = "";
+	const struct job_report_settings settings = { .now_us = model->sweeps[SWEEPS - 1].wall_us };
+	struct reader *reader;
+	FILE *sink = fopen("/dev/null", "w");
+
+	assert_non_null(sink);
+	assert_int_equal(reader_open(db_path, &reader, NULL), 0);
+	for (int begin = 0; begin < SWEEPS; begin++)
+		for (int end = begin; end <= SWEEPS; end++) {
+			struct job job = { .id = "1", .hosts = nothing, .command = nothing, .begin_sweep = begin,
+					   .end_sweep = end, .exit_status = -1,
+					   .begin_us = model->sweeps[begin ? begin - 1 : 0].wall_us,
+					   .end_us = model->sweeps[end ? end - 1 : 0].wall_us,
+					   .ending = end % 3 ? JOB_ENDED : JOB_RUNNING };
+			struct job_report *report;
+
+			assert_int_equal(job_report_compute(reader, &job, &settings, &report, NULL), 0);
+			assert_true(report->verdict_count > 0);
+			for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+				const struct job_print print = { .format = (enum result_format)format, .all = true };
+
+				assert_int_equal(job_report_print(report, &print, sink, NULL), 0);
+			}
+			job_report_destroy(report);
+		}
+	reader_close(reader);
+	fclose(sink);
 }
 
 TEST(a_host_may_be_given_with_its_domain)
@@ -123,10 +159,11 @@ TEST(an_unknown_host_is_an_error_or_a_warning)
 	assert_ending("lenient", "running", NULL, -1);
 	assert_refused((struct refused[]){
 		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-3]", ERR_USAGE, "and of 2 more hosts" },
+		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-2]", ERR_USAGE, "and of 1 more host)" },
 		{ "job|begin|x|--no-snapshot|--hosts|a[1-", ERR_USAGE, "is not a host list" },
 		{ "job|end|x|--no-snapshot", ERR_USAGE, "no job 'x' began" },
 		{ "job|end|lenien|--no-snapshot", ERR_USAGE, "did you mean 'lenient'?" },
-	}, 4);
+	}, 5);
 }
 
 TEST(ids_with_characters_of_shells_and_pages_are_ids)

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/host_set.h"
+#include "fabric/host_set.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/routes.h"

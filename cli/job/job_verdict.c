@@ -24,6 +24,9 @@ enum { LINES_MOST = 3 };
 #define SLOW_STALL_PERCENT 5.0
 #define SLOW_STALL_RATIO 3.0
 
+/* A host that carries so much more than the mean: most are slightly below it then. */
+#define HIGH_RATIO 1.3
+
 /* Peak of a port that carried no data; errors of a link in an hour that are worth a line without a collector. */
 #define IDLE_PEAK_BYTES_PER_S 1e6
 #define ERRORS_PER_HOUR 10
@@ -169,7 +172,7 @@ static void judge_unused_rails(struct judging *judging, bool *is_unused)
 {
 	const struct job_report *report = judging->report;
 	struct text names = { 0 };
-	size_t unused = 0;
+	size_t unused = 0, slower = 0;
 	uint32_t ports;
 
 	for (size_t i = 0; i < report->rail_count; i++) {
@@ -178,10 +181,12 @@ static void judge_unused_rails(struct judging *judging, bool *is_unused)
 			continue;
 		text_appendf(&names, "%s%s", unused ? ", " : "", report->rails[i].name);
 		unused++;
+		slower += report->rails[i].slower;
 	}
 	if (unused)
-		add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%zu of %zu rails unused: %.200s carried "
-			 "nothing on any of its hosts", unused, report->rail_count, text_chars(&names));
+		add_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
+			 "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
+			 report->rail_count, text_chars(&names));
 	text_done(&names);
 }
 
@@ -462,9 +467,12 @@ static void judge_slowest(struct judging *judging)
 	}
 	judge_stalled(judging, values);
 	free(values);
-	if (hosts->count < 2 || !(hosts->lowest_ratio < 1 - JOB_UNEVEN) || report->ports_unused)
+	/* Unused ports have lines of their own. */
+	if (hosts->count < 2 || hosts->lowest == UINT32_MAX ||
+	    report->hosts[hosts->lowest].used < report->hosts[hosts->highest].used ||
+	    !(hosts->lowest_ratio < 1 - JOB_UNEVEN || hosts->highest_ratio > HIGH_RATIO))
 		return;
-	if (report->slowest == UINT32_MAX)
+	if (report->slowest == UINT32_MAX && hosts->lowest_ratio < 1 - JOB_UNEVEN)
 		report->slowest = hosts->lowest;
 	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "hosts are uneven (cv %.2f): %.128s carried %.0f %% "
 		 "of the mean, %.128s %.0f %%", hosts->cv, report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio,

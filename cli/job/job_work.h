@@ -49,9 +49,11 @@ struct job_work {
 /*
  * job_alloc - zeroed memory with the lifetime of the report; NULL: no memory
  * job_text - formatted text, the same
+ * job_report_forget - free them
  * job_note - add a note, a sentence without full stop
  */
 void *job_alloc(struct job_report *report, size_t count, size_t size);
+void job_report_forget(struct job_report *report);
 char *job_text(struct job_report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int job_note(struct job_report *report, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -312,15 +312,22 @@ static int check_times(const struct parser *parser, const struct options *option
 	return 0;
 }
 
+unsigned options_env_columns(void)
+{
+	const char *columns = getenv("COLUMNS");
+	long typed = columns ? strtol(columns, NULL, 10) : 0;
+
+	return typed > 0 && typed < 10000 ? (unsigned)typed : 0;
+}
+
 /* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
 static unsigned terminal_width(void)
 {
-	const char *columns = getenv("COLUMNS");
 	struct winsize size;
-	long typed = columns ? strtol(columns, NULL, 10) : 0;
+	unsigned typed = options_env_columns();
 
-	if (typed > 0 && typed < 10000)
-		return (unsigned)typed;
+	if (typed)
+		return typed;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
 	return 80;

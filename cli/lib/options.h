@@ -154,6 +154,9 @@ int options_name_map(const struct options *options, struct name_map **ret, struc
  */
 int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err);
 
+/* options_env_columns - COLUMNS of the environment, which the screen sets for its commands; 0: not set. */
+unsigned options_env_columns(void);
+
 /*
  * options_result - output options for stdout: format, colour (--color, NO_COLOR, terminal), width
  * (COLUMNS or the terminal; unlimited on a pipe)

@@ -240,6 +240,17 @@ static void collector_label(const struct metrics_page *page, uint32_t row, struc
 	TREYDOCK_COUNTER(device, type, "vl15_dropped", COUNTER_VL15_DROPPED, "VL15Dropped", 1), \
 	TREYDOCK_COUNTER(device, type, "transmit_wait", COUNTER_XMIT_WAIT, "PortXmitWait", 1), \
 	TREYDOCK_COUNTER(device, type, "qp1_dropped", COUNTER_QP1_DROPPED, "QP1Dropped", 1)
+#define TREYDOCK_DETAIL(device, of_type, key, number, what) \
+	{ .name = "infiniband_" device "_port_" key "_errors", .type = METRICS_COUNTER, .scope = METRICS_DETAIL_ROW, \
+	  .help = what " (PortRcvErrorDetails)", .detail = METRICS_DETAIL(DETAIL_RCV_ERRORS, number), \
+	  .node_type = of_type }
+#define TREYDOCK_DETAILS(device, type) \
+	TREYDOCK_DETAIL(device, type, "local_physical", 0, "PortLocalPhysicalErrors"), \
+	TREYDOCK_DETAIL(device, type, "malformed_packet", 1, "PortMalformedPktErrors"), \
+	TREYDOCK_DETAIL(device, type, "buffer_overrun", 2, "PortBufferOverrunErrors"), \
+	TREYDOCK_DETAIL(device, type, "dli_mapping", 3, "PortDLIDMappingErrors"), \
+	TREYDOCK_DETAIL(device, type, "vl_mapping", 4, "PortVLMappingErrors"), \
+	TREYDOCK_DETAIL(device, type, "looping", 5, "PortLoopingErrors")
 #define TREYDOCK_GAUGE(key, rows, of_type, function, more_labels, what) \
 	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function, .node_type = of_type, \
 	  .labels = more_labels }
@@ -249,6 +260,7 @@ static void collector_label(const struct metrics_page *page, uint32_t row, struc
 
 static const struct metrics_family treydock[] = {
 	TREYDOCK_COUNTERS("switch", NODE_SWITCH),
+	TREYDOCK_DETAILS("switch", NODE_SWITCH),
 	TREYDOCK_GAUGE("switch_port_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, effective_rate, NULL,
 		       "Effective data rate of the link"),
 	TREYDOCK_GAUGE("switch_port_raw_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, raw_rate, NULL,
@@ -262,6 +274,7 @@ static const struct metrics_family treydock[] = {
 	TREYDOCK_GAUGE("switch_collect_timeout", METRICS_NODE, NODE_SWITCH, switch_failed, switch_device,
 		       "1 if a port of the switch did not respond in the newest sweep"),
 	TREYDOCK_COUNTERS("hca", NODE_CA),
+	TREYDOCK_DETAILS("hca", NODE_CA),
 	TREYDOCK_HCA("rate_bytes_per_second", effective_rate, hca_guid,
 		       "Effective data rate of the link of an HCA port"),
 	TREYDOCK_HCA("raw_rate_bytes_per_second", raw_rate, hca_guid,
@@ -285,7 +298,7 @@ static const struct metrics_family treydock[] = {
 
 const struct metrics_schema metrics_schema_treydock = {
 	.name = "treydock", .families = treydock, .count = sizeof(treydock) / sizeof(*treydock),
-	.port_labels = treydock_labels, .linked = true,
+	.port_labels = treydock_labels, .linked = true, .details = true,
 };
 
 static void guilbaults_guid(struct text *text, const char *name, uint64_t guid)
@@ -353,6 +366,9 @@ static double build_duration(const struct metrics_page *page, uint32_t row)
 #define GUILBAULTS_COUNTER(key, which, what) \
 	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, .counter = which, \
 	  .scale = 1 }
+#define GUILBAULTS_DETAIL(key, attribute, number, what) \
+	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_DETAIL_ROW, .help = what, \
+	  .detail = METRICS_DETAIL(attribute, number) }
 #define GUILBAULTS_GAUGE(key, rows, function, what) \
 	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function }
 
@@ -380,6 +396,15 @@ static const struct metrics_family guilbaults[] = {
 	GUILBAULTS_COUNTER("portrcvconstrainterrors", COUNTER_RCV_CONSTRAINT_ERRORS, "PortRcvConstraintErrors"),
 	GUILBAULTS_COUNTER("excessivebufferoverrunerrors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
 			   "ExcessiveBufferOverrunErrors"),
+	GUILBAULTS_DETAIL("portlocalphysicalerrors", DETAIL_RCV_ERRORS, 0, "PortLocalPhysicalErrors"),
+	GUILBAULTS_DETAIL("portmalformedpkterrors", DETAIL_RCV_ERRORS, 1, "PortMalformedPktErrors"),
+	GUILBAULTS_DETAIL("portbufferoverrunerrors", DETAIL_RCV_ERRORS, 2, "PortBufferOverrunErrors"),
+	GUILBAULTS_DETAIL("portdlidmappingerrors", DETAIL_RCV_ERRORS, 3, "PortDLIDMappingErrors"),
+	GUILBAULTS_DETAIL("portinactivediscards", DETAIL_XMIT_DISCARDS, 0, "PortInactiveDiscards"),
+	GUILBAULTS_DETAIL("portneighbormtudiscards", DETAIL_XMIT_DISCARDS, 1, "PortNeighborMTUDiscards"),
+	GUILBAULTS_DETAIL("portswlifetimelimitdiscards", DETAIL_XMIT_DISCARDS, 2, "PortSwLifetimeLimitDiscards"),
+	GUILBAULTS_DETAIL("portswhoqlifetimelimitdiscards", DETAIL_XMIT_DISCARDS, 3,
+			  "PortSwHOQLifetimeLimitDiscards"),
 	GUILBAULTS_GAUGE("speed", METRICS_PORT, lane_gbps, "Active speed of a lane in Gb/s"),
 	GUILBAULTS_GAUGE("width", METRICS_PORT, lanes, "Lanes of the link"),
 	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
@@ -392,5 +417,5 @@ static const struct metrics_family guilbaults[] = {
 
 const struct metrics_schema metrics_schema_guilbaults = {
 	.name = "guilbaults", .families = guilbaults, .count = sizeof(guilbaults) / sizeof(*guilbaults),
-	.port_labels = guilbaults_labels, .linked = true,
+	.port_labels = guilbaults_labels, .linked = true, .details = true,
 };

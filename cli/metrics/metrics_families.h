@@ -25,6 +25,7 @@ enum metrics_type { METRICS_GAUGE, METRICS_COUNTER, METRICS_INFO };
 enum metrics_scope {
 	METRICS_ONCE,
 	METRICS_PORT,      /* a port of the fabric */
+	METRICS_DETAIL_ROW, /* a port that has detail counters: the counter METRICS_DETAIL() */
 	METRICS_NODE,      /* a node */
 	METRICS_GROUP,     /* a group of equivalent links and a direction */
 	METRICS_FINDING,   /* a kind of finding and a severity */
@@ -41,6 +42,7 @@ struct metrics_family {
 	double (*value)(const struct metrics_page *page, uint32_t row);
 	enum counter counter;
 	uint8_t scale;
+	uint8_t detail;
 	uint8_t node_type; /* only ports and nodes of this type, ports with a link; 0: all */
 	/* Appends labels, for a port after its own unless own_labels is set; or NULL. */
 	void (*labels)(const struct metrics_page *page, uint32_t row, struct text *text);
@@ -53,6 +55,7 @@ struct metrics_schema {
 	size_t count;
 	void (*port_labels)(const struct fabric *fabric, uint32_t port, struct text *text);
 	bool linked; /* only ports with a link */
+	bool details; /* has families of METRICS_DETAIL_ROW */
 };
 
 /* metrics_schema_find - @name: of --compat, or NULL. Return: NULL: there is none. */

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/balance.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/process.h"
@@ -36,6 +38,7 @@ static void page_free(struct metrics_page *page)
 	free(page->counters);
 	free(page->ports);
 	free(page->groups);
+	free(page->details);
 	free(page);
 }
 
@@ -250,6 +253,89 @@ static int fill_groups(struct metrics_source *source, struct metrics_page *page,
 	return code;
 }
 
+/* Details of a page while they are read. */
+struct reading_details {
+	const struct metrics_page *last; /* or NULL */
+	uint32_t *last_of; /* by port of the page's fabric: index into the details of the last page, plus 1 */
+	struct metrics_page *page;
+	int code;
+	struct error *err;
+};
+
+/* The entry of the port of a row; NULL: it has none and needs none, or there is no memory. */
+static struct metrics_detail *find_entry(struct reading_details *reading, const struct detail_row *row, uint32_t port)
+{
+	struct metrics_page *page = reading->page;
+	struct metrics_detail *entry = page->detail_count ? &page->details[page->detail_count - 1] : NULL;
+	const struct metrics_detail *last;
+	bool counted = false;
+
+	if (entry && entry->port == port)
+		return entry;
+	for (unsigned i = 0; i < detail_count(row->reading.attribute); i++)
+		counted |= row->reading.present & 1U << i && row->reading.value[i];
+	last = reading->last_of[port] ? &reading->last->details[reading->last_of[port] - 1] : NULL;
+	if (!counted && !last)
+		return NULL;
+	entry = array_grow(page->details, page->detail_count, &page->detail_capacity, sizeof(*entry));
+	if (!entry) {
+		reading->code = err_nomem(reading->err);
+		return NULL;
+	}
+	page->details = entry;
+	entry += page->detail_count++;
+	*entry = last ? *last : (struct metrics_detail){ .node_guid = row->node_guid, .num = row->port };
+	entry->port = port;
+	return entry;
+}
+
+static bool add_detail(void *ctx, const struct detail_row *row)
+{
+	struct reading_details *reading = ctx;
+	uint32_t port = fabric_find_port(reading->page->topology->fabric, row->node_guid, row->port);
+	struct metrics_detail *entry;
+
+	if (port == FABRIC_NONE ||
+	    (row->reading.attribute != DETAIL_RCV_ERRORS && row->reading.attribute != DETAIL_XMIT_DISCARDS))
+		return true;
+	entry = find_entry(reading, row, port);
+	for (unsigned i = 0; entry && i < detail_count(row->reading.attribute); i++) {
+		unsigned at = METRICS_DETAIL(row->reading.attribute, i);
+		uint32_t value = row->reading.value[i];
+
+		if (!(row->reading.present & 1U << i))
+			continue;
+		entry->value[at] += value >= entry->last[at] ? value - entry->last[at] : value;
+		entry->last[at] = value;
+		entry->known |= (uint16_t)(1U << at);
+	}
+	return reading->code == 0;
+}
+
+static int fill_details(struct metrics_source *source, struct metrics_page *page, struct error *err)
+{
+	struct reading_details reading = { .last = source->page, .page = page, .err = err };
+	const struct detail_query query = { .port = -1 };
+	const struct fabric *fabric = page->topology->fabric;
+	int code;
+
+	if (!source->schema->details)
+		return 0;
+	reading.last_of = calloc(fabric->port_count + 1, sizeof(*reading.last_of));
+	if (!reading.last_of)
+		return err_nomem(err);
+	for (uint32_t i = 0; reading.last && i < reading.last->detail_count; i++) {
+		const struct metrics_detail *detail = &reading.last->details[i];
+		uint32_t port = fabric_find_port(fabric, detail->node_guid, detail->num);
+
+		if (port != FABRIC_NONE)
+			reading.last_of[port] = i + 1;
+	}
+	code = reader_details(source->reader, &query, add_detail, &reading, err);
+	free(reading.last_of);
+	return code < 0 ? code : reading.code;
+}
+
 static bool count_finding(void *ctx, const struct finding_row *row)
 {
 	struct metrics_page *page = ctx;
@@ -339,7 +425,7 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 
 	if (code < 0)
 		return code;
-	/* Another database, or a restored one: its sweeps are no continuation. */
+	/* A database that was restored into the same file. */
 	if (source->page && snapshot->sweep.id < source->page->status.last.id) {
 		metrics_page_release(source, source->page);
 		source->page = NULL;
@@ -351,6 +437,8 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	snapshot_destroy(snapshot);
 	if (code == 0)
 		code = fill_groups(source, page, err);
+	if (code == 0)
+		code = fill_details(source, page, err);
 	if (code == 0)
 		code = reader_findings(source->reader, &(struct finding_query){ 0 }, count_finding, page, err);
 	if (code == 0) {
@@ -368,11 +456,27 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	return code;
 }
 
+/* Another file: there is no continuation, the counters begin again. */
+static void forget_replaced(struct metrics_source *source)
+{
+	struct stat st;
+
+	if (stat(source->path, &st) < 0 || (st.st_dev == source->device && st.st_ino == source->inode))
+		return;
+	source->device = st.st_dev;
+	source->inode = st.st_ino;
+	metrics_page_release(source, source->page);
+	source->page = NULL;
+}
+
 static int refresh(struct metrics_source *source, struct error *err)
 {
 	bool live = reader_has_collector(source->path);
 	int64_t newest;
-	int code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
+	int code;
+
+	forget_replaced(source);
+	code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
 
 	if (code == 0)
 		code = reader_newest(source->reader, &newest, err);

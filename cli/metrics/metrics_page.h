@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "analysis/finding.h"
 #include "base/text.h"
@@ -39,6 +40,21 @@ struct metrics_port {
 	double symbol_ber;
 	uint8_t sample; /* enum sample_status */
 };
+
+/*
+ * PortRcvErrorDetails and PortXmitDiscardDetails of a port that counted any of them. They are read less often, in
+ * turn; a value that is below the last reading was reset.
+ */
+#define METRICS_DETAILS 10
+struct metrics_detail {
+	uint64_t node_guid;
+	uint32_t port; /* index into the fabric's ports */
+	uint16_t known; /* bit 1 << METRICS_DETAIL() */
+	uint8_t num;
+	uint32_t last[METRICS_DETAILS];
+	uint64_t value[METRICS_DETAILS];
+};
+#define METRICS_DETAIL(attribute, number) ((attribute) == DETAIL_XMIT_DISCARDS ? 6 + (number) : (number))
 
 /* A group of equivalent links in one direction, over balance_window_us(); NAN: unknown, or idle. */
 struct metrics_group {
@@ -68,6 +84,8 @@ struct metrics_page {
 	struct metrics_port *ports;        /* parallel */
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
+	struct metrics_detail *details; /* in order of the database; only if the schema has them */
+	size_t detail_count, detail_capacity;
 	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* open, not acknowledged */
 	uint32_t acknowledged;
 };
@@ -79,6 +97,8 @@ struct metrics_source {
 	const struct settings *settings;
 	const struct metrics_schema *schema;
 	struct reader *reader;     /* NULL: not opened yet, or closed after an error */
+	dev_t device;              /* of the database of the page */
+	ino_t inode;
 	struct metrics_page *page; /* the newest */
 	unsigned pages;            /* that exist, with those of responses */
 };

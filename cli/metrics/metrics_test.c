@@ -59,7 +59,8 @@ TEST(families_have_unique_names_that_follow_the_rules)
 				assert_string_not_equal(family->name, schema->families[j].name);
 			assert_true(!family->unit || ends_with(family->name, family->unit));
 			assert_false(ends_with(family->name, "_total"));
-			assert_true(family->value || (family->scale && family->scope == METRICS_PORT));
+			assert_true(family->value || family->scope == METRICS_DETAIL_ROW ||
+				    (family->scale && family->scope == METRICS_PORT));
 			assert_null(strchr(family->help, '\n'));
 			assert_null(strchr(family->help, '\\'));
 		}
@@ -295,6 +296,80 @@ TEST(pages_without_a_database_are_an_error_and_come_with_it)
 	check_store(world.writer, model_step(world.model));
 	page = world_page(&world);
 	assert_true(page->live);
+	metrics_page_release(&world.source, page);
+	world_done(&world);
+}
+
+/* Return: number of counters that increased. */
+static unsigned compare_details(const struct metrics_page *last, const struct metrics_page *page)
+{
+	unsigned more = 0;
+
+	for (size_t i = 0; i < last->detail_count; i++) {
+		const struct metrics_detail *then = &last->details[i], *now = NULL;
+
+		for (size_t j = 0; j < page->detail_count; j++)
+			if (page->details[j].node_guid == then->node_guid && page->details[j].num == then->num)
+				now = &page->details[j];
+		/* A port that left the fabric has none. */
+		if (!now)
+			continue;
+		assert_int_equal(now->known & then->known, then->known);
+		for (int at = 0; at < METRICS_DETAILS; at++) {
+			assert_true(now->value[at] >= then->value[at]);
+			more += now->value[at] > then->value[at];
+		}
+	}
+	return more;
+}
+
+TEST(detail_counters_do_not_decrease)
+{
+	struct world world;
+	struct metrics_page *last, *page;
+	unsigned more = 0;
+
+	world_make(&world, "guilbaults");
+	check_store(world.writer, model_step(world.model));
+	last = world_page(&world);
+	for (unsigned i = 0; i < test_cases(100); i++) {
+		check_store(world.writer, model_step(world.model));
+		page = world_page(&world);
+		more += compare_details(last, page);
+		metrics_page_release(&world.source, last);
+		last = page;
+	}
+	assert_true(more > 20);
+	metrics_page_release(&world.source, last);
+	world_done(&world);
+}
+
+TEST(another_database_begins_again)
+{
+	struct world world;
+	struct metrics_page *page;
+	char kept[sizeof(path) + 8];
+
+	world_make(&world, NULL);
+	check_store(world.writer, model_step(world.model));
+	metrics_page_release(&world.source, world_page(&world));
+	snprintf(kept, sizeof(kept), "%s.old", path);
+	writer_close(world.writer);
+	assert_int_equal(rename(path, kept), 0);
+	model_destroy(world.model);
+	world.model = model_create(12, 2, 4, 4);
+	world.writer = check_open_writer(path);
+	/* Its newest sweep has a higher number than that of the last page. */
+	for (int i = 0; i < 4; i++)
+		check_store(world.writer, model_step(world.model));
+	page = world_page(&world);
+	for (size_t i = 0; i < world.model->sweep.sample_count; i++) {
+		const struct port_sample *sample = &world.model->sweep.samples[i];
+
+		if (sample->reading)
+			assert_memory_equal(page->counters[sample->port].value, sample->reading->value,
+					    sizeof(sample->reading->value));
+	}
 	metrics_page_release(&world.source, page);
 	world_done(&world);
 }

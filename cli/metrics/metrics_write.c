@@ -25,6 +25,8 @@ static uint32_t row_count(const struct metrics_page *page, enum metrics_scope sc
 	switch (scope) {
 	case METRICS_PORT:
 		return (uint32_t)page->topology->fabric->port_count;
+	case METRICS_DETAIL_ROW:
+		return (uint32_t)page->detail_count;
 	case METRICS_NODE:
 		return (uint32_t)page->topology->fabric->node_count;
 	case METRICS_GROUP:
@@ -43,9 +45,11 @@ static bool is_included(const struct metrics_page *page, const struct metrics_fa
 {
 	const struct fabric *fabric = page->topology->fabric;
 
+	if (family->scope == METRICS_DETAIL_ROW)
+		row = page->details[row].port;
 	if (family->scope == METRICS_NODE)
 		return !family->node_type || fabric->nodes[row].type == family->node_type;
-	if (family->scope != METRICS_PORT)
+	if (family->scope != METRICS_PORT && family->scope != METRICS_DETAIL_ROW)
 		return true;
 	if (family->node_type && fabric->nodes[fabric->ports[row].node].type != family->node_type)
 		return false;
@@ -86,36 +90,46 @@ static void append_header(struct metrics_writer *writer, const struct metrics_fa
 /* The prepared labels of a port belong to families that have no own ones, or whose own ones follow. */
 static bool has_port_labels(const struct metrics_family *family)
 {
-	return family->scope == METRICS_PORT && !family->own_labels;
+	return (family->scope == METRICS_PORT || family->scope == METRICS_DETAIL_ROW) && !family->own_labels;
+}
+
+/* The counter of a row. Return: false: it was never read. */
+static bool find_count(const struct metrics_page *page, const struct metrics_family *family, uint32_t row,
+		       uint64_t *ret)
+{
+	if (family->scope == METRICS_DETAIL_ROW) {
+		*ret = page->details[row].value[family->detail];
+		return page->details[row].known & 1U << family->detail;
+	}
+	if (__builtin_mul_overflow(page->counters[row].value[family->counter], family->scale, ret))
+		*ret = UINT64_MAX;
+	return page->counters[row].known & COUNTER_BIT(family->counter);
 }
 
 static void append_row(struct metrics_writer *writer, const struct metrics_family *family, uint32_t row)
 {
 	const struct metrics_page *page = writer->page;
 	const struct metrics_topology *topology = page->topology;
-	const struct metrics_counters *counters = family->value ? NULL : &page->counters[row];
 	double value = family->value ? family->value(page, row) : 0;
-	uint64_t count;
+	uint64_t count = 0;
 	bool braces = family->labels || has_port_labels(family);
+	uint32_t port = family->scope == METRICS_DETAIL_ROW ? page->details[row].port : row;
 
-	if (counters ? !(counters->known & COUNTER_BIT(family->counter)) : isnan(value))
+	if (family->value ? isnan(value) : !find_count(page, family, row, &count))
 		return;
 	text_append_bytes(&writer->text, writer->begin.chars, writer->begin.len);
 	if (braces)
 		text_append(&writer->text, "{");
 	if (has_port_labels(family))
-		text_append_bytes(&writer->text, topology->labels.chars + topology->label_at[row],
-				  topology->label_at[row + 1] - topology->label_at[row]);
+		text_append_bytes(&writer->text, topology->labels.chars + topology->label_at[port],
+				  topology->label_at[port + 1] - topology->label_at[port]);
 	if (family->labels)
 		family->labels(page, row, &writer->text);
 	text_append(&writer->text, braces ? "} " : " ");
-	if (counters) {
-		if (__builtin_mul_overflow(counters->value[family->counter], family->scale, &count))
-			count = UINT64_MAX;
-		text_append_number(&writer->text, count, 10);
-	} else {
+	if (family->value)
 		append_value(&writer->text, family, value);
-	}
+	else
+		text_append_number(&writer->text, count, 10);
 	text_append(&writer->text, "\n");
 }
 

@@ -49,14 +49,30 @@ exit_status() {
 	esac
 }
 
-# Jobs that were cancelled or timed out have 0:0 here, as those that succeeded: only scontrol knows.
-if [ "${SLURM_JOB_EXIT_CODE2-}" = 0:0 ] && [ "$IBWIRE_SCONTROL" = yes ]; then
+# ask_slurm: set code as Slurm has it when the job is complete; empty if that is not known.
+ask_slurm() {
+	attempts=0
+	while job=$(timeout 5 scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null); do
+		case $job in
+		*" JobState=COMPLETING "*) [ "$attempts" -lt "$IBWIRE_SECONDS" ] || break ;;
+		*) break ;;
+		esac
+		attempts=$((attempts + 1))
+		sleep 1
+	done
+	code=$(printf '%s\n' "$job" | sed -n 's/.* ExitCode=\([0-9]*:[0-9]*\) .*/\1/p')
+	case $code$job in
+	*" JobState=COMPLETED "*) ;;
+	0:0*) code= ;;
+	esac
+}
+
+# Jobs that were cancelled or timed out have 0:0 here, as those that succeeded.
+code=${SLURM_JOB_EXIT_CODE2-}
+if [ "$code" = 0:0 ] && [ "$IBWIRE_SCONTROL" = yes ]; then
 	record_end || exit 0
-	code=$(timeout 5 scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null |
-		sed -n 's/.* ExitCode=\([0-9]*:[0-9]*\) .*/\1/p')
+	ask_slurm
 	IBWIRE_END=--no-snapshot
-else
-	code=${SLURM_JOB_EXIT_CODE2-}
 fi
 status=$(exit_status "$code")
 record_end ${status:+"--status=$status"}

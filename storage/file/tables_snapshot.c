@@ -74,7 +74,7 @@ static const char tail[] =
 
 const char tables_job[] =
 	"CREATE TABLE job ( -- a job of the batch system, or a command of ibwire run\n"
-	"	number INTEGER PRIMARY KEY, -- snapshots: job-NUMBER-begin, job-NUMBER-end\n"
+	"	number INTEGER PRIMARY KEY AUTOINCREMENT, -- snapshots: job-NUMBER-begin, job-NUMBER-end\n"
 	"	id TEXT NOT NULL, -- of the batch system; a requeued job has several rows\n"
 	"	name TEXT NOT NULL, -- '': none\n"
 	"	hosts TEXT NOT NULL, -- host list as Slurm writes it; '': all hosts of the fabric\n"

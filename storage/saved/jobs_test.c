@@ -319,6 +319,25 @@ TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)
 	model_destroy(model);
 }
 
+TEST_IN_FOLDER(the_number_of_a_removed_job_is_not_given_again)
+{
+	struct model *model = model_create(83, 2, 8, 6);
+	struct saved_writer *writer;
+	struct closed closed;
+	struct error err = { 0 };
+
+	model_step(model);
+	begin("1", "a", 0, &closed);
+	writer = open_jobs();
+	assert_int_equal(jobs_remove(writer, 1, &err), 0);
+	saved_writer_close(writer);
+	/* Its snapshot was in progress: another job with this number would have it. */
+	save_as("job-1-begin", &model->sweep);
+	begin("2", "a", S, &closed);
+	assert_int_equal(check_integer(path, "SELECT number FROM job WHERE id = '2'"), 2);
+	model_destroy(model);
+}
+
 TEST_IN_FOLDER(snapshots_of_old_jobs_are_removed_and_others_stay)
 {
 	struct model *model = model_create(83, 2, 8, 6);

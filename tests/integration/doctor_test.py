@@ -243,6 +243,12 @@ with tarfile.open("here.tar.gz") as tar:
 again = run(IBWIRE, "doctor", "--root", f"here/{top.pop()}", check=False)
 tap.equal("the captured tree has the same results", (again.status, again.out), (live.status, live.out))
 tap.one_line("a capture that cannot be written", run(IBWIRE, "doctor", "--capture", "nowhere/x.tgz", check=False), 74, "nowhere/x.tgz")
+# Only a regular file is removed after a failure: --capture may name a pipe, or a device such as /dev/full.
+os.mkfifo("pipe")
+pipe = os.open("pipe", os.O_RDWR)
+tap.one_line("a capture to a pipe without gzip", run(IBWIRE, "doctor", "--capture", "pipe", check=False, env={"PATH": "none"}), 69, "gzip")
+tap.result(os.path.exists("pipe"), "the pipe is not removed")
+os.close(pipe)
 
 # The host of a tree, mounted as /sys, is captured completely.
 mount = run("unshare", "-m", "sh", "-c", f"mount --bind '{good.root}/sys' /sys && exec \"$@\"", "sh", IBWIRE, "doctor", "--capture", "good.tgz",

@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
 import diags
-from lib import IBWIRE, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run, stop, wait_for
 
 need("ibsim", "opensm", "ibnetdiscover", "perfquery")
 tap = Tap()
@@ -89,6 +89,19 @@ def inherits(sim):
                   started(IBWIRE, "run", "--", *program), started(*program))
 
 
+def stopped(sim):
+    """A signal before the command starts, while switches do not respond for longer than the test takes."""
+    sim.run(IBWIRE_SIM, "wire", "dead=switches hold=60s")
+    try:
+        process = sim.start(IBWIRE, "run", "--", "touch", "command-ran", stderr=subprocess.DEVNULL)
+        wait_for(lambda: newest(sim)["ending"] == "running")
+        tap.equal("stopped before the command, run has the status of the signal", stop(process, signal.SIGTERM), 143)
+        tap.result(not os.path.exists("command-ran"), "and the command does not run")
+        tap.equal("its job has ended", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 143))
+    finally:
+        sim.run(IBWIRE_SIM, "wire", "dead=none hold=0")
+
+
 def signals(sim):
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
         process = sim.start(IBWIRE, "run", "--", "python3", "-c", TRAP, stderr=subprocess.DEVNULL)
@@ -96,6 +109,7 @@ def signals(sim):
         os.remove("ready")
         tap.equal(f"{number.name} is passed on to the command", stop(process, number), 40 + number)
         tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 40 + number)
+    stopped(sim)
 
 
 def terminal(sim):
@@ -215,8 +229,7 @@ def reported(sim, job):
 def agrees(sim, job, number, ports, times):
     """The report of a job, and the other sources."""
     wanted = sent(times[0]["truth"], times[1]["truth"], ports)
-    if REPORTS:
-        tap.same(f"{job}: the report has what was sent", reported(sim, job), wanted)
+    tap.same(f"{job}: the report has what was sent", reported(sim, job), wanted)
     diff = sim.json("snapshot", "diff", f"job-{number}-begin", f"job-{number}-end")
     tap.same(f"{job}: snapshot diff, too", {key: moved_by(row) for row in diff
                                             if (key := (row["node_guid"], row["port"])) in wanted}, wanted)
@@ -257,9 +270,6 @@ def side_by_side(sim, collector):
     for job in ("first", "second"):
         with tap.part(job):
             agrees(sim, job, numbers[job], ports[job], times[job])
-    if not REPORTS:
-        tap.skip("reports", "this build has no job report")
-        return
     every = [port for host in of_host.values() for port in host]
     tap.same("a job without snapshots has the sums of the sweeps, across a restart of the collector", reported(sim, "swept"),
              sent(times["swept"][0]["truth"], times["swept"][1]["truth"], every))
@@ -271,7 +281,6 @@ def side_by_side(sim, collector):
     tap.contains("and otherwise to standard error", done.err, f"job {newest(sim)['id']}")
 
 
-REPORTS = "report" in run(IBWIRE, "job", "--help").out.splitlines()[0]
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:
     for part in (statuses, inherits, signals, terminal, failures, logs, killed):
         with tap.part(part.__name__):

@@ -158,6 +158,8 @@ verdict("retransmissions and congestion", host, host.rdma(0, GB) | {f"{path}/pac
 host = Host("no-net")
 host.hca("mlx5_0", "mlx5")
 verdict("HCAs without any interface", host, {}, "neither", "RDMA 0 B, TCP 0 B")
+done = run(IBWIRE, "run", "--local", "--root", Host("bare").root, "--", "true")
+tap.equal("a host without HCA and traffic has no table", len(done.err.splitlines()), 1)
 
 # Counters that are reset, saturated or not readable.
 host = Rails("reset")

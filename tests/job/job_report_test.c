@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/unit_test.h"
+#include "cli/job/job_work.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
 #include "fabric/host.h"
@@ -365,6 +366,10 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	assert_null(strstr(text, "moved nothing"));
 	assert_non_null(strstr(text, "NCCL lists 3 HCAs without any connection: mlx5_5, mlx5_6, mlx5_7"));
 	free(text);
+	text = run_text("job|report|s|--nccl|nccl.1.log|--html|/dev/stdout");
+	assert_non_null(strstr(text, "What NCCL logged"));
+	assert_non_null(strstr(text, "NCCL lists 3 HCAs without any connection"));
+	free(text);
 
 	/* A report that is clean otherwise has the failure first. */
 	play_with(FABRIC TRAIN, (struct planned[]){ { .id = "c", .begin = BEGIN, .end = END } }, 1);
@@ -458,7 +463,7 @@ TEST_IN_FOLDER(errors_on_a_link)
 
 TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 {
-	char line[600], page[512];
+	char line[600], page[512], *shown;
 	struct text text = { 0 };
 
 	play_with(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", (struct planned[]){
@@ -482,6 +487,16 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	assert_null(strstr(text.chars, "nan"));
 	text_done(&text);
 	unlink(page);
+	/* The screen has its width in COLUMNS. */
+	setenv("COLUMNS", "80", 1);
+	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"");
+	shown = run_text(line);
+	unsetenv("COLUMNS");
+	assert_non_null(strstr(shown, "hidden columns"));
+	for (char *rest = NULL, *at = strtok_r(shown, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+		if (text_columns(at) > 80)
+			fail_msg("%s", at);
+	free(shown);
 	/* A file that cannot be written. */
 	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s/nowhere/x.html", page);
 	assert_refused(&(struct refused){ line, ERR_IO, "cannot write" }, 1);
@@ -530,6 +545,8 @@ TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)
 	assert_verdict(report, "no-hosts", "none of its hosts was in the fabric: gone77");
 	json_decref(report);
 	assert_shows("job|report|none", "none of its hosts");
+	keep_page("some");
+	keep_page("none");
 }
 
 TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
@@ -543,6 +560,7 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 	assert_true(json_is_true(json_object_get(json_object_get(report, "job"), "running")));
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "end")));
 	assert_shows("job|report|1", "still running");
+	keep_page("1");
 	json_decref(report);
 }
 
@@ -552,6 +570,76 @@ TEST_IN_FOLDER(one_host_receives_more_than_the_others)
 		{ .id = "1", .begin = BEGIN, .end = END } }, 1);
 	assert_shows("job|report|1", "hosts are uneven");
 	assert_shows("job|report|1|--all", "PREDICTED%");
+}
+
+/* --- verdicts of numbers that the simulated fabric does not have --- */
+
+/* Four hosts with two HCAs that are alike. */
+static struct numbers {
+	struct job_port ports[8];
+	struct job_host hosts[4];
+	struct job_rail rails[2];
+	struct job_report report;
+} numbers;
+
+static int make_numbers(void **state)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+
+	(void)state;
+	numbers = (struct numbers){ .rails = { { .name = "mlx5_0" }, { .name = "mlx5_1" } } };
+	numbers.report = (struct job_report){
+		.source = JOB_SOURCE_SNAPSHOTS, .fabric = fabric_create(NULL), .ports = numbers.ports,
+		.hosts = numbers.hosts, .rails = numbers.rails, .port_count = 8, .host_count = 4, .rail_count = 2,
+		.slowest = UINT32_MAX, .duration_us = 600 * INT64_C(1000000), .total.known = 8,
+	};
+	for (uint32_t i = 0; i < 8; i++)
+		numbers.ports[i] = (struct job_port){ .host = i / 2, .rail = i % 2, .peer_stall = 1,
+						      .sum = { .known = 1, .mean_xmit = 1e9, .mean_rcv = 1e9 } };
+	for (uint32_t i = 0; i < 4; i++)
+		numbers.hosts[i] = (struct job_host){ .name = names[i], .first = 2 * i, .count = 2, .used = 2,
+						      .sum.known = 2 };
+	return numbers.report.fabric ? 0 : -1;
+}
+
+static int free_numbers(void **state)
+{
+	(void)state;
+	fabric_destroy((struct fabric *)(uintptr_t)numbers.report.fabric);
+	job_report_forget(&numbers.report);
+	return 0;
+}
+
+TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_numbers)
+{
+	(void)state;
+	numbers.ports[2].peer_stall = 34;
+	numbers.ports[3].peer_stall = 30;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.slowest, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_SLOW_HOST);
+	assert_string_equal(numbers.report.verdict[0].text, "b is the slowest host: the switch ports to it waited 32 % "
+			    "of the time, those to the others 1.0 % (median)");
+}
+
+/* HCAs for storage are idle during most jobs. */
+TEST_WITH(an_unused_rail_of_slower_links_is_no_fault, make_numbers, free_numbers)
+{
+	(void)state;
+	numbers.rails[1].slower = true;
+	numbers.report.ports_unused = 4;
+	for (uint32_t i = 0; i < 4; i++) {
+		numbers.ports[2 * i + 1].unused = true;
+		numbers.hosts[i].used = 1;
+	}
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	assert_int_equal(numbers.report.verdict[1].verdict, JOB_VERDICT_NIC_UNUSED);
+	assert_int_equal(numbers.report.verdict[1].severity, FINDING_INFO);
+	numbers.rails[1].slower = false;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NIC_UNUSED);
 }
 
 /* --- what is not known --- */
@@ -569,6 +657,7 @@ TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "peak_xmit_bytes_per_s")));
 	assert_int_equal(json_array_size(json_object_get(report, "series")), 0);
 	assert_shows("job|report|1", "no sweep of a collector is stored of this time");
+	keep_page("1");
 	json_decref(report);
 }
 
@@ -584,6 +673,7 @@ TEST_IN_FOLDER(without_sweeps_and_snapshots_nothing_is_known)
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "xmit_bytes")));
 	json_decref(report);
 	assert_shows("job|report|1", "nothing is known");
+	keep_page("1");
 }
 
 TEST_IN_FOLDER(a_lost_end_snapshot_is_replaced_by_the_history)

@@ -423,9 +423,9 @@ static json_t *rows_of(const char *command, const struct finding *finding, bool 
 	uint64_t guid = !finding ? 0 : of_peer ? finding->peer_guid : finding->node_guid;
 	unsigned port = !finding ? 0 : of_peer ? finding->peer_port : finding->port;
 
-	snprintf(place, sizeof(place), !guid ? "" : port ? "|0x%016" PRIx64 "/%u" : "|0x%016" PRIx64, guid, port);
-	snprintf(line, sizeof(line), "%s%s|--since|%s|--until|%s", command, place, when_format_utc(from_us, from),
-		 when_format_utc(until_us, until));
+	snprintf(place, sizeof(place), port ? "|0x%016" PRIx64 "/%u" : "|0x%016" PRIx64, guid, port);
+	snprintf(line, sizeof(line), "%s%s|--since|%s|--until|%s", command, guid ? place : "",
+		 when_format_utc(from_us, from), when_format_utc(until_us, until));
 	return run_json(line);
 }
 

@@ -78,11 +78,20 @@ TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 	job.begin_us += 10 * US_PER_S;
 	job.end_us = 0;
 	stage_job(path, &job);
-	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 30, 150);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 40, 150);
 	stage.options.program = "/bin/echo";
 	/* Overview has the running job, at the shown time. */
 	stage_expect("1 job: array_1; rm -rf * <b>\\x1b[31m 3 hosts 53.0 s");
 	stage_try("7", "exit 3");
+	/* Below the list is the report of the job that stays selected. */
+	stage_expect("REPORT ...");
+	stage.boot_us += US_PER_S;
+	wait_for("REPORT of 14:13:23");
+	stage_expect("-- report array_1; rm -rf *");
+	stage_try("j", "REPORT ...");
+	stage.boot_us += US_PER_S;
+	wait_for("-- report 4711");
+	stage_keys("k");
 	stage_keys("\r");
 	wait_for("-- report array_1; rm -rf *");
 	stage_key(KEY_ESCAPE);

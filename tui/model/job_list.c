@@ -18,8 +18,9 @@
 #include "storage/history.h"
 #include "tui/model/live.h"
 
-/* Minimum interval of reading the list, and the bytes of a running job. */
+/* Minimum interval of reading the list, also as a multiple of its duration, and the bytes of a running job. */
 #define RELOAD_US (3 * US_PER_S)
+#define RELOAD_SHARE 300
 #define BYTES_RELOAD_US (30 * US_PER_S)
 
 static void free_rows(struct job_row *rows, size_t count)
@@ -86,15 +87,17 @@ static void keep_known(struct job_list *list, const struct job_row *old, size_t 
 void job_list_load(struct job_list *list, const struct live *live)
 {
 	int64_t now_us = clock_boottime_us(live->clock);
+	int64_t pause_us = RELOAD_SHARE * list->took_us > RELOAD_US ? RELOAD_SHARE * list->took_us : RELOAD_US;
 	struct job_list next = { .loaded_boot_us = now_us };
 	struct error trouble = { 0 };
 
-	if (!live->reader || (list->loaded_boot_us && now_us - list->loaded_boot_us < RELOAD_US))
+	if (!live->reader || (list->loaded_boot_us && now_us - list->loaded_boot_us < pause_us))
 		return;
 	if (jobs_list(live->reader, add_row, &next, &trouble) < 0)
 		snprintf(next.problem, sizeof(next.problem), "%s", trouble.text);
 	keep_known(&next, list->rows, list->count);
 	free_rows(list->rows, list->count);
+	next.took_us = clock_boottime_us(live->clock) - now_us;
 	*list = next;
 }
 

@@ -250,6 +250,7 @@ struct text_command {
 	const char *title;          /* "report of leaf01/12" */
 	const char *const *args;    /* without the program name; NULL-terminated */
 	size_t by;                  /* index in args of the value of --by, which y changes; 0: none */
+	bool fits;                  /* its output fits any width; otherwise the screen scrolls sideways */
 };
 
 /* text_by_words - the values of --by, in the order of the key y; ends with NULL. */
@@ -257,6 +258,9 @@ extern const char *const text_by_words[];
 
 /* text_show - run a command and open the screen with its output. */
 void text_show(struct app *app, const struct text_command *command);
+
+/* text_replace_controls - replace control characters but newlines in the output of a command of ours. */
+void text_replace_controls(char *output);
 
 /* text_report - `ibwire report` of a subject as of the shown time, or a message if it has none. */
 void text_report(struct app *app, const struct subject *subject);

@@ -2,8 +2,12 @@
 /* screen_jobs.c - running and past jobs: list, reports, and the window of a job on all screens */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/child_command.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "tui/draw/draw.h"
@@ -15,12 +19,32 @@
 #include "tui/screens/app.h"
 #include "tui/tui.h"
 
-enum { ARGS_MOST = 32 };
+/* A report is started if a job was selected for this time. */
+#define PREVIEW_US (300 * US_PER_MS)
+
+/* The report of the selected job is below the list if the body has this height. */
+enum { ARGS_MOST = 32, PREVIEW_BODY = 24 };
 
 struct screen_state {
 	struct list list;
 	int64_t cursor_number; /* of the selected job; 0: the cursor stays on its row */
+	/* The report below the list. */
+	struct {
+		struct child_command run;
+		int64_t selected, selected_us; /* number of the selected job; boottime when it was selected */
+		int64_t number, at_us;         /* of the job whose report was started (0: none), and wall clock */
+		int columns;                   /* for which it was started */
+		char *text;                    /* its output; NULL: it runs */
+	} preview;
 };
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
+	child_command_stop(&state->preview.run, COMMAND_WAIT_MS);
+	free(state->preview.text);
+}
 
 /* A row of the display, the newest job first, or NULL. */
 static struct job_row *row_at(const struct app *app, size_t row)
@@ -47,15 +71,24 @@ static void load(struct screen_state *state, const struct app *app)
 
 /* --- what keys do --- */
 
+/* The arguments of `ibwire job`, with the name of the program first. */
+static void make_arguments(const struct app *app, const char *word, const struct job *job, const char **args)
+{
+	const char *const begin[] = { "ibwire", "job", "--db", app->options->db_path, "--color", "never", NULL };
+	const char *const operands[] = { "--", word, job->id, NULL };
+	size_t count = text_arguments(args, 0, ARGS_MOST, begin);
+
+	count = text_arguments(args, count, ARGS_MOST, app->options->arguments);
+	text_arguments(args, count, ARGS_MOST, operands);
+}
+
 static void show_command(struct app *app, const char *word, const char *title, const struct job *job)
 {
-	const char *args[ARGS_MOST + 1] = { "job", "--db", app->options->db_path, "--color", "never" };
-	const char *const operands[] = { "--", word, job->id, NULL };
+	const char *args[ARGS_MOST + 1];
 	char text[JOB_ID_SIZE + 64];
-	const struct text_command command = { .title = text, .args = args };
-	size_t count = text_arguments(args, 5, ARGS_MOST, app->options->arguments);
+	const struct text_command command = { .title = text, .args = args + 1, .fits = true };
 
-	text_arguments(args, count, ARGS_MOST, operands);
+	make_arguments(app, word, job, args);
 	snprintf(text, sizeof(text), "%s %.*s", title, JOB_ID_SIZE, job->id);
 	text_show(app, &command);
 }
@@ -101,6 +134,70 @@ static bool key(void *data, struct app *app, int pressed)
 		return true;
 	default:
 		return false;
+	}
+}
+
+/* --- the report below the list --- */
+
+static void start_preview(struct screen_state *state, const struct app *app, const struct job *job)
+{
+	const char *args[ARGS_MOST + 1];
+
+	free(state->preview.text);
+	state->preview.text = NULL;
+	state->preview.number = job->number;
+	state->preview.columns = app->body.columns;
+	state->preview.at_us = app->now_us;
+	make_arguments(app, "report", job, args);
+	child_command_start(&state->preview.run, app->options->program, args, app->body.columns, false, NULL);
+}
+
+static bool has_preview(const struct app *app)
+{
+	return app->options->program && app->body.rows >= PREVIEW_BODY;
+}
+
+/* Return: whether a redraw is needed. */
+static bool poll_preview(struct screen_state *state, const struct app *app)
+{
+	const struct job_row *here = row_at(app, state->list.cursor);
+	int64_t now_us = clock_boottime_us(app->options->clock);
+
+	if (!here || !has_preview(app))
+		return false;
+	if (state->preview.selected != here->job.number) {
+		state->preview.selected = here->job.number;
+		state->preview.selected_us = now_us;
+	}
+	if ((state->preview.number != here->job.number || state->preview.columns != app->body.columns) &&
+	    now_us - state->preview.selected_us >= PREVIEW_US)
+		start_preview(state, app, &here->job);
+	if (!state->preview.number || state->preview.text || !child_command_poll(&state->preview.run))
+		return false;
+	if (!state->preview.run.ended)
+		return false;
+	state->preview.text = strdup(text_chars(&state->preview.run.output));
+	if (state->preview.text)
+		text_replace_controls(state->preview.text);
+	return true;
+}
+
+static void draw_preview(const struct screen_state *state, const struct brush *brush, const struct rect *area)
+{
+	bool here = state->preview.number == state->preview.selected;
+	const char *at = here && state->preview.text ? state->preview.text : "";
+	char time[WHEN_SIZE];
+
+	if (here && state->preview.text)
+		draw_line(brush, area, 0, ROLE_HEAD, "REPORT of %s  (Enter: all of it)",
+			  format_time(state->preview.at_us, "%H:%M:%S", time, sizeof(time)));
+	else
+		draw_line(brush, area, 0, ROLE_HEAD, "REPORT ...");
+	for (int y = 1; *at && y < area->rows; y++) {
+		size_t len = strcspn(at, "\n");
+
+		draw_line(brush, area, y, ROLE_TEXT, "%.*s", (int)len, at);
+		at += len + (at[len] == '\n');
 	}
 }
 
@@ -195,12 +292,14 @@ static void draw_row(const struct app *app, const struct brush *brush, const int
 }
 
 /* The bytes of one more of the visible jobs in each frame. */
-static bool poll_bytes(void *data, struct app *app)
+static bool poll_data(void *data, struct app *app)
 {
-	const struct screen_state *state = data;
+	struct screen_state *state = data;
 
 	if (app_screen(app) != &screen_jobs || !app->live->shown)
 		return false;
+	if (poll_preview(state, app))
+		return true;
 	for (int y = 0; y < state->list.height; y++) {
 		struct job_row *row = row_at(app, state->list.first + (size_t)y);
 
@@ -210,7 +309,7 @@ static bool poll_bytes(void *data, struct app *app)
 	return false;
 }
 
-static void draw(void *data, struct app *app, const struct rect *body)
+static void draw(void *data, struct app *app, const struct rect *area)
 {
 	static const struct table_cell heads[COLUMNS] = {
 		{ "JOB", ROLE_HEAD, ALIGN_LEFT }, { "NAME", ROLE_HEAD, ALIGN_LEFT },
@@ -220,9 +319,19 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	};
 	struct screen_state *state = data;
 	struct brush brush = { app->theme, 0 };
+	struct rect upper = *area, lower = *area;
+	const struct rect *body = &upper;
 	int widths[COLUMNS];
 
 	load(state, app);
+	if (has_preview(app) && app->jobs->count) {
+		int most = area->rows / 3, needed = (int)(app->jobs->count < 100 ? app->jobs->count : 100) + 2;
+
+		upper.rows = needed < most ? needed : most;
+		lower.y += upper.rows;
+		lower.rows -= upper.rows;
+		draw_preview(state, &brush, &lower);
+	}
 	column_widths(app, body->columns, widths);
 	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
 	list_place(&state->list, app->jobs->count, body->y + 1, body->rows - 2);
@@ -259,7 +368,8 @@ static const struct key_help help[] = {
 const struct screen screen_jobs = {
 	.name = "Jobs",
 	.size = sizeof(struct screen_state),
-	.poll = poll_bytes,
+	.done = done,
+	.poll = poll_data,
 	.draw = draw,
 	.key = key,
 	.list = list_at_start,

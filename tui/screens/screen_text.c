@@ -33,6 +33,7 @@ struct screen_state {
 	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
 	size_t by;                 /* index in args of the value of --by; 0: none */
 	size_t choice;             /* index of that value in text_by_words */
+	bool fits;                 /* of struct text_command */
 	struct child_command run;
 	int64_t shown;             /* number of the output, as subject id */
 	char *text;                /* the output, sanitised, lines NUL-terminated */
@@ -63,9 +64,9 @@ static void done(void *data)
 }
 
 /* Output of our own commands, but with names from the fabric. */
-static void sanitise_output(char *text)
+void text_replace_controls(char *output)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+	for (unsigned char *c = (unsigned char *)output; *c; c++) {
 		if ((*c < ' ' && *c != '\n') || *c == 0x7f)
 			*c = *c == '\t' ? ' ' : '?';
 		/* C1 controls, as UTF-8. */
@@ -83,7 +84,7 @@ static int split(struct screen_state *state, struct error *err)
 	state->text = strdup(text_chars(&state->run.output));
 	if (!state->text)
 		return err_nomem(err);
-	sanitise_output(state->text);
+	text_replace_controls(state->text);
 	for (at = state->text; *at;) {
 		size_t *lines = array_grow(state->lines, state->line_count, &state->line_capacity, sizeof(*lines));
 		size_t len = strcspn(at, "\n");
@@ -104,7 +105,7 @@ static int split(struct screen_state *state, struct error *err)
 static void start(struct screen_state *state, struct app *app)
 {
 	struct error trouble = { 0 };
-	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
+	int columns = app->body.columns > TABLE_COLUMNS || state->fits ? app->body.columns : TABLE_COLUMNS;
 
 	reset(state);
 	if (child_command_start(&state->run, app->options->program, (const char *const *)state->args, columns,
@@ -133,6 +134,7 @@ void text_show(struct app *app, const struct text_command *command)
 	snprintf(state->title, sizeof(state->title), "%s", command->title);
 	state->by = command->by ? command->by + 1 : 0;
 	state->choice = 0;
+	state->fits = command->fits;
 	if (!copy_args(state, command)) {
 		app_message(app, "not enough memory to run a command");
 		return;

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps, and for connections that time out
+# sanitized: the server gets requests of hostile clients
+"""ibwire metrics over HTTP: formats, conditional requests, TLS and passwords, hostile clients, bad input."""
+import http.client
+import os
+import re
+import resource
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, SHORT, Simulation, Tap, need, run, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+CONNECTIONS = 500 if SHORT else 10000
+PASSWORD, HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Server:
+    """ibwire metrics on a free port."""
+
+    def __init__(self, sim, *options):
+        self.log = os.path.abspath(f"metrics-{time.monotonic_ns()}")
+        # It opens no device; and the preloaded library of ibsim crashes with more than 1,024 descriptors.
+        env = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
+        self.process = sim.start(IBWIRE, "metrics", "--listen", "127.0.0.1:0", *options, env=env,
+                                 stderr=open(self.log, "wb"))
+        wait_for(lambda: "serving " in read(self.log) or self.process.poll() is not None)
+        self.url = re.search(r"serving (\S+)", read(self.log)).group(1)
+        self.port = int(re.search(r":(\d+)/", self.url).group(1))
+
+    def get(self, headers=None, path="/metrics", method="GET", context=None, timeout=60):
+        """Status, headers and text."""
+        request = urllib.request.Request(self.url.replace("/metrics", path), headers=headers or {}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout, context=context) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read().decode()
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), 30)
+
+    def memory_kb(self):
+        return int(re.search(r"VmHWM:\s+(\d+)", read(f"/proc/{self.process.pid}/status")).group(1))
+
+
+def samples(text, name):
+    """Values by label text."""
+    return {match[1]: float(match[2]) for match in re.finditer(rf"^{name}(\{{.*\}})? (\S+)$", text, re.M)}
+
+
+def formats(sim):
+    server = Server(sim)
+    status, headers, text = server.get()
+    tap.equal("a page is there", status, 200)
+    tap.equal("in the text format", headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+    if shutil.which("promtool"):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
+        lint = [line for line in checked.stderr.decode().splitlines() if "rate_bits_per_second" not in line]
+        tap.equal("promtool finds no fault but the unit of the link rate", lint, [])
+    status, headers, text = server.get({"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"})
+    tap.contains("OpenMetrics if it is accepted", headers["Content-Type"], "application/openmetrics-text; version=1.0.0")
+    tap.result(text.endswith("\n# EOF\n"), "it has an end")
+    rows = {(row["node_guid"], row["port"]): row for row in sim.json("ports")}
+    states = samples(text, "ibwire_port_state")
+    tap.equal("every port has a state", len(states), len(rows))
+    tap.equal("the collector is live", samples(text, "ibwire_collector_live"), {None: 1.0})
+    tap.equal("the coverage is complete", samples(text, "ibwire_sweep_coverage_ratio"), {None: 1.0})
+    once = samples(sim.ibwire("metrics", "--once").out, "ibwire_port_xmit_bytes_total")
+    tap.equal("--once has the counters of the same ports", sorted(once),
+              sorted(samples(text, "ibwire_port_xmit_bytes_total")))
+    tap.equal("HEAD has no body", server.get(method="HEAD")[2], "")
+    tap.equal("other methods are refused", server.get(method="POST")[:1] + server.get(method="DELETE")[:1], (405, 405))
+    status, _, text = server.get(path="/")
+    tap.equal("other pages are one line", (status, text.count("\n")), (404, 1))
+    return server
+
+
+def conditional(sim, server, collector):
+    stop(collector)
+    tag = server.get()[1]["ETag"]
+    tap.equal("nothing has changed: 304", server.get({"If-None-Match": tag})[0], 304)
+    status, _, text = server.get({"If-None-Match": '"other"'})
+    tap.equal("another tag: the page", status, 200)
+    tap.equal("the collector is not live", samples(text, "ibwire_collector_live"), {None: 0.0})
+    collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=open("collect2", "wb"))
+    newest = sim.newest()
+    wait_for(lambda: sim.newest() > newest)
+    status, _, after = server.get({"If-None-Match": tag})
+    tap.equal("after a restart of the collector: the page", status, 200)
+    before, now = (samples(page, "ibwire_port_xmit_packets_total") for page in (text, after))
+    tap.equal("no counter decreased", [labels for labels, value in before.items() if now[labels] < value], [])
+    guid = sim.guid("leaf-u01-r0")
+    sim.ibwire("clear", guid, "--yes")
+    newest = sim.newest()
+    wait_for(lambda: sim.newest() > newest + 2)
+    cleared = sim.json("ports", f"{guid}/1")[0]
+    later = samples(server.get()[2], "ibwire_port_xmit_packets_total")
+    tap.equal("nor after a reset of others", [labels for labels, value in now.items() if later[labels] < value], [])
+    tap.note(f"after the reset: {cleared.get('xmit_packets_per_s')} packets per second")
+    return collector
+
+
+def hostile(server):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = min(CONNECTIONS, hard - 200)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count + 200), hard))
+    stuck = server.connect()
+    stuck.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    tap.equal("a client that does not read delays nobody", server.get()[0], 200)
+    for garbage in (b"\0" * 100000, b"GET " + b"/" * 200000, b"GET /metrics HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01",
+                    b"GET /metrics HTTP/1.1\r\n" + b"x: y\r\n" * 50000, b"PUT / HTTP/1.1\r\nContent-Length: 9999999999\r\n\r\n"):
+        with server.connect() as client:
+            try:
+                client.sendall(garbage)
+                client.settimeout(10)
+                client.recv(100)
+            except OSError:
+                pass
+    tap.equal("garbage hurts nobody", server.get()[0], 200)
+    idle = []
+    for _ in range(count):
+        client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex(("127.0.0.1", server.port))
+        idle.append(client)
+    begin = time.monotonic()
+    tap.equal(f"nor do {count} connections", server.get(timeout=120)[0], 200)
+    tap.note(f"{count} idle connections: a page after {time.monotonic() - begin:.1f} s, {server.memory_kb() >> 10} MB")
+    tap.result(server.memory_kb() < (400 << 10 if SHORT else 64 << 10), "memory is bounded", server.memory_kb())
+    for client in idle:
+        client.close()
+    stuck.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def secured(sim):
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout",
+        "key.pem", "-out", "cert.pem")
+    with open("web.yml", "w", encoding="ascii") as file:
+        file.write(f"tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n  min_version: TLS13\n"
+                   f"basic_auth_users:\n  prometheus: {HASH}\n")
+    server = Server(sim, "--web-config", "web.yml")
+    tap.contains("TLS is in the address", server.url, "https://")
+    trusting = ssl.create_default_context(cafile="cert.pem")
+    trusting.check_hostname = False
+    old = ssl.create_default_context(cafile="cert.pem")
+    old.check_hostname = False
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    def ask(password, context=trusting):
+        basic = __import__("base64").b64encode(f"prometheus:{password}".encode()).decode()
+        return server.get({"Authorization": "Basic " + basic}, context=context)[0]
+
+    tap.equal("a password is required", server.get(context=trusting)[0], 401)
+    tap.equal("the right one", ask(PASSWORD), 200)
+    tap.equal("a wrong one", ask("wrong"), 401)
+    try:
+        tap.equal("TLS 1.2 is refused", ask(PASSWORD, old), "an error")
+    except (ssl.SSLError, urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        tap.result(True, f"TLS 1.2 is refused: {error}"[:60])
+    with server.connect() as client:
+        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        tap.result(b"ibwire" not in client.recv(1000), "and no plain HTTP")
+    tap.equal("SIGTERM ends it", stop(server.process), 0)
+
+
+def bad_input(sim, taken):
+    def refused(name, status, *parts, options=()):
+        tap.one_line(name, sim.ibwire("metrics", *options, check=False), status, *parts)
+
+    refused("a taken port", 69, "cannot listen on 127.0.0.1", "in use", options=["--listen", f"127.0.0.1:{taken.port}"])
+    refused("no address", 64, "is not HOST:PORT", options=["--listen", "here"])
+    refused("no such schema", 64, "neither treydock nor guilbaults", options=["--compat", "other"])
+    with open("broken.pem", "w", encoding="ascii") as file:
+        file.write("this is no certificate\n")
+    with open("bad.yml", "w", encoding="ascii") as file:
+        file.write("# first\ntls_server_config:\n  cert_file: broken.pem\n  key_file: broken.pem\n")
+    refused("a certificate that does not load", 64, "bad.yml, line 2", options=["--web-config", "bad.yml"])
+    with open("bad.yml", "w", encoding="ascii") as file:
+        file.write("tls_server_config:\n  cert_file: missing.pem\n  key_file: key.pem\n")
+    refused("one that is missing", 64, "bad.yml, line 2", "missing.pem", options=["--web-config", "bad.yml"])
+    with open("bad.yml", "w", encoding="ascii") as file:
+        file.write("\nbasic_auth_users:\n  me: plain\n")
+    refused("a password without a hash", 64, "bad.yml, line 3", options=["--web-config", "bad.yml"])
+    refused("no web configuration", 74, "none.yml", options=["--web-config", "none.yml"])
+    refused("--once without a database", 69, options=["--once", "--db", "none.db"])
+
+
+with tap.part("metrics"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2", "--traffic", "ring") as sim:
+    early = Server(sim)
+    status, _, text = early.get()
+    tap.equal("without a database it waits for one", (status, text.count("\n")), (503, 1))
+    collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=open("collect", "wb"))
+    wait_for(lambda: early.get()[0] == 200)
+    tap.equal("and finds it", early.get()[0], 200)
+    wait_for(lambda: sim.newest() > 3)
+    server = formats(sim)
+    collector = conditional(sim, server, collector)
+    if shutil.which("openssl"):
+        secured(sim)
+    bad_input(sim, server)
+    hostile(server)
+    tap.equal("SIGTERM ends it", (stop(server.process), stop(early.process)), (0, 0))
+    stop(collector)
+
+tap.done()
