@@ -62,7 +62,7 @@ int push_state_open(struct push_state *state, const char *path, struct error *er
 	if ((size_t)snprintf(state->path, sizeof(state->path), "%s", path) >= sizeof(state->path) - 16)
 		return err_set(err, ERR_USAGE, "the path of the cursor is too long");
 	snprintf(lock, sizeof(lock), "%s.lock", path);
-	state->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	state->lock_fd = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (state->lock_fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %s; use --cursor for a file in another folder", lock,
 			       strerror(errno));
@@ -104,7 +104,9 @@ static int replace(const char *path, const char *suffix, bool (*write)(const str
 
 	snprintf(to, sizeof(to), "%s%s", path, suffix);
 	snprintf(from, sizeof(from), "%s.new", to);
-	fd = open(from, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* Neither a link in the folder is followed, nor what a killed process has left. */
+	unlink(from);
+	fd = open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!file) {
 		if (fd >= 0)

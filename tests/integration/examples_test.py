@@ -102,6 +102,7 @@ COMMANDS = {
     "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
                      "--peers": [f"{LEAF} --peers"]}),
     "report": (f"{LEAF}/1", {}),
+    "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
                                   "--yes": ["all --yes", f"'node0001 mlx5_0/1' {LEAF}/1 --yes"]}),
     "db": ("", {"--anonymise": ["export NEW.db --anonymise"], "--since": ["export NEW.db --since -1h"],
@@ -144,8 +145,10 @@ VALUES = {
     "--window": ["8"],
 }
 # Options that cannot be run so.
+NO_RECEIVER = ("remote-write", "since", "label", "token-file", "cursor", "once", "batch", "settings", "node-name-map", "db")
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
-                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"}
+                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
+                       f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
 ANSWERS = {"health": {1, 2}, "doctor": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
