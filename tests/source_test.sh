@@ -66,6 +66,15 @@ none "every kind of event is in its manual page" "$(sed -n 's/^#define EVENT_[A-
 none "every kind of event is accepted by ibwire events" "$(sed -n 's/^#define \(EVENT_[A-Z_]*\) ".*"$/\1/p' collector/events.h |
 	while read -r kind; do grep -q "\b$kind," cli/events.c || echo "$kind"; done)"
 
+none "every test that SECURITY.md names is there" "$(
+	grep -oE '[a-z]+/[a-z_/]+_test(\.[a-z]+)?' SECURITY.md | sort -u | while read -r name; do
+		[ -f "$name" ] || [ -f "$name.c" ] || echo "$name"
+	done
+	grep -oE '[a-z0-9]+(_[a-z0-9]+){2,}' SECURITY.md | grep -v '_test$' | sort -u | while read -r name; do
+		# shellcheck disable=SC2086
+		grep -qw "$name" $code || echo "$name"
+	done)"
+
 if command -v shellcheck >/dev/null; then
 	# shellcheck disable=SC2086
 	succeeds "shellcheck is content" shellcheck -x --source-path=. $scripts tests/lib.sh

@@ -5,10 +5,12 @@
  * Text is read by somebody on call: the verdict first, then what the numbers are of, then rails, hosts,
  * uplinks, findings and changes; of large jobs what stands out.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/nccl.h"
 #include "analysis/rate.h"
@@ -182,16 +184,27 @@ static void append_parts(const struct job_report *report, struct text *line)
 	text_append(line, ", sent + received");
 }
 
+static void append_members(struct text *line, const char *of, const struct job_evenness *even, const char *lowest,
+			   const char *highest)
+{
+	text_appendf(line, "%s%s cv %.2f", line->len ? ", " : "", of, even->cv);
+	if (even->highest_ratio - even->lowest_ratio < 0.01)
+		text_append(line, " (all within 1 % of the mean)");
+	else
+		text_appendf(line, " (%s %.0f %%, %s %.0f %% of the mean)", lowest, 100 * even->lowest_ratio, highest,
+			     100 * even->highest_ratio);
+}
+
 static void append_evenness(const struct job_report *report, struct text *line)
 {
 	const struct job_evenness *rails = &report->over_rails, *hosts = &report->over_hosts;
 
 	if (!isnan(rails->cv))
-		text_appendf(line, "rails cv %.2f (%s %.0f %% of the mean)", rails->cv,
-			     report->rails[rails->lowest].name, 100 * rails->lowest_ratio);
+		append_members(line, "rails", rails, report->rails[rails->lowest].name,
+			       report->rails[rails->highest].name);
 	if (!isnan(hosts->cv))
-		text_appendf(line, "%shosts cv %.2f (%s %.0f %%)", line->len ? ", " : "", hosts->cv,
-			     report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio);
+		append_members(line, "hosts", hosts, report->hosts[hosts->lowest].name,
+			       report->hosts[hosts->highest].name);
 }
 
 static void append_routing(const struct job_report *report, struct text *line)
@@ -463,8 +476,9 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 		code = job_put_ports(&output, err);
 	else
 		code = put_text_report(&output, err);
-	if (code == 0 && ferror(stream))
-		code = err_set(err, ERR_IO, "cannot write the report");
+	/* A closed pipe (`| head`) is no error. */
+	if (code == 0 && fflush(stream) != 0 && errno != EPIPE)
+		code = err_set(err, ERR_IO, "cannot write the report: %s", strerror(errno));
 	return code;
 }
 

@@ -269,6 +269,26 @@ static void set_parts(struct job_work *work)
 	}
 }
 
+/* A step may be longer than the job, or end before it: its peak is at least the mean. */
+static void raise_peak(struct job_sum *sum)
+{
+	if (!isnan(sum->peak_xmit))
+		raise_to(&sum->peak_xmit, sum->mean_xmit);
+	if (!isnan(sum->peak_rcv))
+		raise_to(&sum->peak_rcv, sum->mean_rcv);
+}
+
+static void raise_peaks(struct job_report *report)
+{
+	raise_peak(&report->total);
+	for (size_t i = 0; i < report->rail_count; i++)
+		raise_peak(&report->rails[i].sum);
+	for (size_t i = 0; i < report->host_count; i++)
+		raise_peak(&report->hosts[i].sum);
+	for (size_t i = 0; i < report->port_count; i++)
+		raise_peak(&report->ports[i].sum);
+}
+
 static int64_t late_after(const struct job_work *work)
 {
 	int64_t sweeps = work->range.until - work->range.after, late = sweeps / 2;
@@ -328,6 +348,7 @@ int job_read_rates(struct job_work *work, struct error *err)
 	if (code == 0) {
 		end_step(&rates);
 		set_parts(work);
+		raise_peaks(report);
 	}
 	free(rates.ports);
 	free(rates.index);

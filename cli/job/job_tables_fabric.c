@@ -42,9 +42,12 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
-static const char *direction_name(enum balance_direction direction)
+static void put_direction(struct result *result, size_t column, enum balance_direction direction)
 {
-	return direction == BALANCE_XMIT ? "xmit" : "rcv";
+	bool sent = direction == BALANCE_XMIT;
+
+	result_text(result, column, sent ? "xmit" : "rcv");
+	result_show(result, column, sent ? "TX" : "RX", STYLE_PLAIN);
 }
 
 static void put_group(const struct job_report *report, struct result *result, const struct job_group *group)
@@ -55,7 +58,7 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_text(result, SWITCH, report->fabric->nodes[group->node].name);
 	result_show(result, SWITCH, job_report_node_name(report, group->node), STYLE_PLAIN);
 	result_integer(result, TIER, group->tier);
-	result_text(result, DIRECTION, direction_name(group->direction));
+	put_direction(result, DIRECTION, group->direction);
 	result_text(result, STATE, states[group->state]);
 	result_integer(result, LINKS, group->count);
 	result_unsigned(result, BYTES, group->bytes);
@@ -160,7 +163,7 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 		result_show(result, UP_PEER_NAME, job_report_port_name(report, port->peer, name, sizeof(name)),
 			    STYLE_PLAIN);
 	}
-	result_text(result, UP_DIRECTION, direction_name(group->direction));
+	put_direction(result, UP_DIRECTION, group->direction);
 	if (uplink->member.known)
 		result_unsigned(result, UP_BYTES, uplink->bytes);
 	result_bool(result, UP_SHARED, group->shared);

@@ -18,6 +18,12 @@
 /* Sweeps without a renewal after which another host claims the lease; it polls half a sweep later. */
 #define SWEEPS_MISSED 2
 
+/* A longer interval in a record counts as this one, so that a damaged record ends. */
+#define INTERVAL_MOST_US (INT64_C(3600) * US_PER_S)
+
+/* Others may be able to write to the folder: no link is followed, and no FIFO waited for. */
+#define OPEN_FLAGS (O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK)
+
 /* The record of a lease that was released. */
 #define RELEASED "released"
 
@@ -32,7 +38,7 @@ struct record {
 static int read_record(const struct lease *lease, struct record *ret, struct error *err)
 {
 	char line[LEASE_RECORD_SIZE + 1], owner[sizeof(ret->owner)];
-	int fd = open(lease->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(lease->path, O_RDONLY | OPEN_FLAGS);
 	ssize_t len;
 
 	*ret = (struct record){ .owner = "" };
@@ -46,6 +52,8 @@ static int read_record(const struct lease *lease, struct record *ret, struct err
 	line[len] = '\0';
 	if (sscanf(line, "%255s %" SCNd64 " %" SCNu64, owner, &ret->interval_us, &ret->renewals) != 3)
 		return 0;
+	if (ret->interval_us > INTERVAL_MOST_US)
+		ret->interval_us = INTERVAL_MOST_US;
 	text_sanitise(owner, strlen(owner), ret->owner, sizeof(ret->owner));
 	return 1;
 }
@@ -59,7 +67,8 @@ static int write_record(const struct lease *lease, const char *owner, struct err
 	int fd, code = 0;
 
 	snprintf(temporary, sizeof(temporary), "%s.%d", lease->path, (int)getpid());
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+	unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | OPEN_FLAGS, 0644);
 	if (fd < 0 || write(fd, line, (size_t)len) != len || fsync(fd) < 0 || rename(temporary, lease->path) < 0) {
 		code = err_set(err, ERR_IO, "cannot write the lease %s: %s", lease->path, strerror(errno));
 		unlink(temporary);
@@ -85,7 +94,11 @@ int lease_init(struct lease *lease, const char *path, int64_t interval_us, const
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		number = (uint64_t)clock_wall_us(clock);
 	snprintf(lease->owner, sizeof(lease->owner), "%s:%d:%016" PRIx64, host, (int)getpid(), number);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | OPEN_FLAGS, 0644);
+	/* A renewal replaces a link by a file of this host alone. */
+	if (fd < 0 && errno == ELOOP)
+		return err_set(err, ERR_USAGE, "the lease %s is a symbolic link: give the path of the file itself",
+			       path);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot write the lease %s: %s", path, strerror(errno));
 	close(fd);

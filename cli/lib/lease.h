@@ -33,7 +33,7 @@ struct lease {
 /*
  * lease_init - a lease that is not held
  * @path:  of the file, in an existing folder; the file need not exist
- * Return: 0; ERR_USAGE if the path is too long; ERR_IO if the file cannot be created.
+ * Return: 0; ERR_USAGE if the path is too long or a symbolic link; ERR_IO if the file cannot be created.
  */
 int lease_init(struct lease *lease, const char *path, int64_t interval_us, const struct clock *clock,
 	       struct error *err);

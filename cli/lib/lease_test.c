@@ -2,6 +2,7 @@
 /* lease_test.c - two hosts and one lease, in virtual time */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -114,6 +115,45 @@ LEASE_TEST(a_file_that_is_no_lease_belongs_to_nobody)
 	assert_int_equal(lease_renew(&first, NULL), ERR_UNAVAILABLE);
 	assert_true(lease_wait(&first, remember));
 	assert_int_equal(lease_renew(&first, NULL), 0);
+}
+
+LEASE_TEST(an_impossible_interval_counts_as_an_hour)
+{
+	static const char record[] = "other:1:2 9223372036854775807 1\n";
+
+	test_file_write(file, record, strlen(record));
+	assert_true(lease_wait(&first, remember));
+	assert_in_range(world.now_us, 2 * 3600 * US_PER_S, 2 * 3600 * US_PER_S + INTERVAL_US);
+}
+
+/* Another user of the folder may place links there. */
+LEASE_TEST(links_are_not_followed)
+{
+	char victim[sizeof(path) + 8], name[sizeof(file) + 16];
+	struct error err = { 0 };
+	struct stat st;
+
+	snprintf(victim, sizeof(victim), "%s/victim", folder);
+	test_file_write(victim, "precious", 8);
+	snprintf(name, sizeof(name), "%s.%d", file, (int)getpid());
+	assert_int_equal(symlink(victim, name), 0);
+	assert_true(lease_wait(&first, remember));
+	assert_int_equal(stat(victim, &st), 0);
+	assert_int_equal(st.st_size, 8);
+
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(symlink(victim, file), 0);
+	assert_int_equal(lease_renew(&first, NULL), ERR_IO);
+	assert_int_equal(lease_init(&first, file, INTERVAL_US, &virtual_clock, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "is a symbolic link"));
+}
+
+/* Its open would wait for another process. */
+LEASE_TEST(a_fifo_is_an_error)
+{
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(mkfifo(file, 0600), 0);
+	assert_int_equal(lease_init(&first, file, INTERVAL_US, &virtual_clock, NULL), ERR_IO);
 }
 
 LEASE_TEST(a_missing_folder_is_an_error)

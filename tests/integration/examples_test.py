@@ -53,6 +53,7 @@ SUBSTITUTIONS = {
     "-- ./train": "-- true",
     "/backup/": "",
     "/var/lib/ibwire/": "",
+    "/var/lib/node_exporter/": "",
     "my-fabric.ibnetdiscover": "fabric.txt",
     "collect &": "collect --count 1 --db background.db & wait",  # a second collector needs a database of its own
     "--topology fabric.topo": "--topology fabric.txt --count 1 --db by-file.db",
@@ -73,6 +74,7 @@ TIMES = {
 NOT_RUN = {
     "mpirun ...": "stands for anybody's job",
     "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
+    "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
 STAND_INS = {"mail": "cat >/dev/null"}
@@ -94,6 +96,7 @@ COMMANDS = {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
         "--hosts": ["dot --hosts"],
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
+    "metrics": ("--once", {"--once": ["--once"]}),
     "names": ("suggest", {}),
     "events": ("", {}),
     "health": ("", {"--reason": ["ack FINDING --reason 'cable ordered'"], "--explain": ["--explain all"],
@@ -132,17 +135,18 @@ COMMANDS = {
 }
 VALUES = {
     "--Ca": ["ibsim0"], "--Port": ["1"], "--ask": ["all", "switches"], "--at": ["now", "-1s", "LAST"],
-    "--by": ["host", "switch", "link", "port"], "--color": ["auto", "always", "never"], "--counter": ["errors,stall"],
+    "--by": ["host", "switch", "link", "port"], "--color": ["auto", "always", "never"],
+    "--compat": ["treydock", "guilbaults"], "--counter": ["errors,stall"],
     "--db": ["main.db"], "--discovery": ["explorer", "libibnetdisc"], "--discovery-deadline": ["1m"], "--explain": ["all"],
     "--from": ["fabric.txt"],
     "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
-    "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],
+    "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"], "--listen": ["127.0.0.1:0"],
     "--lease": ["lease"], "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
     "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],
     "--topology": ["fabric.txt"], "--until": ["now", "LAST"],
-    "--window": ["8"],
+    "--web-config": ["web.yml"], "--window": ["8"],
 }
 # Options that cannot be run so.
 NO_RECEIVER = ("remote-write", "since", "label", "token-file", "cursor", "once", "batch", "settings", "node-name-map", "db")

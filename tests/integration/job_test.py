@@ -63,6 +63,11 @@ def statuses(sim):
     tap.equal("the job has the command as a shell reads it", (row["command"], row["name"], row["hosts"]),
               (r"echo 'it'\''s' --x ''", "a <b>", None))
     tap.result(row["begin_snapshot"] and row["end_snapshot"] and row["ending"] == "ended", "and both snapshots", row)
+    ends = os.pipe()
+    os.close(ends[0])
+    done = subprocess.run([IBWIRE, "job", "report", row["id"]], env=sim.env, stdout=ends[1], stderr=subprocess.PIPE, check=False)
+    os.close(ends[1])
+    tap.equal("a report to a closed pipe is no error", (done.returncode, done.stderr), (0, b""))
     for words in (("cat",), ("--",), ("--hosts", "a[", "--", "cat")):
         done = sim.ibwire("run", *words, check=False)
         tap.equal(f"run {' '.join(words)} is wrong usage", (done.status, len(done.err.splitlines())), (64, 1))

@@ -302,6 +302,7 @@ static void assert_both(const char *text, const char *verdict, const char *sente
 TEST_IN_FOLDER(a_clean_job_is_exact_to_the_byte)
 {
 	assert_both(FABRIC TRAIN, "clean", "8 hosts, 8 rails, even");
+	assert_shows("job|report|h", "rails cv 0.00 (all within 1 % of the mean)");
 }
 
 TEST_IN_FOLDER(one_nic_of_eight_is_unused)
@@ -408,6 +409,7 @@ TEST_IN_FOLDER(uneven_rails)
 
 	assert_both(FABRIC "job main alltoall fan=7 load=0.5 rails=0-6\njob slow alltoall fan=7 load=0.2 rails=7\n",
 		    "rails-uneven", "mlx5_7 carried 43 % of the mean");
+	assert_shows("job|report|h", "(mlx5_7 43 %, mlx5_");
 	report = report_of("h");
 	assert_true(fabs(number_of(row_of(report, "rails", "rail", "mlx5_7"), "utilization_percent") - 20) < 0.5);
 	json_decref(report);
@@ -448,6 +450,7 @@ TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
 	const json_t *group;
 
 	assert_both(FABRIC TRAIN "at 6m skew leaf-u01-r1/6 part=0.9\n", "routing", "leaf-u01-r1");
+	assert_shows("job|report|h", "leaf-u01-r1  TX ");
 	report = report_of("h");
 	group = row_of(report, "uplink_groups", "node", "MF0;leaf-u01-r1:MQM8700/U1");
 	assert_true(json_is_true(json_object_get(group, "skewed")));
@@ -703,6 +706,24 @@ TEST_IN_FOLDER(a_gap_of_the_collector_loses_no_bytes)
 	row = row_of(report, "ports", "host", "node0005");
 	assert_true(fabs(number_of(row, "xmit_bytes") / rate - 1) < 0.01);
 	assert_true(fabs(number_of(row, "peak_xmit_bytes_per_s") / (rate / 480) - 1) < 0.01);
+	json_decref(report);
+}
+
+/* The only sweep of the job is three intervals long, and its traffic stopped before. */
+TEST_IN_FOLDER(a_peak_is_not_below_the_mean)
+{
+	const json_t *row;
+	json_t *report;
+
+	played.fails_from = BEGIN + 1;
+	played.fails_until = BEGIN + 3;
+	play_with(FABRIC TRAIN "at 135s stop main\n", (struct planned[]){
+		{ .id = "1", .begin = BEGIN, .end = BEGIN + 2, .snapshots = true } }, 1);
+	report = report_of("1");
+	row = json_object_get(report, "job");
+	assert_true(is_text(row, "source", "snapshots"));
+	assert_true(number_of(row, "mean_xmit_bytes_per_s") > 1e9);
+	assert_true(number_of(row, "peak_xmit_bytes_per_s") >= number_of(row, "mean_xmit_bytes_per_s"));
 	json_decref(report);
 }
 
