@@ -226,6 +226,18 @@ static int parse_word(const struct command *command, const char *name, const cha
 				   words[2], typed, nearest_hint(&nearest));
 }
 
+static int add_to_list(const struct parser *parser, const struct option_spec *entry, const char *typed,
+		       struct error *err)
+{
+	struct option_list *list = entry->target;
+
+	if (list->count == OPTION_LIST_MAX)
+		return options_usage_error(parser->command, err, "--%s is given more than %d times", entry->name,
+					   OPTION_LIST_MAX);
+	list->items[list->count++] = typed;
+	return 0;
+}
+
 static int set_value(const struct parser *parser, const struct option_spec *entry, const char *typed, int64_t now_us,
 		     struct error *err)
 {
@@ -239,6 +251,8 @@ static int set_value(const struct parser *parser, const struct option_spec *entr
 	case OPTION_TEXT:
 		*(const char **)entry->target = typed;
 		return 0;
+	case OPTION_LIST:
+		return add_to_list(parser, entry, typed, err);
 	case OPTION_NUMBER:
 		return parse_number(parser->command, entry->name, typed, entry->least, entry->most, entry->target,
 				    err);

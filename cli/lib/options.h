@@ -60,11 +60,18 @@ struct options {
 enum option_kind {
 	OPTION_FLAG,   /* bool: set to true */
 	OPTION_TEXT,   /* const char *: borrowed from argv */
+	OPTION_LIST,   /* struct option_list: the same, of an option that may be given several times */
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
 	OPTION_SPAN_OR_0, /* the same, or 0 */
 	/* Only common options: int from least to most, time, keyword, --help. */
 	OPTION_INT, OPTION_TIME, OPTION_WORD, OPTION_HELP,
+};
+
+#define OPTION_LIST_MAX 16
+struct option_list {
+	const char *items[OPTION_LIST_MAX];
+	size_t count;
 };
 
 /* An option of one command. The list ends with a NULL name. */
@@ -83,6 +90,8 @@ struct option_spec {
 #define OPT_FLAG(name, letter, target, help) { name, letter, OPTION_FLAG, NULL, help, target, 0, 0, NULL }
 #define OPT_TEXT(name, letter, argument, target, help) \
 	{ name, letter, OPTION_TEXT, argument, help, target, 0, 0, NULL }
+#define OPT_LIST(name, letter, argument, target, help) \
+	{ name, letter, OPTION_LIST, argument, help, target, 0, 0, NULL }
 #define OPT_NUMBER(name, letter, argument, target, least, help) \
 	{ name, letter, OPTION_NUMBER, argument, help, target, least, 0, NULL }
 #define OPT_SPAN(name, letter, target, help) { name, letter, OPTION_SPAN, "SPAN", help, target, 0, 0, NULL }

@@ -73,6 +73,7 @@ TIMES = {
 }
 NOT_RUN = {
     "mpirun ...": "stands for anybody's job",
+    "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
     "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
@@ -104,6 +105,7 @@ COMMANDS = {
     "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
                      "--peers": [f"{LEAF} --peers"]}),
     "report": (f"{LEAF}/1", {}),
+    "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
                                   "--yes": ["all --yes", f"'node0001 mlx5_0/1' {LEAF}/1 --yes"]}),
     "db": ("", {"--anonymise": ["export NEW.db --anonymise"], "--since": ["export NEW.db --since -1h"],
@@ -147,8 +149,10 @@ VALUES = {
     "--web-config": ["web.yml"], "--window": ["8"],
 }
 # Options that cannot be run so.
+NO_RECEIVER = ("remote-write", "since", "label", "token-file", "cursor", "once", "batch", "settings", "node-name-map", "db")
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
-                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"}
+                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
+                       f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
 ANSWERS = {"health": {1, 2}, "doctor": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".

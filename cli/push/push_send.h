@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* push_send.h - batches of a WriteRequest to a receiver over HTTP, until each is acknowledged or rejected */
+#ifndef IBWIRE_CLI_PUSH_SEND_H
+#define IBWIRE_CLI_PUSH_SEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+struct error;
+
+/* With --once a batch is given up after so many attempts, 6 seconds in all if none of them blocks. */
+#define PUSH_ATTEMPTS_ONCE 7
+
+struct push_target {
+	void *curl;
+	char shown[256];        /* the URL without user, password and query, for messages */
+	const char *url, *token_path; /* borrowed; token_path may be NULL */
+	bool once;
+	bool failing, rejected; /* was logged */
+	struct text compressed; /* of the batch that is being sent */
+	char reply[160];        /* the beginning of the response's first line */
+	size_t reply_len;
+	uint64_t batches, samples, samples_rejected, bytes, attempts_failed;
+};
+
+/* push_target_open - @url: http:// or https://. Return: 0; ERR_USAGE; ERR_NOMEM. */
+int push_target_open(struct push_target *target, const char *url, const char *token_path, bool once,
+		     struct error *err);
+void push_target_close(struct push_target *target);
+
+/*
+ * push_target_send - compress and send one WriteRequest
+ *
+ * Connection errors, 429 and 5xx are retried with exponential back-off or after the time of
+ * Retry-After, without end. So are other codes than 400, for which the specification permits to
+ * drop the samples: they are about the request (a token that has expired, a wrong path), and not about
+ * the samples. After 400 the batch is skipped and counted.
+ *
+ * Return: 1: acknowledged or skipped; 0: a stop was requested; ERR_UNAVAILABLE with @once; ERR_NOMEM.
+ */
+int push_target_send(struct push_target *target, const struct text *request, uint64_t samples, struct error *err);
+
+#endif

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""ibwire push against a receiver in this process: each sample once and in order, whatever fails."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Tap, run, wait_for
+from remote_write import Receiver
+
+tap = Tap()
+SWEEPS = 12
+SAMPLE_DB = os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db"
+DB = os.path.abspath("fabric.db")
+STORED = (204, {}, True)
+
+
+def push(receiver, name, *options, check=True):
+    """--once, from the first sweep."""
+    return run(IBWIRE, "push", "--db", DB, "--remote-write", receiver.url, "--once", "--since", "-1h", "--cursor",
+               name, "--label", "fabric=a", *options, check=check)
+
+
+def start(url, name, *options):
+    with open(f"{name}.log", "ab") as log:
+        return subprocess.Popen([IBWIRE, "push", "--db", DB, "--remote-write", url, "--since", "-1h", "--cursor", name,
+                                 "--label", "fabric=a", *options], stderr=log, stdin=subprocess.DEVNULL)
+
+
+def end(process, how=signal.SIGTERM):
+    process.send_signal(how)
+    return process.wait(30)
+
+
+def acknowledged(name):
+    with open(name, encoding="utf-8") as file:
+        return int(re.search(r"^acknowledged (\d+)", file.read(), re.M).group(1))
+
+
+def logged(name):
+    with open(f"{name}.log", encoding="utf-8") as file:
+        return file.read()
+
+
+def same(name, receiver, wanted):
+    """The samples are those of an undisturbed run."""
+    tap.equal(f"{name}: every sample, and no other", receiver.series == wanted, True)
+    tap.equal(f"{name}: in order, none with another value", (receiver.late[:3], receiver.changed[:3]), ([], []))
+
+
+def undisturbed():
+    receiver = Receiver()
+    done = push(receiver, "plain", "--batch", "500")
+    tap.equal("every sweep is sent", len(receiver.times()), SWEEPS)
+    tap.equal("once, in order", (receiver.repeated, receiver.late, receiver.changed), (0, [], []))
+    tap.contains("the totals are logged", done.err, "samples/s")
+    tap.equal("headers of remote write 1.0", [receiver.headers.get(name) for name in (
+        "Content-Type", "Content-Encoding", "X-Prometheus-Remote-Write-Version", "Authorization")],
+        ["application/x-protobuf", "snappy", "0.1.0", None])
+    tap.equal("every series has the external label", [key for key in receiver.series if ("fabric", "a") not in key], [])
+    totals = {key: [series[time] for time in sorted(series)] for key, series in receiver.series.items()
+              if key[0][1].endswith("_total") and key[0][1] != "ibwire_sweeps_total"}
+    tap.equal("no counter decreases", [key for key, values in totals.items() if values != sorted(values)], [])
+    tap.result(any(values[-1] for values in totals.values()), "counters grow")
+    requests = receiver.requests
+    push(receiver, "plain")
+    tap.equal("nothing is sent again", receiver.requests, requests)
+    again = Receiver()
+    push(again, "again", "--batch", "100000")
+    tap.equal("larger batches have the same samples", again.series, receiver.series)
+    tap.equal("one request per sweep", again.requests, SWEEPS)
+    return receiver.series
+
+
+def sums(wanted):
+    """A counter of the last sweep is the sum of the stored deltas."""
+    rows = run(IBWIRE, "sql", "--db", DB, "--csv-raw", "SELECT printf('0x%016x', n.guid), p.number, sum(d.xmit_data) * 4 "
+               "FROM delta d JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node WHERE d.sweep > 1 GROUP BY 1, 2")
+    stored = {(row[0], row[1]): float(row[2]) for row in
+              (line.split(",") for line in rows.out.splitlines()[1:]) if row[2]}
+    pushed = {}
+    for key, series in wanted.items():
+        if key[0][1] == "ibwire_port_xmit_bytes_total":
+            labels = dict(key)
+            pushed[labels["node_guid"], labels["port"]] = series[max(series)]
+    tap.same("counters are the sums of the deltas after the origin", pushed, stored)
+
+
+def kills(wanted):
+    """The sender is killed while its requests are received, before or after they are stored."""
+    receiver = Receiver()
+    for count in range(20):
+        stored, answered = count % 4 != 2, count % 2 != 0
+        receiver.answers = [STORED] * (count % 3 * 5) + [(204 if answered else 0, {}, stored)]
+        process = start(receiver.url, "kill", "--batch", "500")
+        receiver.on_request = lambda process=process: receiver.answers or process.kill()
+        process.wait(60)
+    tap.result(receiver.repeated, "samples were sent again")
+    tap.result(0 < acknowledged("kill") < SWEEPS, "some sweeps were acknowledged")
+    receiver.on_request = lambda: None
+    push(receiver, "kill", "--batch", "500")
+    same("20 kills of the sender", receiver, wanted)
+
+
+def outage(wanted):
+    """The receiver goes away in the middle of a batch, refuses connections, and returns."""
+    receiver = Receiver()
+    receiver.answers = [STORED] * 7 + [(0, {}, True)]
+    receiver.on_request = lambda: receiver.answers or setattr(receiver, "gone", True)
+    process = start(receiver.url, "outage", "--batch", "500")
+    wait_for(lambda: receiver.gone)
+    receiver.stop()
+    wait_for(lambda: "trying again" in logged("outage"))
+    back = Receiver(receiver.port)
+    back.series, back.changed, back.late = receiver.series, receiver.changed, receiver.late
+    wait_for(lambda: acknowledged("outage") == SWEEPS, 60)
+    tap.equal("SIGTERM ends it", end(process), 0)
+    same("an outage of the receiver", back, wanted)
+    tap.equal("one warning, and one line when it is over",
+              [logged("outage").count(words) for words in ("trying again", "responds again")], [1, 1])
+
+
+def refusals(wanted):
+    receiver = Receiver()
+    receiver.answers = [(429, {"Retry-After": "0"}, False), (500, {}, False), STORED, (503, {}, True), (401, {}, False),
+                        STORED, (429, {}, False)]
+    push(receiver, "refused", "--batch", "500")
+    same("429, 500, 503 and 401", receiver, wanted)
+    receiver = Receiver()
+    receiver.answers = [STORED, (400, {}, False), STORED, (400, {}, False)]
+    done = push(receiver, "rejected", "--batch", "500")
+    missing = sum(len(series) for series in wanted.values()) - sum(len(series) for series in receiver.series.values())
+    tap.equal("400: the batches are skipped", missing, 1000)
+    tap.contains("they are counted", done.err, "1000 samples rejected")
+    tap.equal("the first is logged", done.err.count("rejects samples"), 1)
+    tap.equal("the others are there", {key: {time: value for time, value in series.items() if wanted[key][time] != value}
+              for key, series in receiver.series.items() if any(wanted[key][time] != series[time] for time in series)}, {})
+
+
+def tokens():
+    receiver = Receiver()
+    with open("token", "w", encoding="utf-8") as file:
+        file.write("secret-1\n")
+    push(receiver, "token-cursor", "--token-file", "token")
+    tap.equal("the token is sent", receiver.headers.get("Authorization"), "Bearer secret-1")
+
+
+def bad_input():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nothing = f"http://user:secret@127.0.0.1:{unused.getsockname()[1]}/w?key=secret"
+        gone = run(IBWIRE, "push", "--db", DB, "--remote-write", nothing, "--once", check=False)
+    tap.equal("an unreachable receiver: exit status", gone.status, 69)
+    tap.result("secret" not in gone.err, "no password is logged", gone.err)
+    with open("damaged", "w", encoding="utf-8") as file:
+        file.write("ibwire push 1\norigin 1 2\nacknowledged\n")
+    receiver = Receiver()
+    for name, status, words, *options in (
+            ("no URL", 64, "--remote-write"), ("another scheme", 64, "http", "--remote-write", "ftp://x/"),
+            ("a label without a value", 64, "NAME=VALUE", "--remote-write", receiver.url, "--label", "a"),
+            ("an empty batch", 64, "--batch", "--remote-write", receiver.url, "--batch", "0"),
+            ("a damaged cursor", 74, "damaged:3:", "--remote-write", receiver.url, "--cursor", "damaged"),
+            ("a cursor in no folder", 74, "none/x", "--remote-write", receiver.url, "--cursor", "none/x")):
+        done = run(IBWIRE, "push", "--db", DB, "--once", *options, check=False)
+        tap.one_line(name, done, status, words)
+    done = run(IBWIRE, "push", "--db", DB, "--once", "--remote-write", receiver.url, "--token-file", "none", check=False)
+    tap.equal("a token file that is missing: exit status", done.status, 69)
+    tap.contains("it is named", done.err, "none")
+    tap.equal("nothing was sent", receiver.requests, 0)
+
+
+run(SAMPLE_DB, DB, 2, SWEEPS, 10)
+wanted = {}
+with tap.part("undisturbed"):
+    wanted = undisturbed()
+for part in (sums, kills, outage, refusals):
+    with tap.part(part.__name__):
+        part(wanted)
+for part in (tokens, bad_input):
+    with tap.part(part.__name__):
+        part()
+tap.done()
