@@ -318,7 +318,8 @@ int schema_create(const char *path, struct error *err)
 		/* The log of a removed database must not be recovered into this one. */
 		remove_with(plain, "-wal");
 		remove_with(plain, "-shm");
-		if (rename(fresh, plain) < 0)
+		result = schema_sync_folder(plain, err);
+		if (!result && rename(fresh, plain) < 0)
 			result = err_set(err, ERR_IO, "cannot create %s: %s; check its folder", path, strerror(errno));
 	}
 	if (!result)

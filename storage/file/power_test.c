@@ -549,6 +549,48 @@ TEST_WITH(a_torn_first_page_is_read_from_the_log, set_up, tear_down)
 	model_destroy(model);
 }
 
+/* The log of a removed database, with sweeps of another fabric. */
+static void leave_log(void)
+{
+	struct model *model = model_create(99, 2, 4, 3);
+	struct writer *writer = check_open_writer(path);
+	char name[96];
+	char *bytes;
+	size_t len;
+
+	for (int i = 0; i < 3; i++)
+		check_store(writer, model_step(model));
+	snprintf(name, sizeof(name), "%s-wal", path);
+	bytes = test_file_read(name, &len);
+	writer_close(writer);
+	unlink(path);
+	test_file_write(name, bytes, len);
+	free(bytes);
+	model_destroy(model);
+}
+
+/* Its removal is on the disk before the new database has the name. */
+TEST_WITH(the_log_of_a_removed_database_is_never_part_of_a_new_one, set_up, tear_down)
+{
+	leave_log();
+	power_record(folder);
+	power_phase("creation");
+	writer_close(check_open_writer(path));
+	power_stop();
+	for (size_t position = power_position(), i = 0; i < 6 && position; i++, position--) {
+		for (uint64_t seed = 0; seed < 100; seed++) {
+			sqlite3 *db;
+
+			power_fail(position, seed, crash_folder);
+			if (!is_there())
+				continue;
+			db = open_crashed();
+			assert_none(db, "SELECT count(*) FROM sweep");
+			sqlite3_close(db);
+		}
+	}
+}
+
 TEST_WITH(a_migration_is_complete_or_absent_after_a_power_failure, set_up, tear_down)
 {
 	fail_at_points(true, all_points() / 5);
