@@ -27,18 +27,12 @@ static uint32_t big_endian(const unsigned char *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-static int check_header(const char *path, const unsigned char *header, struct error *err)
+static int check_ids(const char *path, uint32_t application_id, uint32_t version, struct error *err)
 {
-	static const char magic[16] = "SQLite format 3";
-	uint32_t version;
-
-	if (memcmp(header, magic, sizeof(magic)) != 0)
-		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
-	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+	if (application_id != SCHEMA_APPLICATION_ID)
 		return err_set(err, ERR_IO,
 			       "%s is a database of another program; give another --db (it is unchanged)",
 			       path);
-	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
 		return err_set(err, ERR_IO, "%s was written by a newer or unreleased ibwire (schema version %u, "
 			       "supported: %d); use that ibwire, or give another --db (the file is unchanged)",
@@ -47,6 +41,16 @@ static int check_header(const char *path, const unsigned char *header, struct er
 		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
 			       path);
 	return 0;
+}
+
+static int check_header(const char *path, const unsigned char *header, struct error *err)
+{
+	static const char magic[16] = "SQLite format 3";
+
+	if (memcmp(header, magic, sizeof(magic)) != 0)
+		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
+	return check_ids(path, big_endian(header + HEADER_APPLICATION_ID), big_endian(header + HEADER_USER_VERSION),
+			 err);
 }
 
 int schema_path(const char *path, char ret[PATH_MAX], struct error *err)
@@ -86,6 +90,37 @@ static int read_header(const char *path, unsigned char header[HEADER_SIZE], stru
 	return result;
 }
 
+static bool wal_is_empty(const char *path)
+{
+	struct log_files log;
+
+	schema_find_log(path, &log);
+	return log.wal_bytes == 0;
+}
+
+/*
+ * Check the header as the log has it: after a power failure during a checkpoint, the first page of the
+ * file may be garbage that SQLite replaces from the log. Return: 0, or an error.
+ */
+static int check_logged_header(const char *path)
+{
+	int64_t id = 0, version = 0;
+	sqlite3 *db = NULL;
+	int result = ERR_IO;
+
+	if (!wal_is_empty(path) &&
+	    sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
+		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		result = db_integer(db, "PRAGMA application_id", 0, &id, NULL);
+		if (!result)
+			result = db_integer(db, "PRAGMA user_version", 0, &version, NULL);
+		if (!result)
+			result = check_ids(path, (uint32_t)id, (uint32_t)version, NULL);
+	}
+	sqlite3_close(db);
+	return result;
+}
+
 int schema_check(const char *path, bool *ret_there, struct error *err)
 {
 	unsigned char header[HEADER_SIZE];
@@ -113,6 +148,8 @@ int schema_check(const char *path, bool *ret_there, struct error *err)
 	result = read_header(plain, header, err);
 	if (!result)
 		result = check_header(path, header, err);
+	if (result < 0 && check_logged_header(plain) == 0)
+		result = 0;
 	if (!result)
 		*ret_there = true;
 	return result;
@@ -208,14 +245,6 @@ void schema_find_log(const char *path, struct log_files *ret)
 		ret->shm = st.st_ino;
 }
 
-static bool wal_is_empty(const char *path)
-{
-	struct log_files log;
-
-	schema_find_log(path, &log);
-	return log.wal_bytes == 0;
-}
-
 int schema_sync(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -289,7 +318,8 @@ int schema_create(const char *path, struct error *err)
 		/* The log of a removed database must not be recovered into this one. */
 		remove_with(plain, "-wal");
 		remove_with(plain, "-shm");
-		if (rename(fresh, plain) < 0)
+		result = schema_sync_folder(plain, err);
+		if (!result && rename(fresh, plain) < 0)
 			result = err_set(err, ERR_IO, "cannot create %s: %s; check its folder", path, strerror(errno));
 	}
 	if (!result)
