@@ -5,8 +5,8 @@
  * The writer's commits are flushed before they return (WAL mode, synchronous=FULL: "transactions are
  * durable", SQLite's pragma.html#pragma_synchronous), and so are those of snapshots and jobs. Those of
  * the compactor are not (NORMAL): they may be lost, but only all of them since some commit.
- * IBWIRE_POWER_POINTS is the number of failures (150), IBWIRE_POWER_SEED the seed of the first run (1).
- * A number above 150 makes more runs, and a new collector continues after each failure.
+ * IBWIRE_POWER_POINTS is the number of failures (120), IBWIRE_POWER_SEED the seed of the first run (1).
+ * A number above 120 makes more runs, and a new collector continues after each failure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@
 
 #define S INT64_C(1000000)
 
-enum { USUAL_POINTS = 150, POINTS_OF_RUN = 250, PHASES_MAX = 16 };
+enum { USUAL_POINTS = 120, POINTS_OF_RUN = 250, PHASES_MAX = 16 };
 
 /* What a run did, and the position from which on a power failure must not undo it. */
 enum milestone_kind { STORED, OPENED, SNAPSHOT, REMOVING, REMOVED, JOB_BEGUN, JOB_CLOSED };

@@ -352,7 +352,8 @@ static int power_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *fil
 		power->base.pMethods = &methods;
 		if (name)
 			power->file = created(name);
-		power->flush_folder = flags & SQLITE_OPEN_CREATE && flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL);
+		power->flush_folder = flags & SQLITE_OPEN_CREATE &&
+				      flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL);
 	}
 	pthread_mutex_unlock(&mutex);
 	return result;
