@@ -124,9 +124,10 @@ static void report(const struct push_target *target, int64_t begin_us)
 {
 	double seconds = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
 
-	log_info("%llu samples in %llu batches to %s in %.3f s: %.0f samples/s, %.1f bytes per sample; %llu samples rejected, "
-		 "%llu attempts failed", (unsigned long long)target->samples, (unsigned long long)target->batches,
-		 target->shown, seconds, (double)target->samples / (seconds > 0 ? seconds : 1),
+	log_info("%llu samples in %llu batches to %s in %.3f s: %.0f samples/s, %.1f bytes per sample; "
+		 "%llu samples rejected, %llu attempts failed",
+		 (unsigned long long)target->samples, (unsigned long long)target->batches, target->shown, seconds,
+		 (double)target->samples / (seconds > 0 ? seconds : 1),
 		 target->samples ? (double)target->bytes / (double)target->samples : 0,
 		 (unsigned long long)target->samples_rejected, (unsigned long long)target->attempts_failed);
 }
@@ -200,7 +201,7 @@ static int push_with(struct push *push, const char *url, const char *token, cons
 		code = push_state_open(&push->state, path, err);
 	}
 	if (code == 0 && push->since_us && push->state.origin.id)
-		log_info("continuing after the last acknowledged sweep: --since is for the first start only (%s)", path);
+		log_info("continuing after the last acknowledged sweep; --since is for the first start (%s)", path);
 	if (code == 0)
 		code = push_all(push, err);
 	push_source_done(&push->source);
@@ -219,7 +220,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	const struct option_spec specs[] = {
 		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http://... or https://... (required)"),
 		OPT_TEXT("since", 0, "TIME", &since, "first start: begin at this time (at the newest sweep)"),
-		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series, such as fabric=a; repeatable"),
+		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series: fabric=a; repeatable"),
 		OPT_TEXT("token-file", 0, "FILE", &token, "send the token in this file (none)"),
 		OPT_TEXT("cursor", 0, "FILE", &cursor, "file of what was acknowledged (beside the database)"),
 		OPT_FLAG("once", 0, &push.once, "send what is stored and exit"),

@@ -212,8 +212,8 @@ static void settle(struct push_target *target, long status, uint64_t samples)
 		return;
 	target->rejected = true;
 	describe(target, status, NULL, reason, sizeof(reason));
-	log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted", target->shown, reason,
-		    (unsigned long long)samples);
+	log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted", target->shown,
+		    reason, (unsigned long long)samples);
 }
 
 int push_target_send(struct push_target *target, const struct text *request, uint64_t samples, struct error *err)

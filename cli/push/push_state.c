@@ -29,8 +29,8 @@ static int parse_sweep(const char *path, int line, const char *name, const char 
 	if (strncmp(*at, name, len) != 0 ||
 	    sscanf(*at + len, " %" SCNd64 " %" SCNd64 "%n", &ret->id, &ret->wall_us, &used) != 2 ||
 	    (*at)[len + (size_t)used] != '\n' || ret->id < 0 || ret->wall_us < 0)
-		return err_set(err, ERR_IO, "%s:%d: not '%s SWEEP TIME': the cursor is damaged; remove it to begin at the "
-			       "newest sweep, or with --since", path, line, name);
+		return err_set(err, ERR_IO, "%s:%d: not '%s SWEEP TIME': the cursor is damaged; remove it to begin at "
+			       "the newest sweep, or with --since", path, line, name);
 	*at += len + (size_t)used + 1;
 	return 0;
 }
@@ -47,8 +47,8 @@ static int parse_cursor(struct push_state *state, const char *text, struct error
 		code = parse_sweep(state->path, 3, "acknowledged", &text, &state->acknowledged, err);
 	if (code == 0 && (*text || !state->origin.id ||
 			  (state->acknowledged.id && state->acknowledged.id < state->origin.id)))
-		code = err_set(err, ERR_IO, "%s:3: the cursor is damaged; remove it to begin at the newest sweep, or with "
-			       "--since", state->path);
+		code = err_set(err, ERR_IO, "%s:3: the cursor is damaged; remove it to begin at the newest sweep, or "
+			       "with --since", state->path);
 	return code;
 }
 
@@ -191,8 +191,9 @@ static bool write_counters(const struct push_state *state, FILE *file)
 	const struct stored_head head = { .magic = COUNTERS_MAGIC, .origin = (uint64_t)state->origin.id,
 		.sweep = (uint64_t)state->acknowledged.id, .wall_us = (uint64_t)state->acknowledged.wall_us,
 		.port_size = sizeof(*state->ports), .ports = state->port_count };
-	uint64_t sum = checksum(checksum(0, &head, sizeof(head)), state->ports, state->port_count * sizeof(*state->ports));
+	uint64_t sum = checksum(0, &head, sizeof(head));
 
+	sum = checksum(sum, state->ports, state->port_count * sizeof(*state->ports));
 	return fwrite(&head, sizeof(head), 1, file) == 1 &&
 	       fwrite(state->ports, sizeof(*state->ports), state->port_count, file) == state->port_count &&
 	       fwrite(&sum, sizeof(sum), 1, file) == 1;
@@ -228,7 +229,8 @@ static bool read_counters(struct push_state *state)
 	for (uint64_t i = 0; good && i < head.ports; i++) {
 		uint32_t at;
 
-		good = fread(&port, sizeof(port), 1, file) == 1 && push_state_port(state, port.node_guid, port.num, &at);
+		good = fread(&port, sizeof(port), 1, file) == 1 &&
+		       push_state_port(state, port.node_guid, port.num, &at);
 		if (good) {
 			sum = checksum(sum, &port, sizeof(port));
 			state->ports[at] = port;

@@ -160,7 +160,8 @@ TEST_IN_FOLDER(counters_after_a_restart_are_the_sum_of_the_deltas_since_the_orig
 
 			if (!sample->delta)
 				continue;
-			assert_true(push_state_port(&expected, model->sweep.fabric->nodes[port->node].guid, port->num, &at));
+			assert_true(push_state_port(&expected, model->sweep.fabric->nodes[port->node].guid, port->num,
+						    &at));
 			push_counters_add(&expected.ports[at].counters, sample->delta);
 		}
 	}
