@@ -629,7 +629,8 @@ TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_num
 TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_numbers, free_numbers)
 {
 	static char subject[] = "leaf3 uplinks";
-	struct job_finding finding = { .kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_CRITICAL, .subject = subject };
+	struct job_finding finding = { .kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_CRITICAL,
+				       .subject = subject };
 
 	(void)state;
 	numbers.report.total.part[JOB_EARLY] = 2e9;
@@ -642,7 +643,8 @@ TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_num
 	assert_int_equal(job_judge(&numbers.report, NULL), 0);
 	assert_int_equal(numbers.report.verdict_count, 1);
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_DROP);
-	assert_non_null(strstr(numbers.report.verdict[0].text, "elsewhere in the fabric: uplink-imbalance leaf3 uplinks"));
+	assert_non_null(strstr(numbers.report.verdict[0].text,
+			       "elsewhere in the fabric: uplink-imbalance leaf3 uplinks"));
 	numbers.report.findings = NULL;
 	numbers.report.finding_count = 0;
 }
