@@ -85,7 +85,7 @@ static void write_file(const char *path, const char *bytes, size_t len)
 {
 	FILE *file = must(fopen(path, "wb"));
 
-	if (fwrite(bytes, 1, len, file) != len || fclose(file) != 0)
+	if ((len && fwrite(bytes, 1, len, file) != len) || fclose(file) != 0)
 		abort();
 }
 
