@@ -375,19 +375,31 @@ void tabs_draw(const struct app *app, const struct rect *area)
 		draw_path(app, &brush, area->y, area->x + x, area->columns - x);
 }
 
-void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys)
+/* Draw a key and what it does. Return: the columns that it needs; 0: there is no space. */
+static int draw_key(const struct app *app, const struct rect *area, int x, const struct key_help *key)
 {
 	const struct brush brush = { app->theme, 0 };
-	int x = area->x, end = area->x + area->columns;
+	int key_columns = (int)text_columns(key->keys), columns = (int)text_columns(key->text);
+
+	if (x + key_columns + 1 + columns > area->x + area->columns)
+		return 0;
+	draw_cell(&brush, area->y, x, key_columns, key->keys, ALIGN_LEFT, ROLE_KEY);
+	draw_cell(&brush, area->y, x + key_columns + 1, columns, key->text, ALIGN_LEFT, ROLE_TEXT);
+	return key_columns + 1 + columns + 2;
+}
+
+void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys)
+{
+	static const struct key_help to_live = { "L", "live" };
+	const struct brush brush = { app->theme, 0 };
+	int x = area->x, columns = 1;
 
 	draw_cell(&brush, area->y, x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (; keys->keys; keys++) {
-		int key_columns = (int)text_columns(keys->keys), columns = (int)text_columns(keys->text);
-
-		if (x + key_columns + 1 + columns > end)
-			return;
-		draw_cell(&brush, area->y, x, key_columns, keys->keys, ALIGN_LEFT, ROLE_KEY);
-		draw_cell(&brush, area->y, x + key_columns + 1, columns, keys->text, ALIGN_LEFT, ROLE_TEXT);
-		x += key_columns + 1 + columns + 2;
+	/* Whoever looks at the past is told first how to come back. */
+	if (app->live->at_us)
+		x += draw_key(app, area, x, &to_live);
+	for (; keys->keys && columns; keys++) {
+		columns = draw_key(app, area, x, keys);
+		x += columns;
 	}
 }
