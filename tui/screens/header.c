@@ -395,7 +395,7 @@ void footer_draw_keys(const struct app *app, const struct rect *area, const stru
 	int x = area->x, columns = 1;
 
 	draw_cell(&brush, area->y, x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	/* Whoever looks at the past is told first how to come back. */
+	/* At a past time the first key is the one back to now. */
 	if (app->live->at_us)
 		x += draw_key(app, area, x, &to_live);
 	for (; keys->keys && columns; keys++) {
