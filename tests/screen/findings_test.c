@@ -2,7 +2,6 @@
 /*
  * Every scenario with a fault: the overview shows its finding, and at most three keys lead to cause and advice.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,11 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "tests/scenarios/compare.h"
+#include "tests/scenarios/files.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 
-enum { FILES_MAX = 200, FOUND_MAX = 32, KEYS_MAX = 3, SHORT_EVERY = 9 };
+enum { FOUND_MAX = 32, KEYS_MAX = 3 };
 
 struct found {
 	struct finding_row rows[FOUND_MAX];
@@ -140,32 +140,21 @@ static void check_file(const char *file, const char *name)
 	scenario_done(&scenario);
 }
 
-static int is_scenario(const struct dirent *entry)
-{
-	const char *dot = strrchr(entry->d_name, '.');
-
-	return dot && !strcmp(dot, ".scenario");
-}
-
 TEST_ON_STAGE(every_finding_is_on_the_overview_and_leads_to_its_cause)
 {
-	const char *dir = getenv("IBWIRE_SRCDIR");
-	char folder_name[512], file[1024];
-	struct dirent **entries;
-	int count, checked = 0;
+	char *names[SCENARIO_FILES_MAX];
+	size_t count = scenario_files(names), checked = 0;
 
-	snprintf(folder_name, sizeof(folder_name), "%s/tests/scenarios", dir ? dir : ".");
-	count = scandir(folder_name, &entries, is_scenario, alphasort);
-	assert_in_range(count, 35, FILES_MAX);
-	for (int i = 0; i < count; i++) {
-		if (!getenv("IBWIRE_TEST_SHORT") || i % SHORT_EVERY == 0) {
-			snprintf(file, sizeof(file), "%s/%s", folder_name, entries[i]->d_name);
+	for (size_t i = 0; i < count; i++) {
+		char *file = scenario_file(names[i]);
+
+		if (scenario_file_is_run(i)) {
 			test_folder_renew();
-			check_file(file, entries[i]->d_name);
+			check_file(file, names[i]);
 			checked++;
 		}
-		free(entries[i]);
+		free(file);
+		free(names[i]);
 	}
-	free(entries);
 	assert_true(checked > 5);
 }

@@ -14,6 +14,7 @@
 #include "storage/jobs.h"
 #include "storage/saved.h"
 #include "storage/test/test_folder.h"
+#include "tests/scenarios/files.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
 #include "tui/model/test_sample.h"
@@ -152,13 +153,14 @@ void stage_record(const char *scenario, const char *db)
 
 void stage_record_until(const char *scenario, const char *db, int64_t length_us)
 {
-	const char *dir = getenv("IBWIRE_SRCDIR");
 	struct error err = { 0 };
-	char file[512];
+	char name[128], *file;
 
-	snprintf(file, sizeof(file), "%s/tests/scenarios/%s.scenario", dir ? dir : ".", scenario);
+	snprintf(name, sizeof(name), "%s.scenario", scenario);
+	file = scenario_file(name);
 	if (record_scenario(file, db, length_us, STAGE_END_US, &err) < 0)
 		fail_msg("%s", err.text);
+	free(file);
 }
 
 void stage_job(const char *db, const struct job *job)
