@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* check.c - what NCCL reports, compared with what the ports counted */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/nccl/input.h"
-
-enum { RAILS_MOST = 64 };
-/* A port that carries less than this share of the mean of the job's ports is idle. */
-static const double IDLE_SHARE = 0.02;
+#include "analysis/nccl/check.h"
 
 const char *nccl_fabric_name(enum nccl_fabric fabric)
 {
@@ -27,36 +22,8 @@ const char *nccl_severity_name(enum nccl_severity severity)
 	return names[severity];
 }
 
-/* All HCAs of one name: mlx5_0 of every host. */
-struct rail {
-	const char *name;
-	uint32_t listed, used, idle; /* hosts that list it, that have connections over it, where it moved nothing */
-	const char *idle_host;
-	uint64_t idle_bytes;         /* the most of an idle one */
-	double bytes;                /* on the wire, both directions */
-	uint32_t ports;              /* ports of which the bytes are known */
-};
-
-struct check {
-	const struct nccl_log *log;
-	const struct nccl_port *ports;
-	size_t port_count;
-	struct nccl_verdict *verdict;
-	struct rail rails[RAILS_MOST];
-	size_t rail_count, used_rails;
-	size_t hosts;                        /* that have connections over a network, or that a test lists */
-	size_t counted;                      /* hosts of the log that have a port with known bytes */
-	uint64_t fabrics[NCCL_FABRIC_COUNT]; /* connections; of listed HCAs if there are none */
-	enum nccl_fabric fabric;             /* of most connections */
-	uint64_t staged;                     /* RDMA connections without GDRDMA */
-	double tx_bytes, rx_bytes;           /* of known ports of the log's hosts */
-	size_t known, unknown;               /* ports of the log's hosts */
-	bool named;                          /* names of HCAs agree: some port is an HCA of the log */
-	double rate_gbps;                    /* of the rails of one host; 0: unknown */
-};
-
 __attribute__((format(printf, 3, 4)))
-static void line_add(struct check *check, enum nccl_severity severity, const char *fmt, ...)
+static void line_add(struct nccl_check *check, enum nccl_severity severity, const char *fmt, ...)
 {
 	struct nccl_verdict *verdict = check->verdict;
 	struct nccl_line *line;
@@ -91,164 +58,11 @@ static struct amount amount(double bytes)
 	return ret;
 }
 
-static struct rail *rail_find(struct check *check, const char *name)
-{
-	for (size_t i = 0; i < check->rail_count; i++)
-		if (!strcmp(check->rails[i].name, name))
-			return &check->rails[i];
-	if (check->rail_count == RAILS_MOST)
-		return NULL;
-	check->rails[check->rail_count] = (struct rail){ .name = name };
-	return &check->rails[check->rail_count++];
-}
-
-/* NCCL cuts host names at the first dot. Return: the index of the host, or UINT32_MAX. */
-static uint32_t host_of(const struct nccl_log *log, const char *name)
-{
-	uint32_t host;
-
-	return map_get(&log->host_map, nccl_hash(name, strcspn(name, "."), 1), &host) ? host : UINT32_MAX;
-}
-
-static const struct nccl_hca *hca_of(const struct nccl_log *log, uint32_t host, const char *name, unsigned port)
-{
-	uint64_t key = nccl_hash(name, strlen(name), (uint64_t)host << 8 | (port ? port : 1));
-	uint32_t hca;
-
-	return map_get(&log->hca_map, key, &hca) ? &log->hcas[hca] : NULL;
-}
-
-/* The HCAs of the log, as rails and fabrics. */
-static void log_sum(struct check *check)
-{
-	const struct nccl_log *log = check->log;
-	uint64_t listed[NCCL_FABRIC_COUNT] = { 0 };
-
-	bool *hosts = calloc(log->host_count + 1, sizeof(*hosts));
-
-	for (size_t i = 0; i < log->hca_count; i++) {
-		const struct nccl_hca *hca = &log->hcas[i];
-		uint64_t connections = (uint64_t)hca->sends + hca->receives;
-		struct rail *rail = rail_find(check, hca->name);
-
-		listed[hca->fabric]++;
-		check->fabrics[hca->fabric] += connections;
-		if (!rail)
-			continue;
-		rail->listed++;
-		rail->used += connections > 0;
-		if (!connections || !hosts || hosts[hca->host])
-			continue;
-		hosts[hca->host] = true;
-		check->hosts++;
-	}
-	free(hosts);
-	for (size_t i = 0; i < log->test_count; i++)
-		if (log->tests[i].hosts > check->hosts)
-			check->hosts = log->tests[i].hosts;
-	/* Merged devices count a connection each, so that these are not summed over HCAs. */
-	check->staged = log->net_connections - log->net_direct;
-	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;
-	for (size_t i = 0; i < check->rail_count; i++)
-		check->used_rails += check->rails[i].used > 0;
-	for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
-		if (check->fabrics[fabric] > check->fabrics[check->fabric])
-			check->fabric = fabric;
-	if (!check->fabrics[check->fabric])
-		for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
-			if (listed[fabric] > listed[check->fabric])
-				check->fabric = fabric;
-}
-
-/* Sum the ports of the log's hosts. */
-static void ports_sum(struct check *check)
-{
-	bool *counted = calloc(check->log->host_count + 1, sizeof(*counted));
-
-	for (size_t i = 0; i < check->port_count; i++) {
-		const struct nccl_port *port = &check->ports[i];
-		uint32_t host = host_of(check->log, port->host);
-		struct rail *rail;
-
-		if (host == UINT32_MAX)
-			continue;
-		check->named |= port->hca && hca_of(check->log, host, port->hca, port->port);
-		if (!port->known) {
-			check->unknown++;
-			continue;
-		}
-		check->known++;
-		if (counted && !counted[host])
-			check->counted++;
-		if (counted)
-			counted[host] = true;
-		check->unknown += port->at_least;
-		check->tx_bytes += (double)port->tx_bytes;
-		check->rx_bytes += (double)port->rx_bytes;
-		rail = port->hca ? rail_find(check, port->hca) : NULL;
-		if (!rail)
-			continue;
-		rail->bytes += (double)port->tx_bytes + (double)port->rx_bytes;
-		rail->ports++;
-	}
-	free(counted);
-}
-
-/* Ports with connections that are idle on the wire. */
-static void ports_idle(struct check *check)
-{
-	double mean = check->known ? (check->tx_bytes + check->rx_bytes) / (double)check->known : 0;
-
-	for (size_t i = 0; i < check->port_count; i++) {
-		const struct nccl_port *port = &check->ports[i];
-		uint32_t host = host_of(check->log, port->host);
-		const struct nccl_hca *hca;
-		struct rail *rail;
-		uint64_t bytes = port->tx_bytes + port->rx_bytes;
-
-		if (host == UINT32_MAX || !port->known || port->at_least || !port->hca ||
-		    (double)bytes > mean * IDLE_SHARE)
-			continue;
-		hca = hca_of(check->log, host, port->hca, port->port);
-		rail = hca && hca->sends + hca->receives ? rail_find(check, port->hca) : NULL;
-		if (!rail)
-			continue;
-		if (!rail->idle++)
-			rail->idle_host = check->log->hosts[host].name;
-		if (bytes > rail->idle_bytes)
-			rail->idle_bytes = bytes;
-	}
-}
-
-/*
- * 1 less the coefficient of variation of the rails' bytes; negative: unknown. The fabric may call
- * them otherwise than NCCL ("HCA-1"): then all rails with a port count, else those with connections.
- */
-static double evenness(const struct check *check)
-{
-	double sum = 0, squares = 0, mean;
-	size_t count = 0;
-
-	for (size_t i = 0; i < check->rail_count; i++) {
-		const struct rail *rail = &check->rails[i];
-
-		if (!rail->ports || (check->named && !rail->used))
-			continue;
-		count++;
-		sum += rail->bytes;
-		squares += rail->bytes * rail->bytes;
-	}
-	if (count < 2 || sum <= 0)
-		return -1;
-	mean = sum / (double)count;
-	return fmax(0, 1 - sqrt(fmax(0, squares / (double)count - mean * mean)) / mean);
-}
-
 /* "; the wire moved 412 GB over 8 rails, evenness 0.98" */
-static void wire_text(const struct check *check, char *ret, size_t size)
+static void wire_text(const struct nccl_check *check, char *ret, size_t size)
 {
 	size_t rails = 0, len;
-	double even = evenness(check);
+	double even = nccl_check_evenness(check);
 
 	ret[0] = '\0';
 	if (!check->known)
@@ -299,7 +113,7 @@ static const char *tcp_reason(const struct nccl_log *log)
 }
 
 /* No connection over a network was logged. */
-static void summary_without_network(struct check *check, const char *library)
+static void summary_without_network(struct nccl_check *check, const char *library)
 {
 	const struct nccl_log *log = check->log;
 
@@ -316,7 +130,7 @@ static void summary_without_network(struct check *check, const char *library)
 			 " NCCL_DEBUG_SUBSYS, or with INIT,NET", library);
 }
 
-static void summary(struct check *check)
+static void summary(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 	uint64_t rdma = log->net_connections - check->fabrics[NCCL_TCP];
@@ -354,14 +168,14 @@ static bool network_is(const struct nccl_log *log, const char *name)
 }
 
 /* Ports of an InfiniBand fabric do not carry the data. */
-static bool is_other_fabric(const struct check *check)
+static bool is_other_fabric(const struct nccl_check *check)
 {
 	return check->fabric == NCCL_ROCE || check->fabric == NCCL_IWARP || check->fabric == NCCL_OMNI_PATH ||
 	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT;
 }
 
 /* Connections by transport, and the settings that were echoed. */
-static void contents(struct check *check)
+static void contents(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 	uint64_t inside = log->p2p_connections + log->shm_connections;
@@ -383,7 +197,7 @@ static void contents(struct check *check)
 }
 
 /* NCCL's names hide what the fabric is. */
-static void fabric_named(struct check *check)
+static void fabric_named(struct nccl_check *check)
 {
 	bool libfabric = check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || check->log->provider[0];
 
@@ -406,14 +220,14 @@ static void names_append(char *list, size_t size, unsigned *count, const char *n
 			 " and %u more", *count - 4);
 }
 
-static void rails_check(struct check *check)
+static void rails_check(struct nccl_check *check)
 {
 	char unused[256] = "", foreign[256] = "";
 	unsigned unused_count = 0, foreign_count = 0;
 	double mean = check->known ? (check->tx_bytes + check->rx_bytes) / (double)check->known : 0;
 
 	for (size_t i = 0; i < check->rail_count; i++) {
-		const struct rail *rail = &check->rails[i];
+		const struct nccl_rail *rail = &check->rails[i];
 
 		if (rail->idle)
 			line_add(check, NCCL_FAIL, "NCCL reports %s on %s of %s%s; %s moved %s",
@@ -435,7 +249,7 @@ static void rails_check(struct check *check)
 		line_add(check, NCCL_NOTE, "ports that NCCL has no connection on moved data: %s", foreign);
 }
 
-static void direct_check(struct check *check)
+static void direct_check(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 
@@ -448,7 +262,7 @@ static void direct_check(struct check *check)
 		 log->gdr_reason[0] ? "; " : "", log->gdr_reason);
 }
 
-static void networks_check(struct check *check)
+static void networks_check(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 	uint32_t counts[9] = { 0 };
@@ -484,7 +298,7 @@ static const char *status_text(int status)
 	}
 }
 
-static void problems_check(struct check *check)
+static void problems_check(struct nccl_check *check)
 {
 	static const char *const kinds[NCCL_PROBLEM_KINDS] = {
 		"failed work requests", "events of the HCA", "timeouts", "connections closed by the peer", "warnings",
@@ -506,44 +320,10 @@ static void problems_check(struct check *check)
 	}
 }
 
-/* The line rate of the rails of one host, in GB/s: of its ports, else as NCCL read them. */
-static double host_rate(const struct check *check)
-{
-	double most = 0, *rates;
-
-	if (!check->log->host_count)
-		return 0;
-	rates = calloc(check->log->host_count, sizeof(*rates));
-	if (!rates)
-		return 0;
-	for (size_t i = 0; i < check->port_count; i++) {
-		uint32_t host = host_of(check->log, check->ports[i].host);
-		const struct nccl_hca *hca = host == UINT32_MAX || !check->ports[i].hca ? NULL :
-					     hca_of(check->log, host, check->ports[i].hca, check->ports[i].port);
-
-		if (hca && hca->sends + hca->receives)
-			rates[host] += check->ports[i].rate_gbps / 8;
-	}
-	for (size_t i = 0; i < check->log->host_count; i++)
-		most = fmax(most, rates[i]);
-	if (most <= 0) {
-		for (size_t i = 0; i < check->log->hca_count; i++) {
-			const struct nccl_hca *hca = &check->log->hcas[i];
-
-			if (hca->sends + hca->receives)
-				rates[hca->host] += hca->speed_mbps / 8000.0;
-		}
-		for (size_t i = 0; i < check->log->host_count; i++)
-			most = fmax(most, rates[i]);
-	}
-	free(rates);
-	return most;
-}
-
-static void tests_check(struct check *check)
+static void tests_check(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
-	double least = 0, rate = host_rate(check);
+	double least = 0, rate = nccl_check_host_rate(check);
 
 	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];
@@ -576,13 +356,11 @@ static void tests_check(struct check *check)
 
 void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret)
 {
-	struct check check = { .log = log, .ports = ports, .port_count = count, .verdict = ret };
+	struct nccl_check check = { .log = log, .ports = ports, .port_count = count, .verdict = ret };
 
 	ret->severity = NCCL_OK;
 	ret->count = 0;
-	log_sum(&check);
-	ports_sum(&check);
-	ports_idle(&check);
+	nccl_check_sum(&check);
 	summary(&check);
 	if (count && log->host_count && !check.known && !check.unknown)
 		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job",
