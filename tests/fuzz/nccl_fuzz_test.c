@@ -105,7 +105,7 @@ static uint32_t random_below(uint32_t bound)
 	return (uint32_t)((state >> 33) % bound);
 }
 
-TEST(pieces_make_no_difference_in_damaged_logs)
+TEST(damaged_logs_in_pieces_have_the_same_results)
 {
 	enum { SEEDS = sizeof(seeds) / sizeof(seeds[0]), SIZE = 1 << 18 };
 	char *bytes = malloc(SIZE);

@@ -174,7 +174,7 @@ def logs(sim):
           "node0001:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
     done = sim.ibwire("run", "--nccl", "nccl.*.log", "--", "sh", "-c", f"printf '{log}' > nccl.1.log; exit 3", check=False)
     tap.result(done.status == 3 and "NCCL reports NET/Socket on eno1: TCP, not RDMA" in " ".join(done.err.split()),
-               "the report has what NCCL logged", done)
+               "the report has the verdict on the log of NCCL", done)
     done = sim.ibwire("run", "--nccl", "nowhere.log", "--", "sh", "-c", "exit 3", check=False)
     tap.result(done.status == 3 and "cannot read nowhere.log" in done.err and "job run-" in done.err,
                "a log that is not there is a warning, and the report is written", done)

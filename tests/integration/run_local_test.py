@@ -3,7 +3,7 @@
 # sanitized: reading of foreign trees
 """ibwire run --local: counters of each driver against independent sums, and the verdict (RDMA, TCP or neither).
 
-The command changes counters in a tree of a host, so that what was counted is known.
+The command changes counters in a tree of a host, so the expected values are known.
 """
 import json
 import os

@@ -403,7 +403,7 @@ TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
 		    "1 of 8 rails unused: mlx5_7");
 }
 
-TEST_IN_FOLDER(uneven_rails)
+TEST_IN_FOLDER(uneven_rails_are_reported)
 {
 	json_t *report;
 
@@ -415,17 +415,17 @@ TEST_IN_FOLDER(uneven_rails)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(no_traffic_is_not_rdma)
+TEST_IN_FOLDER(a_job_without_traffic_is_not_over_infiniband)
 {
 	assert_both(FABRIC TRAIN "at 1m stop main\n", "no-traffic", "not over InfiniBand: the 64 HCA ports");
 }
 
-TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
+TEST_IN_FOLDER(a_link_that_degrades_during_the_job_is_reported)
 {
 	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
 }
 
-TEST_IN_FOLDER(an_uplink_that_goes_down)
+TEST_IN_FOLDER(an_uplink_that_goes_down_is_reported)
 {
 	assert_both(FABRIC TRAIN "at 5m down leaf-u01-r1/6\n", "link-failed", "leaf-u01-r1/6");
 }
@@ -444,7 +444,7 @@ TEST_IN_FOLDER(a_job_that_starts_in_the_middle_skews_no_route)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
+TEST_IN_FOLDER(routes_skewed_during_the_job_are_reported)
 {
 	json_t *report;
 	const json_t *group;
@@ -458,7 +458,7 @@ TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(errors_on_a_link)
+TEST_IN_FOLDER(errors_on_a_link_are_reported)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
@@ -567,7 +567,7 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(one_host_receives_more_than_the_others)
+TEST_IN_FOLDER(uneven_hosts_are_shown)
 {
 	play_with(FABRIC "job main incast targets=node0003 load=0.1\n", (struct planned[]){
 		{ .id = "1", .begin = BEGIN, .end = END } }, 1);
@@ -688,7 +688,7 @@ TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(without_sweeps_and_snapshots_nothing_is_known)
+TEST_IN_FOLDER(without_sweeps_and_snapshots_the_verdict_is_unknown)
 {
 	json_t *report;
 
@@ -762,7 +762,7 @@ static void expire(void)
 	sqlite3_close(db);
 }
 
-TEST_IN_FOLDER(what_has_expired_is_reported)
+TEST_IN_FOLDER(sweeps_removed_by_retention_are_reported)
 {
 	json_t *report;
 
@@ -874,7 +874,7 @@ TEST_IN_FOLDER(a_report_of_eight_hosts_fits_a_screen)
 
 /* --- compare --- */
 
-TEST_IN_FOLDER(compare_names_what_is_new)
+TEST_IN_FOLDER(compare_names_new_verdicts)
 {
 	json_t *rows;
 	char *text;

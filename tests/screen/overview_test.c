@@ -445,7 +445,7 @@ static void open_made(void)
 	compare_trend(made.number < most ? made.number : most);
 }
 
-TEST_ON_STAGE(the_trend_is_what_the_hosts_sent_and_received_in_each_sweep)
+TEST_ON_STAGE(the_trend_has_the_traffic_of_the_hosts_in_each_sweep)
 {
 	char line[CANVAS_LINE_SIZE];
 
