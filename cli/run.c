@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * run.c - `ibwire run -- COMMAND`: a command as a job of its own, with a report of what it moved
+ * run.c - `ibwire run -- COMMAND`: a command as a job of its own, with a report of its traffic
  *
  * Whatever fails here is a warning: the command runs, and its exit status is that of this process.
  */

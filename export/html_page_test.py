@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Pages of HTML: well-formed XML; in headless Chromium no script error, no request, nothing cut off.
+# Pages of HTML: well-formed XML; in headless Chromium, no script error, no request and no clipped text.
 """The pages are those that export/html_test writes, those of reports of jobs, and those named on the command line."""
 import glob
 import json
@@ -16,7 +16,7 @@ from lib import Tap, run
 # The wrapper /usr/bin/chromium leaves the browser behind if it is killed.
 BROWSERS = glob.glob("/usr/lib/chromium*/chromium-headless-shell") + glob.glob("/usr/lib/chromium*/headless_shell")
 WIDTHS = (800, 1600)
-# A frame of each width; what is wider than the page, and text outside of its figure, is printed.
+# Frames of several widths. Elements wider than the page and text outside of its figure are printed.
 FRAME = """<!DOCTYPE html><meta charset="utf-8"><pre id="out">not loaded</pre>
 <iframe id="page" src="%s" style="width:%dpx;height:900px;border:0"></iframe><script>
 document.getElementById("page").onload = function () {
@@ -52,10 +52,10 @@ def check_in_browser(tap, name):
             file.write(FRAME % (f"file://{os.path.abspath(name)}", width))
         done = run(BROWSERS[0], *FLAGS, f"file://{os.path.abspath('frame.html')}", timeout=120)
         out = re.search(r'<pre id="out">(.*?)</pre>', done.out, re.S)
-        tap.equal(f"{os.path.basename(name)}: nothing is cut off at {width} pixels", out and out.group(1),
+        tap.equal(f"{os.path.basename(name)}: no text is clipped at {width} pixels", out and out.group(1),
                   f"all fits in {width}")
-        tap.equal(f"{os.path.basename(name)}: no error at {width} pixels", re.findall(r"CONSOLE.*", done.err), [])
-        tap.equal(f"{os.path.basename(name)}: no request at {width} pixels", outside_requests(), [])
+        tap.equal(f"{os.path.basename(name)}: no script error at {width} pixels", re.findall(r"CONSOLE.*", done.err), [])
+        tap.equal(f"{os.path.basename(name)}: no network request at {width} pixels", outside_requests(), [])
 
 
 def main():
@@ -64,7 +64,7 @@ def main():
     run(build + "/export/html_test")
     run(build + "/tests/job/job_report_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
     jobs = sorted(glob.glob("job-*.html"))
-    tap.result(jobs, "there are pages of jobs")
+    tap.result(jobs, "pages of job reports exist")
     for name in ["figures.html", "hostile.html", *jobs, *sys.argv[1:]]:
         with tap.part(f"{name} is well-formed XML"):
             page = xml.dom.minidom.parse(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A receiver of Prometheus remote write that keeps every sample, and can be told to fail."""
+"""A receiver of Prometheus remote write that stores every sample, and fails on request."""
 import http.server
 import struct
 import threading
@@ -33,7 +33,7 @@ def unsnappy(data):
         else:
             more = 2 if tag & 3 == 2 else 4
             length, offset, at = (tag >> 2) + 1, int.from_bytes(data[at:at + more], "little"), at + more
-        while length > 0:  # a copy may overlap with what it appends
+        while length > 0:  # a copy may overlap with its own output
             part = out[-offset:][:length]
             out += part
             length -= len(part)

@@ -66,7 +66,7 @@ none "every kind of event is in its manual page" "$(sed -n 's/^#define EVENT_[A-
 none "every kind of event is accepted by ibwire events" "$(sed -n 's/^#define \(EVENT_[A-Z_]*\) ".*"$/\1/p' collector/events.h |
 	while read -r kind; do grep -q "\b$kind," cli/events.c || echo "$kind"; done)"
 
-none "every test that SECURITY.md names is there" "$(
+none "every test in SECURITY.md exists" "$(
 	grep -oE '[a-z]+/[a-z_/]+_test(\.[a-z]+)?' SECURITY.md | sort -u | while read -r name; do
 		[ -f "$name" ] || [ -f "$name.c" ] || echo "$name"
 	done
@@ -96,9 +96,9 @@ none "the service is started after the driver, and again until the device is the
 		grep -q "^$line" "$IBWIRE_BUILD/dist/ibwire.service" || echo "missing: $line"
 	done)"
 if ! systemd-analyze security --help 2>&1 | grep -q offline; then
-	skip "the services are exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
+	skip "the exposure of the services is at most 2.0" "systemd-analyze is not installed, or older than 250"
 else
-	succeeds "the services are exposed to 2.0 at most" systemd-analyze --no-pager security --offline=true \
+	succeeds "the exposure of the services is at most 2.0" systemd-analyze --no-pager security --offline=true \
 		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service"
 fi
 if [ -z "$pythons" ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Writes the dashboards of this folder: for Grafana 9 and later, metrics of `ibwire metrics`.
+"""Generate the dashboards of this folder, for Grafana 9 and later and the metrics of `ibwire metrics`.
 
 Usage: generate.py [FOLDER]
 """
@@ -16,7 +16,7 @@ INFO = " * on (instance, node_guid, port) group_left (%s) ibwire_port_info"
 
 
 def of(labels, selector=""):
-    """Adds labels of the port, of the ports that have these."""
+    """Join labels of ibwire_port_info. selector: of these ports only."""
     return INFO % labels + selector
 
 
@@ -42,7 +42,7 @@ DASHBOARDS = {
             ("sum(rate(ibwire_port_xmit_bytes_total" + RATE + ")" + of("host", '{host!=""}') + ")", "sent"),
             ("sum(rate(ibwire_port_rcv_bytes_total" + RATE + ")" + of("host", '{host!=""}') + ")", "received")]),
         ("Busiest ports", GRAPH, "percentunit", HALF, [("topk(10, ibwire_port_xmit_utilization_ratio)", PORT)]),
-        ("Ports that wait for credits", GRAPH, "percentunit", HALF, [("topk(10, ibwire_port_xmit_wait_ratio)", PORT)]),
+        ("Ports with the highest XmitWait", GRAPH, "percentunit", HALF, [("topk(10, ibwire_port_xmit_wait_ratio)", PORT)]),
         ("Errors of links", GRAPH, "none", HALF, [
             ("sum(increase(ibwire_port_symbol_errors_total" + RATE + "))", "symbol errors"),
             ("sum(increase(ibwire_port_rcv_errors_total" + RATE + "))", "receive errors"),
@@ -57,7 +57,7 @@ DASHBOARDS = {
             ('topk(10, ibwire_group_imbalance_ratio{node=~"$node"})', "{{node}} {{group}} {{direction}}")]),
         ("Hottest link of a group", GRAPH, "percentunit", HALF, [
             ('topk(10, ibwire_group_max_utilization_ratio{node=~"$node"})', "{{node}} {{group}} {{direction}}")]),
-        ("Hottest link against the mean", GRAPH, "percentunit", HALF, [
+        ("Hottest uplink and mean of uplinks", GRAPH, "percentunit", HALF, [
             ('max(ibwire_group_max_utilization_ratio{node=~"$node",group="uplinks"})', "hottest uplink"),
             ('avg(ibwire_group_mean_utilization_ratio{node=~"$node",group="uplinks"})', "mean of uplinks")]),
         ("Links missing or down", GRAPH, "none", HALF, [
@@ -74,7 +74,7 @@ DASHBOARDS = {
                                  variable("port", 'label_values(ibwire_port_info{node="$node"}, port)', "Port")], [
         ("Traffic", GRAPH, "Bps", HALF, [("rate(ibwire_port_xmit_bytes_total" + HERE + RATE + ")", "{{port}} sent"),
                                          ("rate(ibwire_port_rcv_bytes_total" + HERE + RATE + ")", "{{port}} received")]),
-        ("Utilization and wait", GRAPH, "percentunit", HALF, [
+        ("Utilization and XmitWait", GRAPH, "percentunit", HALF, [
             ("ibwire_port_xmit_utilization_ratio" + HERE, "{{port}} sent"),
             ("ibwire_port_rcv_utilization_ratio" + HERE, "{{port}} received"),
             ("ibwire_port_xmit_wait_ratio" + HERE, "{{port}} XmitWait")]),
@@ -99,11 +99,11 @@ DASHBOARDS = {
             ("sum by (rail) (rate(ibwire_port_xmit_bytes_total" + RATE + ")" + JOB_HOSTS + ")", "{{rail}}")]),
         ("Slowest hosts", GRAPH, "Bps", HALF, [
             ("bottomk(5, sum by (host) (rate(ibwire_port_xmit_bytes_total" + RATE + ")" + JOB_HOSTS + "))", "{{host}}")]),
-        ("Evenness of hosts (standard deviation over mean)", GRAPH, "percentunit", HALF, [
+        ("Imbalance of hosts (standard deviation / mean)", GRAPH, "percentunit", HALF, [
             ("stddev(sum by (host) (rate(ibwire_port_xmit_bytes_total" + RATE + ")" + JOB_HOSTS + ")) / "
-             "avg(sum by (host) (rate(ibwire_port_xmit_bytes_total" + RATE + ")" + JOB_HOSTS + "))", "evenness")]),
-        # The tick of PortXmitWait is known of switches only.
-        ("Leaf ports that wait for credits of a host", GRAPH, "percentunit", HALF, [
+             "avg(sum by (host) (rate(ibwire_port_xmit_bytes_total" + RATE + ")" + JOB_HOSTS + "))", "imbalance")]),
+        # The unit of PortXmitWait is known for switches only.
+        ("Leaf ports with the highest XmitWait to a host", GRAPH, "percentunit", HALF, [
             ("topk(5, ibwire_port_xmit_wait_ratio" + of("peer", '{role="leaf-to-host",peer=~"$host.*"}') + ")",
              "{{peer}}")]),
         ("Errors of the hosts' ports", GRAPH, "none", HALF, [

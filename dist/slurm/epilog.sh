@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # EpilogSlurmctld of Slurm: record the end of each job (docs/jobs.md of ibwire). As prolog.sh, it
-# works in the background and exits with 0 always.
+# works in the background and always exits with 0.
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
@@ -22,11 +22,11 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 # shellcheck source=/dev/null
 [ -r "$config" ] && . "$config"
 
-# record_end [OPTION]: the prolog of a short job may still be at work, so an unknown job is tried again.
+# record_end [OPTION]: the prolog of a short job may still be running, so an unknown job is retried.
 record_end() {
 	attempts=0
 	while :; do
-		# shellcheck disable=SC2086 # both may have several words
+		# shellcheck disable=SC2086 # IBWIRE and IBWIRE_END may have several words
 		said=$(timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$SLURM_JOB_ID" --db="$IBWIRE_DB" $IBWIRE_END "$@" 2>&1)
 		status=$?
 		attempts=$((attempts + 1))
@@ -40,7 +40,7 @@ record_end() {
 	return "$status"
 }
 
-# exit_status "3:0": the exit status and the signal of a job, as a shell has them.
+# exit_status STATUS:SIGNAL: print the exit status of a job as a shell does, 128 + the signal if there is one.
 exit_status() {
 	case $1 in
 	*[!0-9:]* | *:*:* | :* | *:) ;;
@@ -49,8 +49,8 @@ exit_status() {
 	esac
 }
 
-# ask_slurm: set code as Slurm has it when the job is complete; empty if that is not known.
-ask_slurm() {
+# query_slurm: wait until the job is complete, and set code to its STATUS:SIGNAL in Slurm; empty if unknown.
+query_slurm() {
 	attempts=0
 	while job=$(timeout 5 scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null); do
 		case $job in
@@ -67,11 +67,11 @@ ask_slurm() {
 	esac
 }
 
-# Jobs that were cancelled or timed out have 0:0 here, as those that succeeded.
+# Jobs that were cancelled or timed out have 0:0 here, like those that succeeded.
 code=${SLURM_JOB_EXIT_CODE2-}
 if [ "$code" = 0:0 ] && [ "$IBWIRE_SCONTROL" = yes ]; then
 	record_end || exit 0
-	ask_slurm
+	query_slurm
 	IBWIRE_END=--no-snapshot
 fi
 status=$(exit_status "$code")

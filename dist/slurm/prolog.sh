@@ -4,7 +4,7 @@
 # PrologSlurmctld of Slurm: record the begin of each job (docs/jobs.md of ibwire).
 #
 # It cannot fail or delay a job: the work is done in the background, in a session of its own, since
-# slurmctld kills the process group of a prolog whose job is cancelled. It exits with 0 always.
+# slurmctld kills the process group of a prolog whose job is cancelled. It always exits with 0.
 
 # slurmctld sets no PATH.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -17,7 +17,7 @@ if [ "${1-}" != background ]; then
 fi
 exec >/dev/null 2>&1
 
-# The defaults, and settings of this site; an error there ends the background process only.
+# Defaults, then the settings of this site: an error in them ends the background process only.
 IBWIRE=ibwire
 IBWIRE_DB=/var/lib/ibwire/fabric.db
 IBWIRE_BEGIN=--no-snapshot
@@ -26,8 +26,8 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 # shellcheck source=/dev/null
 [ -r "$config" ] && . "$config"
 
-# Values in words of their own, joined with "=": a name may begin with "-". IBWIRE and IBWIRE_BEGIN
-# may have several words.
+# Options and values are joined with "=", since a name may begin with "-". IBWIRE and IBWIRE_BEGIN may
+# have several words.
 # shellcheck disable=SC2086
 said=$(timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job begin "$SLURM_JOB_ID" --db="$IBWIRE_DB" --lenient $IBWIRE_BEGIN \
 	--hosts="${SLURM_JOB_NODELIST-}" --name="${SLURM_JOB_NAME-}" 2>&1)

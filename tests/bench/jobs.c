@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * jobs.c - time of `ibwire job report` of a job of 1,024 hosts with 8 rails, beside `ibwire snapshot diff`
+ * jobs.c - time of `ibwire job report` of 1,024 hosts with 8 rails, and of `ibwire snapshot diff`
  *
  *	jobs                  an hour of sweeps every 10 s, and a job of half an hour
  *	jobs --hosts 128      a smaller fabric: a multiple of 64
@@ -43,7 +43,7 @@ static void need(int code, const struct error *err)
 	exit(1);
 }
 
-/* Even tables of all switches, as the collector has read them. */
+/* Balanced forwarding tables of all switches, as a collector reads them. */
 static size_t make_tables(const struct fabric *fabric, struct routes *routes, struct route_block **ret_blocks)
 {
 	struct spread spread = { 0 };

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Cost of `ibwire metrics`: seconds, bytes and memory of a page, beside a store that writes sweeps.
+"""Cost of `ibwire metrics`: seconds, bytes and memory of a page, while sweeps are stored.
 
     SIZES=4096,65536   port ends, also a list
     SCRAPES=5          pages of new sweeps; the median is printed
 
-makedb stores a synthetic fabric of about that many port ends every 10 s. It only measures and prints. Each size has
-a line "bench: {...}".
+makedb stores a synthetic fabric of about that many port ends every 10 s. Each size prints a line
+"bench: {...}"; there are no limits.
 """
 import json
 import os

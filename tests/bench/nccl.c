@@ -36,7 +36,7 @@ static size_t message_write(FILE *file, unsigned i)
 			       host * RANKS + rank, rank, (host + 1) % HOSTS * RANKS + rank, rank, rank);
 }
 
-/* @every: one line of this many is a message. */
+/* @every: each line with this distance is a message. */
 static int log_write(FILE *file, size_t bytes, unsigned every)
 {
 	size_t written = 0;

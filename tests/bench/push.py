@@ -4,8 +4,8 @@
 
     SIZES=4096,65536   port ends, also a list
 
-makedb stores a synthetic fabric of about that many port ends every 10 s. It only measures and prints. Each size has
-a line "bench: {...}".
+makedb stores a synthetic fabric of about that many port ends every 10 s. Each size prints a line
+"bench: {...}"; there are no limits.
 """
 import http.server
 import json
@@ -41,11 +41,11 @@ def measure(ports, folder, url):
     run(os.environ["MAKEDB"], "--ports", ports, "--interval", INTERVAL_S, "--hours", 0.05, "--begin", "now", database)
     with subprocess.Popen([IBWIRE, "push", "--db", database, "--remote-write", url, "--since", "-2h", "--once", "--label",
                            "fabric=a"], stderr=subprocess.PIPE, text=True) as process:
-        said = process.stderr.read()
+        totals = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
     samples, seconds, per_sample = re.search(
-        r"(\d+) samples in \d+ batches to \S+ in (\S+) s: .*, (\S+) bytes per sample", said).groups()
+        r"(\d+) samples in \d+ batches to \S+ in (\S+) s: .*, (\S+) bytes per sample", totals).groups()
     sweeps = int(run(IBWIRE, "sql", "--db", database, "--csv-raw", "SELECT count(*) FROM sweep").out.split()[-1])
     figures = {"ports": ports, "sweeps": sweeps, "samples_per_sweep": int(samples) // sweeps,
                "samples_per_s": round(int(samples) / float(seconds)), "sweep_s": round(float(seconds) / sweeps, 3),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Tiers, planes and port roles while hosts are unplugged: a leaf without any host keeps its own, though
- * nothing in the present topology shows that it is a leaf.
+ * Tiers, planes and port roles while hosts are unplugged: a leaf without any host keeps its tier, plane
+ * and roles, although the present topology does not show that it is a leaf.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static int compare_roles(void *ctx, const struct sweep *sweep, struct error *err
 	return 0;
 }
 
-/* Unplug the hosts of a share of the leaves, never of the collector's own; they return ten minutes later. */
+/* Unplug all hosts of some leaves, except that of the collector; plug them in ten minutes later. */
 static void unplug_hosts(struct virtual *world, const struct roles *roles, double share)
 {
 	const struct fabric *built = roles->built;

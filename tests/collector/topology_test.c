@@ -61,7 +61,7 @@ static void retrain_link(struct lab *lab)
 	port->now->value[COUNTER_LINK_DOWNED]++;
 }
 
-/* A new LID: to route checks a LID above LinearFDBTop has no route. */
+/* A new LID. For the route checks, a LID above LinearFDBTop has no route. */
 static void raise_lft_top(struct lab *lab)
 {
 	const struct fabric *stored = lab->last_sweep.fabric;

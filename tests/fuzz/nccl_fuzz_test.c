@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The reader of NCCL's logs on arbitrary bytes: the pieces in which a log arrives make no difference,
- * and the verdict can be written. Built with NCCL_LIBFUZZER it is a libFuzzer target (make fuzz), else
+ * The reader of NCCL's logs on arbitrary bytes: the results do not depend on the pieces in which a
+ * log arrives, and the verdict can be written. Built with NCCL_LIBFUZZER it is a libFuzzer target (make fuzz), else
  * a unit test on logs that were changed at random.
  */
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void read_pieces(struct nccl_log *log, const char *bytes, size_t len, siz
 		abort();
 }
 
-/* All that is comparable as bytes: numbers, settings, problems. */
+/* The results that can be compared as bytes: numbers, settings, problems. */
 static bool is_same(const struct nccl_log *a, const struct nccl_log *b)
 {
 	return a->lines == b->lines && a->messages == b->messages && a->torn == b->torn && a->dropped == b->dropped &&
@@ -105,7 +105,7 @@ static uint32_t random_below(uint32_t bound)
 	return (uint32_t)((state >> 33) % bound);
 }
 
-TEST(pieces_make_no_difference_in_damaged_logs)
+TEST(damaged_logs_in_pieces_have_the_same_results)
 {
 	enum { SEEDS = sizeof(seeds) / sizeof(seeds[0]), SIZE = 1 << 18 };
 	char *bytes = malloc(SIZE);
@@ -115,7 +115,7 @@ TEST(pieces_make_no_difference_in_damaged_logs)
 		uint32_t lines = random_below(60), changes = random_below(20);
 		size_t len = 0;
 
-		/* Now and then a line that is longer than the reader's buffer. */
+		/* Some lines are longer than the reader's buffer. */
 		if (!random_below(50))
 			for (lines += 1500; len < SIZE / 2 && random_below(2000); len++)
 				bytes[len] = (char)random_below(256);

@@ -109,7 +109,7 @@ def on_terminal(*arguments, columns=80, pager=None, path=None):
         env.pop(name, None)
     pid, terminal = pty.fork()
     if pid == 0:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as below some supervisors
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some supervisors do
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.execve(IBWIRE, [IBWIRE, *arguments], env)
     out = b""

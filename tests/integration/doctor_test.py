@@ -41,7 +41,7 @@ def found_status(rows, status):
     return [row for row in rows if row["status"] == status]
 
 
-# A host without any fault, with every check that applies to InfiniBand.
+# A host without faults, with every check that applies to InfiniBand.
 good = Host("good")
 for i in range(4):
     good.hca(f"mlx5_{i}", "mlx5", switch=i, numa=i // 2)
@@ -51,10 +51,10 @@ good.file("sys/module/nvidia_peermem/refcnt", 0)
 good.file("sys/devices/system/node/node1/cpulist", "64-127")
 rows, code = doctor("good")
 tap.equal("a host without faults: exit status", (code, [row for row in rows if row["status"] in ("warn", "fail")]), (0, []))
-tap.equal("every check but those of RoCE and of a database has a result", sorted({row["check"] for row in rows}),
+tap.equal("every check except those of RoCE and of a database has a result", sorted({row["check"] for row in rows}),
           sorted(["hca", "rate", "link-layer", "firmware", "lid", "pcie", "gpudirect", "distance", "iommu", "acs", "memlock", "shm",
                   "nccl-hca", "nccl-net", "sharp"]))
-tap.equal("each GPU has its HCA", [row["text"] for row in rows if row["check"] == "distance"],
+tap.equal("the nearest HCA of each GPU is listed", [row["text"] for row in rows if row["check"] == "distance"],
           [f"NVIDIA GPU, nearest HCA mlx5_{i}: PIX" for i in range(4)])
 
 # Every driver: by the module, by the name alone, and by its counters alone, in a copy of /sys/class/infiniband.
@@ -67,13 +67,13 @@ for driver, word in WORDS.items():
     host = Host(f"by-name-{driver}")
     host.hca(f"{driver}_0", driver, pci=False)
     rows, code = doctor(f"{host.root}/sys/class/infiniband")
-    tap.result(found(rows, "pass", "hca", f"{driver}_0/1", f"{word}, driver {driver}"), f"{driver} is known by its name", rows)
+    tap.result(found(rows, "pass", "hca", f"{driver}_0/1", f"{word}, driver {driver}"), f"{driver} is recognized by its name", rows)
     if driver == "hfi1":
         continue
     host = Host(f"by-counters-{driver}")
     host.hca("rdmap0s31", driver, pci=False)
     rows, code = doctor(f"{host.root}/sys")
-    tap.result(found(rows, "pass", "hca", "rdmap0s31/1", f"{word}, driver {driver}"), f"{driver} is known by its counters", rows)
+    tap.result(found(rows, "pass", "hca", "rdmap0s31/1", f"{word}, driver {driver}"), f"{driver} is recognized by its counters", rows)
 roce = Host("roce")
 roce.hca("mlx5_0", "mlx5", net="eth2", link_layer="Ethernet")
 rows = expect("RoCE of mlx5", roce, "pass", "hca", "mlx5_0/1", "RoCE, driver mlx5")
@@ -83,7 +83,7 @@ iwarp = Host("iwarp")
 iwarp.hca("irdma0", "irdma", net="eth2", node_type="4: RNIC")
 expect("iWARP", iwarp, "pass", "hca", "irdma0/1", "iWARP, driver irdma")
 
-# One fault each.
+# Hosts with one fault each.
 FAULTS = 0
 
 
@@ -171,7 +171,7 @@ fault("NCCL_SOCKET_IFNAME selects by prefix", "pass", "nccl-net", "", "NCCL_SOCK
     host.net("eth0"), host.net("eth1"), host.file("ibwire/environment", "NCCL_SOCKET_IFNAME=eth")))
 fault("IPoIB is preferred by NCCL", "pass", "nccl-net", "", "is not set: ib0", change=lambda host: (host.net("eth0"), host.net("ib0", kind=32)))
 
-# Damaged trees: one clear line each, and the rest is still examined.
+# Damaged trees: each is reported in one line, and the rest is examined.
 
 
 def damaged(name, words, damage):
@@ -217,26 +217,26 @@ bond.link("sys/devices/virtual/net/bond0/lower_eth2", f"{os.path.dirname(os.path
 bond.file(f"{path}/ports/1/gid_attrs/ndevs/3", "bond0")
 bond.file("ibwire/flow/eth2", "pause 0 0\npfc 0x8 1 2")
 rows = expect("flow control below a bond", bond, "pass", "flow-control", "mlx5_bond_0/1", "eth2: PFC on priorities 0x08")
-tap.result(found(rows, "pass", "mtu", "mlx5_bond_0/1", "MTU of bond0 is 9000"), "the MTU of a bond", rows)
+tap.result(found(rows, "pass", "mtu", "mlx5_bond_0/1", "MTU of bond0 is 9000"), "the MTU of a bond is that of the bond interface", rows)
 escape = Host("escape")
 escape.hca("mlx5_0", "mlx5")
 replace(f"{escape.root}/sys/class/infiniband/mlx5_0/fw_ver", lambda at: os.symlink("/etc/hostname", at))
 rows, _ = doctor(escape.root)
-tap.result(found(rows, "skip", "firmware", "mlx5_0"), "links do not lead out of the tree", rows)
+tap.result(found(rows, "skip", "firmware", "mlx5_0"), "a link out of the tree is not followed", rows)
 
 # No HCA, no tree.
 rows, code = doctor(Host("bare").root)
-tap.equal("a host without HCA says so in one line", (code, len([row for row in rows if row["check"] == "hca"])), (2, 1))
-tap.result(found(rows, "pass", "memlock") and found(rows, "pass", "shm"), "and the rest is checked", rows)
+tap.equal("a host without an HCA: exit status, and one line", (code, len([row for row in rows if row["check"] == "hca"])), (2, 1))
+tap.result(found(rows, "pass", "memlock") and found(rows, "pass", "shm"), "a host without an HCA: limits are checked", rows)
 os.mkdir("empty")
 tap.one_line("an empty folder", run(IBWIRE, "doctor", "--root", "empty", check=False), 64, "not a tree of a host")
-tap.one_line("no folder", run(IBWIRE, "doctor", "--root", "nowhere", check=False), 74, "nowhere")
+tap.one_line("a missing folder", run(IBWIRE, "doctor", "--root", "nowhere", check=False), 74, "nowhere")
 tap.one_line("--capture and --root", run(IBWIRE, "doctor", "--root", "good", "--capture", "x.tgz", check=False), 64, "cannot be combined")
 
 # A capture of this host has the same results when it is examined.
 live = run(IBWIRE, "doctor", "--capture", "here.tar.gz", check=False)
 tap.result(live.status in (0, 1, 2) and "wrote" in live.err, "a capture of this host is written", live)
-tap.equal("it is readable by its owner only", os.stat("here.tar.gz").st_mode & 0o777, 0o600)
+tap.equal("a capture is readable by its owner only", os.stat("here.tar.gz").st_mode & 0o777, 0o600)
 with tarfile.open("here.tar.gz") as tar:
     top = {name.split("/")[0] for name in tar.getnames()}
     tar.extractall("here")
@@ -270,12 +270,12 @@ with open("nccl.log", "w", encoding="ascii") as log:
               "node01:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n")
 done = run(IBWIRE, "doctor", "--root", good.root, "--format", "json", "--nccl", "nccl.log", check=False)
 rows = json.loads(done.out)
-tap.equal("what NCCL logged is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
+tap.equal("a log of NCCL is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
           [("warn", "NCCL lists 1 HCA without any connection"),
            ("warn", "1 of 1 connections are staged through host memory (no GDRDMA)"),
            ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA"), ("pass", "connections")])
-tap.equal("and is a warning", done.status, 1)
-tap.one_line("a log that is not there", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
+tap.equal("a log of NCCL: exit status", done.status, 1)
+tap.one_line("a missing log", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")
 
 # With a database: the rate that a port supports, and SHARP.
 run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "fabric.db", 2, 1, 1)
@@ -285,8 +285,8 @@ for i, (rate, guid) in enumerate((("200 Gb/sec (4X HDR)", "0000:0000:0010:0000")
 rows, _ = doctor(known.root, "--db", "fabric.db")
 tap.result(found(rows, "warn", "rate", "mlx5_1/1", "the port supports HDR") and found(rows, "pass", "rate", "", "highest rate"),
            "a port that is slower than it supports", rows)
-tap.result(found(rows, "pass", "sharp", "", "no SHARP aggregation nodes"), "a fabric without SHARP", rows)
-tap.one_line("a database that is not there", run(IBWIRE, "doctor", "--db", "nowhere.db", check=False), 69, "nowhere.db")
+tap.result(found(rows, "pass", "sharp", "", "no SHARP aggregation nodes"), "a fabric without SHARP has a result", rows)
+tap.one_line("a missing database", run(IBWIRE, "doctor", "--db", "nowhere.db", check=False), 69, "nowhere.db")
 
 # Published trees.
 for name, wanted in (("h100-8-ndr-1-bond", {**{f"mlx5_{i}/1": "InfiniBand, driver mlx5" for i in (0, 1, 4, 5, 6, 7, 8, 9)},
@@ -295,11 +295,11 @@ for name, wanted in (("h100-8-ndr-1-bond", {**{f"mlx5_{i}/1": "InfiniBand, drive
                                          "mlx4_0/2": "InfiniBand, driver mlx4", "mlx5_0/1": "InfiniBand, driver mlx5"})):
     file = f"{SRCDIR}/../shared/data/sysfs/{name}.tar.gz"
     if not os.path.exists(file):
-        tap.skip(name, "the published trees are not here")
+        tap.skip(name, "the published trees are not available")
         continue
     with tarfile.open(file) as tar:
         tar.extractall(name)
     rows, code = doctor(f"{name}/{os.listdir(name)[0]}")
     tap.equal(f"{name}: ports", {row["subject"]: row["text"].split(", ", 2)[2] for row in rows if row["check"] == "hca"}, wanted)
-    tap.result(code == 1 and found(rows, "warn", "nccl-hca", "", "different kinds"), f"{name}: mixed ports", rows)
+    tap.result(code == 1 and found(rows, "warn", "nccl-hca", "", "different kinds"), f"{name}: ports of different kinds are a warning", rows)
 tap.done()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for snapshots
-"""ibwire run leaves a command its terminal, signals, files and exit status, whatever fails around it; of jobs side by side,
-ibwire job report, snapshot diff, perfquery -x and the traffic driver have the same bytes for each port.
+"""ibwire run changes neither the terminal, signals and files of a command nor its exit status. For jobs side by
+side, ibwire job report, snapshot diff, perfquery -x and the traffic driver have the same bytes for each port.
 
 MADs are counted as traffic (1 packet and 72 words each, see agree_test.py), so "words - 72 x packets" is compared. Begins
 and ends are in pauses of the traffic.
@@ -25,14 +25,14 @@ from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run, stop, wait_for
 need("ibsim", "opensm", "ibnetdiscover", "perfquery")
 tap = Tap()
 
-# What a process inherits beside its signals, as one line of JSON.
+# Prints the properties that a process inherits, except signals, as one line of JSON.
 INHERITED = """import json, os, resource, zlib
 mask = os.umask(0)
 print(json.dumps({"group": os.getpgrp(), "session": os.getsid(0),
                   "files": sorted(int(fd) for fd in os.listdir("/proc/self/fd")), "folder": os.getcwd(), "umask": mask,
                   "nice": os.nice(0), "files_most": resource.getrlimit(resource.RLIMIT_NOFILE),
                   "environment": zlib.crc32(str(sorted(os.environ.items())).encode())}))"""
-# Reports a signal by its exit status, once it is ready.
+# Creates a file when it is ready, and exits with 40 + the number of the received signal.
 TRAP = """import signal, sys, time
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
     signal.signal(number, lambda number, frame: sys.exit(40 + number))
@@ -56,13 +56,13 @@ def statuses(sim):
         done = sim.ibwire("run", "--", *words, check=False)
         tap.equal(f"exit status of {' '.join(words)}", (done.status, newest(sim)["exit_status"]), (status, status))
         if status in (126, 127):
-            tap.result(len(done.err.splitlines()) == 1 and f"cannot run {words[0]}" in done.err, "one line says why", done)
+            tap.result(len(done.err.splitlines()) == 1 and f"cannot run {words[0]}" in done.err, "a command that cannot run is reported in one line", done)
     done = sim.ibwire("run", "--name", "a <b>", "--", "echo", "it's", "--x", "", check=False)
-    tap.equal("standard output is that of the command", done.out, "it's --x \n")
+    tap.equal("ibwire run adds nothing to standard output", done.out, "it's --x \n")
     row = newest(sim)
-    tap.equal("the job has the command as a shell reads it", (row["command"], row["name"], row["hosts"]),
+    tap.equal("the job stores the command, quoted for a shell", (row["command"], row["name"], row["hosts"]),
               (r"echo 'it'\''s' --x ''", "a <b>", None))
-    tap.result(row["begin_snapshot"] and row["end_snapshot"] and row["ending"] == "ended", "and both snapshots", row)
+    tap.result(row["begin_snapshot"] and row["end_snapshot"] and row["ending"] == "ended", "the job has both snapshots", row)
     ends = os.pipe()
     os.close(ends[0])
     done = subprocess.run([IBWIRE, "job", "report", row["id"]], env=sim.env, stdout=ends[1], stderr=subprocess.PIPE, check=False)
@@ -70,7 +70,7 @@ def statuses(sim):
     tap.equal("a report to a closed pipe is no error", (done.returncode, done.stderr), (0, b""))
     for words in (("cat",), ("--",), ("--hosts", "a[", "--", "cat")):
         done = sim.ibwire("run", *words, check=False)
-        tap.equal(f"run {' '.join(words)} is wrong usage", (done.status, len(done.err.splitlines())), (64, 1))
+        tap.equal(f"run {' '.join(words)} is incorrect usage", (done.status, len(done.err.splitlines())), (64, 1))
 
 
 def inherits(sim):
@@ -80,8 +80,8 @@ def inherits(sim):
         file.write(bytes(range(256)) * 1000)
     with open("bytes", "rb") as file:
         done = sim.ibwire("run", "--", "cat", stdin=file, text=False)
-    tap.result(done.out == bytes(range(256)) * 1000, "standard input and output are untouched", len(done.out))
-    # Not by Python, which ignores signals of its own accord.
+    tap.result(done.out == bytes(range(256)) * 1000, "standard input and output are not changed", len(done.out))
+    # Not started by Python, which ignores some signals.
     program = ("sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status; exec python3 -c \"$1\"", "sh", INHERITED)
     for name, ignored in (("nothing", ()), ("HUP, INT and PIPE", (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE))):
         def started(*words, ignored=ignored):
@@ -100,9 +100,9 @@ def stopped(sim):
     try:
         process = sim.start(IBWIRE, "run", "--", "touch", "command-ran", stderr=subprocess.DEVNULL)
         wait_for(lambda: newest(sim)["ending"] == "running")
-        tap.equal("stopped before the command, run has the status of the signal", stop(process, signal.SIGTERM), 143)
-        tap.result(not os.path.exists("command-ran"), "and the command does not run")
-        tap.equal("its job has ended", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 143))
+        tap.equal("a signal before the command ends ibwire run with 128 + its number", stop(process, signal.SIGTERM), 143)
+        tap.result(not os.path.exists("command-ran"), "a signal before the command: the command does not run")
+        tap.equal("a signal before the command: the job has ended", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 143))
     finally:
         sim.run(IBWIRE_SIM, "wire", "dead=none hold=0")
 
@@ -113,7 +113,7 @@ def signals(sim):
         wait_for(lambda: os.path.exists("ready"))
         os.remove("ready")
         tap.equal(f"{number.name} is passed on to the command", stop(process, number), 40 + number)
-        tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 40 + number)
+        tap.equal("the end of the interrupted job is recorded", newest(sim)["exit_status"], 40 + number)
     stopped(sim)
 
 
@@ -136,13 +136,13 @@ def terminal(sim):
             break
     _, status = os.waitpid(pid, 0)
     os.close(ours)
-    tap.result(b"terminal" in said, "the command has the terminal", said)
-    tap.equal("Ctrl-C ends the command, and its status is kept", os.waitstatus_to_exitcode(status), 42)
-    tap.equal("and the end of the job is recorded", newest(sim)["exit_status"], 42)
+    tap.result(b"terminal" in said, "the command can read the terminal", said)
+    tap.equal("Ctrl-C ends the command; ibwire run exits with its status", os.waitstatus_to_exitcode(status), 42)
+    tap.equal("the end of the interrupted job is recorded", newest(sim)["exit_status"], 42)
 
 
 def failures(sim):
-    """Nothing that fails around a command changes its exit status."""
+    """Failures before and after a command do not change its exit status."""
     fails = ("sh", "-c", "exit 7")
     count = len(jobs(sim))
     cases = (("an unknown host", ("--hosts", "nowhere"), {}, "has no HCA of host 'nowhere'"),
@@ -153,19 +153,19 @@ def failures(sim):
     for name, options, env, words in cases:
         done = run(IBWIRE, "run", *options, "--", *fails, env={**sim.env, **env}, check=False)
         tap.result(done.status == 7 and words in done.err, f"{name} is a warning", done)
-    tap.equal("three of them are recorded", len(jobs(sim)), count + 3)
+    tap.equal("jobs are recorded for three of these failures", len(jobs(sim)), count + 3)
     plain = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
     done = run(IBWIRE, "run", "--", *fails, env=plain, check=False)
-    tap.result(done.status == 7 and "no snapshot" in done.err, "a host without InfiniBand, too", done)
+    tap.result(done.status == 7 and "no snapshot" in done.err, "a host without InfiniBand is a warning", done)
 
     moved = f"mv {sim.env['IBWIRE_DB']} moved.db; exit 7"
     done = sim.ibwire("run", "--", "sh", "-c", moved, check=False)
     tap.result(done.status == 7 and "the end of job" in done.err and "there is no database" in done.err,
-               "a database that is moved away meanwhile, too", done)
+               "a database that is moved away during the command is a warning", done)
     os.rename("moved.db", sim.env["IBWIRE_DB"])
-    tap.equal("its job is still running", newest(sim)["ending"], "running")
+    tap.equal("without its database at the end, the job is still running", newest(sim)["ending"], "running")
     sim.ibwire("job", "end", newest(sim)["id"], "--status", "7")
-    tap.equal("and can be ended later", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 7))
+    tap.equal("the job can be ended later", (newest(sim)["ending"], newest(sim)["exit_status"]), ("ended", 7))
 
 
 def logs(sim):
@@ -174,7 +174,7 @@ def logs(sim):
           "node0001:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
     done = sim.ibwire("run", "--nccl", "nccl.*.log", "--", "sh", "-c", f"printf '{log}' > nccl.1.log; exit 3", check=False)
     tap.result(done.status == 3 and "NCCL reports NET/Socket on eno1: TCP, not RDMA" in " ".join(done.err.split()),
-               "the report has what NCCL logged", done)
+               "the report has the verdict on the log of NCCL", done)
     done = sim.ibwire("run", "--nccl", "nowhere.log", "--", "sh", "-c", "exit 3", check=False)
     tap.result(done.status == 3 and "cannot read nowhere.log" in done.err and "job run-" in done.err,
                "a log that is not there is a warning, and the report is written", done)
@@ -190,12 +190,12 @@ def killed(sim):
     for child in children:
         os.kill(int(child), signal.SIGKILL)
     lost = newest(sim)["id"]
-    tap.equal("a killed run is running", newest(sim)["ending"], "running")
+    tap.equal("after SIGKILL of ibwire run, its job is running", newest(sim)["ending"], "running")
     sim.ibwire("job", "begin", "next", "--hosts", "node0001", "--no-snapshot")
     tap.equal("a job of the batch system does not replace it", jobs(sim)[lost]["ending"], "running")
     done = sim.ibwire("job", "begin", "later", "--no-snapshot", "--expire", "1us")
-    tap.result(f"job {lost} never ended; closed because it is too old" in done.err, "it expires", done)
-    tap.equal("with all that are as old", {jobs(sim)[name]["ending"] for name in (lost, "next")}, {"expired"})
+    tap.result(f"job {lost} never ended; closed because it is too old" in done.err, "the killed job expires", done)
+    tap.equal("all jobs of its age expire", {jobs(sim)[name]["ending"] for name in (lost, "next")}, {"expired"})
 
 
 MAD_WORDS = 72
@@ -211,7 +211,7 @@ def moved_by(row):
 
 
 def pause(sim):
-    """Pause the traffic, until a sweep that began in the pause is stored. Return what the driver has sent."""
+    """Pause the traffic, until a sweep that began in the pause is stored. Return the counters of the driver."""
     sim.traffic("pause")
     wanted = sim.newest() + 2
     if not wait_for(lambda: sim.newest() >= wanted, 60, 0.2):
@@ -220,7 +220,7 @@ def pause(sim):
 
 
 def sent(before, after, ports):
-    """What the driver sent between two times."""
+    """Bytes and packets that the driver sent between two times."""
     names = ("xmit_words", "xmit_packets", "rcv_words", "rcv_packets")
     change = {port: [after[port][name] - before[port][name] for name in names] for port in ports}
     return {port: moved(4 * row[0], row[1], 4 * row[2], row[3]) for port, row in change.items()}
@@ -232,19 +232,19 @@ def reported(sim, job):
 
 
 def agrees(sim, job, number, ports, times):
-    """The report of a job, and the other sources."""
+    """Compare the report of a job with snapshot diff and perfquery."""
     wanted = sent(times[0]["truth"], times[1]["truth"], ports)
-    tap.same(f"{job}: the report has what was sent", reported(sim, job), wanted)
+    tap.same(f"{job}: the report has the bytes that were sent", reported(sim, job), wanted)
     diff = sim.json("snapshot", "diff", f"job-{number}-begin", f"job-{number}-end")
-    tap.same(f"{job}: snapshot diff, too", {key: moved_by(row) for row in diff
+    tap.same(f"{job}: snapshot diff has the same bytes", {key: moved_by(row) for row in diff
                                             if (key := (row["node_guid"], row["port"])) in wanted}, wanted)
     read = {}
     for port in ports:
         before, after = (time["perfquery"][port] for time in times)
         change = [after[name] - before[name] for name in ("xmit_data", "xmit_packets", "rcv_data", "rcv_packets")]
         read[port] = moved(4 * change[0], change[1], 4 * change[2], change[3])
-    tap.same(f"{job}: and perfquery -x", read, wanted)
-    tap.result(all(min(row) > 0 for row in wanted.values()), f"{job}: each port was busy", wanted)
+    tap.same(f"{job}: perfquery -x has the same bytes", read, wanted)
+    tap.result(all(min(row) > 0 for row in wanted.values()), f"{job}: each port had traffic", wanted)
 
 
 def side_by_side(sim, collector):
@@ -283,7 +283,7 @@ def side_by_side(sim, collector):
         report = json.load(file)
     tap.equal("run writes its report to a file", (report["job"]["id"], report["job"]["exit_status"], done.err), (newest(sim)["id"], 0, ""))
     done = sim.ibwire("run", "--", "true")
-    tap.contains("and otherwise to standard error", done.err, f"job {newest(sim)['id']}")
+    tap.contains("without --report, run writes its report to standard error", done.err, f"job {newest(sim)['id']}")
 
 
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""ibwire push against a receiver in this process: each sample once and in order, whatever fails."""
+"""ibwire push against a receiver in this process: each sample once and in order after every kind of failure."""
 import os
 import re
 import signal
@@ -48,31 +48,31 @@ def logged(name):
 
 def same(name, receiver, wanted):
     """The samples are those of an undisturbed run."""
-    tap.equal(f"{name}: every sample, and no other", receiver.series == wanted, True)
-    tap.equal(f"{name}: in order, none with another value", (receiver.late[:3], receiver.changed[:3]), ([], []))
+    tap.equal(f"{name}: the receiver has every sample, and no other", receiver.series == wanted, True)
+    tap.equal(f"{name}: samples arrive in order, and no value changes", (receiver.late[:3], receiver.changed[:3]), ([], []))
 
 
 def undisturbed():
     receiver = Receiver()
     done = push(receiver, "plain", "--batch", "500")
     tap.equal("every sweep is sent", len(receiver.times()), SWEEPS)
-    tap.equal("once, in order", (receiver.repeated, receiver.late, receiver.changed), (0, [], []))
+    tap.equal("samples are sent once and in order", (receiver.repeated, receiver.late, receiver.changed), (0, [], []))
     tap.contains("the totals are logged", done.err, "samples/s")
-    tap.equal("headers of remote write 1.0", [receiver.headers.get(name) for name in (
+    tap.equal("requests have the headers of remote write 1.0", [receiver.headers.get(name) for name in (
         "Content-Type", "Content-Encoding", "X-Prometheus-Remote-Write-Version", "Authorization")],
         ["application/x-protobuf", "snappy", "0.1.0", None])
     tap.equal("every series has the external label", [key for key in receiver.series if ("fabric", "a") not in key], [])
     totals = {key: [series[time] for time in sorted(series)] for key, series in receiver.series.items()
               if key[0][1].endswith("_total") and key[0][1] != "ibwire_sweeps_total"}
     tap.equal("no counter decreases", [key for key, values in totals.items() if values != sorted(values)], [])
-    tap.result(any(values[-1] for values in totals.values()), "counters grow")
+    tap.result(any(values[-1] for values in totals.values()), "counters increase")
     requests = receiver.requests
     push(receiver, "plain")
-    tap.equal("nothing is sent again", receiver.requests, requests)
+    tap.equal("a second run sends nothing", receiver.requests, requests)
     again = Receiver()
     push(again, "again", "--batch", "100000")
     tap.equal("larger batches have the same samples", again.series, receiver.series)
-    tap.equal("one request per sweep", again.requests, SWEEPS)
+    tap.equal("larger batches: one request per sweep", again.requests, SWEEPS)
     return receiver.series
 
 
@@ -99,7 +99,7 @@ def kills(wanted):
         process = start(receiver.url, "kill", "--batch", "2000")
         receiver.on_request = lambda process=process: receiver.answers or process.kill()
         process.wait(60)
-    tap.result(receiver.repeated, "samples were sent again")
+    tap.result(receiver.repeated, "after a kill, samples are sent again")
     tap.result(2 < acknowledged("kill") < SWEEPS, "some sweeps were acknowledged")
     receiver.on_request = lambda: None
     push(receiver, "kill", "--batch", "500")
@@ -107,7 +107,7 @@ def kills(wanted):
 
 
 def outage(wanted):
-    """The receiver goes away in the middle of a batch, refuses connections, and returns."""
+    """The receiver stops in the middle of a batch, refuses connections, and starts again."""
     receiver = Receiver()
     receiver.answers = [STORED] * 7 + [(0, {}, True)]
     receiver.on_request = lambda: receiver.answers or setattr(receiver, "gone", True)
@@ -118,9 +118,9 @@ def outage(wanted):
     back = Receiver(receiver.port)
     back.series, back.changed, back.late = receiver.series, receiver.changed, receiver.late
     wait_for(lambda: acknowledged("outage") == SWEEPS, 60)
-    tap.equal("SIGTERM ends it", end(process), 0)
+    tap.equal("SIGTERM ends ibwire push", end(process), 0)
     same("an outage of the receiver", back, wanted)
-    tap.equal("one warning, and one line when it is over",
+    tap.equal("an outage is one warning, and its end one line",
               [logged("outage").count(words) for words in ("trying again", "responds again")], [1, 1])
 
 
@@ -135,9 +135,9 @@ def refusals(wanted):
     done = push(receiver, "rejected", "--batch", "500")
     missing = sum(len(series) for series in wanted.values()) - sum(len(series) for series in receiver.series.values())
     tap.equal("400: the batches are skipped", missing, 1000)
-    tap.contains("they are counted", done.err, "1000 samples rejected")
-    tap.equal("the first is logged", done.err.count("rejects samples"), 1)
-    tap.equal("the others are there", {key: {time: value for time, value in series.items() if wanted[key][time] != value}
+    tap.contains("rejected samples are counted", done.err, "1000 samples rejected")
+    tap.equal("the first rejection is logged", done.err.count("rejects samples"), 1)
+    tap.equal("all other samples are stored", {key: {time: value for time, value in series.items() if wanted[key][time] != value}
               for key, series in receiver.series.items() if any(wanted[key][time] != series[time] for time in series)}, {})
 
 
@@ -168,9 +168,9 @@ def bad_input():
         done = run(IBWIRE, "push", "--db", DB, "--once", *options, check=False)
         tap.one_line(name, done, status, words)
     done = run(IBWIRE, "push", "--db", DB, "--once", "--remote-write", receiver.url, "--token-file", "none", check=False)
-    tap.equal("a token file that is missing: exit status", done.status, 69)
-    tap.contains("it is named", done.err, "none")
-    tap.equal("nothing was sent", receiver.requests, 0)
+    tap.equal("a missing token file: exit status", done.status, 69)
+    tap.contains("a missing token file is named", done.err, "none")
+    tap.equal("after incorrect usage, nothing was sent", receiver.requests, 0)
 
 
 run(SAMPLE_DB, DB, 2, SWEEPS, 10)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: reading of foreign trees
-"""ibwire run --local: counters of each driver against independent sums, and whether it was RDMA.
+"""ibwire run --local: counters of each driver against independent sums, and the verdict (RDMA, TCP or neither).
 
-The command changes counters in a tree of a host, so that what was counted is known.
+The command changes counters in a tree of a host, so the expected values are known.
 """
 import json
 import os
@@ -34,7 +34,7 @@ def ports(report):
     return {port["name"]: port for port in report["ports"]}
 
 
-# Counters of hw_counters that are one thing under several names, as their drivers' documentation has them.
+# Counters of hw_counters with the same meaning, according to the documentation of their drivers.
 SUMS = {
     "retransmits": {"packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err", "roce_adp_retrans", "sq_num_oos", "sq_num_to",
                     "to_retransmits", "seq_err_naks_rcvd", "tcpRetransSegs", "retrans_pkts"},
@@ -50,7 +50,7 @@ SUMS = {
 
 
 def wanted(changes, path, unit):
-    """What each counter must have increased by, from the changed files below a path."""
+    """The expected increase of each counter, from the changed files below a path."""
     deltas = {os.path.basename(file): value for file, value in changes.items() if file.startswith(path + "/")}
     sums = {key: sum(deltas[name] for name in names if name in deltas) for key, names in SUMS.items() if names & set(deltas)}
     if "port_xmit_data" in deltas:
@@ -75,12 +75,12 @@ for driver, unit in (("mlx5", 4), ("mlx4", 4), ("hfi1", 8), ("bnxt_re", 1), ("ir
     tap.equal(f"{driver}: counters that it does not have are null", [key for key in SUMS if port[key] is None],
               [key for key in SUMS if key not in sums])
 
-# Hardware counters of the device only, as old kernels have them.
+# Old kernels have hw_counters of the device, and none of its ports.
 host = Host("device-counters")
 path = f"{host.root}/{host.hca('efa_0', 'efa')}"
 os.rename(f"{path}/ports/1/hw_counters", f"{path}/hw_counters")
 report, _ = measured(host.root, {f"{path}/hw_counters/tx_bytes": 5 * GB})
-tap.equal("hw_counters of the device", ports(report)["efa_0/1"]["xmit_bytes"], 5 * GB)
+tap.equal("hw_counters of the device are counted", ports(report)["efa_0/1"]["xmit_bytes"], 5 * GB)
 
 
 class Rails(Host):
@@ -114,14 +114,14 @@ verdict("RDMA on all rails", host, {k: v for i in range(4) for k, v in host.rdma
 host = Rails("unused")
 report = verdict("one rail of four unused", host, {k: v for i in range(3) for k, v in host.rdma(i, GB).items()}, "rdma",
                  "over 3 of 4 HCA ports", "unused, although the others of their kind were not: mlx5_3/1")
-tap.equal("ports used, and their evenness", (report["ports_used"], report["evenness_cv"]), (3, 0.57735))
+tap.equal("one rail of four unused: number of used ports, evenness", (report["ports_used"], report["evenness_cv"]), (3, 0.57735))
 host = Rails("tcp")
 verdict("TCP fallback", host, host.tcp(host.eth, 6 * GB) | host.rdma(0, 1000), "tcp",
         "TCP fallback: 12.0 GB sent and received over TCP (eth0); RDMA 8.0 kB over 4 HCA ports")
 host = Rails("ipoib")
 report = verdict("TCP over IPoIB is not RDMA, although HCAs carry it", host, host.tcp(host.ib0, 6 * GB) | host.rdma(0, 1550 * MB), "tcp",
                  "TCP fallback: 12.0 GB sent and received over TCP (ib0, which is IPoIB); RDMA 400 MB")
-tap.equal("what the HCA counted is shown", ports(report)["mlx5_0/1"]["xmit_bytes"], 4 * 1550 * MB)
+tap.equal("bytes of IPoIB are included in those of the HCA port", ports(report)["mlx5_0/1"]["xmit_bytes"], 4 * 1550 * MB)
 host = Rails("neither")
 verdict("neither", host, host.tcp(host.eth, 1000) | host.rdma(0, 1000), "neither", "RDMA 8.0 kB, TCP 2.0 kB")
 host = Rails("mixed")
@@ -133,7 +133,7 @@ verdict("TCP without HCAs", host, host.tcp(host.eth, 10 * GB), "tcp", "TCP, ther
 host = Rails("representor", hcas=0)
 rep = host.net("eth0_0", device="sys/devices/virtual/pf0")
 host.file(f"{rep}/phys_port_name", "pf0vf0")
-verdict("a representor carries what the physical port does", host, host.tcp(host.eth, 10 * GB) | host.tcp(rep, 10 * GB), "tcp", "20.0 GB sent")
+verdict("a representor with the traffic of the physical port", host, host.tcp(host.eth, 10 * GB) | host.tcp(rep, 10 * GB), "tcp", "20.0 GB sent")
 host = Host("container")
 eth0, bond = host.net("eth0"), host.net("br0")
 os.mkdir(f"{host.root}/{bond}/bridge")
@@ -147,7 +147,7 @@ host = Host("switchdev")
 path = host.hca("mlx5_0", "mlx5", net="eth2", link_layer="Ethernet")
 words = {f"{host.root}/{path}/ports/1/counters/port_xmit_data": GB, f"{host.root}/sys/class/net/eth2/statistics/tx_bytes": 5 * GB}
 report = verdict("an interface that counts RDMA too", host, words, "rdma", "eth2 carried as much as mlx5_0/1: it may count RDMA too")
-tap.equal("and it is no doubt of the verdict", len(report["notes"]), 1)
+tap.equal("an interface that counts RDMA too adds one note", len(report["notes"]), 1)
 host = Rails("signs")
 path = f"{host.root}/{host.paths[0]}/ports/1/hw_counters"
 verdict("retransmissions and congestion", host, host.rdma(0, GB) | {f"{path}/packet_seq_err": 3, f"{path}/local_ack_timeout_err": 4,
@@ -159,39 +159,39 @@ host = Host("no-net")
 host.hca("mlx5_0", "mlx5")
 verdict("HCAs without any interface", host, {}, "neither", "RDMA 0 B, TCP 0 B")
 done = run(IBWIRE, "run", "--local", "--root", Host("bare").root, "--", "true")
-tap.equal("a host without HCA and traffic has no table", len(done.err.splitlines()), 1)
+tap.equal("a host without traffic has no table", len(done.err.splitlines()), 1)
 
 # Counters that are reset, saturated or not readable.
 host = Rails("reset")
 host.file(f"{host.paths[0]}/ports/1/counters/port_xmit_data", 10**12)
 report = verdict("counters that were reset", host, host.rdma(0, GB), "rdma", "RDMA: at least 8.0 GB")
-tap.equal("at least what they count since", (ports(report)["mlx5_0/1"]["xmit_bytes"], ports(report)["mlx5_0/1"]["at_least"]),
+tap.equal("counters that were reset are a lower bound", (ports(report)["mlx5_0/1"]["xmit_bytes"], ports(report)["mlx5_0/1"]["at_least"]),
           (4 * GB, ["xmit_bytes"]))
 host = Rails("saturated")
 host.file(f"{host.paths[0]}/ports/1/counters/link_downed", 250)
 report, _ = measured(host.root, {f"{host.root}/{host.paths[0]}/ports/1/counters/link_downed": 255})
-tap.equal("a saturated counter", (ports(report)["mlx5_0/1"]["link_downed"], ports(report)["mlx5_0/1"]["at_least"]), (5, ["link_downed"]))
+tap.equal("a saturated counter is a lower bound", (ports(report)["mlx5_0/1"]["link_downed"], ports(report)["mlx5_0/1"]["at_least"]), (5, ["link_downed"]))
 host = Rails("no-pma", hcas=1)
 for name in PMA:
     host.file(f"{host.paths[0]}/ports/1/counters/{name}", "N/A (no PMA)")
 verdict("counters that are not readable", host, host.tcp(host.eth, GB), "unknown", "not known")
 
-# The command: its exit status, standard streams, and options that do not fit.
+# Exit status and standard streams of the command; options that cannot be combined.
 host = Rails("command")
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--", "sh", "-c", "echo out; echo err >&2; exit 7", check=False)
 tap.equal("exit status and standard output of the command", (done.status, done.out), (7, "out\n"))
 tap.result(re.match(r"err\nibwire: neither RDMA .* in [0-9.]+ m?s\nPORT ", done.err), "the report is on standard error", done)
-tap.result(len(done.err.splitlines()) == 7 and max(map(len, done.err.splitlines()[2:])) < 120, "one line for each port", done.err)
+tap.result(len(done.err.splitlines()) == 7 and max(map(len, done.err.splitlines()[2:])) < 120, "the report has one line for each port", done.err)
 for command, status in (("./nowhere", 127), (host.root, 126)):
     tap.one_line(f"a command that cannot be executed: {status}", run(IBWIRE, "run", "--local", "--", command, check=False), status, command)
 done = run(IBWIRE, "run", "--local", "--report", "no/where.json", "--", "true", check=False)
 tap.result(done.status == 0 and "no/where.json" in done.err, "a report that cannot be written is a warning", done)
 tap.one_line("--root without --local", run(IBWIRE, "run", "--root", host.root, "--", "true", check=False), 64, "--root requires --local")
-tap.one_line("no tree", run(IBWIRE, "run", "--local", "--root", ".", "--", "true", check=False), 64, "not a tree")
+tap.one_line("a folder that is not a tree", run(IBWIRE, "run", "--local", "--root", ".", "--", "true", check=False), 64, "not a tree")
 tap.one_line("an HTML report", run(IBWIRE, "run", "--local", "--report", "x.html", "--", "true", check=False), 64, "json or text")
 tap.one_line("--local with --hosts", run(IBWIRE, "run", "--local", "--hosts", "a", "--", "true", check=False), 64, "cannot be combined")
 
-# Logs of NCCL: of another host's tree, the log's only host is meant.
+# Logs of NCCL: a log of one host is compared with the tree of another host.
 PREFIX = 'node01:7:7 [0] NCCL INFO '
 with open("nccl.log", "w", encoding="ascii") as file:
     file.write(f'{PREFIX}NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB ; OOB eth0:10.0.0.1<0>\n')
@@ -199,23 +199,23 @@ with open("nccl.log", "w", encoding="ascii") as file:
     file.write('\nnode01:7:7 [0] init.cc:1 NCCL WARN "quoted" \\ and more\n')
 host = Rails("logged")
 report, done = measured(host.root, {k: v for i in range(4) for k, v in host.rdma(i, GB).items()}, "--nccl", "nccl.log")
-tap.equal("what NCCL logged agrees with the ports", [line["text"] for line in report["nccl"] if line["severity"] == "ok"][:1],
+tap.equal("the log of NCCL agrees with the counters", [line["text"] for line in report["nccl"] if line["severity"] == "ok"][:1],
           ["NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved 16.0 GB over 4 rails, evenness 1.00"])
-tap.contains("texts are valid JSON", str(report["nccl"]), '"quoted" \\\\')
+tap.contains("texts of NCCL are escaped in JSON", str(report["nccl"]), '"quoted" \\\\')
 host = Rails("silent")
 report, done = measured(host.root, {k: v for i in range(3) for k, v in host.rdma(i, GB).items()}, "--nccl", "nccl.log")
-tap.equal("a port that moved nothing", report["nccl"][0],
+tap.equal("NCCL reports HCAs without traffic", report["nccl"][0],
           {"severity": "failure", "text": "NCCL reports IB on mlx5_3 of node01; that port moved nothing"})
 report, done = measured(host.root, {}, "--nccl", "nowhere.log")
-tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a log that is not there is a warning", done)
+tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a missing log is a warning", done)
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)
-tap.contains("the same as text", done.err, "nccl: failure: NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved nothing")
+tap.contains("the report as text has the check of NCCL", done.err, "nccl: failure: NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved nothing")
 
 # Published trees: all ports, with increments of this test.
 for name, octets in (("h100-8-ndr-1-bond", {}), ("hfi1-mlx4-mlx5", {"hfi1_0/1": 8})):
     file = f"{SRCDIR}/../shared/data/sysfs/{name}.tar.gz"
     if not os.path.exists(file):
-        tap.skip(name, "the published trees are not here")
+        tap.skip(name, "the published trees are not available")
         continue
     with tarfile.open(file) as tar:
         tar.extractall(name)
@@ -233,5 +233,5 @@ for name, octets in (("h100-8-ndr-1-bond", {}), ("hfi1-mlx4-mlx5", {"hfi1_0/1": 
     report, _ = measured(root, changes)
     tap.same(f"{name}: bytes of each port", {(port, key): value[key] for port, value in ports(report).items() for key in ("xmit_bytes", "rcv_bytes")},
              sums)
-    tap.equal(f"{name}: their sum", report["rdma_bytes"], sum(sums.values()))
+    tap.equal(f"{name}: sum of all ports", report["rdma_bytes"], sum(sums.values()))
 tap.done()

@@ -46,22 +46,22 @@ with tap.part("messages to the service manager, and a reload"), Simulation(*FABR
     with open("settings", "w", encoding="ascii") as file:
         file.write("[symbol-errors]\n")
     process = collect(sim, "one", "--settings", "settings")
-    tap.contains("it is ready when it polls", manager.recv(4096).decode(), "READY=1")
+    tap.contains("the collector reports READY=1", manager.recv(4096).decode(), "READY=1")
     fed = [manager.recv(4096) for _ in range(3)]
-    tap.equal("it feeds the watchdog before each sweep", fed, [b"WATCHDOG=1"] * 3)
+    tap.equal("the watchdog is triggered before each sweep", fed, [b"WATCHDOG=1"] * 3)
     polls(sim, "one", 1)
     process.send_signal(signal.SIGHUP)
     tap.result(wait_for(lambda: "settings reloaded" in said("one")), "SIGHUP reloads the settings", said("one"))
     count = len(sweeps(sim, "one"))
-    tap.result(polls(sim, "one", count), "and polling goes on")
+    tap.result(polls(sim, "one", count), "polling continues after a reload")
     with open("settings", "w", encoding="ascii") as file:
         file.write("[no such section]\nx = 1\n")
     process.send_signal(signal.SIGHUP)
     tap.result(wait_for(lambda: "the settings remain as they were: settings, line 2:" in said("one")),
-               "invalid settings change nothing, and the line is named", said("one"))
+               "invalid settings change nothing, and their line is logged", said("one"))
     count = len(sweeps(sim, "one"))
-    tap.result(polls(sim, "one", count), "and polling goes on")
-    tap.equal("SIGTERM ends it", stop(process), 0)
+    tap.result(polls(sim, "one", count), "polling continues after a reload")
+    tap.equal("SIGTERM ends the collector", stop(process), 0)
 
 with tap.part("two hosts and a lease"), Simulation(*FABRIC) as sim:
     active = collect(sim, "a", "--lease", "lease")
@@ -69,23 +69,23 @@ with tap.part("two hosts and a lease"), Simulation(*FABRIC) as sim:
     standby = collect(sim, "b", "--lease", "lease")
     wait_for(lambda: "standby: the lease is held by" in said("b"))
     polls(sim, "a", len(sweeps(sim, "a")) + 3)
-    tap.equal("the second collector stands by", sweeps(sim, "b"), [])
+    tap.equal("the second collector is in standby", sweeps(sim, "b"), [])
     os.kill(active.pid, signal.SIGKILL)
     killed = time.time()
     active.wait()
-    tap.result(polls(sim, "b", 0), "it polls after the first one was killed", said("b"))
+    tap.result(polls(sim, "b", 0), "the second collector polls after SIGKILL of the first one", said("b"))
     tap.note(f"first sweep {(sweeps(sim, 'b')[0] - killed) / INTERVAL_S:.1f} intervals after the kill")
     active = collect(sim, "a", "--lease", "lease")
     wait_for(lambda: "standby: the lease is held by" in said("a"))
     stop(standby)
     count = len(sweeps(sim, "a"))
-    tap.result(polls(sim, "a", count), "the other one polls after a stop")
+    tap.result(polls(sim, "a", count), "the first host polls after a stop of the second one")
     with open("lease", "w", encoding="ascii") as file:
         file.write(f"other:1:2 {int(INTERVAL_S * 1e6)} 1\n")
-    tap.equal("it ends when another host has taken the lease", active.wait(timeout=20), 69)
-    tap.contains("and says which", said("a"), "other:1:2 has taken the lease")
+    tap.equal("a collector ends when another host has taken the lease", active.wait(timeout=20), 69)
+    tap.contains("the host that has taken the lease is logged", said("a"), "other:1:2 has taken the lease")
     first, second = sweeps(sim, "a"), sweeps(sim, "b")
     both = [at for at in second if any(abs(at - other) < INTERVAL_S / 2 for other in first)]
-    tap.equal("both never polled at the same time", both, [])
+    tap.equal("the collectors never polled at the same time", both, [])
 
 tap.done()

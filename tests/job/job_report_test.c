@@ -35,7 +35,7 @@ enum { BEGIN = 12, END = 60, JOBS_MOST = 4, LAST = 64 };
 
 struct planned {
 	const char *id, *hosts;  /* hosts NULL: all */
-	int begin, end;          /* sweeps; end 0: it runs */
+	int begin, end;          /* sweeps; end 0: the job is running */
 	bool snapshots, end_lost; /* end_lost: without the second one */
 	int64_t step_us;         /* of the wall clock during the job, as the host of the job sees it */
 	const char *name;
@@ -326,7 +326,7 @@ static void write_text(const char *file, const char *chars)
 	fclose(stream);
 }
 
-/* What NCCL logs on 8 hosts with 8 HCAs, with a connection on each of the first @used. */
+/* The log of NCCL on 8 hosts with 8 HCAs, with a connection on each of the first @used HCAs. */
 static void write_nccl_log(const char *file, unsigned used, const char *network)
 {
 	FILE *stream = fopen(file, "w");
@@ -361,7 +361,7 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	assert_int_equal(json_array_size(json_object_get(report, "nccl_hcas")), 64);
 	json_decref(report);
 
-	/* Without a connection on it, it may move nothing. */
+	/* An HCA without connections may have no traffic. */
 	write_nccl_log("nccl.1.log", 5, "IB");
 	text = run_text("job|report|s|--nccl|nccl.1.log");
 	assert_null(strstr(text, "moved nothing"));
@@ -403,7 +403,7 @@ TEST_IN_FOLDER(a_rail_that_no_host_uses_is_one_line)
 		    "1 of 8 rails unused: mlx5_7");
 }
 
-TEST_IN_FOLDER(uneven_rails)
+TEST_IN_FOLDER(uneven_rails_are_reported)
 {
 	json_t *report;
 
@@ -415,17 +415,17 @@ TEST_IN_FOLDER(uneven_rails)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(no_traffic_is_not_rdma)
+TEST_IN_FOLDER(a_job_without_traffic_is_not_over_infiniband)
 {
 	assert_both(FABRIC TRAIN "at 1m stop main\n", "no-traffic", "not over InfiniBand: the 64 HCA ports");
 }
 
-TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
+TEST_IN_FOLDER(a_link_that_degrades_during_the_job_is_reported)
 {
 	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
 }
 
-TEST_IN_FOLDER(an_uplink_that_goes_down)
+TEST_IN_FOLDER(an_uplink_that_goes_down_is_reported)
 {
 	assert_both(FABRIC TRAIN "at 5m down leaf-u01-r1/6\n", "link-failed", "leaf-u01-r1/6");
 }
@@ -444,7 +444,7 @@ TEST_IN_FOLDER(a_job_that_starts_in_the_middle_skews_no_route)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
+TEST_IN_FOLDER(routes_skewed_during_the_job_are_reported)
 {
 	json_t *report;
 	const json_t *group;
@@ -458,7 +458,7 @@ TEST_IN_FOLDER(a_route_that_is_skewed_in_the_middle)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(errors_on_a_link)
+TEST_IN_FOLDER(errors_on_a_link_are_reported)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
@@ -485,12 +485,12 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	assert_non_null(strstr(text.chars, "leaf-u01-r1"));
 	assert_non_null(strstr(text.chars, "class=\"curve s7\""));
 	assert_non_null(strstr(text.chars, "After: second half"));
-	/* The map is in the order of names, not the worst leaf first. */
+	/* The map is sorted by name, not by load. */
 	assert_true(strstr(text.chars, ">leaf-u01-r0</text>") < strstr(text.chars, ">leaf-u01-r1</text>"));
 	assert_null(strstr(text.chars, "nan"));
 	text_done(&text);
 	unlink(page);
-	/* The screen has its width in COLUMNS. */
+	/* The report uses the width in COLUMNS. */
 	setenv("COLUMNS", "80", 1);
 	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"");
 	shown = run_text(line);
@@ -567,7 +567,7 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(one_host_receives_more_than_the_others)
+TEST_IN_FOLDER(uneven_hosts_are_shown)
 {
 	play_with(FABRIC "job main incast targets=node0003 load=0.1\n", (struct planned[]){
 		{ .id = "1", .begin = BEGIN, .end = END } }, 1);
@@ -575,9 +575,9 @@ TEST_IN_FOLDER(one_host_receives_more_than_the_others)
 	assert_shows("job|report|1|--all", "PREDICTED%");
 }
 
-/* --- verdicts of numbers that the simulated fabric does not have --- */
+/* --- verdicts on values that do not occur in the simulated fabric --- */
 
-/* Four hosts with two HCAs that are alike. */
+/* Four hosts with two equal HCAs each. */
 static struct numbers {
 	struct job_port ports[8];
 	struct job_host hosts[4];
@@ -669,7 +669,7 @@ TEST_WITH(an_unused_rail_of_slower_links_is_no_fault, make_numbers, free_numbers
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NIC_UNUSED);
 }
 
-/* --- what is not known --- */
+/* --- unknown values --- */
 
 TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 {
@@ -688,7 +688,7 @@ TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 	json_decref(report);
 }
 
-TEST_IN_FOLDER(without_sweeps_and_snapshots_nothing_is_known)
+TEST_IN_FOLDER(without_sweeps_and_snapshots_the_verdict_is_unknown)
 {
 	json_t *report;
 
@@ -751,7 +751,7 @@ TEST_IN_FOLDER(a_peak_is_not_below_the_mean)
 	json_decref(report);
 }
 
-/* As retention leaves it: the first window, of 60 sweeps, is gone, whether it was packed or not. */
+/* As after retention: the first window of 60 sweeps is removed, packed or not. */
 static void expire(void)
 {
 	sqlite3 *db;
@@ -762,7 +762,7 @@ static void expire(void)
 	sqlite3_close(db);
 }
 
-TEST_IN_FOLDER(what_has_expired_is_reported)
+TEST_IN_FOLDER(sweeps_removed_by_retention_are_reported)
 {
 	json_t *report;
 
@@ -874,7 +874,7 @@ TEST_IN_FOLDER(a_report_of_eight_hosts_fits_a_screen)
 
 /* --- compare --- */
 
-TEST_IN_FOLDER(compare_names_what_is_new)
+TEST_IN_FOLDER(compare_names_new_verdicts)
 {
 	json_t *rows;
 	char *text;

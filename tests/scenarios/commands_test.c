@@ -124,7 +124,7 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 }
 
 /* The link is slower from the fifth minute on: one group with a cause, and no uneven load before that. */
-static void balance_counts_a_slow_link_once_and_does_not_date_it(void **state)
+static void balance_counts_a_slow_link_once_and_reports_no_start(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
 	char line[96], when[WHEN_SIZE], *output;
@@ -188,7 +188,7 @@ int main(void)
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(a_clearing_finding_does_not_raise_the_exit_status_of_health,
 						test_folder_make, test_folder_remove),
-		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_does_not_date_it,
+		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_reports_no_start,
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(no_utilization_is_above_100_percent,
 						test_folder_make, test_folder_remove),

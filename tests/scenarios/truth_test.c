@@ -251,7 +251,7 @@ static double of_its_host(unsigned host, unsigned rail)
 	return 100 * table.bytes[host][rail] / balance_median(values, count);
 }
 
-/* The most hosts with equal active rails: those of a host, @rail and one more at most; without @rail: any. */
+/* The most hosts with the same active rails: those of @host, @rail and at most one more; without @rail: any. */
 static unsigned like_hosts(unsigned host, unsigned rail)
 {
 	unsigned most = 0;
@@ -328,7 +328,7 @@ static void compare_coverage(const struct finding *finding, const struct sweep *
 		untrue(finding, words);
 }
 
-/* What a command shows of a finding at a time: "down", "silent", "ok", "master", ...; "": nothing. */
+/* The state of a finding's subject in a command at a time: "down", "silent", "ok", "master", ...; "": none. */
 static void state_at(const struct finding *finding, int64_t at_us, char ret[32])
 {
 	static const struct { enum finding_kind kind; const char *command, *key; } states[] = {
@@ -388,7 +388,7 @@ static void compare_duration(const struct finding *finding, const struct sweep *
 	char words[64];
 
 	if (finding->since_us > sweep->wall_us)
-		untrue(finding, "it is since a later time");
+		untrue(finding, "`since` is later than the sweep");
 	while (last_good && truth.walls_us[last_good - 1] >= finding->since_us)
 		last_good--;
 	if (!last_good)
@@ -531,7 +531,7 @@ static void findings_are_true(void **state)
 	run_true(*state, 0);
 }
 
-/* While errors continue, the finding stays what it is: it neither clears nor opens again. */
+/* While errors continue, a finding remains open: it neither clears nor opens again. */
 static void a_restart_of_the_collector_changes_no_finding(void **state)
 {
 	static const char *const names[] = { "link-recoveries", "discards-trunk", "discards-host", "partition-mismatch",

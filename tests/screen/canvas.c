@@ -89,7 +89,7 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 	}
 }
 
-/* The other functions of paint.c, for tui/tui.c, which no test runs on a canvas. */
+/* The other functions of paint.c, for tui/tui.c, which no test calls. */
 struct paint *paint_create(void)
 {
 	return NULL;

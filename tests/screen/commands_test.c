@@ -98,7 +98,7 @@ TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 	stage_keys("jc");
 	wait_for("-- compare 4711");
 	stage_key(KEY_ESCAPE);
-	/* The window of the job that ended, then of the one that runs. */
+	/* The window of the job that ended, then of the running one. */
 	stage_keys("w2\r");
 	stage_expect("JOB 4711: rates since");
 	stage_expect("40.0 s of the job to");

@@ -79,7 +79,7 @@ static void reopen(int rows, int columns)
 	stage_keys("2");
 }
 
-TEST_ON_STAGE(columns_of_links_are_moved_and_stay_there)
+TEST_ON_STAGE(moved_columns_of_links_are_saved)
 {
 	stage_begin("routes-skewed-story", 0, 24, 80);
 	stage_try("2", "LINK    TXb/s  TX%  RXb/s  RX%  ERR");

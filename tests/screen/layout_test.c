@@ -41,7 +41,7 @@ static const struct way ways[] = {
 	{ "sorting", "2s", true },	 { "setup", "S", false },	  { "help of setup", "S?", false },
 };
 
-/* A job of many hosts that runs, and one with long texts that another one replaced. */
+/* A running job of many hosts, and a replaced job with long texts. */
 static void add_jobs(const char *db)
 {
 	char hosts[] = "node[0001-4000]", others[] = "a[1-9],b", command[] = "";

@@ -80,7 +80,7 @@ TEST_ON_STAGE(a_finding_is_acknowledged_and_unacknowledged)
 	assert_int_equal(read_acknowledged().acknowledged, 0);
 }
 
-/* At 80 columns, too, and what is typed stays visible. */
+/* Also at 80 columns, the typed text stays visible. */
 TEST_ON_STAGE(the_prompt_of_an_acknowledgement_has_the_whole_name)
 {
 	const char *name;
@@ -353,7 +353,7 @@ static void add_to(double *sum, double more)
 	*sum = isnan(*sum) ? more : *sum + more;
 }
 
-/* What the HCAs sent and received; one without counters has those of the other end of its link. */
+/* Bytes sent and received by the HCAs; for one without counters, by the other end of its link. */
 static void sum_hosts(const struct sweep *sweep, struct trend_point *ret)
 {
 	const struct fabric *fabric = made.sample.fabric;
@@ -445,7 +445,7 @@ static void open_made(void)
 	compare_trend(made.number < most ? made.number : most);
 }
 
-TEST_ON_STAGE(the_trend_is_what_the_hosts_sent_and_received_in_each_sweep)
+TEST_ON_STAGE(the_trend_has_the_traffic_of_the_hosts_in_each_sweep)
 {
 	char line[CANVAS_LINE_SIZE];
 

@@ -203,7 +203,7 @@ bool bed_has_link(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
 	       bed.fabric->ports[other].peer == one;
 }
 
-/* Does a path lead out of this port: of a switch, or of the collector's host? */
+/* Whether a path continues through this port: of a switch, or of the collector's host. */
 static bool leads_on(uint32_t node, unsigned num)
 {
 	return bed.built->nodes[node].type == NODE_SWITCH || (node == 0 && num == 1);
@@ -230,7 +230,7 @@ void bed_reach(bool *ret)
 	}
 }
 
-/* Can a port be found: of an HCA only if a path leads to it? */
+/* Whether a port can be found; a port of an HCA only if a path leads to it. */
 static bool is_found(const bool *reached, uint32_t node, unsigned num)
 {
 	uint32_t peer = bed_peer_of(node, num);

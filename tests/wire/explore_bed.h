@@ -83,7 +83,7 @@ void bed_discover(unsigned retries, const struct keys *keys);
 /* bed_reach - which nodes can be found, by node. @ret: of NODES_MAX */
 void bed_reach(bool *ret);
 
-/* bed_has_node, bed_has_link - were they found? */
+/* bed_has_node, bed_has_link - whether the last discovery found a node or a link */
 bool bed_has_node(uint32_t node);
 bool bed_has_link(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num);
 

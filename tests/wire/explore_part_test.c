@@ -10,7 +10,7 @@
 #include "tests/world/virtual.h"
 #include "wire/merge.h"
 
-/* The last topology is the fabric as it is now, discovered completely. */
+/* Discover the whole fabric; the result becomes the last topology. */
 static void discover_base(void)
 {
 	fabric_destroy((struct fabric *)bed.last);
@@ -156,7 +156,7 @@ TEST(two_swapped_cables_are_found_from_one_port)
 	bed_cable(5, 1, 1, 6);
 	bed_cable(6, 1, 1, 5);
 	assert_in_range(explore_port(1, 6), 9, 10);
-	/* PortStateChange names no port: all are followed, and peers that are the same are not queried. */
+	/* PortStateChange names no port: all ports are explored, and unchanged peers are not queried. */
 	assert_in_range(explore_port(1, 0), 2 + 2 * 39, 2 + 2 * 39 + 6);
 }
 
@@ -171,12 +171,12 @@ TEST(a_new_leaf_is_found_with_its_hosts)
 	discover_base();
 	bed_cable(2, 39, 3, 2);
 	bed_cable(2, 40, 4, 2);
-	/* Its 40 ports, and what is behind four of them. */
+	/* Its 40 ports, and the nodes behind four of them. */
 	assert_in_range(explore_port(3, 2), 43 + 8, 43 + 20);
 	keep_result();
 	bed_cut(2, 39);
 	bed_cut(2, 40);
-	/* The leaf and its hosts are gone with the last link to them. */
+	/* Without the last link to them, the leaf and its hosts are removed. */
 	bed.parts[1] = (struct explore_port){ bed.built->nodes[4].guid, 2 };
 	bed.part_count = 2;
 	bed.parts[0] = (struct explore_port){ bed.built->nodes[3].guid, 2 };
