@@ -19,7 +19,7 @@
 #include "storage/history.h"
 #include "view/port_view.h"
 
-static void topology_release(struct metrics_topology *topology)
+void metrics_topology_release(struct metrics_topology *topology)
 {
 	if (!topology || --topology->references)
 		return;
@@ -34,7 +34,7 @@ static void page_free(struct metrics_page *page)
 {
 	if (!page)
 		return;
-	topology_release(page->topology);
+	metrics_topology_release(page->topology);
 	free(page->counters);
 	free(page->ports);
 	free(page->groups);
@@ -58,8 +58,9 @@ void metrics_source_done(struct metrics_source *source)
 	source->reader = NULL;
 }
 
-static int topology_create(const struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
-			   struct error *err)
+int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,
+			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
+			    struct error *err)
 {
 	struct metrics_topology *topology = calloc(1, sizeof(*topology));
 	struct text labels = { 0 };
@@ -70,14 +71,17 @@ static int topology_create(const struct metrics_source *source, struct fabric *f
 	topology->references = 1;
 	topology->fabric = fabric_share(fabric);
 	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
-	code = topology->label_at ? shape_create(fabric, &source->settings->shape, &topology->shape, err) :
+	code = topology->label_at ? shape_create(fabric, &settings->shape, &topology->shape, err) :
 				    err_nomem(err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		text_clear(&labels);
-		source->schema->port_labels(fabric, i, &labels);
-		text_append(&topology->labels, text_chars(&labels));
+		schema->port_labels(fabric, i, &labels);
+		if (encode)
+			encode(text_chars(&labels), external, &topology->labels);
+		else
+			text_append(&topology->labels, text_chars(&labels));
 		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
 		if (port->peer == FABRIC_NONE || port->peer < i)
 			continue;
@@ -91,14 +95,14 @@ static int topology_create(const struct metrics_source *source, struct fabric *f
 		code = err_nomem(err);
 	text_done(&labels);
 	if (code < 0) {
-		topology_release(topology);
+		metrics_topology_release(topology);
 		return code;
 	}
 	*ret = topology;
 	return 0;
 }
 
-static void counters_add(struct metrics_counters *counters, const struct delta *delta)
+void metrics_counters_add(struct metrics_counters *counters, const struct delta *delta)
 {
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (counters->known & delta->known & COUNTER_BIT(i) &&
@@ -127,7 +131,7 @@ static bool add_delta(void *ctx, size_t at, const struct history_port *who, cons
 	(void)at;
 	(void)samples;
 	if (port != FABRIC_NONE)
-		counters_add(&catch_up->counters[port], delta);
+		metrics_counters_add(&catch_up->counters[port], delta);
 	return true;
 }
 
@@ -172,7 +176,7 @@ static int add_deltas(struct metrics_source *source, const struct snapshot *snap
 		return reader_history(source->reader, &query, &consumer, err);
 	for (size_t i = 0; i < snapshot->fabric->port_count && query.until > query.after; i++)
 		if (!snapshot->rows[i].mirrored)
-			counters_add(&page->counters[i], &snapshot->rows[i].sum);
+			metrics_counters_add(&page->counters[i], &snapshot->rows[i].sum);
 	return 0;
 }
 
@@ -347,7 +351,12 @@ static bool count_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-static int fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
+int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err)
+{
+	return reader_findings(reader, &(struct finding_query){ .at_us = at_us }, count_finding, page, err);
+}
+
+int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
 {
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	if (!page->ports)
@@ -378,10 +387,11 @@ static int fill_from_snapshot(struct metrics_source *source, const struct snapsh
 		page->topology = last->topology;
 		page->topology->references++;
 	} else {
-		code = topology_create(source, snapshot->fabric, &page->topology, err);
+		code = metrics_topology_create(snapshot->fabric, source->settings, source->schema, NULL, NULL,
+					       &page->topology, err);
 	}
 	if (code == 0)
-		code = fill_ports(snapshot, page, err);
+		code = metrics_fill_ports(snapshot, page, err);
 	if (code == 0)
 		code = reader_status(source->reader, &page->status, err);
 	if (code < 0)
@@ -440,7 +450,7 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	if (code == 0)
 		code = fill_details(source, page, err);
 	if (code == 0)
-		code = reader_findings(source->reader, &(struct finding_query){ 0 }, count_finding, page, err);
+		code = metrics_fill_findings(source->reader, 0, page, err);
 	if (code == 0) {
 		page->references = 1;
 		page->schema = source->schema;

@@ -11,25 +11,11 @@
 #include "cli/push/push_encode.h"
 #include "cli/push/push_send.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
-#include "storage/findings.h"
 #include "storage/reader.h"
-#include "view/port_view.h"
-
-static void topology_free(struct metrics_topology *topology)
-{
-	if (!topology)
-		return;
-	shape_destroy(topology->shape);
-	fabric_destroy(topology->fabric);
-	free(topology->label_at);
-	text_done(&topology->labels);
-	free(topology);
-}
 
 void push_source_done(struct push_source *source)
 {
-	topology_free(source->topology);
+	metrics_topology_release(source->topology);
 	source->topology = NULL;
 	free(source->slots);
 	source->slots = NULL;
@@ -40,56 +26,24 @@ void push_source_done(struct push_source *source)
 }
 
 /* The encoded labels of each port, and its place among the counters. */
-static int prepare_ports(struct push_source *source, struct metrics_topology *topology, const struct fabric *fabric,
-			 struct error *err)
+static int prepare(struct push_source *source, struct fabric *fabric, struct error *err)
 {
-	const struct metrics_schema *schema = metrics_schema_find(NULL);
-
-	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
+	if (source->topology && source->topology->fabric == fabric)
+		return 0;
+	metrics_topology_release(source->topology);
+	source->topology = NULL;
+	free(source->slots);
 	source->slots = calloc(fabric->port_count + 1, sizeof(*source->slots));
-	if (!topology->label_at || !source->slots)
+	if (!source->slots)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (!push_state_port(source->state, fabric->nodes[port->node].guid, port->num, &source->slots[i]))
 			return err_nomem(err);
-		text_clear(&source->line);
-		schema->port_labels(fabric, i, &source->line);
-		push_labels_encode(text_chars(&source->line), source->labels, &topology->labels);
-		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
-		if (port->peer == FABRIC_NONE || port->peer < i)
-			continue;
-		topology->links++;
-		topology->links_active += port->state == PORT_ACTIVE;
 	}
-	for (size_t i = 0; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type <= NODE_ROUTER)
-			topology->nodes[fabric->nodes[i].type]++;
-	return text_failed(&source->line) || text_failed(&topology->labels) ? err_nomem(err) : 0;
-}
-
-static int prepare(struct push_source *source, struct fabric *fabric, struct error *err)
-{
-	int code;
-
-	if (source->topology && source->topology->fabric == fabric)
-		return 0;
-	topology_free(source->topology);
-	free(source->slots);
-	source->slots = NULL;
-	source->topology = calloc(1, sizeof(*source->topology));
-	if (!source->topology)
-		return err_nomem(err);
-	source->topology->fabric = fabric_share(fabric);
-	code = shape_create(fabric, &source->settings->shape, &source->topology->shape, err);
-	if (code == 0)
-		code = prepare_ports(source, source->topology, fabric, err);
-	if (code < 0) {
-		topology_free(source->topology);
-		source->topology = NULL;
-	}
-	return code;
+	return metrics_topology_create(fabric, source->settings, metrics_schema_find(NULL), push_labels_encode,
+				       source->labels, &source->topology, err);
 }
 
 /* What is not stored with a sweep, or differs when a batch is sent again. */
@@ -186,17 +140,6 @@ static int send_family(struct push_source *source, const struct metrics_family *
 	return code;
 }
 
-static bool count_finding(void *ctx, const struct finding_row *row)
-{
-	struct metrics_page *page = ctx;
-
-	if (row->acknowledged.at_us)
-		page->acknowledged++;
-	else if ((unsigned)row->finding.kind < FINDING_KIND_COUNT && row->finding.severity <= FINDING_CRITICAL)
-		page->findings[row->finding.kind][row->finding.severity]++;
-	return true;
-}
-
 /* What is measured, and the counters after this sweep. */
 static int fill(struct push_source *source, const struct snapshot *snapshot, bool is_origin, struct metrics_page *page,
 		struct error *err)
@@ -204,21 +147,10 @@ static int fill(struct push_source *source, const struct snapshot *snapshot, boo
 	source->state->ahead = true;
 	page->topology = source->topology;
 	page->status.last = snapshot->sweep;
-	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
-	if (!page->ports)
-		return err_nomem(err);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
 		struct metrics_counters *counters = &source->state->ports[source->slots[i]].counters;
-		struct port_view view;
 
-		port_view_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
-		page->ports[i] = (struct metrics_port){
-			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status,
-			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
-			.wait_ratio = view.stall_percent / 100,
-			.symbol_ber = row->status == SAMPLE_OK ? view.ber[VIEW_BER_SYMBOL].rate : NAN,
-		};
 		if (row->mirrored)
 			continue;
 		if (is_origin)
@@ -226,7 +158,7 @@ static int fill(struct push_source *source, const struct snapshot *snapshot, boo
 		else
 			push_counters_add(counters, &row->sum);
 	}
-	return 0;
+	return metrics_fill_ports(snapshot, page, err);
 }
 
 /*
@@ -277,8 +209,7 @@ static int load_next(struct push_source *source, struct reader *reader, struct s
 static int send_sweep(struct push_source *source, struct reader *reader, struct metrics_page *page, struct error *err)
 {
 	const struct metrics_schema *schema = metrics_schema_find(NULL);
-	const struct finding_query query = { .at_us = page->status.last.wall_us };
-	int code = reader_findings(reader, &query, count_finding, page, err);
+	int code = metrics_fill_findings(reader, page->status.last.wall_us, page, err);
 
 	if (code == 0)
 		code = 1;
