@@ -135,7 +135,10 @@ static bool add_delta(void *ctx, size_t at, const struct history_port *who, cons
 	return true;
 }
 
-/* The counters of the last page: its own array if nothing else needs it, and the same topology. */
+/*
+ * The counters of the last page: its own array if no response needs it, and the topology is the same. Such a page is
+ * not served again, so its port values are freed too.
+ */
 static struct metrics_counters *take_counters(struct metrics_page *last, const struct fabric *fabric)
 {
 	struct metrics_counters *counters;
@@ -143,6 +146,8 @@ static struct metrics_counters *take_counters(struct metrics_page *last, const s
 	if (last && last->references == 1 && last->topology->fabric == fabric) {
 		counters = last->counters;
 		last->counters = NULL;
+		free(last->ports);
+		last->ports = NULL;
 		return counters;
 	}
 	counters = calloc(fabric->port_count + 1, sizeof(*counters));
@@ -180,25 +185,31 @@ static int add_deltas(struct metrics_source *source, const struct snapshot *snap
 	return 0;
 }
 
-/* Ports that were read but have no counters yet begin at their absolute values. Return: are there any? */
-static bool begin_counters(const struct snapshot *snapshot, struct metrics_page *page)
+/* Was the port read, but has no counters yet? */
+static bool is_new(const struct metrics_page *page, uint32_t port)
 {
-	bool missing = false;
+	return !page->counters[port].known && !page->ports[port].mirrored && page->ports[port].last_wall_us;
+}
 
-	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
-		const struct port_row *row = &snapshot->rows[i];
-		struct metrics_counters *counters = &page->counters[i];
+static void begin_port(void *ctx, uint32_t port, const struct reading *reading)
+{
+	struct metrics_page *page = ctx;
 
-		if (counters->known || row->mirrored || !row->last_wall_us)
-			continue;
-		if (row->has_reading) {
-			counters->known = row->reading.present;
-			memcpy(counters->value, row->reading.value, sizeof(counters->value));
-		} else {
-			missing = true;
-		}
-	}
-	return missing;
+	if (!is_new(page, port))
+		return;
+	page->counters[port].known = reading->present;
+	memcpy(page->counters[port].value, reading->value, sizeof(reading->value));
+}
+
+/* Counters begin at the absolute values, which take longer to read. */
+static int begin_ports(struct metrics_source *source, struct metrics_page *page, struct error *err)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (is_new(page, i))
+			return reader_readings(source->reader, page->status.last.id, fabric, begin_port, page, err);
+	return 0;
 }
 
 /* @topology:  a snapshot without counters; the fabric of the page */
@@ -247,9 +258,6 @@ static int fill_groups(struct metrics_source *source, struct metrics_page *page,
 
 	if (code < 0)
 		return code;
-	/* 30 MB for 65,536 port ends, and without counters. */
-	free(topology->rows);
-	topology->rows = NULL;
 	/* The topology of a later sweep may differ: the next page has groups again. */
 	if (topology->fabric == page->topology->fabric)
 		code = measure_groups(source, topology, page, err);
@@ -367,7 +375,7 @@ int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *pag
 
 		port_view_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
 		page->ports[i] = (struct metrics_port){
-			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status,
+			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
 			.wait_ratio = view.stall_percent / 100,
 			.symbol_ber = row->status == SAMPLE_OK ? view.ber[VIEW_BER_SYMBOL].rate : NAN,
@@ -391,43 +399,19 @@ static int fill_from_snapshot(struct metrics_source *source, const struct snapsh
 					       &page->topology, err);
 	}
 	if (code == 0)
-		code = metrics_fill_ports(snapshot, page, err);
-	if (code == 0)
 		code = reader_status(source->reader, &page->status, err);
 	if (code < 0)
 		return code;
 	/* A sweep may have been stored in between: the page is of the snapshot's. */
 	page->status.last = snapshot->sweep;
 	page->counters = take_counters(last, snapshot->fabric);
-	if (!page->counters)
-		return err_nomem(err);
-	return last ? add_deltas(source, snapshot, page, err) : 0;
-}
-
-/* Ports that are read for the first time need the absolute values, which take longer to read. */
-static int begin_ports(struct metrics_source *source, struct metrics_page *page, const struct snapshot *snapshot,
-		       struct error *err)
-{
-	const struct snapshot_query query = { .at_us = snapshot->sweep.wall_us, .absolute = true,
-					      .names = source->names };
-	struct snapshot *absolute;
-	int code;
-
-	if (!begin_counters(snapshot, page))
-		return 0;
-	code = snapshot_load(source->reader, &query, &absolute, err);
-	if (code < 0)
-		return code;
-	/* Not with values of a later sweep: its delta would be counted twice. The next page tries again. */
-	if (absolute->sweep.id == snapshot->sweep.id && absolute->fabric->port_count == snapshot->fabric->port_count)
-		begin_counters(absolute, page);
-	snapshot_destroy(absolute);
-	return 0;
+	code = page->counters ? metrics_fill_ports(snapshot, page, err) : err_nomem(err);
+	return code == 0 && last ? add_deltas(source, snapshot, page, err) : code;
 }
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)
 {
-	const struct snapshot_query query = { .absolute = !source->page, .names = source->names };
+	const struct snapshot_query query = { .names = source->names };
 	int64_t begin_us = clock_boottime_us(clock_system());
 	struct metrics_page *page;
 	struct snapshot *snapshot;
@@ -442,9 +426,9 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	}
 	page = calloc(1, sizeof(*page));
 	code = page ? fill_from_snapshot(source, snapshot, page, err) : err_nomem(err);
-	if (code == 0)
-		code = begin_ports(source, page, snapshot, err);
 	snapshot_destroy(snapshot);
+	if (code == 0)
+		code = begin_ports(source, page, err);
 	if (code == 0)
 		code = fill_groups(source, page, err);
 	if (code == 0)

@@ -40,6 +40,7 @@ struct metrics_port {
 	double xmit_ratio, rcv_ratio, wait_ratio; /* 0 to 1 of the link's rate, and of the time */
 	double symbol_ber;
 	uint8_t sample; /* enum sample_status */
+	bool mirrored;  /* has no counters of its own: port_row.mirrored */
 };
 
 /*
