@@ -212,24 +212,23 @@ static int begin_ports(struct metrics_source *source, struct metrics_page *page,
 	return 0;
 }
 
-/* @topology:  a snapshot without counters; the fabric of the page */
-static int measure_groups(struct metrics_source *source, const struct snapshot *topology, struct metrics_page *page,
-			  struct error *err)
+int metrics_fill_groups(struct reader *reader, const struct settings *settings, const struct snapshot *snapshot,
+			struct metrics_page *page, struct error *err)
 {
-	struct balance_load *loads = calloc(topology->fabric->port_count + 1, sizeof(*loads));
+	struct balance_load *loads = calloc(snapshot->fabric->port_count + 1, sizeof(*loads));
 	int64_t wall_us = page->status.last.wall_us, window_us = balance_window_us(page->status.last.interval_us);
 	const struct shape *shape = page->topology->shape;
 	const struct shape_group *last = shape->group_count ? &shape->groups[shape->group_count - 1] : NULL;
-	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = topology,
+	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = snapshot,
 				    .ports = shape->members, .port_count = last ? last->first + last->count : 0 };
 	struct balance_input input = { .shape = shape, .loads = loads, .window_us = (double)window_us };
 	struct balance balance = { 0 };
 	int code = loads ? 0 : err_nomem(err);
 
 	if (code == 0 && query.port_count)
-		code = reader_history_loads(source->reader, &query, loads, err);
+		code = reader_history_loads(reader, &query, loads, err);
 	if (code > 0)
-		code = balance_evaluate(&input, &source->settings->health.balance, &balance, err);
+		code = balance_evaluate(&input, &settings->health.balance, &balance, err);
 	page->group_count = balance.count;
 	page->groups = calloc(balance.count + 1, sizeof(*page->groups));
 	if (code == 0 && !page->groups)
@@ -260,7 +259,7 @@ static int fill_groups(struct metrics_source *source, struct metrics_page *page,
 		return code;
 	/* The topology of a later sweep may differ: the next page has groups again. */
 	if (topology->fabric == page->topology->fabric)
-		code = measure_groups(source, topology, page, err);
+		code = metrics_fill_groups(source->reader, source->settings, topology, page, err);
 	snapshot_destroy(topology);
 	return code;
 }

@@ -137,6 +137,13 @@ void metrics_counters_add(struct metrics_counters *counters, const struct delta 
 int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err);
 
 /*
+ * metrics_fill_groups - allocate and fill page->groups, with the loads before page->status.last
+ * @snapshot:  of the page's fabric; rows are not needed. Return: 0, ERR_IO or ERR_NOMEM.
+ */
+int metrics_fill_groups(struct reader *reader, const struct settings *settings, const struct snapshot *snapshot,
+			struct metrics_page *page, struct error *err);
+
+/*
  * metrics_fill_findings - count the findings that were open at a time
  * @at_us:  wall clock; 0: now. Return: as reader_findings().
  */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_families.h"
+#include "cli/metrics/metrics_write.h"
 #include "cli/push/push_encode.h"
 #include "cli/push/push_send.h"
 #include "fabric/fabric.h"
@@ -46,25 +47,11 @@ static int prepare(struct push_source *source, struct fabric *fabric, struct err
 				       source->labels, &source->topology, err);
 }
 
-/* What is not stored with a sweep, or differs when a batch is sent again. */
+/* Samples that are sent again must have the same values. */
 static bool is_pushed(const struct metrics_family *family)
 {
-	static const char *const of_now[] = { "ibwire_collector_live", "ibwire_database_size_bytes",
-		"ibwire_metrics_build_duration_seconds", "ibwire_discovery_timestamp_seconds", "ibwire_build" };
-
-	for (size_t i = 0; i < sizeof(of_now) / sizeof(*of_now); i++)
-		if (!strcmp(family->name, of_now[i]))
-			return false;
-	return family->scope != METRICS_GROUP;
-}
-
-static uint32_t row_count(const struct metrics_page *page, enum metrics_scope scope)
-{
-	if (scope == METRICS_PORT)
-		return (uint32_t)page->topology->fabric->port_count;
-	if (scope == METRICS_FINDING)
-		return FINDING_KIND_COUNT * (FINDING_CRITICAL + 1);
-	return scope == METRICS_NODE_TYPE ? NODE_ROUTER : scope == METRICS_ONCE;
+	return strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
+	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0;
 }
 
 static int flush(struct push_source *source, struct error *err)
@@ -117,17 +104,16 @@ static struct push_bytes labels_of(struct push_source *source, const struct metr
 static int send_family(struct push_source *source, const struct metrics_family *family,
 		       const struct metrics_page *page, struct error *err)
 {
-	static const char *const suffixes[] = { "", "_total", "_info" };
 	int code = 1;
 
 	text_clear(&source->line);
 	text_append(&source->line, family->name);
-	text_append(&source->line, suffixes[family->type]);
+	text_append(&source->line, metrics_suffix(family));
 	text_clear(&source->name);
 	push_label_append(&source->name, "__name__", strlen("__name__"), text_chars(&source->line), source->line.len);
 	if (text_failed(&source->name))
 		return err_nomem(err);
-	for (uint32_t row = 0; row < row_count(page, family->scope) && code > 0; row++) {
+	for (uint32_t row = 0; row < metrics_row_count(page, family->scope) && code > 0; row++) {
 		double value = value_of(source, family, page, row);
 
 		if (isnan(value))
@@ -141,12 +127,15 @@ static int send_family(struct push_source *source, const struct metrics_family *
 }
 
 /* What is measured, and the counters after this sweep. */
-static int fill(struct push_source *source, const struct snapshot *snapshot, bool is_origin, struct metrics_page *page,
-		struct error *err)
+static int fill(struct push_source *source, struct reader *reader, const struct snapshot *snapshot, bool is_origin,
+		struct metrics_page *page, struct error *err)
 {
+	int code = reader_status_at(reader, snapshot->sweep.wall_us, &page->status, err);
+
 	source->state->ahead = true;
 	page->topology = source->topology;
 	page->status.last = snapshot->sweep;
+	page->live = true; /* a collector stored the sweep */
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
 		struct metrics_counters *counters = &source->state->ports[source->slots[i]].counters;
@@ -158,7 +147,11 @@ static int fill(struct push_source *source, const struct snapshot *snapshot, boo
 		else
 			push_counters_add(counters, &row->sum);
 	}
-	return metrics_fill_ports(snapshot, page, err);
+	if (code == 0)
+		code = metrics_fill_groups(reader, source->settings, snapshot, page, err);
+	if (code == 0)
+		code = metrics_fill_findings(reader, page->status.last.wall_us, page, err);
+	return code < 0 ? code : metrics_fill_ports(snapshot, page, err);
 }
 
 /*
@@ -206,13 +199,11 @@ static int load_next(struct push_source *source, struct reader *reader, struct s
 	return code < 0 ? code : 1;
 }
 
-static int send_sweep(struct push_source *source, struct reader *reader, struct metrics_page *page, struct error *err)
+static int send_sweep(struct push_source *source, const struct metrics_page *page, struct error *err)
 {
 	const struct metrics_schema *schema = metrics_schema_find(NULL);
-	int code = metrics_fill_findings(reader, page->status.last.wall_us, page, err);
+	int code = 1;
 
-	if (code == 0)
-		code = 1;
 	source->wall_ms = page->status.last.wall_us / 1000;
 	text_clear(&source->request);
 	source->pending = 0;
@@ -233,11 +224,12 @@ int push_sweep(struct push_source *source, struct reader *reader, struct error *
 		return code;
 	code = prepare(source, snapshot->fabric, err);
 	if (code == 0)
-		code = fill(source, snapshot, is_origin, &page, err);
+		code = fill(source, reader, snapshot, is_origin, &page, err);
 	snapshot_destroy(snapshot);
 	if (code == 0)
-		code = send_sweep(source, reader, &page, err);
+		code = send_sweep(source, &page, err);
 	free(page.ports);
+	free(page.groups);
 	if (code <= 0)
 		return code;
 	source->state->acknowledged = (struct push_sweep){ page.status.last.id, page.status.last.wall_us };
