@@ -24,7 +24,7 @@ void service_notify(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	/* Without a receiver nobody waits for the message. */
+	/* The message is dropped if the service manager has ended or does not read. */
 	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
 		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 	close(fd);

@@ -22,6 +22,7 @@ struct fabric;
 struct name_map;
 struct reader;
 struct routes;
+struct stored_reading;
 
 /*
  * storage_default_path - the path of the database without --db
@@ -115,15 +116,15 @@ struct port_row {
 	bool mirrored;             /* has no counters: last_wall_us and sum are derived from its peer */
 	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
 	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
-	bool has_reading;
-	struct reading reading;    /* absolute, with query.absolute */
+	const struct reading *reading; /* absolute, with query.absolute; NULL: none is stored */
 };
 
 /* The fabric as it was at one time, and a row for each of its ports. */
 struct snapshot {
 	struct sweep_info sweep;
 	struct fabric *fabric; /* with the names of that time; shared by snapshots without a change in between */
-	struct port_row *rows; /* parallel to fabric->ports */
+	struct port_row *rows; /* parallel to fabric->ports; NULL with query.fabric_only */
+	struct stored_reading *readings; /* that the rows point to */
 	/* Parallel to fabric->nodes: last capabilities of the PMA; unknown if they were not queried. */
 	struct pma_caps *caps;
 	/* Packed samples of the window that cannot be unpacked and are left out: how many, and the first of them. */
@@ -146,6 +147,17 @@ void snapshot_destroy(struct snapshot *snapshot);
  */
 int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
 		   struct error *err);
+
+/*
+ * reader_readings - the absolute values of all ports that have a stored reading, as read last at or before a sweep
+ * @sweep:  its id
+ * @fabric: of the snapshot that was loaded last; of another one nothing is read
+ * @each:   called with the index of a port in @fabric
+ * Return: 0; ERR_IO; ERR_NOMEM.
+ */
+typedef void reader_reading_fn(void *ctx, uint32_t port, const struct reading *reading);
+int reader_readings(struct reader *reader, int64_t sweep, const struct fabric *fabric, reader_reading_fn *each,
+		    void *ctx, struct error *err);
 
 /*
  * reader_routes - the forwarding tables of the switches (fabric/routes.h) as known at a time

@@ -394,7 +394,8 @@ static void fill_number(struct result *result, size_t column, enum port_cell cel
 		fill_errors_unknown(result, column, port);
 		break;
 	case CELL_COUNTERS:
-		fill_members(result, column, row->has_reading ? row->reading.present : 0, row->reading.value);
+		fill_members(result, column, row->reading ? row->reading->present : 0,
+			     row->reading ? row->reading->value : NULL);
 		break;
 	case CELL_SYMBOL_BER:
 		cells_ber(result, column, column + 1, &port->ber[VIEW_BER_SYMBOL]);

@@ -109,7 +109,7 @@ LEASE_TEST(a_renewal_that_took_too_long_is_a_loss)
 	assert_int_equal(lease_renew(&first, NULL), ERR_UNAVAILABLE);
 }
 
-LEASE_TEST(a_file_that_is_no_lease_belongs_to_nobody)
+LEASE_TEST(a_file_that_is_not_a_lease_is_claimed)
 {
 	test_file_write(file, "\x1b[2J\0rubbish", 12);
 	assert_int_equal(lease_renew(&first, NULL), ERR_UNAVAILABLE);

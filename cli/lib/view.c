@@ -98,11 +98,11 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 /* The absolute value of a counter is what it counted since its reset. */
 static void count_since_reset(struct port_row *row)
 {
-	counter_set reset = row->sum.reset & COUNTER_ERROR_SET & (row->has_reading ? row->reading.present : 0);
+	counter_set reset = row->sum.reset & COUNTER_ERROR_SET & (row->reading ? row->reading->present : 0);
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (reset & COUNTER_BIT(i))
-			row->sum.value[i] = row->reading.value[i];
+			row->sum.value[i] = row->reading->value[i];
 	row->sum.known |= reset;
 	row->sum.reset &= ~reset;
 }

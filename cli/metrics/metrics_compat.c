@@ -82,12 +82,6 @@ static void hca_info(const struct metrics_page *page, uint32_t row, struct text 
 	metrics_label_number(text, "lid", port_lid(fabric, row));
 }
 
-static void switch_collector(const struct metrics_page *page, uint32_t row, struct text *text)
-{
-	(void)page;
-	metrics_label(text, "collector", row ? "hca" : "switch");
-}
-
 static double one(const struct metrics_page *page, uint32_t row)
 {
 	(void)page;
@@ -177,30 +171,31 @@ static double timed_out(const struct metrics_page *page, uint32_t row)
 	return count;
 }
 
-static double of_collectors(const struct metrics_page *page, uint32_t row, double value)
+static double of_collectors(uint32_t row, double value)
 {
-	(void)page;
 	return row + 1 == NODE_CA || row + 1 == NODE_SWITCH ? value : NAN;
 }
 
 static double no_errors(const struct metrics_page *page, uint32_t row)
 {
-	return of_collectors(page, row, 0);
+	(void)page;
+	return of_collectors(row, 0);
 }
 
 static double duration(const struct metrics_page *page, uint32_t row)
 {
-	return of_collectors(page, row, (double)page->status.last.duration_us / 1e6);
+	return of_collectors(row, (double)page->status.last.duration_us / 1e6);
 }
 
 static double last_execution(const struct metrics_page *page, uint32_t row)
 {
-	return of_collectors(page, row, (double)page->status.last.wall_us / 1e6);
+	return of_collectors(row, (double)page->status.last.wall_us / 1e6);
 }
 
 static void collector_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
-	switch_collector(page, row + 1 == NODE_CA, text);
+	(void)page;
+	metrics_label(text, "collector", row + 1 == NODE_CA ? "hca" : "switch");
 }
 
 #define TREYDOCK_COUNTER(device, of_type, key, which, what, times) \
@@ -301,21 +296,15 @@ const struct metrics_schema metrics_schema_treydock = {
 	.port_labels = treydock_labels, .linked = true, .details = true,
 };
 
-static void guilbaults_guid(struct text *text, const char *name, uint64_t guid)
-{
-	char digits[24];
-
-	snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)guid);
-	metrics_label(text, name, digits);
-}
-
 static void guilbaults_labels(const struct fabric *fabric, uint32_t index, struct text *text)
 {
 	const struct port *port = &fabric->ports[index], *peer;
+	char digits[24];
 
+	snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)port_guid(fabric, index));
 	metrics_label(text, "component", fabric->nodes[port->node].type == NODE_SWITCH ? "switch" : "ca");
 	metrics_label(text, "local_name", metrics_node_name(fabric, port->node));
-	guilbaults_guid(text, "local_guid", port_guid(fabric, index));
+	metrics_label(text, "local_guid", digits);
 	metrics_label_number(text, "local_port", port->num);
 	if (port->peer == FABRIC_NONE)
 		return;

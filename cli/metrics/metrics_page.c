@@ -19,7 +19,7 @@
 #include "storage/history.h"
 #include "view/port_view.h"
 
-static void topology_release(struct metrics_topology *topology)
+void metrics_topology_release(struct metrics_topology *topology)
 {
 	if (!topology || --topology->references)
 		return;
@@ -34,7 +34,7 @@ static void page_free(struct metrics_page *page)
 {
 	if (!page)
 		return;
-	topology_release(page->topology);
+	metrics_topology_release(page->topology);
 	free(page->counters);
 	free(page->ports);
 	free(page->groups);
@@ -58,8 +58,9 @@ void metrics_source_done(struct metrics_source *source)
 	source->reader = NULL;
 }
 
-static int topology_create(const struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
-			   struct error *err)
+int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,
+			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
+			    struct error *err)
 {
 	struct metrics_topology *topology = calloc(1, sizeof(*topology));
 	struct text labels = { 0 };
@@ -70,14 +71,17 @@ static int topology_create(const struct metrics_source *source, struct fabric *f
 	topology->references = 1;
 	topology->fabric = fabric_share(fabric);
 	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
-	code = topology->label_at ? shape_create(fabric, &source->settings->shape, &topology->shape, err) :
+	code = topology->label_at ? shape_create(fabric, &settings->shape, &topology->shape, err) :
 				    err_nomem(err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		text_clear(&labels);
-		source->schema->port_labels(fabric, i, &labels);
-		text_append(&topology->labels, text_chars(&labels));
+		schema->port_labels(fabric, i, &labels);
+		if (encode)
+			encode(text_chars(&labels), external, &topology->labels);
+		else
+			text_append(&topology->labels, text_chars(&labels));
 		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
 		if (port->peer == FABRIC_NONE || port->peer < i)
 			continue;
@@ -91,14 +95,14 @@ static int topology_create(const struct metrics_source *source, struct fabric *f
 		code = err_nomem(err);
 	text_done(&labels);
 	if (code < 0) {
-		topology_release(topology);
+		metrics_topology_release(topology);
 		return code;
 	}
 	*ret = topology;
 	return 0;
 }
 
-static void counters_add(struct metrics_counters *counters, const struct delta *delta)
+void metrics_counters_add(struct metrics_counters *counters, const struct delta *delta)
 {
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (counters->known & delta->known & COUNTER_BIT(i) &&
@@ -127,11 +131,14 @@ static bool add_delta(void *ctx, size_t at, const struct history_port *who, cons
 	(void)at;
 	(void)samples;
 	if (port != FABRIC_NONE)
-		counters_add(&catch_up->counters[port], delta);
+		metrics_counters_add(&catch_up->counters[port], delta);
 	return true;
 }
 
-/* The counters of the last page: its own array if nothing else needs it, and the same topology. */
+/*
+ * The counters of the last page: its own array if no response needs it, and the topology is the same. Such a page is
+ * not served again, so its port values are freed too.
+ */
 static struct metrics_counters *take_counters(struct metrics_page *last, const struct fabric *fabric)
 {
 	struct metrics_counters *counters;
@@ -139,6 +146,8 @@ static struct metrics_counters *take_counters(struct metrics_page *last, const s
 	if (last && last->references == 1 && last->topology->fabric == fabric) {
 		counters = last->counters;
 		last->counters = NULL;
+		free(last->ports);
+		last->ports = NULL;
 		return counters;
 	}
 	counters = calloc(fabric->port_count + 1, sizeof(*counters));
@@ -172,49 +181,54 @@ static int add_deltas(struct metrics_source *source, const struct snapshot *snap
 		return reader_history(source->reader, &query, &consumer, err);
 	for (size_t i = 0; i < snapshot->fabric->port_count && query.until > query.after; i++)
 		if (!snapshot->rows[i].mirrored)
-			counters_add(&page->counters[i], &snapshot->rows[i].sum);
+			metrics_counters_add(&page->counters[i], &snapshot->rows[i].sum);
 	return 0;
 }
 
-/* Ports that were read but have no counters yet begin at their absolute values. Return: are there any? */
-static bool begin_counters(const struct snapshot *snapshot, struct metrics_page *page)
+/* Was the port read, but has no counters yet? */
+static bool is_new(const struct metrics_page *page, uint32_t port)
 {
-	bool missing = false;
-
-	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
-		const struct port_row *row = &snapshot->rows[i];
-		struct metrics_counters *counters = &page->counters[i];
-
-		if (counters->known || row->mirrored || !row->last_wall_us)
-			continue;
-		if (row->has_reading) {
-			counters->known = row->reading.present;
-			memcpy(counters->value, row->reading.value, sizeof(counters->value));
-		} else {
-			missing = true;
-		}
-	}
-	return missing;
+	return !page->counters[port].known && !page->ports[port].mirrored && page->ports[port].last_wall_us;
 }
 
-/* @topology:  a snapshot without counters; the fabric of the page */
-static int measure_groups(struct metrics_source *source, const struct snapshot *topology, struct metrics_page *page,
-			  struct error *err)
+static void begin_port(void *ctx, uint32_t port, const struct reading *reading)
 {
-	struct balance_load *loads = calloc(topology->fabric->port_count + 1, sizeof(*loads));
+	struct metrics_page *page = ctx;
+
+	if (!is_new(page, port))
+		return;
+	page->counters[port].known = reading->present;
+	memcpy(page->counters[port].value, reading->value, sizeof(reading->value));
+}
+
+/* Counters begin at the absolute values, which take longer to read. */
+static int begin_ports(struct metrics_source *source, struct metrics_page *page, struct error *err)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (is_new(page, i))
+			return reader_readings(source->reader, page->status.last.id, fabric, begin_port, page, err);
+	return 0;
+}
+
+int metrics_fill_groups(struct reader *reader, const struct settings *settings, const struct snapshot *snapshot,
+			struct metrics_page *page, struct error *err)
+{
+	struct balance_load *loads = calloc(snapshot->fabric->port_count + 1, sizeof(*loads));
 	int64_t wall_us = page->status.last.wall_us, window_us = balance_window_us(page->status.last.interval_us);
 	const struct shape *shape = page->topology->shape;
 	const struct shape_group *last = shape->group_count ? &shape->groups[shape->group_count - 1] : NULL;
-	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = topology,
+	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = snapshot,
 				    .ports = shape->members, .port_count = last ? last->first + last->count : 0 };
 	struct balance_input input = { .shape = shape, .loads = loads, .window_us = (double)window_us };
 	struct balance balance = { 0 };
 	int code = loads ? 0 : err_nomem(err);
 
 	if (code == 0 && query.port_count)
-		code = reader_history_loads(source->reader, &query, loads, err);
+		code = reader_history_loads(reader, &query, loads, err);
 	if (code > 0)
-		code = balance_evaluate(&input, &source->settings->health.balance, &balance, err);
+		code = balance_evaluate(&input, &settings->health.balance, &balance, err);
 	page->group_count = balance.count;
 	page->groups = calloc(balance.count + 1, sizeof(*page->groups));
 	if (code == 0 && !page->groups)
@@ -243,12 +257,9 @@ static int fill_groups(struct metrics_source *source, struct metrics_page *page,
 
 	if (code < 0)
 		return code;
-	/* 30 MB for 65,536 port ends, and without counters. */
-	free(topology->rows);
-	topology->rows = NULL;
 	/* The topology of a later sweep may differ: the next page has groups again. */
 	if (topology->fabric == page->topology->fabric)
-		code = measure_groups(source, topology, page, err);
+		code = metrics_fill_groups(source->reader, source->settings, topology, page, err);
 	snapshot_destroy(topology);
 	return code;
 }
@@ -347,7 +358,12 @@ static bool count_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-static int fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
+int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err)
+{
+	return reader_findings(reader, &(struct finding_query){ .at_us = at_us }, count_finding, page, err);
+}
+
+int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
 {
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	if (!page->ports)
@@ -358,7 +374,7 @@ static int fill_ports(const struct snapshot *snapshot, struct metrics_page *page
 
 		port_view_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
 		page->ports[i] = (struct metrics_port){
-			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status,
+			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
 			.wait_ratio = view.stall_percent / 100,
 			.symbol_ber = row->status == SAMPLE_OK ? view.ber[VIEW_BER_SYMBOL].rate : NAN,
@@ -378,10 +394,9 @@ static int fill_from_snapshot(struct metrics_source *source, const struct snapsh
 		page->topology = last->topology;
 		page->topology->references++;
 	} else {
-		code = topology_create(source, snapshot->fabric, &page->topology, err);
+		code = metrics_topology_create(snapshot->fabric, source->settings, source->schema, NULL, NULL,
+					       &page->topology, err);
 	}
-	if (code == 0)
-		code = fill_ports(snapshot, page, err);
 	if (code == 0)
 		code = reader_status(source->reader, &page->status, err);
 	if (code < 0)
@@ -389,35 +404,13 @@ static int fill_from_snapshot(struct metrics_source *source, const struct snapsh
 	/* A sweep may have been stored in between: the page is of the snapshot's. */
 	page->status.last = snapshot->sweep;
 	page->counters = take_counters(last, snapshot->fabric);
-	if (!page->counters)
-		return err_nomem(err);
-	return last ? add_deltas(source, snapshot, page, err) : 0;
-}
-
-/* Ports that are read for the first time need the absolute values, which take longer to read. */
-static int begin_ports(struct metrics_source *source, struct metrics_page *page, const struct snapshot *snapshot,
-		       struct error *err)
-{
-	const struct snapshot_query query = { .at_us = snapshot->sweep.wall_us, .absolute = true,
-					      .names = source->names };
-	struct snapshot *absolute;
-	int code;
-
-	if (!begin_counters(snapshot, page))
-		return 0;
-	code = snapshot_load(source->reader, &query, &absolute, err);
-	if (code < 0)
-		return code;
-	/* Not with values of a later sweep: its delta would be counted twice. The next page tries again. */
-	if (absolute->sweep.id == snapshot->sweep.id && absolute->fabric->port_count == snapshot->fabric->port_count)
-		begin_counters(absolute, page);
-	snapshot_destroy(absolute);
-	return 0;
+	code = page->counters ? metrics_fill_ports(snapshot, page, err) : err_nomem(err);
+	return code == 0 && last ? add_deltas(source, snapshot, page, err) : code;
 }
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)
 {
-	const struct snapshot_query query = { .absolute = !source->page, .names = source->names };
+	const struct snapshot_query query = { .names = source->names };
 	int64_t begin_us = clock_boottime_us(clock_system());
 	struct metrics_page *page;
 	struct snapshot *snapshot;
@@ -432,15 +425,15 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	}
 	page = calloc(1, sizeof(*page));
 	code = page ? fill_from_snapshot(source, snapshot, page, err) : err_nomem(err);
-	if (code == 0)
-		code = begin_ports(source, page, snapshot, err);
 	snapshot_destroy(snapshot);
+	if (code == 0)
+		code = begin_ports(source, page, err);
 	if (code == 0)
 		code = fill_groups(source, page, err);
 	if (code == 0)
 		code = fill_details(source, page, err);
 	if (code == 0)
-		code = reader_findings(source->reader, &(struct finding_query){ 0 }, count_finding, page, err);
+		code = metrics_fill_findings(source->reader, 0, page, err);
 	if (code == 0) {
 		page->references = 1;
 		page->schema = source->schema;

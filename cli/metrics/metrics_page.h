@@ -20,6 +20,7 @@
 #include "fabric/counter.h"
 #include "storage/reader.h"
 
+struct delta;
 struct error;
 struct fabric;
 struct metrics_schema;
@@ -39,6 +40,7 @@ struct metrics_port {
 	double xmit_ratio, rcv_ratio, wait_ratio; /* 0 to 1 of the link's rate, and of the time */
 	double symbol_ber;
 	uint8_t sample; /* enum sample_status */
+	bool mirrored;  /* has no counters of its own: port_row.mirrored */
 };
 
 /*
@@ -114,5 +116,37 @@ struct metrics_source {
 int metrics_source_page(struct metrics_source *source, struct metrics_page **ret, struct error *err);
 void metrics_source_done(struct metrics_source *source);
 void metrics_page_release(struct metrics_source *source, struct metrics_page *page);
+
+/* The parts of a page that `ibwire push` sends too. */
+
+/*
+ * metrics_topology_create - the fabric, its shape, totals, and the labels of its ports
+ * @encode:  appends the labels of a port in another format, with those of @external; NULL: they are kept as text
+ * Return: 0 or ERR_NOMEM. The caller holds one reference.
+ */
+typedef void metrics_encode_fn(const char *labels, const char *external, struct text *ret);
+int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,
+			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
+			    struct error *err);
+void metrics_topology_release(struct metrics_topology *topology);
+
+/* metrics_counters_add - add a delta to the counters that are known; they stop at UINT64_MAX. */
+void metrics_counters_add(struct metrics_counters *counters, const struct delta *delta);
+
+/* metrics_fill_ports - allocate and fill page->ports. Return: 0 or ERR_NOMEM. */
+int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err);
+
+/*
+ * metrics_fill_groups - allocate and fill page->groups, with the loads before page->status.last
+ * @snapshot:  of the page's fabric; rows are not needed. Return: 0, ERR_IO or ERR_NOMEM.
+ */
+int metrics_fill_groups(struct reader *reader, const struct settings *settings, const struct snapshot *snapshot,
+			struct metrics_page *page, struct error *err);
+
+/*
+ * metrics_fill_findings - count the findings that were open at a time
+ * @at_us:  wall clock; 0: now. Return: as reader_findings().
+ */
+int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@ void metrics_writer_done(struct metrics_writer *writer)
 	text_done(&writer->text);
 }
 
-static uint32_t row_count(const struct metrics_page *page, enum metrics_scope scope)
+uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope)
 {
 	switch (scope) {
 	case METRICS_PORT:
@@ -72,11 +72,17 @@ static void append_value(struct text *text, const struct metrics_family *family,
 	}
 }
 
+const char *metrics_suffix(const struct metrics_family *family)
+{
+	static const char *const suffixes[] = { "", "_total", "_info" };
+
+	return suffixes[family->type];
+}
+
 static void append_header(struct metrics_writer *writer, const struct metrics_family *family)
 {
 	static const char *const types[] = { "gauge", "counter", "info" };
-	static const char *const suffixes[] = { "", "_total", "_info" };
-	const char *suffix = suffixes[family->type], *named = writer->openmetrics ? "" : suffix;
+	const char *suffix = metrics_suffix(family), *named = writer->openmetrics ? "" : suffix;
 
 	text_appendf(&writer->text, "# TYPE %s%s %s\n", family->name, named,
 		     types[!writer->openmetrics && family->type == METRICS_INFO ? METRICS_GAUGE : family->type]);
@@ -146,7 +152,7 @@ static bool append_next(struct metrics_writer *writer)
 	}
 	if (writer->row == 0)
 		append_header(writer, family);
-	if (writer->row < row_count(writer->page, family->scope)) {
+	if (writer->row < metrics_row_count(writer->page, family->scope)) {
 		if (is_included(writer->page, family, writer->row))
 			append_row(writer, family, writer->row);
 		writer->row++;

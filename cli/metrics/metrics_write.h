@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/text.h"
+#include "cli/metrics/metrics_families.h"
 
 struct metrics_page;
 
@@ -37,5 +38,11 @@ void metrics_writer_init(struct metrics_writer *writer, const struct metrics_pag
 /* metrics_writer_fill - the next bytes, at most @size. Return: their number; 0: the end; -1: no memory. */
 ssize_t metrics_writer_fill(struct metrics_writer *writer, char *ret, size_t size);
 void metrics_writer_done(struct metrics_writer *writer);
+
+/* metrics_row_count - rows that a family of this scope can have. */
+uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope);
+
+/* metrics_suffix - the end of the names of its samples. */
+const char *metrics_suffix(const struct metrics_family *family);
 
 #endif

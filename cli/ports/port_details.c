@@ -278,10 +278,10 @@ static void put_errors(struct result *result, const struct view *view, const str
 		counter_set bit = COUNTER_BIT(i);
 		const struct line line = {
 			.key = info->key, .unit = info->unit, .meaning = info->meaning,
-			.counted = row->sum.value[i], .value = row->reading.value[i],
-			.max = reading_max(&row->reading, (enum counter)i),
+			.counted = row->sum.value[i], .value = row->reading ? row->reading->value[i] : 0,
+			.max = row->reading ? reading_max(row->reading, (enum counter)i) : 0,
 			.counted_known = port->errors_known & bit,
-			.value_known = row->has_reading && row->reading.present & bit,
+			.value_known = row->reading && row->reading->present & bit,
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
 			.window_s = port->window_s,

@@ -247,6 +247,7 @@ struct made {
 	struct fabric *fabric;
 	struct pma_caps caps;
 	struct port_row row;
+	struct reading reading;
 	struct snapshot snapshot;
 	char name[8], *names[1];
 	struct view view;
@@ -266,7 +267,7 @@ static void make(struct made *made, enum fec_layout layout)
 	assert_true(fabric_add_node(made->fabric, &node, NULL) >= 0);
 	assert_true(fabric_add_port(made->fabric, &port, NULL) >= 0);
 	assert_int_equal(fabric_finish(made->fabric, NULL, NULL), 0);
-	made->row = (struct port_row){ .status = SAMPLE_OK, .last_wall_us = 95000000, .has_reading = true,
+	made->row = (struct port_row){ .status = SAMPLE_OK, .last_wall_us = 95000000, .reading = &made->reading,
 				       .sum = { .elapsed_us = 10000000, .known = COUNTER_BIT(COUNTER_SYMBOL_ERRORS) } };
 	made->caps = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
 	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row, .caps = &made->caps };

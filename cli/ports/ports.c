@@ -74,15 +74,15 @@ static void put_long_rows(struct result *result, const struct view *view, const 
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
-	for (int counter = 0; row->has_reading && counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; row->reading && counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
 
-		if (!(row->reading.present & COUNTER_BIT(counter)))
+		if (!(row->reading->present & COUNTER_BIT(counter)))
 			continue;
 		cells_port_name(result, LONG_PORT, view, port->port);
 		result_text(result, LONG_COUNTER, info->key);
-		result_unsigned(result, LONG_VALUE, row->reading.value[counter]);
-		if (row->reading.value[counter] == reading_max(&row->reading, (enum counter)counter))
+		result_unsigned(result, LONG_VALUE, row->reading->value[counter]);
+		if (row->reading->value[counter] == reading_max(row->reading, (enum counter)counter))
 			result_show(result, LONG_VALUE, "saturated", STYLE_WARNING);
 		result_text(result, LONG_UNIT, info->unit);
 		result_text(result, LONG_MEANING, info->meaning);

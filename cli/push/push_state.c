@@ -164,10 +164,7 @@ bool push_state_port(struct push_state *state, uint64_t node_guid, uint8_t num, 
 void push_counters_add(struct metrics_counters *counters, const struct delta *delta)
 {
 	counters->known |= delta->known;
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		if (delta->known & COUNTER_BIT(i) &&
-		    __builtin_add_overflow(counters->value[i], delta->value[i], &counters->value[i]))
-			counters->value[i] = UINT64_MAX;
+	metrics_counters_add(counters, delta);
 }
 
 /* FILE.counters: numbers of 64 bits, then a check sum of them. */

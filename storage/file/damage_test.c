@@ -49,11 +49,11 @@ static int check_known(const struct snapshot *snapshot, const struct model *mode
 				truth = &model->sweeps[sweep - 1].truth[p];
 		if (!truth)
 			continue;
-		if (snapshot->rows[i].has_reading)
-			assert_int_equal(snapshot->rows[i].reading.value[0], truth->reading.value[0]);
+		if (snapshot->rows[i].reading)
+			assert_int_equal(snapshot->rows[i].reading->value[0], truth->reading.value[0]);
 		if (snapshot->rows[i].sum.elapsed_us)
 			assert_int_equal(snapshot->rows[i].sum.value[0], truth->delta.value[0]);
-		missing += !snapshot->rows[i].has_reading || !snapshot->rows[i].sum.elapsed_us;
+		missing += !snapshot->rows[i].reading || !snapshot->rows[i].sum.elapsed_us;
 	}
 	return missing;
 }

@@ -69,7 +69,7 @@ static int read_windows(struct compaction *compaction, const struct hour *hour, 
 {
 	struct plan_part window = { .source = PLAN_WINDOW_SUMS, .unit.id = hour->from_window };
 	struct sums_reader reader;
-	int result = sums_begin(&reader, compaction->db, &(struct sums_query){ 0 }, (uint32_t)hour->next_port,
+	int result = sums_begin(&reader, compaction->db, &(struct sums_query){ .first = (uint32_t)hour->next_port },
 				compaction->port_sums, COMPACT_PORTS, err);
 
 	for (; !result && window.unit.id < hour->to_window; window.unit.id++)

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/history.h"
+#include "storage/read/reader_internal.h"
+#include "storage/read/sums.h"
 #include "storage/reader.h"
 
 /* Samples that are read within an acceptable time; limit of points, as a multiple, if each is a sweep. */
@@ -90,59 +92,57 @@ int64_t history_step_us(const struct history_range *range, size_t ports, int64_t
 	return series_round_span(step_us > least_us ? step_us : least_us);
 }
 
-/* The ports of a query and their totals. */
-struct port_totals {
+/* The loads of the ports of a query. */
+struct reading_loads {
+	const struct snapshot *snapshot;
 	struct history_port *ports;
-	struct history_sum *sums;
 	size_t count;
+	struct balance_load *loads; /* by port of the fabric */
 };
 
-static int list_ports(const struct load_query *query, struct port_totals *totals, struct error *err)
+static void set_load(const struct reading_loads *reading, size_t place, const struct delta *sum)
+{
+	const struct fabric *fabric = reading->snapshot->fabric;
+	uint32_t index = fabric_find_port(fabric, reading->ports[place].node_guid, reading->ports[place].num);
+	const struct port *port = &fabric->ports[index];
+
+	balance_load_of(sum, &fabric->nodes[port->node], port,
+			reading->snapshot->caps ? &reading->snapshot->caps[port->node] : NULL, &reading->loads[index]);
+}
+
+static void add_load(void *ctx, size_t place, const struct port_sum *total)
+{
+	set_load(ctx, place, &total->sum);
+}
+
+static int list_ports(const struct load_query *query, struct reading_loads *reading, struct error *err)
 {
 	const struct fabric *fabric = query->snapshot->fabric;
 	size_t most = query->ports ? query->port_count : fabric->port_count;
 
-	totals->ports = calloc(most + 1, sizeof(*totals->ports));
-	totals->sums = calloc(most + 1, sizeof(*totals->sums));
-	if (!totals->ports || !totals->sums)
+	reading->ports = calloc(most + 1, sizeof(*reading->ports));
+	if (!reading->ports)
 		return err_nomem(err);
 	for (size_t i = 0; i < most; i++) {
 		const struct port *port = &fabric->ports[query->ports ? query->ports[i] : i];
 
-		if (query->ports || (port_is_pollable(fabric, port) && port->peer != FABRIC_NONE))
-			totals->ports[totals->count++] =
-				(struct history_port){ fabric->nodes[port->node].guid, port->num };
+		if (!query->ports && (!port_is_pollable(fabric, port) || port->peer == FABRIC_NONE))
+			continue;
+		reading->ports[reading->count++] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		set_load(reading, reading->count - 1, &(struct delta){ 0 });
 	}
 	return 0;
-}
-
-static int read_loads(struct reader *reader, const struct load_query *query, const struct history_range *range,
-		      struct port_totals *totals, struct balance_load *loads, struct error *err)
-{
-	const struct snapshot *snapshot = query->snapshot;
-	const struct fabric *fabric = snapshot->fabric;
-	const struct history_query sums = {
-		.after = range->after, .until = range->until, .damage = query->damage,
-		.ports = totals->ports, .port_count = totals->count,
-		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) |
-			    COUNTER_BIT(COUNTER_XMIT_WAIT) | COUNTER_BIT(COUNTER_XMIT_DISCARDS),
-	};
-	int code = reader_history_sums(reader, &sums, totals->sums, err);
-
-	for (size_t i = 0; code == 0 && i < totals->count; i++) {
-		uint32_t index = fabric_find_port(fabric, totals->ports[i].node_guid, totals->ports[i].num);
-		const struct port *port = &fabric->ports[index];
-
-		balance_load_of(&totals->sums[i].sum, &fabric->nodes[port->node], port,
-				snapshot->caps ? &snapshot->caps[port->node] : NULL, &loads[index]);
-	}
-	return code;
 }
 
 int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
 			 struct error *err)
 {
-	struct port_totals totals = { 0 };
+	struct reading_loads reading = { .snapshot = query->snapshot, .loads = loads };
+	struct history_query totals = {
+		.damage = query->damage,
+		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) |
+			    COUNTER_BIT(COUNTER_XMIT_WAIT) | COUNTER_BIT(COUNTER_XMIT_DISCARDS),
+	};
 	struct history_range range;
 	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
 
@@ -150,10 +150,13 @@ int reader_history_loads(struct reader *reader, const struct load_query *query, 
 		code = reader_history_round(reader, &range, err);
 	if (code < 0 || range.after == range.until)
 		return code;
-	code = list_ports(query, &totals, err);
+	code = list_ports(query, &reading, err);
+	totals.after = range.after;
+	totals.until = range.until;
+	totals.ports = reading.ports;
+	totals.port_count = reading.count;
 	if (code == 0)
-		code = read_loads(reader, query, &range, &totals, loads, err);
-	free(totals.ports);
-	free(totals.sums);
+		code = reader_history_totals(reader, &totals, add_load, &reading, err);
+	free(reading.ports);
 	return code < 0 ? code : 1;
 }

@@ -275,8 +275,8 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 	result = find_ports(&walk, err);
 	if (!result)
 		result = sums_begin(&sums, reader->db, &(struct sums_query){ .ports = walk.ids,
-				    .port_count = walk.count, .counters = query->counters }, 0, walk.sums,
-				    walk.count, err);
+				    .port_count = walk.count, .counters = query->counters }, walk.sums, walk.count,
+				    err);
 	if (!result)
 		result = window_plan_begin(&plan, reader->db, query->after, query->until, query->longest_us, err);
 	if (!result)
@@ -288,8 +288,8 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 	return result;
 }
 
-int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
-			struct error *err)
+int reader_history_totals(struct reader *reader, const struct history_query *query, history_total_fn *each, void *ctx,
+			  struct error *err)
 {
 	struct history_walk walk = { .reader = reader, .query = query };
 	struct sums_origin origin = { 0 };
@@ -297,17 +297,29 @@ int reader_history_sums(struct reader *reader, const struct history_query *query
 
 	if (result < 0)
 		return result;
-	memset(ret, 0, query->port_count * sizeof(*ret));
 	result = find_ports(&walk, err);
 	if (!result)
-		result = sums_load(reader->db, &(struct sums_query){ query->after, query->until, walk.ids,
-				   walk.count, query->counters }, walk.sums, walk.count, &origin, err);
+		result = sums_load(reader->db, &(struct sums_query){ .after = query->after, .until = query->until,
+				   .ports = walk.ids, .port_count = walk.count, .counters = query->counters },
+				   walk.sums, walk.count, &origin, err);
 	reader_end(reader);
 	for (size_t i = 0; !result && i < walk.count; i++)
-		ret[walk.selected[i].place] = (struct history_sum){
-			walk.sums[i].sum, (int64_t)walk.sums[i].samples,
-		};
+		each(ctx, walk.selected[i].place, &walk.sums[i]);
 	note_damage(&walk, &origin.damage);
 	free_ports(&walk);
 	return result;
+}
+
+static void store_total(void *ctx, size_t place, const struct port_sum *total)
+{
+	struct history_sum *sums = ctx;
+
+	sums[place] = (struct history_sum){ total->sum, (int64_t)total->samples };
+}
+
+int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
+			struct error *err)
+{
+	memset(ret, 0, query->port_count * sizeof(*ret));
+	return reader_history_totals(reader, query, store_total, ret, err);
 }

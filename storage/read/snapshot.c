@@ -11,6 +11,8 @@
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
 
+enum { PORTS_AT_A_TIME = 1024 };
+
 /* While a snapshot is loaded. */
 struct loading {
 	struct reader *reader;
@@ -148,22 +150,26 @@ static int load_spans(struct loading *loading, struct error *err)
 
 static int load_sums(struct loading *loading, int64_t after, struct error *err)
 {
+	struct sums_query query = { .after = after, .until = loading->sweep.info.id };
 	size_t ids = loading->reader->topology.port_ids;
-	struct port_sum *by_port = calloc(ids, sizeof(*by_port));
+	/* One sweep is read quickly, so for a part of the ports at a time: the sums of all are large. */
+	size_t step = query.until - after == 1 && ids > PORTS_AT_A_TIME ? PORTS_AT_A_TIME : ids;
+	struct port_sum *by_port = malloc(step * sizeof(*by_port));
 	struct sums_origin origin = { 0 };
-	int result;
+	int result = by_port ? 0 : err_nomem(err);
 
-	if (!by_port)
-		return err_nomem(err);
-	result = sums_load(loading->reader->db, &(struct sums_query){ .after = after, .until = loading->sweep.info.id },
-			   by_port, ids, &origin, err);
-	loading->snapshot->damaged = origin.damage.count;
-	memcpy(loading->snapshot->damage, origin.damage.first, sizeof(origin.damage.first));
-	for (size_t i = 0; !result && i < ids; i++) {
-		struct port_row *row = row_of(loading, i);
+	for (; !result && query.first < ids; query.first += (uint32_t)step) {
+		memset(by_port, 0, step * sizeof(*by_port));
+		result = sums_load(loading->reader->db, &query, by_port, step, &origin, err);
+		if (!loading->snapshot->damaged)
+			memcpy(loading->snapshot->damage, origin.damage.first, sizeof(origin.damage.first));
+		loading->snapshot->damaged += origin.damage.count;
+		for (size_t i = 0; !result && i < step; i++) {
+			struct port_row *row = row_of(loading, query.first + i);
 
-		if (row && by_port[i].samples)
-			row->sum = by_port[i].sum;
+			if (row && by_port[i].samples)
+				row->sum = by_port[i].sum;
+		}
 	}
 	free(by_port);
 	return result;
@@ -177,16 +183,14 @@ static int load_readings(struct loading *loading, struct error *err)
 
 	if (!by_port)
 		return err_nomem(err);
+	loading->snapshot->readings = by_port;
 	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, ids, err);
 	for (size_t i = 0; !result && i < ids; i++) {
 		struct port_row *row = row_of(loading, i);
 
-		if (!row || !by_port[i].there)
-			continue;
-		row->has_reading = true;
-		row->reading = by_port[i].reading;
+		if (row && by_port[i].there)
+			row->reading = &by_port[i].reading;
 	}
-	free(by_port);
 	return result;
 }
 
@@ -264,14 +268,14 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 		result = load_topology(reader, &loading->sweep, query->names, err);
 	if (!result) {
 		loading->snapshot->fabric = fabric_share(reader->topology.fabric);
-		result = make_rows(loading, err);
-	}
-	if (!result)
 		result = load_caps(loading, err);
+	}
 	loading->snapshot->sweep = loading->sweep.info;
 	if (result || query->fabric_only)
 		return result;
-	result = load_spans(loading, err);
+	result = make_rows(loading, err);
+	if (!result)
+		result = load_spans(loading, err);
 	if (!result)
 		result = load_sums(loading, after, err);
 	if (!result && query->absolute)
@@ -321,12 +325,34 @@ int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uin
 	return 1;
 }
 
+int reader_readings(struct reader *reader, int64_t sweep, const struct fabric *fabric, reader_reading_fn *each,
+		    void *ctx, struct error *err)
+{
+	const struct topology *topology = &reader->topology;
+	struct stored_reading *by_port = NULL;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	if (topology->fabric == fabric) {
+		by_port = calloc(topology->port_ids, sizeof(*by_port));
+		result = by_port ? readings_load(reader->db, sweep, by_port, topology->port_ids, err) : err_nomem(err);
+	}
+	reader_end(reader);
+	for (size_t i = 0; by_port && !result && i < topology->port_ids; i++)
+		if (by_port[i].there && topology->port_index[i])
+			each(ctx, topology->port_index[i] - 1, &by_port[i].reading);
+	free(by_port);
+	return result;
+}
+
 void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
 	fabric_destroy(snapshot->fabric);
 	free(snapshot->rows);
+	free(snapshot->readings);
 	free(snapshot->caps);
 	free(snapshot);
 }

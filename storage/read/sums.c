@@ -104,7 +104,7 @@ static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 static struct port_sum *sum_of(struct sums_reader *reader, uint64_t port)
 {
 	const struct sums_query *query = &reader->query;
-	size_t index = port - reader->first;
+	size_t index = port - query->first;
 
 	/* Nearly always the port after the previous one. */
 	if (query->ports) {
@@ -188,7 +188,7 @@ static int add_sums(struct sums_reader *reader, struct error *err)
 	int result = 0;
 
 	if (!reader->by_key)
-		return add_rows(reader, reader->first, reader->first + (int64_t)reader->count, err);
+		return add_rows(reader, reader->query.first, reader->query.first + (int64_t)reader->count, err);
 	for (size_t i = 0; !result && i < reader->query.port_count; i++)
 		result = add_rows(reader, ports[i], ports[i] + 1, err);
 	return result;
@@ -279,19 +279,23 @@ static int add_samples(struct sums_reader *reader, struct error *err)
 	return result;
 }
 
-int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, uint32_t first,
-	       struct port_sum *by_port, size_t count, struct error *err)
+int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, struct port_sum *by_port,
+	       size_t count, struct error *err)
 {
 	int64_t ports = 0;
 	int result = db_integer(db, "SELECT max(id) FROM port", 0, &ports, err);
 
-	*reader = (struct sums_reader){ .query = *query, .first = first, .by_port = by_port, .count = count };
+	*reader = (struct sums_reader){ .query = *query, .by_port = by_port, .count = count };
 	if (!query->counters)
 		reader->query.counters = COUNTER_ALL_SET;
 	reader->by_key = query->ports && (int64_t)query->port_count <= ports / PORTS_BY_KEY + 1;
 	/* A comparison for each row takes a tenth of the time, so not for all rows. */
 	reader->by_range = query->ports ? reader->by_key : (int64_t)count <= ports;
 	packed_begin(&reader->packed, db, reader->by_key ? query->ports : NULL, query->port_count);
+	if (!query->ports) {
+		reader->packed.from_port = query->first;
+		reader->packed.to_port = query->first + (uint32_t)count;
+	}
 	return result;
 }
 
@@ -317,7 +321,7 @@ int sums_load(sqlite3 *db, const struct sums_query *query, struct port_sum *by_p
 	struct window_plan plan = { 0 };
 	struct plan_part part;
 	unsigned sources = 0;
-	int result = sums_begin(&reader, db, query, 0, by_port, count, err);
+	int result = sums_begin(&reader, db, query, by_port, count, err);
 
 	if (!result)
 		result = window_plan_begin(&plan, db, query->after, query->until, PLAN_ANY_SUM, err);

@@ -41,6 +41,7 @@ struct sums_query {
 	int64_t after, until;  /* sweeps in (after, until]; for sums_load() */
 	const uint32_t *ports; /* ids in rising order, each once (borrowed); NULL: all ports */
 	size_t port_count;
+	uint32_t first;        /* of all ports: the id of the first sum; sums of ids before it are left out */
 	counter_set counters;  /* whose values are needed, others may be 0; no counter: all of them */
 };
 
@@ -53,7 +54,6 @@ struct sums_reader {
 	struct port_sum *by_port;
 	size_t count;
 	size_t next;           /* place of the next port, if its row follows */
-	uint32_t first;        /* id of by_port[0] if query.ports is NULL */
 	const struct plan_part *part;
 	struct packed_reader packed; /* packed.damage: samples that are left out */
 };
@@ -61,14 +61,15 @@ struct sums_reader {
 /*
  * sums_begin - get ready to add up parts
  * @query:    its ports and counters
- * @by_port:  zeroed, or sums of earlier sweeps: parallel to the query's ports; of all ports by id, from @first on
+ * @by_port:  zeroed, or sums of earlier sweeps: parallel to the query's ports; of all ports by id, from
+ *            query->first on
  * @count:    elements of @by_port
  *
  * sums_end() is required whatever this returns; until then the caller holds a transaction open.
  * Return: 0 or a negative error.
  */
-int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, uint32_t first,
-	       struct port_sum *by_port, size_t count, struct error *err);
+int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, struct port_sum *by_port,
+	       size_t count, struct error *err);
 
 /* sums_add - add what the ports counted in a part. Return: 0 or a negative error. */
 int sums_add(struct sums_reader *reader, const struct plan_part *part, struct error *err);
@@ -82,7 +83,7 @@ struct sums_origin {
 
 /*
  * sums_load - the totals of sweeps (query.after, query.until]
- * @by_port, @count:  as in sums_begin(), zeroed; of all ports by_port[0] is unused
+ * @by_port, @count:  as in sums_begin(), zeroed; no port has the id 0
  * @ret:              or NULL
  *
  * The caller holds a transaction open. Return: 0 or a negative error.

@@ -188,7 +188,8 @@ int window_find_sweeps(sqlite3 *db, int64_t since_us, int64_t until_us, int64_t 
 
 void packed_begin(struct packed_reader *reader, sqlite3 *db, const uint32_t *ports, size_t port_count)
 {
-	*reader = (struct packed_reader){ .db = db, .ports = ports, .port_count = port_count };
+	*reader = (struct packed_reader){ .db = db, .ports = ports, .port_count = port_count,
+					   .to_port = (uint32_t)HISTORY_PORTS };
 }
 
 void packed_end(struct packed_reader *reader)
@@ -255,12 +256,12 @@ static int read_chunks(struct packed_reader *reader, const struct plan_unit *win
 		       struct error *err)
 {
 	struct packed_row row = { .from_sweep = window->from_sweep, .to_sweep = window->to_sweep,
-				  .to_port = (uint32_t)HISTORY_PORTS };
+				  .from_port = reader->from_port, .to_port = reader->to_port };
 	int result = 0;
 
 	if (!reader->ports)
-		return read_rows(reader, reader->chunks, CHUNK_ID(window->id, 0), CHUNK_ID(window->id + 1, 0), &row,
-				 each, ctx, err);
+		return read_rows(reader, reader->chunks, CHUNK_ID(window->id, row.from_port),
+				 CHUNK_ID(window->id, row.to_port), &row, each, ctx, err);
 	for (size_t i = 0; !result && i < reader->port_count; i++) {
 		row.from_port = reader->ports[i];
 		row.to_port = row.from_port + 1;
@@ -315,7 +316,8 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 		struct error *err)
 {
 	const struct packed_row all = { .from_sweep = part->from_sweep, .to_sweep = part->to_sweep,
-					.to_port = (uint32_t)HISTORY_PORTS };
+					.from_port = reader->from_port, .to_port = reader->to_port };
+	int64_t blocks_end = (reader->to_port + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS;
 	sqlite3_stmt **rows = part->source == PLAN_CHUNKS ? &reader->chunks : &reader->hot;
 	int result = *rows ? 0 : db_prepare(reader->db, part->source == PLAN_CHUNKS ?
 					    "SELECT id, samples FROM chunk WHERE id >= ?1 AND id < ?2 ORDER BY id" :
@@ -327,8 +329,9 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 	if (part->source == PLAN_CHUNKS)
 		return read_chunks(reader, &part->unit, each, ctx, err);
 	if (!reader->ports)
-		return read_rows(reader, reader->hot, HOT_ID(part->from_sweep, 0), HOT_ID(part->to_sweep, 0), &all,
-				 each, ctx, err);
+		/* Of several sweeps that begins with the range of the first and ends with that of the last. */
+		return read_rows(reader, reader->hot, HOT_ID(part->from_sweep, reader->from_port / CODEC_BLOCK_PORTS),
+				 HOT_ID(part->to_sweep - 1, blocks_end), &all, each, ctx, err);
 	for (int64_t sweep = part->from_sweep; !result && sweep < part->to_sweep; sweep++) {
 		result = packed_next_hot(reader, sweep, part->to_sweep, &sweep, err);
 		if (!result && sweep < part->to_sweep)

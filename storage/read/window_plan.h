@@ -106,6 +106,7 @@ struct packed_reader {
 	sqlite3 *db;
 	const uint32_t *ports; /* ids in rising order (borrowed); NULL: all ports */
 	size_t port_count;
+	uint32_t from_port, to_port; /* of all ports those in [from, to); others may be read too */
 	sqlite3_stmt *chunks, *hot, *next_hot;
 	struct history_damage damage; /* rows that could not be read */
 	damage_fn *on_damage; /* called for each of them; or NULL */
