@@ -229,6 +229,9 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 	*ret = (struct job){ .exit_status = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
 	snprintf(ret->name, sizeof(ret->name), "%s", options->name ? options->name : "");
+	if (code == 0 && options->name && strlen(options->name) >= sizeof(ret->name))
+		code = err_set(err, ERR_USAGE, "--name has %zu bytes; use at most %zu", strlen(options->name),
+			       sizeof(ret->name) - 1);
 	/* First of all: this migrates or creates the database. */
 	if (code == 0)
 		code = saved_writer_open(path, &writer, err);
