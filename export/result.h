@@ -50,6 +50,7 @@ enum column_flags {
 	COLUMN_NO_DATA = 1 << 1,   /* only in tables, although it has a key */
 	COLUMN_FLEXIBLE = 1 << 2,  /* cells may be cut to fit */
 	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
+	COLUMN_BELOW = 1 << 5,     /* of a table that is too wide: wrapped under its row, without a title */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 };
 

@@ -385,10 +385,10 @@ static void put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SI
 	struct text text = { 0 };
 
 	text_appendf(&text, "job %s%s%s%s against %s:", ids[1], *name ? " (" : "", name, *name ? ")" : "", ids[0]);
-	job_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
+	text_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
 	for (int i = 0; i < 2; i++) {
 		text_append(&text, words[i]);
-		job_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
+		text_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
 	}
 	fputs(text_chars(&text), comparing->output.stream);
 	text_done(&text);

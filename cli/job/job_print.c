@@ -49,28 +49,6 @@ static const char *shown_id(const struct job_report *report, char ret[4 * JOB_ID
 	return ret;
 }
 
-void job_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
-{
-	for (size_t len; *line; line += len + (line[len] == ' ')) {
-		char word[1100];
-		unsigned columns;
-
-		len = strcspn(line, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)len, line);
-		columns = (unsigned)text_columns(word);
-		if (column > indent && column + 1 + columns > width) {
-			text_appendf(text, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (text->len && text->chars[text->len - 1] != ' ') {
-			text_append(text, " ");
-			column++;
-		}
-		text_append_escaped(text, line, len);
-		column += columns;
-	}
-	text_append(text, "\n");
-}
-
 static void append_verdict(const struct job_output *output, struct text *text)
 {
 	static const char *const colors[] = { "\033[1;32m", "\033[1;33m", "\033[1;31m" };
@@ -85,7 +63,7 @@ static void append_verdict(const struct job_output *output, struct text *text)
 		if (output->print.color)
 			text_append(text, colors[line->severity]);
 		text_append(text, i ? "  - " : head);
-		job_append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
+		text_append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
 		if (output->print.color)
 			text_append(text, "\033[0m");
 	}
@@ -98,7 +76,7 @@ static void append_field(const struct job_output *output, struct text *text, con
 	enum { FIELD = 10 };
 
 	text_appendf(text, "%-*s", FIELD, name);
-	job_append_wrapped(text, value, FIELD, FIELD, output->print.width);
+	text_append_wrapped(text, value, FIELD, FIELD, output->print.width);
 }
 
 static void append_time(const struct job_report *report, struct text *line)

@@ -205,11 +205,12 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
 	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .priority = 2 },
 	[FINDING_KIND] = { .key = "kind", .title = "FINDING", .kind = COLUMN_TEXT },
-	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
+			      .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[FINDING_BEFORE] = { .key = "before_job", .kind = COLUMN_BOOL },
 	[FINDING_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
-	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 3 },
-	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 6 },
+	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 	[FINDING_ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
 };
 
@@ -254,7 +255,7 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[EVENT_KIND] = { .key = "kind", .title = "CHANGE", .kind = COLUMN_TEXT },
 	[EVENT_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
-	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
 int job_put_events(struct job_output *output, struct error *err)

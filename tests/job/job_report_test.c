@@ -423,6 +423,7 @@ TEST_IN_FOLDER(no_traffic_is_not_rdma)
 TEST_IN_FOLDER(a_link_that_degrades_in_the_middle)
 {
 	assert_both(FABRIC TRAIN "at 6m width \"node0002 mlx5_2/1\" 1x\n", "link-failed", "node0002 mlx5_2/1");
+	assert_shows("job|report|h", "\n    runs at 1x HDR (50 Gb/s), both ends support 4x HDR (200 Gb/s)\n");
 }
 
 TEST_IN_FOLDER(an_uplink_that_goes_down)
