@@ -15,7 +15,7 @@
 #include "base/plot.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/job/job_report.h"
+#include "cli/job/job_work.h"
 #include "export/html.h"
 
 /* Hosts in the first table and in the map of hosts and rails; the others are folded. */
@@ -322,15 +322,6 @@ static void append_rails(const struct job_report *report, struct text *page)
 
 /* --- hosts --- */
 
-static bool host_stands_out(const struct job_report *report, size_t host)
-{
-	const struct job_host *self = &report->hosts[host];
-	const struct job_evenness *even = &report->over_hosts;
-
-	return self->missing || self->used < self->count || self->sum.errors || report->slowest == host ||
-	       (even->cv >= EVEN && (even->lowest == host || even->highest == host));
-}
-
 static enum html_state host_state(const struct job_report *report, size_t host)
 {
 	const struct job_host *self = &report->hosts[host];
@@ -369,7 +360,7 @@ static void append_host_table(const struct job_report *report, struct text *page
 
 	html_table_begin(page, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < report->host_count && (all || shown < HOSTS_SHOWN); i++)
-		if (all || host_stands_out(report, i)) {
+		if (all || job_host_stands_out(report, i)) {
 			append_host_row(report, page, columns, i);
 			shown++;
 		}
@@ -487,7 +478,7 @@ static void append_hosts(const struct job_report *report, struct text *page)
 		append_host_map(report, page);
 	text_append(page, "</div>\n<div>");
 	for (size_t i = 0; i < report->host_count; i++)
-		odd |= host_stands_out(report, i);
+		odd |= job_host_stands_out(report, i) > 0;
 	if (!few)
 		html_element(page, "h3", NULL, odd ? "Hosts that stand out" : "No host stands out");
 	if (few || odd)

@@ -84,6 +84,7 @@ struct job_host {
 struct job_rail {
 	const char *name;          /* "mlx5_3" */
 	bool slower;               /* than other rails: of another network, such as storage, so not compared */
+	bool unused;               /* by all hosts */
 	struct job_sum sum;
 	struct job_evenness hosts; /* over its ports: index into ports */
 	struct series series;      /* bytes per second of the busier direction; without steps if not known */

@@ -231,65 +231,35 @@ static void put_host(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-/* How much a host stands out, for the choice of rows. */
-static double stands_out(const struct job_report *report, size_t index)
-{
-	const struct job_host *host = &report->hosts[index];
-	double bytes = (double)host->sum.xmit_bytes + (double)host->sum.rcv_bytes, sum = host->missing ? 1000 : 0;
-
-	if (report->all_hosts && !host->used)
-		return -1;
-	sum += index == report->slowest ? 500 : 0;
-	sum += 100 * (host->count - host->used);
-	sum += host->sum.errors ? 50 : 0;
-	sum += index == report->over_hosts.lowest ? 40 : index == report->over_hosts.highest ? 30 : 0;
-	return sum + (isnan(host->ports.cv) ? 0 : 10 * host->ports.cv) + 1 / (1 + bytes);
-}
-
-struct choice { double out; size_t index; };
-
-static int compare_choices(const void *a, const void *b)
-{
-	const struct choice *x = a, *y = b;
-
-	if (x->out > y->out || x->out < y->out)
-		return x->out > y->out ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-static int compare_indexes(const void *a, const void *b)
-{
-	const struct choice *x = a, *y = b;
-
-	return (x->index > y->index) - (x->index < y->index);
-}
-
 int job_put_hosts(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
-	bool all = output->print.all || output->print.format != RESULT_TABLE;
-	struct choice *choices = calloc(report->host_count + 1, sizeof(*choices));
-	size_t count = report->host_count;
-	struct result *result = NULL;
+	bool is_table = output->print.format == RESULT_TABLE;
+	bool all = output->print.all || !is_table || report->host_count <= HOSTS_MOST;
+	size_t odd = 0, shown = 0;
+	struct result *result;
 	int code;
 
-	if (!choices)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		choices[i] = (struct choice){ stands_out(report, i), i };
-	if (!all && count > HOSTS_MOST) {
-		qsort(choices, count, sizeof(*choices), compare_choices);
-		count = HOSTS_MOST;
-		qsort(choices, count, sizeof(*choices), compare_indexes);
-	}
-	code = output->print.format == RESULT_TABLE && !count ? 1 :
-	       job_section(output, "hosts", NULL, false, host_columns, HOST_COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && i < count; i++)
-		put_host(report, result, &report->hosts[choices[i].index]);
-	if (code == 0 && count < report->host_count)
-		result_note(result, "the hosts that stand out; %zu more: --all", report->host_count - count);
-	free(choices);
-	return code ? (code < 0 ? code : 0) : output_end(result, 0, err);
+	if (is_table && !report->host_count)
+		return 0;
+	code = job_section(output, "hosts", NULL, false, host_columns, HOST_COLUMNS, &result, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < report->host_count; i++)
+		odd += job_host_stands_out(report, i) > 0;
+	for (size_t i = 0; all && i < report->host_count; i++)
+		put_host(report, result, &report->hosts[i]);
+	for (unsigned level = 2; !all && level > 0; level--)
+		for (size_t i = 0; i < report->host_count && shown < HOSTS_MOST; i++)
+			if (job_host_stands_out(report, i) == level) {
+				put_host(report, result, &report->hosts[i]);
+				shown++;
+			}
+	if (!all && odd)
+		result_note(result, "standing out: %zu of %zu hosts; every host: --all", odd, report->host_count);
+	else if (!all)
+		result_none(result, "none of %zu hosts stands out; every host: --all", report->host_count);
+	return output_end(result, 0, err);
 }
 
 /* --- ports --- */

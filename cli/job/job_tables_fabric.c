@@ -86,32 +86,36 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_end_row(result);
 }
 
+/* Uneven for a reason: what few flows do by chance is no fault. */
+static bool group_stands_out(const struct job_group *group)
+{
+	return group->skewed || (group->state == BALANCE_ACTIVE && group->cause != BALANCE_NONE);
+}
+
 int job_put_groups(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
 	bool is_table = output->print.format == RESULT_TABLE, all = output->print.all || !is_table;
-	size_t active = 0, shown = 0;
+	size_t active = 0, odd = 0, shown = 0;
 	struct result *result;
 	int code;
 
-	for (size_t i = 0; i < report->group_count; i++)
+	for (size_t i = 0; i < report->group_count; i++) {
 		active += report->groups[i].state == BALANCE_ACTIVE;
+		odd += group_stands_out(&report->groups[i]);
+	}
 	if (is_table && !active && !(output->print.all && report->group_count))
 		return 0;
 	code = job_section(output, "uplink_groups", NULL, false, group_columns, GROUP_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
-	/* Active groups are the first ones. */
-	for (size_t i = 0; i < report->group_count; i++) {
-		if (!all && (shown == GROUPS_MOST || (report->groups[i].state != BALANCE_ACTIVE &&
-						      !report->groups[i].skewed)))
-			break;
-		put_group(report, result, &report->groups[i]);
-		shown++;
-	}
-	if (shown < report->group_count)
-		result_note(result, "the most uneven ones; %zu more, %zu of all are active: --all",
-			    report->group_count - shown, active);
+	for (size_t i = 0; i < report->group_count; i++)
+		if (all || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
+			put_group(report, result, &report->groups[i]);
+	if (!all && odd)
+		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd, active);
+	else if (!all)
+		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
 	return output_end(result, 0, err);
 }
 

@@ -71,6 +71,12 @@ void job_evenness_of(const double *values, size_t count, struct job_evenness *re
 /* job_busier - the larger of two rates; NAN: both unknown. */
 double job_busier(double xmit, double rcv);
 
+/*
+ * job_host_stands_out - is a host worth a row, by the criteria of the verdict?
+ * Return: 2: it is slower, unlike the others, or has an unused port; 1: it has errors or uneven rails; 0.
+ */
+unsigned job_host_stands_out(const struct job_report *report, size_t index);
+
 /* job_became_uneven - even in the first part, uneven in the second. */
 bool job_became_uneven(const struct job_group *group);
 

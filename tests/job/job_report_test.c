@@ -317,6 +317,28 @@ TEST_IN_FOLDER(one_nic_of_eight_is_unused)
 	json_decref(report);
 }
 
+/* 16 hosts are more than a table has without --all. */
+TEST_IN_FOLDER(hosts_and_uplinks_have_a_row_if_they_stand_out)
+{
+	static const char wide[] = "shape rail units=2 hosts=8 rails=2 spines=2\nlength 11m\n"
+				   "job main alltoall fan=3 load=0.5";
+	const struct planned job = { .id = "1", .begin = BEGIN, .end = END };
+	char text[256], *shown;
+
+	play_with(wide, &job, 1);
+	assert_shows("job|report|1", "\nnone of 16 hosts stands out; every host: --all\n");
+	assert_shows("job|report|1", "groups of uplinks stands out; every group: --all\n");
+	assert_shows("job|report|1|--all", "\nnode0003  2/2 ");
+	test_folder_renew();
+	snprintf(text, sizeof(text), "%s without=\"node0003 mlx5_1\"\n", wide);
+	play_with(text, &job, 1);
+	shown = run_text("job|report|1");
+	assert_non_null(strstr(shown, "\nnode0003  1/2 "));
+	assert_non_null(strstr(shown, "\nstanding out: 1 of 16 hosts; every host: --all\n"));
+	assert_null(strstr(shown, "\nnode0004 "));
+	free(shown);
+}
+
 static void write_text(const char *file, const char *chars)
 {
 	FILE *stream = fopen(file, "w");
