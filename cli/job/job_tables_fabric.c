@@ -113,7 +113,8 @@ int job_put_groups(struct job_output *output, struct error *err)
 		if (all || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
 			put_group(report, result, &report->groups[i]);
 	if (!all && odd)
-		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd, active);
+		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd,
+			    active);
 	else if (!all)
 		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
 	return output_end(result, 0, err);
