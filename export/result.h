@@ -123,6 +123,9 @@ const char *result_chars(struct result *result, const struct text *text);
 /* result_append_bytes - append a size in the format of COLUMN_BYTES: "1.5 GB". */
 void result_append_bytes(struct text *text, double bytes);
 
+/* result_format_bytes - the same in @size bytes of @ret. Return: @ret. */
+const char *result_format_bytes(double bytes, char *ret, size_t size);
+
 /* Tables only: replace the text of a cell (NULL: unchanged) and set its style. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);
 

@@ -66,7 +66,7 @@ static double unused_of(const struct job_report *run)
 
 static double bytes_of(const struct job_report *run)
 {
-	return run->total.known ? (double)run->total.xmit_bytes + (double)run->total.rcv_bytes : NAN;
+	return job_bytes(&run->total);
 }
 
 static double mean_of(const struct job_report *run)
@@ -150,8 +150,6 @@ static const struct metric_row {
 
 static const char *value_text(enum value_kind kind, double value, char ret[48])
 {
-	struct text text = { 0 };
-
 	if (isnan(value))
 		snprintf(ret, 48, "-");
 	else if (kind == VALUE_SPAN)
@@ -159,12 +157,9 @@ static const char *value_text(enum value_kind kind, double value, char ret[48])
 	else if (kind == VALUE_RATE)
 		rate_format_bits(value, ret, 48);
 	else if (kind == VALUE_BYTES)
-		result_append_bytes(&text, value);
+		result_format_bytes(value, ret, 48);
 	else
 		snprintf(ret, 48, kind == VALUE_COUNT ? "%.0f" : kind == VALUE_CV ? "%.2f" : "%.1f %%", value);
-	if (text.len)
-		snprintf(ret, 48, "%s", text_chars(&text));
-	text_done(&text);
 	return ret;
 }
 
@@ -243,7 +238,7 @@ static int put_metrics(struct comparing *comparing, struct error *err)
 
 	for (int i = 0; i < 2; i++)
 		job_shown(comparing->runs[i]->job.id, names[i], sizeof(names[i]));
-	code = job_section(&comparing->output, "metrics", NULL, false, columns, COLUMNS, &result, err);
+	code = job_section(&comparing->output, "metrics", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < sizeof(metrics) / sizeof(*metrics); i++) {
 		const struct metric_row *metric = &metrics[i];
@@ -363,7 +358,7 @@ static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
 	count = pair_members(comparing, rails, pairs);
 	if (count)
 		qsort(pairs, count, sizeof(*pairs), rails ? compare_names : compare_pairs);
-	code = job_section(&comparing->output, rails ? "rails" : "hosts", NULL, false, columns, COLUMNS, &result, err);
+	code = job_section(&comparing->output, rails ? "rails" : "hosts", false, columns, COLUMNS, &result, err);
 	for (size_t i = 0; code == 0 && i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
 		result_text(result, NAME, pairs[i].name);
 		result_real(result, BEFORE, pairs[i].rates[0]);
@@ -419,7 +414,7 @@ static int put_head(struct comparing *comparing, struct error *err)
 	if (comparing->output.print.format == RESULT_TABLE) {
 		put_text_head(comparing, ids, name, text_chars(&text));
 	} else if (comparing->output.print.format == RESULT_JSON) {
-		code = job_section(&comparing->output, "compare", NULL, true, columns, COLUMNS, &result, err);
+		code = job_section(&comparing->output, "compare", true, columns, COLUMNS, &result, err);
 		if (code == 0) {
 			result_text(result, BEFORE, ids[0]);
 			result_integer(result, BEFORE_NUMBER, before->job.number);
@@ -455,65 +450,42 @@ static int put_comparison(struct comparing *comparing, struct error *err)
 
 /* --- the command --- */
 
-/* The newest job of the same name before one. */
+/* The newest job of the same name before one. A requeued job has the id of the one before it. */
 struct earlier {
 	const struct job *than;
-	char id[JOB_ID_SIZE];
-	int64_t number;
+	struct job job; /* for job_done(); number 0: none */
+	bool failed;
 };
 
 static bool take_earlier(void *ctx, const struct job *job)
 {
 	struct earlier *earlier = ctx;
 
-	if (job->number < earlier->than->number && !strcmp(job->name, earlier->than->name)) {
-		memcpy(earlier->id, job->id, sizeof(earlier->id));
-		earlier->number = job->number;
-	}
-	return true;
-}
-
-/* A requeued job has the id of the one before it, so ids are not enough. */
-struct wanted {
-	int64_t number;
-	struct job job;
-	bool found, failed;
-};
-
-static bool take_wanted(void *ctx, const struct job *job)
-{
-	struct wanted *wanted = ctx;
-
-	if (job->number != wanted->number)
+	if (job->number >= earlier->than->number || strcmp(job->name, earlier->than->name) != 0)
 		return true;
-	wanted->job = *job;
-	wanted->job.hosts = strdup(job->hosts);
-	wanted->job.command = strdup(job->command);
-	wanted->found = true;
-	wanted->failed = !wanted->job.hosts || !wanted->job.command;
-	return false;
+	job_done(&earlier->job);
+	earlier->job = *job;
+	earlier->job.hosts = strdup(job->hosts);
+	earlier->job.command = strdup(job->command);
+	earlier->failed = !earlier->job.hosts || !earlier->job.command;
+	return !earlier->failed;
 }
 
 static int find_earlier(struct reader *reader, const struct job *job, struct job *ret, struct error *err)
 {
 	struct earlier earlier = { .than = job };
-	struct wanted wanted = { 0 };
 	int code = *job->name ? jobs_list(reader, take_earlier, &earlier, err) : 0;
 
-	if (code < 0)
-		return code;
-	if (!earlier.number)
-		return err_set(err, ERR_USAGE, *job->name ? "no earlier job has the name '%.64s'; give two ids" :
+	if (code == 0 && earlier.failed)
+		code = err_nomem(err);
+	else if (code == 0 && !earlier.job.number)
+		code = err_set(err, ERR_USAGE, *job->name ? "no earlier job has the name '%.64s'; give two ids" :
 			       "the job has no name%.0s; give the ids of two jobs", job->name);
-	wanted.number = earlier.number;
-	code = jobs_list(reader, take_wanted, &wanted, err);
-	if (code < 0 || !wanted.found || wanted.failed) {
-		job_done(&wanted.job);
-		return code < 0 ? code : wanted.failed ? err_nomem(err) :
-		       err_set(err, ERR_UNAVAILABLE, "the earlier job was removed meanwhile");
-	}
-	*ret = wanted.job;
-	return 0;
+	if (code < 0)
+		job_done(&earlier.job);
+	else
+		*ret = earlier.job;
+	return code;
 }
 
 /* @ret: the earlier one first; for job_done() up to @ret_count */

@@ -121,7 +121,7 @@ static void append_moved(const struct job_report *report, struct text *line)
 	char mean[32], peak[32], step[WHEN_SIZE];
 
 	text_append(line, total->at_least ? "at least " : "");
-	result_append_bytes(line, (double)total->xmit_bytes + (double)total->rcv_bytes);
+	result_append_bytes(line, job_bytes(total));
 	text_append(line, ", sent ");
 	result_append_bytes(line, (double)total->xmit_bytes);
 	text_append(line, ", received ");
@@ -354,7 +354,7 @@ static int put_about(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
 	struct result *result;
-	int code = job_section(output, "job", NULL, true, job_columns, JOB_COLUMNS, &result, err);
+	int code = job_section(output, "job", true, job_columns, JOB_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
@@ -387,7 +387,7 @@ static int put_verdict(struct job_output *output, struct error *err)
 		[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
 	};
 	struct result *result;
-	int code = job_section(output, "verdict", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "verdict", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < output->report->verdict_count; i++) {
 		const struct job_line *line = &output->report->verdict[i];
@@ -458,20 +458,4 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 	if (code == 0 && fflush(stream) != 0 && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the report: %s", strerror(errno));
 	return code;
-}
-
-int job_report_text(const struct job_report *report, const struct job_print *print, struct text *ret,
-		    struct error *err)
-{
-	char *chars = NULL;
-	size_t len = 0;
-	FILE *stream = open_memstream(&chars, &len);
-	int code = stream ? job_report_print(report, print, stream, err) : err_nomem(err);
-
-	if (stream && fclose(stream) != 0 && code == 0)
-		code = err_nomem(err);
-	if (code == 0)
-		text_append_bytes(ret, chars, len);
-	free(chars);
-	return code == 0 && text_failed(ret) ? err_nomem(err) : code;
 }

@@ -61,18 +61,14 @@ static int load_hosts(const char *path, struct host_set *ret, struct error *err)
 	if (code < 0)
 		return code == ERR_UNAVAILABLE ? 0 : code;
 	for (uint32_t i = 0; code == 0 && i < snapshot->fabric->node_count; i++) {
-		char **names = array_grow(ret->names, ret->count, &ret->capacity, sizeof(*names));
-		char name[NODE_NAME_SIZE];
+		char name[NODE_NAME_SIZE], **added;
 
-		if (!names) {
+		if (!host_name(&snapshot->fabric->nodes[i], name))
+			continue;
+		added = array_add(&ret->names, &ret->count, &ret->capacity, sizeof(*added));
+		if (!added || !(*added = strdup(name))) {
+			ret->count -= added != NULL;
 			code = err_nomem(err);
-			break;
-		}
-		ret->names = names;
-		if (host_name(&snapshot->fabric->nodes[i], name)) {
-			names[ret->count] = strdup(name);
-			code = names[ret->count] ? 0 : err_nomem(err);
-			ret->count += code == 0;
 		}
 	}
 	snapshot_destroy(snapshot);

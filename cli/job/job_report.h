@@ -108,7 +108,6 @@ struct job_group {
 	enum balance_state state;
 	enum balance_cause cause;
 	enum adaptive_routing adaptive;
-	bool predicted_known;
 	double excess;             /* (max - mean) / mean over the job */
 	double part_excess[JOB_PARTS];
 	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
@@ -224,7 +223,6 @@ struct job_report_settings {
 	const struct shape_settings *shape; /* or NULL */
 	const struct balance_settings *balance; /* NULL: the defaults */
 	int64_t now_us;            /* wall clock */
-	unsigned points;           /* of series; 0: 120 */
 };
 
 /*
@@ -256,12 +254,9 @@ struct job_print {
 
 /*
  * job_report_print - write a report as text, JSON or CSV
- * job_report_text - append it as text
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
 int job_report_print(const struct job_report *report, const struct job_print *print, FILE *stream, struct error *err);
-int job_report_text(const struct job_report *report, const struct job_print *print, struct text *ret,
-		    struct error *err);
 
 /*
  * job_report_write - compute the report of the newest job with an id, and write it

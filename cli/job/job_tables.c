@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -14,8 +15,8 @@
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
 
-int job_section(struct job_output *output, const char *key, const char *title, bool record,
-		const struct column *columns, size_t count, struct result **ret, struct error *err)
+int job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
+		size_t count, struct result **ret, struct error *err)
 {
 	const struct result_options options = {
 		.format = output->print.format, .csv_raw = output->print.csv_raw, .color = output->print.color,
@@ -25,7 +26,7 @@ int job_section(struct job_output *output, const char *key, const char *title, b
 	if (options.format == RESULT_JSON)
 		fprintf(output->stream, "%s\"%s\": ", output->begun ? ",\n" : "{", key);
 	else if (options.format == RESULT_TABLE)
-		fprintf(output->stream, "\n%s%s", title ? title : "", title ? "\n" : "");
+		fputc('\n', output->stream);
 	output->begun = true;
 	return result_create(output->stream, &options, columns, count, ret, err);
 }
@@ -57,11 +58,6 @@ enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, 
 	[first + PORTS] = { .key = "ports", .kind = COLUMN_INTEGER }, \
 	[first + PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER }
 
-static void put_rate(struct result *result, size_t column, double rate)
-{
-	result_real(result, column, rate);
-}
-
 /* @used: number of ports that a mean per port is of */
 static void put_sum(struct result *result, size_t first, const struct job_sum *sum, uint32_t used)
 {
@@ -75,15 +71,15 @@ static void put_sum(struct result *result, size_t first, const struct job_sum *s
 		result_unsigned(result, first + RCV_PACKETS, sum->rcv_packets);
 	}
 	result_bool(result, first + AT_LEAST, sum->at_least);
-	put_rate(result, first + MEAN, used ? mean / used : NAN);
-	put_rate(result, first + PEAK, used ? peak / used : NAN);
+	result_real(result, first + MEAN, used ? mean / used : NAN);
+	result_real(result, first + PEAK, used ? peak / used : NAN);
 	result_real(result, first + UTIL, sum->capacity > 0 ? 100 * mean / sum->capacity : NAN);
-	put_rate(result, first + MEAN_XMIT, sum->mean_xmit);
-	put_rate(result, first + MEAN_RCV, sum->mean_rcv);
-	put_rate(result, first + PEAK_XMIT, sum->peak_xmit);
-	put_rate(result, first + PEAK_RCV, sum->peak_rcv);
-	put_rate(result, first + EARLY, sum->part[JOB_EARLY]);
-	put_rate(result, first + LATE, sum->part[JOB_LATE]);
+	result_real(result, first + MEAN_XMIT, sum->mean_xmit);
+	result_real(result, first + MEAN_RCV, sum->mean_rcv);
+	result_real(result, first + PEAK_XMIT, sum->peak_xmit);
+	result_real(result, first + PEAK_RCV, sum->peak_rcv);
+	result_real(result, first + EARLY, sum->part[JOB_EARLY]);
+	result_real(result, first + LATE, sum->part[JOB_LATE]);
 	result_real(result, first + STALL, sum->stall_percent);
 	result_unsigned(result, first + ERRORS, sum->errors);
 	if (sum->errors)
@@ -147,7 +143,7 @@ int job_put_rails(struct job_output *output, struct error *err)
 
 	if (is_table && !count)
 		return 0;
-	code = job_section(output, "rails", NULL, false, rail_columns, RAIL_COLUMNS, &result, err);
+	code = job_section(output, "rails", false, rail_columns, RAIL_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	if (is_table && !output->print.all && count > RAILS_MOST)
@@ -242,7 +238,7 @@ int job_put_hosts(struct job_output *output, struct error *err)
 
 	if (is_table && !report->host_count)
 		return 0;
-	code = job_section(output, "hosts", NULL, false, host_columns, HOST_COLUMNS, &result, err);
+	code = job_section(output, "hosts", false, host_columns, HOST_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->host_count; i++)
@@ -271,12 +267,8 @@ enum { PORT_HOST, PORT_RAIL, PORT_GUID, PORT_NODE, PORT_NUMBER, PORT_PEER_GUID, 
 static const struct column port_columns[PORT_COLUMNS] = {
 	[PORT_HOST] = { .key = "host", .kind = COLUMN_TEXT },
 	[PORT_RAIL] = { .key = "rail", .kind = COLUMN_TEXT },
-	[PORT_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[PORT_NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT_NUMBER] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PORT_PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PORT_PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PORT_PEER_NUMBER] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(PORT_GUID),
+	CELLS_PEER_COLUMNS(PORT_PEER_GUID),
 	[PORT_STATE] = { .key = "state", .kind = COLUMN_TEXT },
 	[PORT_GBPS] = { .key = "rate_gbps", .kind = COLUMN_GBPS },
 	[PORT_UNUSED_FLAG] = { .key = "unused", .kind = COLUMN_BOOL },
@@ -289,22 +281,15 @@ static const struct column port_columns[PORT_COLUMNS] = {
 
 static void put_port(const struct job_report *report, struct result *result, const struct job_port *port)
 {
-	const struct fabric *fabric = report->fabric;
-	const struct port *of = &fabric->ports[port->port];
-	const struct port *peer = of->peer == FABRIC_NONE ? NULL : &fabric->ports[of->peer];
+	const struct port *of = &report->fabric->ports[port->port];
 	uint64_t rate = port_rate_bits_per_s(of);
 
 	result_text(result, PORT_HOST, report->hosts[port->host].name);
 	if (port->rail != UINT32_MAX)
 		result_text(result, PORT_RAIL, report->rails[port->rail].name);
-	result_unsigned(result, PORT_GUID, fabric->nodes[of->node].guid);
-	result_text(result, PORT_NODE, fabric->nodes[of->node].name);
-	result_integer(result, PORT_NUMBER, of->num);
-	if (peer) {
-		result_unsigned(result, PORT_PEER_GUID, fabric->nodes[peer->node].guid);
-		result_text(result, PORT_PEER, fabric->nodes[peer->node].name);
-		result_integer(result, PORT_PEER_NUMBER, peer->num);
-	}
+	cells_port(result, PORT_GUID, report->fabric, port->port);
+	if (of->peer != FABRIC_NONE)
+		cells_port(result, PORT_PEER_GUID, report->fabric, of->peer);
 	result_text(result, PORT_STATE, port_state_name(of->state));
 	result_real(result, PORT_GBPS, rate ? (double)rate / 1e9 : NAN);
 	result_bool(result, PORT_UNUSED_FLAG, port->unused);
@@ -319,7 +304,7 @@ static void put_port(const struct job_report *report, struct result *result, con
 int job_put_ports(struct job_output *output, struct error *err)
 {
 	struct result *result;
-	int code = job_section(output, "ports", NULL, false, port_columns, PORT_COLUMNS, &result, err);
+	int code = job_section(output, "ports", false, port_columns, PORT_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
