@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "analysis/rate.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/plot.h"
 #include "base/text.h"
@@ -21,7 +20,7 @@
 /* Hosts in the first table and in the map of hosts and rails; the others are folded. */
 enum { HOSTS_SHOWN = 16, HOSTS_MAP = 48, MARKS_MOST = 8, PORTS_MOST = 100 };
 
-/* Below this coefficient of variation, the lowest and the highest member are not worth a name. */
+/* Below this coefficient of variation the lowest and the highest member are not named. */
 #define EVEN 0.005
 
 static const char *format_percent(double percent, char *ret, size_t size)
@@ -130,7 +129,7 @@ static void append_evenness_tile(struct text *page, const char *name, const stru
 	text_done(&note);
 }
 
-/* Of its leaves and the switches above them. */
+/* Adaptive routing of the leaves of the job and the switches above them. */
 static void append_adaptive_tile(const struct job_report *report, struct text *page)
 {
 	uint32_t on = report->adaptive_on, off = report->adaptive_off, unknown = report->adaptive_unknown;

@@ -47,7 +47,7 @@ static struct job_host *add_host(struct job_report *report, const char *name)
 	return host && host->name ? host : NULL;
 }
 
-/* Ports with a cable, or that other hosts have cabled. */
+/* Add the ports with a cable, and those without one on a rail that other hosts use. */
 static int add_ports(struct job_work *work, const struct shape_host *of, uint32_t host, struct error *err)
 {
 	struct job_report *report = work->report;
@@ -306,7 +306,7 @@ static void compare_all(struct job_report *report, double *values)
 	for (size_t i = 0; i < report->host_count; i++)
 		values[i] = took_part(report, &report->hosts[i]) ? job_bytes(&report->hosts[i].sum) : NAN;
 	job_evenness_of(values, report->host_count, &report->over_hosts);
-	/* Of rails the mean of the ports that are used: an unused port does not make its rail uneven. */
+	/* Rails are compared by the mean of their used ports: an unused port makes no rail uneven. */
 	for (size_t i = 0; i < report->rail_count; i++)
 		values[i] = 0;
 	for (size_t i = 0; i < report->port_count; i++) {

@@ -42,7 +42,7 @@ static enum finding_severity severity_of(enum nccl_severity severity)
 	return severity == NCCL_FAIL ? FINDING_CRITICAL : severity == NCCL_WARN ? FINDING_WARNING : FINDING_INFO;
 }
 
-/* What is wrong becomes part of the verdict, before "clean". */
+/* Warnings and failures become lines of the verdict, before "clean". */
 static int add_lines(struct job_report *report, struct error *err)
 {
 	bool clean = report->verdict_count && report->verdict[0].verdict == JOB_VERDICT_CLEAN;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job_print.c - a report as text, JSON or CSV, and `ibwire job report`
+ * job_print.c - a report as text, JSON or CSV
  *
- * Text is read by somebody on call: the verdict first, then what the numbers are of, then rails, hosts,
- * uplinks, findings and changes; of large jobs what stands out.
+ * The text begins with the verdict. Below it are the facts about the job, then tables of its rails, hosts,
+ * uplinks, findings and changes. Of large jobs these list what stands out.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/nccl.h"
@@ -17,12 +15,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/job/job.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/pager.h"
-#include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 enum { LINES_MOST = 8 };

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "cli/job/job_work.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 /* Points of series. */
 enum { POINTS = 120 };

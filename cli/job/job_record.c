@@ -156,7 +156,7 @@ struct beginning {
 	struct host_set *hosts;
 };
 
-/* A command of `ibwire run` is a part of a job of the batch system, or runs beside it. */
+/* Does a running job use one of the hosts? Commands of `ibwire run` may run within another job. */
 static bool overlaps(void *ctx, const struct job *running)
 {
 	const struct beginning *beginning = ctx;
@@ -242,7 +242,7 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 	return code;
 }
 
-/* After the snapshot, which is of a time; errors are warnings, too. */
+/* This is done after the snapshot, so as not to delay it. Errors are warnings. */
 static void remove_old(const struct job_options *options, const char *path, const struct job *moment)
 {
 	struct saved_writer *writer = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job_report.h - what a job moved: per host, rail and uplink, how evenly, with which errors
+ * job_report.h - traffic, evenness and errors of a job per host, rail and uplink
  *
- * job_report_compute() reads everything from the database; job_text.c, job_data.c and the HTML page only
- * show it. Unknown numbers are NAN, unknown times 0.
+ * job_report_compute() reads everything from the database; job_print.c and job_html.c only show it.
+ * Unknown numbers are NAN, unknown times 0.
  *
- * What a port counted between begin and end comes from one of two sources: two snapshots (exact to the
- * moment), or the sweeps of the collector (exact, but for the parts of a sweep at both ends). Rates over
- * time, halves and findings always come from the collector.
+ * The counters of a port are differences of two snapshots, or without these sums of the collector's
+ * sweeps, which may begin and end up to one interval before the job. Rates over time, the halves of a job
+ * and findings always come from the collector.
  */
 #ifndef IBWIRE_CLI_JOB_REPORT_H
 #define IBWIRE_CLI_JOB_REPORT_H

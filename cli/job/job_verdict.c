@@ -15,7 +15,6 @@
 #include "collector/events.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 /* Lines of one verdict; the others are counted. */
 enum { LINES_MOST = 3 };
@@ -294,7 +293,7 @@ static void judge_link_events(struct judging *judging)
 			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s at %s", event->text,
 				 when_format_local(event->wall_us, time));
 		else
-			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s the job", event->text);
+			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s during the job", event->text);
 	}
 	if (count > LINES_MOST)
 		add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",

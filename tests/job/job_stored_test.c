@@ -20,7 +20,7 @@ TEST_IN_FOLDER(without_a_collector_snapshots_have_bytes_but_no_rates)
 		{ .id = "1", .begin = BEGIN, .end = END, .snapshots = true } }, 1);
 	report = report_of("1");
 	assert_exact(report);
-	assert_verdict(report, "link-failed", "node0002 mlx5_2/1: 1x HDR, before 4x HDR");
+	assert_verdict(report, "link-failed", "node0002 mlx5_2/1: 4x HDR -> 1x HDR during the job");
 	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "peak_xmit_bytes_per_s")));
 	assert_int_equal(json_array_size(json_object_get(report, "series")), 0);
 	assert_shows("job|report|1", "no sweep of a collector is stored of this time");
