@@ -226,7 +226,8 @@ static void append_rates(const struct job_report *report, struct text *page)
 		html_lines(page, &(struct html_lines){
 			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
-			.mark_count = find_marks(report, marks, MARKS_MOST), .format = rate_format_bits, .axis_scale = 8,
+			.mark_count = find_marks(report, marks, MARKS_MOST), .format = rate_format_bits,
+			.axis_scale = 8,
 		});
 	else
 		html_element(page, "p", "soft", "The rate over time is unknown: no sweeps are stored of the job.");
@@ -404,7 +405,8 @@ static void append_host_map(const struct job_report *report, struct text *page)
 	}
 	html_heat(page, &(struct html_heat){
 		.title = "Bytes per host and rail", .row_names = names, .column_names = names + report->host_count,
-		.rows = report->host_count, .columns = report->rail_count, .values = values, .format = result_format_bytes,
+		.rows = report->host_count, .columns = report->rail_count, .values = values,
+		.format = result_format_bytes,
 	});
 out:
 	free(values);

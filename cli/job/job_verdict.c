@@ -124,7 +124,8 @@ static bool has_no_traffic(struct judging *judging)
 			return false;
 	add_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its hosts "
 		 "carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
-		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)), when_format_span(report->duration_us, span));
+		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
+		 when_format_span(report->duration_us, span));
 	return true;
 }
 
@@ -558,7 +559,8 @@ static void judge_clean(struct judging *judging)
 		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
 	add_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per port%s",
 		 hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
-		 report->total.at_least ? "at least " : "", result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
+		 report->total.at_least ? "at least " : "",
+		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
 		 rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
 }
 
