@@ -38,7 +38,7 @@ bool rate_is_idle(double xmit_percent, double rcv_percent)
 	return xmit_percent < RATE_IDLE_PERCENT && rcv_percent < RATE_IDLE_PERCENT;
 }
 
-const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size)
+const char *rate_format_bits(double bytes_per_s, char *ret, size_t size)
 {
 	static const char *const units[] = { "b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s" };
 	const size_t last = sizeof(units) / sizeof(units[0]) - 1;

@@ -48,7 +48,7 @@ bool rate_is_idle(double xmit_percent, double rcv_percent);
  * @ret:  at least 16 bytes
  * Return: @ret
  */
-const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size);
+const char *rate_format_bits(double bytes_per_s, char *ret, size_t size);
 
 /*
  * Share of time in which a port had data and could not send, from PortXmitWait. An estimate: the

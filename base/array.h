@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * array_grow - make room for at least one more element
@@ -26,6 +27,24 @@ static inline void *array_grow(void *array, size_t count, size_t *capacity, size
 	if (moved)
 		*capacity = wanted;
 	return moved;
+}
+
+/*
+ * array_add - append a zeroed element
+ * @array:  address of the pointer to the array; the others as of array_grow()
+ *
+ * Return: the element; NULL without memory, and nothing has changed.
+ */
+static inline void *array_add(void *array, size_t *count, size_t *capacity, size_t size)
+{
+	char *list;
+
+	memcpy(&list, array, sizeof(list));
+	list = array_grow(list, *count, capacity, size);
+	if (!list)
+		return NULL;
+	memcpy(array, &list, sizeof(list));
+	return memset(list + (*count)++ * size, 0, size);
 }
 
 #endif

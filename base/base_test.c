@@ -119,6 +119,16 @@ TEST(columns_are_terminal_columns)
 	assert_int_equal(text_prefix_bytes("abc", 2), 2);
 }
 
+TEST(lines_are_wrapped_between_words)
+{
+	struct text text = { 0 };
+
+	text_append(&text, "note: ");
+	text_append_wrapped(&text, "the first  line, averyverylongword end\x1b", 6, 2, 16);
+	assert_string_equal(text_chars(&text), "note: the first\n  line,\n  averyverylongword\n  end\\x1b\n");
+	text_done(&text);
+}
+
 TEST(distance_is_levenshtein)
 {
 	assert_int_equal(text_distance("ports", "ports"), 0);

@@ -300,6 +300,30 @@ size_t text_prefix_bytes(const char *chars, size_t columns)
 	return fit_columns(chars, columns, &used);
 }
 
+void text_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
+{
+	for (size_t len; *line; line += len + (line[len] == ' ')) {
+		char word[1100];
+		unsigned columns;
+
+		len = strcspn(line, " ");
+		if (!len)
+			continue;
+		snprintf(word, sizeof(word), "%.*s", (int)len, line);
+		columns = (unsigned)text_columns(word);
+		if (column > indent && column + 1 + columns > width) {
+			text_appendf(text, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (text->len && text->chars[text->len - 1] != ' ') {
+			text_append(text, " ");
+			column++;
+		}
+		text_append_escaped(text, line, len);
+		column += columns;
+	}
+	text_append(text, "\n");
+}
+
 size_t text_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };

@@ -132,6 +132,14 @@ size_t text_columns(const char *chars);
  */
 size_t text_prefix_bytes(const char *chars, size_t columns);
 
+/*
+ * text_append_wrapped - append a line escaped, with line breaks between words
+ * @column:  where it begins
+ * @indent:  of the lines after the first
+ * @width:   in columns; only a single word may exceed it
+ */
+void text_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width);
+
 /* text_distance - Levenshtein distance of two short words, for "did you mean". */
 size_t text_distance(const char *a, const char *b);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -63,15 +64,22 @@ static void end(struct job_options *options, const struct job *job, int status)
 		log_warning("the end of job %s is not recorded: %s", job->id, err.text);
 }
 
-/* A report that cannot be written is noticed before a command of hours, not after it. */
+/*
+ * A report that cannot be written is noticed before a command of hours, not after it. The file is created
+ * with the report only: there may be none.
+ */
 static const char *check_report(const char *path)
 {
+	struct stat status;
+	bool is_new = path && lstat(path, &status) < 0;
 	FILE *file = path ? fopen(path, "ae") : NULL;
 
 	if (path && !file)
 		log_warning("cannot write %s: %s; the report goes to stderr", path, strerror(errno));
 	if (file)
 		fclose(file);
+	if (file && is_new)
+		unlink(path);
 	return file ? path : NULL;
 }
 

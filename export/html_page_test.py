@@ -62,7 +62,8 @@ def main():
     tap = Tap()
     build = os.environ["IBWIRE_BUILD"]
     run(build + "/export/html_test")
-    run(build + "/tests/job/job_report_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
+    for name in ("output", "report", "stored"):
+        run(f"{build}/tests/job/job_{name}_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
     jobs = sorted(glob.glob("job-*.html"))
     tap.result(jobs, "pages of job reports exist")
     for name in ["figures.html", "hostile.html", *jobs, *sys.argv[1:]]:

@@ -50,6 +50,7 @@ enum column_flags {
 	COLUMN_NO_DATA = 1 << 1,   /* only in tables, although it has a key */
 	COLUMN_FLEXIBLE = 1 << 2,  /* cells may be cut to fit */
 	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
+	COLUMN_BELOW = 1 << 5,     /* of a table that is too wide: wrapped under its row, without a title */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 };
 
@@ -121,6 +122,9 @@ const char *result_chars(struct result *result, const struct text *text);
 
 /* result_append_bytes - append a size in the format of COLUMN_BYTES: "1.5 GB". */
 void result_append_bytes(struct text *text, double bytes);
+
+/* result_format_bytes - the same in @size bytes of @ret. Return: @ret. */
+const char *result_format_bytes(double bytes, char *ret, size_t size);
 
 /* Tables only: replace the text of a cell (NULL: unchanged) and set its style. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);

@@ -279,6 +279,34 @@ TEST(a_narrow_table_keeps_the_number_of_a_port)
 	free(output.chars);
 }
 
+TEST(text_that_does_not_fit_is_wrapped_under_its_row)
+{
+	static const struct column some[] = {
+		{ .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+		{ .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
+		{ .title = "NOTE", .kind = COLUMN_TEXT },
+	};
+	static const char *const expected[] = {
+		"LINK                 NOTE\nleaf01/2 - node0001  new\n    8 errors in more than\n    one hour\n",
+		"LINK                 TEXT                            NOTE\n"
+		"leaf01/2 - node0001  8 errors in more than one hour  new\n",
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct result_options options = { .width = i ? 60 : 25, .notes = true };
+		struct output output;
+
+		begin_with(&output, &options, some, sizeof(some) / sizeof(*some));
+		result_text(output.result, 0, "leaf01/2 - node0001");
+		result_text(output.result, 1, "8 errors in more than one hour");
+		result_text(output.result, 2, "new");
+		result_end_row(output.result);
+		finish(&output);
+		assert_string_equal(output.chars, expected[i]);
+		free(output.chars);
+	}
+}
+
 TEST(less_important_columns_are_hidden_before_names_are_cut)
 {
 	static const struct column some[] = {

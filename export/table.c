@@ -5,16 +5,19 @@
  * All cells are kept as text until the end. On a narrow terminal columns are hidden by descending
  * priority, and a note lists them: first those from SPARE on, so that flexible columns keep up to
  * FLEXIBLE_GOOD; then those from USEFUL on, so that names of up to FLEXIBLE_NAME are not cut; then
- * flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden.
+ * flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden. Before all that, columns
+ * with COLUMN_BELOW leave the row.
  */
 #include <langinfo.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "export/format.h"
 
-enum { FLEXIBLE_LEAST = 14, FLEXIBLE_NAME = 20, FLEXIBLE_GOOD = 32, SPARE = 6, USEFUL = 4, GAP = 2 };
+enum { FLEXIBLE_LEAST = 14, FLEXIBLE_NAME = 20, FLEXIBLE_GOOD = 32, SPARE = 6, USEFUL = 4, GAP = 2,
+       INDENT_BELOW = 4 };
 
 struct table_cell {
 	size_t chars; /* offset in the pool; NUL-terminated */
@@ -25,7 +28,7 @@ struct table_cell {
 
 struct table_column {
 	unsigned natural, width;
-	bool hidden;
+	bool hidden, below; /* below: hidden in the row, shown under it */
 };
 
 struct table {
@@ -156,6 +159,15 @@ static void hide_columns(struct result *result, struct table *table)
 	text_done(&hidden);
 }
 
+static void move_below(struct result *result, struct table *table)
+{
+	bool fits = total_width(result, table, UINT_MAX) <= result->options.width;
+
+	for (size_t i = 0; i < result->column_count && !fits; i++)
+		if (!table->columns[i].hidden && (result->columns[i].flags & COLUMN_BELOW))
+			table->columns[i].hidden = table->columns[i].below = true;
+}
+
 /* Distribute the remaining width over the flexible columns. */
 static void share_width(struct result *result, struct table *table)
 {
@@ -191,8 +203,10 @@ static void measure(struct result *result, struct table *table)
 		for (size_t i = 0; i < result->column_count; i++)
 			if (table->cells[first + i].columns > table->columns[i].natural)
 				table->columns[i].natural = table->cells[first + i].columns;
-	if (result->options.width)
+	if (result->options.width) {
+		move_below(result, table);
 		hide_columns(result, table);
+	}
 	share_width(result, table);
 }
 
@@ -283,6 +297,24 @@ static void write_line(struct result *result, const struct table_cell *cells)
 	fputc('\n', result->stream);
 }
 
+/* The cells of a row that are shown under it. */
+static void write_below(struct result *result, const struct table_cell *cells)
+{
+	struct table *table = result->state;
+	struct text text = { 0 };
+
+	for (size_t i = 0; i < result->column_count; i++) {
+		if (!table->columns[i].below || !cells[i].columns)
+			continue;
+		text_appendf(&text, "%*s", INDENT_BELOW, "");
+		text_append_wrapped(&text, cell_chars(table, &cells[i]), INDENT_BELOW, INDENT_BELOW,
+				    result->options.width);
+	}
+	fputs(text_chars(&text), result->stream);
+	result->notes.failed |= text.failed;
+	text_done(&text);
+}
+
 /* A single row: one line per column. */
 static void write_record(struct result *result, struct table *table)
 {
@@ -316,8 +348,11 @@ static bool table_end(struct result *result)
 	else if (result->options.record && result->rows == 1)
 		write_record(result, table);
 	else
-		for (size_t i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
+		for (size_t i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count) {
 			write_line(result, &table->cells[i]);
+			if (i)
+				write_below(result, &table->cells[i]);
+		}
 	if (result->notes.len) {
 		fputs(result->options.color ? style_on[STYLE_DIM] : "", result->stream);
 		fputs(text_chars(&result->notes), result->stream);

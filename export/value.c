@@ -201,6 +201,16 @@ void result_append_bytes(struct text *text, double bytes)
 	append_scaled(text, bytes, "B", " ");
 }
 
+const char *result_format_bytes(double bytes, char *ret, size_t size)
+{
+	struct text text = { 0 };
+
+	result_append_bytes(&text, bytes);
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
+
 static void append_members(const struct column *column, const struct value *value, struct text *text)
 {
 	const char *comma = "";

@@ -47,30 +47,22 @@ const char *check_status_name(enum check_status status)
 void check_add(struct checks *checks, enum check_status status, const char *subject, const char *fix, const char *fmt,
 	       ...)
 {
-	struct check_result *grown = array_grow(checks->results, checks->count, &checks->capacity, sizeof(*grown));
-	struct check_result *result;
+	struct check_result *result = array_add(&checks->results, &checks->count, &checks->capacity, sizeof(*result));
 	va_list args;
 
-	if (!grown) {
+	if (!result) {
 		checks->failed = true;
 		return;
 	}
-	checks->results = grown;
-	result = &grown[checks->count];
-	*result = (struct check_result){ .status = status, .check = checks->current };
+	result->status = status;
+	result->check = checks->current;
 	snprintf(result->subject, sizeof(result->subject), "%.95s", subject);
 	va_start(args, fmt);
 	if (vasprintf(&result->text, fmt, args) < 0)
 		result->text = NULL;
 	va_end(args);
 	result->fix = fix ? strdup(fix) : NULL;
-	if (!result->text || (fix && !result->fix)) {
-		free(result->text);
-		free(result->fix);
-		checks->failed = true;
-		return;
-	}
-	checks->count++;
+	checks->failed |= !result->text || (fix && !result->fix);
 }
 
 const char *check_port_name(const struct local_hca *hca, const struct local_hca_port *port, char ret[96])

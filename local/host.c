@@ -134,7 +134,7 @@ static bool is_zero_gid(const char *gid)
 static int read_gids(struct local_root *root, struct local_hca_port *port)
 {
 	struct local_names names = { 0 };
-	struct local_gid gid, *grown;
+	struct local_gid gid, *added;
 	int code = local_list(root, &names, "%s/gids", port->path);
 
 	for (size_t i = 0; i < names.count && code == 0 && port->gid_count < GIDS_MOST; i++) {
@@ -144,13 +144,11 @@ static int read_gids(struct local_root *root, struct local_hca_port *port)
 			continue;
 		local_read(root, gid.type, sizeof(gid.type), "%s/gid_attrs/types/%s", port->path, names.names[i]);
 		local_read(root, gid.net, sizeof(gid.net), "%s/gid_attrs/ndevs/%s", port->path, names.names[i]);
-		grown = array_grow(port->gids, port->gid_count, &port->gid_capacity, sizeof(*grown));
-		if (!grown) {
+		added = array_add(&port->gids, &port->gid_count, &port->gid_capacity, sizeof(*added));
+		if (added)
+			*added = gid;
+		else
 			code = ERR_NOMEM;
-			break;
-		}
-		port->gids = grown;
-		port->gids[port->gid_count++] = gid;
 		if (gid.net[0] && !port->net[0])
 			snprintf(port->net, sizeof(port->net), "%s", gid.net);
 	}
@@ -187,7 +185,7 @@ static int read_port(struct local_root *root, struct local_hca_port *port)
 static int read_ports(struct local_root *root, struct local_hca *hca)
 {
 	struct local_names names = { 0 };
-	struct local_hca_port *grown;
+	struct local_hca_port *port;
 	int code = local_list(root, &names, "%s/ports", hca->path);
 
 	for (size_t i = 0; i < names.count && code == 0 && hca->port_count < PORTS_MOST; i++) {
@@ -195,16 +193,14 @@ static int read_ports(struct local_root *root, struct local_hca *hca)
 
 		if (num < 1 || num > PORTS_MOST)
 			continue;
-		grown = array_grow(hca->ports, hca->port_count, &hca->port_capacity, sizeof(*grown));
-		if (!grown) {
+		port = array_add(&hca->ports, &hca->port_count, &hca->port_capacity, sizeof(*port));
+		if (!port) {
 			code = ERR_NOMEM;
 			break;
 		}
-		hca->ports = grown;
-		hca->ports[hca->port_count] = (struct local_hca_port){ .num = (unsigned)num };
-		snprintf(hca->ports[hca->port_count].path, LOCAL_PATH_SIZE, "%.400s/ports/%.16s", hca->path,
-			 names.names[i]);
-		code = read_port(root, &hca->ports[hca->port_count++]);
+		port->num = (unsigned)num;
+		snprintf(port->path, LOCAL_PATH_SIZE, "%.400s/ports/%.16s", hca->path, names.names[i]);
+		code = read_port(root, port);
 	}
 	local_names_done(&names);
 	return code;
@@ -241,7 +237,7 @@ static int read_hca(struct local_root *root, const char *name, struct local_hca 
 static int read_hcas(struct local_root *root, struct local_host *host)
 {
 	struct local_names names = { 0 };
-	struct local_hca *grown;
+	struct local_hca *hca;
 	int code = local_list(root, &names, "sys/class/infiniband");
 
 	host->hcas_known = local_exists(root, "sys/class/infiniband") || local_exists(root, "sys/class");
@@ -251,14 +247,8 @@ static int read_hcas(struct local_root *root, struct local_host *host)
 			local_problem(root, names.names[i], "in sys/class/infiniband is not an HCA's folder");
 			continue;
 		}
-		grown = array_grow(host->hcas, host->hca_count, &host->hca_capacity, sizeof(*grown));
-		if (!grown) {
-			code = ERR_NOMEM;
-			break;
-		}
-		host->hcas = grown;
-		host->hcas[host->hca_count] = (struct local_hca){ .guid = 0 };
-		code = read_hca(root, names.names[i], &host->hcas[host->hca_count++]);
+		hca = array_add(&host->hcas, &host->hca_count, &host->hca_capacity, sizeof(*hca));
+		code = hca ? read_hca(root, names.names[i], hca) : ERR_NOMEM;
 	}
 	local_names_done(&names);
 	return code;
@@ -296,7 +286,7 @@ static int read_net(struct local_root *root, const char *name, struct local_net 
 static int read_nets(struct local_root *root, struct local_host *host)
 {
 	struct local_names names = { 0 };
-	struct local_net *grown;
+	struct local_net *net;
 	int code = local_list(root, &names, "sys/class/net");
 
 	host->nets_known = local_exists(root, "sys/class/net");
@@ -304,14 +294,8 @@ static int read_nets(struct local_root *root, struct local_host *host)
 		/* "bonding_masters" is a file. */
 		if (!local_exists(root, "sys/class/net/%s/.", names.names[i]))
 			continue;
-		grown = array_grow(host->nets, host->net_count, &host->net_capacity, sizeof(*grown));
-		if (!grown) {
-			code = ERR_NOMEM;
-			break;
-		}
-		host->nets = grown;
-		host->nets[host->net_count] = (struct local_net){ .type = 0 };
-		code = read_net(root, names.names[i], &host->nets[host->net_count++]);
+		net = array_add(&host->nets, &host->net_count, &host->net_capacity, sizeof(*net));
+		code = net ? read_net(root, names.names[i], net) : ERR_NOMEM;
 	}
 	local_names_done(&names);
 	return code;
@@ -371,29 +355,29 @@ static int compare_gpus(const void *a, const void *b)
 static int read_gpus(struct local_root *root, struct local_host *host)
 {
 	struct local_names names = { 0 };
-	struct local_gpu gpu, *grown;
+	struct local_gpu *gpu;
 	int code = local_list(root, &names, "sys/bus/pci/devices");
 
 	host->pci_known = names.count > 0;
 	for (size_t i = 0; i < names.count && code == 0; i++) {
 		char path[LOCAL_PATH_SIZE], device[LOCAL_PATH_SIZE];
 		uint64_t vendor, class;
+		const char *name;
 
 		snprintf(path, sizeof(path), "sys/bus/pci/devices/%.255s", names.names[i]);
 		if (!local_resolve(root, path, device) || !local_read_number(root, &class, "%s/class", device) ||
 		    !local_read_number(root, &vendor, "%s/vendor", device))
 			continue;
-		gpu.vendor = gpu_vendor(vendor, class);
-		if (!gpu.vendor)
+		name = gpu_vendor(vendor, class);
+		if (!name)
 			continue;
-		read_pci(root, path, &gpu.pci);
-		grown = array_grow(host->gpus, host->gpu_count, &host->gpu_capacity, sizeof(*grown));
-		if (!grown) {
+		gpu = array_add(&host->gpus, &host->gpu_count, &host->gpu_capacity, sizeof(*gpu));
+		if (!gpu) {
 			code = ERR_NOMEM;
 			break;
 		}
-		host->gpus = grown;
-		host->gpus[host->gpu_count++] = gpu;
+		gpu->vendor = name;
+		read_pci(root, path, &gpu->pci);
 	}
 	/* Addresses are hexadecimal, which natural order is not. */
 	if (host->gpu_count)

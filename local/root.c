@@ -286,13 +286,14 @@ static bool is_name(const char *name)
 
 static int add_name(struct local_names *names, const char *name)
 {
-	char **grown = array_grow(names->names, names->count, &names->capacity, sizeof(*grown));
+	char *copy = strdup(name), **added = copy ? array_add(&names->names, &names->count, &names->capacity,
+							      sizeof(*added)) : NULL;
 
-	if (!grown)
-		return ERR_NOMEM;
-	names->names = grown;
-	names->names[names->count] = strdup(name);
-	return names->names[names->count] && ++names->count ? 0 : ERR_NOMEM;
+	if (added)
+		*added = copy;
+	else
+		free(copy);
+	return added ? 0 : ERR_NOMEM;
 }
 
 int local_list(struct local_root *root, struct local_names *ret, const char *fmt, ...)

@@ -164,30 +164,14 @@ enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
 /* Wrap words to a width with an indent. */
 static void print_wrapped(const struct result_options *output, const char *mark, const char *chars)
 {
-	size_t width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
-	size_t used = INDENT + text_columns(mark);
-	bool first = true;
+	unsigned width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
+	unsigned indent = INDENT + (unsigned)text_columns(mark);
+	struct text text = { 0 };
 
-	printf("%*s%s", INDENT, "", mark);
-	while (*chars) {
-		size_t len = strcspn(chars, " ");
-		char word[512];
-		size_t columns;
-
-		snprintf(word, sizeof(word), "%.*s", (int)len, chars);
-		columns = text_columns(word);
-		if (!first && used + 1 + columns > width) {
-			printf("\n%*s", (int)(INDENT + text_columns(mark)), "");
-			used = INDENT + text_columns(mark);
-			first = true;
-		}
-		printf("%s%s", first ? "" : " ", word);
-		used += columns + !first;
-		first = false;
-		chars += len;
-		chars += strspn(chars, " ");
-	}
-	putchar('\n');
+	text_appendf(&text, "%*s%s", INDENT, "", mark);
+	text_append_wrapped(&text, chars, indent, indent, width);
+	fputs(text_chars(&text), stdout);
+	text_done(&text);
 }
 
 /* "02:58:04" today, else with the date. */

@@ -48,6 +48,8 @@ static int begin(const struct command *command, struct job_options *options, str
 
 	if (code < 0)
 		return code;
+	if (!strncmp(id, "run-", 4) && id[4] && id[4 + strspn(id + 4, "0123456789")] == '\0')
+		return options_usage_error(command, err, "ids of the form run-NUMBER are reserved for ibwire run");
 	prepare_polling();
 	code = job_record_begin(options, id, "", &job, err);
 	if (code > 0)

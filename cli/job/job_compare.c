@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_compare.c - `ibwire job compare`: what differs from an earlier run */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,137 +20,72 @@
 
 enum { HOSTS_MOST = 8 };
 
-struct comparing {
-	struct job_output output;
-	const struct job_report *runs[2]; /* the earlier one, this one */
-};
-
 /* --- numbers of a run --- */
 
 enum value_kind { VALUE_SPAN, VALUE_COUNT, VALUE_BYTES, VALUE_RATE, VALUE_PERCENT, VALUE_CV };
 
-static uint32_t used_ports(const struct job_report *run)
-{
-	return run->total.known > run->ports_unused ? run->total.known - run->ports_unused : 0;
-}
-
-static double per_port(const struct job_report *run, double rate)
-{
-	return used_ports(run) ? rate / used_ports(run) : NAN;
-}
-
-static double duration_of(const struct job_report *run)
-{
-	return (double)run->duration_us;
-}
-
-static double hosts_of(const struct job_report *run)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < run->host_count; i++)
-		count += run->hosts[i].used > 0;
-	return (double)count;
-}
-
-static double ports_of(const struct job_report *run)
-{
-	return used_ports(run);
-}
-
-static double unused_of(const struct job_report *run)
-{
-	return run->ports_unused;
-}
-
-static double bytes_of(const struct job_report *run)
-{
-	return run->total.known ? (double)run->total.xmit_bytes + (double)run->total.rcv_bytes : NAN;
-}
-
-static double mean_of(const struct job_report *run)
-{
-	return per_port(run, job_busier(run->total.mean_xmit, run->total.mean_rcv));
-}
-
-static double peak_of(const struct job_report *run)
-{
-	return per_port(run, job_busier(run->total.peak_xmit, run->total.peak_rcv));
-}
-
-static double rails_cv_of(const struct job_report *run)
-{
-	return run->over_rails.cv;
-}
-
-static double hosts_cv_of(const struct job_report *run)
-{
-	return run->over_hosts.cv;
-}
-
-static double stall_of(const struct job_report *run)
-{
-	return run->total.stall_percent;
-}
-
-static double errors_of(const struct job_report *run)
-{
-	return run->total.known ? (double)run->total.errors : NAN;
-}
-
-static double imbalance_of(const struct job_report *run)
-{
-	double most = NAN;
-
-	for (size_t i = 0; i < run->group_count; i++)
-		if (run->groups[i].state == BALANCE_ACTIVE)
-			most = fmax(most, 100 * run->groups[i].excess);
-	return most;
-}
-
-static double findings_of(const struct job_report *run)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < run->finding_count; i++)
-		count += run->findings[i].on_job && run->findings[i].severity >= FINDING_WARNING;
-	return run->has_history ? (double)count : NAN;
-}
-
-static double changes_of(const struct job_report *run)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < run->event_count; i++)
-		count += run->events[i].on_job;
-	return run->has_history ? (double)(count + run->events_left_out) : NAN;
-}
+enum { DURATION, HOSTS, PORTS, UNUSED, BYTES, MEAN, PEAK, RAILS_CV, HOSTS_CV, IMBALANCE, STALL, ERRORS, FINDINGS,
+       CHANGES, METRICS };
 
 static const struct metric_row {
 	const char *key, *title;
 	enum value_kind kind;
-	double (*of)(const struct job_report *run);
-} metrics[] = {
-	{ "duration_us", "duration", VALUE_SPAN, duration_of },
-	{ "hosts", "hosts with traffic", VALUE_COUNT, hosts_of },
-	{ "ports", "HCA ports used", VALUE_COUNT, ports_of },
-	{ "ports_unused", "HCA ports unused", VALUE_COUNT, unused_of },
-	{ "bytes", "bytes", VALUE_BYTES, bytes_of },
-	{ "mean_bytes_per_s", "mean per port", VALUE_RATE, mean_of },
-	{ "peak_bytes_per_s", "peak per port", VALUE_RATE, peak_of },
-	{ "rails_cv", "rails, cv", VALUE_CV, rails_cv_of },
-	{ "hosts_cv", "hosts, cv", VALUE_CV, hosts_cv_of },
-	{ "imbalance_percent", "uplinks, highest imbalance", VALUE_PERCENT, imbalance_of },
-	{ "stall_percent", "XmitWait, highest", VALUE_PERCENT, stall_of },
-	{ "errors", "errors on host links", VALUE_COUNT, errors_of },
-	{ "findings", "findings on its links", VALUE_COUNT, findings_of },
-	{ "changes", "changes of its links", VALUE_COUNT, changes_of },
+} metrics[METRICS] = {
+	[DURATION] = { "duration_us", "duration", VALUE_SPAN },
+	[HOSTS] = { "hosts", "hosts with traffic", VALUE_COUNT },
+	[PORTS] = { "ports", "HCA ports used", VALUE_COUNT },
+	[UNUSED] = { "ports_unused", "HCA ports unused", VALUE_COUNT },
+	[BYTES] = { "bytes", "bytes", VALUE_BYTES },
+	[MEAN] = { "mean_bytes_per_s", "mean per port", VALUE_RATE },
+	[PEAK] = { "peak_bytes_per_s", "peak per port", VALUE_RATE },
+	[RAILS_CV] = { "rails_cv", "rails, cv", VALUE_CV },
+	[HOSTS_CV] = { "hosts_cv", "hosts, cv", VALUE_CV },
+	[IMBALANCE] = { "imbalance_percent", "uplinks, highest imbalance", VALUE_PERCENT },
+	[STALL] = { "stall_percent", "XmitWait, highest", VALUE_PERCENT },
+	[ERRORS] = { "errors", "errors on host links", VALUE_COUNT },
+	[FINDINGS] = { "findings", "findings on its links", VALUE_COUNT },
+	[CHANGES] = { "changes", "changes of its links", VALUE_COUNT },
 };
+
+struct comparing {
+	struct job_output output;
+	const struct job_report *runs[2]; /* the earlier one, this one */
+	double values[2][METRICS];   /* NAN: unknown */
+};
+
+static void measure(const struct job_report *run, double ret[METRICS])
+{
+	const struct job_sum *total = &run->total;
+	uint32_t used = total->known > run->ports_unused ? total->known - run->ports_unused : 0;
+	double hosts = 0, findings = 0, changes = (double)run->events_left_out, imbalance = NAN;
+
+	for (size_t i = 0; i < run->host_count; i++)
+		hosts += run->hosts[i].used > 0;
+	for (size_t i = 0; i < run->group_count; i++)
+		if (run->groups[i].state == BALANCE_ACTIVE)
+			imbalance = fmax(imbalance, 100 * run->groups[i].excess);
+	for (size_t i = 0; i < run->finding_count; i++)
+		findings += run->findings[i].on_job && run->findings[i].severity >= FINDING_WARNING;
+	for (size_t i = 0; i < run->event_count; i++)
+		changes += run->events[i].on_job;
+	ret[DURATION] = (double)run->duration_us;
+	ret[HOSTS] = hosts;
+	ret[PORTS] = used;
+	ret[UNUSED] = run->ports_unused;
+	ret[BYTES] = job_bytes(total);
+	ret[MEAN] = used ? job_busier(total->mean_xmit, total->mean_rcv) / used : NAN;
+	ret[PEAK] = used ? job_busier(total->peak_xmit, total->peak_rcv) / used : NAN;
+	ret[RAILS_CV] = run->over_rails.cv;
+	ret[HOSTS_CV] = run->over_hosts.cv;
+	ret[IMBALANCE] = imbalance;
+	ret[STALL] = total->stall_percent;
+	ret[ERRORS] = total->known ? (double)total->errors : NAN;
+	ret[FINDINGS] = run->has_history ? findings : NAN;
+	ret[CHANGES] = run->has_history ? changes : NAN;
+}
 
 static const char *value_text(enum value_kind kind, double value, char ret[48])
 {
-	struct text text = { 0 };
-
 	if (isnan(value))
 		snprintf(ret, 48, "-");
 	else if (kind == VALUE_SPAN)
@@ -159,12 +93,9 @@ static const char *value_text(enum value_kind kind, double value, char ret[48])
 	else if (kind == VALUE_RATE)
 		rate_format_bits(value, ret, 48);
 	else if (kind == VALUE_BYTES)
-		result_append_bytes(&text, value);
+		result_format_bytes(value, ret, 48);
 	else
 		snprintf(ret, 48, kind == VALUE_COUNT ? "%.0f" : kind == VALUE_CV ? "%.2f" : "%.1f %%", value);
-	if (text.len)
-		snprintf(ret, 48, "%s", text_chars(&text));
-	text_done(&text);
 	return ret;
 }
 
@@ -209,7 +140,8 @@ static void append_reason(const struct comparing *comparing, struct text *text)
 static void append_sentence(const struct comparing *comparing, struct text *text)
 {
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
-	double change = change_of(mean_of(before), mean_of(now));
+	double means[] = { comparing->values[0][MEAN], comparing->values[1][MEAN] };
+	double change = change_of(means[0], means[1]);
 	char rates[2][32];
 
 	if (!before->total.known || !now->total.known)
@@ -218,11 +150,11 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 	else if (isnan(change))
 		text_append(text, "the earlier run had no traffic");
 	else if (fabs(change) < SAME)
-		text_appendf(text, "as fast as before: %s per port", rate_format_bits(mean_of(now), rates[0], 32));
+		text_appendf(text, "as fast as before: %s per port", rate_format_bits(means[1], rates[0], 32));
 	else
 		text_appendf(text, "%.0f %% %s per port: %s, before %s", 100 * fabs(change),
-			     change < 0 ? "slower" : "faster", rate_format_bits(mean_of(now), rates[0], 32),
-			     rate_format_bits(mean_of(before), rates[1], 32));
+			     change < 0 ? "slower" : "faster", rate_format_bits(means[1], rates[0], 32),
+			     rate_format_bits(means[0], rates[1], 32));
 	append_reason(comparing, text);
 }
 
@@ -243,11 +175,11 @@ static int put_metrics(struct comparing *comparing, struct error *err)
 
 	for (int i = 0; i < 2; i++)
 		job_shown(comparing->runs[i]->job.id, names[i], sizeof(names[i]));
-	code = job_section(&comparing->output, "metrics", NULL, false, columns, COLUMNS, &result, err);
+	code = job_section(&comparing->output, "metrics", false, columns, COLUMNS, &result, err);
 
-	for (size_t i = 0; code == 0 && i < sizeof(metrics) / sizeof(*metrics); i++) {
+	for (size_t i = 0; code == 0 && i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
-		double before = metric->of(comparing->runs[0]), now = metric->of(comparing->runs[1]);
+		double before = comparing->values[0][i], now = comparing->values[1][i];
 		double change = 100 * change_of(before, now);
 
 		result_text(result, KEY, metric->key);
@@ -363,7 +295,7 @@ static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
 	count = pair_members(comparing, rails, pairs);
 	if (count)
 		qsort(pairs, count, sizeof(*pairs), rails ? compare_names : compare_pairs);
-	code = job_section(&comparing->output, rails ? "rails" : "hosts", NULL, false, columns, COLUMNS, &result, err);
+	code = job_section(&comparing->output, rails ? "rails" : "hosts", false, columns, COLUMNS, &result, err);
 	for (size_t i = 0; code == 0 && i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
 		result_text(result, NAME, pairs[i].name);
 		result_real(result, BEFORE, pairs[i].rates[0]);
@@ -385,10 +317,10 @@ static void put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SI
 	struct text text = { 0 };
 
 	text_appendf(&text, "job %s%s%s%s against %s:", ids[1], *name ? " (" : "", name, *name ? ")" : "", ids[0]);
-	job_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
+	text_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
 	for (int i = 0; i < 2; i++) {
 		text_append(&text, words[i]);
-		job_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
+		text_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
 	}
 	fputs(text_chars(&text), comparing->output.stream);
 	text_done(&text);
@@ -419,7 +351,7 @@ static int put_head(struct comparing *comparing, struct error *err)
 	if (comparing->output.print.format == RESULT_TABLE) {
 		put_text_head(comparing, ids, name, text_chars(&text));
 	} else if (comparing->output.print.format == RESULT_JSON) {
-		code = job_section(&comparing->output, "compare", NULL, true, columns, COLUMNS, &result, err);
+		code = job_section(&comparing->output, "compare", true, columns, COLUMNS, &result, err);
 		if (code == 0) {
 			result_text(result, BEFORE, ids[0]);
 			result_integer(result, BEFORE_NUMBER, before->job.number);
@@ -455,65 +387,42 @@ static int put_comparison(struct comparing *comparing, struct error *err)
 
 /* --- the command --- */
 
-/* The newest job of the same name before one. */
+/* The newest job of the same name before one. A requeued job has the id of the one before it. */
 struct earlier {
 	const struct job *than;
-	char id[JOB_ID_SIZE];
-	int64_t number;
+	struct job job; /* for job_done(); number 0: none */
+	bool failed;
 };
 
 static bool take_earlier(void *ctx, const struct job *job)
 {
 	struct earlier *earlier = ctx;
 
-	if (job->number < earlier->than->number && !strcmp(job->name, earlier->than->name)) {
-		memcpy(earlier->id, job->id, sizeof(earlier->id));
-		earlier->number = job->number;
-	}
-	return true;
-}
-
-/* A requeued job has the id of the one before it, so ids are not enough. */
-struct wanted {
-	int64_t number;
-	struct job job;
-	bool found, failed;
-};
-
-static bool take_wanted(void *ctx, const struct job *job)
-{
-	struct wanted *wanted = ctx;
-
-	if (job->number != wanted->number)
+	if (job->number >= earlier->than->number || strcmp(job->name, earlier->than->name) != 0)
 		return true;
-	wanted->job = *job;
-	wanted->job.hosts = strdup(job->hosts);
-	wanted->job.command = strdup(job->command);
-	wanted->found = true;
-	wanted->failed = !wanted->job.hosts || !wanted->job.command;
-	return false;
+	job_done(&earlier->job);
+	earlier->job = *job;
+	earlier->job.hosts = strdup(job->hosts);
+	earlier->job.command = strdup(job->command);
+	earlier->failed = !earlier->job.hosts || !earlier->job.command;
+	return !earlier->failed;
 }
 
 static int find_earlier(struct reader *reader, const struct job *job, struct job *ret, struct error *err)
 {
 	struct earlier earlier = { .than = job };
-	struct wanted wanted = { 0 };
 	int code = *job->name ? jobs_list(reader, take_earlier, &earlier, err) : 0;
 
-	if (code < 0)
-		return code;
-	if (!earlier.number)
-		return err_set(err, ERR_USAGE, *job->name ? "no earlier job has the name '%.64s'; give two ids" :
+	if (code == 0 && earlier.failed)
+		code = err_nomem(err);
+	else if (code == 0 && !earlier.job.number)
+		code = err_set(err, ERR_USAGE, *job->name ? "no earlier job has the name '%.64s'; give two ids" :
 			       "the job has no name%.0s; give the ids of two jobs", job->name);
-	wanted.number = earlier.number;
-	code = jobs_list(reader, take_wanted, &wanted, err);
-	if (code < 0 || !wanted.found || wanted.failed) {
-		job_done(&wanted.job);
-		return code < 0 ? code : wanted.failed ? err_nomem(err) :
-		       err_set(err, ERR_UNAVAILABLE, "the earlier job was removed meanwhile");
-	}
-	*ret = wanted.job;
-	return 0;
+	if (code < 0)
+		job_done(&earlier.job);
+	else
+		*ret = earlier.job;
+	return code;
 }
 
 /* @ret: the earlier one first; for job_done() up to @ret_count */
@@ -561,6 +470,8 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 		code = job_report_of(view.reader, view.names, &jobs[i], common->now_us, &reports[i], err);
 		comparing.runs[i] = reports[i];
 	}
+	for (int i = 0; code == 0 && i < 2; i++)
+		measure(reports[i], comparing.values[i]);
 	if (code == 0)
 		code = put_comparison(&comparing, err);
 	for (int i = 0; i < 2; i++)

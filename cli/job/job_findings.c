@@ -20,7 +20,7 @@ struct taking {
 	int code;
 };
 
-/* Is a place an end of a link of the job, or (@num 0) one of its switches or HCAs? */
+/* Is this port an end of a link of the job, or with @num 0 this node one of its switches or HCAs? */
 static bool is_on_job(const struct job_work *work, uint64_t guid, uint8_t num)
 {
 	const struct fabric *fabric = work->report->fabric;
@@ -41,7 +41,7 @@ static bool is_on_job(const struct job_work *work, uint64_t guid, uint8_t num)
 	return false;
 }
 
-/* A link of which no end is in the fabric any more with its peer: between switches that the job uses. */
+/* Is a link, which may have left the fabric, between two switches that the job uses? */
 static bool is_between(const struct job_work *work, uint64_t guid, uint64_t peer_guid)
 {
 	const struct fabric *fabric = work->report->fabric;
@@ -53,7 +53,7 @@ static bool is_between(const struct job_work *work, uint64_t guid, uint64_t peer
 
 /* --- findings --- */
 
-/* Where rates are read in long steps, the finding of a group has its start. */
+/* Rates that are read in long steps do not show when a group became uneven; its finding does. */
 static void date_group(struct job_report *report, const struct finding *finding)
 {
 	if (finding->kind != FINDING_UPLINK_IMBALANCE || finding->port)
@@ -209,9 +209,9 @@ static int compare_link(struct job_work *work, uint32_t port, struct error *err)
 	}
 	job_report_port_name(report, port, name, sizeof(name));
 	if (strcmp(states[0], states[1]) != 0)
-		text = job_text(report, "%s: %s, before %s", name, states[1], states[0]);
+		text = job_text(report, "%s: %s -> %s", name, states[0], states[1]);
 	else if (*peers[0] && *peers[1] && strcmp(peers[0], peers[1]) != 0)
-		text = job_text(report, "%s: cabled to %s, before %s", name, peers[1], peers[0]);
+		text = job_text(report, "%s: its peer was %s, and is %s", name, peers[0], peers[1]);
 	else
 		return 0;
 	if (!text)

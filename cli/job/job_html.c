@@ -10,34 +10,18 @@
 #include <string.h>
 
 #include "analysis/rate.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/plot.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/job/job_report.h"
+#include "cli/job/job_work.h"
 #include "export/html.h"
 
 /* Hosts in the first table and in the map of hosts and rails; the others are folded. */
 enum { HOSTS_SHOWN = 16, HOSTS_MAP = 48, MARKS_MOST = 8, PORTS_MOST = 100 };
 
-/* Below this coefficient of variation, the lowest and the highest member are not worth a name. */
+/* Below this coefficient of variation the lowest and the highest member are not named. */
 #define EVEN 0.005
-
-const char *job_html_bytes(double bytes, char *ret, size_t size)
-{
-	struct text text = { 0 };
-
-	result_append_bytes(&text, bytes);
-	snprintf(ret, size, "%s", text_chars(&text));
-	text_done(&text);
-	return ret;
-}
-
-static const char *format_rate(double bytes_per_s, char *ret, size_t size)
-{
-	return rate_format_bits(bytes_per_s, ret, size);
-}
 
 static const char *format_percent(double percent, char *ret, size_t size)
 {
@@ -120,7 +104,7 @@ static void append_traffic_tile(const struct job_report *report, struct text *pa
 	char bytes[HTML_VALUE_SIZE], value[HTML_VALUE_SIZE + 8], mean[HTML_VALUE_SIZE], peak[HTML_VALUE_SIZE];
 	char note[2 * HTML_VALUE_SIZE + 32];
 
-	job_html_bytes((double)(sent ? sum->xmit_bytes : sum->rcv_bytes), bytes, sizeof(bytes));
+	result_format_bytes((double)(sent ? sum->xmit_bytes : sum->rcv_bytes), bytes, sizeof(bytes));
 	snprintf(value, sizeof(value), "%s%s", at_least(sum->at_least), bytes);
 	rate_format_bits(sent ? sum->mean_xmit : sum->mean_rcv, mean, sizeof(mean));
 	rate_format_bits(sent ? sum->peak_xmit : sum->peak_rcv, peak, sizeof(peak));
@@ -145,7 +129,7 @@ static void append_evenness_tile(struct text *page, const char *name, const stru
 	text_done(&note);
 }
 
-/* Of its leaves and the switches above them. */
+/* Adaptive routing of the leaves of the job and the switches above them. */
 static void append_adaptive_tile(const struct job_report *report, struct text *page)
 {
 	uint32_t on = report->adaptive_on, off = report->adaptive_off, unknown = report->adaptive_unknown;
@@ -242,7 +226,8 @@ static void append_rates(const struct job_report *report, struct text *page)
 		html_lines(page, &(struct html_lines){
 			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
-			.mark_count = find_marks(report, marks, MARKS_MOST), .format = format_rate, .axis_scale = 8,
+			.mark_count = find_marks(report, marks, MARKS_MOST), .format = rate_format_bits,
+			.axis_scale = 8,
 		});
 	else
 		html_element(page, "p", "soft", "The rate over time is unknown: no sweeps are stored of the job.");
@@ -257,7 +242,7 @@ static void put_bytes(struct text *page, const struct html_column *column, const
 
 	if (sum->known)
 		html_cell(page, column, HTML_PLAIN, "%s%s", at_least(sum->at_least),
-			  job_html_bytes((double)bytes, value, sizeof(value)));
+			  result_format_bytes((double)bytes, value, sizeof(value)));
 	else
 		html_cell(page, column, HTML_INFO, "unknown");
 }
@@ -322,15 +307,6 @@ static void append_rails(const struct job_report *report, struct text *page)
 
 /* --- hosts --- */
 
-static bool host_stands_out(const struct job_report *report, size_t host)
-{
-	const struct job_host *self = &report->hosts[host];
-	const struct job_evenness *even = &report->over_hosts;
-
-	return self->missing || self->used < self->count || self->sum.errors || report->slowest == host ||
-	       (even->cv >= EVEN && (even->lowest == host || even->highest == host));
-}
-
 static enum html_state host_state(const struct job_report *report, size_t host)
 {
 	const struct job_host *self = &report->hosts[host];
@@ -369,7 +345,7 @@ static void append_host_table(const struct job_report *report, struct text *page
 
 	html_table_begin(page, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < report->host_count && (all || shown < HOSTS_SHOWN); i++)
-		if (all || host_stands_out(report, i)) {
+		if (all || job_host_stands_out(report, i)) {
 			append_host_row(report, page, columns, i);
 			shown++;
 		}
@@ -387,7 +363,7 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 	}
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_host *host = &report->hosts[i];
-		double bytes = host->sum.known ? (double)host->sum.xmit_bytes + (double)host->sum.rcv_bytes : NAN;
+		double bytes = job_bytes(&host->sum);
 
 		bars[i] = (struct html_bar){ host->name, bytes, host_state(report, i) };
 		sum += isnan(bytes) ? 0 : bytes;
@@ -395,7 +371,7 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 	}
 	html_bars(page, &(struct html_bars){
 		.title = "Bytes per host, sent and received", .bars = bars, .count = report->host_count,
-		.format = job_html_bytes, .mean = known > 1 ? sum / known : NAN,
+		.format = result_format_bytes, .mean = known > 1 ? sum / known : NAN,
 	});
 	free(bars);
 }
@@ -423,16 +399,14 @@ static void append_host_map(const struct job_report *report, struct text *page)
 		names[report->host_count + i] = report->rails[i].name;
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
-		double bytes = (double)port->sum.xmit_bytes + (double)port->sum.rcv_bytes, *value;
 
-		if (port->rail >= report->rail_count || !port->sum.known)
-			continue;
-		value = &values[port->host * report->rail_count + port->rail];
-		*value = isnan(*value) ? bytes : *value + bytes;
+		if (port->rail < report->rail_count)
+			job_add_known(&values[port->host * report->rail_count + port->rail], job_bytes(&port->sum));
 	}
 	html_heat(page, &(struct html_heat){
 		.title = "Bytes per host and rail", .row_names = names, .column_names = names + report->host_count,
-		.rows = report->host_count, .columns = report->rail_count, .values = values, .format = job_html_bytes,
+		.rows = report->host_count, .columns = report->rail_count, .values = values,
+		.format = result_format_bytes,
 	});
 out:
 	free(values);
@@ -487,7 +461,7 @@ static void append_hosts(const struct job_report *report, struct text *page)
 		append_host_map(report, page);
 	text_append(page, "</div>\n<div>");
 	for (size_t i = 0; i < report->host_count; i++)
-		odd |= host_stands_out(report, i);
+		odd |= job_host_stands_out(report, i) > 0;
 	if (!few)
 		html_element(page, "h3", NULL, odd ? "Hosts that stand out" : "No host stands out");
 	if (few || odd)
@@ -538,7 +512,7 @@ static void append_accuracy(const struct job_report *report, struct text *page)
 	text_append(page, "</p>\n</section>\n");
 }
 
-void job_html_append(const struct job_report *report, struct text *page)
+static void append_page(const struct job_report *report, struct text *page)
 {
 	struct text title = { 0 };
 	bool uplinks_first;
@@ -574,7 +548,7 @@ int job_report_html(const struct job_report *report, FILE *stream, struct error 
 	struct text page = { 0 };
 	int status = 0;
 
-	job_html_append(report, &page);
+	append_page(report, &page);
 	if (text_failed(&page))
 		status = err_nomem(err);
 	else if (fwrite(page.chars, 1, page.len, stream) != page.len || fflush(stream) != 0)

@@ -15,15 +15,9 @@ struct text;
  */
 int job_report_html(const struct job_report *report, FILE *stream, struct error *err);
 
-/* job_html_append - append that page to @page. text_failed() reports whether memory ran out. */
-void job_html_append(const struct job_report *report, struct text *page);
-
 /* Sections of the page, in job_html_links.c: uplinks, findings and events, what NCCL logged. */
 void job_html_nccl(const struct job_report *report, struct text *page);
 void job_html_uplinks(const struct job_report *report, struct text *page);
 void job_html_findings(const struct job_report *report, struct text *page);
-
-/* job_html_bytes - format a number for a cell or a plot: "1.5 GB". Return: @ret. */
-const char *job_html_bytes(double bytes, char *ret, size_t size);
 
 #endif

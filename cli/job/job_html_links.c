@@ -16,11 +16,6 @@
 
 enum { GROUPS_SHOWN = 12, GROUPS_MOST = 400, EVENTS_SHOWN = 40 };
 
-static const char *format_rate(double bytes_per_s, char *ret, size_t size)
-{
-	return rate_format_bits(bytes_per_s, ret, size);
-}
-
 /* --- uplinks --- */
 
 static void append_map(const struct job_report *report, struct text *page, int part, const char *const *names,
@@ -37,7 +32,7 @@ static void append_map(const struct job_report *report, struct text *page, int p
 	snprintf(title, sizeof(title), "%s, %s to %s", parts[report->running][part], from, until);
 	html_heat(page, &(struct html_heat){
 		.title = title, .row_names = names, .column_names = names + map->rows, .rows = map->rows,
-		.columns = map->columns, .values = map->part[part], .top = top, .format = format_rate,
+		.columns = map->columns, .values = map->part[part], .top = top, .format = rate_format_bits,
 	});
 }
 
@@ -101,7 +96,7 @@ static void append_group(const struct job_report *report, struct text *page, con
 		  job_report_node_name(report, group->node));
 	html_cell(page, columns++, HTML_PLAIN, "%" PRIu32 " %s", group->count,
 		  group->direction == BALANCE_XMIT ? "up" : "down");
-	html_cell(page, columns++, HTML_PLAIN, "%s%s", job_html_bytes((double)group->bytes, bytes, sizeof(bytes)),
+	html_cell(page, columns++, HTML_PLAIN, "%s%s", result_format_bytes((double)group->bytes, bytes, sizeof(bytes)),
 		  group->shared ? " shared" : "");
 	html_cell(page, columns++, HTML_PLAIN, "%s \u2192 %s",
 		  percent_text(active ? group->part_excess[JOB_EARLY] : NAN, early, sizeof(early)),

@@ -47,7 +47,7 @@ static struct job_host *add_host(struct job_report *report, const char *name)
 	return host && host->name ? host : NULL;
 }
 
-/* Ports with a cable, or that other hosts have cabled. */
+/* Add the ports with a cable, and those without one on a rail that other hosts use. */
 static int add_ports(struct job_work *work, const struct shape_host *of, uint32_t host, struct error *err)
 {
 	struct job_report *report = work->report;
@@ -209,12 +209,6 @@ static void sum_port(struct job_work *work, struct job_port *port)
 	}
 }
 
-static void add_rate(double *sum, double more)
-{
-	if (!isnan(more))
-		*sum = isnan(*sum) ? more : *sum + more;
-}
-
 static void begin_sum(struct job_sum *sum)
 {
 	*sum = (struct job_sum){ .stall_percent = NAN, .mean_xmit = NAN, .mean_rcv = NAN, .peak_xmit = NAN,
@@ -234,17 +228,12 @@ static void add_sum(struct job_sum *sum, const struct job_sum *more)
 	sum->at_least |= more->at_least;
 	sum->errors_at_least |= more->errors_at_least;
 	sum->stall_percent = fmax(sum->stall_percent, more->stall_percent);
-	add_rate(&sum->mean_xmit, more->mean_xmit);
-	add_rate(&sum->mean_rcv, more->mean_rcv);
+	job_add_known(&sum->mean_xmit, more->mean_xmit);
+	job_add_known(&sum->mean_rcv, more->mean_rcv);
 	sum->capacity += more->capacity;
 }
 
 /* --- evenness --- */
-
-static double bytes_of(const struct job_sum *sum)
-{
-	return sum->known ? (double)sum->xmit_bytes + (double)sum->rcv_bytes : NAN;
-}
 
 /* Ports with almost no traffic while the others of the host have some. */
 static void find_unused(struct job_report *report, struct job_host *host, double *values)
@@ -253,7 +242,7 @@ static void find_unused(struct job_report *report, struct job_host *host, double
 	size_t count = 0;
 
 	for (uint32_t i = host->first; i < host->first + host->count; i++) {
-		double bytes = bytes_of(&report->ports[i].sum);
+		double bytes = job_bytes(&report->ports[i].sum);
 
 		if (bytes >= JOB_IDLE_BYTES_PER_S * seconds)
 			values[count++] = bytes;
@@ -262,7 +251,7 @@ static void find_unused(struct job_report *report, struct job_host *host, double
 	middle = balance_median(values, count);
 	for (uint32_t i = host->first; i < host->first + host->count; i++) {
 		struct job_port *port = &report->ports[i];
-		double bytes = bytes_of(&port->sum);
+		double bytes = job_bytes(&port->sum);
 
 		port->unused = count && (bytes < JOB_IDLE_BYTES_PER_S * seconds || bytes < UNUSED_SHARE * middle ||
 					 (isnan(bytes) && port->down));
@@ -299,7 +288,7 @@ static void compare_ports(const struct job_report *report, uint32_t first, uint3
 		const struct job_port *port = &report->ports[i];
 		bool counts = !port->unused && (rail == UINT32_MAX ? !is_slower(report, port) : port->rail == rail);
 
-		values[i - first] = counts ? bytes_of(&port->sum) : NAN;
+		values[i - first] = counts ? job_bytes(&port->sum) : NAN;
 	}
 	job_evenness_of(values, last - first, ret);
 	ret->lowest += ret->lowest == UINT32_MAX ? 0 : first;
@@ -315,16 +304,16 @@ static bool took_part(const struct job_report *report, const struct job_host *ho
 static void compare_all(struct job_report *report, double *values)
 {
 	for (size_t i = 0; i < report->host_count; i++)
-		values[i] = took_part(report, &report->hosts[i]) ? bytes_of(&report->hosts[i].sum) : NAN;
+		values[i] = took_part(report, &report->hosts[i]) ? job_bytes(&report->hosts[i].sum) : NAN;
 	job_evenness_of(values, report->host_count, &report->over_hosts);
-	/* Of rails the mean of the ports that are used: an unused port does not make its rail uneven. */
+	/* Rails are compared by the mean of their used ports: an unused port makes no rail uneven. */
 	for (size_t i = 0; i < report->rail_count; i++)
 		values[i] = 0;
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
 
 		if (port->rail != UINT32_MAX && !port->unused && port->sum.known)
-			values[port->rail] += bytes_of(&port->sum);
+			values[port->rail] += job_bytes(&port->sum);
 	}
 	for (size_t i = 0; i < report->rail_count; i++)
 		values[i] = report->rails[i].hosts.count && !report->rails[i].slower ?

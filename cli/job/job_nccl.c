@@ -42,7 +42,7 @@ static enum finding_severity severity_of(enum nccl_severity severity)
 	return severity == NCCL_FAIL ? FINDING_CRITICAL : severity == NCCL_WARN ? FINDING_WARNING : FINDING_INFO;
 }
 
-/* What is wrong becomes part of the verdict, before "clean". */
+/* Warnings and failures become lines of the verdict, before "clean". */
 static int add_lines(struct job_report *report, struct error *err)
 {
 	bool clean = report->verdict_count && report->verdict[0].verdict == JOB_VERDICT_CLEAN;
@@ -90,7 +90,7 @@ static int put_lines(struct job_output *output, struct error *err)
 		{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
 	};
 	struct result *result;
-	int code = job_section(output, "nccl", NULL, false, columns, 2, &result, err);
+	int code = job_section(output, "nccl", false, columns, 2, &result, err);
 
 	for (size_t i = 0; code == 0 && i < output->report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &output->report->nccl_verdict->lines[i];
@@ -114,7 +114,7 @@ static int put_hcas(struct job_output *output, struct error *err)
 	};
 	const struct nccl_log *log = output->report->nccl;
 	struct result *result;
-	int code = job_section(output, "nccl_hcas", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "nccl_hcas", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
@@ -146,7 +146,7 @@ static int put_settings(struct job_output *output, struct error *err)
 		{ log->settings, log->setting_count },
 	};
 	struct result *result;
-	int code = job_section(output, "nccl_settings", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "nccl_settings", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
@@ -175,7 +175,7 @@ static int put_tests(struct job_output *output, struct error *err)
 	};
 	const struct nccl_log *log = output->report->nccl;
 	struct result *result;
-	int code = job_section(output, "nccl_tests", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "nccl_tests", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job_print.c - a report as text, JSON or CSV, and `ibwire job report`
+ * job_print.c - a report as text, JSON or CSV
  *
- * Text is read by somebody on call: the verdict first, then what the numbers are of, then rails, hosts,
- * uplinks, findings and changes; of large jobs what stands out.
+ * The text begins with the verdict. Below it are the facts about the job, then tables of its rails, hosts,
+ * uplinks, findings and changes. Of large jobs these list what stands out.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/nccl.h"
@@ -17,12 +15,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/job/job.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/pager.h"
-#include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 enum { LINES_MOST = 8 };
@@ -49,28 +44,6 @@ static const char *shown_id(const struct job_report *report, char ret[4 * JOB_ID
 	return ret;
 }
 
-void job_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
-{
-	for (size_t len; *line; line += len + (line[len] == ' ')) {
-		char word[1100];
-		unsigned columns;
-
-		len = strcspn(line, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)len, line);
-		columns = (unsigned)text_columns(word);
-		if (column > indent && column + 1 + columns > width) {
-			text_appendf(text, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (text->len && text->chars[text->len - 1] != ' ') {
-			text_append(text, " ");
-			column++;
-		}
-		text_append_escaped(text, line, len);
-		column += columns;
-	}
-	text_append(text, "\n");
-}
-
 static void append_verdict(const struct job_output *output, struct text *text)
 {
 	static const char *const colors[] = { "\033[1;32m", "\033[1;33m", "\033[1;31m" };
@@ -85,7 +58,7 @@ static void append_verdict(const struct job_output *output, struct text *text)
 		if (output->print.color)
 			text_append(text, colors[line->severity]);
 		text_append(text, i ? "  - " : head);
-		job_append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
+		text_append_wrapped(text, line->text, i ? 4 : (unsigned)text_columns(head), 4, output->print.width);
 		if (output->print.color)
 			text_append(text, "\033[0m");
 	}
@@ -98,7 +71,7 @@ static void append_field(const struct job_output *output, struct text *text, con
 	enum { FIELD = 10 };
 
 	text_appendf(text, "%-*s", FIELD, name);
-	job_append_wrapped(text, value, FIELD, FIELD, output->print.width);
+	text_append_wrapped(text, value, FIELD, FIELD, output->print.width);
 }
 
 static void append_time(const struct job_report *report, struct text *line)
@@ -143,7 +116,7 @@ static void append_moved(const struct job_report *report, struct text *line)
 	char mean[32], peak[32], step[WHEN_SIZE];
 
 	text_append(line, total->at_least ? "at least " : "");
-	result_append_bytes(line, (double)total->xmit_bytes + (double)total->rcv_bytes);
+	result_append_bytes(line, job_bytes(total));
 	text_append(line, ", sent ");
 	result_append_bytes(line, (double)total->xmit_bytes);
 	text_append(line, ", received ");
@@ -376,7 +349,7 @@ static int put_about(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
 	struct result *result;
-	int code = job_section(output, "job", NULL, true, job_columns, JOB_COLUMNS, &result, err);
+	int code = job_section(output, "job", true, job_columns, JOB_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
@@ -409,7 +382,7 @@ static int put_verdict(struct job_output *output, struct error *err)
 		[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
 	};
 	struct result *result;
-	int code = job_section(output, "verdict", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "verdict", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < output->report->verdict_count; i++) {
 		const struct job_line *line = &output->report->verdict[i];
@@ -480,20 +453,4 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 	if (code == 0 && fflush(stream) != 0 && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the report: %s", strerror(errno));
 	return code;
-}
-
-int job_report_text(const struct job_report *report, const struct job_print *print, struct text *ret,
-		    struct error *err)
-{
-	char *chars = NULL;
-	size_t len = 0;
-	FILE *stream = open_memstream(&chars, &len);
-	int code = stream ? job_report_print(report, print, stream, err) : err_nomem(err);
-
-	if (stream && fclose(stream) != 0 && code == 0)
-		code = err_nomem(err);
-	if (code == 0)
-		text_append_bytes(ret, chars, len);
-	free(chars);
-	return code == 0 && text_failed(ret) ? err_nomem(err) : code;
 }

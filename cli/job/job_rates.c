@@ -13,13 +13,14 @@
 #include "base/err.h"
 #include "cli/job/job_work.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
-/* Points of series without a setting; the late part of a running job. */
+/* Points of series. */
 enum { POINTS = 120 };
 
 /* Samples that are unpacked in about 0.1 s; above that stored sums are read, in longer steps. */
 enum { SAMPLES_MOST = 400000 };
+
+/* The late part of a running job. */
 #define LATE_US (300 * US_PER_S)
 
 struct rates {
@@ -30,7 +31,7 @@ struct rates {
 	size_t count;
 	double *hosts, *rails;      /* of a step, two for each: sent, received */
 	int64_t *even_until_us;     /* by group: end of the last step in which it was active and even */
-	enum job_part { PART_EARLY, PART_LATE } part;
+	int part;                   /* JOB_EARLY, JOB_LATE */
 	int64_t late_after;         /* the late part are sweeps after this one */
 	int64_t step_us, first_us;
 	int64_t step;               /* number of the current one, -1: none */
@@ -114,18 +115,13 @@ static void end_hosts(struct rates *rates)
 		const struct job_load *load = &rates->work->step[port->port];
 
 		for (size_t way = 0; way < 2; way++) {
-			double rate = rate_of(load, way == 0), *host = &rates->hosts[2 * port->host + way];
+			double rate = rate_of(load, way == 0);
 
-			if (isnan(rate))
-				continue;
 			raise_to(way ? &port->sum.peak_rcv : &port->sum.peak_xmit, rate);
-			*host = isnan(*host) ? rate : *host + rate;
-			total[way] = isnan(total[way]) ? rate : total[way] + rate;
-			if (port->rail != UINT32_MAX) {
-				double *rail = &rates->rails[2 * port->rail + way];
-
-				*rail = isnan(*rail) ? rate : *rail + rate;
-			}
+			job_add_known(&rates->hosts[2 * port->host + way], rate);
+			job_add_known(&total[way], rate);
+			if (port->rail != UINT32_MAX)
+				job_add_known(&rates->rails[2 * port->rail + way], rate);
 		}
 	}
 	raise_to(&report->total.peak_xmit, total[0]);
@@ -192,7 +188,7 @@ static bool take_piece(void *ctx, const struct history_piece *piece)
 	struct rates *rates = ctx;
 	struct job_report *report = rates->work->report;
 	int64_t middle_us = piece->from_us + (piece->to_us - piece->from_us) / 2, step;
-	enum job_part part = (piece->from_sweep + piece->to_sweep - 1) / 2 > rates->late_after ? PART_LATE : PART_EARLY;
+	int part = (piece->from_sweep + piece->to_sweep - 1) / 2 > rates->late_after ? JOB_LATE : JOB_EARLY;
 
 	if (rates->step < 0)
 		rates->first_us = piece->from_us;
@@ -246,20 +242,16 @@ static void set_parts(struct job_work *work)
 	struct job_report *report = work->report;
 
 	for (int part = 0; part < JOB_PARTS; part++) {
-		struct job_sum *total = &report->total;
-
 		for (size_t i = 0; i < report->port_count; i++) {
 			struct job_port *port = &report->ports[i];
 			const struct job_load *load = &work->parts[part][port->port];
 			double rate = rate_of(load, true) + rate_of(load, false);
-			struct job_sum *sums[] = { total, &report->hosts[port->host].sum,
-						   port->rail == UINT32_MAX ? NULL : &report->rails[port->rail].sum };
 
 			port->sum.part[part] = rate;
-			for (size_t j = 0; j < sizeof(sums) / sizeof(*sums) && !isnan(rate); j++)
-				if (sums[j])
-					sums[j]->part[part] = isnan(sums[j]->part[part]) ? rate :
-							      sums[j]->part[part] + rate;
+			job_add_known(&report->total.part[part], rate);
+			job_add_known(&report->hosts[port->host].sum.part[part], rate);
+			if (port->rail != UINT32_MAX)
+				job_add_known(&report->rails[port->rail].sum.part[part], rate);
 		}
 		for (size_t i = 0; i < report->group_count; i++)
 			for (uint32_t j = report->groups[i].first;
@@ -305,7 +297,6 @@ static int64_t late_after(const struct job_work *work)
  */
 static int choose_step(struct job_work *work, struct rates *rates, struct history_range *range, struct error *err)
 {
-	unsigned points = work->settings->points ? work->settings->points : POINTS;
 	int64_t samples = (range->until - range->after) * (int64_t)rates->count, step_us, least_us = 0;
 	int code = 0;
 
@@ -315,7 +306,7 @@ static int choose_step(struct job_work *work, struct rates *rates, struct histor
 			least_us = 2 * range->hour_us;
 		code = reader_history_round(work->reader, range, err);
 	}
-	step_us = history_step_us(range, rates->count, work->report->duration_us, points);
+	step_us = history_step_us(range, rates->count, work->report->duration_us, POINTS);
 	rates->step_us = step_us < least_us ? least_us : step_us;
 	return code;
 }

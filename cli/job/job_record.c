@@ -61,18 +61,14 @@ static int load_hosts(const char *path, struct host_set *ret, struct error *err)
 	if (code < 0)
 		return code == ERR_UNAVAILABLE ? 0 : code;
 	for (uint32_t i = 0; code == 0 && i < snapshot->fabric->node_count; i++) {
-		char **names = array_grow(ret->names, ret->count, &ret->capacity, sizeof(*names));
-		char name[NODE_NAME_SIZE];
+		char name[NODE_NAME_SIZE], **added;
 
-		if (!names) {
+		if (!host_name(&snapshot->fabric->nodes[i], name))
+			continue;
+		added = array_add(&ret->names, &ret->count, &ret->capacity, sizeof(*added));
+		if (!added || !(*added = strdup(name))) {
+			ret->count -= added != NULL;
 			code = err_nomem(err);
-			break;
-		}
-		ret->names = names;
-		if (host_name(&snapshot->fabric->nodes[i], name)) {
-			names[ret->count] = strdup(name);
-			code = names[ret->count] ? 0 : err_nomem(err);
-			ret->count += code == 0;
 		}
 	}
 	snapshot_destroy(snapshot);
@@ -160,7 +156,7 @@ struct beginning {
 	struct host_set *hosts;
 };
 
-/* A command of `ibwire run` is a part of a job of the batch system, or runs beside it. */
+/* Does a running job use one of the hosts? Commands of `ibwire run` may run within another job. */
 static bool overlaps(void *ctx, const struct job *running)
 {
 	const struct beginning *beginning = ctx;
@@ -229,6 +225,9 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 	*ret = (struct job){ .exit_status = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
 	snprintf(ret->name, sizeof(ret->name), "%s", options->name ? options->name : "");
+	if (code == 0 && options->name && strlen(options->name) >= sizeof(ret->name))
+		code = err_set(err, ERR_USAGE, "--name has %zu bytes; use at most %zu", strlen(options->name),
+			       sizeof(ret->name) - 1);
 	/* First of all: this migrates or creates the database. */
 	if (code == 0)
 		code = saved_writer_open(path, &writer, err);
@@ -243,7 +242,7 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 	return code;
 }
 
-/* After the snapshot, which is of a time; errors are warnings, too. */
+/* This is done after the snapshot, so as not to delay it. Errors are warnings. */
 static void remove_old(const struct job_options *options, const char *path, const struct job *moment)
 {
 	struct saved_writer *writer = NULL;

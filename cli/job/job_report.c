@@ -91,6 +91,17 @@ double job_busier(double xmit, double rcv)
 	return fmax(xmit, rcv);
 }
 
+void job_add_known(double *sum, double more)
+{
+	if (!isnan(more))
+		*sum = isnan(*sum) ? more : *sum + more;
+}
+
+double job_bytes(const struct job_sum *sum)
+{
+	return sum->known ? (double)sum->xmit_bytes + (double)sum->rcv_bytes : NAN;
+}
+
 void job_evenness_of(const double *values, size_t count, struct job_evenness *ret)
 {
 	double sum = 0, squares = 0, mean;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job_report.h - what a job moved: per host, rail and uplink, how evenly, with which errors
+ * job_report.h - traffic, evenness and errors of a job per host, rail and uplink
  *
- * job_report_compute() reads everything from the database; job_text.c, job_data.c and the HTML page only
- * show it. Unknown numbers are NAN, unknown times 0.
+ * job_report_compute() reads everything from the database; job_print.c and job_html.c only show it.
+ * Unknown numbers are NAN, unknown times 0.
  *
- * What a port counted between begin and end comes from one of two sources: two snapshots (exact to the
- * moment), or the sweeps of the collector (exact, but for the parts of a sweep at both ends). Rates over
- * time, halves and findings always come from the collector.
+ * The counters of a port are differences of two snapshots, or without these sums of the collector's
+ * sweeps, which may begin and end up to one interval before the job. Rates over time, the halves of a job
+ * and findings always come from the collector.
  */
 #ifndef IBWIRE_CLI_JOB_REPORT_H
 #define IBWIRE_CLI_JOB_REPORT_H
@@ -84,6 +84,7 @@ struct job_host {
 struct job_rail {
 	const char *name;          /* "mlx5_3" */
 	bool slower;               /* than other rails: of another network, such as storage, so not compared */
+	bool unused;               /* by all hosts */
 	struct job_sum sum;
 	struct job_evenness hosts; /* over its ports: index into ports */
 	struct series series;      /* bytes per second of the busier direction; without steps if not known */
@@ -107,7 +108,6 @@ struct job_group {
 	enum balance_state state;
 	enum balance_cause cause;
 	enum adaptive_routing adaptive;
-	bool predicted_known;
 	double excess;             /* (max - mean) / mean over the job */
 	double part_excess[JOB_PARTS];
 	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
@@ -223,7 +223,6 @@ struct job_report_settings {
 	const struct shape_settings *shape; /* or NULL */
 	const struct balance_settings *balance; /* NULL: the defaults */
 	int64_t now_us;            /* wall clock */
-	unsigned points;           /* of series; 0: 120 */
 };
 
 /*
@@ -255,12 +254,9 @@ struct job_print {
 
 /*
  * job_report_print - write a report as text, JSON or CSV
- * job_report_text - append it as text
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
 int job_report_print(const struct job_report *report, const struct job_print *print, FILE *stream, struct error *err);
-int job_report_text(const struct job_report *report, const struct job_print *print, struct text *ret,
-		    struct error *err);
 
 /*
  * job_report_write - compute the report of the newest job with an id, and write it

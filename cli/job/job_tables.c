@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -14,8 +15,8 @@
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
 
-int job_section(struct job_output *output, const char *key, const char *title, bool record,
-		const struct column *columns, size_t count, struct result **ret, struct error *err)
+int job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
+		size_t count, struct result **ret, struct error *err)
 {
 	const struct result_options options = {
 		.format = output->print.format, .csv_raw = output->print.csv_raw, .color = output->print.color,
@@ -25,7 +26,7 @@ int job_section(struct job_output *output, const char *key, const char *title, b
 	if (options.format == RESULT_JSON)
 		fprintf(output->stream, "%s\"%s\": ", output->begun ? ",\n" : "{", key);
 	else if (options.format == RESULT_TABLE)
-		fprintf(output->stream, "\n%s%s", title ? title : "", title ? "\n" : "");
+		fputc('\n', output->stream);
 	output->begun = true;
 	return result_create(output->stream, &options, columns, count, ret, err);
 }
@@ -57,11 +58,6 @@ enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, 
 	[first + PORTS] = { .key = "ports", .kind = COLUMN_INTEGER }, \
 	[first + PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER }
 
-static void put_rate(struct result *result, size_t column, double rate)
-{
-	result_real(result, column, rate);
-}
-
 /* @used: number of ports that a mean per port is of */
 static void put_sum(struct result *result, size_t first, const struct job_sum *sum, uint32_t used)
 {
@@ -75,15 +71,15 @@ static void put_sum(struct result *result, size_t first, const struct job_sum *s
 		result_unsigned(result, first + RCV_PACKETS, sum->rcv_packets);
 	}
 	result_bool(result, first + AT_LEAST, sum->at_least);
-	put_rate(result, first + MEAN, used ? mean / used : NAN);
-	put_rate(result, first + PEAK, used ? peak / used : NAN);
+	result_real(result, first + MEAN, used ? mean / used : NAN);
+	result_real(result, first + PEAK, used ? peak / used : NAN);
 	result_real(result, first + UTIL, sum->capacity > 0 ? 100 * mean / sum->capacity : NAN);
-	put_rate(result, first + MEAN_XMIT, sum->mean_xmit);
-	put_rate(result, first + MEAN_RCV, sum->mean_rcv);
-	put_rate(result, first + PEAK_XMIT, sum->peak_xmit);
-	put_rate(result, first + PEAK_RCV, sum->peak_rcv);
-	put_rate(result, first + EARLY, sum->part[JOB_EARLY]);
-	put_rate(result, first + LATE, sum->part[JOB_LATE]);
+	result_real(result, first + MEAN_XMIT, sum->mean_xmit);
+	result_real(result, first + MEAN_RCV, sum->mean_rcv);
+	result_real(result, first + PEAK_XMIT, sum->peak_xmit);
+	result_real(result, first + PEAK_RCV, sum->peak_rcv);
+	result_real(result, first + EARLY, sum->part[JOB_EARLY]);
+	result_real(result, first + LATE, sum->part[JOB_LATE]);
 	result_real(result, first + STALL, sum->stall_percent);
 	result_unsigned(result, first + ERRORS, sum->errors);
 	if (sum->errors)
@@ -147,7 +143,7 @@ int job_put_rails(struct job_output *output, struct error *err)
 
 	if (is_table && !count)
 		return 0;
-	code = job_section(output, "rails", NULL, false, rail_columns, RAIL_COLUMNS, &result, err);
+	code = job_section(output, "rails", false, rail_columns, RAIL_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	if (is_table && !output->print.all && count > RAILS_MOST)
@@ -231,65 +227,35 @@ static void put_host(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-/* How much a host stands out, for the choice of rows. */
-static double stands_out(const struct job_report *report, size_t index)
-{
-	const struct job_host *host = &report->hosts[index];
-	double bytes = (double)host->sum.xmit_bytes + (double)host->sum.rcv_bytes, sum = host->missing ? 1000 : 0;
-
-	if (report->all_hosts && !host->used)
-		return -1;
-	sum += index == report->slowest ? 500 : 0;
-	sum += 100 * (host->count - host->used);
-	sum += host->sum.errors ? 50 : 0;
-	sum += index == report->over_hosts.lowest ? 40 : index == report->over_hosts.highest ? 30 : 0;
-	return sum + (isnan(host->ports.cv) ? 0 : 10 * host->ports.cv) + 1 / (1 + bytes);
-}
-
-struct choice { double out; size_t index; };
-
-static int compare_choices(const void *a, const void *b)
-{
-	const struct choice *x = a, *y = b;
-
-	if (x->out > y->out || x->out < y->out)
-		return x->out > y->out ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-static int compare_indexes(const void *a, const void *b)
-{
-	const struct choice *x = a, *y = b;
-
-	return (x->index > y->index) - (x->index < y->index);
-}
-
 int job_put_hosts(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
-	bool all = output->print.all || output->print.format != RESULT_TABLE;
-	struct choice *choices = calloc(report->host_count + 1, sizeof(*choices));
-	size_t count = report->host_count;
-	struct result *result = NULL;
+	bool is_table = output->print.format == RESULT_TABLE;
+	bool all = output->print.all || !is_table || report->host_count <= HOSTS_MOST;
+	size_t odd = 0, shown = 0;
+	struct result *result;
 	int code;
 
-	if (!choices)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		choices[i] = (struct choice){ stands_out(report, i), i };
-	if (!all && count > HOSTS_MOST) {
-		qsort(choices, count, sizeof(*choices), compare_choices);
-		count = HOSTS_MOST;
-		qsort(choices, count, sizeof(*choices), compare_indexes);
-	}
-	code = output->print.format == RESULT_TABLE && !count ? 1 :
-	       job_section(output, "hosts", NULL, false, host_columns, HOST_COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && i < count; i++)
-		put_host(report, result, &report->hosts[choices[i].index]);
-	if (code == 0 && count < report->host_count)
-		result_note(result, "the hosts that stand out; %zu more: --all", report->host_count - count);
-	free(choices);
-	return code ? (code < 0 ? code : 0) : output_end(result, 0, err);
+	if (is_table && !report->host_count)
+		return 0;
+	code = job_section(output, "hosts", false, host_columns, HOST_COLUMNS, &result, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < report->host_count; i++)
+		odd += job_host_stands_out(report, i) > 0;
+	for (size_t i = 0; all && i < report->host_count; i++)
+		put_host(report, result, &report->hosts[i]);
+	for (unsigned level = 2; !all && level > 0; level--)
+		for (size_t i = 0; i < report->host_count && shown < HOSTS_MOST; i++)
+			if (job_host_stands_out(report, i) == level) {
+				put_host(report, result, &report->hosts[i]);
+				shown++;
+			}
+	if (!all && odd)
+		result_note(result, "standing out: %zu of %zu hosts; every host: --all", odd, report->host_count);
+	else if (!all)
+		result_none(result, "none of %zu hosts stands out; every host: --all", report->host_count);
+	return output_end(result, 0, err);
 }
 
 /* --- ports --- */
@@ -301,12 +267,8 @@ enum { PORT_HOST, PORT_RAIL, PORT_GUID, PORT_NODE, PORT_NUMBER, PORT_PEER_GUID, 
 static const struct column port_columns[PORT_COLUMNS] = {
 	[PORT_HOST] = { .key = "host", .kind = COLUMN_TEXT },
 	[PORT_RAIL] = { .key = "rail", .kind = COLUMN_TEXT },
-	[PORT_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[PORT_NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT_NUMBER] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PORT_PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PORT_PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PORT_PEER_NUMBER] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(PORT_GUID),
+	CELLS_PEER_COLUMNS(PORT_PEER_GUID),
 	[PORT_STATE] = { .key = "state", .kind = COLUMN_TEXT },
 	[PORT_GBPS] = { .key = "rate_gbps", .kind = COLUMN_GBPS },
 	[PORT_UNUSED_FLAG] = { .key = "unused", .kind = COLUMN_BOOL },
@@ -319,22 +281,15 @@ static const struct column port_columns[PORT_COLUMNS] = {
 
 static void put_port(const struct job_report *report, struct result *result, const struct job_port *port)
 {
-	const struct fabric *fabric = report->fabric;
-	const struct port *of = &fabric->ports[port->port];
-	const struct port *peer = of->peer == FABRIC_NONE ? NULL : &fabric->ports[of->peer];
+	const struct port *of = &report->fabric->ports[port->port];
 	uint64_t rate = port_rate_bits_per_s(of);
 
 	result_text(result, PORT_HOST, report->hosts[port->host].name);
 	if (port->rail != UINT32_MAX)
 		result_text(result, PORT_RAIL, report->rails[port->rail].name);
-	result_unsigned(result, PORT_GUID, fabric->nodes[of->node].guid);
-	result_text(result, PORT_NODE, fabric->nodes[of->node].name);
-	result_integer(result, PORT_NUMBER, of->num);
-	if (peer) {
-		result_unsigned(result, PORT_PEER_GUID, fabric->nodes[peer->node].guid);
-		result_text(result, PORT_PEER, fabric->nodes[peer->node].name);
-		result_integer(result, PORT_PEER_NUMBER, peer->num);
-	}
+	cells_port(result, PORT_GUID, report->fabric, port->port);
+	if (of->peer != FABRIC_NONE)
+		cells_port(result, PORT_PEER_GUID, report->fabric, of->peer);
 	result_text(result, PORT_STATE, port_state_name(of->state));
 	result_real(result, PORT_GBPS, rate ? (double)rate / 1e9 : NAN);
 	result_bool(result, PORT_UNUSED_FLAG, port->unused);
@@ -349,7 +304,7 @@ static void put_port(const struct job_report *report, struct result *result, con
 int job_put_ports(struct job_output *output, struct error *err)
 {
 	struct result *result;
-	int code = job_section(output, "ports", NULL, false, port_columns, PORT_COLUMNS, &result, err);
+	int code = job_section(output, "ports", false, port_columns, PORT_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;

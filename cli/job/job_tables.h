@@ -36,21 +36,12 @@ int job_put_map(struct job_output *output, struct error *err);
 /* job_put_nccl - what NCCL logged, in JSON; nothing without --nccl. */
 int job_put_nccl(struct job_output *output, struct error *err);
 
-/*
- * job_section - begin a section: its title in text, its key in JSON
- * @title:  with a line break if not empty; NULL: none
- */
-int job_section(struct job_output *output, const char *key, const char *title, bool record,
-		const struct column *columns, size_t count, struct result **ret, struct error *err);
+/* job_section - begin a section: an empty line in text, its key in JSON. */
+int job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
+		size_t count, struct result **ret, struct error *err);
 
 /* job_shown - text that a user typed, with unsafe bytes as "\xHH"; cut to @size bytes. Return: @ret. */
 const char *job_shown(const char *typed, char *ret, size_t size);
-
-/*
- * job_append_wrapped - append a line, with line breaks between words where the width ends
- * @column:  where it begins; @indent: of the lines after the first
- */
-void job_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width);
 
 /* job_part_name - "first half", "last 5m00s". Return: @ret. */
 const char *job_part_name(const struct job_report *report, int part, char *ret, size_t size);

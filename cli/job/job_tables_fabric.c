@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
@@ -86,32 +87,37 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_end_row(result);
 }
 
+/* Uneven for a reason: what few flows do by chance is no fault. */
+static bool group_stands_out(const struct job_group *group)
+{
+	return group->skewed || (group->state == BALANCE_ACTIVE && group->cause != BALANCE_NONE);
+}
+
 int job_put_groups(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
 	bool is_table = output->print.format == RESULT_TABLE, all = output->print.all || !is_table;
-	size_t active = 0, shown = 0;
+	size_t active = 0, odd = 0, shown = 0;
 	struct result *result;
 	int code;
 
-	for (size_t i = 0; i < report->group_count; i++)
+	for (size_t i = 0; i < report->group_count; i++) {
 		active += report->groups[i].state == BALANCE_ACTIVE;
+		odd += group_stands_out(&report->groups[i]);
+	}
 	if (is_table && !active && !(output->print.all && report->group_count))
 		return 0;
-	code = job_section(output, "uplink_groups", NULL, false, group_columns, GROUP_COLUMNS, &result, err);
+	code = job_section(output, "uplink_groups", false, group_columns, GROUP_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
-	/* Active groups are the first ones. */
-	for (size_t i = 0; i < report->group_count; i++) {
-		if (!all && (shown == GROUPS_MOST || (report->groups[i].state != BALANCE_ACTIVE &&
-						      !report->groups[i].skewed)))
-			break;
-		put_group(report, result, &report->groups[i]);
-		shown++;
-	}
-	if (shown < report->group_count)
-		result_note(result, "the most uneven ones; %zu more, %zu of all are active: --all",
-			    report->group_count - shown, active);
+	for (size_t i = 0; i < report->group_count; i++)
+		if (all || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
+			put_group(report, result, &report->groups[i]);
+	if (!all && odd)
+		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd,
+			    active);
+	else if (!all)
+		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
 	return output_end(result, 0, err);
 }
 
@@ -122,12 +128,8 @@ enum { UP_GUID, UP_NODE, UP_PORT, UP_PEER_GUID, UP_PEER, UP_PEER_PORT, UP_NAME, 
        UP_COLUMNS };
 
 static const struct column uplink_columns[UP_COLUMNS] = {
-	[UP_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[UP_NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[UP_PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[UP_PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[UP_PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[UP_PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(UP_GUID),
+	CELLS_PEER_COLUMNS(UP_PEER_GUID),
 	[UP_NAME] = { .title = "UPLINK", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[UP_PEER_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[UP_DIRECTION] = { .key = "direction", .title = "DIR", .kind = COLUMN_TEXT },
@@ -146,22 +148,14 @@ static const struct column uplink_columns[UP_COLUMNS] = {
 static void put_uplink(const struct job_report *report, struct result *result, const struct job_group *group,
 		       const struct job_uplink *uplink)
 {
-	const struct fabric *fabric = report->fabric;
-	const struct port *port = &fabric->ports[uplink->port];
+	uint32_t peer = report->fabric->ports[uplink->port].peer;
 	char name[NODE_NAME_SIZE + 8];
 
-	result_unsigned(result, UP_GUID, fabric->nodes[port->node].guid);
-	result_text(result, UP_NODE, fabric->nodes[port->node].name);
-	result_integer(result, UP_PORT, port->num);
+	cells_port(result, UP_GUID, report->fabric, uplink->port);
 	result_show(result, UP_NAME, job_report_port_name(report, uplink->port, name, sizeof(name)), STYLE_PLAIN);
-	if (port->peer != FABRIC_NONE) {
-		const struct port *peer = &fabric->ports[port->peer];
-
-		result_unsigned(result, UP_PEER_GUID, fabric->nodes[peer->node].guid);
-		result_text(result, UP_PEER, fabric->nodes[peer->node].name);
-		result_integer(result, UP_PEER_PORT, peer->num);
-		result_show(result, UP_PEER_NAME, job_report_port_name(report, port->peer, name, sizeof(name)),
-			    STYLE_PLAIN);
+	if (peer != FABRIC_NONE) {
+		cells_port(result, UP_PEER_GUID, report->fabric, peer);
+		result_show(result, UP_PEER_NAME, job_report_port_name(report, peer, name, sizeof(name)), STYLE_PLAIN);
 	}
 	put_direction(result, UP_DIRECTION, group->direction);
 	if (uplink->member.known)
@@ -186,7 +180,7 @@ int job_put_uplinks(struct job_output *output, struct error *err)
 
 	if (output->print.format == RESULT_TABLE && (!output->print.all || !report->uplink_count))
 		return 0;
-	code = job_section(output, "uplinks", NULL, false, uplink_columns, UP_COLUMNS, &result, err);
+	code = job_section(output, "uplinks", false, uplink_columns, UP_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->group_count; i++)
@@ -205,11 +199,12 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
 	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .priority = 2 },
 	[FINDING_KIND] = { .key = "kind", .title = "FINDING", .kind = COLUMN_TEXT },
-	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
+			      .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[FINDING_BEFORE] = { .key = "before_job", .kind = COLUMN_BOOL },
 	[FINDING_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
-	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 3 },
-	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 6 },
+	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 	[FINDING_ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
 };
 
@@ -223,7 +218,7 @@ int job_put_findings(struct job_output *output, struct error *err)
 
 	if (output->print.format == RESULT_TABLE && !report->finding_count)
 		return 0;
-	code = job_section(output, "findings", NULL, false, finding_columns, FINDING_COLUMNS, &result, err);
+	code = job_section(output, "findings", false, finding_columns, FINDING_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->finding_count && (all || shown < FINDINGS_MOST); i++) {
@@ -254,7 +249,7 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[EVENT_KIND] = { .key = "kind", .title = "CHANGE", .kind = COLUMN_TEXT },
 	[EVENT_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
-	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
 int job_put_events(struct job_output *output, struct error *err)
@@ -267,7 +262,7 @@ int job_put_events(struct job_output *output, struct error *err)
 
 	if (output->print.format == RESULT_TABLE && !report->event_count)
 		return 0;
-	code = job_section(output, "events", NULL, false, event_columns, EVENT_COLUMNS, &result, err);
+	code = job_section(output, "events", false, event_columns, EVENT_COLUMNS, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->event_count && (all || shown < EVENTS_MOST); i++) {
@@ -299,7 +294,7 @@ int job_put_series(struct job_output *output, struct error *err)
 	};
 	const struct job_report *report = output->report;
 	struct result *result;
-	int code = job_section(output, "series", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "series", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < report->rail_count; i++)
 		for (size_t j = 0; j < report->rails[i].series.count; j++) {
@@ -324,7 +319,7 @@ int job_put_map(struct job_output *output, struct error *err)
 	};
 	const struct job_map *map = &output->report->map;
 	struct result *result;
-	int code = job_section(output, "map", NULL, false, columns, COLUMNS, &result, err);
+	int code = job_section(output, "map", false, columns, COLUMNS, &result, err);
 
 	for (size_t i = 0; code == 0 && i < (size_t)map->rows * map->columns; i++) {
 		if (isnan(map->part[JOB_EARLY][i]) && isnan(map->part[JOB_LATE][i]))

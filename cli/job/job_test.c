@@ -199,11 +199,18 @@ TEST(a_list_has_the_jobs_of_its_window)
 
 TEST(mistyped_commands_are_refused)
 {
+	char name[JOB_NAME_SIZE + 64] = "job|begin|1|--no-snapshot|--name|";
+
+	memset(name + strlen(name), 'n', JOB_NAME_SIZE);
+	begin("run-7b", "");
+	begin("run-", "");
 	assert_refused((struct refused[]){
 		{ "job", ERR_USAGE, "begin, end, list" },
 		{ "job|begin", ERR_USAGE, "requires the id" },
 		{ "job|begin|1|2", ERR_USAGE, "requires the id" },
 		{ "job|list|1", ERR_USAGE, "does not take an id" },
+		{ "job|begin|run-7", ERR_USAGE, "reserved for ibwire run" },
+		{ name, ERR_USAGE, "--name has 257 bytes; use at most 256" },
 		{ "job|begin|a\nb", ERR_USAGE, "must be printable" },
 		{ "job|begin|a\x1b[31m", ERR_USAGE, "must be printable" },
 		{ "job|begin|1|--status|2", ERR_USAGE, "require" },
@@ -213,5 +220,5 @@ TEST(mistyped_commands_are_refused)
 		{ "job|begin|1|--keep|1d", ERR_USAGE, "requires end" },
 		{ "job|begin|1|--since|-1d", ERR_USAGE, "require list" },
 		{ "snapshot|take|job-1-begin", ERR_USAGE, "reserved" },
-	}, 13);
+	}, 15);
 }

@@ -200,7 +200,6 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 	group->state = result->state;
 	group->cause = result->cause;
 	group->adaptive = result->adaptive;
-	group->predicted_known = result->predicted_known;
 	group->excess = result->excess;
 	group->hottest = result->hottest;
 	for (uint32_t i = 0; i < group->count; i++) {
@@ -393,12 +392,10 @@ static void fill_map(struct job_work *work, const uint32_t *index)
 			uint32_t peer = report->fabric->ports[report->uplinks[i].port].peer;
 
 			for (int part = 0; peer != FABRIC_NONE && part < JOB_PARTS; part++) {
-				double rate = report->uplinks[i].part[part];
-				double *cell = &map->part[part][index[group->node] * map->columns +
-								index[report->fabric->ports[peer].node]];
+				uint32_t row = index[group->node], column = index[report->fabric->ports[peer].node];
 
-				if (!isnan(rate))
-					*cell = isnan(*cell) ? rate : *cell + rate;
+				job_add_known(&map->part[part][row * map->columns + column],
+					      report->uplinks[i].part[part]);
 			}
 		}
 	}

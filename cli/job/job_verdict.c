@@ -15,7 +15,6 @@
 #include "collector/events.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 /* Lines of one verdict; the others are counted. */
 enum { LINES_MOST = 3 };
@@ -58,21 +57,6 @@ static void add_line(struct judging *judging, enum job_verdict verdict, enum fin
 		*line = (struct job_line){ verdict, severity, job_text(report, "%s", text) };
 	if (!line || !line->text)
 		judging->code = err_nomem(judging->err);
-}
-
-static const char *bytes_text(double bytes, char ret[32])
-{
-	struct text text = { 0 };
-
-	result_append_bytes(&text, bytes);
-	snprintf(ret, 32, "%s", text_chars(&text));
-	text_done(&text);
-	return ret;
-}
-
-static double bytes_of(const struct job_sum *sum)
-{
-	return (double)sum->xmit_bytes + (double)sum->rcv_bytes;
 }
 
 /* "mlx5_3 of node001" */
@@ -140,7 +124,8 @@ static bool has_no_traffic(struct judging *judging)
 			return false;
 	add_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its hosts "
 		 "carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
-		 bytes_text(bytes_of(&report->total), bytes), when_format_span(report->duration_us, span));
+		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
+		 when_format_span(report->duration_us, span));
 	return true;
 }
 
@@ -168,26 +153,34 @@ static uint32_t count_unused(const struct job_report *report, uint32_t rail, uin
 }
 
 /* A rail that no host uses is one line. */
-static void judge_unused_rails(struct judging *judging, bool *is_unused)
+static void judge_unused_rails(struct judging *judging)
 {
-	const struct job_report *report = judging->report;
+	struct job_report *report = judging->report;
 	struct text names = { 0 };
 	size_t unused = 0, slower = 0;
 	uint32_t ports;
 
 	for (size_t i = 0; i < report->rail_count; i++) {
-		is_unused[i] = count_unused(report, (uint32_t)i, &ports) == ports && ports > 1;
-		if (!is_unused[i])
+		struct job_rail *rail = &report->rails[i];
+
+		rail->unused = count_unused(report, (uint32_t)i, &ports) == ports && ports > 1;
+		if (!rail->unused)
 			continue;
-		text_appendf(&names, "%s%s", unused ? ", " : "", report->rails[i].name);
+		text_appendf(&names, "%s%s", unused ? ", " : "", rail->name);
 		unused++;
-		slower += report->rails[i].slower;
+		slower += rail->slower;
 	}
 	if (unused)
 		add_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
 			 "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
 			 report->rail_count, text_chars(&names));
 	text_done(&names);
+}
+
+/* On a rail that other hosts use. */
+static bool is_unused(const struct job_report *report, const struct job_port *port)
+{
+	return port->unused && !(port->rail != UINT32_MAX && report->rails[port->rail].unused);
 }
 
 static void judge_unused_port(struct judging *judging, const struct job_port *port)
@@ -198,22 +191,17 @@ static void judge_unused_port(struct judging *judging, const struct job_port *po
 
 	add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%s was not used: %s%s, while the other %u HCA "
 		 "port%s of the host carried %s each", port_label(report, port, name),
-		 port->sum.known ? bytes_text(bytes_of(&port->sum), bytes) : "nothing known",
+		 port->sum.known ? result_format_bytes(job_bytes(&port->sum), bytes, sizeof(bytes)) : "nothing known",
 		 port->down ? " (its link is down)" : "", host->used, host->used == 1 ? "" : "s",
-		 bytes_text(bytes_of(&host->sum) / host->used, others));
+		 result_format_bytes(job_bytes(&host->sum) / host->used, others, sizeof(others)));
 }
 
 static void judge_unused(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
-	bool *rails = calloc(report->rail_count + 1, sizeof(*rails));
 	size_t count = 0;
 
-	if (!rails) {
-		judging->code = err_nomem(judging->err);
-		return;
-	}
-	judge_unused_rails(judging, rails);
+	judge_unused_rails(judging);
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_host *host = &report->hosts[i];
 
@@ -224,13 +212,12 @@ static void judge_unused(struct judging *judging)
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
 
-		if (port->unused && !(port->rail != UINT32_MAX && rails[port->rail]) && count++ < LINES_MOST)
+		if (is_unused(report, port) && count++ < LINES_MOST)
 			judge_unused_port(judging, port);
 	}
 	if (count > LINES_MOST)
 		add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA ports were not used",
 			 count - LINES_MOST);
-	free(rails);
 }
 
 /* --- links, errors --- */
@@ -307,18 +294,22 @@ static void judge_link_events(struct judging *judging)
 			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s at %s", event->text,
 				 when_format_local(event->wall_us, time));
 		else
-			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s the job", event->text);
+			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s during the job", event->text);
 	}
 	if (count > LINES_MOST)
 		add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",
 			 count - LINES_MOST);
 }
 
+static bool has_errors(const struct job_report *report, const struct job_sum *sum)
+{
+	return (double)sum->errors >= ERRORS_PER_HOUR * fmax(1, (double)report->duration_us / 3.6e9);
+}
+
 /* Errors that no finding reports: a warning only where no collector can have one. */
 static void judge_errors(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
-	double limit = ERRORS_PER_HOUR * fmax(1, (double)report->duration_us / 3.6e9);
 	const struct job_port *most = NULL;
 	char name[NAME_SIZE];
 	size_t links = 0;
@@ -332,7 +323,7 @@ static void judge_errors(struct judging *judging)
 	}
 	if (!most)
 		return;
-	add_line(judging, JOB_VERDICT_ERRORS, !report->has_history && (double)most->sum.errors >= limit ?
+	add_line(judging, JOB_VERDICT_ERRORS, !report->has_history && has_errors(report, &most->sum) ?
 		 FINDING_WARNING : FINDING_INFO, "%" PRIu64 " errors on %zu of its %zu host links, most on %s: "
 		 "%" PRIu64,
 		 report->total.errors, links, report->port_count, port_label(report, most, name), most->sum.errors);
@@ -340,25 +331,38 @@ static void judge_errors(struct judging *judging)
 
 /* --- evenness --- */
 
+static bool rails_are_uneven(const struct job_report *report)
+{
+	const struct job_evenness *rails = &report->over_rails;
+
+	return rails->count > 1 &&
+	       (rails->lowest_ratio < 1 - JOB_UNEVEN || rails->highest_ratio > 1 + JOB_UNEVEN);
+}
+
+/* Do the rails of a host differ, and not those of all hosts? */
+static bool host_is_uneven(const struct job_report *report, const struct job_host *host)
+{
+	return !rails_are_uneven(report) && takes_part(report, host) && host->ports.count > 1 &&
+	       host->ports.lowest_ratio < 1 - JOB_UNEVEN;
+}
+
 static void judge_rails(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
 	const struct job_evenness *rails = &report->over_rails;
 	size_t count = 0;
 
-	if (rails->count > 1 && (rails->lowest_ratio < 1 - JOB_UNEVEN || rails->highest_ratio > 1 + JOB_UNEVEN)) {
+	if (rails_are_uneven(report)) {
 		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails are uneven (cv %.2f): %.64s "
 			 "carried %.0f %% of the mean, %.64s %.0f %%", rails->cv, report->rails[rails->lowest].name,
 			 100 * rails->lowest_ratio, report->rails[rails->highest].name, 100 * rails->highest_ratio);
 		return;
 	}
-	/* The rails of one host differ, those of the others do not. */
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_evenness *ports = &report->hosts[i].ports;
 		char low[NAME_SIZE];
 
-		if (!takes_part(report, &report->hosts[i]) || ports->count < 2 ||
-		    !(ports->lowest_ratio < 1 - JOB_UNEVEN) || count++ >= LINES_MOST)
+		if (!host_is_uneven(report, &report->hosts[i]) || count++ >= LINES_MOST)
 			continue;
 		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails of %.128s are uneven (cv %.2f): %s "
 			 "carried %.0f %% of their mean", report->hosts[i].name, ports->cv,
@@ -455,6 +459,16 @@ static void judge_stalled(struct judging *judging, double *values)
 		 middle);
 }
 
+/* Unused ports have lines of their own. */
+static bool hosts_are_uneven(const struct job_report *report)
+{
+	const struct job_evenness *hosts = &report->over_hosts;
+
+	return hosts->count > 1 && hosts->lowest != UINT32_MAX &&
+	       report->hosts[hosts->lowest].used >= report->hosts[hosts->highest].used &&
+	       (hosts->lowest_ratio < 1 - JOB_UNEVEN || hosts->highest_ratio > HIGH_RATIO);
+}
+
 static void judge_slowest(struct judging *judging)
 {
 	struct job_report *report = judging->report;
@@ -467,16 +481,29 @@ static void judge_slowest(struct judging *judging)
 	}
 	judge_stalled(judging, values);
 	free(values);
-	/* Unused ports have lines of their own. */
-	if (hosts->count < 2 || hosts->lowest == UINT32_MAX ||
-	    report->hosts[hosts->lowest].used < report->hosts[hosts->highest].used ||
-	    !(hosts->lowest_ratio < 1 - JOB_UNEVEN || hosts->highest_ratio > HIGH_RATIO))
+	if (!hosts_are_uneven(report))
 		return;
 	if (report->slowest == UINT32_MAX && hosts->lowest_ratio < 1 - JOB_UNEVEN)
 		report->slowest = hosts->lowest;
 	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "hosts are uneven (cv %.2f): %.128s carried %.0f %% "
 		 "of the mean, %.128s %.0f %%", hosts->cv, report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio,
 		 report->hosts[hosts->highest].name, 100 * hosts->highest_ratio);
+}
+
+unsigned job_host_stands_out(const struct job_report *report, size_t index)
+{
+	const struct job_host *host = &report->hosts[index];
+	const struct job_evenness *hosts = &report->over_hosts;
+	bool is_unlike = hosts_are_uneven(report) && (index == hosts->lowest || index == hosts->highest);
+
+	if (host->missing)
+		return 2;
+	if (!host->used)
+		return report->all_hosts || report->verdict[0].verdict == JOB_VERDICT_NO_TRAFFIC ? 0 : 2;
+	for (uint32_t i = host->first; i < host->first + host->count; i++)
+		is_unlike |= is_unused(report, &report->ports[i]);
+	return is_unlike || index == report->slowest ? 2 :
+	       has_errors(report, &host->sum) || host_is_uneven(report, host);
 }
 
 /* --- in total --- */
@@ -532,7 +559,8 @@ static void judge_clean(struct judging *judging)
 		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
 	add_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per port%s",
 		 hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
-		 report->total.at_least ? "at least " : "", bytes_text(bytes_of(&report->total), bytes),
+		 report->total.at_least ? "at least " : "",
+		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
 		 rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
 }
 

@@ -68,8 +68,20 @@ void *job_grow(struct job_report *report, void *array, size_t *count, size_t siz
 /* job_evenness_of - distribution of @count values; NAN are unknown members. @ret: indexes into @values */
 void job_evenness_of(const double *values, size_t count, struct job_evenness *ret);
 
-/* job_busier - the larger of two rates; NAN: both unknown. */
+/*
+ * job_busier - the larger of two rates; NAN: both unknown
+ * job_add_known - add to a sum, which is NAN as long as nothing was added; NAN is not added
+ * job_bytes - sent and received; NAN: unknown
+ */
 double job_busier(double xmit, double rcv);
+void job_add_known(double *sum, double more);
+double job_bytes(const struct job_sum *sum);
+
+/*
+ * job_host_stands_out - is a host worth a row, by the criteria of the verdict?
+ * Return: 2: it is slower, unlike the others, or has an unused port; 1: it has errors or uneven rails; 0.
+ */
+unsigned job_host_stands_out(const struct job_report *report, size_t index);
 
 /* job_became_uneven - even in the first part, uneven in the second. */
 bool job_became_uneven(const struct job_group *group);

@@ -319,10 +319,11 @@ TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)
 	model_destroy(model);
 }
 
-TEST_IN_FOLDER(the_number_of_a_removed_job_is_not_given_again)
+TEST_IN_FOLDER(a_removed_job_gets_no_snapshot_and_its_number_is_not_given_again)
 {
 	struct model *model = model_create(83, 2, 8, 6);
 	struct saved_writer *writer;
+	const struct saved_label label = { .name = "job-1-begin" };
 	struct closed closed;
 	struct error err = { 0 };
 
@@ -330,9 +331,10 @@ TEST_IN_FOLDER(the_number_of_a_removed_job_is_not_given_again)
 	begin("1", "a", 0, &closed);
 	writer = open_jobs();
 	assert_int_equal(jobs_remove(writer, 1, &err), 0);
+	/* Its snapshot was in progress: no job would ever remove it. */
+	assert_int_equal(saved_write(writer, &label, &model->sweep, &err), ERR_USAGE);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 0);
 	saved_writer_close(writer);
-	/* Its snapshot was in progress: another job with this number would have it. */
-	save_as("job-1-begin", &model->sweep);
 	begin("2", "a", S, &closed);
 	assert_int_equal(check_integer(path, "SELECT number FROM job WHERE id = '2'"), 2);
 	model_destroy(model);

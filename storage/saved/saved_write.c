@@ -4,6 +4,8 @@
  *
  * This is done in steps: short transactions with pauses between them.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -427,14 +429,19 @@ static int sort_details(struct saving *saving, struct error *err)
 	return 0;
 }
 
-/* Make it visible; the name may have been taken meanwhile. */
+/* Make it visible; meanwhile the name may have been taken, or the job it belongs to removed. */
 static int complete(struct saving *saving, const struct saved_label *label, struct error *err)
 {
-	int64_t id;
+	int64_t id, job = 0;
 	int result = find_name(saving->writer, label->name, &id, err);
 
 	if (!result && id)
 		result = name_is_taken(label->name, err);
+	if (!result && sscanf(label->name, "job-%" SCNd64, &job) == 1)
+		result = db_integerf(saving->writer->db, 0, &id, err, "SELECT number FROM job WHERE number = %lld",
+				     (long long)job);
+	if (!result && !id && job)
+		result = err_set(err, ERR_USAGE, "the job was removed by another process");
 	return result ? result : db_execf(saving->writer->db, err, "UPDATE snapshot SET complete = 1 WHERE id = %lld",
 					  (long long)saving->id);
 }

@@ -126,10 +126,6 @@ static void make_base(void)
 	assert_int_equal(saved_writer_open(path, &saved, NULL), 0);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "one" }, model_step(model), NULL), 0);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "two" }, model_step(model), NULL), 0);
-	for (int end = 0; end < 2; end++)
-		assert_int_equal(saved_write(saved, &(struct saved_label){ .name = end ? "job-1-end" : "job-1-begin" },
-					     model_step(model), NULL), 0);
-	saved_writer_close(saved);
 	/* The first job has the snapshots, the second ran before them, the third is running. */
 	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
 		     " begin_sweep, end_us, end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status)"
@@ -139,6 +135,10 @@ static void make_base(void)
 		     " end_us, end_boot_us, 'd', end_sweep, 2, '3', NULL FROM job;"
 		     " INSERT INTO job SELECT 3, 3, '', '', '', begin_us, begin_boot_us, 'b', begin_sweep, NULL, NULL,"
 		     " NULL, NULL, 0, NULL, NULL FROM job WHERE number = 1");
+	for (int end = 0; end < 2; end++)
+		assert_int_equal(saved_write(saved, &(struct saved_label){ .name = end ? "job-1-end" : "job-1-begin" },
+					     model_step(model), NULL), 0);
+	saved_writer_close(saved);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 3);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour") > 0);
 	base = test_file_read(path, &base_len);

@@ -53,10 +53,13 @@ def statuses(sim):
     for words, status in ((("true",), 0), (("sh", "-c", "exit 3"), 3), (("sh", "-c", "exit 255"), 255),
                           (("sh", "-c", "kill -9 $$"), 137), (("/nonexistent",), 127), (("no-such-program",), 127),
                           (("/etc/passwd",), 126), (("/",), 126)):
-        done = sim.ibwire("run", "--", *words, check=False)
+        done = sim.ibwire("run", "--report", "run.txt", "--", *words, check=False)
         tap.equal(f"exit status of {' '.join(words)}", (done.status, newest(sim)["exit_status"]), (status, status))
         if status in (126, 127):
             tap.result(len(done.err.splitlines()) == 1 and f"cannot run {words[0]}" in done.err, "a command that cannot run is reported in one line", done)
+            tap.result(not os.path.exists("run.txt"), "no file of a report is left", os.listdir())
+        else:
+            os.unlink("run.txt")
     done = sim.ibwire("run", "--name", "a <b>", "--", "echo", "it's", "--x", "", check=False)
     tap.equal("ibwire run adds nothing to standard output", done.out, "it's --x \n")
     row = newest(sim)

@@ -183,7 +183,9 @@ tap.equal("exit status and standard output of the command", (done.status, done.o
 tap.result(re.match(r"err\nibwire: neither RDMA .* in [0-9.]+ m?s\nPORT ", done.err), "the report is on standard error", done)
 tap.result(len(done.err.splitlines()) == 7 and max(map(len, done.err.splitlines()[2:])) < 120, "the report has one line for each port", done.err)
 for command, status in (("./nowhere", 127), (host.root, 126)):
-    tap.one_line(f"a command that cannot be executed: {status}", run(IBWIRE, "run", "--local", "--", command, check=False), status, command)
+    tap.one_line(f"a command that cannot be executed: {status}",
+                 run(IBWIRE, "run", "--local", "--report", "none.json", "--", command, check=False), status, command)
+    tap.result(not os.path.exists("none.json"), "no file of a report is left", os.listdir())
 done = run(IBWIRE, "run", "--local", "--report", "no/where.json", "--", "true", check=False)
 tap.result(done.status == 0 and "no/where.json" in done.err, "a report that cannot be written is a warning", done)
 tap.one_line("--root without --local", run(IBWIRE, "run", "--root", host.root, "--", "true", check=False), 64, "--root requires --local")

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Verdicts of given numbers, which the fabrics of tests/job/ do not have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unit_test.h"
+#include "cli/job/job_work.h"
+#include "fabric/fabric.h"
+
+/* Four hosts with two equal HCAs each. */
+static struct numbers {
+	struct job_port ports[8];
+	struct job_host hosts[4];
+	struct job_rail rails[2];
+	struct job_report report;
+} numbers;
+
+static int make_numbers(void **state)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+
+	(void)state;
+	numbers = (struct numbers){ .rails = { { .name = "mlx5_0" }, { .name = "mlx5_1" } } };
+	numbers.report = (struct job_report){
+		.source = JOB_SOURCE_SNAPSHOTS, .fabric = fabric_create(NULL), .ports = numbers.ports,
+		.hosts = numbers.hosts, .rails = numbers.rails, .port_count = 8, .host_count = 4, .rail_count = 2,
+		.slowest = UINT32_MAX, .duration_us = 600 * INT64_C(1000000), .total.known = 8,
+	};
+	for (uint32_t i = 0; i < 8; i++)
+		numbers.ports[i] = (struct job_port){ .host = i / 2, .rail = i % 2, .peer_stall = 1,
+						      .sum = { .known = 1, .mean_xmit = 1e9, .mean_rcv = 1e9 } };
+	for (uint32_t i = 0; i < 4; i++)
+		numbers.hosts[i] = (struct job_host){ .name = names[i], .first = 2 * i, .count = 2, .used = 2,
+						      .sum.known = 2 };
+	return numbers.report.fabric ? 0 : -1;
+}
+
+static int free_numbers(void **state)
+{
+	(void)state;
+	fabric_destroy((struct fabric *)(uintptr_t)numbers.report.fabric);
+	job_report_forget(&numbers.report);
+	return 0;
+}
+
+TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_numbers)
+{
+	(void)state;
+	numbers.ports[2].peer_stall = 34;
+	numbers.ports[3].peer_stall = 30;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.slowest, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_SLOW_HOST);
+	assert_string_equal(numbers.report.verdict[0].text, "b is the slowest host: the switch ports to it waited 32 % "
+			    "of the time, those to the others 1.0 % (median)");
+}
+
+/* All ports wait for the slowest one, which may be a link that the job does not use. */
+TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_numbers, free_numbers)
+{
+	static char subject[] = "leaf3 uplinks";
+	struct job_finding finding = { .kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_CRITICAL,
+				       .subject = subject };
+
+	(void)state;
+	numbers.report.total.part[JOB_EARLY] = 2e9;
+	numbers.report.total.part[JOB_LATE] = 1e9;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	numbers.report.findings = &finding;
+	numbers.report.finding_count = 1;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict_count, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_DROP);
+	assert_non_null(strstr(numbers.report.verdict[0].text,
+			       "elsewhere in the fabric: uplink-imbalance leaf3 uplinks"));
+	numbers.report.findings = NULL;
+	numbers.report.finding_count = 0;
+}
+
+/* HCAs for storage are idle during most jobs. */
+TEST_WITH(an_unused_rail_of_slower_links_is_no_fault, make_numbers, free_numbers)
+{
+	(void)state;
+	numbers.rails[1].slower = true;
+	numbers.report.ports_unused = 4;
+	for (uint32_t i = 0; i < 4; i++) {
+		numbers.ports[2 * i + 1].unused = true;
+		numbers.hosts[i].used = 1;
+	}
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	assert_int_equal(numbers.report.verdict[1].verdict, JOB_VERDICT_NIC_UNUSED);
+	assert_int_equal(numbers.report.verdict[1].severity, FINDING_INFO);
+	numbers.rails[1].slower = false;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NIC_UNUSED);
+}
