@@ -125,6 +125,28 @@ LAB_TEST(a_lid_of_two_nodes_adds_nothing_to_the_wrong_one)
 	lab_check_own(lab, HOST);
 }
 
+/* Without a reading, only the discovery shows that the LIDs have changed. */
+static void redirect_while_lids_are_exchanged(struct lab *lab)
+{
+	lab_swap_lids(lab);
+	for (size_t i = HOST; i <= HOST + 4; i += 4) {
+		lab->agents[i].redirect = lab->sweeps >= 3 ? lab->nodes[LEAF].lid : 0;
+		lab->agents[i].redirect_loop = lab->sweeps == 3;
+	}
+}
+
+LAB_TEST(a_redirection_by_the_former_owner_of_a_lid_is_forgotten)
+{
+	/* Plausible in place of each other, one way. */
+	lab->traffic = false;
+	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
+	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_XMIT_DATA] += 1000;
+	lab->before_sweep = redirect_while_lids_are_exchanged;
+	lab_run(lab, 10);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
 static struct lab *create(uint64_t seed)
 {
 	struct lab *lab = lab_create(seed);
