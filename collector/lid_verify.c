@@ -10,6 +10,7 @@
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/path.h"
+#include "fabric/planes.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/smp.h"
@@ -29,10 +30,32 @@ struct lid_verify {
 	struct node_memory *memory;
 	struct sweep_result *result;
 	int64_t deadline_us;
+	bool all;         /* every LID with a reading is verified: all are in doubt */
 	bool *queried;    /* per sample, at the first sample of a LID: the LID was queried */
 	unsigned silent;  /* unresponsive nodes whose LIDs were queried */
 	uint32_t moved; /* LIDs that belong to another node */
+	int code;       /* of queries by path */
+	struct error *err;
+	uint8_t owners[UINT16_MAX + 1]; /* by LID: ports of the topology that have it; at most 2 are counted */
 };
+
+/* Two fabrics were merged, and the subnet manager has not reassigned their LIDs yet. */
+static bool is_shared(const struct lid_verify *verify, const struct port *port)
+{
+	return verify->owners[fabric_port_lid(verify->fabric, port)] > 1;
+}
+
+static void count_owners(struct lid_verify *verify)
+{
+	for (size_t i = 0; i < verify->fabric->port_count; i++) {
+		const struct port *port = &verify->fabric->ports[i];
+		bool of_switch = verify->fabric->nodes[port->node].type == NODE_SWITCH;
+		uint8_t *owners = &verify->owners[fabric_port_lid(verify->fabric, port)];
+
+		*owners += *owners < 2 && (!of_switch || !port->num) &&
+			   !(*owners && port_is_plane(verify->fabric, (uint32_t)i));
+	}
+}
 
 /* The samples of a LID: all ports of a switch, one of an HCA. Return: first of the next LID. */
 static size_t lid_end(const struct lid_verify *verify, size_t first)
@@ -79,14 +102,14 @@ static void discard(struct lid_verify *verify, size_t first, enum sample_status 
 	}
 }
 
-/* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
+/* SMPs by LID: is it the expected node and port? An error status proves nothing. */
 static bool is_at_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
 	const struct node *node = &verify->fabric->nodes[port->node];
 	struct smp_node info;
 
-	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad))
-		return true;
+	if (!smp_is_ok(response->mad))
+		return false;
 	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
 	return info.node.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
 }
@@ -115,6 +138,63 @@ static bool drop_redirect(struct lid_verify *verify, size_t first)
 	return true;
 }
 
+/*
+ * A node does not respond to SMPs by any route. It is accepted the second time, because a single
+ * timeout may be a lost MAD; but not while LIDs are in doubt.
+ */
+static bool is_accepted(struct lid_verify *verify, const struct port *port)
+{
+	struct node_entry *node = node_memory_node(verify->memory, port->node);
+	bool again = node->smp_timeout_sweeps > 0;
+
+	node->smp_timeout_sweeps += !again;
+	return again && !verify->all && !verify->moved;
+}
+
+/* PortInfo by path, of a node without a response by LID: which LID does it have? */
+static void on_path_response(void *ctx, const struct request *request, const struct response *response)
+{
+	struct lid_verify *verify = ctx;
+	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
+	bool other;
+
+	if (response->result == REQUEST_CANCELLED) {
+		discard(verify, request->tag, SAMPLE_UNFINISHED);
+		return;
+	}
+	node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	if (response->result != REQUEST_ANSWERED) {
+		if (!is_accepted(verify, port))
+			discard(verify, request->tag, SAMPLE_SILENT);
+		return;
+	}
+	other = smp_is_ok(response->mad) && smp_read_lid(response->mad) != fabric_port_lid(verify->fabric, port);
+	verify->moved += other;
+	if (other || !smp_is_ok(response->mad))
+		discard(verify, request->tag, SAMPLE_SILENT);
+}
+
+/* Return: whether there is a path. */
+static bool query_path(struct lid_verify *verify, size_t sample, bool once)
+{
+	const struct port *port = &verify->fabric->ports[verify->result->samples[sample].port];
+	struct request request = {
+		.attribute = SMP_PORT_INFO, .tag = (uint32_t)sample, .once = once, .done = on_path_response,
+		.ctx = verify,
+	};
+
+	if (verify->memory->paths[port->node].hops == PATH_NONE ||
+	    !node_memory_route_smp(verify->memory, port->node, port->num, &request))
+		return false;
+	request.mgmt_class = CLASS_SUBN_DIRECTED;
+	request.to.lid = LID_PERMISSIVE;
+	request.path = &verify->memory->paths[port->node];
+	request.modifier = verify->fabric->nodes[port->node].type == NODE_SWITCH ? 0 : port->num;
+	if (verify->code == 0)
+		verify->code = engine_submit(verify->engine, &request, verify->err);
+	return true;
+}
+
 static void on_response(void *ctx, const struct request *request, const struct response *response)
 {
 	struct lid_verify *verify = ctx;
@@ -126,9 +206,17 @@ static void on_response(void *ctx, const struct request *request, const struct r
 		return;
 	}
 	node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	/* The LID may belong to a locked node now, which responds to PMA queries only. */
+	if (response->result != REQUEST_ANSWERED && !verify->memory->directed) {
+		if (is_shared(verify, port))
+			discard(verify, request->tag, SAMPLE_SILENT);
+		else if (!node_memory_node(verify->memory, port->node)->locked)
+			query_path(verify, request->tag, false);
+		return;
+	}
 	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response))
 		return;
-	verify->moved++;
+	verify->moved += response->result != REQUEST_ANSWERED || smp_is_ok(response->mad);
 	discard(verify, request->tag, SAMPLE_SILENT);
 	/* The redirection and capabilities may be those of the other node. */
 	*node_memory_redirect(verify->memory, verify->result->samples[request->tag].port) =
@@ -155,38 +243,12 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 	return engine_submit(verify->engine, &request, err);
 }
 
-/* PortInfo by path: the node responds, and has another LID than the one that was polled. */
-static void on_silent_response(void *ctx, const struct request *request, const struct response *response)
-{
-	struct lid_verify *verify = ctx;
-	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
-
-	if (response->result != REQUEST_CANCELLED)
-		node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
-	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad) &&
-	    smp_read_lid(response->mad) != fabric_port_lid(verify->fabric, port))
-		verify->moved++;
-}
-
 /* Query the present LID of a node that responded at its LID in the last sweep, and not in this one. */
-static int query_silent(struct lid_verify *verify, size_t sample, struct error *err)
+static void query_silent(struct lid_verify *verify, size_t sample)
 {
-	const struct port *port = &verify->fabric->ports[verify->result->samples[sample].port];
-	struct request request = {
-		.attribute = SMP_PORT_INFO, .tag = (uint32_t)sample, .once = true, .done = on_silent_response,
-		.ctx = verify,
-	};
-
 	verify->queried[sample] = true;
-	if (verify->silent == SILENT_MAX || verify->memory->paths[port->node].hops == PATH_NONE ||
-	    !node_memory_route_smp(verify->memory, port->node, port->num, &request))
-		return 0;
-	verify->silent++;
-	request.mgmt_class = CLASS_SUBN_DIRECTED;
-	request.to.lid = LID_PERMISSIVE;
-	request.path = &verify->memory->paths[port->node];
-	request.modifier = verify->fabric->nodes[port->node].type == NODE_SWITCH ? 0 : port->num;
-	return engine_submit(verify->engine, &request, err);
+	if (verify->silent < SILENT_MAX)
+		verify->silent += query_path(verify, sample, true);
 }
 
 static bool fell_silent(const struct lid_verify *verify, const struct port_sample *sample)
@@ -211,6 +273,7 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 
 	for (size_t first = 0; first < verify->result->count && code == 0; first = end) {
 		bool requested = false, implausible = false, silent = true;
+		bool shared = is_shared(verify, &verify->fabric->ports[verify->result->samples[first].port]);
 
 		end = lid_end(verify, first);
 		for (size_t i = first; i < end && !implausible; i++) {
@@ -218,7 +281,7 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 
 			implausible = sample->reading && is_implausible(verify, sample);
 			/* The LID of an unresponsive node may have been reassigned meanwhile. */
-			requested |= implausible || (sample->reading && (all || was_silent(verify, sample)));
+			requested |= implausible || (sample->reading && (all || shared || was_silent(verify, sample)));
 			silent &= !sample->reading;
 		}
 		if (implausible && drop_redirect(verify, first))
@@ -227,23 +290,24 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 			code = query(verify, first, err);
 		else if (silent && !all && !verify->queried[first] &&
 			 fell_silent(verify, &verify->result->samples[first]))
-			code = query_silent(verify, first, err);
+			query_silent(verify, first);
 	}
-	code = engine_finish(verify->engine, code, verify->deadline_us, err);
-	return code < 0 ? code : 0;
+	code = engine_finish(verify->engine, code ? code : verify->code, verify->deadline_us, err);
+	return code < 0 ? code : verify->code;
 }
 
 int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,
 		   int64_t deadline_us, uint32_t *ret_moved, struct error *err)
 {
 	struct lid_verify verify = { .engine = engine, .fabric = memory->fabric, .memory = memory, .result = result,
-				     .deadline_us = deadline_us };
+				     .deadline_us = deadline_us, .all = all, .err = err };
 	int code;
 
 	*ret_moved = 0;
 	verify.queried = calloc(result->count ? result->count : 1, sizeof(*verify.queried));
 	if (!verify.queried)
 		return err_nomem(err);
+	count_owners(&verify);
 	code = query_each(&verify, all, err);
 	if (code == 0 && verify.moved && !all)
 		code = query_each(&verify, true, err);

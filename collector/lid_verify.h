@@ -29,7 +29,8 @@ struct sweep_result;
  * @deadline_us: CLOCK_BOOTTIME; readings that are not verified by then are discarded; 0: none
  * @ret_moved: number of LIDs that belong to another node
  *
- * A LID without a response to NodeInfo is accepted: not every node responds to SMPs.
+ * Without a response to NodeInfo the node is queried along its path. A LID without a response to
+ * either is accepted: not every node responds to SMPs.
  * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
 int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,

@@ -40,6 +40,7 @@ struct port_entry {
 	uint8_t fec_layout;    /* enum fec_layout */
 	bool redirect_new;     /* redirected in this sweep */
 	struct mad_address redirect; /* node_memory_redirect(); LID 0: none */
+	uint16_t redirect_from; /* the LID that redirected */
 };
 
 /* Result of a node's SMPs in one sweep; one response is sufficient. */

@@ -227,10 +227,14 @@ static void plan(struct sweep_state *state)
 
 	sweep_result_clear(result);
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		struct port_entry *agent = node_memory_agent(state->memory, i);
 		enum sample_status status;
 
 		state->ports[i] = (struct sweep_port){ .sample = FABRIC_NONE, .retries_left = RETRIES_PER_QUERY };
-		node_memory_agent(state->memory, i)->redirect_new = false;
+		agent->redirect_new = false;
+		/* The LID that redirected may have been another node's already. */
+		if (agent->redirect_from != fabric_port_lid(fabric, &fabric->ports[i]))
+			agent->redirect = (struct mad_address){ 0 };
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);

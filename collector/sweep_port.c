@@ -113,6 +113,7 @@ bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const u
 	struct port_entry *agent = node_memory_agent(state->memory, port_index);
 
 	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
+	agent->redirect_from = fabric_port_lid(state->fabric, &state->fabric->ports[port_index]);
 	state->result->bad_responses += !agent->redirect_new;
 	return agent->redirect_new;
 }

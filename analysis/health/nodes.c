@@ -485,7 +485,8 @@ static void sweep(struct health *health, void *state)
 {
 	struct nodes *nodes = state;
 
-	if (health->down_ports || nodes->were_down) {
+	/* A host may get the name of one that is down, or its own name back, while no link is down. */
+	if (health->down_ports || nodes->were_down || health->input->topology_changed) {
 		find_isolated(health);
 		for (uint32_t i = 0; i < health->node_count; i++) {
 			const struct health_node *node = health->nodes[i];

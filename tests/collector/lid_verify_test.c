@@ -82,6 +82,71 @@ TEST(a_reassigned_lid_adds_nothing_to_the_former_node)
 	}
 }
 
+/* Its new owner responds to PMA queries only, and is not known as locked yet. */
+static void exchange_with_a_locked_host(struct lab *lab)
+{
+	lab_swap_lids(lab);
+	lab->run.world->nodes[HOST + 4].locked = lab->sweeps >= 3;
+}
+
+LAB_TEST(a_lid_that_a_locked_node_has_now_adds_nothing)
+{
+	lab->no_downs = true;
+	lab->before_sweep = exchange_with_a_locked_host;
+	lab_run(lab, 8);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
+static void exchange_with_a_host_that_rejects_smps(struct lab *lab)
+{
+	lab_swap_lids(lab);
+	lab->agents[HOST + 4].rejected_smp = lab->sweeps == 3 ? SMP_NODE_INFO : 0;
+}
+
+LAB_TEST(an_error_status_of_node_info_proves_nothing)
+{
+	lab->no_downs = true;
+	lab->before_sweep = exchange_with_a_host_that_rejects_smps;
+	lab_run(lab, 8);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
+/* Two fabrics were merged: the first reading has no former one that it could contradict. */
+LAB_TEST(a_lid_of_two_nodes_adds_nothing_to_the_wrong_one)
+{
+	lab->nodes[HOST].lid = lab->nodes[HOST + 4].lid;
+	lab_run(lab, 5);
+	assert_false(lab_port(lab, HOST, 1)->has_first);
+	lab_check_own(lab, HOST + 4);
+	lab->nodes[HOST].lid = 500;
+	lab_run(lab, 5);
+	lab_check_own(lab, HOST);
+}
+
+/* Without a reading, only the discovery shows that the LIDs have changed. */
+static void redirect_while_lids_are_exchanged(struct lab *lab)
+{
+	lab_swap_lids(lab);
+	for (size_t i = HOST; i <= HOST + 4; i += 4) {
+		lab->agents[i].redirect = lab->sweeps >= 3 ? lab->nodes[LEAF].lid : 0;
+		lab->agents[i].redirect_loop = lab->sweeps == 3;
+	}
+}
+
+LAB_TEST(a_redirection_by_the_former_owner_of_a_lid_is_forgotten)
+{
+	/* Plausible in place of each other, one way. */
+	lab->traffic = false;
+	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
+	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_XMIT_DATA] += 1000;
+	lab->before_sweep = redirect_while_lids_are_exchanged;
+	lab_run(lab, 10);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
 static struct lab *create(uint64_t seed)
 {
 	struct lab *lab = lab_create(seed);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The collector on persistently faulty fabrics, in virtual time. */
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/stop.h"
 #include "base/test_cases.h"
@@ -230,6 +232,25 @@ LAB_TEST(events_of_unstable_nodes_are_limited)
 	assert_in_range(lab_events_of(lab, EVENT_NODE_SILENT), 1700, 1760);
 	assert_in_range(lab_events_of(lab, EVENT_EVENTS_LEFT_OUT), 30, 90);
 	assert_true(lab->event_count < LAB_EVENTS_MAX);
+}
+
+static void rename_while_off(struct lab *lab)
+{
+	struct node *node = &lab->run.world->built->nodes[HOST];
+
+	lab->nodes[HOST].absent = lab->sweeps >= 3 && lab->sweeps < 15;
+	snprintf(node->desc, sizeof(node->desc), "%s", lab->sweeps >= 3 && lab->sweeps < 25 ? "new" : "node06");
+}
+
+/* A host returns with another name, and gets its name back while no link is down. */
+LAB_TEST(a_host_that_returned_is_not_missing_under_its_former_name)
+{
+	lab->traffic = false;
+	lab->run.settings.discovery_interval_us = 20 * US_PER_S;
+	lab->before_sweep = rename_while_off;
+	lab_run(lab, 150);
+	for (size_t i = 0; i < lab->event_count; i++)
+		assert_null(strstr(lab->events[i].text, "node-missing"));
 }
 
 static void change_lids_and_rates(struct lab *lab)

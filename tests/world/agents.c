@@ -344,9 +344,11 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 	node = world->built->ports[port].node;
 	agent = &world->agents[node];
 	*ret_agent = agent;
+	if (!smp && to->qp >= REDIRECT_QP && agent->redirect_closed)
+		return false;
 	if (!receive(agent, &header, smp, get_be64(mad + 24)) || !is_responsive(world, port, header.mgmt_class))
 		return false;
-	if (!smp && agent->redirect && !to->qp) {
+	if (!smp && agent->redirect && (!to->qp || agent->redirect_loop)) {
 		status = STATUS_REDIRECT;
 		redirect(world, node, mad + PMA_DATA_OFFSET);
 	} else if (!smp) {

@@ -39,6 +39,8 @@ struct agent {
 	uint16_t busy_once;       /* the next query of this performance attribute has the status "busy" */
 	uint16_t extended_status; /* status of PortCountersExtended */
 	uint16_t redirect;        /* LID to which performance queries are redirected, at a queue pair of its own */
+	bool redirect_loop;       /* from there, too */
+	bool redirect_closed;     /* nothing responds there any more */
 	uint64_t mkey;            /* SMPs without it are dropped */
 	uint64_t pm_key;          /* performance MADs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */

@@ -169,6 +169,8 @@ static void explore_ports(struct world_run *run, const struct fabric *last, cons
 	own->boot_us = run->boot_us;
 	own->now_us = run->now_us;
 	own->loss = run->loss;
+	if (run->on_explore)
+		run->on_explore(run, own);
 	for (size_t i = 0; i < nodes; i++) {
 		dead[i] = agents[i].dead;
 		agents[i].dead |= agents[i].hidden;
@@ -197,12 +199,13 @@ static int discovery_start(void *ctx, const struct fabric *last, const struct ex
 	struct world_run *run = ctx;
 
 	(void)err;
-	run->exploring = count > 0;
-	if (count) {
+	run->exploring = count > 0 || run->explorer;
+	run->discoveries += !count;
+	if (run->exploring) {
 		explore_ports(run, last, ports, count);
 		return 0;
 	}
-	if (run->discoveries++ || !run->discovery_end_us)
+	if (run->discoveries > 1 || !run->discovery_end_us)
 		run->discovery_end_us = run->now_us + run->discovery_us;
 	return 0;
 }

@@ -57,6 +57,9 @@ struct world_run {
 	uint64_t part_smps;
 	bool exploring;            /* the running discovery is one */
 	bool parts_fail;           /* they are not possible */
+	bool explorer;             /* the explorer discovers the whole fabric, too */
+	/* Called before the explorer runs on a copy of the run, whose transport may be replaced; or NULL. */
+	void (*on_explore)(struct world_run *run, struct world_run *copy);
 	const char *difference;    /* between the engines, in a discovery of the whole fabric; or NULL */
 	struct fabric *part;       /* the result of the running one */
 	struct record_trailer part_trailer;
