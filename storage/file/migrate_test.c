@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "storage/file/db.h"
@@ -403,8 +404,7 @@ TEST_WITH(a_process_killed_at_any_call_of_a_migration_leaves_a_whole_database, s
 		reader_close(check_open_reader(path));
 	}
 	assert_true(migrated > 0 && migrated < kills);
-	if (getenv("IBWIRE_RELIABILITY"))
-		print_message("RELIABILITY\tSIGKILL in a schema migration\t%ld system calls\tbefore each call of "
-			      "SQLite: the database has version 1 or 2 and is whole, the next writer completes it, "
-			      "open readers keep their state\t0 failures\n", kills);
+	reliability_report("SIGKILL in a schema migration", (unsigned long long)kills, "system calls",
+			   "before each call of SQLite: the database has version 1 or 2 and is whole, the next writer "
+			   "completes it, open readers keep their state");
 }
