@@ -350,6 +350,10 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 					   "--show-settings prints a settings file and does not take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
 		return options_usage_error(command, err, "--interval must be at least 10ms");
+	/* Once sums of a window expire, its hour has no readable samples: docs/storage.md, "Edges of expired data". */
+	if (ret->keep_sums_us && (!ret->keep_raw_us || ret->keep_sums_us < ret->keep_raw_us + 3600 * US_PER_S))
+		return options_usage_error(command, err, "--keep-sums must be at least an hour longer than --keep-raw, "
+					   "or 0 (forever)");
 	if (strcmp(ret->nodes, "all") && strcmp(ret->nodes, "switches"))
 		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"",
 					   ret->nodes);

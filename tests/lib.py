@@ -16,6 +16,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -142,6 +143,24 @@ def wait_for(what, seconds=20.0, every=0.05):
 def as_seconds(stamp):
     """Wall clock of "2026-11-22T03:01:46.048743Z"."""
     return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
+
+
+# Commands that only read the database, as arguments; they need no fabric.
+READERS = [["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], ["balance"], ["topology", "show"],
+           ["names", "suggest"], ["events"], ["health", "--at", "2026-11-23T20:23:48Z"], ["history"],
+           ["history", "--top", "5"], ["report", "leaf-u01-r0"], ["db"], ["db", "check"],
+           ["db", "export", "part.db", "--anonymise"], ["snapshot", "list"], ["job", "list"],
+           ["sql", "SELECT count(*), total(xmit_bytes) FROM traffic"],
+           ["sql", "SELECT node, port, rcv_bytes FROM port_sum('-6h') ORDER BY 3"]]
+
+
+def released_database(path, version=1):
+    """Create a database as the last ibwire with schema version 1 wrote it; another version is only a number."""
+    with open(SRCDIR + "/tests/integration/version1.sql", encoding="ascii") as file:
+        script = file.read()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript(script + f"PRAGMA user_version = {version};")
+    return os.path.abspath(path)
 
 
 def stamp_of(seconds):

@@ -10,8 +10,11 @@
 
 struct error;
 
-/* admin_open - open a database for reading; errors as reader_open(). */
-int admin_open(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
+/*
+ * admin_open - open a database for reading; errors as reader_open()
+ * @any_version:  accept an older schema version
+ */
+int admin_open(const char *path, bool any_version, sqlite3 **ret, bool *ret_immutable, struct error *err);
 
 /* admin_file_bytes - size of the file @path@suffix; 0: none. */
 int64_t admin_file_bytes(const char *path, const char *suffix);

@@ -30,15 +30,25 @@
 
 /* --- opening, stopping --- */
 
-int admin_open(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
+int admin_open(const char *path, bool any_version, sqlite3 **ret, bool *ret_immutable, struct error *err)
 {
+	sqlite3 *db = NULL;
+	int64_t version;
 	bool there;
 	int result = schema_check(path, &there, err);
 
 	if (!result && !there)
 		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; start one with: ibwire collect, "
 			       "or give another --db", path);
-	return result ? result : schema_open_reader(path, ret, ret_immutable, err);
+	if (!result)
+		result = schema_open_reader(path, &db, ret_immutable, err);
+	if (!result && !any_version)
+		result = schema_require_version(db, path, &version, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
 }
 
 /* Steps of SQLite's virtual machine between two checks. */
@@ -186,7 +196,7 @@ int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, str
 {
 	bool immutable;
 	sqlite3 *source;
-	int result = admin_open(path, &source, &immutable, err);
+	int result = admin_open(path, true, &source, &immutable, err);
 
 	if (result < 0)
 		return result;

@@ -375,7 +375,7 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	struct checking checking = { .found = found, .ctx = ctx };
 	struct error local = { 0 };
 	bool immutable;
-	int result = admin_open(path, &checking.db, &immutable, &local);
+	int result = admin_open(path, false, &checking.db, &immutable, &local);
 
 	if (!result)
 		admin_watch_stop(checking.db);

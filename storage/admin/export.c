@@ -317,7 +317,7 @@ int admin_export(const char *path, const char *new_path, const struct export_que
 		 struct export_summary *ret, struct error *err)
 {
 	struct exporting exporting = { .path = path, .query = query };
-	int result = admin_open(path, &exporting.source, &exporting.immutable, err);
+	int result = admin_open(path, false, &exporting.source, &exporting.immutable, err);
 
 	if (result < 0)
 		return result;

@@ -253,7 +253,7 @@ int admin_info(const char *path, struct admin_info *ret, struct error *err)
 	struct admin_info info = { .sqlite_version = sqlite3_libversion() };
 	bool immutable;
 	sqlite3 *db;
-	int result = admin_open(path, &db, &immutable, err);
+	int result = admin_open(path, false, &db, &immutable, err);
 
 	if (result < 0)
 		return result;

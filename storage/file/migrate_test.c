@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* migrate_test.c - migration steps run in order, completely or not at all; outdated views are replaced */
+/*
+ * migrate_test.c - migration steps run in order, completely or not at all, also if the process is killed;
+ * outdated views are replaced
+ */
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "storage/file/db.h"
@@ -158,19 +166,245 @@ TEST_WITH(views_of_another_program_are_replaced, set_up, test_folder_remove)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
 }
 
+/* --- the database that the release with version 1 wrote --- */
+
+#define RELEASED_SWEEPS 122
+#define SWEEPS "SELECT count(*) FROM sweep"
+
+static char released[80];
+
+/* Create it under another name, from which each test copies it. */
+static int set_up_released(void **state)
+{
+	char name[512], *sql;
+	size_t len;
+
+	set_up(state);
+	snprintf(released, sizeof(released), "%s/released.db", folder);
+	snprintf(name, sizeof(name), "%s/tests/integration/version1.sql", getenv("IBWIRE_SRCDIR"));
+	sql = test_file_read(name, &len);
+	sql[len] = '\0';
+	check_change(released, sql);
+	free(sql);
+	return 0;
+}
+
+static void copy_released(void)
+{
+	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
+	size_t len;
+	char *bytes = test_file_read(released, &len), name[96];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		unlink(name);
+	}
+	test_file_write(path, bytes, len);
+	free(bytes);
+}
+
 /* Version 1 had no jobs. Readers reject it, the next writer adds the table and keeps everything else. */
-TEST_WITH(a_database_of_version_1_gets_the_table_of_jobs, set_up, test_folder_remove)
+TEST_WITH(a_released_database_of_version_1_gets_the_table_of_jobs, set_up_released, test_folder_remove)
 {
 	struct error err = { 0 };
 	struct reader *reader;
 
-	make_version_1();
-	check_change(path, "DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending';"
-		     " INSERT INTO boot (boot_id) VALUES ('kept')");
+	copy_released();
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	check_error_line(&err, "schema version 1");
 	writer_close(check_open_writer(path));
 	assert_int_equal(check_integer(path, "PRAGMA user_version"), 2);
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM boot WHERE boot_id = 'kept'"), 1);
+	assert_int_equal(check_integer(path, SWEEPS), RELEASED_SWEEPS);
 	assert_like_new();
+	reader_close(check_open_reader(path));
+}
+
+/* --- a process that is killed before any of its system calls --- */
+
+static long calls_left;
+static sqlite3_syscall_ptr real_open, real_close, real_write, real_pwrite, real_ftruncate, real_fcntl, real_unlink,
+	real_mmap;
+
+static void count_call(void)
+{
+	if (!calls_left--)
+		raise(SIGKILL);
+}
+
+static int killed_open(const char *name, int flags, int mode)
+{
+	count_call();
+	return ((int (*)(const char *, int, int))real_open)(name, flags, mode);
+}
+
+static int killed_close(int fd)
+{
+	count_call();
+	return ((int (*)(int))real_close)(fd);
+}
+
+static ssize_t killed_write(int fd, const void *bytes, size_t len)
+{
+	count_call();
+	return ((ssize_t (*)(int, const void *, size_t))real_write)(fd, bytes, len);
+}
+
+static ssize_t killed_pwrite(int fd, const void *bytes, size_t len, off_t at)
+{
+	count_call();
+	return ((ssize_t (*)(int, const void *, size_t, off_t))real_pwrite)(fd, bytes, len, at);
+}
+
+static int killed_ftruncate(int fd, off_t size)
+{
+	count_call();
+	return ((int (*)(int, off_t))real_ftruncate)(fd, size);
+}
+
+/* SQLite calls it with a lock, or without an argument. */
+static int killed_fcntl(int fd, int what, ...)
+{
+	va_list list;
+	void *argument;
+
+	count_call();
+	va_start(list, what);
+	argument = va_arg(list, void *);
+	va_end(list);
+	return ((int (*)(int, int, ...))real_fcntl)(fd, what, argument);
+}
+
+static int killed_unlink(const char *name)
+{
+	count_call();
+	return ((int (*)(const char *))real_unlink)(name);
+}
+
+static void *killed_mmap(void *address, size_t len, int protection, int flags, int fd, off_t at)
+{
+	count_call();
+	return ((void *(*)(void *, size_t, int, int, int, off_t))real_mmap)(address, len, protection, flags, fd, at);
+}
+
+/* Source: SQLite, os_unix.c, aSyscall[]: which of the three writes it uses is decided when it is compiled. */
+static void kill_before_call(long number)
+{
+	static const struct { const char *name; sqlite3_syscall_ptr *real, replacement; } calls[] = {
+		{ "open", &real_open, (sqlite3_syscall_ptr)killed_open },
+		{ "close", &real_close, (sqlite3_syscall_ptr)killed_close },
+		{ "write", &real_write, (sqlite3_syscall_ptr)killed_write },
+		{ "pwrite", &real_pwrite, (sqlite3_syscall_ptr)killed_pwrite },
+		{ "pwrite64", &real_pwrite, (sqlite3_syscall_ptr)killed_pwrite },
+		{ "ftruncate", &real_ftruncate, (sqlite3_syscall_ptr)killed_ftruncate },
+		{ "fcntl", &real_fcntl, (sqlite3_syscall_ptr)killed_fcntl },
+		{ "unlink", &real_unlink, (sqlite3_syscall_ptr)killed_unlink },
+		{ "mmap", &real_mmap, (sqlite3_syscall_ptr)killed_mmap },
+	};
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	calls_left = number;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		sqlite3_syscall_ptr real = vfs->xGetSystemCall(vfs, calls[i].name);
+
+		if (real && vfs->xSetSystemCall(vfs, calls[i].name, calls[i].replacement) == SQLITE_OK)
+			*calls[i].real = real;
+	}
+}
+
+/* Return: was it killed before it had migrated the database and closed it? */
+static bool migrate_until_call(long number)
+{
+	pid_t child = fork();
+	struct writer *writer;
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		kill_before_call(number);
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		writer_close(writer);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFSIGNALED(status))
+		assert_int_equal(WTERMSIG(status), SIGKILL);
+	else
+		assert_int_equal(WEXITSTATUS(status), 0);
+	return WIFSIGNALED(status);
+}
+
+/* A reader of that version, whose transaction is open until @hold (a pipe) is closed. */
+static pid_t start_old_reader(int hold[2])
+{
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(hold) + pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		sqlite3 *db = NULL;
+		bool good;
+
+		close(hold[1]);
+		good = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+		       sqlite3_exec(db, "BEGIN; " SWEEPS, NULL, NULL, NULL) == SQLITE_OK &&
+		       write(ready[1], "r", 1) == 1 && read(hold[0], &byte, 1) == 0 &&
+		       sqlite3_exec(db, "SELECT 1 / (count(*) = 0) FROM sqlite_schema WHERE name = 'job'", NULL, NULL,
+				    NULL) == SQLITE_OK;
+		sqlite3_close(db);
+		_exit(!good);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	close(hold[0]);
+	return child;
+}
+
+static void check_migrated_or_not(bool *ret_migrated)
+{
+	int64_t version = check_integer(path, "PRAGMA user_version");
+
+	*ret_migrated = version == 2;
+	assert_in_range(version, 1, 2);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'job'"), version == 2);
+	assert_int_equal(check_integer(path, SWEEPS), RELEASED_SWEEPS);
+	check_integrity(path);
+}
+
+/* In every fourth case a reader has a transaction open since before the migration. IBWIRE_RELIABILITY: each call. */
+TEST_WITH(a_process_killed_at_any_call_of_a_migration_leaves_a_whole_database, set_up_released, test_folder_remove)
+{
+	long step = getenv("IBWIRE_RELIABILITY") ? 1 : 11, kills = 0, migrated = 0;
+	bool killed = true;
+
+	for (long call = 0; killed; call += step, kills += killed) {
+		pid_t reader = 0;
+		bool complete;
+		int hold[2], status;
+
+		copy_released();
+		if (call % 4 == 1)
+			reader = start_old_reader(hold);
+		killed = migrate_until_call(call);
+		check_migrated_or_not(&complete);
+		assert_true(complete || killed);
+		migrated += complete && killed;
+		writer_close(check_open_writer(path));
+		check_migrated_or_not(&complete);
+		assert_true(complete);
+		if (reader) {
+			close(hold[1]);
+			assert_int_equal(waitpid(reader, &status, 0), reader);
+			assert_int_equal(status, 0);
+		}
+		reader_close(check_open_reader(path));
+	}
+	assert_true(migrated > 0 && migrated < kills);
+	reliability_report("SIGKILL in a schema migration", (unsigned long long)kills, "system calls",
+			   "before each call of SQLite: the database has version 1 or 2 and is whole, the next writer "
+			   "completes it, open readers keep their state");
 }

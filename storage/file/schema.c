@@ -420,6 +420,17 @@ int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *f
 	return result;
 }
 
+int schema_require_version(sqlite3 *db, const char *path, int64_t *ret_version, struct error *err)
+{
+	int result = db_integer(db, "PRAGMA user_version", 0, ret_version, err);
+
+	if (!result && *ret_version != SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; use the ibwire of its "
+				 "collector, or migrate an older database with: ibwire collect --once", path,
+				 (long long)*ret_version, SCHEMA_VERSION);
+	return result;
+}
+
 int schema_migrate(sqlite3 *db, struct error *err)
 {
 	int64_t version = 0;

@@ -130,6 +130,13 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
 			struct error *err);
 
 /*
+ * schema_require_version - check that a database has the current schema version
+ * A collector may migrate it while it is open.
+ * Return: 0, or ERR_IO with the text for a reader.
+ */
+int schema_require_version(sqlite3 *db, const char *path, int64_t *ret_version, struct error *err);
+
+/*
  * schema_migrate - migrate a database to the current schema version, in one transaction
  * A current database gets the current views if it has others.
  * Return: 0 (also if the version is current), or a negative error with nothing changed.

@@ -29,18 +29,6 @@ static void close_database(struct reader *reader)
 	topology_done(&reader->topology);
 }
 
-/* A collector may have migrated the schema since the file was opened. */
-static int check_version(struct reader *reader, struct error *err)
-{
-	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
-
-	if (!result && reader->version != SCHEMA_VERSION)
-		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; use the ibwire of its "
-				 "collector, or migrate an older database with: ibwire collect --once", reader->path,
-				 (long long)reader->version, SCHEMA_VERSION);
-	return result;
-}
-
 static int open_database(struct reader *reader, struct error *err)
 {
 	struct log_files log;
@@ -65,7 +53,7 @@ static int open_database(struct reader *reader, struct error *err)
 	if (!result)
 		result = sql_tables_register(reader->db, err);
 	if (!result)
-		result = check_version(reader, err);
+		result = schema_require_version(reader->db, reader->path, &reader->version, err);
 	if (!result)
 		result = schema_verify_keys(reader->db, err);
 	if (result < 0)
@@ -136,7 +124,7 @@ int reader_begin(struct reader *reader, struct error *err)
 		return result;
 	result = db_exec(reader->db, "BEGIN", err);
 	if (!result) {
-		result = check_version(reader, err);
+		result = schema_require_version(reader->db, reader->path, &reader->version, err);
 		if (result < 0)
 			reader_end(reader);
 	}

@@ -18,7 +18,7 @@ void test_folder_renew(void);
 /* TEST_IN_FOLDER - a test (base/unit_test.h) in a folder of its own. */
 #define TEST_IN_FOLDER(name) TEST_WITH(name, test_folder_make, test_folder_remove)
 
-/* test_file_read - all bytes of a file (caller frees). */
+/* test_file_read - all bytes of a file, with room for one more (caller frees). */
 char *test_file_read(const char *of, size_t *ret_len);
 
 /* test_file_write - create or replace a file. */

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 900
+# waits: for sweeps
+"""A database of an older or newer version: readers and collectors of this ibwire and of the older one.
+
+IBWIRE_OLD is an ibwire with schema version 1. With IBWIRE_RELIABILITY it is built from the history of git.
+"""
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, READERS, SRCDIR, Simulation, Tap, need, released_database, run, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1", "--traffic", "ring rate=8Gb/s"
+OLD_COMMIT = "fc7a9cd9"  # the last one with schema version 1
+WRITERS = [["collect", "--once"], ["snapshot", "take", "second"], ["job", "begin", "1"], ["db", "compact"]]
+OF_OLD = [command for command in READERS if command[0] != "job"]
+cases = 0
+
+
+def content(path):
+    """All files of a database, by name."""
+    found = {}
+    for name in sorted(os.listdir(os.path.dirname(path))):
+        if name.startswith(os.path.basename(path)):
+            with open(os.path.join(os.path.dirname(path), name), "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def value(path, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchone()[0]
+
+
+def rejected(name, path, commands, words, program=IBWIRE, env=None, prefix=()):
+    """Each command fails with status 74 and one line, and changes no file."""
+    global cases
+    before = content(path)
+    wrong = []
+    for command in commands:
+        done = run(*prefix, program, *command, "--db", path, env=env, check=False)
+        cases += 1
+        if done.status != 74 or done.out or len(done.err.splitlines()) != 1 or words not in done.err:
+            wrong.append(str(done))
+    tap.equal(f"{name}: one line with status 74", wrong, [])
+    after = content(path)
+    after.pop(os.path.basename(path) + ".lock", None)
+    before.pop(os.path.basename(path) + ".lock", None)
+    tap.result(before == after, f"{name}: the file is unchanged, without new ones", f"{list(before)} {list(after)}")
+
+
+def answers(sim, program, path):
+    """Commands while a collector runs or migrates: their numbers, or one line with status 74."""
+    global cases
+    commands = READERS if program == IBWIRE else OF_OLD
+    cases += len(commands)
+    done = [sim.run(program, *command, "--db", path, check=False) for command in commands]
+    return [str(one) for one in done if one.status != 0 and
+            (one.status not in (69, 74) or one.out or len(one.err.splitlines()) != 1)]
+
+
+def stores(sim, path, number):
+    """Wait until the database has more sweeps than this."""
+    return wait_for(lambda: os.path.exists(path) and value(path, "SELECT count(*) FROM sweep") > number, 60)
+
+
+def whole(sim, name, path, version=2):
+    tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), version)
+    tap.equal(f"{name}: integrity_check", value(path, "PRAGMA integrity_check"), "ok")
+    if version == 2:
+        check = sim.ibwire("db", "check", "--db", path, check=False)
+        tap.equal(f"{name}: db check", (check.status, check.err), (0, ""))
+
+
+def collect(sim, path, program=IBWIRE):
+    return sim.start(program, "collect", "--interval", "100ms", "--db", path, stdout=subprocess.DEVNULL,
+                     stderr=open(path + ".log", "ab"))
+
+
+def old_program():
+    """The ibwire of IBWIRE_OLD, or one built from git; None: there is none."""
+    if os.environ.get("IBWIRE_OLD") or not os.environ.get("IBWIRE_RELIABILITY"):
+        return os.environ.get("IBWIRE_OLD")
+    folder = os.path.join(os.environ["IBWIRE_BUILD"], "reliability", "version1")
+    if not os.path.exists(folder + "/build/ibwire"):
+        os.makedirs(folder, exist_ok=True)
+        if run("sh", "-c", f"git -C '{SRCDIR}' archive {OLD_COMMIT} | tar -x -C '{folder}' && test -f '{folder}/quickstart'",
+               check=False).status:
+            return None
+        run(folder + "/quickstart", "build", timeout=900)
+    return folder + "/build/ibwire"
+
+
+def beside_old_release(sim, old):
+    path = os.path.abspath("old.db")
+    collector = collect(sim, path, old)
+    tap.result(stores(sim, path, 5), "the older collector creates a database of version 1")
+    tap.equal("its database beside it: readers of this release", answers(sim, IBWIRE, path), [])
+    tap.equal("and of the older one", answers(sim, old, path), [])
+    tap.one_line("a collector beside the older one", sim.ibwire("collect", "--once", "--db", path, check=False), 69,
+                 "collector")
+    tap.equal("it has not migrated the database", value(path, "PRAGMA user_version"), 1)
+    sim.ibwire("snapshot", "take", "new", "--fast", "--db", path)
+    tap.equal("a snapshot of this release migrates it", value(path, "PRAGMA user_version"), 2)
+    sweeps = value(path, "SELECT count(*) FROM sweep")
+    tap.result(stores(sim, path, sweeps + 30), "the older collector continues to store")
+    tap.equal("beside it, migrated: readers of this release", answers(sim, IBWIRE, path), [])
+    tap.equal("and of the older one", answers(sim, old, path), [])
+    tap.equal("the older collector ends as usual", stop(collector), 0)
+    whole(sim, "after both", path)
+
+    collector = collect(sim, path)
+    sweeps = value(path, "SELECT count(*) FROM sweep")
+    tap.result(stores(sim, path, sweeps + 5), "the collector of this release continues its history")
+    tap.equal("beside the newer collector: readers of the older release", answers(sim, old, path), [])
+    beside = sim.run(old, "collect", "--once", "--db", path, check=False)
+    tap.result(beside.status in (69, 74) and len(beside.err.splitlines()) == 1, "and its collector: one line", beside)
+    sweeps = value(path, "SELECT count(*) FROM sweep")
+    tap.result(stores(sim, path, sweeps + 5), "the newer collector is not disturbed")
+    stop(collector)
+    whole(sim, "after the newer collector", path)
+    rejected("older release", path, OF_OLD + WRITERS[:2], "newer", old, sim.env)
+
+
+with tap.part("version 1 without permission to write"):
+    path = released_database("version1.db")
+    os.chmod(path, 0o644)
+    user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if os.geteuid() == 0 else ()
+    os.chmod(".", 0o711)
+    rejected("version 1", path, READERS, "ibwire collect --once", prefix=user)
+
+with Simulation(*FABRIC) as sim:
+    with tap.part("a version of the future"):
+        rejected("version 3", released_database("version3.db", 3), READERS + WRITERS, "newer", env=sim.env)
+
+    with tap.part("migration by a collector"):
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            sweeps, total = reader.execute("SELECT count(*), max(id) FROM sweep").fetchone()
+            tap.equal("readers before the migration", answers(sim, IBWIRE, path), [])
+            collector = collect(sim, path)
+            tap.equal("and during it", answers(sim, IBWIRE, path), [])
+            tap.result(stores(sim, path, sweeps + 5), "the collector migrates it and stores sweeps")
+            tap.equal("readers after it", answers(sim, IBWIRE, path), [])
+            tap.equal("an older transaction still reads version 1", reader.execute("SELECT (SELECT count(*) FROM sweep), "
+                      "(SELECT count(*) FROM sqlite_schema WHERE name = 'job')").fetchone(), (sweeps, 0))
+        tap.equal("the collector ends as usual", stop(collector), 0)
+        whole(sim, "migrated", path)
+        tap.equal("events of version 1 remain", value(path, "SELECT count(*) FROM event WHERE kind = 'finding-opened' AND "
+                  f"sweep <= {total}"), 1)
+
+    old = old_program()
+    if old:
+        with tap.part("beside the older release"):
+            beside_old_release(sim, old)
+    else:
+        tap.skip("beside the older release", "IBWIRE_OLD is not set" if not os.environ.get("IBWIRE_RELIABILITY") else
+                 f"git has no commit {OLD_COMMIT}")
+
+if os.environ.get("IBWIRE_RELIABILITY") and not tap.failed:
+    print(f"RELIABILITY\tUpgrade and downgrade\t{cases} commands\tversions 1, 2 and 3 of the schema, readers and collectors"
+          f"{' of both releases' if old else ''}, also while a collector runs: correct numbers or one line, no damage\t"
+          "0 failures")
+tap.done()

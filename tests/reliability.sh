@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# reliability.sh - run the long forms of the tests of reliability and write docs/reliability.md
+#
+# usage: reliability.sh BUILD-DIR [PART...]
+#
+# Runs the parts of the table below that have no results yet, or the given ones again. The results of
+# a part are in BUILD-DIR/reliability/PART.lines and its output in PART.log, so the run can be
+# interrupted: the next one continues with the first part that is not complete. For a complete run,
+# remove the folder first. Then the tables of docs/reliability.md are replaced.
+#
+# A program prints a line for each class of faults if IBWIRE_RELIABILITY is set
+# (reliability_report() of base/test_cases.h), with tabs between the fields:
+#     RELIABILITY  class  cases  what was checked  result
+# Exit status: 0 if no part failed, 1 otherwise.
+
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+build=$(cd "${1:?usage: reliability.sh BUILD-DIR [PART...]}" && pwd) || exit 1
+shift
+results=$build/reliability
+mkdir -p "$results" || exit 1
+export IBWIRE_RELIABILITY=1 IBWIRE_SRCDIR="$top"
+
+# PART BUILD PROGRAM [VARIABLE=VALUE...] [| CLASS | CHECKED]
+# BUILD is "release" (BUILD-DIR) or "asan" (build-asan/); PROGRAM a unit test, a script of the source
+# tree, or make:TARGET. CLASS and CHECKED are for programs that print no line: the cases are their tests.
+parts='
+power       release storage/file/power_test IBWIRE_POWER_POINTS=10000
+kills       release storage/read/roundtrip_test IBWIRE_LONG=1
+migration   release storage/file/migrate_test
+upgrade     release tests/integration/upgrade_test.py
+forged      asan    tests/fuzz/forged_test FORGED_VARIANTS=20000
+codec       release storage/codec/codec_test IBWIRE_CODEC_SAMPLES=10000000
+decoders    asan    make:fuzz FUZZ_FORGED=1 FUZZ_SECONDS=600 | Random bytes in the decoders of samples and of NCCL logs | no crash, no sanitizer report (libFuzzer)
+valgrind    release tests/valgrind.py
+threads     release make:check-threads | Data races | unit tests of threads with ThreadSanitizer: no report
+stop        asan    tests/integration/stop_test.py | Signals and a device that blocks | the collector ends in time, no process is left behind
+disk        asan    tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
+devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | one line with the remedy
+kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | agreement with infiniband-diags, removal of the device
+faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=0
+faults-2    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=1
+faults-3    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=2
+faults-4    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=3
+hostile-1   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=1
+hostile-2   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=2
+hostile-3   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=3
+hostile-4   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=4
+week        release tests/world/week_test IBWIRE_WEEK_SWEEPS=60480
+'
+
+message() {
+	printf 'reliability: %s\n' "$*"
+}
+
+# folder_of BUILD - print the build folder; configure it if necessary
+folder_of() {
+	[ "$1" = asan ] || { echo "$build" && return; }
+	mkdir -p "$top/build-asan" && cd "$top/build-asan" || return 1
+	[ -f Makefile ] || "$top/configure" -q --enable-sanitizers CFLAGS=-O1 >&2 || return 1
+	pwd
+}
+
+# execute FOLDER PROGRAM VARIABLE=VALUE... - build and run it; return its status, 77 if this tree has no such program
+execute() {
+	folder=$1 program=$2
+	shift 2
+	cd "$folder" || return 1
+	case $program in
+	make:*) make "${program#make:}" "$@" && return ;;
+	tests/*.py | tests/*/run)
+		[ -f "$top/$program" ] || return 77
+		make -s all script-programs && program=$top/$program
+		;;
+	*)
+		[ -f "$top/$program.c" ] || return 77
+		make -s "$program"
+		;;
+	esac || return 1
+	env IBWIRE="$folder/ibwire" IBWIRE_SIM="$folder/ibwire-sim" IBWIRE_BUILD="$folder" "$@" \
+		"$top/tests/run-tests" --timeout 36000 "$program"
+}
+
+# cpu_seconds FILE - CPU time of the child processes, from the output of the shell command "times"
+cpu_seconds() {
+	awk 'NR == 2 { split($1 "m" $2, t, /[ms]+/); printf "%.0f", (t[1] + t[3]) * 60 + t[2] + t[4] }' "$1"
+}
+
+# run_part NAME CLASS CHECKED BUILD PROGRAM VARIABLE=VALUE... - write NAME.lines and NAME.log
+run_part() {
+	name=$1 class=$2 checked=$3 folder=$(folder_of "$4") || return 1
+	shift 4
+	message "$name: $*"
+	log=$results/$name.log
+	(
+		execute "$folder" "$@"
+		status=$?
+		times >"$results/$name.times"
+		exit $status
+	) >"$log" 2>&1 </dev/null
+	status=$?
+	[ $status -ne 77 ] || { message "$name: skipped: this tree has no $1" && return 0; }
+	passed=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$log" | tail -n 1)
+	if [ $status -eq 0 ] && [ "$passed" = 0 ]; then
+		message "$name: skipped: $(sed -n '/^skipped:/{n;s/.*	//;p;q;}' "$log")"
+		return 0
+	fi
+	commit=$(git -C "$top" describe --always --dirty --abbrev=10 2>/dev/null) || commit=unknown
+	inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | awk '{ sum += $1 } END { if (sum) print sum " inputs" }')
+	{
+		printf 'PART\t%s\t%s\t%s\t%s\t%s\n' "$name" "$*" "$(date -u +%Y-%m-%d)" "$commit" "$(cpu_seconds "$results/$name.times")"
+		if [ $status -ne 0 ]; then
+			printf 'RELIABILITY\t%s\t-\t%s\tFAILED\n' "${class:-$name}" "${checked:-$*}"
+		elif ! grep '^RELIABILITY	' "$log"; then
+			printf 'RELIABILITY\t%s\t%s\t%s\t0 failures\n' "$class" "${inputs:-$passed tests}" "$checked"
+		fi
+	} >"$results/$name.part" && mv "$results/$name.part" "$results/$name.lines"
+	[ $status -eq 0 ] || message "$name: FAILED, see $log"
+	return $status
+}
+
+# tables - print the results, then the parts; equal rows of several parts are one row with the sum of their cases
+tables() {
+	for entry in $names; do
+		[ ! -f "$results/$entry.lines" ] || cat "$results/$entry.lines"
+	done | awk -F '\t' '
+		function thousands(text,    digits, rest) {
+			digits = text; sub(/[^0-9].*/, "", digits); rest = substr(text, length(digits) + 1); text = ""
+			for (; length(digits) > 3; digits = substr(digits, 1, length(digits) - 3))
+				text = "," substr(digits, length(digits) - 2) text
+			return digits text rest
+		}
+		$1 == "PART" {
+			runs[++run_count] = "| " $2 " | `" $3 "` | " $4 " | " $5 " | " thousands($6) " s |"
+			cpu += $6
+		}
+		$1 == "RELIABILITY" {
+			unit = $3; sub(/^[0-9]+/, "", unit)
+			key = "| " $2 "\t" unit " | " $4 " | " $5 " |"
+			if (!(key in cases)) order[++count] = key
+			cases[key] += $3
+		}
+		END {
+			print "| faults | cases | what was checked | result |\n|---|---|---|---|"
+			for (i = 1; i <= count; i++) {
+				split(order[i], half, "\t")
+				print half[1] " | " (half[2] ~ /^- / ? "" : thousands(sprintf("%d", cases[order[i]]))) half[2]
+			}
+			print "\n| part | program | date (UTC) | commit | CPU time |\n|---|---|---|---|---|"
+			for (i = 1; i <= run_count; i++)
+				print runs[i]
+			printf "| all | | | | %s s |\n", thousands(sprintf("%d", cpu))
+		}'
+}
+
+trap 'message "interrupted: the next run continues with $name"; exit 1' INT TERM HUP
+wanted=" $* " names="" name="" failed=0
+printf '%s\n' "$parts" | sed '/^$/d' >"$results/parts"
+names=$(awk '{ print $1 }' "$results/parts")
+while IFS='|' read -r command class checked <&3; do
+	# shellcheck disable=SC2086 # words of the table
+	set -- $command
+	name=$1
+	shift
+	case $wanted in
+	"  ") [ -f "$results/$name.lines" ] && ! grep -q 'FAILED$' "$results/$name.lines" && continue ;;
+	*" $name "*) ;;
+	*) continue ;;
+	esac
+	class=${class# } checked=${checked# }
+	run_part "$name" "${class% }" "$checked" "$@" || failed=1
+done 3<"$results/parts"
+
+page=$top/docs/reliability.md
+tables >"$results/tables.md"
+awk -v tables="$results/tables.md" '
+	/^<!-- make reliability: end/ { inside = 0 }
+	!inside { print }
+	/^<!-- make reliability: begin/ { inside = 1; print ""; while ((getline line <tables) > 0) print line; print "" }
+' "$page" >"$results/page.md" && cat "$results/page.md" >"$page"
+message "results: $page"
+exit $failed
