@@ -5,6 +5,7 @@ import json
 import math
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -91,7 +92,7 @@ def decode(body):
 class Receiver:
     """Samples by series and time. Statuses of the next responses are in `answers`: (status, headers, store)."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, certificate=None):
         self.series, self.late, self.changed, self.repeated, self.requests, self.headers = {}, [], [], 0, 0, {}
         self.answers = []
         self.gone = False  # requests are neither stored nor answered
@@ -128,7 +129,11 @@ class Receiver:
         self.server.daemon_threads = True
         self.server.handle_error = lambda request, address: None  # of senders that are killed
         self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/api/v1/write"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}/api/v1/write"
+        if certificate:  # and its key, in one file
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def store(self, body):

@@ -2,10 +2,12 @@
 #include "cli/push/push_send.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <snappy-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -57,18 +59,23 @@ static bool show_url(const char *url, char *ret, size_t size)
 	return good;
 }
 
-int push_target_open(struct push_target *target, const char *url, const char *token_path, bool once,
-		     struct error *err)
+int push_target_open(struct push_target *target, struct error *err)
 {
-	*target = (struct push_target){ .url = url, .token_path = token_path, .once = once };
-	if (!show_url(url, target->shown, sizeof(target->shown)))
+	_Static_assert(sizeof(target->why) == CURL_ERROR_SIZE, "the library writes as much");
+	if (!show_url(target->url, target->shown, sizeof(target->shown)))
 		return err_set(err, ERR_USAGE, "--remote-write requires an URL that begins with http:// or https://");
+	if (target->ca_path && access(target->ca_path, R_OK))
+		return err_set(err, ERR_IO, "cannot read the certificates of --ca-file %s: %s", target->ca_path,
+			       strerror(errno));
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_nomem(err);
 	target->curl = curl_easy_init();
 	if (!target->curl)
 		return err_nomem(err);
-	curl_easy_setopt(target->curl, CURLOPT_URL, url);
+	curl_easy_setopt(target->curl, CURLOPT_URL, target->url);
+	if (target->ca_path)
+		curl_easy_setopt(target->curl, CURLOPT_CAINFO, target->ca_path);
+	curl_easy_setopt(target->curl, CURLOPT_ERRORBUFFER, target->why);
 	curl_easy_setopt(target->curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION);
 	curl_easy_setopt(target->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(target->curl, CURLOPT_CONNECTTIMEOUT, 10L);
@@ -140,6 +147,7 @@ static int attempt(struct push_target *target, long *ret_status, curl_off_t *ret
 {
 	struct curl_slist *headers = make_headers();
 	int code = headers ? 0 : err_nomem(err);
+	char why[sizeof(target->why)];
 	CURLcode result;
 
 	*ret_status = 0;
@@ -151,6 +159,7 @@ static int attempt(struct push_target *target, long *ret_status, curl_off_t *ret
 		return code == ERR_NOMEM ? code : 0;
 	}
 	target->reply_len = 0;
+	target->why[0] = '\0';
 	curl_easy_setopt(target->curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(target->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)target->compressed.len);
 	curl_easy_setopt(target->curl, CURLOPT_POSTFIELDS, target->compressed.chars);
@@ -159,7 +168,9 @@ static int attempt(struct push_target *target, long *ret_status, curl_off_t *ret
 		curl_easy_getinfo(target->curl, CURLINFO_RESPONSE_CODE, ret_status);
 		curl_easy_getinfo(target->curl, CURLINFO_RETRY_AFTER, ret_wait_s);
 	} else {
-		err_set(err, ERR_UNAVAILABLE, "%s", curl_easy_strerror(result));
+		/* Names in a certificate are the receiver's. */
+		text_sanitise(target->why, strlen(target->why), why, sizeof(why));
+		err_set(err, ERR_UNAVAILABLE, "%s", *why ? why : curl_easy_strerror(result));
 	}
 	curl_slist_free_all(headers);
 	target->reply[target->reply_len] = '\0';

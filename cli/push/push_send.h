@@ -15,20 +15,26 @@ struct error;
 #define PUSH_ATTEMPTS_ONCE 7
 
 struct push_target {
+	const char *url;        /* http:// or https://; borrowed as the next two */
+	const char *token_path; /* of a bearer token, read for each request; NULL: none */
+	const char *ca_path;    /* of the certificates that the receiver's is verified with; NULL: the system's */
+	bool once;
+
 	void *curl;
 	char shown[256];        /* the URL without user, password and query, for messages */
-	const char *url, *token_path; /* borrowed; token_path may be NULL */
-	bool once;
 	bool failing, rejected; /* was logged */
 	struct text compressed; /* of the batch that is being sent */
+	char why[256];          /* of an attempt without a response; CURL_ERROR_SIZE */
 	char reply[160];        /* the beginning of the response's first line */
 	size_t reply_len;
 	uint64_t batches, samples, samples_rejected, bytes, attempts_failed;
 };
 
-/* push_target_open - @url: http:// or https://. Return: 0; ERR_USAGE; ERR_NOMEM. */
-int push_target_open(struct push_target *target, const char *url, const char *token_path, bool once,
-		     struct error *err);
+/*
+ * push_target_open - prepare requests to a target whose first members are set; nothing is sent
+ * Return: 0; ERR_USAGE: the URL; ERR_IO: the certificates cannot be read; ERR_NOMEM.
+ */
+int push_target_open(struct push_target *target, struct error *err);
 void push_target_close(struct push_target *target);
 
 /*

@@ -3,6 +3,7 @@
 """ibwire push against a receiver in this process: each sample once and in order, whatever fails."""
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -149,6 +150,27 @@ def tokens():
     tap.equal("the token is sent", receiver.headers.get("Authorization"), "Bearer secret-1")
 
 
+def tls():
+    for name in ("receiver", "other"):
+        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+            "subjectAltName=IP:127.0.0.1", "-keyout", f"{name}.pem", "-out", f"{name}.crt")
+        with open(f"{name}.pem", "a", encoding="ascii") as both, open(f"{name}.crt", encoding="ascii") as certificate:
+            both.write(certificate.read())
+    receiver = Receiver(certificate="receiver.pem")
+    push(receiver, "tls", "--ca-file", "receiver.crt")
+    tap.equal("TLS: every sweep is sent", len(receiver.times()), SWEEPS)
+    sent = receiver.requests
+    for name, *options in ("the system's certificates",), ("another CA", "--ca-file", "other.crt"):
+        process = start(receiver.url, name, *options)
+        wait_for(lambda name=name: "trying again" in logged(name))
+        tap.equal(f"{name}: SIGTERM ends it", end(process), 0)
+        tap.equal(f"{name}: one warning, and the totals", len(logged(name).splitlines()), 2)
+        tap.contains(f"{name}: the warning has the reason", logged(name).splitlines()[0], "certificate")
+    done = push(receiver, "no-ca", "--ca-file", "none.crt", check=False)
+    tap.one_line("certificates that are missing", done, 74, "none.crt")
+    tap.equal("nothing was sent to a receiver that is not verified", receiver.requests, sent)
+
+
 def bad_input():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -180,7 +202,7 @@ with tap.part("undisturbed"):
 for part in (sums, kills, outage, refusals):
     with tap.part(part.__name__):
         part(wanted)
-for part in (tokens, bad_input):
+for part in (tokens, tls, bad_input) if shutil.which("openssl") else (tokens, bad_input):
     with tap.part(part.__name__):
         part()
 tap.done()
