@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A receiver of Prometheus remote write that stores every sample, and fails on request."""
+"""Receivers of Prometheus remote write: one that stores every sample and fails on request, and real servers."""
 import http.server
+import json
+import math
+import signal
+import socket
+import ssl
 import struct
+import subprocess
 import threading
+import urllib.parse
+import urllib.request
+
+from lib import wait_for
 
 
 def varint(data, at):
@@ -82,7 +92,7 @@ def decode(body):
 class Receiver:
     """Samples by series and time. Statuses of the next responses are in `answers`: (status, headers, store)."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, certificate=None):
         self.series, self.late, self.changed, self.repeated, self.requests, self.headers = {}, [], [], 0, 0, {}
         self.answers = []
         self.gone = False  # requests are neither stored nor answered
@@ -119,7 +129,11 @@ class Receiver:
         self.server.daemon_threads = True
         self.server.handle_error = lambda request, address: None  # of senders that are killed
         self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/api/v1/write"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}/api/v1/write"
+        if certificate:  # and its key, in one file
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def store(self, body):
@@ -143,3 +157,82 @@ class Receiver:
 
     def named(self, name):
         return {key: series for key, series in self.series.items() if ("__name__", name) in key}
+
+
+class Server:
+    """A receiver that can be ended and started again with its data."""
+
+    def __init__(self, command, ready, stop_signal):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.command = [word.replace("PORT", str(self.port)) for word in command]
+        self.ready, self.stop_signal = ready, stop_signal
+        self.url = f"http://127.0.0.1:{self.port}/api/v1/write"
+        self.start()
+
+    def start(self):
+        self.launch()
+        wait_for(lambda: self.get(self.ready) is not None)
+
+    def launch(self):
+        """Start without waiting until it is ready."""
+        with open(self.command[0] + ".log", "ab") as log:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def end(self, number=None):
+        self.process.send_signal(number or self.stop_signal)
+        self.process.wait(60)
+
+    def get(self, path, **parameters):
+        try:
+            query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}{query}", timeout=60) as response:
+                return response.read()
+        except OSError:
+            return None
+
+
+def series_of(rows):
+    """Time in ms and value of each sample, by labels, from (labels, [(ms, value)])."""
+    found = {}
+    for labels, samples in rows:
+        found[tuple(sorted(labels.items()))] = samples
+    return found
+
+
+class Prometheus(Server):
+    """Killed without notice: it writes samples to its log before it acknowledges them."""
+
+    same_value = staticmethod(lambda one, other: one == other)
+
+    def __init__(self, name="prometheus", **config):
+        with open(name + ".yml", "w", encoding="ascii") as file:
+            json.dump(config or {"storage": {"tsdb": {"out_of_order_time_window": "1d"}}}, file)
+        super().__init__(["prometheus", f"--config.file={name}.yml", f"--storage.tsdb.path={name}.tsdb",
+                          "--web.listen-address=127.0.0.1:PORT", "--web.enable-remote-write-receiver"],
+                         "/-/ready", signal.SIGKILL)
+
+    def query(self, query):
+        return json.loads(self.get("/api/v1/query", query=query))["data"]["result"]
+
+    def stored(self):
+        rows = self.query('{fabric="a"}[2h]')
+        return series_of((row["metric"], [(round(time * 1000), float(value)) for time, value in row["values"]])
+                         for row in rows)
+
+
+class Victoria(Server):
+    """Ended with SIGTERM: it acknowledges samples seconds before they are on the disk."""
+
+    same_value = staticmethod(lambda one, other: math.isclose(one, other, rel_tol=1e-11))  # it stores 12 digits
+
+    def __init__(self):
+        super().__init__(["victoria-metrics", "-httpListenAddr=127.0.0.1:PORT", "-storageDataPath=victoria",
+                          "-retentionPeriod=100y", "-search.latencyOffset=0s", "-dedup.minScrapeInterval=1ms"],
+                         "/health", signal.SIGTERM)
+
+    def stored(self):
+        self.get("/internal/force_flush")
+        rows = map(json.loads, self.get("/api/v1/export", **{"match[]": '{fabric="a"}'}).splitlines())
+        return series_of((row["metric"], list(zip(row["timestamps"], row["values"]))) for row in rows)

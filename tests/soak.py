@@ -7,12 +7,13 @@ make soak; settings in the environment:
     SECONDS=7200   duration
     SIZE=64        HCAs: 16, 64, 128, 256
     SEED=1         of the faults and their times
+    SERVICE=1      with ibwire metrics and ibwire push (tests/soak_service.py); needs Debian's prometheus
     KEEP=DIR       folder for the database, the samples (CSV) and stderr; default: a temporary folder, removed
                    after success
 
 The collector polls once a second. Links go down and return, agents of hosts and switches stop and return, opensm is
-stopped and restarted, perfquery resets counters of some ports, and MADs are lost. Memory, file descriptors, threads,
-CPU time and file sizes of the collector are sampled every 10 s.
+stopped and restarted, perfquery resets counters of some ports, MADs are lost, and the collector itself is stopped for
+some seconds. Memory, file descriptors, threads, CPU time and file sizes of the collector are sampled every 10 s.
 
 The report is a table and plots; its last line is the result. Checks:
 
@@ -24,6 +25,8 @@ The report is a table and plots; its last line is the result. Checks:
 - coverage: in each sweep each port was read, or is covered by a span with the reason.
 - exact: for each port and counter, deltas and times add up between absolute readings.
 - truth: for ports without a reset, the stored traffic is the traffic driver's.
+- service: each pushed sample is stored exactly once, counters in Prometheus never decrease, no scrape failed, and the
+  resources of both processes do not grow.
 - no process died, stderr has no unexpected line, and at the end all ports respond.
 """
 import contextlib
@@ -33,6 +36,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -42,6 +46,7 @@ import time
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 import lib
 from lib import Simulation, run, stop, wait_for
+from soak_service import Service
 from stored import Stored
 
 SHAPES = {
@@ -58,9 +63,11 @@ WIRE = "latency=20us service=50us hold=500ms"
 
 # What goes wrong: how often on average, and how long at least and at most; seconds.
 FAULTS = {"link": (45, 3, 25), "hosts": (40, 3, 40), "switch": (300, 3, 15), "opensm": (240, 0, 0),
-          "reset": (30, 0, 0), "loss": (120, 3, 15)}
+          "reset": (30, 0, 0), "loss": (120, 3, 15), "stall": (240, 2, 8),
+          "receiver": (180, 1, 40)}
 SHORT_FAULTS = {"link": (5, 2, 4), "hosts": (4, 2, 4), "switch": (12, 2, 3), "opensm": (9, 0, 0),
-                "reset": (3, 0, 0), "loss": (7, 1, 3)}
+                "reset": (3, 0, 0), "loss": (7, 1, 3), "stall": (15, 2, 3),
+                "receiver": (8, 1, 3)}
 
 # What a collector may say.
 KNOWN_WORDS = [
@@ -76,8 +83,9 @@ KNOWN_WORDS = [
 class Faults:
     """Begins and ends faults at random times, and ends all of them at the end. Not at the nodes of collector and SM."""
 
-    def __init__(self, sim, plan, seed):
-        self.sim, self.plan = sim, plan
+    def __init__(self, sim, plan, seed, collector, service):
+        self.sim, self.collector, self.service = sim, collector, service
+        self.plan = plan = {name: times for name, times in plan.items() if service or name != "receiver"}
         self.random = random.Random(seed)
         self.counts = {name: 0 for name in plan}
         self.ends = []  # (time, function)
@@ -176,6 +184,11 @@ class Faults:
             self.tell_wire()
         return back
 
+    def stall(self):
+        """The collector is stopped, as on a host that swaps or is being moved: sweeps are missed."""
+        self.collector.send_signal(signal.SIGSTOP)
+        return lambda: self.collector.send_signal(signal.SIGCONT)
+
     def first_round(self):
         """Each link, host and switch once, within minutes: a collector remembers a little of each port that ever had a
         fault, and what it remembers of all of them is no growth any more."""
@@ -190,7 +203,8 @@ class Faults:
     def step(self):
         """Begin and end the faults that are due."""
         begin = {"link": self.link, "hosts": self.hosts_die, "switch": self.switch_dies, "opensm": self.opensm,
-                 "reset": self.reset, "loss": self.lose}
+                 "reset": self.reset, "loss": self.lose, "stall": self.stall,
+                 "receiver": self.service and self.service.receiver_dies}
         now = time.monotonic()
         for end in [end for end in self.ends if end[0] <= now]:
             self.ends.remove(end)
@@ -342,11 +356,11 @@ def curve(title, times, values, width=72, height=6):
     return "\n".join(lines)
 
 
-def watched(env):
+def watched(env, name):
     """The environment that preloads tests/heap_watch.c, if it is built."""
     if not HEAP_WATCH:
         return env
-    return {**env, "LD_PRELOAD": f"{HEAP_WATCH}:{env['LD_PRELOAD']}", "IBWIRE_HEAP_WATCH": os.path.abspath("heap")}
+    return {**env, "LD_PRELOAD": f"{HEAP_WATCH}:{env['LD_PRELOAD']}", "IBWIRE_HEAP_WATCH": os.path.abspath(f"{name}.heap")}
 
 
 # --- all of it ---
@@ -354,10 +368,10 @@ def watched(env):
 class Soak:
     """One run. Its results: `faults` by name of the check, and `table` with the measurements."""
 
-    def __init__(self, seconds, size, seed=1, short=False):
-        self.seconds, self.size, self.seed, self.short = seconds, size, seed, short
+    def __init__(self, seconds, size, seed=1, short=False, with_service=False):
+        self.seconds, self.size, self.seed, self.short, self.with_service = seconds, size, seed, short, with_service
         self.every = 1 if short else 10
-        self.table, self.found = [], {}
+        self.table, self.found, self.watches, self.service = [], {}, {}, None
 
     def row(self, name, value):
         self.table.append((name, str(value)))
@@ -388,15 +402,23 @@ class Soak:
         self.before = sim.truth()
         with open("collect.err", "wb") as err:
             process = sim.start(lib.IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err,
-                                env=watched(sim.env))
+                                env=watched(sim.env, "collect"))
         try:
             # Until there is a sweep there are no nodes, and may be no database.
             if not wait_for(lambda: sim.ibwire("nodes", check=False).status == 0, 30, 0.2):
                 raise RuntimeError("no sweep was stored within 30 s:\n" + self.said())
             sim.traffic("resume")
+            if self.with_service:
+                self.service = Service(sim, lambda name: watched(sim.env, name), 1 if self.short else 5)
             self.watch_it(sim, process)
-        finally:
             self.status = stop(process)
+            if self.service:
+                self.check_service()
+        finally:
+            process.send_signal(signal.SIGCONT)
+            stop(process)
+            if self.service:
+                self.service.close()
         self.after = sim.truth()
         self.check_process()
 
@@ -405,19 +427,24 @@ class Soak:
             return file.read()
 
     def watch_it(self, sim, process):
-        watch = self.watch = Watch(process.pid, sim.env["IBWIRE_DB"], "samples.csv", self.every, HEAP_WATCH and "heap")
-        faults = Faults(sim, SHORT_FAULTS if self.short else FAULTS, self.seed)
+        for name, one in [("collect", process), *(self.service.processes.items() if self.service else ())]:
+            self.watches[name] = Watch(one.pid, sim.env["IBWIRE_DB"], f"{name}.csv", self.every, HEAP_WATCH and f"{name}.heap")
+        faults = Faults(sim, SHORT_FAULTS if self.short else FAULTS, self.seed, process, self.service)
         count = sim.json("status")["ports_polled"]
         end = time.monotonic() + self.seconds
-        watch.start()
+        for watch in self.watches.values():
+            watch.start()
         try:
             if not self.short:
                 faults.first_round()
             while time.monotonic() < end and process.poll() is None:
                 faults.step()
+                if self.service:
+                    self.service.step()
                 time.sleep(0.1)
         finally:
-            watch.stop()
+            for watch in self.watches.values():
+                watch.stop()
         alive = process.poll() is None
         self.finding("the collector lives", [] if alive else [f"it ended with status {process.poll()}"])
         faults.end()
@@ -431,35 +458,53 @@ class Soak:
         last = self.newest(sim) + 2
         wait_for(lambda: process.poll() is not None or self.newest(sim) >= last, 30, 0.2)
 
+    def check_service(self):
+        service = self.service
+        scrapes, longest, faults = service.check_scrapes()
+        self.row("scrapes", f"{scrapes}, the longest {1000 * longest:.0f} ms; {service.stuck_count} clients that did not read")
+        self.finding("no scrape failed", faults)
+        self.finding("metrics and push run until the end", service.end())
+        series, samples, faults = service.check_pushed()
+        self.row("pushed", f"{samples} samples of {series} series, {service.restarts} restarts of the receiver")
+        self.finding("each sample is pushed exactly once", faults)
+        series, faults = service.check_counters()
+        self.finding(f"counters of {series} series never decrease", faults)
+
     def check_process(self):
-        watch = self.watch
         self.finding("it ends in order", [] if self.status == 0 else [f"status {self.status}"])
         lines = [line for line in self.said().splitlines()
                  if not any(re.match(r"ibwire: (warning: )?" + words, line) for words in KNOWN_WORDS)]
         self.finding("stderr holds nothing unexpected", lines)
-        times, half = watch.column("seconds"), len(watch.samples) // 2
         self.row("faults", ", ".join(f"{name} {count}" for name, count in self.faults.items()))
         self.row("until all ports answered after the last fault", f"{self.settle_s:.1f} s")
-        rows, faults = check_memory(watch.samples)
-        self.table += rows
-        self.finding("no growth", faults if self.seconds >= MEMORY_JUDGED_S else [])
-        for name in ("fds", "threads"):
-            values = watch.column(name)
-            quarter = max(1, len(values) // 4)
-            least = [min(values[i:i + quarter]) for i in range(0, quarter * 4, quarter)]
-            self.row("file descriptors" if name == "fds" else name, f"{min(values)} to {max(values)}")
-            # A discovery has pipes while it runs.
-            if least[-1] > least[1] or max(values) > min(values) + 8:
-                self.finding("no growth", [f"{name}: least in each quarter {least}, most {max(values)}"])
-        cpu = watch.column("cpu_percent")
-        self.row("CPU", f"{statistics.median(cpu):.2f} % of a core, most {max(cpu):.1f} % in {self.every} s")
+        for name, watch in self.watches.items():
+            self.check_growth(name, watch)
+        watch = self.watches["collect"]
+        times, half = watch.column("seconds"), len(watch.samples) // 2
         first, last = watch.samples[0], watch.samples[-1]
         began_kb, ended_kb = (sample["db_kb"] + sample["wal_kb"] for sample in (first, last))
         self.row("database", f"{ended_kb} KB, {(ended_kb - began_kb) / max(times[-1] - times[0], 1):.1f} KB a second")
         wal = watch.column("wal_kb")
         self.row("its log", f"most {max(wal)} KB")
         if max(wal[half:]) > max(2 * max(wal[:half]), 16384):
-            self.finding("no growth", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
+            self.finding("no growth of collect", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
+
+    def check_growth(self, program, watch):
+        rows, faults = check_memory(watch.samples)
+        growth = f"no growth of {program}"
+        self.finding(growth, faults if self.seconds >= MEMORY_JUDGED_S else [])
+        for name in ("fds", "threads"):
+            values = watch.column(name)
+            quarter = max(1, len(values) // 4)
+            least = [min(values[i:i + quarter]) for i in range(0, quarter * 4, quarter)]
+            rows.append(("file descriptors" if name == "fds" else name, f"{min(values)} to {max(values)}"))
+            # A discovery has pipes while it runs.
+            if least[-1] > least[1] or max(values) > min(values) + 8:
+                self.finding(growth, [f"{name}: least in each quarter {least}, most {max(values)}"])
+        cpu = watch.column("cpu_percent")
+        rows.append(("CPU", f"{statistics.median(cpu):.2f} % of a core, most {max(cpu):.1f} % in {self.every} s"))
+        for title, value in rows:
+            self.row(f"{program}: {title}", value)
 
     def check_store(self):
         stored = self.stored
@@ -496,16 +541,15 @@ class Soak:
         return not any(self.found.values())
 
     def print(self):
-        watch = self.watch
         for name, value in self.table:
             print(f"  {name:<46} {value}")
-        times = watch.column("seconds")
-        for name, title in (("rss_kb", "memory, KB"), ("heap_kb", "allocated, KB"),
-                            ("pages_kb", "pages in SQLite's caches, KB"), ("fds", "file descriptors"),
-                            ("cpu_percent", "CPU, % of a core")):
-            if watch.samples[0][name] is not None:
-                print()
-                print(curve(title, times, watch.column(name)))
+        for program, watch in self.watches.items():
+            for name, title in (("rss_kb", "memory, KB"), ("heap_kb", "allocated, KB"),
+                                ("pages_kb", "pages in SQLite's caches, KB"), ("fds", "file descriptors"),
+                                ("cpu_percent", "CPU, % of a core")):
+                if watch.samples[0][name] is not None:
+                    print()
+                    print(curve(f"{program}: {title}", watch.column("seconds"), watch.column(name)))
         print()
         for name, faults in self.found.items():
             print(f"  {'ok    ' if not faults else 'FAULT '} {name}")
@@ -541,7 +585,7 @@ def main():
     keep_programs(os.path.abspath("programs"))
     print(f"{size} HCAs: {SHAPES[size]}; wire: {WIRE}; {seconds} s, one sweep a second; seed {seed}; in {work}")
     sys.stdout.flush()
-    soak = Soak(seconds, size, seed, short=seconds < 300)
+    soak = Soak(seconds, size, seed, short=seconds < 300, with_service=bool(os.environ.get("SERVICE")))
     soak.run()
     soak.print()
     if soak.good() and not keep:

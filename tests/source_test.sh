@@ -99,7 +99,8 @@ if ! systemd-analyze security --help 2>&1 | grep -q offline; then
 	skip "the exposure of the services is at most 2.0" "systemd-analyze is not installed, or older than 250"
 else
 	succeeds "the exposure of the services is at most 2.0" systemd-analyze --no-pager security --offline=true \
-		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service"
+		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service" \
+		"$IBWIRE_BUILD/dist/ibwire-push@.service"
 fi
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"

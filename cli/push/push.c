@@ -35,7 +35,6 @@ struct push {
 	struct push_target target;
 	const char *db_path;
 	int64_t since_us; /* of --since; 0: not given */
-	bool once;
 	struct reader *reader;
 	bool restored; /* the counters are those of the acknowledged sweep */
 	int last_code; /* of the error that was logged last */
@@ -140,7 +139,7 @@ static int push_all(struct push *push, struct error *err)
 	int code;
 
 	service_notify("READY=1");
-	while ((code = push_stored(push, err)) != 0 && !push->once && !stop_requested()) {
+	while ((code = push_stored(push, err)) != 0 && !push->target.once && !stop_requested()) {
 		if (code == ERR_NOMEM || code == ERR_USAGE)
 			break;
 		if (code < 0) {
@@ -191,13 +190,13 @@ static int make_labels(const struct option_list *list, struct text *ret, struct 
 	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
-static int push_with(struct push *push, const char *url, const char *token, const char *cursor, struct error *err)
+static int push_with(struct push *push, const char *cursor, struct error *err)
 {
 	char path[4096 + 32];
-	int code = push_target_open(&push->target, url, token, push->once, err);
+	int code = push_target_open(&push->target, err);
 
 	if (code == 0) {
-		cursor_path(cursor, push->db_path, url, path, sizeof(path));
+		cursor_path(cursor, push->db_path, push->target.url, path, sizeof(path));
 		code = push_state_open(&push->state, path, err);
 	}
 	if (code == 0 && push->since_us && push->state.origin.id)
@@ -213,17 +212,19 @@ static int push_with(struct push *push, const char *url, const char *token, cons
 
 int push_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	const char *url = NULL, *token = NULL, *cursor = NULL, *settings_path = NULL, *since = NULL;
+	const char *cursor = NULL, *settings_path = NULL, *since = NULL;
 	struct option_list labels = { 0 };
 	int64_t batch = 10000;
 	struct push push = { .state.lock_fd = -1 };
+	struct push_target *target = &push.target;
 	const struct option_spec specs[] = {
-		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http://... or https://... (required)"),
+		OPT_TEXT("remote-write", 0, "URL", &target->url, "receiver: http://... or https://... (required)"),
 		OPT_TEXT("since", 0, "TIME", &since, "first start: begin at this time (at the newest sweep)"),
 		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series: fabric=a; repeatable"),
-		OPT_TEXT("token-file", 0, "FILE", &token, "send the token in this file (none)"),
+		OPT_TEXT("token-file", 0, "FILE", &target->token_path, "send the token in this file (none)"),
+		OPT_TEXT("ca-file", 0, "FILE", &target->ca_path, "certificates to verify the receiver (the system's)"),
 		OPT_TEXT("cursor", 0, "FILE", &cursor, "file of what was acknowledged (beside the database)"),
-		OPT_FLAG("once", 0, &push.once, "send what is stored and exit"),
+		OPT_FLAG("once", 0, &target->once, "send what is stored and exit"),
 		{ .name = "batch", .kind = OPTION_NUMBER, .argument = "N", .help = "samples per request (10000)",
 		  .target = &batch, .least = 1, .most = 100000 },
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
@@ -239,7 +240,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code)
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options, err);
-	if (code == 0 && !url)
+	if (code == 0 && !target->url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
 	if (code == 0 && since)
 		code = when_parse(since, options.now_us, &push.since_us, err);
@@ -259,7 +260,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 					    .batch = (size_t)batch, .state = &push.state, .target = &push.target };
 	stop_install();
 	if (code == 0)
-		code = push_with(&push, url, token, cursor, err);
+		code = push_with(&push, cursor, err);
 	name_map_destroy(names);
 	settings_done(&settings);
 	text_done(&label_text);

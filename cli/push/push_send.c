@@ -2,10 +2,12 @@
 #include "cli/push/push_send.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <snappy-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -13,26 +15,31 @@
 #include "base/stop.h"
 #include "config.h"
 
-enum { BACKOFF_FIRST_MS = 100, BACKOFF_MOST_MS = 30000, RETRY_AFTER_MOST_S = 3600 };
+enum { BACKOFF_FIRST_MS = 100, BACKOFF_MOST_MS = 30000, RETRY_AFTER_MOST_S = 3600, POLL_MS = 100 };
+
+/* A batch that is being sent. */
+struct push_request {
+	struct push_target *target;
+	CURL *curl;
+	struct curl_slist *headers;
+	struct text compressed;
+	uint64_t samples;
+	enum { REQUEST_FREE, REQUEST_DUE, REQUEST_SENT } state;
+	unsigned tries;
+	bool while_failing; /* it was sent to find out whether the target responds again */
+	char why[CURL_ERROR_SIZE];
+	char reply[160];    /* the beginning of the response's first line */
+	size_t reply_len;
+};
 
 static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
 {
-	struct push_target *target = ctx;
+	struct push_request *request = ctx;
 	size_t len = size * count;
 
-	for (size_t i = 0; i < len && target->reply_len < sizeof(target->reply) - 1; i++)
-		target->reply[target->reply_len++] = bytes[i];
+	for (size_t i = 0; i < len && request->reply_len < sizeof(request->reply) - 1; i++)
+		request->reply[request->reply_len++] = bytes[i];
 	return len;
-}
-
-static int stop_if_requested(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
-{
-	(void)ctx;
-	(void)down_total;
-	(void)down;
-	(void)up_total;
-	(void)up;
-	return stop_requested();
 }
 
 /* "https://host:port/path", without what may be secret. Return: false: not an URL for HTTP. */
@@ -57,36 +64,62 @@ static bool show_url(const char *url, char *ret, size_t size)
 	return good;
 }
 
-int push_target_open(struct push_target *target, const char *url, const char *token_path, bool once,
-		     struct error *err)
+static bool open_request(struct push_request *request, struct push_target *target)
 {
-	*target = (struct push_target){ .url = url, .token_path = token_path, .once = once };
-	if (!show_url(url, target->shown, sizeof(target->shown)))
+	CURL *curl = curl_easy_init();
+
+	*request = (struct push_request){ .target = target, .curl = curl };
+	if (!curl)
+		return false;
+	curl_easy_setopt(curl, CURLOPT_URL, target->url);
+	if (target->ca_path)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_path);
+	curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, request->why);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
+	return true;
+}
+
+int push_target_open(struct push_target *target, struct error *err)
+{
+	if (!show_url(target->url, target->shown, sizeof(target->shown)))
 		return err_set(err, ERR_USAGE, "--remote-write requires an URL that begins with http:// or https://");
+	if (target->ca_path && access(target->ca_path, R_OK))
+		return err_set(err, ERR_IO, "cannot read the certificates of --ca-file %s: %s", target->ca_path,
+			       strerror(errno));
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_nomem(err);
-	target->curl = curl_easy_init();
-	if (!target->curl)
+	target->multi = curl_multi_init();
+	target->requests = calloc(PUSH_PARALLEL, sizeof(*target->requests));
+	if (!target->multi || !target->requests)
 		return err_nomem(err);
-	curl_easy_setopt(target->curl, CURLOPT_URL, url);
-	curl_easy_setopt(target->curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION);
-	curl_easy_setopt(target->curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(target->curl, CURLOPT_CONNECTTIMEOUT, 10L);
-	curl_easy_setopt(target->curl, CURLOPT_TIMEOUT, 60L);
-	curl_easy_setopt(target->curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(target->curl, CURLOPT_WRITEFUNCTION, take_reply);
-	curl_easy_setopt(target->curl, CURLOPT_WRITEDATA, target);
-	curl_easy_setopt(target->curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(target->curl, CURLOPT_XFERINFOFUNCTION, stop_if_requested);
+	for (int i = 0; i < PUSH_PARALLEL; i++)
+		if (!open_request(&target->requests[i], target))
+			return err_nomem(err);
 	return 0;
 }
 
 void push_target_close(struct push_target *target)
 {
-	if (target->curl)
-		curl_easy_cleanup(target->curl);
-	target->curl = NULL;
-	text_done(&target->compressed);
+	for (int i = 0; target->requests && i < PUSH_PARALLEL; i++) {
+		struct push_request *request = &target->requests[i];
+
+		if (request->state == REQUEST_SENT)
+			curl_multi_remove_handle(target->multi, request->curl);
+		curl_easy_cleanup(request->curl);
+		curl_slist_free_all(request->headers);
+		text_done(&request->compressed);
+	}
+	free(target->requests);
+	target->requests = NULL;
+	curl_multi_cleanup(target->multi);
+	target->multi = NULL;
 }
 
 /* The token is read for each attempt: others replace it before it expires. */
@@ -131,123 +164,200 @@ static struct curl_slist *make_headers(void)
 	return headers;
 }
 
-/*
- * One request.
- * @ret_status:  of the response; 0: none, and @err has the reason
- * @ret_wait_s:  of Retry-After; 0: none
- */
-static int attempt(struct push_target *target, long *ret_status, curl_off_t *ret_wait_s, struct error *err)
+static int compress_request(struct push_request *request, const struct text *batch, struct error *err)
 {
-	struct curl_slist *headers = make_headers();
-	int code = headers ? 0 : err_nomem(err);
-	CURLcode result;
-
-	*ret_status = 0;
-	*ret_wait_s = 0;
-	if (code == 0 && target->token_path)
-		code = add_token(target->token_path, &headers, err);
-	if (code < 0) {
-		curl_slist_free_all(headers);
-		return code == ERR_NOMEM ? code : 0;
-	}
-	target->reply_len = 0;
-	curl_easy_setopt(target->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(target->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)target->compressed.len);
-	curl_easy_setopt(target->curl, CURLOPT_POSTFIELDS, target->compressed.chars);
-	result = curl_easy_perform(target->curl);
-	if (result == CURLE_OK) {
-		curl_easy_getinfo(target->curl, CURLINFO_RESPONSE_CODE, ret_status);
-		curl_easy_getinfo(target->curl, CURLINFO_RETRY_AFTER, ret_wait_s);
-	} else {
-		err_set(err, ERR_UNAVAILABLE, "%s", curl_easy_strerror(result));
-	}
-	curl_slist_free_all(headers);
-	target->reply[target->reply_len] = '\0';
-	target->reply[strcspn(target->reply, "\r\n")] = '\0';
-	return 0;
-}
-
-static int compress_request(struct push_target *target, const struct text *request, struct error *err)
-{
-	size_t len = snappy_max_compressed_length(request->len);
+	size_t len = snappy_max_compressed_length(batch->len);
 	char *room;
 
-	text_clear(&target->compressed);
-	room = text_reserve(&target->compressed, len);
+	text_clear(&request->compressed);
+	room = text_reserve(&request->compressed, len);
 	if (!room)
 		return err_nomem(err);
-	if (snappy_compress(request->chars, request->len, room, &len) != SNAPPY_OK)
-		return err_set(err, ERR_INTERNAL, "cannot compress a batch of %zu bytes", request->len);
-	text_extend(&target->compressed, len);
+	if (snappy_compress(batch->chars, batch->len, room, &len) != SNAPPY_OK)
+		return err_set(err, ERR_INTERNAL, "cannot compress a batch of %zu bytes", batch->len);
+	text_extend(&request->compressed, len);
 	return 0;
 }
 
-/* Why the target has not taken a batch: of an HTTP response, or of @why. */
-static void describe(const struct push_target *target, long status, const struct error *why, char *ret, size_t size)
+/* Why the target has not taken a batch: of an HTTP response, or of the attempt. Both may have the receiver's words. */
+static void describe(const struct push_request *request, long status, char *ret, size_t size)
 {
-	char reply[2 * sizeof(target->reply)];
+	const char *words = status ? request->reply : request->why;
+	char clean[2 * CURL_ERROR_SIZE];
 
-	text_sanitise(target->reply, target->reply_len, reply, sizeof(reply));
+	text_sanitise(words, strcspn(words, "\r\n"), clean, sizeof(clean));
 	if (status)
-		snprintf(ret, size, "HTTP status %ld%s%s", status, *reply ? ": " : "", reply);
+		snprintf(ret, size, "HTTP status %ld%s%.400s", status, *clean ? ": " : "", clean);
 	else
-		snprintf(ret, size, "%s", why->text);
+		snprintf(ret, size, "%s", clean);
 }
 
-static void settle(struct push_target *target, long status, uint64_t samples)
+static void settle(struct push_request *request, long status)
 {
+	struct push_target *target = request->target;
 	char reason[512];
 
-	if (target->failing)
+	request->state = REQUEST_FREE;
+	if (request->while_failing) {
 		log_info("%s responds again", target->shown);
-	target->failing = false;
+		target->failing = false;
+	}
+	target->backoff_ms = 0;
 	target->batches++;
-	target->bytes += target->compressed.len;
+	target->bytes += request->compressed.len;
 	if (status < 300) {
-		target->samples += samples;
+		target->samples += request->samples;
 		return;
 	}
-	target->samples_rejected += samples;
+	target->samples_rejected += request->samples;
 	if (target->rejected)
 		return;
 	target->rejected = true;
-	describe(target, status, NULL, reason, sizeof(reason));
+	describe(request, status, reason, sizeof(reason));
 	log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted", target->shown,
-		    reason, (unsigned long long)samples);
+		    reason, (unsigned long long)request->samples);
 }
 
-int push_target_send(struct push_target *target, const struct text *request, uint64_t samples, struct error *err)
+/* @wait_s: of Retry-After; 0: none */
+static int retry_later(struct push_request *request, long status, curl_off_t wait_s, struct error *err)
 {
-	int64_t backoff_ms = BACKOFF_FIRST_MS, wait_us;
-	int code = compress_request(target, request, err);
-	struct error why = { 0 };
-	curl_off_t wait_s;
+	struct push_target *target = request->target;
+	int64_t now_us = clock_boottime_us(clock_system());
 	char reason[512];
-	long status;
 
-	for (unsigned tries = 1; code == 0; tries++) {
-		if (stop_requested())
-			return 0;
-		code = attempt(target, &status, &wait_s, &why);
-		if (code < 0 || stop_requested())
-			break;
-		if ((status >= 200 && status < 300) || status == 400) {
-			settle(target, status, samples);
-			return 1;
-		}
-		target->attempts_failed++;
-		describe(target, status, &why, reason, sizeof(reason));
-		if (target->once && tries == PUSH_ATTEMPTS_ONCE)
-			return err_set(err, ERR_UNAVAILABLE, "%s: %.300s; the cursor has the last acknowledged sweep",
-				       target->shown, reason);
-		if (!target->failing)
-			log_warning("%s: %s; trying again until it responds", target->shown, reason);
-		target->failing = true;
-		if (wait_s > RETRY_AFTER_MOST_S)
-			wait_s = RETRY_AFTER_MOST_S;
-		wait_us = wait_s > 0 ? wait_s * US_PER_S : backoff_ms * US_PER_MS;
-		clock_system()->sleep_until(clock_system()->ctx, clock_boottime_us(clock_system()) + wait_us);
-		backoff_ms = backoff_ms * 2 < BACKOFF_MOST_MS ? backoff_ms * 2 : BACKOFF_MOST_MS;
+	request->state = REQUEST_DUE;
+	target->attempts_failed++;
+	describe(request, status, reason, sizeof(reason));
+	if (target->once && ++request->tries == PUSH_ATTEMPTS_ONCE)
+		return err_set(err, ERR_UNAVAILABLE, "%s: %.300s; the cursor has the last acknowledged sweep",
+			       target->shown, reason);
+	if (!target->failing)
+		log_warning("%s: %s; trying again until it responds", target->shown, reason);
+	/* Requests that fail together double the time once. */
+	if (!target->failing || request->while_failing) {
+		target->backoff_ms = target->backoff_ms ? target->backoff_ms * 2 : BACKOFF_FIRST_MS;
+		if (target->backoff_ms > BACKOFF_MOST_MS)
+			target->backoff_ms = BACKOFF_MOST_MS;
+		target->retry_us = now_us + target->backoff_ms * US_PER_MS;
 	}
-	return stop_requested() ? 0 : code;
+	target->failing = true;
+	if (wait_s > RETRY_AFTER_MOST_S)
+		wait_s = RETRY_AFTER_MOST_S;
+	if (target->retry_us < now_us + wait_s * US_PER_S)
+		target->retry_us = now_us + wait_s * US_PER_S;
+	return 0;
+}
+
+static int start(struct push_request *request, struct error *err)
+{
+	struct push_target *target = request->target;
+	struct error why = { 0 };
+	int code = 0;
+
+	request->while_failing = target->failing;
+	request->reply_len = 0;
+	memset(request->reply, 0, sizeof(request->reply));
+	request->why[0] = '\0';
+	curl_slist_free_all(request->headers);
+	request->headers = make_headers();
+	if (!request->headers)
+		return err_nomem(err);
+	if (target->token_path)
+		code = add_token(target->token_path, &request->headers, &why);
+	if (code < 0) {
+		snprintf(request->why, sizeof(request->why), "%.250s", why.text);
+		return code == ERR_NOMEM ? err_nomem(err) : retry_later(request, 0, 0, err);
+	}
+	curl_easy_setopt(request->curl, CURLOPT_HTTPHEADER, request->headers);
+	curl_easy_setopt(request->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->compressed.len);
+	curl_easy_setopt(request->curl, CURLOPT_POSTFIELDS, request->compressed.chars);
+	if (curl_multi_add_handle(target->multi, request->curl) != CURLM_OK)
+		return err_nomem(err);
+	request->state = REQUEST_SENT;
+	return 0;
+}
+
+/* A target that fails gets one request at a time. */
+static int start_due(struct push_target *target, struct error *err)
+{
+	unsigned sent = 0;
+	int code = 0;
+
+	for (int i = 0; i < PUSH_PARALLEL; i++)
+		sent += target->requests[i].state == REQUEST_SENT;
+	for (int i = 0; i < PUSH_PARALLEL && code == 0; i++) {
+		if (target->failing && (sent || clock_boottime_us(clock_system()) < target->retry_us))
+			break;
+		if (target->requests[i].state != REQUEST_DUE)
+			continue;
+		code = start(&target->requests[i], err);
+		sent++;
+	}
+	return code;
+}
+
+static int complete(struct push_target *target, const CURLMsg *message, struct error *err)
+{
+	struct push_request *request = NULL;
+	CURLcode result = message->data.result;
+	curl_off_t wait_s = 0;
+	long status = 0;
+
+	curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request);
+	if (result == CURLE_OK) {
+		curl_easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, &status);
+		curl_easy_getinfo(request->curl, CURLINFO_RETRY_AFTER, &wait_s);
+	} else if (!*request->why) {
+		snprintf(request->why, sizeof(request->why), "%s", curl_easy_strerror(result));
+	}
+	curl_multi_remove_handle(target->multi, request->curl);
+	if ((status < 200 || status >= 300) && status != 400)
+		return retry_later(request, status, wait_s, err);
+	settle(request, status);
+	return 0;
+}
+
+/* Send and receive until so many requests are free. Return: 1; 0: a stop was requested; or an error. */
+static int run_until(struct push_target *target, unsigned free_wanted, struct error *err)
+{
+	while (!stop_requested()) {
+		unsigned free_count = 0;
+		const CURLMsg *message;
+		int code = start_due(target, err), running, left;
+
+		curl_multi_perform(target->multi, &running);
+		while (code == 0 && (message = curl_multi_info_read(target->multi, &left)))
+			code = complete(target, message, err);
+		if (code < 0)
+			return code;
+		for (int i = 0; i < PUSH_PARALLEL; i++)
+			free_count += target->requests[i].state == REQUEST_FREE;
+		if (free_count >= free_wanted)
+			return 1;
+		curl_multi_poll(target->multi, NULL, 0, POLL_MS, NULL);
+	}
+	return 0;
+}
+
+int push_target_send(struct push_target *target, const struct text *batch, uint64_t samples, struct error *err)
+{
+	struct push_request *request = target->requests;
+	int code = run_until(target, 1, err);
+
+	if (code <= 0)
+		return code;
+	while (request->state != REQUEST_FREE)
+		request++;
+	code = compress_request(request, batch, err);
+	if (code < 0)
+		return code;
+	request->samples = samples;
+	request->tries = 0;
+	request->state = REQUEST_DUE;
+	return run_until(target, 0, err);
+}
+
+int push_target_finish(struct push_target *target, struct error *err)
+{
+	return run_until(target, PUSH_PARALLEL, err);
 }

@@ -10,37 +10,50 @@
 #include "base/text.h"
 
 struct error;
+struct push_request;
 
 /* With --once a batch is given up after so many attempts, 6 seconds in all if none of them blocks. */
 #define PUSH_ATTEMPTS_ONCE 7
+/* A receiver processes each request on one core. */
+#define PUSH_PARALLEL 4
 
 struct push_target {
-	void *curl;
-	char shown[256];        /* the URL without user, password and query, for messages */
-	const char *url, *token_path; /* borrowed; token_path may be NULL */
+	const char *url;        /* http:// or https://; borrowed as the next two */
+	const char *token_path; /* of a bearer token, read for each request; NULL: none */
+	const char *ca_path;    /* of the certificates that the receiver's is verified with; NULL: the system's */
 	bool once;
+
+	void *multi;
+	struct push_request *requests;
+	char shown[256];        /* the URL without user, password and query, for messages */
+	int64_t backoff_ms, retry_us;
 	bool failing, rejected; /* was logged */
-	struct text compressed; /* of the batch that is being sent */
-	char reply[160];        /* the beginning of the response's first line */
-	size_t reply_len;
 	uint64_t batches, samples, samples_rejected, bytes, attempts_failed;
 };
 
-/* push_target_open - @url: http:// or https://. Return: 0; ERR_USAGE; ERR_NOMEM. */
-int push_target_open(struct push_target *target, const char *url, const char *token_path, bool once,
-		     struct error *err);
+/*
+ * push_target_open - prepare requests to a target whose first members are set; nothing is sent
+ * Return: 0; ERR_USAGE: the URL; ERR_IO: the certificates cannot be read; ERR_NOMEM.
+ */
+int push_target_open(struct push_target *target, struct error *err);
 void push_target_close(struct push_target *target);
 
 /*
- * push_target_send - compress and send one WriteRequest
+ * push_target_send - compress one WriteRequest and begin to send it
+ *
+ * Up to PUSH_PARALLEL requests are under way, in any order: none of them may have a series of another one. The caller
+ * ensures that with push_target_finish() after the last batch of a sweep.
  *
  * Connection errors, 429 and 5xx are retried with exponential back-off or after the time of
  * Retry-After, without end. So are other codes than 400, for which the specification permits to
  * drop the samples: they are about the request (a token that has expired, a wrong path), and not about
  * the samples. After 400 the batch is skipped and counted.
  *
- * Return: 1: acknowledged or skipped; 0: a stop was requested; ERR_UNAVAILABLE with @once; ERR_NOMEM.
+ * Return: 1; 0: a stop was requested; ERR_UNAVAILABLE with @once, also about an earlier batch; ERR_NOMEM.
  */
-int push_target_send(struct push_target *target, const struct text *request, uint64_t samples, struct error *err);
+int push_target_send(struct push_target *target, const struct text *batch, uint64_t samples, struct error *err);
+
+/* push_target_finish - wait until every batch is acknowledged or skipped. Return: as push_target_send(). */
+int push_target_finish(struct push_target *target, struct error *err);
 
 #endif

@@ -210,7 +210,9 @@ static int send_sweep(struct push_source *source, const struct metrics_page *pag
 	for (size_t i = 0; i < schema->count && code > 0; i++)
 		if (is_pushed(&schema->families[i]))
 			code = send_family(source, &schema->families[i], page, err);
-	return code > 0 ? flush(source, err) : code;
+	if (code > 0)
+		code = flush(source, err);
+	return code > 0 ? push_target_finish(source->target, err) : code;
 }
 
 int push_sweep(struct push_source *source, struct reader *reader, struct error *err)
