@@ -478,3 +478,29 @@ void html_heat(struct text *page, const struct html_heat *heat)
 	append_legend(page, &grid, bottom + 10);
 	end_figure(page);
 }
+
+void html_matrix(struct text *page, const struct html_heat *heat)
+{
+	const struct grid grid = { .scale_top = 100 };
+
+	text_append(page, "<figure>\n");
+	html_element(page, "h3", NULL, "%s", heat->title);
+	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
+	for (size_t i = 0; i < heat->columns; i++)
+		html_element(page, "th", NULL, "%s", heat->column_names[i]);
+	text_append(page, "</tr></thead>\n<tbody>\n");
+	for (size_t row = 0; row < heat->rows; row++) {
+		text_append(page, "<tr>");
+		html_element(page, "th", NULL, "%s", heat->row_names[row]);
+		for (size_t column = 0; column < heat->columns; column++) {
+			double value = heat->values[row * heat->columns + column];
+
+			if (isnan(value))
+				text_append(page, "<td>\u00b7</td>");
+			else
+				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(&grid, value), value);
+		}
+		text_append(page, "</tr>\n");
+	}
+	text_append(page, "</tbody>\n</table>\n</figure>\n");
+}

@@ -218,3 +218,29 @@ TEST(status_says_that_the_collector_waits_for_its_device)
 	lock_release(&lock);
 	assert_int_equal(check_integer(db_path, "DELETE FROM event WHERE kind = 'device-removed' RETURNING 1"), 1);
 }
+
+/* Names of the model are hostile. Times of commands end in the past, because its sweeps do. */
+TEST(the_page_has_the_words_of_the_commands_and_stays_small)
+{
+	char *page = run_text("status|--html|-"), *linked = run_text("status|--html|-|--links");
+
+	assert_non_null(strstr(page, "stopped: no collector is running"));
+	assert_non_null(strstr(page, "newest sweep"));
+	assert_non_null(strstr(page, "</html>\n"));
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "<a href"));
+	assert_non_null(strstr(linked, "href=\"api/health\""));
+	assert_true(strlen(linked) < 100000);
+	free(page);
+	free(linked);
+}
+
+TEST(links_without_a_page_are_a_usage_error)
+{
+	static const struct refused refused[] = {
+		{ "status|--links", ERR_USAGE, "--links requires --html" },
+		{ "status|--html|/nonexistent/page.html", ERR_IO, "cannot write /nonexistent/page.html" },
+	};
+
+	assert_refused(refused, sizeof(refused) / sizeof(*refused));
+}
