@@ -69,7 +69,7 @@ static void append_rule(struct text *page, const char *class, double x1, double 
 
 enum { LINES_LEFT = 84, LINES_TOP = 22, LINES_BOTTOM = 26, LINES_HEIGHT = 220, QUARTERS = 4 };
 /* Names of series: distance from the curves, length of the sample of the line, columns. */
-enum { NAME_GAP = 22, SAMPLE = 26, SERIES_NAME = 14 };
+enum { NAME_GAP = 22, SAMPLE = 26, SERIES_NAME = 18 };
 
 struct plane {
 	const struct html_lines *lines;

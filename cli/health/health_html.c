@@ -2,6 +2,7 @@
 /* health_html.c - findings as HTML, in the words of `ibwire health` */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -21,9 +22,11 @@ static enum html_state state_of(const struct health_row *health)
 		states[health->row.finding.severity];
 }
 
-static const char *format_second(int64_t wall_us, char ret[WHEN_SIZE])
+/* "2026-11-20T13:00:00Z" */
+static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 {
-	return when_format_utc(wall_us - wall_us % US_PER_S, ret);
+	when_format_utc(wall_us, ret);
+	strcpy(ret + strlen("2026-11-20T13:00:00"), "Z");
 }
 
 /* The same arguments as a link and as a command. */

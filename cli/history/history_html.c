@@ -57,10 +57,10 @@ struct figure_line {
 	struct text name;
 };
 
-static void make_line(const struct subject *subject, const struct series *from, const char *suffix,
+static void make_line(const struct subject *subject, const struct series *from, const char *prefix,
 		      struct figure_line *line)
 {
-	text_appendf(&line->name, "%s%s", subject->name, suffix);
+	text_appendf(&line->name, "%s%s", prefix, subject->name);
 	line->points = calloc(from->count + 1, sizeof(*line->points));
 	for (size_t i = 0; line->points && i < from->count; i++)
 		line->points[i] = (struct plot_point){ from->steps[i].from_us, from->steps[i].until_us,
@@ -72,7 +72,7 @@ static void append_figure(const struct history *history, const struct figure *fi
 			  const struct series *series, const struct html_mark *marks, size_t mark_count,
 			  struct text *page)
 {
-	static const char *const suffixes[METRICS] = { " TX", " RX", "", "" };
+	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
 	struct figure_line lines[2 * SUBJECTS_MOST] = { 0 };
 	struct html_series shown[2 * SUBJECTS_MOST];
 	size_t count = 0;
@@ -83,7 +83,7 @@ static void append_figure(const struct history *history, const struct figure *fi
 
 			if (series_is_unknown(from))
 				continue;
-			make_line(&subjects->items[i], from, suffixes[metric], &lines[count]);
+			make_line(&subjects->items[i], from, prefixes[metric], &lines[count]);
 			page->failed |= !lines[count].points || text_failed(&lines[count].name);
 			shown[count] = lines[count].series;
 			count++;
@@ -127,7 +127,7 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
 	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
-		append_figure(history, &figures[i], subjects, series, i ? NULL : marks, i ? 0 : mark_count, page);
+		append_figure(history, &figures[i], subjects, series, marks, mark_count, page);
 	for (size_t i = 0; i < count * METRICS; i++)
 		series_done(&series[i]);
 	return code;

@@ -254,7 +254,8 @@ static int append_map(struct page *page, struct error *err)
 		fill_map(page, &map);
 		begin_card(page, "Load between leaves and spines");
 		html_matrix(&page->text, &(struct html_heat){
-			.title = "Busiest link of each pair, % of its rate", .row_names = map.names, .column_names = map.names + map.row_count,
+			.title = "Busiest link of each pair, % of its rate",
+			.row_names = map.names, .column_names = map.names + map.row_count,
 			.rows = map.row_count, .columns = map.column_count, .values = map.values,
 		});
 		html_element(&page->text, "p", "soft", "Higher of both directions, over the window of ibwire balance. "
@@ -274,7 +275,8 @@ static int append_map(struct page *page, struct error *err)
 }
 
 static const struct html_column link_columns[] = {
-	{ "Port", false }, { "Peer", false }, { "TX", true }, { "RX", true }, { "Max util", true }, { "XmitWait", true },
+	{ "Port", false }, { "Peer", false }, { "TX", true }, { "RX", true },
+	{ "Max util", true }, { "XmitWait", true },
 };
 
 static void append_link(struct page *page, uint32_t port, double percent)
