@@ -479,6 +479,22 @@ void html_heat(struct text *page, const struct html_heat *heat)
 	end_figure(page);
 }
 
+/* A name in a heading of the matrix; a long one ends with an ellipsis, and has all of it in a tooltip. */
+static void append_heading(struct text *page, const char *name)
+{
+	size_t bytes = text_prefix_bytes(name, NAME_COLUMNS);
+
+	if (!name[bytes]) {
+		html_element(page, "th", NULL, "%s", name);
+		return;
+	}
+	text_append(page, "<th title=\"");
+	html_escape(page, name);
+	text_append(page, "\">");
+	html_escapef(page, "%.*s", (int)bytes, name);
+	text_append(page, "\u2026</th>\n");
+}
+
 void html_matrix(struct text *page, const struct html_heat *heat)
 {
 	const struct grid grid = { .scale_top = 100 };
@@ -487,11 +503,11 @@ void html_matrix(struct text *page, const struct html_heat *heat)
 	html_element(page, "h3", NULL, "%s", heat->title);
 	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
 	for (size_t i = 0; i < heat->columns; i++)
-		html_element(page, "th", NULL, "%s", heat->column_names[i]);
+		append_heading(page, heat->column_names[i]);
 	text_append(page, "</tr></thead>\n<tbody>\n");
 	for (size_t row = 0; row < heat->rows; row++) {
 		text_append(page, "<tr>");
-		html_element(page, "th", NULL, "%s", heat->row_names[row]);
+		append_heading(page, heat->row_names[row]);
 		for (size_t column = 0; column < heat->columns; column++) {
 			double value = heat->values[row * heat->columns + column];
 

@@ -89,10 +89,10 @@ bool health_is_shown(const struct health_filter *filter, const struct health_row
 /*
  * health_html - findings as an item each, with a link to or the command of its history
  * @links:  of pages of `ibwire metrics`
- * @most:   the others are counted
+ * @most_bytes:  findings behind so many bytes are counted only
  */
 void health_html(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-		 bool links, unsigned most, struct text *page);
+		 bool links, size_t most_bytes, struct text *page);
 
 /* health_worst - the worst severity that counts: the exit status. */
 int health_worst(const struct health_rows *rows);

@@ -98,8 +98,9 @@ static void append_finding(const struct view *view, const struct health_row *hea
 }
 
 void health_html(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-		 bool links, unsigned most, struct text *page)
+		 bool links, size_t most_bytes, struct text *page)
 {
+	size_t end = page->len + most_bytes;
 	struct text echoes = { 0 };
 	unsigned shown = 0, more = 0;
 
@@ -108,7 +109,7 @@ void health_html(const struct view *view, const struct health_filter *filter, co
 
 		if (!health_is_shown(filter, row))
 			continue;
-		if (shown == most) {
+		if (shown && page->len > end) {
 			more++;
 			continue;
 		}

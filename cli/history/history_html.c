@@ -14,8 +14,8 @@
 #include "storage/reader.h"
 #include "view/event_text.h"
 
-/* Lines of a plot, its points and marks; rows of findings and events. */
-enum { SUBJECTS_MOST = 8, POINTS = 150, MARKS_MOST = 8, FINDINGS_MOST = 20, EVENTS_MOST = 60 };
+/* Lines of a plot, its points and marks; bytes of findings, rows of events. */
+enum { SUBJECTS_MOST = 8, POINTS = 150, MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
 
 enum { SENT, RECEIVED, STALL, ERRORS, METRICS };
 static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "errors" };
@@ -259,7 +259,12 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	const struct finding_query query = { .since_us = history->since_us, .until_us = history->until_us };
 	struct health_rows rows = { 0 };
 	struct text page = { 0 };
-	int code = subjects->count > SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
+	int code;
+
+	/* A new database: the plots begin with its first sweep. */
+	if (history->range.oldest_us > history->since_us)
+		history->since_us = history->range.oldest_us;
+	code = subjects->count > SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
 
 	append_title(history, subjects, &page);
 	if (code == 0) {
@@ -269,7 +274,7 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	if (code == 0) {
 		text_append(&page, "<section class=\"card\">\n");
 		html_element(&page, "h2", NULL, "Findings");
-		health_html(&history->view, &filter, &rows, history->links, FINDINGS_MOST, &page);
+		health_html(&history->view, &filter, &rows, history->links, FINDINGS_BYTES, &page);
 		text_append(&page, "</section>\n");
 		code = append_events(history, subjects, &page, err);
 	}

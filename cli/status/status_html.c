@@ -26,7 +26,7 @@
 #include "storage/reader.h"
 
 /* Limits that keep the page under 100 KB. */
-enum { FINDINGS_MOST = 40, CELLS_MOST = 1500, COLUMNS_MOST = 48, LINKS_MOST = 12 };
+enum { FINDINGS_BYTES = 34000, CELLS_MOST = 1200, COLUMNS_MOST = 48, LINKS_MOST = 12 };
 enum { TREND_HOURS = 6 };
 
 struct page {
@@ -63,6 +63,7 @@ static void append_verdict(struct page *page, const char *status, const struct h
 			   const struct health_rows *rows)
 {
 	static const enum html_state states[] = { HTML_GOOD, HTML_WARNING, HTML_CRITICAL };
+	const struct sweep_info *sweep = page->view.snapshot ? &page->view.snapshot->sweep : NULL;
 	struct text state = { 0 }, summary = { 0 };
 	bool live, past = page->view.at_us;
 	enum html_state worst = states[health_worst(rows)];
@@ -70,19 +71,21 @@ static void append_verdict(struct page *page, const char *status, const struct h
 
 	append_state(status, &state);
 	live = !strncmp(text_chars(&state), "live:", 5);
-	if (page->view.snapshot)
+	if (sweep)
 		health_append_summary(&page->view, filter, rows, &summary);
 	else
 		text_append(&summary, text_chars(&state));
-	/* Without current data nothing is clean. */
+	/* Without current or complete data nothing is clean. */
 	if (!live && !past && worst == HTML_GOOD)
 		worst = HTML_WARNING;
+	if (worst == HTML_GOOD && sweep && sweep->ports_answered < sweep->ports_polled)
+		worst = HTML_INFO;
 	text_appendf(&page->text, "<section class=\"card verdict %s\">\n", html_state_class(worst));
-	html_element(&page->text, "h1", NULL, "InfiniBand fabric%s%s", page->view.snapshot ? " at " : "",
-		     page->view.snapshot ? when_format_local(page->view.snapshot->sweep.wall_us, time) : "");
+	html_element(&page->text, "h1", NULL, "InfiniBand fabric%s%s", sweep ? " at " : "",
+		     sweep ? when_format_local(sweep->wall_us, time) : "");
 	html_element(&page->text, "p", "word", "%s %s", html_state_sign(worst), html_state_word(worst));
 	html_element(&page->text, "p", "sentence", "%s", text_chars(&summary));
-	if (!live && page->view.snapshot)
+	if (!live && sweep)
 		html_element(&page->text, "p", past ? NULL : "warning", "%s%s", past ? "" : "\u25b2 ",
 			     text_chars(&state));
 	end_card(page);
@@ -102,7 +105,7 @@ static int append_findings(struct page *page, const struct options *options, con
 		append_verdict(page, status, &filter, &rows);
 	if (code == 0 && page->view.snapshot) {
 		begin_card(page, "Findings");
-		health_html(&page->view, &filter, &rows, page->links, FINDINGS_MOST, &page->text);
+		health_html(&page->view, &filter, &rows, page->links, FINDINGS_BYTES, &page->text);
 		end_card(page);
 	}
 	health_rows_done(&rows);
@@ -275,8 +278,8 @@ static int append_map(struct page *page, struct error *err)
 }
 
 static const struct html_column link_columns[] = {
-	{ "Port", false }, { "Peer", false }, { "TX", true }, { "RX", true },
-	{ "Max util", true }, { "XmitWait", true },
+	{ "Port", false }, { "Peer", false }, { "Max util", true }, { "TX", true }, { "RX", true },
+	{ "XmitWait", true },
 };
 
 static void append_link(struct page *page, uint32_t port, double percent)
@@ -289,11 +292,11 @@ static void append_link(struct page *page, uint32_t port, double percent)
 	html_cell(&page->text, &link_columns[0], HTML_PLAIN, "%s", name);
 	order_port_name(&page->view.names_shown, page->view.fabric, page->view.fabric->ports[port].peer, name);
 	html_cell(&page->text, &link_columns[1], HTML_PLAIN, "%s", name);
-	html_cell(&page->text, &link_columns[2], HTML_PLAIN, "%s",
-		  rate_format_bits(load->xmit_bytes * 1e6 / load->elapsed_us, tx, sizeof(tx)));
+	html_cell(&page->text, &link_columns[2], HTML_PLAIN, "%.1f %%", percent);
 	html_cell(&page->text, &link_columns[3], HTML_PLAIN, "%s",
+		  rate_format_bits(load->xmit_bytes * 1e6 / load->elapsed_us, tx, sizeof(tx)));
+	html_cell(&page->text, &link_columns[4], HTML_PLAIN, "%s",
 		  rate_format_bits(load->rcv_bytes * 1e6 / load->elapsed_us, rx, sizeof(rx)));
-	html_cell(&page->text, &link_columns[4], HTML_PLAIN, "%.1f %%", percent);
 	if (isnan(load->stall))
 		html_cell(&page->text, &link_columns[5], HTML_PLAIN, "-");
 	else

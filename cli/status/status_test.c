@@ -244,3 +244,25 @@ TEST(links_without_a_page_are_a_usage_error)
 
 	assert_refused(refused, sizeof(refused) / sizeof(*refused));
 }
+
+/* Findings with the longest possible text. */
+TEST(hundreds_of_findings_fit_on_the_page)
+{
+	const char *const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)";
+	char sql[1200], *page;
+
+	snprintf(sql, sizeof(sql), "INSERT INTO finding (id, kind, node_guid, port, peer_port, tag, since_us, "
+		 "opened_us, opened_sweep, last_seen_us) %s SELECT 100000 + i, 'symbol-errors', i, 1, 0, 0, %" PRId64
+		 ", %" PRId64 ", 1, %" PRId64 " FROM n RETURNING id", numbers, model->sweep.wall_us,
+		 model->sweep.wall_us, model->sweep.wall_us);
+	check_integer(db_path, sql);
+	snprintf(sql, sizeof(sql), "INSERT INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause, "
+		 "text, advice, evidence, hosts, affected_hosts, ports) %s SELECT 100000 + i, 1, %" PRId64 ", 2, "
+		 "printf('%%0150d', i), 'cable', printf('%%0310d', i), printf('%%0250d', i), '{}', '[]', 0, '[]' "
+		 "FROM n RETURNING finding", numbers, model->sweep.wall_us);
+	check_integer(db_path, sql);
+	page = run_text("status|--html|-|--links");
+	assert_non_null(strstr(page, " more: ibwire health</p>"));
+	assert_true(strlen(page) < 100000);
+	free(page);
+}
