@@ -29,7 +29,7 @@ static const struct command commands[] = {
 	  "counters over time, per port or summed; --top lists the top ports", false, history_run },
 	{ "report", "SUBJECT", "one-page report of a port, link or node",
 	  false, report_run },
-	{ "metrics", "", "serve the newest sweep to Prometheus: OpenMetrics over HTTP", false, metrics_run },
+	{ "metrics", "", "serve metrics to Prometheus, a page to browsers, and JSON, over HTTP", false, metrics_run },
 	{ "push", "", "send stored sweeps to Prometheus remote write; the database is the queue", false, push_run },
 	{ "clear", "SUBJECT ...", "reset counters to zero on the fabric (writes; asks for "
 		"confirmation)", false,

@@ -121,6 +121,12 @@ struct html_heat {
 	html_format *format;
 };
 
+/*
+ * html_matrix - percentages as a table of numbers on the colours of a heat map
+ * About 25 bytes for a cell, so that a page can have many. @heat: values in percent; top and format are not used
+ */
+void html_matrix(struct text *page, const struct html_heat *heat);
+
 /* html_heat - a table of cells whose colour and filled height are their values, with numbers if they fit. */
 void html_heat(struct text *page, const struct html_heat *heat);
 

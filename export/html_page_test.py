@@ -28,6 +28,11 @@ document.getElementById("page").onload = function () {
         at.top < all.top - 1 || at.bottom > all.bottom + 1))
       wrong.push("cut off: " + text.textContent);
   });
+  page.querySelectorAll("body *").forEach(function (element) {
+    var at = element.getBoundingClientRect(), own = [].some.call(element.childNodes, function (node) {
+      return node.nodeType == 3 && node.textContent.trim().length > 1; });
+    if (own && at.width && Math.min(at.width, at.height) < 9) wrong.push("too small: " + element.textContent);
+  });
   page.querySelectorAll("td, th, dd, p, li, h1, h2, h3").forEach(function (cell) {
     if (cell.clientWidth && cell.scrollWidth > cell.clientWidth + 1) wrong.push("too wide: " + cell.textContent);
   });
@@ -36,7 +41,7 @@ document.getElementById("page").onload = function () {
 };</script>"""
 FLAGS = ("--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=5000", "--enable-logging=stderr",
          "--dump-dom", "--host-resolver-rules=MAP * ~NOTFOUND", "--allow-file-access-from-files", "--log-net-log=net.json",
-         "--window-size=1700,1000", "--user-data-dir=profile")
+         "--window-size=2700,1000", "--user-data-dir=profile")
 
 
 def outside_requests():
@@ -46,8 +51,8 @@ def outside_requests():
     return sorted(url for url in urls if re.match(r"(https?|wss?|ftp):", url))
 
 
-def check_in_browser(tap, name):
-    for width in WIDTHS:
+def check_in_browser(tap, name, widths=WIDTHS):
+    for width in widths:
         with open("frame.html", "w", encoding="utf-8") as file:
             file.write(FRAME % (f"file://{os.path.abspath(name)}", width))
         done = run(BROWSERS[0], *FLAGS, f"file://{os.path.abspath('frame.html')}", timeout=120)
@@ -78,4 +83,5 @@ def main():
     tap.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

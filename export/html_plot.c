@@ -69,7 +69,7 @@ static void append_rule(struct text *page, const char *class, double x1, double 
 
 enum { LINES_LEFT = 84, LINES_TOP = 22, LINES_BOTTOM = 26, LINES_HEIGHT = 220, QUARTERS = 4 };
 /* Names of series: distance from the curves, length of the sample of the line, columns. */
-enum { NAME_GAP = 22, SAMPLE = 26, SERIES_NAME = 14 };
+enum { NAME_GAP = 22, SAMPLE = 26, SERIES_NAME = 18 };
 
 struct plane {
 	const struct html_lines *lines;
@@ -477,4 +477,46 @@ void html_heat(struct text *page, const struct html_heat *heat)
 			append_heat_cell(page, &grid, row, column);
 	append_legend(page, &grid, bottom + 10);
 	end_figure(page);
+}
+
+/* A name in a heading of the matrix; a long one ends with an ellipsis, and has all of it in a tooltip. */
+static void append_heading(struct text *page, const char *name)
+{
+	size_t bytes = text_prefix_bytes(name, NAME_COLUMNS);
+
+	if (!name[bytes]) {
+		html_element(page, "th", NULL, "%s", name);
+		return;
+	}
+	text_append(page, "<th title=\"");
+	html_escape(page, name);
+	text_append(page, "\">");
+	html_escapef(page, "%.*s", (int)bytes, name);
+	text_append(page, "\u2026</th>\n");
+}
+
+void html_matrix(struct text *page, const struct html_heat *heat)
+{
+	const struct grid grid = { .scale_top = 100 };
+
+	text_append(page, "<figure>\n");
+	html_element(page, "h3", NULL, "%s", heat->title);
+	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
+	for (size_t i = 0; i < heat->columns; i++)
+		append_heading(page, heat->column_names[i]);
+	text_append(page, "</tr></thead>\n<tbody>\n");
+	for (size_t row = 0; row < heat->rows; row++) {
+		text_append(page, "<tr>");
+		append_heading(page, heat->row_names[row]);
+		for (size_t column = 0; column < heat->columns; column++) {
+			double value = heat->values[row * heat->columns + column];
+
+			if (isnan(value))
+				text_append(page, "<td>\u00b7</td>");
+			else
+				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(&grid, value), value);
+		}
+		text_append(page, "</tr>\n");
+	}
+	text_append(page, "</tbody>\n</table>\n</figure>\n");
 }

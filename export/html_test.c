@@ -102,6 +102,8 @@ static void append_heat(struct text *page, char names[][64], size_t rows, size_t
 		values[i] = missing && i % missing == 0 ? NAN : (double)(i % 11);
 	html_heat(page, &(struct html_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
 					     .rows = rows, .columns = columns, .values = values, .format = format });
+	html_matrix(page, &(struct html_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
+					       .rows = rows, .columns = columns, .values = values });
 	free(values);
 	free(list);
 }
@@ -153,6 +155,9 @@ TEST(figures_name_every_series_and_have_no_invalid_number)
 	fill_page(&page, names);
 	assert_int_equal(count_of(text_chars(&page), "class=\"curve s0\" d="), 2 * 3);
 	assert_int_equal(count_of(text_chars(&page), ">node007</text>"), 2 + 1 + 2);
+	/* Numbers of the matrix, and what it has for an unknown value. */
+	assert_int_equal(count_of(text_chars(&page), "<td>\u00b7</td>"), 4 + 2);
+	assert_true(count_of(text_chars(&page), "<td class=\"h0\">10</td>") > 1);
 	assert_null(strstr(text_chars(&page), "nan"));
 	assert_null(strstr(text_chars(&page), "inf "));
 	keep(&page, "figures.html");

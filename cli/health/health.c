@@ -295,8 +295,7 @@ void health_rows_done(struct health_rows *rows)
 	*rows = (struct health_rows){ 0 };
 }
 
-/* 0, 1 or 2 by the worst severity that counts. */
-static int exit_status(const struct health_rows *rows)
+int health_worst(const struct health_rows *rows)
 {
 	int worst = FINDING_INFO;
 
@@ -353,7 +352,7 @@ static int show(const struct options *options, const struct health_filter *filte
 	if (code == 0) {
 		code = health_print(&view, filter, &rows, err);
 		if (code == 0)
-			code = exit_status(&rows);
+			code = health_worst(&rows);
 		health_rows_done(&rows);
 	}
 	view_done(&view);

@@ -186,99 +186,132 @@ static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 		 &at);
 }
 
-static void print_hosts(const struct result_options *output, const struct finding *finding)
+static void append_hosts(const struct finding *finding, struct text *text)
 {
 	enum { HOSTS_SHOWN = 4 };
-	struct text text = { 0 };
 
 	if (!finding->affected_hosts)
 		return;
-	text_appendf(&text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
+	text_appendf(text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
 	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
-		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
+		text_appendf(text, "%s %s", i ? "," : ":", finding->hosts[i]);
 	if (finding->affected_hosts > HOSTS_SHOWN)
-		text_append(&text, ", ...");
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
-}
-
-static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *ack)
-{
-	struct text text = { 0 };
-	char until[WHEN_SIZE];
-
-	text_appendf(&text, "acknowledged by %s: %s", ack->person, ack->reason);
-	if (ack->until_us)
-		text_appendf(&text, " (until %s)", when_format_local(ack->until_us, until));
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
+		text_append(text, ", ...");
 }
 
 /* Start, duration, report, end and measured window. */
-static void print_times(const struct view *view, const struct result_options *output, const struct finding_row *row)
+static void append_times(const struct view *view, const struct finding_row *row, struct text *text)
 {
 	const struct finding *finding = &row->finding;
 	int64_t now_us = view->reference_us, from_us, until_us;
 	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE];
-	struct text text = { 0 };
 
 	time_of(finding->since_us, now_us, at, sizeof(at));
 	when_format_span((finding->closed_us ? finding->closed_us : now_us) - finding->since_us, lasts);
-	text_appendf(&text, "since %s (%s)", at, lasts);
+	text_appendf(text, "since %s (%s)", at, lasts);
 	time_of(row->opened_us, now_us, until, sizeof(until));
 	if (strcmp(at, until))
-		text_appendf(&text, ", reported %s", until);
+		text_appendf(text, ", reported %s", until);
 	time_of(finding->closed_us, now_us, at, sizeof(at));
 	if (finding->closed_us)
-		text_appendf(&text, ", over at %s", at);
+		text_appendf(text, ", over at %s", at);
 	if (finding_window(finding, &from_us, &until_us)) {
 		time_of(from_us, now_us, at, sizeof(at));
 		time_of(until_us, now_us, until, sizeof(until));
-		text_appendf(&text, ", measured %s to %s", at, until);
+		text_appendf(text, ", measured %s to %s", at, until);
 	} else if (row->measured_us > now_us) {
 		time_of(row->measured_us, now_us, at, sizeof(at));
-		text_appendf(&text, ", measured %s", at);
+		text_appendf(text, ", measured %s", at);
 	}
-	text_appendf(&text, "   #%" PRId64, finding->id);
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
+	text_appendf(text, "   #%" PRId64, finding->id);
 }
 
-static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
+static void append_acknowledgement(const struct acknowledgement *ack, struct text *text)
+{
+	char until[WHEN_SIZE];
+
+	text_appendf(text, "acknowledged by %s: %s", ack->person, ack->reason);
+	if (ack->until_us)
+		text_appendf(text, " (until %s)", when_format_local(ack->until_us, until));
+}
+
+void health_append_row(const struct view *view, const struct health_row *health, enum health_line line,
+		       struct text *text)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
 					     [FINDING_CRITICAL] = "CRITICAL" };
 	const struct finding *finding = &health->row.finding;
 	bool clearing = finding->ok_since_us;
-	char ok[WHEN_SIZE] = "";
+	char ok[WHEN_SIZE];
 
-	if (clearing)
-		when_format_span(view->reference_us - finding->ok_since_us, ok);
-	printf("%s%-9s%s %s  %s%s%s%s%s%s\n", color_of(output, health),
-	       clearing ? "CLEARING" : words[finding->severity], output->color ? "\033[0m" : "", finding->subject,
-	       finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "", finding->cause,
-	       clearing ? " (ok for " : "", ok, clearing ? ")" : "");
-	print_wrapped(output, "", finding->text);
-	print_times(view, output, &health->row);
-	print_hosts(output, finding);
-	if (health->row.acknowledged.at_us)
-		print_acknowledgement(output, &health->row.acknowledged);
-	else if (health->place == HEALTH_DRAINED)
-		print_wrapped(output, "", "affects only hosts that are out of service");
-	else if (finding->advice[0] && !finding->closed_us && !clearing)
-		print_wrapped(output, "> ", finding->advice);
+	switch (line) {
+	case HEALTH_WORD:
+		text_append(text, clearing ? "CLEARING" : words[finding->severity]);
+		break;
+	case HEALTH_CAUSE:
+		text_append(text, finding_kind_name(finding->kind));
+		if (finding->cause[0])
+			text_appendf(text, ", cause: %s", finding->cause);
+		if (clearing)
+			text_appendf(text, " (ok for %s)",
+				     when_format_span(view->reference_us - finding->ok_since_us, ok));
+		break;
+	case HEALTH_TIMES:
+		append_times(view, &health->row, text);
+		break;
+	case HEALTH_HOSTS:
+		append_hosts(finding, text);
+		break;
+	case HEALTH_ACTION:
+		if (health->row.acknowledged.at_us)
+			append_acknowledgement(&health->row.acknowledged, text);
+		else if (health->place == HEALTH_DRAINED)
+			text_append(text, "affects only hosts that are out of service");
+		else if (finding->advice[0] && !finding->closed_us && !clearing)
+			text_appendf(text, "> %s", finding->advice);
+		break;
+	}
 }
 
-/* "+ 10 related: sm-lost, node-silent 8, black-hole leaf03" */
-static void print_echoes(const struct result_options *output, const struct health_filter *filter,
-			 const struct health_rows *rows, const struct health_row *origin)
+/* A line of a finding; a mark such as "> " is not repeated where it is wrapped. */
+static void print_line(const struct view *view, const struct result_options *output, const struct health_row *health,
+		       enum health_line line)
+{
+	struct text text = { 0 };
+	bool marked;
+
+	health_append_row(view, health, line, &text);
+	marked = text.len && text.chars[0] == '>';
+	if (text.len)
+		print_wrapped(output, marked ? "> " : "", text.chars + (marked ? 2 : 0));
+	text_done(&text);
+}
+
+static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
+{
+	const struct finding *finding = &health->row.finding;
+	struct text word = { 0 }, cause = { 0 };
+
+	health_append_row(view, health, HEALTH_WORD, &word);
+	health_append_row(view, health, HEALTH_CAUSE, &cause);
+	printf("%s%-9s%s %s  %s\n", color_of(output, health), text_chars(&word), output->color ? "\033[0m" : "",
+	       finding->subject, text_chars(&cause));
+	print_wrapped(output, "", finding->text);
+	print_line(view, output, health, HEALTH_TIMES);
+	print_line(view, output, health, HEALTH_HOSTS);
+	print_line(view, output, health, HEALTH_ACTION);
+	text_done(&word);
+	text_done(&cause);
+}
+
+void health_append_echoes(const struct health_filter *filter, const struct health_rows *rows,
+			  const struct health_row *origin, struct text *text)
 {
 	const struct finding *last[FINDING_KIND_COUNT] = { 0 };
 	unsigned kinds[FINDING_KIND_COUNT] = { 0 };
-	struct text text = { 0 };
 	const char *comma = "";
 
-	text_appendf(&text, "%u related: ", origin->row.echoes);
+	text_appendf(text, "+ %u related: ", origin->row.echoes);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct finding_row *row = &rows->list[i].row;
 
@@ -289,15 +322,23 @@ static void print_echoes(const struct result_options *output, const struct healt
 	for (int i = 0; i < FINDING_KIND_COUNT; i++) {
 		if (!kinds[i])
 			continue;
-		text_appendf(&text, "%s%s", comma, finding_kind_name((enum finding_kind)i));
+		text_appendf(text, "%s%s", comma, finding_kind_name((enum finding_kind)i));
 		if (kinds[i] > 1)
-			text_appendf(&text, " %u", kinds[i]);
+			text_appendf(text, " %u", kinds[i]);
 		else if (last[i]->node_guid)
-			text_appendf(&text, " %s", last[i]->subject);
+			text_appendf(text, " %s", last[i]->subject);
 		comma = ", ";
 	}
-	text_append(&text, filter->all ? "" : " (--all lists them)");
-	print_wrapped(output, "+ ", text_chars(&text));
+	text_append(text, filter->all ? "" : " (--all lists them)");
+}
+
+static void print_echoes(const struct result_options *output, const struct health_filter *filter,
+			 const struct health_rows *rows, const struct health_row *origin)
+{
+	struct text text = { 0 };
+
+	health_append_echoes(filter, rows, origin, &text);
+	print_wrapped(output, "+ ", text_chars(&text) + 2);
 	text_done(&text);
 }
 
@@ -308,7 +349,8 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 }
 
 /* The first line: a summary, and the number of hidden findings. */
-static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows)
+void health_append_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			   struct text *ret)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;
@@ -345,26 +387,34 @@ static void print_summary(const struct view *view, const struct health_filter *f
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
 	if (!filter->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
-	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
-	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_polled);
+	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
+		     when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered,
+		     sweep->ports_polled);
 	text_done(&text);
+}
+
+bool health_is_shown(const struct health_filter *filter, const struct health_row *row)
+{
+	/* With --all, echoes follow their origin. */
+	return filter->all || (!row->row.origin && row->place <= HEALTH_CLEARING &&
+			       row->row.finding.severity != FINDING_INFO);
 }
 
 int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err)
 {
 	struct result_options output = options_result(filter->options);
+	struct text summary = { 0 };
 
 	if (output.format != RESULT_TABLE)
 		return print_data(view, filter, rows, err);
-	print_summary(view, filter, rows);
+	health_append_summary(view, filter, rows, &summary);
+	puts(text_chars(&summary));
+	text_done(&summary);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
 
-		/* With --all, echoes follow their origin. */
-		if (row->row.origin && !filter->all)
-			continue;
-		if (!filter->all && (row->place > HEALTH_CLEARING || row->row.finding.severity == FINDING_INFO))
+		if (!health_is_shown(filter, row))
 			continue;
 		print_row(view, &output, row);
 		if (row->row.echoes)

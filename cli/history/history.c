@@ -263,6 +263,9 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
 		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
 		OPT_TEXT("by", 0, "KEY", &history.by, "--top: load, util, tx, rx, stall, errors or a counter (load)"),
+		OPT_TEXT("html", 0, "FILE", &history.html,
+			 "write a page of HTML with rate, stall, errors, findings and events to FILE (- is stdout)"),
+		OPT_FLAG("links", 0, &history.links, "--html: with links to pages of ibwire metrics"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,
@@ -275,6 +278,10 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 	if (history.top && (history.counters || history.step_us || history.each || history.peers))
 		return options_usage_error(command, err, "--top cannot be combined with --counter, --step, "
 			"--each or --peers");
+	if (history.html && (history.counters || history.step_us || history.top))
+		return options_usage_error(command, err, "--html cannot be combined with --counter, --step or --top");
+	if (history.links && !history.html)
+		return options_usage_error(command, err, "--links requires --html");
 	code = find_metrics(&history, err);
 	if (code < 0)
 		return code;
@@ -366,6 +373,8 @@ static int show(struct history *history, struct error *err)
 		return code;
 	if (history->range.after == history->range.until)
 		code = history_nothing(history, NULL, err);
+	else if (history->html)
+		code = history_html(history, &subjects, err);
 	else if (history->top)
 		code = history_top(history, &subjects, err);
 	else

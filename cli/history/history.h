@@ -14,6 +14,8 @@
 
 struct command;
 struct error;
+struct html_mark;
+struct text;
 
 enum { HISTORY_METRICS_MOST = 8 };
 
@@ -26,6 +28,8 @@ struct history {
 	int64_t step_us;          /* --step; 0: by the window */
 	int64_t top;              /* --top; 0: series over time */
 	bool peers, each, ascii;
+	const char *html;         /* --html: path; NULL: none */
+	bool links;               /* --links */
 	struct metric metrics[HISTORY_METRICS_MOST];
 	size_t metric_count;
 	int64_t since_us, until_us; /* the window, wall clock */
@@ -57,6 +61,24 @@ struct metric_port history_port_of(const struct history *history, uint32_t index
  */
 int history_series(struct history *history, const struct subjects *subjects, struct error *err);
 int history_top(struct history *history, const struct subjects *subjects, struct error *err);
+
+/*
+ * history_read - the series of a subject, without output
+ * @step_us:  as in series_init()
+ * @ret:      one for each metric; series_done() frees them
+ */
+int history_read(struct history *history, const struct subject *subject, int64_t step_us, struct series *ret,
+		 struct error *err);
+
+/*
+ * history_html - `--html`: a page of HTML with plots of rate, stall and errors, findings and events
+ * history_html_plots - only the plots. Sets the metrics of @history
+ * @rates:  rates are drawn of so many subjects, the first ones
+ * @marks:  moments that all plots show
+ */
+int history_html(struct history *history, const struct subjects *subjects, struct error *err);
+int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
+		       const struct html_mark *marks, size_t mark_count, struct text *page, struct error *err);
 
 /* history_nothing - error for a window without samples. Return: ERR_UNAVAILABLE. */
 int history_nothing(const struct history *history, const struct subject *subject, struct error *err);

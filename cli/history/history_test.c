@@ -435,9 +435,29 @@ static const struct refused refused[] = {
 	{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "stored range:" },
 	{ "history", ERR_UNAVAILABLE, "no samples between" },
 	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
+	{ "history|--html|-|--top|3", ERR_USAGE, "--html" },
+	{ "history|--links", ERR_USAGE, "--html" },
 };
 
 TEST(invalid_request_is_one_error_line_without_output)
 {
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
+}
+
+TEST(the_page_has_plots_findings_and_events)
+{
+	char line[256], *page;
+	struct error err = { 0 };
+
+	snprintf(line, sizeof(line), "history|--html|-%s", window);
+	page = run_text(line);
+	assert_non_null(strstr(page, "Rate, TX and RX</h3>"));
+	assert_non_null(strstr(page, "<h2>Findings</h2>"));
+	assert_non_null(strstr(page, "<h2>Events</h2>"));
+	assert_non_null(strstr(page, "</html>\n"));
+	free(page);
+	snprintf(line, sizeof(line), "history|all|--each|--html|-%s", window);
+	assert_int_equal(run(line, &page, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "at most 8 series"));
+	free(page);
 }

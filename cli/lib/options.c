@@ -444,6 +444,22 @@ int output_text(struct text *text, struct error *err)
 	return code;
 }
 
+int output_file(struct text *text, const char *path, struct error *err)
+{
+	FILE *stream;
+	int code = 0;
+
+	if (text_failed(text) || !strcmp(path, "-"))
+		return output_text(text, err);
+	stream = fopen(path, "we");
+	if (!stream || fwrite(text_chars(text), 1, text->len, stream) != text->len || fflush(stream))
+		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	if (stream && fclose(stream) && code == 0)
+		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	text_done(text);
+	return code;
+}
+
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
 {
 	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;

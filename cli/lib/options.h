@@ -188,4 +188,7 @@ int output_record(const struct options *options, const struct column *columns, s
  */
 int output_text(struct text *text, struct error *err);
 
+/* output_file - write a text to a file, or to stdout for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
+int output_file(struct text *text, const char *path, struct error *err);
+
 #endif

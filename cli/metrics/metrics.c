@@ -2,6 +2,7 @@
 /* metrics.c - `ibwire metrics`: the newest sweep for Prometheus, over HTTP or once */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
+#include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
@@ -42,7 +44,8 @@ static int write_once(struct metrics_source *source, struct error *err)
 	return 0;
 }
 
-static int serve(const char *listen_on, const char *config_path, struct metrics_source *source, struct error *err)
+static int serve(const char *listen_on, const char *config_path, struct metrics_source *source,
+		 const struct metrics_api_config *api, struct error *err)
 {
 	struct metrics_config config;
 	struct metrics_server *server;
@@ -51,7 +54,7 @@ static int serve(const char *listen_on, const char *config_path, struct metrics_
 
 	stop_install();
 	if (code == 0)
-		code = metrics_server_create(listen_on, source, &config, &server, err);
+		code = metrics_server_create(listen_on, source, &config, api, &server, err);
 	if (code < 0) {
 		metrics_config_done(&config);
 		return code;
@@ -87,6 +90,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
+	struct metrics_api_config api = { 0 };
 	struct metrics_source source = { 0 };
 	struct name_map *names = NULL;
 	struct settings settings;
@@ -111,8 +115,13 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 	source.path = path;
 	source.names = names;
 	source.settings = &settings;
+	api.db = path;
+	api.names = options.names_path;
+	/* Commands read the settings from there, too. */
+	if (code == 0 && settings_path && setenv("IBWIRE_SETTINGS", settings_path, 1))
+		code = err_nomem(err);
 	if (code == 0)
-		code = once ? write_once(&source, err) : serve(listen_on, config, &source, err);
+		code = once ? write_once(&source, err) : serve(listen_on, config, &source, &api, err);
 	metrics_source_done(&source);
 	name_map_destroy(names);
 	settings_done(&settings);

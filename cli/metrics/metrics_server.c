@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/metrics/metrics_command.h"
 #include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
@@ -42,6 +44,7 @@ struct stream {
 struct metrics_server {
 	struct metrics_source *source;
 	struct metrics_config *config;
+	struct metrics_commands *commands;
 	struct MHD_Daemon *daemon;
 	struct stream *streams; /* newest first */
 	char message[256];      /* the last one of the library */
@@ -49,23 +52,6 @@ struct metrics_server {
 	char nonce[24];         /* pages of another process are others */
 	struct error reported;  /* the last error of the database that was logged */
 };
-
-static enum MHD_Result reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
-				  const char *value, const char *line)
-{
-	struct MHD_Response *response = MHD_create_response_from_buffer(strlen(line), (void *)(uintptr_t)line,
-									 MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result result;
-
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
-	if (header)
-		MHD_add_response_header(response, header, value);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
-}
 
 static ssize_t read_stream(void *ctx, uint64_t at, char *bytes, size_t most)
 {
@@ -156,7 +142,6 @@ static enum MHD_Result reply_metrics(struct metrics_server *server, struct MHD_C
 {
 	struct metrics_page *page;
 	struct error err = { 0 };
-	char line[sizeof(err.text) + 2];
 	int code;
 
 	cut_streams(server);
@@ -171,8 +156,7 @@ static enum MHD_Result reply_metrics(struct metrics_server *server, struct MHD_C
 		if (strcmp(err.text, server->reported.text))
 			log_warning("no metrics: %s", err.text);
 		server->reported = err;
-		snprintf(line, sizeof(line), "%s\n", err.text);
-		return reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, NULL, line);
+		return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, NULL, err.text);
 	}
 	server->reported.text[0] = '\0';
 	return reply_page(server, connection, page);
@@ -196,18 +180,21 @@ static unsigned authenticate(struct metrics_server *server, struct MHD_Connectio
 	return admission == METRICS_ADMITTED ? 0 : MHD_HTTP_UNAUTHORIZED;
 }
 
+/* The address is the state of a connection between its calls. */
+static int seen;
+
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *upload, size_t *upload_size, void **state)
 {
-	static int seen;
 	struct metrics_server *server = ctx;
 	unsigned refused;
 
 	(void)version;
 	(void)upload;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return *upload_size ? MHD_NO : reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "GET, HEAD",
-							   "only GET and HEAD are supported\n");
+		return *upload_size ? MHD_NO :
+			metrics_reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "GET, HEAD",
+					   "only GET and HEAD are supported");
 	/* The library calls once for the headers, and again at the end of the request. */
 	if (!*state) {
 		*state = &seen;
@@ -218,16 +205,27 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	/* A command has ended. */
+	if (*state != &seen)
+		return metrics_commands_answer(server->commands, connection, url, &seen, state);
 	refused = authenticate(server, connection);
 	if (refused == MHD_HTTP_UNAUTHORIZED)
-		return reply_line(connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
-				  "a user and password of the web configuration are required\n");
+		return metrics_reply_line(connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
+				  "a user and password of the web configuration are required");
 	if (refused)
-		return reply_line(connection, refused, "Retry-After", "1", "too many attempts to log in\n");
+		return metrics_reply_line(connection, refused, "Retry-After", "1", "too many attempts to log in");
 	if (strcmp(url, "/metrics"))
-		return reply_line(connection, MHD_HTTP_NOT_FOUND, NULL, NULL,
-				  "not found: the metrics are at /metrics\n");
+		return metrics_commands_answer(server->commands, connection, url, &seen, state);
 	return reply_metrics(server, connection);
+}
+
+static void forget(void *ctx, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
+{
+	(void)ctx;
+	(void)connection;
+	(void)code;
+	if (*state && *state != &seen)
+		metrics_commands_forget(*state);
 }
 
 static void note(void *ctx, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
@@ -312,7 +310,7 @@ static unsigned allow_connections(void)
 }
 
 int metrics_server_create(const char *listen_on, struct metrics_source *source, struct metrics_config *config,
-			  struct metrics_server **ret, struct error *err)
+			  const struct metrics_api_config *api, struct metrics_server **ret, struct error *err)
 {
 	struct metrics_server *server = calloc(1, sizeof(*server));
 	struct MHD_OptionItem tls[] = {
@@ -321,13 +319,15 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)config->priorities },
 		{ MHD_OPTION_END, 0, NULL },
 	};
-	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (config->tls ? MHD_USE_TLS : 0);
+	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | (config->tls ? MHD_USE_TLS : 0);
 	int fd = -1, code;
 
 	if (!server)
 		return err_nomem(err);
-	code = open_socket(listen_on, &fd, err);
+	server->commands = metrics_commands_create(api);
+	code = server->commands ? open_socket(listen_on, &fd, err) : err_nomem(err);
 	if (code < 0) {
+		metrics_commands_destroy(server->commands);
 		free(server);
 		return code;
 	}
@@ -336,7 +336,8 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 	snprintf(server->nonce, sizeof(server->nonce), "%" PRIx64, (uint64_t)clock_boottime_us(clock_system()));
 	make_url(server, fd);
 	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
-		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, NULL,
+		MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, allow_connections(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_ARRAY, config->tls ? tls : &tls[3], MHD_OPTION_END);
@@ -347,6 +348,7 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 				       "be used: %.160s", config->path, config->tls_line, server->message);
 		else
 			code = err_set(err, ERR_UNAVAILABLE, "cannot start the HTTP server: %s", server->message);
+		metrics_commands_destroy(server->commands);
 		free(server);
 		return code;
 	}
@@ -358,7 +360,9 @@ void metrics_server_destroy(struct metrics_server *server)
 {
 	if (!server)
 		return;
+	metrics_commands_stop(server->commands);
 	MHD_stop_daemon(server->daemon);
+	metrics_commands_destroy(server->commands);
 	free(server);
 }
 
@@ -367,10 +371,27 @@ const char *metrics_server_url(const struct metrics_server *server)
 	return server->url;
 }
 
+/* Wait for connections, or for a command to end. */
+static void wait_ready(struct metrics_server *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[1 + METRICS_CHILDREN] = { { .fd = info->epoll_fd, .events = POLLIN } };
+	MHD_UNSIGNED_LONG_LONG limit_ms;
+	int timeout_ms = WAIT_MS;
+	size_t count = 1 + metrics_commands_wait(server->commands, &fds[1], &timeout_ms);
+
+	if (MHD_get_timeout(server->daemon, &limit_ms) == MHD_YES && limit_ms < (unsigned)timeout_ms)
+		timeout_ms = (int)limit_ms;
+	poll(fds, count, timeout_ms);
+}
+
 int metrics_server_run(struct metrics_server *server, struct error *err)
 {
-	while (!stop_requested())
-		if (MHD_run_wait(server->daemon, WAIT_MS) != MHD_YES && !stop_requested())
+	while (!stop_requested()) {
+		wait_ready(server);
+		metrics_commands_poll(server->commands);
+		if (MHD_run(server->daemon) != MHD_YES && !stop_requested())
 			return err_set(err, ERR_IO, "the HTTP server failed: %s", server->message);
+	}
 	return 0;
 }

@@ -3,12 +3,14 @@
  * metrics_server.h - HTTP for `ibwire metrics`
  *
  * One thread; sockets never block. Connections, their duration and the pages that they keep are
- * limited, so that slow or hostile clients delay no other.
+ * limited, so that slow or hostile clients delay no other. All but /metrics is answered by commands in processes
+ * of their own (metrics_command.h).
  */
 #ifndef IBWIRE_CLI_METRICS_SERVER_H
 #define IBWIRE_CLI_METRICS_SERVER_H
 
 struct error;
+struct metrics_api_config;
 struct metrics_config;
 struct metrics_server;
 struct metrics_source;
@@ -18,12 +20,12 @@ struct metrics_source;
 /*
  * metrics_server_create - listen on an address
  * @listen:  HOST:PORT, [IPV6]:PORT, or :PORT for all addresses; port 0: a free one
- * @source, @config:  borrowed
+ * @source, @config, @api:  borrowed; the metrics, TLS and users, commands of requests other than /metrics
  *
  * Return: 0; ERR_USAGE: the address or the certificate is invalid; ERR_UNAVAILABLE: the address cannot be used.
  */
 int metrics_server_create(const char *listen, struct metrics_source *source, struct metrics_config *config,
-			  struct metrics_server **ret, struct error *err);
+			  const struct metrics_api_config *api, struct metrics_server **ret, struct error *err);
 void metrics_server_destroy(struct metrics_server *server);
 
 /* metrics_server_url - "http://127.0.0.1:9683/metrics" (borrowed). */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
+#include "cli/status/status.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -495,13 +497,15 @@ static void fill(struct result *result, const struct options *options, struct pa
 	}
 }
 
-static int print_status(const struct options *options, struct page *page, struct error *err)
+static int print_status(FILE *stream, const struct options *options, struct page *page, struct error *err)
 {
+	struct result_options output = options_result(options);
 	struct result *result;
 	int code;
 
+	output.record = true;
 	memcpy(page->columns, status_columns, sizeof(status_columns));
-	code = output_begin(options, true, page->columns, COLUMN_COUNT, &result, err);
+	code = result_create(stream, &output, page->columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, options, page);
@@ -553,15 +557,48 @@ static int load(struct page *page, struct error *err)
 	return code;
 }
 
+/* The page has the lines of the table. */
+static int print_html(const struct options *options, struct page *page, const char *path, bool links,
+		      struct error *err)
+{
+	struct options plain = *options;
+	char *lines = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&lines, &size);
+	int code = stream ? 0 : err_nomem(err);
+
+	plain.format = RESULT_TABLE;
+	plain.color = COLOR_NEVER;
+	plain.columns = 0;
+	if (code == 0)
+		code = print_status(stream, &plain, page, err);
+	if (stream && fclose(stream) && code == 0)
+		code = err_nomem(err);
+	if (code == 0)
+		code = status_html(&plain, path, links, lines, err);
+	free(lines);
+	return code;
+}
+
 int status_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct page page = { 0 };
 	struct options options;
+	const char *html = NULL;
+	bool links = false;
+	const struct option_spec specs[] = {
+		OPT_TEXT("html", 0, "FILE", &html, "write a page of HTML with findings, load and plots to FILE "
+			 "(- is stdout)"),
+		OPT_FLAG("links", 0, &links, "--html: with links to pages of ibwire metrics"),
+		{ 0 },
+	};
 	char path[4096];
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
+	if (links && !html)
+		return options_usage_error(command, err, "--links requires --html");
 	page.path = path;
 	page.at_us = options.at_us;
 	code = options_no_arguments(command, &options, err);
@@ -573,7 +610,8 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 		return code;
 	code = load(&page, err);
 	if (code == 0)
-		code = print_status(&options, &page, err);
+		code = html ? print_html(&options, &page, html, links, err) :
+			      print_status(stdout, &options, &page, err);
 	map_done(&page.locked);
 	view_done(&page.view);
 	return code;

@@ -218,3 +218,51 @@ TEST(status_says_that_the_collector_waits_for_its_device)
 	lock_release(&lock);
 	assert_int_equal(check_integer(db_path, "DELETE FROM event WHERE kind = 'device-removed' RETURNING 1"), 1);
 }
+
+/* Names of the model are hostile. Times of commands end in the past, because its sweeps do. */
+TEST(the_page_has_the_words_of_the_commands_and_stays_small)
+{
+	char *page = run_text("status|--html|-"), *linked = run_text("status|--html|-|--links");
+
+	assert_non_null(strstr(page, "stopped: no collector is running"));
+	assert_non_null(strstr(page, "newest sweep"));
+	assert_non_null(strstr(page, "</html>\n"));
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "<a href"));
+	assert_non_null(strstr(linked, "href=\"api/health\""));
+	assert_true(strlen(linked) < 100000);
+	free(page);
+	free(linked);
+}
+
+TEST(links_without_a_page_are_a_usage_error)
+{
+	static const struct refused refused[] = {
+		{ "status|--links", ERR_USAGE, "--links requires --html" },
+		{ "status|--html|/nonexistent/page.html", ERR_IO, "cannot write /nonexistent/page.html" },
+	};
+
+	assert_refused(refused, sizeof(refused) / sizeof(*refused));
+}
+
+/* Findings with the longest possible text. */
+TEST(hundreds_of_findings_fit_on_the_page)
+{
+	const char *const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)";
+	char sql[1200], *page;
+
+	snprintf(sql, sizeof(sql), "INSERT INTO finding (id, kind, node_guid, port, peer_port, tag, since_us, "
+		 "opened_us, opened_sweep, last_seen_us) %s SELECT 100000 + i, 'symbol-errors', i, 1, 0, 0, %" PRId64
+		 ", %" PRId64 ", 1, %" PRId64 " FROM n RETURNING id", numbers, model->sweep.wall_us,
+		 model->sweep.wall_us, model->sweep.wall_us);
+	check_integer(db_path, sql);
+	snprintf(sql, sizeof(sql), "INSERT INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause, "
+		 "text, advice, evidence, hosts, affected_hosts, ports) %s SELECT 100000 + i, 1, %" PRId64 ", 2, "
+		 "printf('%%0150d', i), 'cable', printf('%%0310d', i), printf('%%0250d', i), '{}', '[]', 0, '[]' "
+		 "FROM n RETURNING finding", numbers, model->sweep.wall_us);
+	check_integer(db_path, sql);
+	page = run_text("status|--html|-|--links");
+	assert_non_null(strstr(page, " more: ibwire health</p>"));
+	assert_true(strlen(page) < 100000);
+	free(page);
+}

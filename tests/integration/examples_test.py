@@ -82,7 +82,7 @@ STAND_INS = {"mail": "cat >/dev/null"}
 # Command: what it is called with beside the option, and where that does not fit, option: what it is called with.
 # NEW is another word each time.
 COMMANDS = {
-    "status": ("", {}),
+    "status": ("", {"--html": ["--html NEW.html", "--html -"], "--links": ["--html - --links"]}),
     "collect": ("--once --db NEW.db", {
         "--interval": ["--interval 500ms --count 2 --db NEW.db"], "--once": ["--once --db NEW.db"],
         "--count": ["--count 1 --db NEW.db"], "--estimate": ["--estimate", "--estimate --db NEW.db"],
@@ -103,7 +103,8 @@ COMMANDS = {
                     "--gate": ["--gate node0001 --for 1s", "--gate 'node[0001-0004]' --for 1s"],
                     "--for": ["ack FINDING --reason 'cable ordered' --for 1h", "--gate node0001 --for 1s"]}),
     "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
-                     "--peers": [f"{LEAF} --peers"]}),
+                     "--peers": [f"{LEAF} --peers"], "--html": [f"{LEAF} --html NEW.html"],
+                     "--links": [f"{LEAF} --html - --links"]}),
     "report": (f"{LEAF}/1", {}),
     "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],

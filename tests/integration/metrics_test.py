@@ -86,7 +86,7 @@ def formats(sim):
               sorted(samples(text, "ibwire_port_xmit_bytes_total")))
     tap.equal("HEAD has no body", server.get(method="HEAD")[2], "")
     tap.equal("other methods are refused", server.get(method="POST")[:1] + server.get(method="DELETE")[:1], (405, 405))
-    status, _, text = server.get(path="/")
+    status, _, text = server.get(path="/other")
     tap.equal("other pages are one line", (status, text.count("\n")), (404, 1))
     return server
 
@@ -94,6 +94,11 @@ def formats(sim):
 def conditional(sim, server, collector):
     stop(collector)
     tag = server.get()[1]["ETag"]
+    page = server.get(path="/")[1]["ETag"]
+    same = server.get({"If-None-Match": page}, path="/")
+    # The page has ages, so that it changes every minute, too.
+    tap.equal("nothing has changed: 304, also of the page", (same[0], same[2]) if same[1]["ETag"] == page else (304, ""),
+              (304, ""))
     tap.equal("nothing has changed: 304", server.get({"If-None-Match": tag})[0], 304)
     status, _, text = server.get({"If-None-Match": '"other"'})
     tap.equal("another tag: the page", status, 200)
@@ -114,6 +119,97 @@ def conditional(sim, server, collector):
     tap.equal("nor after a reset of others", [labels for labels, value in now.items() if later[labels] < value], [])
     tap.note(f"after the reset: {cleared.get('xmit_packets_per_s')} packets per second")
     return collector
+
+
+API = ("/api/status", "/api/health?all", "/api/nodes", "/api/ports?top=3", "/api/links", "/api/events", "/api/history",
+       "/api/balance?all", "/api/report?subject=spine-01", "/api/topology/show",
+       "/api/topology/route?subject=node0001%20mlx5_0&subject=node0004%20mlx5_0", "/api/job/list", "/api/snapshot/list")
+
+
+def children(server):
+    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children", encoding="ascii") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def pages(sim, server):
+    """Pages and JSON, from commands."""
+    status, headers, text = server.get(path="/")
+    tap.equal("a page of the fabric", (status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+    tap.result(len(text) < 100000 and "<script" not in text, "small, without scripts", len(text))
+    tap.contains("with a policy for browsers", headers["Content-Security-Policy"], "default-src 'none'")
+    tap.equal("HEAD has no body", (server.get(path="/", method="HEAD")[0], server.get(path="/", method="HEAD")[2]), (200, ""))
+    status, headers, text = server.get(path="/history?subject=spine-01&since=-10m")
+    tap.contains("the history of a switch", text, "History of spine-01</h1>")
+    tap.equal("an unknown subject is a usage error", server.get(path="/history?subject=none")[0], 400)
+    newest = sim.json("status")["last_time"]
+    tap.equal("the JSON of a sweep is that of the command", server.get(path=f"/api/health?all&at={newest}")[2],
+              sim.ibwire("health", "--all", "--at", newest, "--format", "json", check=False).out)
+    for path in API:
+        status, headers, text = server.get(path=path)
+        tap.equal(f"{path} is JSON", (status, headers["Content-Type"], text.rstrip()[-1:] in ("]", "}")),
+                  (200, "application/json", True))
+    for path in ("/api/ports?db=/etc/passwd", "/api/health?subject=ack&subject=1", "/api/events?kind=nonsense"):
+        status, _, text = server.get(path=path)
+        tap.equal(f"{path} is refused in one line", (status, text.count("\n")), (400, 1))
+    tap.equal("a command that is not listed", server.get(path="/api/clear?subject=spine-01")[0], 404)
+    tap.equal("no process is left", children(server), [])
+
+
+def limits(sim):
+    """Commands that hang, because the name map is a pipe that somebody holds open."""
+    def name_map(pipe):
+        if pipe:
+            os.mkfifo("new")
+        else:
+            open("new", "wb").close()
+        os.rename("new", "names")
+        return os.open("names", os.O_RDWR | os.O_CLOEXEC)
+
+    def ask(path):
+        client = server.connect()
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        return client
+
+    def answer(client):
+        with client, client.makefile("rb") as file:
+            return file.readline().decode().split()[1]
+
+    def descriptors():
+        return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+    os.close(name_map(pipe=False))
+    server = Server(sim, "--node-name-map", "names")
+    tap.equal("a page", server.get(path="/")[0], 200)
+    before = descriptors()
+    pipe = name_map(pipe=True)
+    waiting = [ask(f"/api/events?limit={number + 1}") for number in range(16)]
+    same = [ask("/api/events?limit=16") for _ in range(20)]
+    tap.result(wait_for(lambda: len(children(server)) == 2 and descriptors() >= before + 36), "two commands run",
+               children(server))
+    status, headers, text = server.get(path="/api/events?limit=99")
+    tap.equal("more than 16 are refused in one line", (status, headers["Retry-After"], text.count("\n")), (503, "5", 1))
+    tap.equal("nothing delays the metrics", server.get()[0], 200)
+    for client in same[10:]:
+        client.close()
+    killed = children(server)[0]
+    os.kill(killed, 9)
+    tap.equal("a command that was killed is an error of one request", answer(waiting.pop(0)), "500")
+    tap.result(wait_for(lambda: len(children(server)) == 2), "the next one runs", children(server))
+    os.close(name_map(pipe=False))
+    os.close(pipe)
+    statuses = [answer(client) for client in waiting]
+    tap.equal("those that did not hang succeed", statuses[2:], ["200"] * 13)
+    tap.equal("equal requests share a command and its result", [answer(client) for client in same[:10]], ["200"] * 10)
+    tap.result(wait_for(lambda: not children(server) and descriptors() <= before), "no process and no descriptor is left",
+               (children(server), descriptors(), before))
+    pipe = name_map(pipe=True)
+    client = ask("/api/events")
+    wait_for(lambda: children(server))
+    hanging = children(server)
+    tap.equal("SIGTERM ends it", stop(server.process), 0)
+    tap.result(hanging and not any(os.path.exists(f"/proc/{pid}") for pid in hanging), "and its commands", hanging)
+    client.close()
+    os.close(pipe)
 
 
 def hostile(server):
@@ -211,6 +307,8 @@ with tap.part("metrics"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 
     tap.equal("and finds it", early.get()[0], 200)
     wait_for(lambda: sim.newest() > 3)
     server = formats(sim)
+    pages(sim, server)
+    limits(sim)
     collector = conditional(sim, server, collector)
     if shutil.which("openssl"):
         secured(sim)

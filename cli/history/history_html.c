@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/health/health.h"
+#include "cli/history/history.h"
+#include "export/html.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "view/event_text.h"
+
+/* Lines of a plot, its points and marks; bytes of findings, rows of events. */
+enum { SUBJECTS_MOST = 8, POINTS = 150, MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
+
+enum { SENT, RECEIVED, STALL, ERRORS, METRICS };
+static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "errors" };
+
+static const char *format_of(int which, double value, char *ret, size_t size)
+{
+	struct metric metric;
+
+	metric_find(keys[which], &metric);
+	return metric_format_value(&metric, value, ret, size);
+}
+
+static const char *format_rate(double value, char *ret, size_t size)
+{
+	return format_of(SENT, value, ret, size);
+}
+
+static const char *format_stall(double value, char *ret, size_t size)
+{
+	return format_of(STALL, value, ret, size);
+}
+
+static const char *format_errors(double value, char *ret, size_t size)
+{
+	return format_of(ERRORS, value, ret, size);
+}
+
+/* The lines of one plot. */
+struct figure {
+	const char *title;
+	html_format *format;
+	int first, last; /* metrics */
+	size_t subjects;
+};
+
+struct figure_line {
+	struct html_series series;
+	struct plot_point *points;
+	struct text name;
+};
+
+static void make_line(const struct subject *subject, const struct series *from, const char *prefix,
+		      struct figure_line *line)
+{
+	text_appendf(&line->name, "%s%s", prefix, subject->name);
+	line->points = calloc(from->count + 1, sizeof(*line->points));
+	for (size_t i = 0; line->points && i < from->count; i++)
+		line->points[i] = (struct plot_point){ from->steps[i].from_us, from->steps[i].until_us,
+						       from->steps[i].mean, NAN };
+	line->series = (struct html_series){ text_chars(&line->name), line->points, from->count };
+}
+
+static void append_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
+			  const struct series *series, const struct html_mark *marks, size_t mark_count,
+			  struct text *page)
+{
+	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
+	struct figure_line lines[2 * SUBJECTS_MOST] = { 0 };
+	struct html_series shown[2 * SUBJECTS_MOST];
+	size_t count = 0;
+
+	for (size_t i = 0; i < figure->subjects; i++)
+		for (int metric = figure->first; metric <= figure->last; metric++) {
+			const struct series *from = &series[i * METRICS + (size_t)metric];
+
+			if (series_is_unknown(from))
+				continue;
+			make_line(&subjects->items[i], from, prefixes[metric], &lines[count]);
+			page->failed |= !lines[count].points || text_failed(&lines[count].name);
+			shown[count] = lines[count].series;
+			count++;
+		}
+	if (!count)
+		html_element(page, "p", NULL, "%s: unknown", figure->title);
+	else if (!page->failed)
+		html_lines(page, &(struct html_lines){
+			.title = figure->title, .series = shown, .series_count = count, .from_us = history->since_us,
+			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
+			.format = figure->format, .axis_scale = metric_shown_factor(&history->metrics[figure->first]),
+		});
+	while (count--) {
+		free(lines[count].points);
+		text_done(&lines[count].name);
+	}
+}
+
+int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
+		       const struct html_mark *marks, size_t mark_count, struct text *page, struct error *err)
+{
+	const struct figure figures[] = {
+		{ "Rate, TX and RX", format_rate, SENT, RECEIVED, rates },
+		{ "XmitWait: share of the time (estimate)", format_stall, STALL, STALL, subjects->count },
+		{ "Errors", format_errors, ERRORS, ERRORS, subjects->count },
+	};
+	struct series series[SUBJECTS_MOST * METRICS] = { 0 };
+	size_t ports = 0, count = subjects->count;
+	int64_t step_us;
+	int code = 0;
+
+	if (count > SUBJECTS_MOST)
+		return err_set(err, ERR_USAGE, "history: --html takes at most %d series; select fewer ports",
+			       SUBJECTS_MOST);
+	for (int i = 0; i < METRICS; i++)
+		metric_find(keys[i], &history->metrics[i]);
+	history->metric_count = METRICS;
+	for (size_t i = 0; i < count; i++)
+		ports += subjects->items[i].port_count;
+	step_us = history_step_us(&history->range, ports, history->until_us - history->since_us, POINTS);
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
+	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
+		append_figure(history, &figures[i], subjects, series, marks, mark_count, page);
+	for (size_t i = 0; i < count * METRICS; i++)
+		series_done(&series[i]);
+	return code;
+}
+
+/* --- events --- */
+
+struct events {
+	const struct history *history;
+	const struct subjects *subjects;
+	struct text *page;
+	size_t count, skipped;
+};
+
+static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)
+{
+	for (size_t i = 0; guid && i < subjects->count; i++)
+		for (size_t j = 0; j < subjects->items[i].port_count; j++)
+			if (subjects->items[i].ports[j].node_guid == guid &&
+			    (!num || subjects->items[i].ports[j].num == num))
+				return true;
+	return false;
+}
+
+static bool is_shown(const struct events *events, const struct event *event)
+{
+	return !events->history->options.argc || is_of(events->subjects, event->node_guid, event->port) ||
+	       is_of(events->subjects, event->peer_guid, event->peer_port);
+}
+
+static bool count_event(void *ctx, const struct event_row *row)
+{
+	struct events *events = ctx;
+
+	events->count += is_shown(events, &row->event);
+	return true;
+}
+
+static const struct html_column event_columns[] = { { "Time", false }, { "Severity", false }, { "Event", false } };
+
+static bool append_event(void *ctx, const struct event_row *row)
+{
+	static const enum html_state states[] = { HTML_PLAIN, HTML_WARNING, HTML_CRITICAL };
+	struct events *events = ctx;
+	char time[WHEN_SIZE], shown[sizeof(row->event.text)];
+
+	if (!is_shown(events, &row->event) || events->count-- > EVENTS_MOST)
+		return true;
+	html_row(events->page);
+	html_cell(events->page, &event_columns[0], HTML_PLAIN, "%s", when_format_local(row->event.wall_us, time));
+	html_cell(events->page, &event_columns[1], states[row->event.severity], "%s",
+		  event_severity_name(row->event.severity));
+	html_cell(events->page, &event_columns[2], HTML_PLAIN, "%s", event_text(row->event.text, shown, sizeof(shown)));
+	html_row_end(events->page);
+	return true;
+}
+
+static int append_events(struct history *history, const struct subjects *subjects, struct text *page,
+			 struct error *err)
+{
+	struct events events = { .history = history, .subjects = subjects, .page = page };
+	const struct event_query query = { .since_us = history->since_us, .until_us = history->until_us };
+	int code = reader_events(history->view.reader, &query, count_event, &events, err);
+	size_t all = events.count;
+
+	text_append(page, "<section class=\"card\">\n");
+	html_element(page, "h2", NULL, "Events");
+	if (all)
+		html_table_begin(page, event_columns, sizeof(event_columns) / sizeof(*event_columns));
+	if (code == 0 && all)
+		code = reader_events(history->view.reader, &query, append_event, &events, err);
+	if (all)
+		html_table_end(page);
+	else
+		html_element(page, "p", NULL, "No events.");
+	if (all > EVENTS_MOST)
+		html_element(page, "p", "soft", "and %zu older ones: ibwire events", all - EVENTS_MOST);
+	text_append(page, "</section>\n");
+	return code;
+}
+
+/* --- the page --- */
+
+static int append_plots(struct history *history, const struct subjects *subjects, const struct health_rows *rows,
+			struct text *page, struct error *err)
+{
+	struct html_mark marks[MARKS_MOST];
+	size_t count = 0;
+	int code;
+
+	for (size_t i = 0; i < rows->count && count < MARKS_MOST; i++) {
+		const struct finding *finding = &rows->list[i].row.finding;
+
+		if (finding->severity != FINDING_INFO && finding->since_us > history->since_us &&
+		    finding->since_us < history->until_us)
+			marks[count++] = (struct html_mark){ finding->since_us, finding->subject,
+							     finding_kind_name(finding->kind) };
+	}
+	text_append(page, "<section class=\"card\">\n<div class=\"pair\">\n");
+	code = history_html_plots(history, subjects, subjects->count, marks, count, page, err);
+	text_append(page, "</div>\n</section>\n");
+	return code;
+}
+
+static void append_title(const struct history *history, const struct subjects *subjects, struct text *page)
+{
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	struct text title = { 0 };
+
+	text_append(&title, "History of");
+	for (size_t i = 0; i < subjects->count; i++)
+		text_appendf(&title, "%s %s", i ? "," : "", subjects->items[i].name);
+	html_begin(page, text_chars(&title));
+	text_append(page, "<section class=\"card\">\n");
+	html_element(page, "h1", NULL, "%s", text_chars(&title));
+	html_element(page, "p", NULL, "%s to %s", when_format_local(history->since_us, since),
+		     when_format_local(history->until_us, until));
+	if (history->links)
+		text_append(page, "<p><a href=\"./\">All findings</a></p>\n");
+	page->failed |= text_failed(&title);
+	text_done(&title);
+}
+
+int history_html(struct history *history, const struct subjects *subjects, struct error *err)
+{
+	const struct health_filter filter = { .options = &history->options, .names = history->options.argv,
+					      .name_count = history->options.argc, .may_be_unknown = true,
+					      .all = true };
+	const struct finding_query query = { .since_us = history->since_us, .until_us = history->until_us };
+	struct health_rows rows = { 0 };
+	struct text page = { 0 };
+	int code;
+
+	/* A new database: the plots begin with its first sweep. */
+	if (history->range.oldest_us > history->since_us)
+		history->since_us = history->range.oldest_us;
+	code = subjects->count > SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
+
+	append_title(history, subjects, &page);
+	if (code == 0) {
+		text_append(&page, "</section>\n");
+		code = append_plots(history, subjects, &rows, &page, err);
+	}
+	if (code == 0) {
+		text_append(&page, "<section class=\"card\">\n");
+		html_element(&page, "h2", NULL, "Findings");
+		health_html(&history->view, &filter, &rows, history->links, FINDINGS_BYTES, &page);
+		text_append(&page, "</section>\n");
+		code = append_events(history, subjects, &page, err);
+	}
+	html_end(&page);
+	health_rows_done(&rows);
+	if (code == 0)
+		return output_file(&page, history->html, err);
+	text_done(&page);
+	return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * metrics_api.h - the command line of a request: /api/NAME?OPTION=VALUE is `ibwire NAME --OPTION=VALUE`
+ *
+ * Only listed commands with listed options: none that writes, changes the database, reads a file, sends a MAD
+ * or waits. Values are single arguments; no shell is involved.
+ */
+#ifndef IBWIRE_CLI_METRICS_API_H
+#define IBWIRE_CLI_METRICS_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+enum { METRICS_API_ARGS = 48, METRICS_API_VALUE = 256 };
+
+/* Arguments that all commands get. */
+struct metrics_api_config {
+	const char *db;     /* path */
+	const char *names;  /* --node-name-map; NULL: the default */
+};
+
+/* A key or value of the query; the value of a flag may be NULL. */
+struct metrics_api_pair {
+	const char *key, *value;
+};
+
+struct metrics_api_call {
+	char *argv[METRICS_API_ARGS + 1]; /* owned; ends with NULL */
+	size_t argc;
+	bool html;    /* the output is a page, not JSON */
+	bool is_page; /* it is the page of the fabric */
+};
+
+/*
+ * metrics_api_parse - the arguments of a request
+ * @path:  of the URL
+ * Return: 0; ERR_UNAVAILABLE: no such path; ERR_USAGE: an unknown option, or an invalid value; ERR_NOMEM.
+ */
+int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, size_t count,
+		      const struct metrics_api_config *config, struct metrics_api_call *ret, struct error *err);
+void metrics_api_done(struct metrics_api_call *call);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/metrics/metrics_command.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/metrics/metrics_api.h"
+#include "cli/metrics/metrics_child.h"
+#include "storage/reader.h"
+
+/*
+ * Commands that wait or run; outputs of the API that exist, while they are sent, too; connections that wait for a
+ * command. Then requests are refused. Without a new sweep, the page is made again after PAGE_S, because it has ages.
+ */
+enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+
+#define REFRESH "30" /* seconds, of the page of the fabric in a browser */
+#define POLICY "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " \
+	"form-action 'none'; frame-ancestors 'none'"
+
+/* A file with the output of a command, while it is sent. */
+struct output {
+	struct metrics_commands *commands;
+	int fd;
+	bool counts;
+};
+
+struct job {
+	struct job *next;
+	struct text key;        /* its arguments, and of the page its tag */
+	struct metrics_api_call call;
+	struct metrics_child child;
+	struct MHD_Response *response; /* NULL: it waits or runs */
+	unsigned status;
+	char tag[96];           /* of the page */
+	struct waiter *waiters;
+	bool listed, kept;      /* in the list of jobs; as the newest page */
+};
+
+struct waiter {
+	struct waiter *next;
+	struct job *job;
+	struct metrics_commands *commands;
+	struct MHD_Connection *connection;
+};
+
+struct metrics_commands {
+	const struct metrics_api_config *config;
+	struct job *jobs;       /* that wait or run, oldest first */
+	size_t job_count, running, outputs, waiters;
+	struct reader *reader;  /* for the newest sweep */
+	ino_t inode;            /* of its file */
+	struct job *page;       /* with the newest page */
+	char nonce[24];
+};
+
+static int64_t now(void)
+{
+	return clock_boottime_us(clock_system());
+}
+
+enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
+				   const char *value, const char *line)
+{
+	struct text text = { 0 };
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	text_appendf(&text, "%s\n", line);
+	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
+	text_done(&text);
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+	if (header)
+		MHD_add_response_header(response, header, value);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* --- jobs --- */
+
+static void job_release(struct job *job)
+{
+	if (job->waiters || job->listed || job->kept)
+		return;
+	if (job->response)
+		MHD_destroy_response(job->response);
+	metrics_child_done(&job->child);
+	metrics_api_done(&job->call);
+	text_done(&job->key);
+	free(job);
+}
+
+static void drop_page(struct metrics_commands *commands)
+{
+	struct job *page = commands->page;
+
+	commands->page = NULL;
+	if (!page)
+		return;
+	page->kept = false;
+	job_release(page);
+}
+
+static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
+{
+	const struct output *output = ctx;
+	ssize_t len = pread(output->fd, bytes, most, (off_t)at);
+
+	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void free_output(void *ctx)
+{
+	struct output *output = ctx;
+
+	output->commands->outputs -= output->counts;
+	close(output->fd);
+	free(output);
+}
+
+/* A response with the output, which is shared by all that wait for it. */
+static void respond_output(struct metrics_commands *commands, struct job *job)
+{
+	struct output *output = malloc(sizeof(*output));
+
+	if (!output)
+		return;
+	*output = (struct output){ commands, job->child.output, !job->call.is_page };
+	job->response = MHD_create_response_from_callback(job->child.size, BLOCK_BYTES, read_output, output,
+							   free_output);
+	if (!job->response) {
+		free(output);
+		return;
+	}
+	commands->outputs += output->counts;
+	job->child.output = -1;
+	MHD_add_response_header(job->response, "Content-Type", job->call.html ? "text/html; charset=utf-8" :
+				"application/json");
+	MHD_add_response_header(job->response, "Content-Security-Policy", POLICY);
+	MHD_add_response_header(job->response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(job->response, "Cache-Control", job->call.is_page ? "no-cache" : "no-store");
+	MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
+	if (!job->call.is_page)
+		return;
+	MHD_add_response_header(job->response, "ETag", job->tag);
+	MHD_add_response_header(job->response, "Refresh", REFRESH);
+	drop_page(commands);
+	commands->page = job;
+	job->kept = true;
+}
+
+static void respond_line(struct job *job, const char *line)
+{
+	struct text text = { 0 };
+
+	text_append_escaped(&text, line, strlen(line));
+	text_append(&text, "\n");
+	job->response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
+	text_done(&text);
+	if (!job->response)
+		return;
+	MHD_add_response_header(job->response, "Content-Type", "text/plain; charset=utf-8");
+	if (job->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(job->response, "Retry-After", "5");
+}
+
+static void job_unlink(struct metrics_commands *commands, struct job *job)
+{
+	struct job **at = &commands->jobs;
+
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
+	job->listed = false;
+	commands->job_count--;
+}
+
+/* The connections continue in metrics_commands_answer(). */
+static void job_finish(struct metrics_commands *commands, struct job *job)
+{
+	job_unlink(commands, job);
+	for (const struct waiter *waiter = job->waiters; waiter; waiter = waiter->next)
+		MHD_resume_connection(waiter->connection);
+	job_release(job);
+}
+
+static void job_start(struct metrics_commands *commands, struct job *job)
+{
+	struct error err = { 0 };
+
+	if (metrics_child_start(&job->child, job->call.argv, now(), &err) == 0) {
+		commands->running++;
+		return;
+	}
+	job->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+	respond_line(job, err.text);
+	job_finish(commands, job);
+}
+
+static void start_jobs(struct metrics_commands *commands)
+{
+	for (struct job *job = commands->jobs, *next; job && commands->running < METRICS_CHILDREN; job = next) {
+		next = job->next;
+		if (!job->child.pid)
+			job_start(commands, job);
+	}
+}
+
+static void job_end(struct metrics_commands *commands, struct job *job)
+{
+	commands->running--;
+	job->status = job->child.status;
+	if (job->status == MHD_HTTP_OK)
+		respond_output(commands, job);
+	else
+		respond_line(job, job->child.line);
+	if (job->status >= MHD_HTTP_INTERNAL_SERVER_ERROR && job->status != MHD_HTTP_SERVICE_UNAVAILABLE)
+		log_warning("%s: %s", job->call.argv[1], job->child.line);
+	metrics_child_done(&job->child);
+	job_finish(commands, job);
+}
+
+void metrics_commands_poll(struct metrics_commands *commands)
+{
+	for (struct job *job = commands->jobs, *next; job; job = next) {
+		next = job->next;
+		if (job->child.pid && !metrics_child_poll(&job->child, now()))
+			job_end(commands, job);
+	}
+	start_jobs(commands);
+}
+
+size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms)
+{
+	size_t count = 0;
+
+	for (const struct job *job = commands->jobs; job; job = job->next) {
+		if (!job->child.pid)
+			continue;
+		if (job->child.messages >= 0)
+			ret[count++] = (struct pollfd){ .fd = job->child.messages, .events = POLLIN };
+		else if (*timeout_ms > 5) /* it is about to end */
+			*timeout_ms = 5;
+	}
+	return count;
+}
+
+/* --- requests --- */
+
+/* A tag that changes with the sweep, and with what the page says of its age. */
+static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
+{
+	const char *path = commands->config->db;
+	struct stat st;
+	int64_t newest;
+	int code = 0;
+
+	if (commands->reader && (stat(path, &st) < 0 || st.st_ino != commands->inode)) {
+		reader_close(commands->reader);
+		commands->reader = NULL;
+	}
+	if (!commands->reader) {
+		code = reader_open(path, &commands->reader, err);
+		commands->inode = code == 0 && stat(path, &st) == 0 ? st.st_ino : 0;
+	}
+	if (code == 0)
+		code = reader_newest(commands->reader, &newest, err);
+	if (code == 0) {
+		snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest,
+			 reader_has_collector(path), (int64_t)(now() / (PAGE_S * US_PER_S)));
+		return 0;
+	}
+	if (commands->reader)
+		reader_close(commands->reader);
+	commands->reader = NULL;
+	return code;
+}
+
+static enum MHD_Result reply_job(struct waiter *waiter, void *fresh, void **state)
+{
+	struct MHD_Connection *connection = waiter->connection;
+	struct job *job = waiter->job;
+	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
+		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
+
+	*state = fresh;
+	metrics_commands_forget(waiter);
+	return result;
+}
+
+static struct job *find_job(struct metrics_commands *commands, const struct text *key)
+{
+	for (struct job *job = commands->jobs; job; job = job->next)
+		if (job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
+			return job;
+	return NULL;
+}
+
+/* Append a job. Takes the call and the key. Return: NULL: no memory. */
+static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key,
+			   const char *tag)
+{
+	struct job *job = calloc(1, sizeof(*job)), **at = &commands->jobs;
+
+	if (!job)
+		return NULL;
+	while (*at)
+		at = &(*at)->next;
+	*at = job;
+	*job = (struct job){ .call = *call, .key = *key, .child = { .output = -1, .messages = -1 }, .listed = true };
+	snprintf(job->tag, sizeof(job->tag), "%s", tag);
+	commands->job_count++;
+	*call = (struct metrics_api_call){ 0 };
+	*key = (struct text){ 0 };
+	return job;
+}
+
+static enum MHD_Result wait_for(struct metrics_commands *commands, struct job *job, struct MHD_Connection *connection,
+				void **state)
+{
+	struct waiter *waiter = calloc(1, sizeof(*waiter));
+
+	if (!waiter)
+		return MHD_NO;
+	*waiter = (struct waiter){ job->waiters, job, commands, connection };
+	job->waiters = waiter;
+	commands->waiters++;
+	*state = waiter;
+	MHD_suspend_connection(connection);
+	start_jobs(commands);
+	return MHD_YES;
+}
+
+static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD_Connection *connection,
+				   struct metrics_api_call *call, const char *tag, void **state)
+{
+	bool is_full = commands->waiters >= WAITERS_MOST;
+	struct text key = { 0 };
+	struct job *job;
+
+	text_append(&key, tag);
+	for (size_t i = 0; i < call->argc; i++)
+		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
+	job = text_failed(&key) ? NULL : find_job(commands, &key);
+	is_full |= !job && (commands->job_count >= QUEUE_MOST || (!call->is_page && commands->outputs >= OUTPUTS_MOST));
+	if (!job && !is_full && !text_failed(&key))
+		job = add_job(commands, call, &key, tag);
+	text_done(&key);
+	if (job && !is_full)
+		return wait_for(commands, job, connection, state);
+	return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "too many requests");
+}
+
+static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD_Connection *connection,
+				   struct metrics_api_call *call, void **state)
+{
+	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+	struct error err = { 0 };
+	char tag[96];
+	int code = make_tag(commands, tag, sizeof(tag), &err);
+
+	if (code < 0)
+		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE :
+					  MHD_HTTP_INTERNAL_SERVER_ERROR, "Retry-After", "5", err.text);
+	if (known && strstr(known, tag)) {
+		struct MHD_Response *same = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+		enum MHD_Result result = MHD_NO;
+
+		if (!same)
+			return result;
+		MHD_add_response_header(same, "ETag", tag);
+		MHD_add_response_header(same, "Refresh", REFRESH);
+		result = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, same);
+		MHD_destroy_response(same);
+		return result;
+	}
+	if (commands->page && !strcmp(commands->page->tag, tag))
+		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
+	return answer_call(commands, connection, call, tag, state);
+}
+
+struct pairs {
+	struct metrics_api_pair list[METRICS_API_ARGS];
+	size_t count;
+};
+
+static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	struct pairs *pairs = ctx;
+
+	(void)kind;
+	if (pairs->count < METRICS_API_ARGS)
+		pairs->list[pairs->count++] = (struct metrics_api_pair){ key, value };
+	return MHD_YES;
+}
+
+enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
+					const char *path, void *fresh, void **state)
+{
+	struct metrics_api_call call;
+	struct pairs pairs = { .count = 0 };
+	struct error err = { 0 };
+	enum MHD_Result result;
+	int code;
+
+	if (*state != fresh)
+		return reply_job(*state, fresh, state);
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
+	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
+	if (code < 0) {
+		char line[2 * sizeof(err.text)];
+
+		text_sanitise(err.text, strlen(err.text), line, sizeof(line));
+		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
+					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
+					  NULL, NULL, line);
+	}
+	if (call.is_page)
+		result = answer_page(commands, connection, &call, state);
+	else
+		result = answer_call(commands, connection, &call, "", state);
+	metrics_api_done(&call);
+	return result;
+}
+
+void metrics_commands_forget(void *state)
+{
+	struct waiter *waiter = state, **at = &waiter->job->waiters;
+
+	while (*at != waiter)
+		at = &(*at)->next;
+	*at = waiter->next;
+	waiter->commands->waiters--;
+	job_release(waiter->job);
+	free(waiter);
+}
+
+/* --- begin and end --- */
+
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config)
+{
+	struct metrics_commands *commands = calloc(1, sizeof(*commands));
+
+	if (!commands)
+		return NULL;
+	commands->config = config;
+	snprintf(commands->nonce, sizeof(commands->nonce), "%" PRIx64, (uint64_t)now());
+	return commands;
+}
+
+void metrics_commands_stop(struct metrics_commands *commands)
+{
+	while (commands->jobs) {
+		struct job *job = commands->jobs;
+
+		metrics_child_done(&job->child);
+		job->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		respond_line(job, "the server is being stopped");
+		job_finish(commands, job);
+	}
+}
+
+void metrics_commands_destroy(struct metrics_commands *commands)
+{
+	if (!commands)
+		return;
+	drop_page(commands);
+	if (commands->reader)
+		reader_close(commands->reader);
+	free(commands);
+}
