@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -441,6 +442,21 @@ int output_text(struct text *text, struct error *err)
 	else if (fwrite(text_chars(text), 1, text->len, stdout) != text->len && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
 	text_done(text);
+	return code;
+}
+
+int output_file_end(FILE *stream, const char *path, int code, struct error *err)
+{
+	struct stat st;
+	bool lost = ferror(stream), is_file = fstat(fileno(stream), &st) == 0 && S_ISREG(st.st_mode);
+
+	errno = lost ? EIO : 0;
+	if (fclose(stream))
+		lost = true;
+	if (lost && code >= 0)
+		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+	if (code < 0 && is_file)
+		unlink(path);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "export/result.h"
 
@@ -187,5 +188,14 @@ int output_record(const struct options *options, const struct column *columns, s
  * A closed pipe is no error. Return: 0; ERR_NOMEM where the text is incomplete; ERR_IO.
  */
 int output_text(struct text *text, struct error *err);
+
+/*
+ * output_file_end - close a file that was written, and remove it if that failed
+ * @stream:  of @path
+ * @code:    result of what wrote it
+ *
+ * Return: @code, or ERR_IO. Devices and pipes are not removed.
+ */
+int output_file_end(FILE *stream, const char *path, int code, struct error *err);
 
 #endif
