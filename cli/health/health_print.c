@@ -190,6 +190,13 @@ static void print_wrapped(const struct result_options *output, const char *mark,
 	putchar('\n');
 }
 
+/* Print a text, unless it is incomplete. */
+static void print_text(const struct result_options *output, const char *mark, const struct text *text)
+{
+	if (!text_failed(text))
+		print_wrapped(output, mark, text_chars(text));
+}
+
 /* "02:58:04" today, else with the date. */
 static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 {
@@ -202,65 +209,66 @@ static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 		 &at);
 }
 
-static void print_hosts(const struct result_options *output, const struct finding *finding)
+static void print_hosts(const struct result_options *output, const struct finding *finding, struct text *text)
 {
 	enum { HOSTS_SHOWN = 4 };
-	struct text text = { 0 };
 
 	if (!finding->affected_hosts)
 		return;
-	text_appendf(&text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
+	text_clear(text);
+	text_appendf(text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
 	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
-		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
+		text_appendf(text, "%s %s", i ? "," : ":", finding->hosts[i]);
 	if (finding->affected_hosts > HOSTS_SHOWN)
-		text_append(&text, ", ...");
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
+		text_append(text, ", ...");
+	print_text(output, "", text);
 }
 
-static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *ack)
+static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *ack,
+				  struct text *text)
 {
-	struct text text = { 0 };
 	char until[WHEN_SIZE];
 
-	text_appendf(&text, "acknowledged by %s: %s", ack->person, ack->reason);
+	text_clear(text);
+	text_appendf(text, "acknowledged by %s: %s", ack->person, ack->reason);
 	if (ack->until_us)
-		text_appendf(&text, " (until %s)", when_format_local(ack->until_us, until));
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
+		text_appendf(text, " (until %s)", when_format_local(ack->until_us, until));
+	print_text(output, "", text);
 }
 
 /* Start, duration, report, end and measured window. */
-static void print_times(const struct view *view, const struct result_options *output, const struct finding_row *row)
+static void print_times(const struct view *view, const struct result_options *output, const struct finding_row *row,
+			struct text *text)
 {
 	const struct finding *finding = &row->finding;
 	int64_t now_us = view->reference_us, from_us, until_us;
 	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE];
-	struct text text = { 0 };
 
 	time_of(finding->since_us, now_us, at, sizeof(at));
 	when_format_span((finding->closed_us ? finding->closed_us : now_us) - finding->since_us, lasts);
-	text_appendf(&text, "since %s (%s)", at, lasts);
+	text_clear(text);
+	text_appendf(text, "since %s (%s)", at, lasts);
 	time_of(row->opened_us, now_us, until, sizeof(until));
 	if (strcmp(at, until))
-		text_appendf(&text, ", reported %s", until);
+		text_appendf(text, ", reported %s", until);
 	time_of(finding->closed_us, now_us, at, sizeof(at));
 	if (finding->closed_us)
-		text_appendf(&text, ", over at %s", at);
+		text_appendf(text, ", over at %s", at);
 	if (finding_window(finding, &from_us, &until_us)) {
 		time_of(from_us, now_us, at, sizeof(at));
 		time_of(until_us, now_us, until, sizeof(until));
-		text_appendf(&text, ", measured %s to %s", at, until);
+		text_appendf(text, ", measured %s to %s", at, until);
 	} else if (row->measured_us > now_us) {
 		time_of(row->measured_us, now_us, at, sizeof(at));
-		text_appendf(&text, ", measured %s", at);
+		text_appendf(text, ", measured %s", at);
 	}
-	text_appendf(&text, "   #%" PRId64, finding->id);
-	print_wrapped(output, "", text_chars(&text));
-	text_done(&text);
+	text_appendf(text, "   #%" PRId64, finding->id);
+	print_text(output, "", text);
 }
 
-static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
+/* @text: has no memory if a line is left out; nothing is printed after that */
+static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health,
+		      struct text *text)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
 					     [FINDING_CRITICAL] = "CRITICAL" };
@@ -275,10 +283,12 @@ static void print_row(const struct view *view, const struct result_options *outp
 	       finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "", finding->cause,
 	       clearing ? " (ok for " : "", ok, clearing ? ")" : "");
 	print_wrapped(output, "", finding->text);
-	print_times(view, output, &health->row);
-	print_hosts(output, finding);
+	print_times(view, output, &health->row, text);
+	print_hosts(output, finding, text);
+	if (text_failed(text))
+		return;
 	if (health->row.acknowledged.at_us)
-		print_acknowledgement(output, &health->row.acknowledged);
+		print_acknowledgement(output, &health->row.acknowledged, text);
 	else if (health->place == HEALTH_DRAINED)
 		print_wrapped(output, "", "affects only hosts that are out of service");
 	else if (finding->advice[0] && !finding->closed_us && !clearing)
@@ -287,14 +297,14 @@ static void print_row(const struct view *view, const struct result_options *outp
 
 /* "+ 10 related: sm-lost, node-silent 8, black-hole leaf03" */
 static void print_echoes(const struct result_options *output, const struct health_filter *filter,
-			 const struct health_rows *rows, const struct health_row *origin)
+			 const struct health_rows *rows, const struct health_row *origin, struct text *text)
 {
 	const struct finding *last[FINDING_KIND_COUNT] = { 0 };
 	unsigned kinds[FINDING_KIND_COUNT] = { 0 };
-	struct text text = { 0 };
 	const char *comma = "";
 
-	text_appendf(&text, "%u related: ", origin->row.echoes);
+	text_clear(text);
+	text_appendf(text, "%u related: ", origin->row.echoes);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct finding_row *row = &rows->list[i].row;
 
@@ -305,16 +315,15 @@ static void print_echoes(const struct result_options *output, const struct healt
 	for (int i = 0; i < FINDING_KIND_COUNT; i++) {
 		if (!kinds[i])
 			continue;
-		text_appendf(&text, "%s%s", comma, finding_kind_name((enum finding_kind)i));
+		text_appendf(text, "%s%s", comma, finding_kind_name((enum finding_kind)i));
 		if (kinds[i] > 1)
-			text_appendf(&text, " %u", kinds[i]);
+			text_appendf(text, " %u", kinds[i]);
 		else if (last[i]->node_guid)
-			text_appendf(&text, " %s", last[i]->subject);
+			text_appendf(text, " %s", last[i]->subject);
 		comma = ", ";
 	}
-	text_append(&text, filter->all ? "" : " (--all lists them)");
-	print_wrapped(output, "+ ", text_chars(&text));
-	text_done(&text);
+	text_append(text, filter->all ? "" : " (--all lists them)");
+	print_text(output, "+ ", text);
 }
 
 static void append_count(struct text *text, unsigned count, const char *one, const char *more)
@@ -324,12 +333,12 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 }
 
 /* The first line: a summary, and the number of hidden findings. */
-static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows)
+static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			  struct text *text)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;
 	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
-	struct text text = { 0 };
 	char age[WHEN_AGE_SIZE];
 
 	for (size_t i = 0; i < rows->count; i++) {
@@ -346,35 +355,38 @@ static void print_summary(const struct view *view, const struct health_filter *f
 		else
 			severities[row->row.finding.severity]++;
 	}
-	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
-	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
+	append_count(text, severities[FINDING_CRITICAL], "critical", "critical");
+	append_count(text, severities[FINDING_WARNING], "warning", "warnings");
 	/* A finding takes several sweeps to open: unresponsive ports are mentioned until then. */
-	if (!text.len && !known && !drained && !closed && !clearing && silent)
-		text_appendf(&text, "no open findings, but %u port%s did not respond", silent,
+	if (!text->len && !known && !drained && !closed && !clearing && silent)
+		text_appendf(text, "no open findings, but %u port%s did not respond", silent,
 			     silent == 1 ? "" : "s");
-	else if (!text.len)
-		text_append(&text, closed ? "no findings open any more" : "no open findings");
-	append_count(&text, clearing, "clearing", "clearing");
-	append_count(&text, closed, "over", "over");
-	append_count(&text, severities[FINDING_INFO], "info", "infos");
-	append_count(&text, known, "acknowledged", "acknowledged");
-	append_count(&text, drained, "on drained hosts", "on drained hosts");
+	else if (!text->len)
+		text_append(text, closed ? "no findings open any more" : "no open findings");
+	append_count(text, clearing, "clearing", "clearing");
+	append_count(text, closed, "over", "over");
+	append_count(text, severities[FINDING_INFO], "info", "infos");
+	append_count(text, known, "acknowledged", "acknowledged");
+	append_count(text, drained, "on drained hosts", "on drained hosts");
 	if (!filter->all && severities[FINDING_INFO] + known + drained)
-		text_append(&text, " (--all shows them)");
-	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
-	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_polled);
-	text_done(&text);
+		text_append(text, " (--all shows them)");
+	if (!text_failed(text))
+		printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(text),
+		       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered,
+		       sweep->ports_polled);
 }
 
 int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err)
 {
 	struct result_options output = options_result(filter->options);
+	struct text text = { 0 };
+	bool failed;
 
 	if (output.format != RESULT_TABLE)
 		return print_data(view, filter, rows, err);
-	print_summary(view, filter, rows);
-	for (size_t i = 0; i < rows->count; i++) {
+	print_summary(view, filter, rows, &text);
+	for (size_t i = 0; i < rows->count && !text_failed(&text); i++) {
 		const struct health_row *row = &rows->list[i];
 
 		/* With --all, echoes follow their origin. */
@@ -382,11 +394,13 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 			continue;
 		if (!filter->all && (row->place > HEALTH_CLEARING || row->row.finding.severity == FINDING_INFO))
 			continue;
-		print_row(view, &output, row);
+		print_row(view, &output, row, &text);
 		if (row->row.echoes)
-			print_echoes(&output, filter, rows, row);
+			print_echoes(&output, filter, rows, row, &text);
 	}
-	return 0;
+	failed = text_failed(&text);
+	text_done(&text);
+	return failed ? err_nomem(err) : 0;
 }
 
 static int explain_data(int first, int last, const struct options *options, struct error *err)
