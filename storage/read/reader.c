@@ -342,7 +342,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	if (result < 0)
 		return result;
 	DB_BIND(reader->events, 1, query->since_us, query->until_us);
-	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(reader->events, 4, query->node_guid);
 	DB_BIND(reader->events, 5, query->limit > 0 ? query->limit : -1, query->before_id);
 	return 0;
