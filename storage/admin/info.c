@@ -249,9 +249,7 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 		result = db_integer(db, numbers[i].sql, 0, numbers[i].ret, err);
 	ret->schema_version = (int)version;
 	ret->free_bytes = free_pages * ret->page_bytes;
-	ret->file_bytes = admin_file_bytes(path, "");
-	ret->log_bytes = admin_file_bytes(path, "-wal");
-	return result;
+	return result ? result : admin_file_bytes(path, &ret->file_bytes, &ret->log_bytes, err);
 }
 
 int admin_info(const char *path, struct admin_info *ret, struct error *err)

@@ -281,8 +281,10 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	status.live = lock_held(reader->path, &status.collector_pid);
 	status.store_blocked = status.live && lock_blocks_store(reader->path, &status.blocker_pid) &&
 		status.blocker_pid != status.collector_pid;
-	status.log_bytes = admin_file_bytes(reader->path, "-wal");
-	status.size_bytes = admin_file_bytes(reader->path, "") + status.log_bytes;
+	result = admin_file_bytes(reader->path, &status.size_bytes, &status.log_bytes, err);
+	if (result < 0)
+		return result;
+	status.size_bytes += status.log_bytes;
 	if (status.log_bytes > SCHEMA_LOG_BYTES_REPORTED)
 		schema_log_holders(reader->db, status.log_holders, sizeof(status.log_holders));
 	*ret = status;
