@@ -197,7 +197,9 @@ static int recover(struct writer *writer, struct error *err)
 /* The database may have fewer sweeps than were committed, or one more: deltas start there. */
 static void compare_with_committed(struct writer *writer)
 {
-	if (!writer->committed_sweep || writer->cache.sweep == writer->committed_sweep)
+	if (writer->committed_sweep < 0)
+		writer->committed_sweep = writer->cache.sweep;
+	if (writer->cache.sweep == writer->committed_sweep)
 		return;
 	writer->diverged = true;
 	writer->resync_routes = true;
@@ -434,6 +436,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock = DB_LOCK_NONE;
 	writer->wal = WAL_NONE;
+	writer->committed_sweep = -1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
@@ -555,5 +558,6 @@ int writer_forget_fabric(struct writer *writer, struct error *err)
 	/* A log that a reader kept from being checkpointed belongs to the old file. */
 	move_with(writer->path, old, "-wal");
 	move_with(writer->path, old, "-shm");
+	writer->committed_sweep = -1;
 	return open_or_create(writer, err);
 }
