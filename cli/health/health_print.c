@@ -386,7 +386,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 	if (output.format != RESULT_TABLE)
 		return print_data(view, filter, rows, err);
 	print_summary(view, filter, rows, &text);
-	for (size_t i = 0; i < rows->count && !text_failed(&text); i++) {
+	for (size_t i = 0; i < rows->count && !text_failed(&text) && !ferror(stdout); i++) {
 		const struct health_row *row = &rows->list[i];
 
 		/* With --all, echoes follow their origin. */
