@@ -156,12 +156,15 @@ static int open_or_create(struct writer *writer, struct error *err)
 	return result;
 }
 
-/* After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. */
+/*
+ * After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. SQLite uses an index
+ * that could not be opened for writing for reading only: that needs another opening, too.
+ */
 static void check_disk_error(struct writer *writer)
 {
 	int code = sqlite3_errcode(writer->db) & 0xff;
 
-	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_READONLY)
 		writer->distrusted = true;
 }
 
