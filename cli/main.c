@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +53,21 @@ static void discard(int number)
 	(void)number;
 }
 
+/* Was a part of the output lost? A closed pipe is no error. */
+static bool output_lost(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return false;
+	if (errno)
+		return errno != EPIPE;
+	/* An earlier write failed. */
+	errno = EIO;
+	return poll(&out, 1, 0) < 1 || !(out.revents & POLLERR);
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[64 * 1024]; /* the size of a pipe */
@@ -71,10 +89,12 @@ int main(int argc, char **argv)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	code = run(argc, argv, &err);
 	pager_finish();
-	errno = 0;
-	if (code >= 0 && (fflush(stdout) || ferror(stdout)) && errno && errno != EPIPE)
+	if (code >= 0 && output_lost())
 		code = err_set(&err, ERR_IO, "cannot write the output: %s", strerror(errno));
 	if (code < 0)
 		log_error("%s", err.text);
+	/* Nothing follows what was lost. */
+	if (ferror(stdout))
+		__fpurge(stdout);
 	exit(code < 0 ? -code : code);
 }

@@ -17,6 +17,7 @@
 #include "base/when.h"
 #include "cli/lib/nccl_files.h"
 #include "export/format.h"
+#include "cli/lib/options.h"
 #include "export/result.h"
 #include "local/usage.h"
 
@@ -288,11 +289,7 @@ static int write_report(const struct local_usage *usage, const struct nccl_verdi
 	if (!stream)
 		return err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
 	code = json ? print_json(usage, nccl, stream, err) : print_text(usage, nccl, stream, err);
-	if (fflush(stream) && code == 0)
-		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path ? path : "the report", strerror(errno));
-	if (path && fclose(stream) && code == 0)
-		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
-	return code;
+	return path ? output_file_end(stream, path, code, err) : code;
 }
 
 int local_run_end(struct local_run *run, const char *path, const char *nccl, struct error *err)

@@ -161,17 +161,14 @@ static const char *color_of(const struct result_options *output, const struct he
 
 enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
 
-/* Wrap words to a width with an indent. */
-static void print_wrapped(const struct result_options *output, const char *mark, const char *chars)
+/* Wrap words to a width with an indent. @mark: before the first line; the others are indented by its width, too */
+static void append_wrapped(const struct result_options *output, const char *mark, const char *chars, struct text *page)
 {
 	unsigned width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
 	unsigned indent = INDENT + (unsigned)text_columns(mark);
-	struct text text = { 0 };
 
-	text_appendf(&text, "%*s%s", INDENT, "", mark);
-	text_append_wrapped(&text, chars, indent, indent, width);
-	fputs(text_chars(&text), stdout);
-	text_done(&text);
+	text_appendf(page, "%*s%s", INDENT, "", mark);
+	text_append_wrapped(page, chars, indent, indent, width);
 }
 
 /* "02:58:04" today, else with the date. */
@@ -273,35 +270,42 @@ void health_append_row(const struct view *view, const struct health_row *health,
 	}
 }
 
-/* A line of a finding; a mark such as "> " is not repeated where it is wrapped. */
-static void print_line(const struct view *view, const struct result_options *output, const struct health_row *health,
-		       enum health_line line)
+/* Append a text that begins with a mark such as "> ", or with "" as @mark. */
+static void append_text(const struct result_options *output, const char *mark, const struct text *text,
+			struct text *page)
+{
+	if (text->len)
+		append_wrapped(output, mark, text->chars + strlen(mark), page);
+	page->failed |= text_failed(text);
+}
+
+static void append_line(const struct view *view, const struct result_options *output, const struct health_row *health,
+			enum health_line line, struct text *page)
 {
 	struct text text = { 0 };
-	bool marked;
 
 	health_append_row(view, health, line, &text);
-	marked = text.len && text.chars[0] == '>';
-	if (text.len)
-		print_wrapped(output, marked ? "> " : "", text.chars + (marked ? 2 : 0));
+	append_text(output, text.len && text.chars[0] == '>' ? "> " : "", &text, page);
 	text_done(&text);
 }
 
-static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
+static void append_row(const struct view *view, const struct result_options *output, const struct health_row *health,
+		       struct text *page)
 {
 	const struct finding *finding = &health->row.finding;
-	struct text word = { 0 }, cause = { 0 };
+	struct text word = { 0 };
 
 	health_append_row(view, health, HEALTH_WORD, &word);
-	health_append_row(view, health, HEALTH_CAUSE, &cause);
-	printf("%s%-9s%s %s  %s\n", color_of(output, health), text_chars(&word), output->color ? "\033[0m" : "",
-	       finding->subject, text_chars(&cause));
-	print_wrapped(output, "", finding->text);
-	print_line(view, output, health, HEALTH_TIMES);
-	print_line(view, output, health, HEALTH_HOSTS);
-	print_line(view, output, health, HEALTH_ACTION);
+	text_appendf(page, "%s%-9s%s %s  ", color_of(output, health), text_chars(&word),
+		     output->color ? "\033[0m" : "", finding->subject);
+	page->failed |= text_failed(&word);
 	text_done(&word);
-	text_done(&cause);
+	health_append_row(view, health, HEALTH_CAUSE, page);
+	text_append(page, "\n");
+	append_wrapped(output, "", finding->text, page);
+	append_line(view, output, health, HEALTH_TIMES, page);
+	append_line(view, output, health, HEALTH_HOSTS, page);
+	append_line(view, output, health, HEALTH_ACTION, page);
 }
 
 void health_append_echoes(const struct health_filter *filter, const struct health_rows *rows,
@@ -330,16 +334,6 @@ void health_append_echoes(const struct health_filter *filter, const struct healt
 		comma = ", ";
 	}
 	text_append(text, filter->all ? "" : " (--all lists them)");
-}
-
-static void print_echoes(const struct result_options *output, const struct health_filter *filter,
-			 const struct health_rows *rows, const struct health_row *origin)
-{
-	struct text text = { 0 };
-
-	health_append_echoes(filter, rows, origin, &text);
-	print_wrapped(output, "+ ", text_chars(&text) + 2);
-	text_done(&text);
 }
 
 static void append_count(struct text *text, unsigned count, const char *one, const char *more)
@@ -390,6 +384,7 @@ void health_append_summary(const struct view *view, const struct health_filter *
 	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
 		     when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered,
 		     sweep->ports_polled);
+	ret->failed |= text_failed(&text);
 	text_done(&text);
 }
 
@@ -404,23 +399,25 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 		 struct error *err)
 {
 	struct result_options output = options_result(filter->options);
-	struct text summary = { 0 };
+	struct text page = { 0 }, echoes = { 0 };
 
 	if (output.format != RESULT_TABLE)
 		return print_data(view, filter, rows, err);
-	health_append_summary(view, filter, rows, &summary);
-	puts(text_chars(&summary));
-	text_done(&summary);
+	health_append_summary(view, filter, rows, &page);
+	text_append(&page, "\n");
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
 
 		if (!health_is_shown(filter, row))
 			continue;
-		print_row(view, &output, row);
+		append_row(view, &output, row, &page);
+		text_clear(&echoes);
 		if (row->row.echoes)
-			print_echoes(&output, filter, rows, row);
+			health_append_echoes(filter, rows, row, &echoes);
+		append_text(&output, "+ ", &echoes, &page);
 	}
-	return 0;
+	text_done(&echoes);
+	return output_text(&page, err);
 }
 
 static int explain_data(int first, int last, const struct options *options, struct error *err)
@@ -453,23 +450,23 @@ int health_explain(const char *word, const struct options *options, struct error
 	const struct result_options output = options_result(options);
 	int kind = word ? finding_kind_find(word) : -1;
 	const struct finding_kind_info *info;
+	struct text page = { 0 };
 
 	if (word && kind < 0)
 		return err_set(err, ERR_USAGE,
 			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
 	if (output.format != RESULT_TABLE)
 		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, options, err);
-	if (!word) {
-		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
-			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
-			       finding_kind_info((enum finding_kind)kind)->means);
-		return 0;
+	for (int i = 0; !word && i < FINDING_KIND_COUNT; i++)
+		text_appendf(&page, "%-20s %s\n", finding_kind_name((enum finding_kind)i),
+			     finding_kind_info((enum finding_kind)i)->means);
+	if (word) {
+		info = finding_kind_info((enum finding_kind)kind);
+		text_appendf(&page, "%s\n", info->name);
+		append_wrapped(&output, "what:    ", info->means, &page);
+		append_wrapped(&output, "limits:  ", info->limits, &page);
+		append_wrapped(&output, "why:     ", info->reason, &page);
+		append_wrapped(&output, "do:      ", info->advice, &page);
 	}
-	info = finding_kind_info((enum finding_kind)kind);
-	printf("%s\n", info->name);
-	print_wrapped(&output, "what:    ", info->means);
-	print_wrapped(&output, "limits:  ", info->limits);
-	print_wrapped(&output, "why:     ", info->reason);
-	print_wrapped(&output, "do:      ", info->advice);
-	return 0;
+	return output_text(&page, err);
 }

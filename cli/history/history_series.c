@@ -270,8 +270,13 @@ static int print_text(const struct reading_one *one, bool first, struct error *e
 		struct text heading = { 0 };
 
 		append_heading(one, fine, rows, output.width && !series_is_unknown(fine), &heading);
-		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
+		if (text_failed(&heading))
+			code = err_nomem(err);
+		else
+			printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
 		text_done(&heading);
+		if (code < 0)
+			break;
 		if (series_is_unknown(fine)) {
 			printf("unknown: the device does not support this counter%s\n",
 			       one->subject->port_count > 1 ? " (nor do the other devices)" : "");

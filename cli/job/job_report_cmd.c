@@ -70,9 +70,7 @@ static int write_to(const struct job_report *report, const char *path, bool html
 	if (!stream)
 		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
 	code = html ? job_report_html(report, stream, err) : job_report_print(report, &print, stream, err);
-	if (path && fclose(stream) != 0 && code == 0)
-		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	return code;
+	return path ? output_file_end(stream, path, code, err) : code;
 }
 
 int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,

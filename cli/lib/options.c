@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -444,6 +445,21 @@ int output_text(struct text *text, struct error *err)
 	return code;
 }
 
+int output_file_end(FILE *stream, const char *path, int code, struct error *err)
+{
+	struct stat st;
+	bool lost = ferror(stream), is_file = fstat(fileno(stream), &st) == 0 && S_ISREG(st.st_mode);
+
+	errno = lost ? EIO : 0;
+	if (fclose(stream))
+		lost = true;
+	if (lost && code >= 0)
+		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+	if (code < 0 && is_file)
+		unlink(path);
+	return code;
+}
+
 int output_file(struct text *text, const char *path, struct error *err)
 {
 	FILE *stream;
@@ -452,10 +468,12 @@ int output_file(struct text *text, const char *path, struct error *err)
 	if (text_failed(text) || !strcmp(path, "-"))
 		return output_text(text, err);
 	stream = fopen(path, "we");
-	if (!stream || fwrite(text_chars(text), 1, text->len, stream) != text->len || fflush(stream))
-		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	if (stream && fclose(stream) && code == 0)
-		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	if (stream) {
+		fwrite(text_chars(text), 1, text->len, stream);
+		code = output_file_end(stream, path, 0, err);
+	} else {
+		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+	}
 	text_done(text);
 	return code;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "export/result.h"
 
@@ -190,5 +191,14 @@ int output_text(struct text *text, struct error *err);
 
 /* output_file - write a text to a file, or to stdout for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
 int output_file(struct text *text, const char *path, struct error *err);
+
+/*
+ * output_file_end - close a file that was written, and remove it if that failed
+ * @stream:  of @path
+ * @code:    result of what wrote it
+ *
+ * Return: @code, or ERR_IO. Devices and pipes are not removed.
+ */
+int output_file_end(FILE *stream, const char *path, int code, struct error *err);
 
 #endif

@@ -16,8 +16,8 @@ struct error;
  */
 int admin_open(const char *path, bool any_version, sqlite3 **ret, bool *ret_immutable, struct error *err);
 
-/* admin_file_bytes - size of the file @path@suffix; 0: none. */
-int64_t admin_file_bytes(const char *path, const char *suffix);
+/* admin_file_bytes - sizes of a database and its write-ahead log; 0: there is none. Return: 0 or an error. */
+int admin_file_bytes(const char *path, int64_t *ret_file, int64_t *ret_log, struct error *err);
 
 /* admin_watch_stop - statements of @db fail once a stop is requested (base/stop.h). */
 void admin_watch_stop(sqlite3 *db);

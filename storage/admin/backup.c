@@ -72,12 +72,27 @@ int admin_stopped(int result, struct error *err)
 	return err_set(err, ERR_IO, "stopped before completion; nothing was changed");
 }
 
-int64_t admin_file_bytes(const char *path, const char *suffix)
+static int file_bytes(const char *path, const char *suffix, int64_t *ret, struct error *err)
 {
 	char name[PATH_MAX];
 	struct stat st;
+	int result = schema_path(path, name, err);
 
-	return schema_path(path, name, NULL) < 0 || stat(strcat(name, suffix), &st) < 0 ? 0 : st.st_size;
+	*ret = 0;
+	if (result < 0)
+		return result;
+	if (stat(strcat(name, suffix), &st) == 0)
+		*ret = st.st_size;
+	else if (errno != ENOENT)
+		return err_set(err, ERR_IO, "cannot read the size of %s: %s; check its disk", name, strerror(errno));
+	return 0;
+}
+
+int admin_file_bytes(const char *path, int64_t *ret_file, int64_t *ret_log, struct error *err)
+{
+	int result = file_bytes(path, "", ret_file, err);
+
+	return result < 0 ? result : file_bytes(path, "-wal", ret_log, err);
 }
 
 /* --- new files --- */
@@ -202,9 +217,7 @@ int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, str
 		return result;
 	result = admin_create(new_path, copy_to, source, err);
 	sqlite3_close(source);
-	if (!result)
-		*ret_bytes = admin_file_bytes(new_path, "");
-	return result;
+	return result ? result : file_bytes(new_path, "", ret_bytes, err);
 }
 
 /* --- compaction --- */
@@ -260,7 +273,7 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 {
 	struct db_lock lock;
 	int result;
-	int64_t before;
+	int64_t before, log;
 	bool there;
 
 	result = schema_check(path, &there, err);
@@ -270,12 +283,14 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 		result = lock_or_refuse(path, &lock, err);
 	if (result < 0)
 		return result;
-	before = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
-	result = admin_stopped(vacuum(path, err), err);
+	result = admin_file_bytes(path, &before, &log, err);
+	if (!result)
+		result = admin_stopped(vacuum(path, err), err);
 	lock_release(&lock);
 	if (result < 0)
 		return result;
-	*ret_before = before;
-	*ret_after = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
-	return 0;
+	*ret_before = before + log;
+	result = admin_file_bytes(path, ret_after, &log, err);
+	*ret_after += log;
+	return result;
 }

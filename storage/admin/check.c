@@ -63,7 +63,10 @@ static int check_pages(struct checking *checking, struct error *err)
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		const char *text = (const char *)sqlite3_column_text(rows, 0);
 
-		if (text && strcmp(text, "ok"))
+		/* SQLite 3.40 lists a page for which it has no memory as a fault (SQLITE_NOMEM is 7). */
+		if (!text || strstr(text, "error code=7"))
+			result = err_nomem(err);
+		else if (strcmp(text, "ok"))
 			report(checking, "file", text);
 	}
 	return end_query(checking, rows, result, "file", err);
@@ -89,8 +92,9 @@ static int check_keys(struct checking *checking, struct error *err)
 {
 	struct error fault = { 0 };
 
-	(void)err;
-	if (schema_verify_keys(checking->db, &fault) < 0)
+	if (schema_verify_keys(checking->db, &fault) < 0 && fault.code == ERR_NOMEM)
+		return err_nomem(err);
+	if (fault.code)
 		report(checking, "keys", fault.text);
 	return 0;
 }

@@ -317,6 +317,7 @@ int admin_export(const char *path, const char *new_path, const struct export_que
 		 struct export_summary *ret, struct error *err)
 {
 	struct exporting exporting = { .path = path, .query = query };
+	int64_t log;
 	int result = admin_open(path, false, &exporting.source, &exporting.immutable, err);
 
 	if (result < 0)
@@ -326,6 +327,5 @@ int admin_export(const char *path, const char *new_path, const struct export_que
 	if (result < 0)
 		return result;
 	*ret = exporting.summary;
-	ret->bytes = admin_file_bytes(new_path, "");
-	return 0;
+	return admin_file_bytes(new_path, &ret->bytes, &log, err);
 }

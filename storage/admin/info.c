@@ -51,22 +51,26 @@ static const struct {
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
 };
 
-/* The result of a query; 0 if it fails or has none. */
-static int64_t number_or_none(sqlite3 *db, const char *sql)
+/* The result of a query; 0 if it has none, or if the database has no such table. */
+static int number_or_none(sqlite3 *db, const char *sql, int64_t *ret, struct error *err)
 {
-	int64_t number = 0;
+	int result = db_integer(db, sql, 0, ret, err);
 
-	return db_integer(db, sql, 0, &number, NULL) < 0 ? 0 : number;
+	return result < 0 && sqlite3_errcode(db) == SQLITE_ERROR ? 0 : result;
 }
 
-static void read_times(sqlite3 *db, struct admin_info *ret)
+static int read_times(sqlite3 *db, struct admin_info *ret, struct error *err)
 {
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(times) / sizeof(*times); i++) {
 		struct data_info *info = &ret->data[times[i].kind];
 
-		info->since_us = number_or_none(db, times[i].since);
-		info->until_us = number_or_none(db, times[i].until);
+		result = number_or_none(db, times[i].since, &info->since_us, err);
+		if (!result)
+			result = number_or_none(db, times[i].until, &info->until_us, err);
 	}
+	return result;
 }
 
 /* Approximate size of a row in bytes, as SQLite stores it. */
@@ -161,6 +165,8 @@ static int measure_table(sqlite3 *db, const char *table, struct data_info *info,
 		sqlite3_finalize(row);
 		return result < 0 ? result : 0;
 	}
+	if (sqlite3_errcode(db) != SQLITE_ERROR)
+		return db_fail(db, err);
 	snprintf(sql, sizeof(sql), "SELECT * FROM \"%.64s\"", table);
 	result = db_prepare(db, sql, &row, err);
 	if (result < 0)
@@ -243,9 +249,7 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 		result = db_integer(db, numbers[i].sql, 0, numbers[i].ret, err);
 	ret->schema_version = (int)version;
 	ret->free_bytes = free_pages * ret->page_bytes;
-	ret->file_bytes = admin_file_bytes(path, "");
-	ret->log_bytes = admin_file_bytes(path, "-wal");
-	return result;
+	return result ? result : admin_file_bytes(path, &ret->file_bytes, &ret->log_bytes, err);
 }
 
 int admin_info(const char *path, struct admin_info *ret, struct error *err)
@@ -265,7 +269,7 @@ int admin_info(const char *path, struct admin_info *ret, struct error *err)
 	if (!result)
 		result = read_tables(db, &info, err);
 	if (!result)
-		read_times(db, &info);
+		result = read_times(db, &info, err);
 	sqlite3_close(db);
 	if (result < 0)
 		return result;

@@ -372,7 +372,12 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	if (result < 0)
 		return result;
 	persist_wal(db);
-	result = db_exec(db, settings, err);
+	/* SQLite reads a file that it cannot open for writing. */
+	if (sqlite3_db_readonly(db, "main"))
+		result = err_set(err, ERR_IO, "%s cannot be opened for writing: %s; try again", path,
+				 strerror(sqlite3_system_errno(db)));
+	if (!result)
+		result = db_exec(db, settings, err);
 	if (!result)
 		result = limit_log(db, err);
 	if (!result)
@@ -401,7 +406,12 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 	if (result < 0)
 		return result;
 	persist_wal(db);
-	result = db_exec(db, settings, err);
+	/* SQLite reads a file that it cannot open for writing. */
+	if (sqlite3_db_readonly(db, "main"))
+		result = err_set(err, ERR_IO, "%s cannot be opened for writing: %s; try again", path,
+				 strerror(sqlite3_system_errno(db)));
+	if (!result)
+		result = db_exec(db, settings, err);
 	if (result < 0)
 		sqlite3_close(db);
 	else

@@ -78,7 +78,7 @@ void wal_unmap(struct wal *wal)
 	wal->index = NULL;
 }
 
-/* Bytes of the log up to its last commit; 0 if the index is not that of this log. */
+/* Bytes of the log up to its last commit; -1 if the index is not that of this log. */
 static off_t committed_bytes(int log, int index)
 {
 	struct index_header header[2];
@@ -87,10 +87,12 @@ static off_t committed_bytes(int log, int index)
 
 	if (pread(index, header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    pread(log, salt, sizeof(salt), LOG_SALT_AT) != (ssize_t)sizeof(salt))
-		return 0;
-	if (!header->valid || memcmp(&header[0], &header[1], sizeof(*header)) != 0 ||
-	    memcmp(header->salt, salt, sizeof(salt)) != 0)
-		return 0;
+		return -1;
+	if (!header->valid || memcmp(&header[0], &header[1], sizeof(*header)) != 0)
+		return -1;
+	/* The first transaction of a log writes other salts into the log; the index gets them with its commit. */
+	if (memcmp(header->salt, salt, sizeof(salt)) != 0)
+		return header->frames ? -1 : 0;
 	page_bytes = header->page_bytes == 1 ? 65536 : header->page_bytes;
 	return LOG_HEADER_BYTES + (off_t)header->frames * (FRAME_HEADER_BYTES + page_bytes);
 }
@@ -130,7 +132,7 @@ static int flush_log(const struct wal *wal)
 	struct stat st;
 	int result = copy ? fstat(wal->log_fd, &st) : -1;
 
-	if (!result && bytes && st.st_size > bytes)
+	if (!result && bytes >= 0 && st.st_size > bytes)
 		result = cut(wal->log_fd, bytes);
 	else if (!result)
 		bytes = st.st_size;

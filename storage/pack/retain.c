@@ -261,8 +261,9 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 /* The part of the log that counts: a reader that blocks checkpoints must not cost all samples. */
 static int64_t log_bytes(sqlite3 *db, const struct writer_retention *retention)
 {
-	int64_t bytes = admin_file_bytes(sqlite3_db_filename(db, "main"), "-wal");
+	int64_t file, bytes = 0; /* if it is unknown */
 
+	admin_file_bytes(sqlite3_db_filename(db, "main"), &file, &bytes, NULL);
 	return bytes < retention->max_bytes / 4 ? bytes : retention->max_bytes / 4;
 }
 

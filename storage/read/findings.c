@@ -70,7 +70,9 @@ static int read_members(sqlite3_stmt *members, sqlite3_stmt *row, int column, st
 {
 	int result;
 
-	sqlite3_bind_value(members, 1, sqlite3_column_value(row, column));
+	/* It copies the text. */
+	if (sqlite3_bind_value(members, 1, sqlite3_column_value(row, column)) != SQLITE_OK)
+		return err_nomem(err);
 	while ((result = db_step(members, err)) > 0 && add_member(members, column, ret))
 		;
 	sqlite3_reset(members);

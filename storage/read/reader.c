@@ -269,8 +269,10 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	status.live = lock_held(reader->path, &status.collector_pid);
 	status.store_blocked = status.live && lock_blocks_store(reader->path, &status.blocker_pid) &&
 		status.blocker_pid != status.collector_pid;
-	status.log_bytes = admin_file_bytes(reader->path, "-wal");
-	status.size_bytes = admin_file_bytes(reader->path, "") + status.log_bytes;
+	result = admin_file_bytes(reader->path, &status.size_bytes, &status.log_bytes, err);
+	if (result < 0)
+		return result;
+	status.size_bytes += status.log_bytes;
 	if (status.log_bytes > SCHEMA_LOG_BYTES_REPORTED)
 		schema_log_holders(reader->db, status.log_holders, sizeof(status.log_holders));
 	*ret = status;
@@ -330,7 +332,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	if (result < 0)
 		return result;
 	DB_BIND(reader->events, 1, query->since_us, query->until_us);
-	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(reader->events, 4, query->node_guid);
 	DB_BIND(reader->events, 5, query->limit > 0 ? query->limit : -1, query->before_id);
 	return 0;

@@ -112,7 +112,7 @@ static int find_ports(struct sample_cursor *cursor, struct error *err)
 	DB_BIND(rows, 1, bounds->port_id, bounds->num);
 	db_bind_u64(rows, 3, bounds->guid);
 	if (bounds->node)
-		sqlite3_bind_text(rows, 4, bounds->node, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(rows, 4, bounds->node, -1, SQLITE_STATIC);
 	while ((result = db_step(rows, err)) > 0) {
 		if (add_port(cursor, (uint32_t)sqlite3_column_int64(rows, 0)) < 0) {
 			result = err_nomem(err);

@@ -156,12 +156,15 @@ static int open_or_create(struct writer *writer, struct error *err)
 	return result;
 }
 
-/* After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. */
+/*
+ * After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. SQLite uses an index
+ * that could not be opened for writing for reading only: that needs another opening, too.
+ */
 static void check_disk_error(struct writer *writer)
 {
 	int code = sqlite3_errcode(writer->db) & 0xff;
 
-	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_READONLY)
 		writer->distrusted = true;
 }
 
@@ -197,7 +200,9 @@ static int recover(struct writer *writer, struct error *err)
 /* The database may have fewer sweeps than were committed, or one more: deltas start there. */
 static void compare_with_committed(struct writer *writer)
 {
-	if (!writer->committed_sweep || writer->cache.sweep == writer->committed_sweep)
+	if (writer->committed_sweep < 0)
+		writer->committed_sweep = writer->cache.sweep;
+	if (writer->cache.sweep == writer->committed_sweep)
 		return;
 	writer->diverged = true;
 	writer->resync_routes = true;
@@ -434,6 +439,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock = DB_LOCK_NONE;
 	writer->wal = WAL_NONE;
+	writer->committed_sweep = -1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
@@ -555,5 +561,6 @@ int writer_forget_fabric(struct writer *writer, struct error *err)
 	/* A log that a reader kept from being checkpointed belongs to the old file. */
 	move_with(writer->path, old, "-wal");
 	move_with(writer->path, old, "-shm");
+	writer->committed_sweep = -1;
 	return open_or_create(writer, err);
 }

@@ -129,7 +129,7 @@ struct writer {
 	struct writer_cache cache;
 	bool stale;             /* the cache has to be loaded again */
 	bool distrusted;        /* a flush failed, or pages are damaged: recover first */
-	int64_t committed_sweep; /* the newest that this process committed; 0: none */
+	int64_t committed_sweep; /* the newest that this process found or committed; -1: not read yet */
 	bool diverged;          /* the newest sweep of the database was once another one */
 	bool resync_routes;     /* store all forwarding tables: those of the last sweeps may be lost */
 	int64_t lost_until;     /* the newest lost sweep that no event has reported; 0: none */

@@ -211,7 +211,7 @@ static int restore_counts(const struct writer *writer, struct restored *ret, str
 	if (rows) {
 		DB_BIND(rows, 1, cache->sweep_wall_us - HEALTH_COUNTS_US, HEALTH_COUNT_FEC,
 			DETAIL_ID(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS), DETAIL_EXTENDED_SPEEDS);
-		sqlite3_bind_text(rows, 5, text_chars(&ports), -1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(rows, 5, text_chars(&ports), -1, SQLITE_STATIC);
 		sqlite3_bind_int64(rows, 6, cache->sweep_wall_us - cache->sweep_start_us);
 	}
 	while (rows && (result = db_step(rows, err)) > 0) {
