@@ -14,8 +14,12 @@
 #include "storage/reader.h"
 #include "view/event_text.h"
 
-/* Lines of a plot, its points and marks; bytes of findings, rows of events. */
-enum { SUBJECTS_MOST = 8, POINTS = 150, MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
+/*
+ * Lines of a plot, its points and marks; bytes of findings, rows of events. Of a large fabric there are few points,
+ * because stored sums are read instead of more samples than these.
+ */
+enum { SUBJECTS_MOST = 8, POINTS = 150, POINTS_FEW = 36, SAMPLES_MOST = 3000000, MARKS_MOST = 8 };
+enum { FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
 
 enum { SENT, RECEIVED, STALL, ERRORS, METRICS };
 static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "errors" };
@@ -112,7 +116,7 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 	};
 	struct series series[SUBJECTS_MOST * METRICS] = { 0 };
 	size_t ports = 0, count = subjects->count;
-	int64_t step_us;
+	int64_t step_us, sweeps = history->range.until - history->range.after;
 	int code = 0;
 
 	if (count > SUBJECTS_MOST)
@@ -123,7 +127,8 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 	history->metric_count = METRICS;
 	for (size_t i = 0; i < count; i++)
 		ports += subjects->items[i].port_count;
-	step_us = history_step_us(&history->range, ports, history->until_us - history->since_us, POINTS);
+	step_us = history_step_us(&history->range, ports, history->until_us - history->since_us,
+				  sweeps * (int64_t)ports > SAMPLES_MOST ? POINTS_FEW : POINTS);
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
 	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
