@@ -341,6 +341,7 @@ static void clear_port(struct hostile *h, size_t node, unsigned num)
 {
 	lab_clear(h->lab, node, num);
 	h->cleared[node][num] = true;
+	h->allowed[node][FINDING_COUNTERS_CLEARED] = h->plain + GRACE;
 }
 
 static void set_clear(struct hostile *h, struct active *active, bool on)
