@@ -396,7 +396,11 @@ static int receive_from(struct hca *hca, enum device device, unsigned timeout_ms
 
 	errno = 0;
 	code = umad_recv(hca->fd[device], hca->buffer, &length, (int)timeout_ms);
-	return code;
+	if (code < 0 || length >= MAD_SIZE || umad_status(hca->buffer))
+		return code;
+	/* The rest of the buffer is from an earlier MAD. */
+	errno = EAGAIN;
+	return -EAGAIN;
 }
 
 static bool is_nothing(int cause)

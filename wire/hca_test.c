@@ -95,6 +95,7 @@ int umad_set_pkey(void *umad, int pkey_index)
 }
 
 static int receive_fails_with;
+static int receive_lacks; /* bytes of the next MADs */
 
 int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 {
@@ -102,7 +103,7 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		errno = receive_fails_with;
 		return -errno;
 	}
-	(void)length;
+	*length -= receive_lacks;
 	if (timeout_ms) {
 		waited_at = fd;
 		waited_ms = timeout_ms;
@@ -342,6 +343,20 @@ TEST(a_split_hca_uses_one_device_per_class)
 	assert_int_equal(sent_fd, FD_GMP);
 	hca_close(hca);
 	assert_int_equal(open_count, 0);
+}
+
+TEST(a_truncated_mad_is_ignored)
+{
+	struct hca *hca = open_device();
+	const struct transport *transport = hca_transport(hca);
+	uint8_t mad[MAD_SIZE];
+
+	waiting[0] = 2;
+	receive_lacks = 200;
+	assert_int_equal(transport->receive(transport->ctx, mad, 1, NULL), TRANSPORT_NOTHING);
+	receive_lacks = 0;
+	assert_int_equal(transport->receive(transport->ctx, mad, 1, NULL), TRANSPORT_MAD);
+	hca_close(hca);
 }
 
 TEST(both_devices_receive)

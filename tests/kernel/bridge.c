@@ -134,6 +134,23 @@ static void take_own_response(struct bridge *bridge, const uint8_t *mad)
 	}
 }
 
+/* With HOSTILE in the environment: the response again, with another transaction ID, of another class; and garbage. */
+static void add_hostile(struct bridge *bridge, struct softhca_message message)
+{
+	static unsigned seed = 1;
+
+	for (int i = 0; i < 4; i++) {
+		if (i == 1)
+			message.mad[MAD_TID + 7] ^= 0x55;
+		if (i == 2)
+			message.mad[MAD_CLASS] = 0x07;
+		for (size_t byte = i == 3 ? 0 : MAD_TID + 12; i && byte < sizeof(message.mad); byte++)
+			message.mad[byte] = (uint8_t)rand_r(&seed);
+		if (write(bridge->fd, &message, sizeof(message)) < 0)
+			fail("write to /dev/softhca");
+	}
+}
+
 /* A MAD for the kernel. Timeouts are left to it, so ibsim's own reports of them are dropped. */
 static void to_kernel(struct bridge *bridge, const struct packet *packet)
 {
@@ -153,6 +170,8 @@ static void to_kernel(struct bridge *bridge, const struct packet *packet)
 		message.mad[HOP_POINTER] = response ? 0 : mad[MAD_HOP_COUNT] + 1;
 	if (write(bridge->fd, &message, sizeof(message)) < 0)
 		fail("write to /dev/softhca");
+	if (response && getenv("HOSTILE"))
+		add_hostile(bridge, message);
 }
 
 static void from_ibsim(struct bridge *bridge)

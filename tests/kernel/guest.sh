@@ -179,6 +179,21 @@ equal "error counters agree with perfquery" "$(ibwire ports --db fabric.db --for
 contains "they are those that were set" "$(cat theirs)" "5 55 15 5000"
 contains "the subnet manager is found" "$(ibwire status --db fabric.db)" "LID 1, master"
 
+# --- duplicated and foreign responses, and garbage ---
+
+export HOSTILE=1
+succeeds "a device with a hostile wire is plugged in" plug ibsw1 $two
+unset HOSTILE
+succeeds "its port is Active" wait_for 60 in_state ibsw1 ACTIVE
+ibwire collect --interval 1 --count 20 --Ca ibsw1 --db hostile.db >summary 2>errors
+equal "20 sweeps are stored" $? 0
+equal "every port responds" "$(value 'ports responding' <summary)" "$(value 'ports polled' <summary)"
+equal "no counter was reset, no node is silent" "$(events hostile.db "kind IN ('counters-cleared', 'node-silent', \
+	'node-removed')")" ""
+equal "error counters are those that were set" "$(ibwire ports --db hostile.db --format csv leaf-u01-r0 | columns port \
+	counters.symbol_errors counters.link_downed counters.xmit_discards | grep '^[1-5] ')" "$(cat theirs)"
+succeeds "it is removed" unplug ibsw1
+
 # --- users and other programs ---
 
 one_line "a user without permissions" 69 "no permission to open the umad device of ibsw0 port 1" \

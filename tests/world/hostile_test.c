@@ -341,6 +341,7 @@ static void clear_port(struct hostile *h, size_t node, unsigned num)
 {
 	lab_clear(h->lab, node, num);
 	h->cleared[node][num] = true;
+	h->allowed[node][FINDING_COUNTERS_CLEARED] = h->plain + GRACE;
 }
 
 static void set_clear(struct hostile *h, struct active *active, bool on)
@@ -1026,7 +1027,7 @@ static uint64_t count_begun(const struct hostile *h)
 
 static void report(const struct hostile *h)
 {
-	if (!getenv("IBWIRE_RELIABILITY"))
+	if (!getenv("IBWIRE_RELIABILITY") || !h->sweep)
 		return;
 	for (size_t i = 0; i < DISTURBANCES; i++)
 		printf("RELIABILITY\tvirtual fabric: %s\t%" PRIu64 "\tdeltas, findings, recovery\t0 failures\n",
@@ -1067,7 +1068,7 @@ TEST_WITH(a_hostile_fabric_disturbs_neither_sums_nor_findings_nor_memory, NULL, 
 	h->seed = number("IBWIRE_HOSTILE_SEED", 1);
 	start_hostile(h, lab_create(h->seed));
 	run_hostile(h, number("IBWIRE_HOSTILE_SWEEPS", test_cases(USUAL_SWEEPS)));
-	for (size_t i = 0; i < DISTURBANCES; i++)
+	for (size_t i = 0; i < DISTURBANCES && h->sweep >= USUAL_SWEEPS; i++)
 		assert_true(h->begun[i]);
 	report(h);
 	h->done = true;
