@@ -44,11 +44,11 @@ faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PA
 faults-2    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=1
 faults-3    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=2
 faults-4    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=3
-hostile-1   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=1
-hostile-2   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=2
-hostile-3   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=3
-hostile-4   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_HOSTILE_SEED=4
-week        release tests/world/week_test IBWIRE_WEEK_SWEEPS=60480
+hostile-1   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=101
+hostile-2   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=102
+hostile-3   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=103
+hostile-4   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=104
+week        release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=0 IBWIRE_WEEK_SWEEPS=70000
 '
 
 message() {
