@@ -94,6 +94,8 @@ run_part() {
 	shift 4
 	message "$name: $*"
 	log=$results/$name.log
+	commit=$(git -C "$top" rev-parse --short=10 HEAD 2>/dev/null) || commit=unknown
+	git -C "$top" diff --quiet HEAD -- . ':!docs/reliability.md' 2>/dev/null || commit="$commit, changed"
 	(
 		execute "$folder" "$@"
 		status=$?
@@ -107,7 +109,6 @@ run_part() {
 		message "$name: skipped: $(sed -n '/^skipped:/{n;s/.*	//;p;q;}' "$log")"
 		return 0
 	fi
-	commit=$(git -C "$top" describe --always --dirty --abbrev=10 2>/dev/null) || commit=unknown
 	inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | awk '{ sum += $1 } END { if (sum) print sum " inputs" }')
 	{
 		printf 'PART\t%s\t%s\t%s\t%s\t%s\n' "$name" "$*" "$(date -u +%Y-%m-%d)" "$commit" "$(cpu_seconds "$results/$name.times")"
@@ -155,6 +156,8 @@ tables() {
 		}'
 }
 
+# Read as a whole before it runs: this file may change meanwhile.
+{
 trap 'message "interrupted: the next run continues with $name"; exit 1' INT TERM HUP
 wanted=" $* " names="" name="" failed=0
 printf '%s\n' "$parts" | sed '/^$/d' >"$results/parts"
@@ -182,3 +185,4 @@ awk -v tables="$results/tables.md" '
 ' "$page" >"$results/page.md" && cat "$results/page.md" >"$page"
 message "results: $page"
 exit $failed
+}
