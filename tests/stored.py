@@ -3,6 +3,7 @@
 import csv
 import os
 import sqlite3
+import statistics
 import subprocess
 
 MAD_WORDS = 72  # that ibsim counts for a datagram
@@ -152,6 +153,7 @@ class Stored:
         starts = self.db.execute("SELECT id, start_us, end_us FROM sweep ORDER BY id").fetchall()
         reported = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-late'")}
         missed, late_before = 0, False
+        phase = statistics.mode(start // 10000 * 10000 % interval_us for _, start, _ in starts)
         for (before, began, ended), (after, begins, _) in zip(starts, starts[1:]):
             beats = round((begins - began) / interval_us)
             if after != before + 1:
@@ -162,7 +164,8 @@ class Stored:
                 if not reported & {before, after, after + 1} and not late_before:
                     self.fault(f"sweep {after} began {(begins - began) / 1e6:.2f} s behind sweep {before}; "
                                "without an event")
-            late_before = beats > 1 or begins - ended < interval_us / 10
+            # The next sweep starts at a multiple of the interval, if the collector was not late with it.
+            late_before = beats > 1 or begins - ended < interval_us / 10 or (begins - phase) % interval_us > interval_us / 20
         return missed
 
     def check_cuts(self):

@@ -185,6 +185,9 @@ static int make_labels(const struct option_list *list, struct text *ret, struct 
 			return err_set(err, ERR_USAGE, "--label: the name '%.64s' is too long", typed);
 		memcpy(name, typed, (size_t)(equals - typed));
 		name[equals - typed] = '\0';
+		for (size_t j = 0; j < i; j++)
+			if (!strncmp(list->items[j], typed, (size_t)(equals - typed) + 1))
+				return err_set(err, ERR_USAGE, "--label: the name '%s' is given twice", name);
 		metrics_label(ret, name, equals + 1);
 	}
 	return text_failed(ret) ? err_nomem(err) : 0;

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -68,6 +69,12 @@ def usage(process):
     return ticks / os.sysconf("SC_CLK_TCK"), most // 1024
 
 
+def stored_mb():
+    """Size of the receivers' folders here."""
+    return sum(os.path.getsize(os.path.join(folder, name)) for top in ("victoria", "prometheus.tsdb")
+               for folder, _, names in os.walk(top) for name in names) / 1e6
+
+
 def make_database(path, ports, sweeps, begin):
     run(os.environ["MAKEDB"], "--ports", ports, "--interval", INTERVAL_S, "--hours", sweeps * INTERVAL_S / 3600, "--begin",
         begin, path, timeout=600)
@@ -89,6 +96,8 @@ def measure(ports, database, name, receiver):
     before_s, _ = usage(receiver.process)
     said, own = push(database, receiver)
     after_s, memory_mb = usage(receiver.process)
+    if receiver.process:  # which writes everything to its disk
+        receiver.end(signal.SIGTERM)
     samples, seconds, per_sample, rejected, failed = re.search(
         r"(\d+) samples in \d+ batches to \S+ in (\S+) s: .*, (\S+) bytes per sample; (\d+) .*, (\d+) ", said).groups()
     samples, seconds = int(samples), float(seconds)
@@ -99,10 +108,11 @@ def measure(ports, database, name, receiver):
                "cpu_s": round(cpu_s / sweeps, 3), "bytes_per_sample": float(per_sample),
                "memory_mb": round(own.ru_maxrss / 1024, 1), "headroom": round(INTERVAL_S * sweeps / seconds, 1),
                "receiver_cpu_s": round((after_s - before_s) / sweeps, 3), "receiver_memory_mb": memory_mb,
-               "rejected": int(rejected), "failed": int(failed)}
+               "receiver_disk_mb": round(stored_mb(), 1), "rejected": int(rejected), "failed": int(failed)}
     print(f"{ports} port ends to {name}: {figures['samples_per_sweep']} samples per sweep in {figures['sweep_s']} s, "
           f"{figures['samples_per_s']} samples/s, {per_sample} bytes per sample; CPU {figures['cpu_s']} s, receiver "
-          f"{figures['receiver_cpu_s']} s; {figures['memory_mb']} MB of memory, receiver {memory_mb} MB; "
+          f"{figures['receiver_cpu_s']} s; {figures['memory_mb']} MB of memory, receiver {memory_mb} MB and "
+          f"{figures['receiver_disk_mb']} MB on its disk; "
           f"{figures['headroom']} times as fast as sweeps of {INTERVAL_S} s")
     print("bench: " + json.dumps(figures), flush=True)
 
@@ -124,4 +134,5 @@ for count in SIZES:
                 if target.process:
                     target.process.kill()
                     target.process.wait()
+                shutil.rmtree("prometheus.tsdb", ignore_errors=True)
         os.chdir("/")

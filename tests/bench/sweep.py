@@ -15,7 +15,8 @@ MADs per second) and without it.
     SIZES=1024    HCAs, also a list: 1024,4096,7936,16384; the others are compared for the first only.
                   The largest takes one or two minutes to start, and 2 GB
     WIRE='...'    other delays
-    ONLY=dead     only the sweeps with dead nodes; ONLY=discovery: only discoveries by both engines
+    ONLY=dead     only the sweeps with dead nodes; ONLY=discovery: only discoveries by both engines; ONLY=growth: only the
+                  collector's CPU time and memory
     ONLY=reboot   only the cost of a reboot, for each size: an HCA does not respond for two minutes and returns.
                   All MADs but those of opensm are counted, less those of quiet sweeps. It takes twelve minutes
     BEFORE=PATH   another ibwire for ONLY=reboot, on the same simulation
@@ -48,6 +49,7 @@ SHAPES = {  # HCAs: arguments of ibwire-sim net
     1024: "rail --units 4 --hosts 32 --rails 8 --spines 16 --links 2 --management 0",
     4096: "rail --units 16 --hosts 32 --rails 8 --spines 32 --links 1 --management 0",
     7936: "rail --units 31 --hosts 32 --rails 8 --spines 32 --links 1 --management 0",
+    11264: "tree3 --pods 11 --leafs 32 --hosts 32 --rails 1 --spines 32 --cores 256 --management 0",
     16384: "tree3 --pods 16 --leafs 32 --hosts 32 --rails 1 --spines 32 --cores 256 --management 0",
 }
 DEFAULT_RATE = 20000  # MADs per second
@@ -361,7 +363,7 @@ def main():
                     for program in filter(None, (IBWIRE, BEFORE)):
                         reboot(sim, size, victim, program)
                     continue
-                if size == SIZES[0]:
+                if size == SIZES[0] and ONLY != "growth":
                     if ONLY == "dead":
                         sim.ibwire("collect", "--once")
                     elif ONLY != "discovery":
@@ -370,7 +372,7 @@ def main():
                         discoveries(sim, times)
                     if ONLY != "discovery":
                         dead(sim, times)
-                if ONLY:
+                if ONLY and ONLY != "growth":
                     continue
                 grown.append(burden(sim, size))
                 print("  " + sim.run(IBWIRE_SIM, "wire").out.strip().replace("\n", "\n  "))

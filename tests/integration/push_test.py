@@ -208,6 +208,7 @@ def bad_input():
     for name, status, words, *options in (
             ("no URL", 64, "--remote-write"), ("another scheme", 64, "http", "--remote-write", "ftp://x/"),
             ("a label without a value", 64, "NAME=VALUE", "--remote-write", receiver.url, "--label", "a"),
+            ("a label twice", 64, "'a' is given twice", "--remote-write", receiver.url, "--label", "a=1", "--label", "a=2"),
             ("an empty batch", 64, "--batch", "--remote-write", receiver.url, "--batch", "0"),
             ("a damaged cursor", 74, "damaged:3:", "--remote-write", receiver.url, "--cursor", "damaged"),
             ("a cursor in no folder", 74, "none/x", "--remote-write", receiver.url, "--cursor", "none/x")):
