@@ -153,11 +153,6 @@ int tui_run(const struct tui_options *options, struct error *err)
 	return status;
 }
 
-int tui_check_terminal(struct error *err)
-{
-	return terminal_check(err);
-}
-
 bool tui_config_path(char *ret, size_t size)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

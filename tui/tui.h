@@ -67,7 +67,8 @@ bool tui_config_path(char *ret, size_t size);
 
 /*
  * tui_check_terminal - whether the terminal is suitable, before a collector is started
- * Return: 0 or ERR_USAGE.
+ * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no cursor
+ * movement.
  */
 int tui_check_terminal(struct error *err);
 

@@ -26,16 +26,28 @@ double view_age_s(int64_t now_us, int64_t then_us)
 	return age_us < 0 ? NAN : (double)age_us / 1e6;
 }
 
-static void view_errors(const struct delta *sum, struct port_view *ret)
+double view_sum(double sum, double more)
+{
+	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
+}
+
+double view_errors(const struct delta *delta)
 {
 	uint64_t errors = 0;
 
+	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SET))
+		return NAN;
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		errors += delta->known & COUNTER_BIT(counter) ? delta->value[counter] : 0;
+	return (double)errors;
+}
+
+static void set_errors(const struct delta *sum, struct port_view *ret)
+{
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
 	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
-	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		errors += ret->errors_known & COUNTER_BIT(counter) ? sum->value[counter] : 0;
-	ret->errors = ret->window_errors = ret->errors_known ? (double)errors : NAN;
+	ret->errors = ret->window_errors = view_errors(sum);
 }
 
 static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)
@@ -73,7 +85,7 @@ void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t refer
 			 [VIEW_BER_RAW].rate = NAN },
 	};
 	view_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
-	view_errors(&row->sum, ret);
+	set_errors(&row->sum, ret);
 	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
 							 ret->rcv_bytes_per_s);
 	ret->unused = ret->status == STATUS_DOWN &&

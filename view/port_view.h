@@ -10,6 +10,7 @@
 #include "analysis/status.h"
 #include "fabric/counter.h"
 
+struct delta;
 struct snapshot;
 
 /* Headings of the columns of a port, in tables and on the screen. */
@@ -63,6 +64,12 @@ struct port_view {
  */
 void port_view_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
 		  struct port_view *ret);
+
+/* view_errors - sum of the known error counters; NAN if none is known. */
+double view_errors(const struct delta *delta);
+
+/* view_sum - a sum in which NAN is unknown: NAN if both are. */
+double view_sum(double sum, double more);
 
 /* view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed. */
 double view_age_s(int64_t now_us, int64_t then_us);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "tui/tui.h"
 
 /*
  * State for restoring the terminal in a signal handler of a crash, which has no other access to it:
@@ -82,7 +83,7 @@ static void arm(void)
 	saved.armed = 1;
 }
 
-int terminal_check(struct error *err)
+int tui_check_terminal(struct error *err)
 {
 	const char *name = getenv("TERM"), *move;
 	bool moves;

@@ -14,18 +14,10 @@ struct mouse {
 };
 
 /*
- * terminal_check - whether the terminal is suitable
- * Nothing is written.
- * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no cursor
- * movement.
- */
-int terminal_check(struct error *err);
-
-/*
  * terminal_start - initialize the terminal
  * @ret_unicode:  whether the locale is UTF-8
  *
- * Sets the locale. The terminal is restored also if the program crashes. Call terminal_check() before.
+ * Sets the locale. The terminal is restored also if the program crashes. Call tui_check_terminal() before.
  * Return: 0; ERR_USAGE if the terminal does not respond or is not supported.
  */
 int terminal_start(bool *ret_unicode, struct error *err);

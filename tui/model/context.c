@@ -105,14 +105,11 @@ static void set_findings(struct snapshot_context *context, struct row_buffer *fo
 	free(context->findings);
 	context->findings = found->rows;
 	context->finding_count = found->count;
-	context->acknowledged_count = 0;
 	if (found->count)
 		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
 	fold(context);
-	for (size_t i = 0; i < found->count; i++) {
+	for (size_t i = 0; i < found->count; i++)
 		relocate(&context->findings[i]);
-		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;
-	}
 }
 
 static void set_events(struct snapshot_context *context, struct row_buffer *found)

@@ -40,7 +40,7 @@ struct snapshot_context {
 	struct shape *shape;          /* of the shown fabric; NULL: no snapshot yet */
 	struct fabric *fabric;        /* of the shape, shared; the shape of the same fabric is not rebuilt */
 	struct finding_row *findings; /* open ones; worst first, acknowledged ones last */
-	size_t finding_count, acknowledged_count;
+	size_t finding_count;
 	struct recent_event *recent_events; /* newest first */
 	size_t recent_event_count;
 };

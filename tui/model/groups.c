@@ -116,8 +116,7 @@ static void add_port(struct port_group *row, const struct port_view *view, uint3
 	add_load(row, view, index);
 	if (!isnan(view->stall_percent))
 		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
-	if (!isnan(view->errors))
-		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
+	row->errors = view_sum(row->errors, view->errors);
 	row->errors_at_least |= view->errors_at_least;
 }
 

@@ -160,16 +160,9 @@ bool job_list_read_bytes(struct job_row *row, const struct live *live, const str
 	return true;
 }
 
-bool job_runs(const struct job *job, int64_t wall_us)
+static bool job_runs(const struct job *job, int64_t wall_us)
 {
 	return job->begin_us <= wall_us && (!job->end_us || job->end_us >= wall_us);
-}
-
-int64_t job_row_duration_us(const struct job *job, int64_t now_us)
-{
-	struct job now = { .end_us = now_us };
-
-	return job_duration_us(job, &now);
 }
 
 size_t job_list_line(const struct job_list *list, int64_t now_us, char *ret, size_t size)

@@ -40,12 +40,6 @@ void job_list_done(struct job_list *list);
  */
 bool job_list_read_bytes(struct job_row *row, const struct live *live, const struct shape *shape);
 
-/* job_runs - whether a job was running at a time (wall clock). */
-bool job_runs(const struct job *job, int64_t wall_us);
-
-/* job_row_duration_us - until its end, or @now_us (wall clock) while it runs. */
-int64_t job_row_duration_us(const struct job *job, int64_t now_us);
-
 /*
  * job_list_line - jobs that run at a time: "4711 train-70b 64 hosts 3h05m, 4712 8 hosts 2m10s"
  * Return: their number.

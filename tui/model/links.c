@@ -412,12 +412,8 @@ double links_errors(const struct links *links, const struct link_row *link)
 {
 	double errors = NAN;
 
-	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
-		double more = links->table->views[link->ends[i]].errors;
-
-		if (!isnan(more))
-			errors = isnan(errors) ? more : errors + more;
-	}
+	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++)
+		errors = view_sum(errors, links->table->views[link->ends[i]].errors);
 	return errors;
 }
 

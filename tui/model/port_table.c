@@ -39,12 +39,6 @@ static void view_port(const struct snapshot *snapshot, uint32_t index, const str
 	ret->errors_at_least = sum && sum->at_least;
 }
 
-static void sum_known(double *sum, double value)
-{
-	if (!isnan(value))
-		*sum = isnan(*sum) ? value : *sum + value;
-}
-
 /* The links of a fabric have few different texts: each is made once. */
 static void widen_link(struct fabric_summary *summary, const struct port *port, bool *seen)
 {
@@ -74,8 +68,8 @@ static void summarise_port(struct fabric_summary *summary, const struct fabric *
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT)
 		summary->links_up++;
 	if (fabric->nodes[port->node].type == NODE_CA) {
-		sum_known(&summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
-		sum_known(&summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
+		summary->hosts_xmit_bytes_per_s = view_sum(summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
+		summary->hosts_rcv_bytes_per_s = view_sum(summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
 	}
 	widen_link(summary, port, seen);
 }

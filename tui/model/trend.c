@@ -118,11 +118,6 @@ static bool adopt(struct trend *trend, struct fabric *fabric)
 	return loads && ports;
 }
 
-static double sum_known(double sum, double more)
-{
-	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
-}
-
 static uint8_t load_of(double percent)
 {
 	if (isnan(percent))
@@ -141,25 +136,14 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 		const struct trend_port *port = &trend->ports[i];
 
 		if (fabric->nodes[fabric->ports[i].node].type == NODE_CA) {
-			point->xmit_bytes_per_s = sum_known(point->xmit_bytes_per_s, port->xmit_bytes_per_s);
-			point->rcv_bytes_per_s = sum_known(point->rcv_bytes_per_s, port->rcv_bytes_per_s);
+			point->xmit_bytes_per_s = view_sum(point->xmit_bytes_per_s, port->xmit_bytes_per_s);
+			point->rcv_bytes_per_s = view_sum(point->rcv_bytes_per_s, port->rcv_bytes_per_s);
 		}
 		point->stall_percent = fmax(point->stall_percent, port->stall_percent);
-		point->errors = sum_known(point->errors, port->errors);
+		point->errors = view_sum(point->errors, port->errors);
 		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(port->percent);
 	}
 	trend->total++;
-}
-
-static double errors_of(const struct delta *delta)
-{
-	uint64_t errors = 0;
-
-	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SET))
-		return NAN;
-	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		errors += delta->known & COUNTER_BIT(counter) ? delta->value[counter] : 0;
-	return (double)errors;
 }
 
 /* Append the shown sweep. */
@@ -242,7 +226,7 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 		xmit, rcv, rate_utilization_percent(fmax(xmit, rcv), port_rate_bits_per_s(&fabric->ports[index])),
 		stall_estimate(delta, &fabric->nodes[node], &fabric->ports[index],
 			       reading->shown->caps ? &reading->shown->caps[node] : NULL).percent,
-		errors_of(delta),
+		view_errors(delta),
 	};
 	return true;
 }

@@ -218,10 +218,8 @@ static void host_rates(const struct app *app, uint32_t host, double *ret_xmit, d
 	for (size_t i = 0; i < count; i++) {
 		const struct port_view *view = &app->table->views[ports[i]];
 
-		if (!isnan(view->xmit_bytes_per_s))
-			*ret_xmit = (isnan(*ret_xmit) ? 0 : *ret_xmit) + view->xmit_bytes_per_s;
-		if (!isnan(view->rcv_bytes_per_s))
-			*ret_rcv = (isnan(*ret_rcv) ? 0 : *ret_rcv) + view->rcv_bytes_per_s;
+		*ret_xmit = view_sum(*ret_xmit, view->xmit_bytes_per_s);
+		*ret_rcv = view_sum(*ret_rcv, view->rcv_bytes_per_s);
 	}
 }
 

@@ -272,7 +272,7 @@ static void draw_row(const struct app *app, const struct brush *brush, const int
 	/* Jobs that began after the shown time are faint. */
 	bool later = app->live->at_us && job->begin_us > app->live->shown->sweep.wall_us;
 	char hosts[24], began[WHEN_SIZE], span[WHEN_SIZE], bytes[24], ending[JOB_ID_SIZE + 16];
-	int64_t duration_us = job_row_duration_us(job, app->now_us);
+	int64_t duration_us = job_duration_us(job, &(struct job){ .end_us = app->now_us });
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT, ending_role = write_state(job, ending, sizeof(ending));
 
 	if (row->hosts)

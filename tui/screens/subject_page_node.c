@@ -121,12 +121,9 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
-		if (!isnan(view->xmit_bytes_per_s)) {
-			out = (isnan(out) ? 0 : out) + view->xmit_bytes_per_s;
-			known++;
-		}
-		if (!isnan(view->rcv_bytes_per_s))
-			in = (isnan(in) ? 0 : in) + view->rcv_bytes_per_s;
+		known += !isnan(view->xmit_bytes_per_s);
+		out = view_sum(out, view->xmit_bytes_per_s);
+		in = view_sum(in, view->rcv_bytes_per_s);
 	}
 	page_label(page, NULL, "total", LABEL);
 	page_putf(page, LABEL, ROLE_TEXT, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
