@@ -60,11 +60,13 @@ static void add_line(struct judging *judging, enum job_verdict verdict, enum fin
 		judging->code = err_nomem(judging->err);
 }
 
-static const char *bytes_text(double bytes, char ret[32])
+static const char *bytes_text(struct judging *judging, double bytes, char ret[32])
 {
 	struct text text = { 0 };
 
 	result_append_bytes(&text, bytes);
+	if (text_failed(&text))
+		judging->code = err_nomem(judging->err);
 	snprintf(ret, 32, "%s", text_chars(&text));
 	text_done(&text);
 	return ret;
@@ -140,7 +142,7 @@ static bool has_no_traffic(struct judging *judging)
 			return false;
 	add_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its hosts "
 		 "carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
-		 bytes_text(bytes_of(&report->total), bytes), when_format_span(report->duration_us, span));
+		 bytes_text(judging, bytes_of(&report->total), bytes), when_format_span(report->duration_us, span));
 	return true;
 }
 
@@ -198,9 +200,9 @@ static void judge_unused_port(struct judging *judging, const struct job_port *po
 
 	add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%s was not used: %s%s, while the other %u HCA "
 		 "port%s of the host carried %s each", port_label(report, port, name),
-		 port->sum.known ? bytes_text(bytes_of(&port->sum), bytes) : "nothing known",
+		 port->sum.known ? bytes_text(judging, bytes_of(&port->sum), bytes) : "nothing known",
 		 port->down ? " (its link is down)" : "", host->used, host->used == 1 ? "" : "s",
-		 bytes_text(bytes_of(&host->sum) / host->used, others));
+		 bytes_text(judging, bytes_of(&host->sum) / host->used, others));
 }
 
 static void judge_unused(struct judging *judging)
@@ -532,7 +534,7 @@ static void judge_clean(struct judging *judging)
 		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
 	add_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per port%s",
 		 hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
-		 report->total.at_least ? "at least " : "", bytes_text(bytes_of(&report->total), bytes),
+		 report->total.at_least ? "at least " : "", bytes_text(judging, bytes_of(&report->total), bytes),
 		 rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
 }
 
