@@ -430,7 +430,7 @@ static int put_sections(struct job_output *output, put_function *const *sections
 {
 	int code = 0;
 
-	for (; code == 0 && *sections; sections++)
+	for (; code == 0 && *sections && !ferror(output->stream); sections++)
 		code = (*sections)(output, err);
 	return code;
 }
@@ -476,7 +476,7 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 		code = job_put_ports(&output, err);
 	else
 		code = put_text_report(&output, err);
-	/* A closed pipe (`| head`) is no error. */
+	/* A closed pipe (`| head`) is no error. The caller reports an error of an earlier write. */
 	if (code == 0 && fflush(stream) != 0 && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the report: %s", strerror(errno));
 	return code;
