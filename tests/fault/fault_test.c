@@ -300,6 +300,7 @@ static void run_command(void *name)
 
 	fault_pause();
 	is_command = true;
+	stdout = fdopen(STDOUT_FILENO, "w"); /* unused, as main() expects it */
 	snprintf(chars, sizeof(chars), "%s", (const char *)name);
 	for (char *word = strtok_r(chars, "|", &save); word; word = strtok_r(NULL, "|", &save))
 		argv[argc++] = strcmp(word, "COPY") && strcmp(word, "PAGE") ? word : copy_path;
@@ -807,7 +808,6 @@ int set_up(void **state)
 	setenv("LC_ALL", "C", 1);
 	setenv("TZ", "UTC0", 1);
 	unsetenv("IBWIRE_DB");
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_folder_make(state);
 	snprintf(copy_path, sizeof(copy_path), "%s/copy.db", folder);
 	tzset();
