@@ -300,7 +300,6 @@ static void run_command(void *name)
 
 	fault_pause();
 	is_command = true;
-	stdout = fdopen(STDOUT_FILENO, "w"); /* unused, as main() expects it */
 	snprintf(chars, sizeof(chars), "%s", (const char *)name);
 	for (char *word = strtok_r(chars, "|", &save); word; word = strtok_r(NULL, "|", &save))
 		argv[argc++] = strcmp(word, "COPY") && strcmp(word, "PAGE") ? word : copy_path;
