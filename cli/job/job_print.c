@@ -33,8 +33,10 @@ const char *job_shown(const char *typed, char *ret, size_t size)
 {
 	struct text text = { 0 };
 
-	text_append_escaped(&text, typed, strlen(typed));
-	snprintf(ret, size, "%s", text_chars(&text));
+	/* Without an allocation, which can fail, for almost every name. */
+	if (!text_is_plain(typed, strlen(typed)))
+		text_append_escaped(&text, typed, strlen(typed));
+	snprintf(ret, size, "%s", text_failed(&text) ? "?" : text.len ? text_chars(&text) : typed);
 	text_done(&text);
 	return ret;
 }
