@@ -100,8 +100,11 @@ static void spool_end(struct result *result)
 		return;
 	fclose(result->stream);
 	result->stream = result->target;
-	/* An error of an earlier result on this stream was returned then; spool_write() sets errno. */
-	clearerr(result->target);
+	/* The caller of the stream reports an earlier error; nothing follows what was lost. */
+	if (ferror(result->target)) {
+		fail(result, EPIPE);
+		return;
+	}
 	errno = 0;
 	fwrite(text_chars(&spool->memory), 1, spool->memory.len, result->target);
 	if (spool->fd < 0)

@@ -156,6 +156,7 @@ static void hide_columns(struct result *result, struct table *table)
 	hide_until(result, table, 1, FLEXIBLE_LEAST, &hidden);
 	if (hidden.len)
 		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));
+	result->notes.failed |= text_failed(&hidden);
 	text_done(&hidden);
 }
 

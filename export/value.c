@@ -203,11 +203,11 @@ void result_append_bytes(struct text *text, double bytes)
 
 const char *result_format_bytes(double bytes, char *ret, size_t size)
 {
-	struct text text = { 0 };
+	/* In place, so that no allocation can fail: a sum of 64-bit counters has at most 20 characters. */
+	struct text text = { .chars = ret, .capacity = size };
 
+	ret[0] = '\0';
 	result_append_bytes(&text, bytes);
-	snprintf(ret, size, "%s", text_chars(&text));
-	text_done(&text);
 	return ret;
 }
 

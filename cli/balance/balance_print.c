@@ -271,6 +271,9 @@ int balance_print(const struct balance_report *report, struct error *err)
 		if (!at_length && (result->cause == BALANCE_NONE || balance_is_second(result) ||
 				   (i >= GROUPS_SHOWN && !report->all)))
 			break;
+		/* main() reports it. */
+		if (ferror(stdout))
+			return 0;
 		printf("\n");
 		print_heading(report, result, &report->began[report->shown[i]], output.color);
 		code = print_members(report, result, &output, err);

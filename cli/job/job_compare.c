@@ -309,12 +309,13 @@ static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
 	return code < 0 ? code : output_end(result, 0, err);
 }
 
-static void put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SIZE], const char *name,
-			  const char *sentence)
+static int put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SIZE], const char *name,
+			 const char *sentence, struct error *err)
 {
 	static const char *const words[] = { "  before: ", "  now:    " };
 	unsigned width = comparing->output.print.width;
 	struct text text = { 0 };
+	int code = 0;
 
 	text_appendf(&text, "job %s%s%s%s against %s:", ids[1], *name ? " (" : "", name, *name ? ")" : "", ids[0]);
 	text_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
@@ -322,8 +323,12 @@ static void put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SI
 		text_append(&text, words[i]);
 		text_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
 	}
-	fputs(text_chars(&text), comparing->output.stream);
+	if (text_failed(&text))
+		code = err_nomem(err);
+	else
+		fputs(text_chars(&text), comparing->output.stream);
 	text_done(&text);
+	return code;
 }
 
 static int put_head(struct comparing *comparing, struct error *err)
@@ -348,8 +353,10 @@ static int put_head(struct comparing *comparing, struct error *err)
 	job_shown(now->job.id, ids[1], sizeof(ids[1]));
 	job_shown(now->job.name, name, sizeof(name));
 	append_sentence(comparing, &text);
-	if (comparing->output.print.format == RESULT_TABLE) {
-		put_text_head(comparing, ids, name, text_chars(&text));
+	if (text_failed(&text)) {
+		code = err_nomem(err);
+	} else if (comparing->output.print.format == RESULT_TABLE) {
+		code = put_text_head(comparing, ids, name, text_chars(&text), err);
 	} else if (comparing->output.print.format == RESULT_JSON) {
 		code = job_section(&comparing->output, "compare", true, columns, COLUMNS, &result, err);
 		if (code == 0) {

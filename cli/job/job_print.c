@@ -28,8 +28,10 @@ const char *job_shown(const char *typed, char *ret, size_t size)
 {
 	struct text text = { 0 };
 
-	text_append_escaped(&text, typed, strlen(typed));
-	snprintf(ret, size, "%s", text_chars(&text));
+	/* Without an allocation, which can fail, for almost every name. */
+	if (!text_is_plain(typed, strlen(typed)))
+		text_append_escaped(&text, typed, strlen(typed));
+	snprintf(ret, size, "%s", text_failed(&text) ? "?" : text.len ? text_chars(&text) : typed);
 	text_done(&text);
 	return ret;
 }
@@ -403,7 +405,7 @@ static int put_sections(struct job_output *output, put_function *const *sections
 {
 	int code = 0;
 
-	for (; code == 0 && *sections; sections++)
+	for (; code == 0 && *sections && !ferror(output->stream); sections++)
 		code = (*sections)(output, err);
 	return code;
 }
@@ -449,7 +451,7 @@ int job_report_print(const struct job_report *report, const struct job_print *pr
 		code = job_put_ports(&output, err);
 	else
 		code = put_text_report(&output, err);
-	/* A closed pipe (`| head`) is no error. */
+	/* A closed pipe (`| head`) is no error. The caller reports an error of an earlier write. */
 	if (code == 0 && fflush(stream) != 0 && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the report: %s", strerror(errno));
 	return code;

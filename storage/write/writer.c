@@ -295,6 +295,9 @@ static int begin(struct writer *writer, struct error *err)
 
 	if (result < 0)
 		return result;
+	/* A transaction whose end failed for lack of memory. */
+	if (!sqlite3_get_autocommit(writer->db))
+		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 	result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
 	if (result < 0)
 		check_disk_error(writer);

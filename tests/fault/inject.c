@@ -343,6 +343,7 @@ static _Noreturn void run_child(void (*body)(void *), void *ctx, bool calls, int
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
+	stdout = fdopen(STDOUT_FILENO, "w"); /* main() expects one that is not used yet */
 	close(null);
 	close(out);
 	close(err);
