@@ -37,7 +37,7 @@ decoders    asan    make:fuzz FUZZ_FORGED=1 FUZZ_SECONDS=600 | Random bytes in t
 valgrind    release tests/valgrind.py
 threads     release make:check-threads | Data races | unit tests of threads with ThreadSanitizer: no report
 stop        asan    tests/integration/stop_test.py | Signals and a device that blocks | the collector ends in time, no process is left behind
-disk        asan    tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
+disk        release tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
 devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | one line with the remedy
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | agreement with infiniband-diags, removal of the device
 faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=0
