@@ -259,7 +259,7 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 
 /* --- requests --- */
 
-/* A tag that changes with the sweep, and with what the page says of its age. */
+/* The ETag of the page: another one after each sweep and each minute, because the page shows the age of the sweep. */
 static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
 {
 	const char *path = commands->config->db;

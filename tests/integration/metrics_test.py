@@ -156,7 +156,7 @@ def pages(sim, server):
 
 
 def limits(sim):
-    """Commands that hang, because the name map is a pipe that somebody holds open."""
+    """Commands that block, because the name map is a pipe that this test opens and never writes to."""
     def name_map(pipe):
         if pipe:
             os.mkfifo("new")

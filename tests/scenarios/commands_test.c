@@ -18,7 +18,7 @@
 #include "tests/scenarios/files.h"
 #include "tests/screen/record.h"
 
-/* What the commands say of recorded scenarios. */
+/* The output of ibwire commands on the databases of recorded scenarios. */
 /* The name of the first node that `ibwire status` lists after a scenario file; "": none. */
 static void first_of_status(const char *name, const char *key, char ret[128])
 {
