@@ -28,6 +28,8 @@
 #define POLL_US (500 * US_PER_MS)
 /* The counters are stored after sweeps of so long: that is read again after a restart. */
 #define STORE_COUNTERS_US (600 * US_PER_S)
+/* A series without a sample for so long has no value for queries of Prometheus (its lookback). */
+#define STALE_US (300 * US_PER_S)
 
 struct push {
 	struct push_source source;
@@ -230,6 +232,8 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		OPT_FLAG("once", 0, &target->once, "send what is stored and exit"),
 		{ .name = "batch", .kind = OPTION_NUMBER, .argument = "N", .help = "samples per request (10000)",
 		  .target = &batch, .least = 1, .most = 100000 },
+		OPT_SPAN_OR_0("unchanged", 0, &push.source.unchanged_us,
+			      "send unchanged values once per SPAN (0: each sweep)"),
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
@@ -245,6 +249,8 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	code = options_no_arguments(command, &options, err);
 	if (code == 0 && !target->url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
+	if (code == 0 && push.source.unchanged_us >= STALE_US)
+		code = options_usage_error(command, err, "--unchanged must be less than 5m, when series are stale");
 	if (code == 0 && since)
 		code = when_parse(since, options.now_us, &push.since_us, err);
 	if (code == 0)
@@ -259,8 +265,12 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code == 0)
 		code = options_name_map(&options, &names, err);
 	push.db_path = path;
-	push.source = (struct push_source){ .names = names, .settings = &settings, .labels = text_chars(&label_text),
-					    .batch = (size_t)batch, .state = &push.state, .target = &push.target };
+	push.source.names = names;
+	push.source.settings = &settings;
+	push.source.labels = text_chars(&label_text);
+	push.source.batch = (size_t)batch;
+	push.source.state = &push.state;
+	push.source.target = target;
 	stop_install();
 	if (code == 0)
 		code = push_with(&push, cursor, err);

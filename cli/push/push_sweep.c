@@ -20,10 +20,43 @@ void push_source_done(struct push_source *source)
 	source->topology = NULL;
 	free(source->slots);
 	source->slots = NULL;
+	free(source->sent);
+	source->sent = NULL;
 	text_done(&source->request);
 	text_done(&source->line);
 	text_done(&source->encoded);
 	text_done(&source->name);
+}
+
+/* Samples that are sent again must have the same values. */
+static bool is_pushed(const struct metrics_family *family)
+{
+	return strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
+	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0;
+}
+
+/* Counters and states of ports. Ratios are sent with each sweep: avg_over_time() weights samples, not time. */
+static bool can_be_left_out(const struct metrics_family *family)
+{
+	return family->scope == METRICS_PORT && !(family->unit && strcmp(family->unit, "ratio") == 0);
+}
+
+/* Memory for --unchanged. Nothing was sent with the labels of this topology. */
+static bool forget_sent(struct push_source *source, size_t port_count)
+{
+	const struct metrics_schema *schema = metrics_schema_find(NULL);
+	size_t count = 0;
+
+	free(source->sent);
+	source->sent = NULL;
+	if (!source->unchanged_us)
+		return true;
+	for (size_t i = 0; i < schema->count; i++)
+		count += can_be_left_out(&schema->families[i]) ? port_count : 0;
+	source->sent = malloc((count + 1) * sizeof(*source->sent));
+	for (size_t i = 0; source->sent && i < count; i++)
+		source->sent[i] = NAN;
+	return source->sent;
 }
 
 /* The encoded labels of each port, and its place among the counters. */
@@ -35,7 +68,7 @@ static int prepare(struct push_source *source, struct fabric *fabric, struct err
 	source->topology = NULL;
 	free(source->slots);
 	source->slots = calloc(fabric->port_count + 1, sizeof(*source->slots));
-	if (!source->slots)
+	if (!source->slots || !forget_sent(source, fabric->port_count))
 		return err_nomem(err);
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
@@ -45,13 +78,6 @@ static int prepare(struct push_source *source, struct fabric *fabric, struct err
 	}
 	return metrics_topology_create(fabric, source->settings, metrics_schema_find(NULL), push_labels_encode,
 				       source->labels, &source->topology, err);
-}
-
-/* Samples that are sent again must have the same values. */
-static bool is_pushed(const struct metrics_family *family)
-{
-	return strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
-	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0;
 }
 
 static int flush(struct push_source *source, struct error *err)
@@ -101,8 +127,18 @@ static struct push_bytes labels_of(struct push_source *source, const struct metr
 	return (struct push_bytes){ source->encoded.chars, source->encoded.len };
 }
 
+/* Whether an unchanged value of a port is sent: once per --unchanged, one in 64 of the ports at the same time. */
+static bool is_due(const struct push_source *source, const struct metrics_page *page, uint32_t row)
+{
+	int64_t phase_us = source->unchanged_us / 64 * (row % 64);
+
+	return (page->status.last.wall_us + phase_us) / source->unchanged_us !=
+	       (source->state->acknowledged.wall_us + phase_us) / source->unchanged_us;
+}
+
+/* @sent: by row, or NULL */
 static int send_family(struct push_source *source, const struct metrics_family *family,
-		       const struct metrics_page *page, struct error *err)
+		       const struct metrics_page *page, double *sent, struct error *err)
 {
 	int code = 1;
 
@@ -116,8 +152,10 @@ static int send_family(struct push_source *source, const struct metrics_family *
 	for (uint32_t row = 0; row < metrics_row_count(page, family->scope) && code > 0; row++) {
 		double value = value_of(source, family, page, row);
 
-		if (isnan(value))
+		if (isnan(value) || (sent && sent[row] == value && !is_due(source, page, row)))
 			continue;
+		if (sent)
+			sent[row] = value;
 		push_series_append(&source->request, (struct push_bytes){ source->name.chars, source->name.len },
 				   labels_of(source, family, page, row), value, source->wall_ms);
 		if (++source->pending >= source->batch)
@@ -202,14 +240,21 @@ static int load_next(struct push_source *source, struct reader *reader, struct s
 static int send_sweep(struct push_source *source, const struct metrics_page *page, struct error *err)
 {
 	const struct metrics_schema *schema = metrics_schema_find(NULL);
+	double *sent = source->sent;
 	int code = 1;
 
 	source->wall_ms = page->status.last.wall_us / 1000;
 	text_clear(&source->request);
 	source->pending = 0;
-	for (size_t i = 0; i < schema->count && code > 0; i++)
-		if (is_pushed(&schema->families[i]))
-			code = send_family(source, &schema->families[i], page, err);
+	for (size_t i = 0; i < schema->count && code > 0; i++) {
+		const struct metrics_family *family = &schema->families[i];
+		bool left_out = sent && can_be_left_out(family);
+
+		if (is_pushed(family))
+			code = send_family(source, family, page, left_out ? sent : NULL, err);
+		if (left_out)
+			sent += page->topology->fabric->port_count;
+	}
 	if (code > 0)
 		code = flush(source, err);
 	return code > 0 ? push_target_finish(source->target, err) : code;

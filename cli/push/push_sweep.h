@@ -29,12 +29,14 @@ struct push_source {
 	const struct settings *settings;
 	const char *labels;           /* of --label, as metrics_label() writes them */
 	size_t batch;                 /* samples */
+	int64_t unchanged_us;         /* of --unchanged: time between equal samples of a series; 0: one per sweep */
 	struct push_state *state;
 	struct push_target *target;
 
 	/* Of the last sweep: ports and their labels are prepared once per topology. */
 	struct metrics_topology *topology;
 	uint32_t *slots;              /* by port of the fabric: index in state->ports */
+	double *sent;                 /* by family that can be left out and port: the last sample; NULL: none is */
 	struct text request, line, encoded, name;
 	uint64_t pending;             /* samples in `request` */
 	int64_t wall_ms;

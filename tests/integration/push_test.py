@@ -115,6 +115,35 @@ def served(wanted):
         ("ibwire_metrics_build_duration_seconds", None)])
 
 
+def unchanged(wanted):
+    """--unchanged: the last sample of a series before each sweep is that of a run without it, also after a kill."""
+    receiver = Receiver()
+    receiver.answers = [STORED] * 50 + [(204, {}, True)]
+    process = start(receiver.url, "unchanged", "--batch", "500", "--unchanged", "40s")
+    receiver.on_request = lambda: receiver.answers or process.kill()
+    process.wait(60)
+    receiver.on_request = lambda: None
+    push(receiver, "unchanged", "--batch", "500", "--unchanged", "40s")
+    tap.equal("every series is there", sorted(receiver.series), sorted(wanted))
+    tap.equal("samples are in order, and no value changes", (receiver.late[:3], receiver.changed[:3]), ([], []))
+    wrong, longest = [], 0
+    for key, series in wanted.items():
+        sent = receiver.series[key]
+        times = [time for time in sorted(series) if time in sent]
+        longest = max([longest, *(after - before for before, after in zip(times, times[1:]))])
+        newest = None
+        for time, value in sorted(series.items()):
+            newest = sent.get(time, newest)
+            if newest != value:
+                wrong.append((key, time))
+        if dict(key)["__name__"].endswith("_ratio") and len(sent) != len(series):
+            wrong.append((key, "ratio"))
+    tap.equal("every change is sent with its sweep, and every ratio", wrong[:3], [])
+    tap.result(20_000 < longest <= 50_000, "an unchanged value is sent again after 40 s, with the next sweep", longest)
+    fewer, all_samples = (sum(map(len, found.values())) for found in (receiver.series, wanted))
+    tap.result(fewer < 0.7 * all_samples, "samples are saved", f"{fewer} of {all_samples}")
+
+
 def kills(wanted):
     """The sender is killed while its requests are received, before or after they are stored."""
     receiver = Receiver()
@@ -209,6 +238,7 @@ def bad_input():
             ("no URL", 64, "--remote-write"), ("another scheme", 64, "http", "--remote-write", "ftp://x/"),
             ("a label without a value", 64, "NAME=VALUE", "--remote-write", receiver.url, "--label", "a"),
             ("a label twice", 64, "'a' is given twice", "--remote-write", receiver.url, "--label", "a=1", "--label", "a=2"),
+            ("a series that would be stale", 64, "5m", "--remote-write", receiver.url, "--unchanged", "5m"),
             ("an empty batch", 64, "--batch", "--remote-write", receiver.url, "--batch", "0"),
             ("a damaged cursor", 74, "damaged:3:", "--remote-write", receiver.url, "--cursor", "damaged"),
             ("a cursor in no folder", 74, "none/x", "--remote-write", receiver.url, "--cursor", "none/x")):
@@ -224,7 +254,7 @@ run(SAMPLE_DB, DB, 2, SWEEPS, 10)
 wanted = {}
 with tap.part("undisturbed"):
     wanted = undisturbed()
-for part in (parallel, sums, served, kills, outage, refusals):
+for part in (parallel, sums, served, unchanged, kills, outage, refusals):
     with tap.part(part.__name__):
         part(wanted)
 for part in (tokens, tls, bad_input) if shutil.which("openssl") else (tokens, bad_input):
