@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Commands of fault_test.c: the program itself, in a child process. */
+#include <dirent.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/admin.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "tests/fault/bodies.h"
+#include "tests/fault/inject.h"
+#include "tests/fault/points.h"
+
+/* The program itself, to be called by tests. */
+int ibwire_main(int argc, char **argv);
+#define main ibwire_main
+#include "cli/main.c"
+#undef main
+
+enum { WORDS_MOST = 24 };
+
+struct model *model;
+char *base;
+size_t base_len;
+char copy_path[96];
+static bool is_command;
+
+/* The wall clock stands still, and for commands all clocks, so that two runs print the same times. */
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	if (!model || (clock != CLOCK_REALTIME && !is_command))
+		return (int)syscall(SYS_clock_gettime, clock, ret);
+	*ret = (struct timespec){ .tv_sec = model->wall_us / 1000000 + 7 };
+	return 0;
+}
+
+/* That of glibc 2.36 ends the process without memory (an assertion in nss_database.c). */
+struct passwd *getpwuid(uid_t uid)
+{
+	static struct passwd user;
+	static char name[] = "user";
+
+	user = (struct passwd){ .pw_name = name, .pw_dir = name, .pw_uid = uid };
+	return &user;
+}
+
+void fault_command(void *name)
+{
+	char chars[512], *argv[WORDS_MOST] = { (char[]){ "ibwire" } }, *save = NULL;
+	int argc = 1;
+
+	fault_pause();
+	is_command = true;
+	snprintf(chars, sizeof(chars), "%s", (const char *)name);
+	for (char *word = strtok_r(chars, "|", &save); word; word = strtok_r(NULL, "|", &save))
+		argv[argc++] = strcmp(word, "COPY") && strcmp(word, "PAGE") ? word : copy_path;
+	argv[argc++] = (char[]){ "--db" };
+	argv[argc++] = path;
+	fault_resume();
+	ibwire_main(argc, argv);
+}
+
+void fault_renew(const char *bytes, size_t len)
+{
+	static const char *const of[] = { path, copy_path }, *const suffixes[] = { "", "-wal", "-shm", ".part" };
+	char name[128];
+
+	for (size_t i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "%s%s", of[i / 4], suffixes[i % 4]);
+		unlink(name);
+	}
+	if (bytes)
+		test_file_write(path, bytes, len);
+}
+
+void fault_renew_database(void)
+{
+	fault_renew(base, base_len);
+}
+
+/* Return: the name of a file that is not a part of the database, or NULL. */
+static const char *other_file(void)
+{
+	static char name[256];
+	DIR *dir = opendir(folder);
+	bool found = false;
+
+	for (struct dirent *entry; !found && (entry = readdir(dir));) {
+		snprintf(name, sizeof(name), "%s", entry->d_name);
+		found = name[0] != '.' && strncmp(name, "fabric.db", strlen("fabric.db")) != 0;
+	}
+	closedir(dir);
+	return found ? name : NULL;
+}
+
+const char *fault_check_files(bool reported)
+{
+	static char *page;
+	static size_t page_len;
+	const char *other = other_file();
+	uint64_t faults = 0;
+	struct error err = { 0 };
+	char *bytes;
+	size_t len;
+
+	if (admin_check(path, NULL, NULL, &faults, &err) < 0 || faults)
+		return "the database is damaged";
+	/* The file may be complete before the command fails. */
+	if (reported && (!other || strcmp(other, "copy.db") != 0))
+		return other;
+	if (strstr(fault_current, "|COPY") && (admin_check(copy_path, NULL, NULL, &faults, &err) < 0 || faults))
+		return "the copy is damaged";
+	if (!strstr(fault_current, "|PAGE"))
+		return NULL;
+	bytes = test_file_read(copy_path, &len);
+	if (fault_counting) {
+		free(page);
+		page = bytes;
+		page_len = len;
+		return NULL;
+	}
+	faults = len != page_len || memcmp(bytes, page, len) != 0;
+	free(bytes);
+	return faults ? "wrong content of the page" : NULL;
+}

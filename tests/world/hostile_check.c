@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The checks of hostile.h: each stored sweep against the counters of the ports and the disturbances. */
+#include <inttypes.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collector/events.h"
+#include "fabric/fabric.h"
+#include "tests/world/hostile.h"
+
+/* Sweeps, without a disturbance that hides it, after which the finding of a lasting one must be open. */
+enum { DETECTED = 75 };
+
+/* Freed memory in the thread cache of glibc counts as allocated: 7 chunks of each size up to 1 KB, 240 KB. */
+enum { HEAP_SLACK = 256 << 10 };
+
+static size_t node_of(uint64_t guid)
+{
+	return guid ? guid - lab_guid(0) : LAB_NODES;
+}
+
+/* Without marks the delta is the difference of the readings; a reset was one. */
+static void check_delta(struct hostile *h, size_t node, unsigned num, const struct port_sample *sample)
+{
+	const struct lab_port *port = lab_port(h->lab, node, num);
+	const struct delta *delta = sample->delta;
+
+	assert_true(delta->elapsed_us == sample->reading->at_us - port->last.at_us);
+	if (delta->reset && !h->cleared[node][num])
+		fail_msg("a reset of node %zu port %u that was none", node, num);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		counter_set bit = COUNTER_BIT(i);
+
+		if (!(delta->known & bit) || (delta->reset | delta->saturated) & bit)
+			continue;
+		assert_true(port->last.value[i] + delta->value[i] == sample->reading->value[i]);
+		h->deltas++;
+	}
+	h->cleared[node][num] = false;
+}
+
+static bool names(const struct finding *finding, size_t node)
+{
+	for (unsigned i = 0; i < finding->port_count; i++)
+		if (node_of(finding->ports[i].node_guid) == node)
+			return true;
+	return node_of(finding->node_guid) == node || node_of(finding->peer_guid) == node;
+}
+
+static void check_finding(struct hostile *h, const struct finding *finding)
+{
+	size_t node = node_of(finding->node_guid), peer = node_of(finding->peer_guid);
+
+	h->findings_seen++;
+	if (h->allowed[node][finding->kind] < h->plain &&
+	    (!finding->peer_guid || h->allowed[peer][finding->kind] < h->plain))
+		fail_msg("without a cause: %s %s: %s", finding_kind_name(finding->kind), finding->subject,
+			 finding->text);
+}
+
+static void check_findings(struct hostile *h, const struct sweep *sweep)
+{
+	for (size_t i = 0; i < ACTIVE_MAX; i++)
+		if (h->active[i].what)
+			hostile_justify(h, &h->active[i]);
+	for (size_t i = 0; i < sweep->finding_count; i++)
+		check_finding(h, sweep->findings[i]);
+	for (size_t i = 0; i < ACTIVE_MAX; i++) {
+		struct active *active = &h->active[i];
+		bool found = false, hidden = false;
+
+		if (!active->what || !active->what->required)
+			continue;
+		for (size_t j = 0; j < ACTIVE_MAX; j++) {
+			const struct active *other = &h->active[j];
+
+			if (j == i || !other->what)
+				continue;
+			hidden |= other->what->wide;
+			active->spoiled |= other->what->group == OF_CABLES &&
+					   (other->what->wide || other->node == active->node ||
+					    other->peer == active->node);
+		}
+		active->visible = hidden ? 0 : active->visible + 1;
+		for (size_t j = 0; j < sweep->finding_count; j++)
+			found |= active->what->required & 1u << sweep->findings[j]->kind &&
+				 (active->what->group == OF_SM || names(sweep->findings[j], active->node));
+		if (active->visible > DETECTED && !found && !active->spoiled)
+			fail_msg("not found: %s, node %zu port %u", active->what->name, active->node, active->num);
+	}
+}
+
+void hostile_measure_heap(struct hostile *h)
+{
+	struct mallinfo2 heap = mallinfo2();
+
+	if (h->heap_count < HEAPS_MAX)
+		h->heaps[h->heap_count++] = heap.uordblks + heap.hblkhd;
+}
+
+/* The heap at quiet times: no more in the last third than in the second one. */
+void hostile_check_heap(const struct hostile *h)
+{
+	size_t most[3] = { 0 };
+
+	for (size_t i = 0; i < h->heap_count; i++)
+		if (h->heaps[i] > most[3 * i / h->heap_count])
+			most[3 * i / h->heap_count] = h->heaps[i];
+	print_message("# heap at quiet times: at most %zu, %zu, %zu bytes in thirds of %" PRIu64 " sweeps\n", most[0],
+		      most[1], most[2], h->sweep);
+	assert_true(most[2] <= most[1] + HEAP_SLACK);
+}
+
+/* The end of a round: nothing of the disturbances is left. */
+static void check_quiet(struct hostile *h, const struct sweep *sweep)
+{
+	assert_int_equal(sweep->ports_polled, LIVE_PORTS);
+	assert_int_equal(sweep->ports_answered, LIVE_PORTS);
+	assert_int_equal(sweep->fabric->node_count, LAB_NODES);
+	assert_int_equal(fabric_count_links(sweep->fabric), LIVE_PORTS / 2);
+	for (size_t i = 0; i < sweep->finding_count; i++)
+		if (sweep->findings[i]->kind != FINDING_LINK_FLAPPING)
+			fail_msg("still open: %s %s: %s", finding_kind_name(sweep->findings[i]->kind),
+				 sweep->findings[i]->subject, sweep->findings[i]->text);
+	lab_check(h->lab);
+	lab_check_details(h->lab);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (unsigned num = 1; num <= LAB_SWITCH_PORTS; num++) {
+			struct lab_port *port = lab_port(h->lab, i, num);
+
+			port->first = port->last;
+			port->sum = (struct delta){ 0 };
+		}
+	if (!h->week)
+		hostile_measure_heap(h);
+}
+
+/* Sweeps begin in each interval, or an event says that they did not. */
+static void check_pace(struct hostile *h, const struct sweep *sweep)
+{
+	int64_t interval_us = h->lab->run.settings.interval_us;
+	bool late = h->last_start_us && sweep->start_us - h->last_start_us > interval_us * 3 / 2;
+
+	for (size_t i = 0; i < sweep->event_count; i++)
+		h->reported_late += !strcmp(sweep->events[i].kind, EVENT_SWEEP_LATE);
+	h->missed += late;
+	assert_true(!late || h->reported_late);
+	h->last_start_us = sweep->start_us;
+}
+
+int hostile_store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct hostile *h = hostile;
+	struct lab *lab = h->lab;
+
+	(void)ctx;
+	for (size_t i = 0; i < sweep->sample_count && !lab->store_fails; i++) {
+		size_t node = lab_node_of(sweep->fabric, sweep->samples[i].port);
+		unsigned num = sweep->fabric->ports[sweep->samples[i].port].num;
+
+		if (lab->nodes[node].doubtful)
+			h->cleared[node][num] = true;
+		else if (sweep->samples[i].delta)
+			check_delta(h, node, num, &sweep->samples[i]);
+	}
+	check_findings(h, sweep);
+	check_pace(h, sweep);
+	h->events += lab->store_fails ? 0 : sweep->event_count;
+	if (h->lab_sink.store(h->lab_sink.ctx, sweep, err) < 0)
+		return ERR_IO;
+	if (h->week)
+		hostile_week_store(sweep);
+	if (h->sweep % ROUND == ROUND - 2)
+		check_quiet(h, sweep);
+	/* A late sweep is followed by the next one without a pause. */
+	if (lab->store_us)
+		hostile_before_sweep(lab);
+	return 0;
+}

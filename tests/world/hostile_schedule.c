@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The schedule of hostile.h: which disturbances are active in each sweep, and the findings they justify. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "fabric/fabric.h"
+#include "tests/world/hostile.h"
+
+/* Sweeps after a change of a link in which it may be reported as flapping: two days. */
+enum { GRACE_FLAPPING = 17280 };
+
+void hostile_print(uint64_t sweep, const struct active *active, const char *what)
+{
+	print_message("# sweep %" PRIu64 ": %s %s: node %zu port %u, peer %zu\n", sweep, active->what->name, what,
+		      active->node, active->num, active->peer);
+}
+
+/* Its findings are justified from now on for some sweeps. */
+void hostile_justify(struct hostile *h, const struct active *active)
+{
+	for (size_t node = 0; node <= LAB_NODES; node++) {
+		bool concerned = node == LAB_NODES || active->what->wide || active->what->group == OF_WIRE ||
+				 node == active->node || node == active->peer;
+
+		for (unsigned kind = 0; concerned && kind < FINDING_KIND_COUNT; kind++)
+			if (active->what->findings & 1u << kind && h->allowed[node][kind] < h->plain + GRACE)
+				h->allowed[node][kind] = h->plain + GRACE;
+	}
+}
+
+static void choose_place(struct hostile *h, struct active *active)
+{
+	size_t leaf = LEAF + below(h, LAB_LEAVES);
+
+	switch (active->what->target) {
+	case ANY_NODE:
+		active->node = below(h, OWN_HOST);
+		break;
+	case ANY_HOST:
+		active->node = HOST + below(h, LAB_HOSTS - 1);
+		break;
+	case ANY_SWITCH:
+		active->node = below(h, HOST);
+		break;
+	case UPLINK:
+		active->node = leaf;
+		active->num = 1 + (unsigned)below(h, LAB_SPINES);
+		active->peer = active->num - 1;
+		return;
+	case HOST_LINK:
+		active->peer = HOST + below(h, LAB_HOSTS - 1);
+		active->node = LEAF + (active->peer - HOST) / 4;
+		active->num = 3 + (unsigned)(active->peer - HOST) % 4;
+		return;
+	}
+	/* The leaf of a host; another host if two are concerned. */
+	active->peer = active->node < HOST ? active->node : LEAF + (active->node - HOST) / 4;
+	if (active->what->pair)
+		active->peer = HOST + (active->node + 1 + below(h, LAB_HOSTS - 3)) % (LAB_HOSTS - 1);
+}
+
+static void begin_one(struct hostile *h, const struct disturbance *what)
+{
+	uint64_t until = h->sweep + 1 + what->longest / 3 + below(h, what->longest - what->longest / 3);
+	struct active *free_one = NULL;
+
+	for (size_t i = 0; i < ACTIVE_MAX; i++) {
+		struct active *active = &h->active[i];
+
+		if (!active->what)
+			free_one = active;
+		else if (active->what == what || (what->group && active->what->group == what->group))
+			return;
+	}
+	if (!free_one)
+		return;
+	*free_one = (struct active){ .what = what, .since = h->sweep, .until = until };
+	choose_place(h, free_one);
+	free_one->spoiled = h->sweep < h->unknown[free_one->node] || h->sweep < h->unknown[free_one->peer];
+	h->begun[what - hostile_disturbances]++;
+	if (what->set)
+		what->set(h, free_one, true);
+	if (h->trace)
+		hostile_print(h->sweep, free_one, "begins");
+}
+
+/* A disturbance that ends before the quiet sweeps. */
+static void begin_any(struct hostile *h)
+{
+	const struct disturbance *what = &hostile_disturbances[below(h, DISTURBANCES - 1)];
+
+	if (h->sweep % ROUND + what->longest < ROUND - QUIET)
+		begin_one(h, what);
+}
+
+static void end_one(struct hostile *h, struct active *active)
+{
+	if (h->trace)
+		hostile_print(h->sweep, active, "ends");
+	if (active->what->set)
+		active->what->set(h, active, false);
+	hostile_justify(h, active);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		if (active->what->findings & BIT(NODE_MISSING) &&
+		    (active->what->wide || i == active->node || i == active->peer))
+			h->unknown[i] = h->sweep + DOUBTFUL;
+	active->what = NULL;
+}
+
+/* Packets and words are conserved on each link; LinkDowned counts. */
+static void count_traffic(struct hostile *h)
+{
+	struct virtual *world = h->lab->run.world;
+
+	for (uint32_t i = 0; i < world->built->port_count; i++) {
+		const struct port *port = &world->built->ports[i];
+		uint64_t words = below(h, 1000), *down = &world->counters[i].value[COUNTER_LINK_DOWNED];
+		bool *was_up = &h->was_up[port->node][port->num], up = port->state >= PORT_INIT;
+
+		if (port->peer == FABRIC_NONE)
+			continue;
+		if (*was_up && !up) {
+			++*down;
+			h->allowed[port->node][FINDING_LINK_FLAPPING] = h->plain + GRACE_FLAPPING;
+		}
+		/* An operator clears a port before its 8 bits are full. */
+		if (*down > 200)
+			hostile_clear(h, port->node, port->num);
+		*was_up = up;
+		if (port->state < PORT_ACTIVE)
+			continue;
+		world->counters[i].value[COUNTER_XMIT_DATA] += words;
+		world->counters[i].value[COUNTER_XMIT_PACKETS] += words / 8;
+		world->counters[port->peer].value[COUNTER_RCV_DATA] += words;
+		world->counters[port->peer].value[COUNTER_RCV_PACKETS] += words / 8;
+	}
+}
+
+void hostile_before_sweep(struct lab *lab)
+{
+	struct hostile *h = hostile;
+	bool wide = false;
+
+	if (lab->run.now_us < h->next_us)
+		return;
+	h->next_us = lab->run.now_us + lab->run.settings.interval_us / 2;
+	h->sweep++;
+	lab->run.world->act_count++;
+	for (size_t i = 0; i < ACTIVE_MAX; i++)
+		if (h->active[i].what && h->active[i].until <= h->sweep)
+			end_one(h, &h->active[i]);
+	if (chance(h, 18))
+		begin_any(h);
+	/* While all are read: if one of two nodes is not, the counters of the other one may look plausible. */
+	if (h->sweep % ROUND == ROUND - QUIET / 3)
+		begin_one(h, &hostile_disturbances[DISTURBANCES - 1]);
+	for (size_t i = 0; i < ACTIVE_MAX; i++)
+		wide |= h->active[i].what && h->active[i].what->wide;
+	h->plain += !wide;
+	for (size_t i = 0; i < ACTIVE_MAX; i++)
+		if (h->active[i].what && h->active[i].what->step)
+			h->active[i].what->step(h, &h->active[i]);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		lab->nodes[i].doubtful = h->sweep < h->doubtful[i];
+	lab_apply(lab);
+	count_traffic(h);
+}
