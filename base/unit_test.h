@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -63,6 +64,26 @@ int UNIT_TEST_TEARDOWN(void **state);
 #else
 #define UNIT_TEST_TEARDOWN NULL
 #endif
+
+/*
+ * unit_test_open_shared - open a published file of @folder in IBWIRE_SHARED_DATA, or in ../shared/data
+ * beside the sources. If it is not there, the test is skipped.
+ */
+static inline FILE *unit_test_open_shared(const char *folder, const char *file)
+{
+	const char *shared = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
+	char path[4096];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s%s/%s/%s", shared ? shared : source ? source : ".",
+		 shared ? "" : "/../shared/data", folder, file);
+	stream = fopen(path, "r");
+	if (!stream) {
+		print_message("# %s is not here\n", path);
+		skip();
+	}
+	return stream;
+}
 
 int main(void)
 {

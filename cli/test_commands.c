@@ -108,16 +108,16 @@ void assert_shows(const char *line, const char *text)
 	free(output);
 }
 
-void assert_refused(const struct refused *refused, size_t count)
+void assert_all_refused(const struct refused *refused)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (; refused->line; refused++) {
 		struct error err = { 0 };
 		char *output;
-		int code = run(refused[i].line, &output, &err);
+		int code = run(refused->line, &output, &err);
 
-		if (code != refused[i].code || *output || !*err.text || strchr(err.text, '\n') ||
-		    !strstr(err.text, refused[i].error))
-			fail_msg("%s: %d \"%s\", \"%s\"", refused[i].line, code, err.text, output);
+		if (code != refused->code || *output || !*err.text || strchr(err.text, '\n') ||
+		    !strstr(err.text, refused->error))
+			fail_msg("%s: %d \"%s\", \"%s\"", refused->line, code, err.text, output);
 		free(output);
 	}
 }

@@ -39,8 +39,9 @@ struct refused {
 	const char *error;
 };
 
-/* assert_refused - each of @count lines fails with one error line and no output. */
-void assert_refused(const struct refused *refused, size_t count);
+/* assert_refused - each of the lines, { line, code, error }, fails with one error line and no output. */
+#define assert_refused(...) assert_all_refused((const struct refused[]){ __VA_ARGS__, { 0 } })
+void assert_all_refused(const struct refused *refused);
 
 /* run_json - the same with --format json; the test fails if the command fails. */
 json_t *run_json(const char *line);

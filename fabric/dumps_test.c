@@ -27,28 +27,18 @@ struct wanted {
 
 static struct fabric *load(const char *file)
 {
-	const char *folder = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
+	FILE *stream = unit_test_open_shared("topology", file);
 	struct fabric *fabric = NULL;
 	struct error err = { 0 };
-	char path[4096], *chars;
-	FILE *stream;
+	char *chars;
 	size_t len;
 
-	if (folder)
-		snprintf(path, sizeof(path), "%s/topology/%s", folder, file);
-	else
-		snprintf(path, sizeof(path), "%s/../shared/data/topology/%s", source ? source : ".", file);
-	stream = fopen(path, "r");
-	if (!stream) {
-		print_message("skipped: %s is not there\n", path);
-		return NULL;
-	}
 	chars = malloc(FILE_MAX);
 	assert_non_null(chars);
 	len = fread(chars, 1, FILE_MAX, stream);
 	fclose(stream);
 	if (netfile_read(chars, len, NULL, &fabric, NULL, &err) < 0)
-		fail_msg("%s: %s", path, err.text);
+		fail_msg("%s: %s", file, err.text);
 	free(chars);
 	return fabric;
 }
@@ -78,8 +68,6 @@ static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabr
 	struct shape *shape;
 
 	*ret_fabric = fabric;
-	if (!fabric)
-		return NULL;
 	assert_int_equal(shape_create(fabric, NULL, &shape, &err), 0);
 	assert_int_equal(shape->kind, wanted->kind);
 	assert_int_equal(shape->parts, 1);
@@ -122,8 +110,6 @@ TEST(a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped)
 	struct shape *shape = check(&wanted, &fabric);
 	size_t none = 0, dgx = 0;
 
-	if (!shape)
-		return;
 	for (size_t i = 0; i < shape->missing_count; i++) {
 		assert_int_equal(shape->missing[i].expected, 2);
 		assert_non_null(strstr(node_name(shape, shape->missing[i].low), "IBLEAF"));
@@ -158,8 +144,6 @@ TEST(four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable)
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	if (!shape)
-		return;
 	assert_int_equal(shape->slow[0].bits_per_s / 1000000000, 8);
 	assert_int_equal(shape->slow[0].expected_bits_per_s / 1000000000, 32);
 	assert_int_equal(shape->missing[0].links, 1);
@@ -176,8 +160,6 @@ TEST(a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts)
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	if (!shape)
-		return;
 	assert_int_equal(shape->missing[0].links, 3);
 	assert_int_equal(shape->missing[0].expected, 4);
 	assert_non_null(strstr(node_name(shape, shape->missing[0].low), "ib1:"));
@@ -196,8 +178,7 @@ TEST(hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf)
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	if (shape)
-		done(fabric, shape);
+	done(fabric, shape);
 }
 
 TEST(a_directors_modules_are_tiers_two_and_three)
@@ -209,8 +190,7 @@ TEST(a_directors_modules_are_tiers_two_and_three)
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	if (shape)
-		done(fabric, shape);
+	done(fabric, shape);
 }
 
 TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
@@ -225,9 +205,7 @@ TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
 	struct fabric *fabric;
 	struct shape *shape = check(&mixed, &fabric);
 
-	if (shape)
-		done(fabric, shape);
+	done(fabric, shape);
 	shape = check(&sdr, &fabric);
-	if (shape)
-		done(fabric, shape);
+	done(fabric, shape);
 }

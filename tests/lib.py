@@ -147,7 +147,7 @@ def as_seconds(stamp):
 
 # Commands that only read the database, as arguments; they need no fabric.
 READERS = [["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], ["balance"], ["topology", "show"],
-           ["names", "suggest"], ["events"], ["health", "--at", "2026-11-23T20:23:48Z"], ["history"],
+           ["names", "suggest"], ["events"], ["health", "--at", "2026-11-23T21:00:06Z"], ["history"],
            ["history", "--top", "5"], ["report", "leaf-u01-r0"], ["db"], ["db", "check"],
            ["db", "export", "part.db", "--anonymise"], ["snapshot", "list"], ["job", "list"],
            ["sql", "SELECT count(*), total(xmit_bytes) FROM traffic"],

@@ -190,38 +190,26 @@ TEST(a_log_without_nccl_says_what_to_do)
 	assert_line(NCCL_NOTE, "run with NCCL_DEBUG=INFO");
 }
 
-static bool read_shared(const char *file)
+static void read_published(const char *file, size_t hosts, size_t hcas, enum nccl_fabric fabric)
 {
-	const char *folder = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
-	char path[4096];
+	FILE *stream = unit_test_open_shared("nccl", file);
 	struct error err;
-	FILE *stream;
 
-	if (folder)
-		snprintf(path, sizeof(path), "%s/nccl/%s", folder, file);
-	else
-		snprintf(path, sizeof(path), "%s/../shared/data/nccl/%s", source ? source : ".", file);
-	stream = fopen(path, "r");
-	if (!stream) {
-		print_message("# %s is not here\n", path);
-		return false;
-	}
 	nccl_done(&text_log);
 	assert_int_equal(nccl_read(&text_log, stream, &err), 0);
 	fclose(stream);
 	check(NULL, 0);
-	return true;
+	assert_int_equal(text_log.host_count, hosts);
+	assert_int_equal(text_log.hca_count, hcas);
+	for (size_t i = 0; i < hcas; i++)
+		assert_int_equal(text_log.hcas[i].fabric, fabric);
 }
 
 TEST(published_infiniband_log_with_sharp)
 {
-	if (!read_shared("ib-sharp-gdrdma-2x8-h100-2.19.3.log"))
-		skip();
-	assert_int_equal(text_log.host_count, 2);
+	read_published("ib-sharp-gdrdma-2x8-h100-2.19.3.log", 2, 16, NCCL_INFINIBAND);
 	assert_int_equal(text_log.process_count, 16);
-	assert_int_equal(text_log.hca_count, 16);
 	for (size_t i = 0; i < text_log.hca_count; i++) {
-		assert_int_equal(text_log.hcas[i].fabric, NCCL_INFINIBAND);
 		assert_true(text_log.hcas[i].sharp);
 		assert_int_equal(text_log.hcas[i].direct, text_log.hcas[i].sends + text_log.hcas[i].receives);
 	}
@@ -233,12 +221,8 @@ TEST(published_infiniband_log_with_sharp)
 
 TEST(published_roce_log_of_one_host)
 {
-	if (!read_shared("roce-b200-4-ranks-2.27.5.log"))
-		skip();
-	assert_int_equal(text_log.host_count, 1);
+	read_published("roce-b200-4-ranks-2.27.5.log", 1, 8, NCCL_ROCE);
 	assert_int_equal(text_log.process_count, 4);
-	assert_int_equal(text_log.hca_count, 8);
-	assert_int_equal(text_log.hcas[0].fabric, NCCL_ROCE);
 	assert_int_equal(text_log.net_connections, 0);
 	assert_line(NCCL_NOTE, "network IB here is RoCE, not InfiniBand");
 	assert_line(NCCL_OK, "settings: NCCL_SOCKET_IFNAME=eth0, NCCL_IB_HCA=mlx5_0,mlx5_1,");
@@ -247,11 +231,7 @@ TEST(published_roce_log_of_one_host)
 
 TEST(published_omni_path_log)
 {
-	if (!read_shared("omnipath-a100-4-nodes-2.10.3.log"))
-		skip();
-	assert_int_equal(text_log.host_count, 4);
-	assert_int_equal(text_log.hca_count, 16);
-	assert_int_equal(text_log.hcas[0].fabric, NCCL_OMNI_PATH);
+	read_published("omnipath-a100-4-nodes-2.10.3.log", 4, 16, NCCL_OMNI_PATH);
 	assert_line(NCCL_OK, "NCCL 2.10.3 reports 2 HCAs per host (Omni-Path) on 4 hosts without GDRDMA");
 	assert_line(NCCL_NOTE, "network IB here is Omni-Path, not InfiniBand");
 	assert_line(NCCL_WARN, "NCCL lists 2 HCAs without any connection: hfi1_1, hfi1_2");
@@ -261,11 +241,7 @@ TEST(published_efa_log_with_a_table)
 {
 	const struct nccl_test *test;
 
-	if (!read_shared("efa-p4d-2-nodes-2.18.3.log"))
-		skip();
-	assert_int_equal(text_log.host_count, 2);
-	assert_int_equal(text_log.hca_count, 8);
-	assert_int_equal(text_log.hcas[0].fabric, NCCL_EFA);
+	read_published("efa-p4d-2-nodes-2.18.3.log", 2, 8, NCCL_EFA);
 	assert_line(NCCL_OK, "NCCL 2.18.3 reports 4 HCAs per host (EFA) on 2 hosts with GDRDMA");
 	assert_line(NCCL_NOTE, "libfabric here is EFA, not InfiniBand");
 	test = &text_log.tests[0];

@@ -417,31 +417,28 @@ TEST_IN_FOLDER(node_removed_in_the_window_has_a_history)
 	assert_true(found > 0);
 }
 
-static const struct refused refused[] = {
-	{ "history|no such node", ERR_USAGE, "no such node" },
-	{ "history|0x1234567/3", ERR_USAGE, "0x1234567" },
-	{ "history|-c|rcv_byte", ERR_USAGE, "'rcv_bytes'" },
-	{ "history|-c|", ERR_USAGE, "use load, util, " },
-	{ "history|-c|rcv_bytes,,", ERR_USAGE, "''" },
-	{ "history|-c|errors,errors,errors,errors,errors,errors,errors,errors,errors", ERR_USAGE, "at most 8" },
-	{ "history|--by|errors", ERR_USAGE, "--top" },
-	{ "history|--top|0", ERR_USAGE, "--top" },
-	{ "history|--top|3|--by|nonsense", ERR_USAGE, "'nonsense'" },
-	{ "history|--top|3|--step|1m", ERR_USAGE, "--step" },
-	{ "history|--step|0", ERR_USAGE, "--step" },
-	{ "history|--since|-1h|--until|-2h", ERR_USAGE, "--since" },
-	{ "history|--since|tomorrowish", ERR_USAGE, "tomorrowish" },
-	{ "history|--since|2001-01-01|--until|2001-01-02", ERR_UNAVAILABLE, "stored range:" },
-	{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "stored range:" },
-	{ "history", ERR_UNAVAILABLE, "no samples between" },
-	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
-	{ "history|--html|-|--top|3", ERR_USAGE, "--html" },
-	{ "history|--links", ERR_USAGE, "--html" },
-};
-
 TEST(invalid_request_is_one_error_line_without_output)
 {
-	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
+	assert_refused(
+		{ "history|no such node", ERR_USAGE, "no such node" },
+		{ "history|0x1234567/3", ERR_USAGE, "0x1234567" },
+		{ "history|-c|rcv_byte", ERR_USAGE, "'rcv_bytes'" },
+		{ "history|-c|", ERR_USAGE, "use load, util, " },
+		{ "history|-c|rcv_bytes,,", ERR_USAGE, "''" },
+		{ "history|-c|errors,errors,errors,errors,errors,errors,errors,errors,errors", ERR_USAGE, "at most 8" },
+		{ "history|--by|errors", ERR_USAGE, "--top" },
+		{ "history|--top|0", ERR_USAGE, "--top" },
+		{ "history|--top|3|--by|nonsense", ERR_USAGE, "'nonsense'" },
+		{ "history|--top|3|--step|1m", ERR_USAGE, "--step" },
+		{ "history|--step|0", ERR_USAGE, "--step" },
+		{ "history|--since|-1h|--until|-2h", ERR_USAGE, "--since" },
+		{ "history|--since|tomorrowish", ERR_USAGE, "tomorrowish" },
+		{ "history|--since|2001-01-01|--until|2001-01-02", ERR_UNAVAILABLE, "stored range:" },
+		{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "stored range:" },
+		{ "history", ERR_UNAVAILABLE, "no samples between" },
+		{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
+		{ "history|--html|-|--top|3", ERR_USAGE, "--html" },
+		{ "history|--links", ERR_USAGE, "--html" });
 }
 
 TEST(the_page_has_plots_findings_and_events)

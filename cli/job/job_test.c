@@ -86,7 +86,7 @@ TEST(a_job_is_listed_with_its_begin_and_end)
 	json_decref(row);
 	assert_shows("job|list", "train 70b");
 	command("job|remove|4711");
-	assert_refused((struct refused[]){ { "job|remove|4711", ERR_USAGE, "no job '4711' began" } }, 1);
+	assert_refused({ "job|remove|4711", ERR_USAGE, "no job '4711' began" });
 }
 
 TEST(a_begin_closes_a_job_on_its_hosts_unless_they_are_shared)
@@ -157,13 +157,12 @@ TEST(an_unknown_host_is_an_error_or_a_warning)
 {
 	begin("lenient", "--lenient|--hosts|no-such-host[1-3]");
 	assert_ending("lenient", "running", NULL, -1);
-	assert_refused((struct refused[]){
+	assert_refused(
 		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-3]", ERR_USAGE, "and of 2 more hosts" },
 		{ "job|begin|x|--no-snapshot|--hosts|no-such-host[1-2]", ERR_USAGE, "and of 1 more host)" },
 		{ "job|begin|x|--no-snapshot|--hosts|a[1-", ERR_USAGE, "is not a host list" },
 		{ "job|end|x|--no-snapshot", ERR_USAGE, "no job 'x' began" },
-		{ "job|end|lenien|--no-snapshot", ERR_USAGE, "did you mean 'lenient'?" },
-	}, 5);
+		{ "job|end|lenien|--no-snapshot", ERR_USAGE, "did you mean 'lenient'?" });
 }
 
 TEST(ids_with_characters_of_shells_and_pages_are_ids)
@@ -204,7 +203,7 @@ TEST(mistyped_commands_are_refused)
 	memset(name + strlen(name), 'n', JOB_NAME_SIZE);
 	begin("run-7b", "");
 	begin("run-", "");
-	assert_refused((struct refused[]){
+	assert_refused(
 		{ "job", ERR_USAGE, "begin, end, list" },
 		{ "job|begin", ERR_USAGE, "requires the id" },
 		{ "job|begin|1|2", ERR_USAGE, "requires the id" },
@@ -219,6 +218,5 @@ TEST(mistyped_commands_are_refused)
 		{ "job|list|--no-snapshot", ERR_USAGE, "requires begin or end" },
 		{ "job|begin|1|--keep|1d", ERR_USAGE, "requires end" },
 		{ "job|begin|1|--since|-1d", ERR_USAGE, "require list" },
-		{ "snapshot|take|job-1-begin", ERR_USAGE, "reserved" },
-	}, 15);
+		{ "snapshot|take|job-1-begin", ERR_USAGE, "reserved" });
 }

@@ -142,7 +142,7 @@ static void check_names(uint64_t guid, size_t last, unsigned *found, unsigned *s
 		assert_shows(line, "removed since");
 		assert_shows(line, "AS OF");
 	} else {
-		assert_refused(&(struct refused){ line, ERR_USAGE, "give a GUID" }, 1);
+		assert_refused({ line, ERR_USAGE, "give a GUID" });
 	}
 	*found += called == 1;
 	*several += called > 1;
@@ -248,13 +248,10 @@ TEST_IN_FOLDER(removed_cable_keeps_its_last_peer)
 
 TEST_IN_FOLDER(unknown_name_is_one_error_line)
 {
-	static const struct refused unknown[] = {
+	make_past(1);
+	assert_refused(
 		{ "report|0x0123456789abcdef", ERR_USAGE, "0x0123456789abcdef" },
 		{ "report|0x0123456789abcdef/1", ERR_USAGE, "0x0123456789abcdef" },
-		{ "report|nowhere", ERR_USAGE, "nowhere" }, { "report|nowhere/3", ERR_USAGE, "nowhere" },
-	};
-
-	make_past(1);
-	assert_refused(unknown, sizeof(unknown) / sizeof(unknown[0]));
+		{ "report|nowhere", ERR_USAGE, "nowhere" }, { "report|nowhere/3", ERR_USAGE, "nowhere" });
 	forget_past();
 }

@@ -299,7 +299,7 @@ TEST(diff_defaults_to_the_newest_two_snapshots)
 
 TEST(usage_error_is_one_line)
 {
-	static const struct refused wrong[] = {
+	assert_refused(
 		{ "snapshot", ERR_USAGE, "take, list, diff or remove" },
 		{ "snapshot|shoot", ERR_USAGE, "take, list, diff or remove" },
 		{ "snapshot|take", ERR_USAGE, "name of one snapshot" },
@@ -320,10 +320,7 @@ TEST(usage_error_is_one_line)
 		{ "snapshot|diff|s23", ERR_USAGE, "newest snapshot" },
 		{ "snapshot|diff|s4|s4", ERR_USAGE, "both arguments" },
 		{ "snapshot|remove|something else", ERR_USAGE, "unknown snapshot" },
-		{ "snapshot|remove|-10m", ERR_USAGE, "unknown snapshot" },
-	};
-
-	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
+		{ "snapshot|remove|-10m", ERR_USAGE, "unknown snapshot" });
 }
 
 /* Runs last: it removes a snapshot of the other tests. */

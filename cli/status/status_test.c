@@ -56,14 +56,12 @@ static void set_label(int64_t wall_us)
 /* A clock was set back: the newest sweep is labelled three hours in the future. */
 TEST(a_sweep_in_the_future_has_no_age)
 {
-	static const struct refused refused[] = {
-		{ "health", ERR_UNAVAILABLE, "the newest sweep is labelled 3h00m in the future; check the clock" },
-	};
 	json_t *rows;
 
 	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
 	assert_shows("status", "data is labelled 3h00m in the future; check the clock of this host");
-	assert_refused(refused, 1);
+	assert_refused(
+		{ "health", ERR_UNAVAILABLE, "the newest sweep is labelled 3h00m in the future; check the clock" });
 	rows = run_json("status");
 	assert_true(json_is_null(json_object_get(rows, "age_s")));
 	json_decref(rows);
@@ -237,12 +235,9 @@ TEST(the_page_has_the_words_of_the_commands_and_stays_small)
 
 TEST(links_without_a_page_are_a_usage_error)
 {
-	static const struct refused refused[] = {
+	assert_refused(
 		{ "status|--links", ERR_USAGE, "--links requires --html" },
-		{ "status|--html|/nonexistent/page.html", ERR_IO, "cannot write /nonexistent/page.html" },
-	};
-
-	assert_refused(refused, sizeof(refused) / sizeof(*refused));
+		{ "status|--html|/nonexistent/page.html", ERR_IO, "cannot write /nonexistent/page.html" });
 }
 
 /* Findings with the longest possible text. */

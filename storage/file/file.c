@@ -341,13 +341,39 @@ static int limit_log(sqlite3 *db, struct error *err)
 	return result;
 }
 
+/* @path: as given; @plain: as schema_path() has it; @settings: PRAGMAs before those of all writers */
+static int open_for_writing(const char *path, const char *plain, const char *settings, sqlite3 **ret,
+			    struct error *err)
+{
+	/* secure_delete is on in Debian's SQLite. */
+	static const char common[] =
+		"PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; "
+		"PRAGMA journal_size_limit = 8388608; PRAGMA temp_store = MEMORY";
+	sqlite3 *db;
+	int result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+
+	if (result < 0)
+		return result;
+	persist_wal(db);
+	/* SQLite reads a file that it cannot open for writing. */
+	if (sqlite3_db_readonly(db, "main"))
+		result = err_set(err, ERR_IO, "%s cannot be opened for writing: %s; try again", path,
+				 strerror(sqlite3_system_errno(db)));
+	if (!result)
+		result = db_exec(db, settings, err);
+	if (!result)
+		result = db_exec(db, common, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
+}
+
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
-	/* secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
-	static const char settings[] =
-		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; "
-		"PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
-		"PRAGMA temp_store = MEMORY";
+	/* A recovered database is not in WAL mode. */
+	static const char settings[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 	char plain[PATH_MAX];
 	struct stat st;
 	int64_t pid;
@@ -368,18 +394,10 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db",
 				 path, strerror(errno));
 	if (!result)
-		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+		result = open_for_writing(path, plain, settings, &db, err);
 	if (result < 0)
 		return result;
-	persist_wal(db);
-	/* SQLite reads a file that it cannot open for writing. */
-	if (sqlite3_db_readonly(db, "main"))
-		result = err_set(err, ERR_IO, "%s cannot be opened for writing: %s; try again", path,
-				 strerror(sqlite3_system_errno(db)));
-	if (!result)
-		result = db_exec(db, settings, err);
-	if (!result)
-		result = limit_log(db, err);
+	result = limit_log(db, err);
 	if (!result)
 		result = schema_migrate(db, err);
 	if (!result)
@@ -393,30 +411,11 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 
 int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 {
-	static const char settings[] =
-		"PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
-		"PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 8388608; "
-		"PRAGMA temp_store = MEMORY";
+	static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0";
 	char plain[PATH_MAX];
-	sqlite3 *db;
 	int result = schema_path(path, plain, err);
 
-	if (!result)
-		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
-	if (result < 0)
-		return result;
-	persist_wal(db);
-	/* SQLite reads a file that it cannot open for writing. */
-	if (sqlite3_db_readonly(db, "main"))
-		result = err_set(err, ERR_IO, "%s cannot be opened for writing: %s; try again", path,
-				 strerror(sqlite3_system_errno(db)));
-	if (!result)
-		result = db_exec(db, settings, err);
-	if (result < 0)
-		sqlite3_close(db);
-	else
-		*ret = db;
-	return result;
+	return result < 0 ? result : open_for_writing(path, plain, settings, ret, err);
 }
 
 /* SQLite does not report which file a user without write access cannot open. */

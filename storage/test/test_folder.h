@@ -12,6 +12,9 @@ extern char folder[64], path[80];
 int test_folder_make(void **state);
 int test_folder_remove(void **state);
 
+/* test_folder_empty - remove the files of a folder. */
+void test_folder_empty(const char *of);
+
 /* test_folder_renew - change to a new, empty folder. */
 void test_folder_renew(void);
 

@@ -26,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* power_record - record the files of @folder from now on; those that it has are on the disk. */
-void power_record(const char *folder);
+/* power_record - record the files of folder @of from now on; those that it has are on the disk. */
+void power_record(const char *of);
 
 /* power_stop - the end of the recording. All connections must be closed. */
 void power_stop(void);

@@ -82,6 +82,15 @@ TEST(a_reassigned_lid_adds_nothing_to_the_former_node)
 	}
 }
 
+static void check_exchange(struct lab *lab, void (*exchange)(struct lab *lab))
+{
+	lab->no_downs = true;
+	lab->before_sweep = exchange;
+	lab_run(lab, 8);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
 /* Its new owner responds to PMA queries only, and is not known as locked yet. */
 static void exchange_with_a_locked_host(struct lab *lab)
 {
@@ -91,11 +100,7 @@ static void exchange_with_a_locked_host(struct lab *lab)
 
 LAB_TEST(a_lid_that_a_locked_node_has_now_adds_nothing)
 {
-	lab->no_downs = true;
-	lab->before_sweep = exchange_with_a_locked_host;
-	lab_run(lab, 8);
-	lab_check_own(lab, HOST);
-	lab_check_own(lab, HOST + 4);
+	check_exchange(lab, exchange_with_a_locked_host);
 }
 
 static void exchange_with_a_host_that_rejects_smps(struct lab *lab)
@@ -106,11 +111,7 @@ static void exchange_with_a_host_that_rejects_smps(struct lab *lab)
 
 LAB_TEST(an_error_status_of_node_info_proves_nothing)
 {
-	lab->no_downs = true;
-	lab->before_sweep = exchange_with_a_host_that_rejects_smps;
-	lab_run(lab, 8);
-	lab_check_own(lab, HOST);
-	lab_check_own(lab, HOST + 4);
+	check_exchange(lab, exchange_with_a_host_that_rejects_smps);
 }
 
 /* Two fabrics were merged: the first reading has no former one that it could contradict. */

@@ -155,7 +155,7 @@ with Simulation(*FABRIC) as sim:
         tap.equal("the collector ends as usual", stop(collector), 0)
         whole(sim, "migrated", path)
         tap.equal("events of version 1 remain", value(
-            path, f"SELECT count(*) FROM event WHERE kind = 'finding-opened' AND sweep <= {total}"), 1)
+            path, f"SELECT count(*) FROM event WHERE kind = 'finding-opened' AND sweep <= {total}"), 2)
 
     old = old_program()
     if old:

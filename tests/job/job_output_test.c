@@ -74,7 +74,7 @@ TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 	free(shown);
 	/* A file that cannot be written. */
 	snprintf(line, sizeof(line), "job|report|a<b>&\"1\"|--html|%s/nowhere/x.html", page);
-	assert_refused(&(struct refused){ line, ERR_IO, "cannot write" }, 1);
+	assert_refused({ line, ERR_IO, "cannot write" });
 }
 
 TEST_IN_FOLDER(names_are_printed_without_control_characters)
@@ -193,11 +193,10 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	assert_non_null(strstr(page.chars, "first on node0001: &lt;script&gt;"));
 	assert_null(strstr(page.chars, "<script"));
 	text_done(&page);
-	assert_refused((struct refused[]){
+	assert_refused(
 		{ "job|report|c|--nccl|nowhere.log", ERR_IO, "cannot read nowhere.log" },
 		{ "job|report|c|--nccl|.", ERR_IO, "cannot read ." },
-		{ "job|list|--nccl|nccl.1.log", ERR_USAGE, "--nccl requires report" },
-	}, 3);
+		{ "job|list|--nccl|nccl.1.log", ERR_USAGE, "--nccl requires report" });
 	unlink("nccl.1.log");
 	unlink("nccl.2.log");
 	unlink("page.html");
@@ -228,12 +227,11 @@ TEST_IN_FOLDER(compare_names_new_verdicts)
 	assert_true(number_of(row_of(rows, "metrics", "metric", "mean_bytes_per_s"), "change_percent") < -10);
 	assert_true(number_of(row_of(rows, "rails", "rail", "mlx5_2"), "change_percent") < -10);
 	json_decref(rows);
-	assert_refused((struct refused[]){
+	assert_refused(
 		{ "job|compare|3", ERR_USAGE, "no earlier job has the name 'other'" },
 		{ "job|compare|2|2", ERR_USAGE, "given twice" },
 		{ "job|compare|77", ERR_USAGE, "77" },
 		{ "job|report", ERR_USAGE, "the id of one job" },
 		{ "job|report|77", ERR_USAGE, "77" },
-		{ "job|list|--all", ERR_USAGE, "--all requires" },
-	}, 6);
+		{ "job|list|--all", ERR_USAGE, "--all requires" });
 }
