@@ -157,9 +157,7 @@ static int show_info(const struct options *options, const char *path, struct err
 	if (code < 0)
 		return code;
 	describe_columns(&page, &info);
-	code = output_begin(options, true, page.columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = output_begin(options, true, page.columns, COLUMN_COUNT);
 	fill(result, path, &info);
 	result_end_row(result);
 	return output_end(result, 0, err);
@@ -193,13 +191,10 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 
 static int check(const struct request *request, struct error *err)
 {
-	struct result *result;
+	struct result *result = output_begin(request->options, false, check_columns, CHECK_COLUMNS);
 	uint64_t faults = 0;
-	int code = output_begin(request->options, false, check_columns, CHECK_COLUMNS, &result, err);
+	int code = admin_check(request->path, put_fault, result, &faults, err);
 
-	if (code < 0)
-		return code;
-	code = admin_check(request->path, put_fault, result, &faults, err);
 	if (code == 0 && !faults && request->options->format == RESULT_TABLE) {
 		printf("%s: no damage found\n", request->path);
 		result_destroy(result);

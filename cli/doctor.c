@@ -33,10 +33,9 @@ static const struct column columns[] = {
 
 static int print_data(const struct options *options, const struct checks *checks, struct error *err)
 {
-	struct result *result;
-	int code = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	struct result *result = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]));
 
-	for (size_t i = 0; i < checks->count && code == 0; i++) {
+	for (size_t i = 0; i < checks->count; i++) {
 		const struct check_result *check = &checks->results[i];
 
 		result_text(result, 0, check_status_name(check->status));
@@ -46,7 +45,7 @@ static int print_data(const struct options *options, const struct checks *checks
 		result_text(result, 4, check->fix);
 		result_end_row(result);
 	}
-	return output_end(result, code, err);
+	return output_end(result, 0, err);
 }
 
 /* One line per result, and how to fix it below. */

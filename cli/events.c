@@ -164,10 +164,9 @@ static int print_events(const struct options *options, struct printer *printer, 
 	struct reader *reader = printer->view->reader;
 	int64_t limit = query.limit;
 	struct db_status status;
-	int code = output_begin(options, false, event_columns, COLUMN_COUNT, &printer->result, err);
+	int code = 0;
 
-	if (code < 0)
-		return code;
+	printer->result = output_begin(options, false, event_columns, COLUMN_COUNT);
 	/* The reader limits events of any subject. */
 	if (!printer->selection->all && limit) {
 		query.limit = 0;

@@ -146,12 +146,9 @@ static int print(const struct options *options, const struct links *links, struc
 {
 	struct cells cells;
 	struct result *result;
-	int code;
 
 	cells_init(&cells, link_columns, COLUMN_COUNT);
-	code = output_begin(options, false, cells.columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = output_begin(options, false, cells.columns, COLUMN_COUNT);
 	for (size_t i = 0; i < links->count && (!links->own->top || i < (size_t)links->own->top); i++) {
 		cells_fill(&cells, result, links->view, &links->rows[i].a);
 		result_end_row(result);

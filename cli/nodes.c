@@ -203,9 +203,8 @@ static int show(const struct options *options, const struct view *view, const st
 	if (code < 0)
 		return code;
 	code = balance_adaptive_create(&view->settings->shape, view->fabric, &adaptive, err);
-	if (code == 0)
-		code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
+		result = output_begin(options, false, node_columns, COLUMN_COUNT);
 		for (size_t i = 0; i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
 				put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]],

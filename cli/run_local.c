@@ -196,9 +196,7 @@ static int print_text(const struct local_usage *usage, const struct nccl_verdict
 		rows += has_traffic(&usage->nets[i]);
 	if (!rows)
 		return 0;
-	code = result_create(stream, &options, columns, COLUMN_COUNT, &result, err);
-	if (code)
-		return code;
+	result = result_create(stream, &options, columns, COLUMN_COUNT);
 	for (size_t i = 0; i < usage->port_count; i++)
 		add_row(result, &usage->ports[i], local_protocol_name(usage->ports[i].protocol));
 	for (size_t i = 0; i < usage->net_count; i++)

@@ -71,8 +71,10 @@ static bool put_header(void *ctx, const char *const *names, int count)
 			.flags = COLUMN_FLEXIBLE,
 		};
 	}
-	return result_create(stdout, &printer->output, printer->columns, (size_t)count, &printer->result,
-			     &printer->failure) == 0;
+	printer->result = result_create(stdout, &printer->output, printer->columns, (size_t)count);
+	if (!printer->result)
+		err_nomem(&printer->failure);
+	return printer->result;
 }
 
 static bool put_row(void *ctx, const struct cell *cells, int count)

@@ -16,7 +16,7 @@
 
 static void fail(struct result *result, int failure)
 {
-	if (!result->failure)
+	if (result && !result->failure)
 		result->failure = failure;
 }
 
@@ -117,20 +117,20 @@ static void spool_end(struct result *result)
 		fail(result, errno);
 }
 
-int result_create(FILE *stream, const struct result_options *options, const struct column *columns, size_t count,
-		  struct result **ret, struct error *err)
+struct result *result_create(FILE *stream, const struct result_options *options, const struct column *columns,
+			     size_t count)
 {
 	struct result *result = calloc(1, sizeof(*result));
 
 	if (!result)
-		return err_nomem(err);
+		return NULL;
 	result->values = calloc(count ? count : 1, sizeof(*result->values));
 	result->target = stream;
 	result->options = *options;
 	if (!result->values || !spool_begin(result)) {
 		free(result->values);
 		free(result);
-		return err_nomem(err);
+		return NULL;
 	}
 	result->columns = columns;
 	result->column_count = count;
@@ -139,21 +139,22 @@ int result_create(FILE *stream, const struct result_options *options, const stru
 							  &format_table;
 	errno = 0;
 	check(result, result->format->begin(result));
-	*ret = result;
-	return 0;
+	return result;
 }
 
 bool result_has(const struct result *result, size_t column)
 {
-	return result->format == &format_table ? column_is_in_table(&result->columns[column]) :
-		column_is_in_data(&result->columns[column]);
+	return result && (result->format == &format_table ? column_is_in_table(&result->columns[column]) :
+			  column_is_in_data(&result->columns[column]));
 }
 
+/* Set the type of a cell. Return: NULL without a result. */
 static struct value *value_of(struct result *result, size_t column, enum value_type type)
 {
-	struct value *value = &result->values[column];
+	struct value *value = result ? &result->values[column] : NULL;
 
-	value->type = type;
+	if (value)
+		value->type = type;
 	return value;
 }
 
@@ -161,6 +162,8 @@ void result_bytes(struct result *result, size_t column, const char *bytes, size_
 {
 	struct value *value = value_of(result, column, VALUE_TEXT);
 
+	if (!value)
+		return;
 	text_clear(&value->chars);
 	text_append_bytes(&value->chars, bytes, len);
 	if (text_failed(&value->chars))
@@ -172,6 +175,8 @@ void result_hex(struct result *result, size_t column, const char *bytes, size_t 
 	struct value *value = value_of(result, column, VALUE_TEXT);
 	char *digits;
 
+	if (!value)
+		return;
 	text_clear(&value->chars);
 	digits = text_reserve(&value->chars, 2 * len);
 	if (!digits) {
@@ -202,22 +207,26 @@ const char *result_chars(struct result *result, const struct text *text)
 
 void result_integer(struct result *result, size_t column, int64_t value)
 {
-	value_of(result, column, VALUE_INTEGER)->integer = value;
+	if (result)
+		value_of(result, column, VALUE_INTEGER)->integer = value;
 }
 
 void result_unsigned(struct result *result, size_t column, uint64_t value)
 {
-	value_of(result, column, VALUE_UNSIGNED)->natural = value;
+	if (result)
+		value_of(result, column, VALUE_UNSIGNED)->natural = value;
 }
 
 void result_real(struct result *result, size_t column, double value)
 {
-	value_of(result, column, isfinite(value) ? VALUE_REAL : VALUE_NULL)->real = value;
+	if (result)
+		value_of(result, column, isfinite(value) ? VALUE_REAL : VALUE_NULL)->real = value;
 }
 
 void result_bool(struct result *result, size_t column, bool value)
 {
-	value_of(result, column, VALUE_BOOL)->integer = value;
+	if (result)
+		value_of(result, column, VALUE_BOOL)->integer = value;
 }
 
 static void free_items(const struct result *result, size_t column)
@@ -231,15 +240,19 @@ static void free_items(const struct result *result, size_t column)
 
 void result_empty(struct result *result, size_t column)
 {
+	if (!result)
+		return;
 	free_items(result, column);
 	result->values[column].type = VALUE_MEMBERS;
 }
 
 static void add_member(struct result *result, size_t column, const struct member *member)
 {
-	struct value *value = &result->values[column];
+	struct value *value = result ? &result->values[column] : NULL;
 	struct member *members;
 
+	if (!value)
+		return;
 	if (value->type != VALUE_MEMBERS)
 		result_empty(result, column);
 	members = array_grow(value->members, value->member_count, &value->member_capacity, sizeof(*members));
@@ -267,7 +280,7 @@ static char *format_text(struct result *result, const char *fmt, va_list args)
 {
 	char *chars;
 
-	if (vasprintf(&chars, fmt, args) >= 0)
+	if (result && vasprintf(&chars, fmt, args) >= 0)
 		return chars;
 	fail(result, ENOMEM);
 	return NULL;
@@ -299,8 +312,10 @@ void result_showf(struct result *result, size_t column, enum cell_style style, c
 
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style)
 {
-	struct value *value = &result->values[column];
+	struct value *value = result ? &result->values[column] : NULL;
 
+	if (!value)
+		return;
 	value->style = style;
 	value->has_shown = chars;
 	text_clear(&value->shown);
@@ -323,6 +338,8 @@ static void clear_row(struct result *result)
 
 bool result_end_row(struct result *result)
 {
+	if (!result)
+		return false;
 	if (!result->failure) {
 		errno = 0;
 		check(result, result->format->row(result));
@@ -337,7 +354,7 @@ void result_note(struct result *result, const char *fmt, ...)
 	char line[256];
 	va_list args;
 
-	if (result->options.format != RESULT_TABLE || !result->options.notes)
+	if (!result || result->options.format != RESULT_TABLE || !result->options.notes)
 		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
@@ -353,6 +370,8 @@ void result_none(struct result *result, const char *fmt, ...)
 	va_list args;
 	char line[512];
 
+	if (!result)
+		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
@@ -363,6 +382,8 @@ void result_none(struct result *result, const char *fmt, ...)
 
 int result_finish(struct result *result, struct error *err)
 {
+	if (!result)
+		return err_nomem(err);
 	if (!result->failure) {
 		errno = 0;
 		spool_end(result);

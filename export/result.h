@@ -9,7 +9,8 @@
  * in CSV, a dash in tables.
  *
  * Failures (memory, full disk) are stored and returned by result_finish(). A closed pipe is not a
- * failure. With `lines` result_end_row() returns false after a failure.
+ * failure. With `lines` result_end_row() returns false after a failure. NULL is a result for which
+ * memory ran out.
  */
 #ifndef IBWIRE_EXPORT_RESULT_H
 #define IBWIRE_EXPORT_RESULT_H
@@ -82,11 +83,9 @@ struct result_options {
 /*
  * result_create - begin a result
  * @columns:  borrowed until result_destroy()
- *
- * Return: 0 or ERR_NOMEM.
  */
-int result_create(FILE *stream, const struct result_options *options, const struct column *columns, size_t count,
-		  struct result **ret, struct error *err);
+struct result *result_create(FILE *stream, const struct result_options *options, const struct column *columns,
+			     size_t count);
 
 /* result_has - is a column in the output? Cells of others need not be set. */
 bool result_has(const struct result *result, size_t column);

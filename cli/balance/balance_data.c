@@ -125,11 +125,8 @@ static void put_member(const struct balance_report *report, struct result *table
 
 int balance_data(const struct balance_report *report, struct error *err)
 {
-	struct result *table;
-	int code = output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err);
+	struct result *table = output_begin(&report->options, false, columns, COLUMN_COUNT);
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < report->shown_count; i++) {
 		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 

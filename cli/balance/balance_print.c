@@ -175,14 +175,11 @@ static int print_members(const struct balance_report *report, const struct balan
 	uint32_t shown = report->all || !report->selection.all || count < MEMBERS_SHOWN ? count : MEMBERS_SHOWN;
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
-	struct result *table;
-	int code = result_create(stdout, output, member_columns, MEMBER_COLUMNS, &table, err);
+	struct result *table = result_create(stdout, output, member_columns, MEMBER_COLUMNS);
 
 	balance_order_members(result, count, order);
-	for (uint32_t i = 0; code == 0 && i < shown; i++)
+	for (uint32_t i = 0; i < shown; i++)
 		put_member(report, table, result, order[i], most);
-	if (code < 0)
-		return code;
 	if (shown < count)
 		result_note(table, "and %u more (use --all or give the switch)", count - shown);
 	return output_end(table, 0, err);
@@ -281,9 +278,7 @@ int balance_print(const struct balance_report *report, struct error *err)
 	if (code < 0 || i == report->shown_count)
 		return code;
 	printf("\n");
-	code = result_create(stdout, &output, group_columns, GROUP_COLUMNS, &table, err);
-	if (code < 0)
-		return code;
+	table = result_create(stdout, &output, group_columns, GROUP_COLUMNS);
 	for (; i < report->shown_count && (report->all || lines < LINES_SHOWN); i++, lines++)
 		put_group(report, table, report->shown[i]);
 	if (i < report->shown_count)

@@ -239,19 +239,17 @@ int balance_rails(const struct balance_report *report, struct error *err)
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
-	int code = amounts ? output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
-	if (code == 0) {
-		put_rails(report, table, amounts);
-		put_planes(report, table, amounts);
-		for (unsigned tier = 2; tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
-			put_tier(report, table, amounts, tier);
-		put_hosts(report, table, amounts);
-		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail "
-			    "above the mean", when_format_local(report->since_us, from),
-			    when_format_local(report->until_us, until));
-		code = output_end(table, 0, err);
-	}
+	if (!amounts)
+		return err_nomem(err);
+	table = output_begin(&report->options, false, columns, COLUMN_COUNT);
+	put_rails(report, table, amounts);
+	put_planes(report, table, amounts);
+	for (unsigned tier = 2; tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
+		put_tier(report, table, amounts, tier);
+	put_hosts(report, table, amounts);
+	result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail above the mean",
+		    when_format_local(report->since_us, from), when_format_local(report->until_us, until));
 	free(amounts);
-	return code;
+	return output_end(table, 0, err);
 }

@@ -133,8 +133,8 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		code = view_open_reader(options, &view, err);
 	if (code < 0)
 		return code;
-	if (output.format != RESULT_TABLE)
-		code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
+	if (output.format != RESULT_TABLE && !(result = result_create(stdout, &output, columns, COLUMN_COUNT)))
+		code = err_nomem(err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
 		code = acknowledge(&view, path, options->argv[i], &ack, result, err);
 	/* Acknowledged findings are printed even if a later number is invalid. */

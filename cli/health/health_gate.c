@@ -171,12 +171,10 @@ static int check_history(const struct gate *gate, const struct options *options,
 static int check_hosts(struct gate *gate, const struct health_filter *filter, struct error *err)
 {
 	struct text reason = { 0 };
-	struct result *result;
+	struct result *result = output_begin(filter->options, false, gate_columns, COLUMN_COUNT);
 	bool passed = true;
-	int code = output_begin(filter->options, false, gate_columns, COLUMN_COUNT, &result, err);
+	int code;
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < filter->job.count; i++) {
 		unsigned links;
 		bool clean;

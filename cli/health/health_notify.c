@@ -151,11 +151,10 @@ void notify_add(struct notify *notify, const struct view *view, int64_t wall_us,
 					.severity = finding_severity_name(finding->severity),
 					.kind = finding_kind_name(finding->kind) };
 	stream = open_memstream(&added->json, &added->len);
-	failed = !stream || health_result(stream, &(struct options){ .format = RESULT_JSON }, true, &result, NULL) < 0;
-	if (!failed) {
-		health_put_row(result, view, wall_us, change, row);
-		failed = result_finish(result, NULL) < 0;
-	}
+	if (stream)
+		result = health_result(stream, &(struct options){ .format = RESULT_JSON }, true);
+	health_put_row(result, view, wall_us, change, row);
+	failed = result_finish(result, NULL) < 0;
 	result_destroy(result);
 	failed |= stream && fclose(stream);
 	if (failed) {

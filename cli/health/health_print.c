@@ -119,22 +119,19 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	result_end_row(result);
 }
 
-int health_result(FILE *stream, const struct options *options, bool watch, struct result **ret, struct error *err)
+struct result *health_result(FILE *stream, const struct options *options, bool watch)
 {
 	struct result_options output = options_result(options);
 
 	output.lines = watch;
-	return result_create(stream, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
+	return result_create(stream, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE);
 }
 
 static int print_data(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		      struct error *err)
 {
-	struct result *result;
-	int code = health_result(stdout, filter->options, false, &result, err);
+	struct result *result = health_result(stdout, filter->options, false);
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < rows->count; i++)
 		health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]);
 	return output_end(result, 0, err);
@@ -427,11 +424,8 @@ static int explain_data(int first, int last, const struct options *options, stru
 		{ .key = "limits", .kind = COLUMN_TEXT }, { .key = "reason", .kind = COLUMN_TEXT },
 		{ .key = "advice", .kind = COLUMN_TEXT },
 	};
-	struct result *result;
-	int code = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	struct result *result = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]));
 
-	if (code < 0)
-		return code;
 	for (int kind = first; kind <= last; kind++) {
 		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
 

@@ -191,8 +191,9 @@ int health_watch(const struct health_filter *filter, struct error *err)
 		notify_exec(&watching.exec, filter->exec, clock);
 	if (filter->webhook)
 		code = notify_webhook(&watching.webhook, filter->webhook, clock, err);
-	if (code == 0 && filter->options->format != RESULT_TABLE)
-		code = health_result(stdout, filter->options, true, &watching.result, err);
+	if (code == 0 && filter->options->format != RESULT_TABLE &&
+	    !(watching.result = health_result(stdout, filter->options, true)))
+		code = err_nomem(err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
 		code = reader_newest(watching.view.reader, &newest, err);

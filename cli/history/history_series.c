@@ -250,11 +250,8 @@ static void append_heading(const struct reading_one *one, const struct series *f
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,
 		       struct error *err)
 {
-	struct result *result;
-	int code = result_create(stdout, output, point_columns, COLUMN_COUNT, &result, err);
+	struct result *result = result_create(stdout, output, point_columns, COLUMN_COUNT);
 
-	if (code < 0)
-		return code;
 	put_points(result, one->history, one->subject, series);
 	return output_end(result, 0, err);
 }
@@ -292,7 +289,7 @@ static int print_text(const struct reading_one *one, bool first, struct error *e
 
 static int show(const struct reading_one *one, struct result *result, bool first, struct error *err)
 {
-	if (!result)
+	if (one->history->options.format == RESULT_TABLE)
 		return print_text(one, first, err);
 	for (size_t i = 0; i < one->history->metric_count; i++)
 		put_points(result, one->history, one->subject, &one->fine[i]);
@@ -317,11 +314,11 @@ int history_series(struct history *history, const struct subjects *subjects, str
 		/* A single series without samples is an error, before any output. */
 		if (code == 0 && !one.any && subjects->count == 1)
 			code = history_nothing(history, one.subject, err);
-		if (code == 0 && !result && output.format != RESULT_TABLE)
-			code = result_create(stdout, &output, point_columns, COLUMN_COUNT, &result, err);
+		if (code == 0 && i == 0 && output.format != RESULT_TABLE)
+			result = result_create(stdout, &output, point_columns, COLUMN_COUNT);
 		if (code == 0)
 			code = show(&one, result, i == 0, err);
 		done(&one);
 	}
-	return output_end(result, code, err);
+	return output.format == RESULT_TABLE ? code : output_end(result, code, err);
 }

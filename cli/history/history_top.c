@@ -152,7 +152,6 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	struct result *result;
 	size_t known = 0, shown;
 	bool both = is_both(metric), *seen = calloc(fabric->port_count + 1, sizeof(*seen));
-	int code;
 
 	if (!seen)
 		return err_nomem(err);
@@ -165,9 +164,7 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	if (both)
 		known = keep_links(fabric, rows, known, seen);
 	free(seen);
-	code = output_begin(&history->options, false, columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = output_begin(&history->options, false, columns, COLUMN_COUNT);
 	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
 	for (size_t i = 0; i < shown; i++)
 		put_row(result, history, &rows[i]);

@@ -188,9 +188,8 @@ static int list(const struct command *command, struct job_options *options, stru
 	if (code < 0)
 		return code;
 	job_set_end(&listing.now);
-	code = output_begin(common, false, list_columns, COLUMN_COUNT, &listing.result, err);
-	if (code == 0)
-		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
+	listing.result = output_begin(common, false, list_columns, COLUMN_COUNT);
+	code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
 	view_done(&view);
 	return code;
 }

@@ -171,13 +171,11 @@ static int put_metrics(struct comparing *comparing, struct error *err)
 		[CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
 	};
 	struct result *result;
-	int code;
 
 	for (int i = 0; i < 2; i++)
 		job_shown(comparing->runs[i]->job.id, names[i], sizeof(names[i]));
-	code = job_section(&comparing->output, "metrics", false, columns, COLUMNS, &result, err);
-
-	for (size_t i = 0; code == 0 && i < METRICS; i++) {
+	result = job_section(&comparing->output, "metrics", false, columns, COLUMNS);
+	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
 		double before = comparing->values[0][i], now = comparing->values[1][i];
 		double change = 100 * change_of(before, now);
@@ -195,7 +193,7 @@ static int put_metrics(struct comparing *comparing, struct error *err)
 			result_showf(result, CHANGE, STYLE_STRONG, "%+.0f %%", change);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* A host or rail of both runs, or of one. */
@@ -288,25 +286,24 @@ static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
 				    sizeof(*pairs));
 	struct result *result;
 	size_t count, shown = 0;
-	int code;
 
 	if (!pairs)
 		return err_nomem(err);
 	count = pair_members(comparing, rails, pairs);
 	if (count)
 		qsort(pairs, count, sizeof(*pairs), rails ? compare_names : compare_pairs);
-	code = job_section(&comparing->output, rails ? "rails" : "hosts", false, columns, COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
+	result = job_section(&comparing->output, rails ? "rails" : "hosts", false, columns, COLUMNS);
+	for (size_t i = 0; i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
 		result_text(result, NAME, pairs[i].name);
 		result_real(result, BEFORE, pairs[i].rates[0]);
 		result_real(result, NOW, pairs[i].rates[1]);
 		result_real(result, CHANGE, 100 * pairs[i].change);
 		result_end_row(result);
 	}
-	if (code == 0 && shown < count)
+	if (shown < count)
 		result_note(result, "hosts of one run only, then the slowest first; %zu more: --all", count - shown);
 	free(pairs);
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 static int put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SIZE], const char *name,
@@ -358,19 +355,17 @@ static int put_head(struct comparing *comparing, struct error *err)
 	} else if (comparing->output.print.format == RESULT_TABLE) {
 		code = put_text_head(comparing, ids, name, text_chars(&text), err);
 	} else if (comparing->output.print.format == RESULT_JSON) {
-		code = job_section(&comparing->output, "compare", true, columns, COLUMNS, &result, err);
-		if (code == 0) {
-			result_text(result, BEFORE, ids[0]);
-			result_integer(result, BEFORE_NUMBER, before->job.number);
-			result_text(result, NOW, ids[1]);
-			result_integer(result, NOW_NUMBER, now->job.number);
-			result_text(result, NAME, *name ? name : NULL);
-			result_text(result, TEXT, result_chars(result, &text));
-			result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
-			result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
-			result_end_row(result);
-			code = output_end(result, 0, err);
-		}
+		result = job_section(&comparing->output, "compare", true, columns, COLUMNS);
+		result_text(result, BEFORE, ids[0]);
+		result_integer(result, BEFORE_NUMBER, before->job.number);
+		result_text(result, NOW, ids[1]);
+		result_integer(result, NOW_NUMBER, now->job.number);
+		result_text(result, NAME, *name ? name : NULL);
+		result_text(result, TEXT, result_chars(result, &text));
+		result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
+		result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
+		result_end_row(result);
+		code = output_end(result, 0, err);
 	}
 	text_done(&text);
 	return code;

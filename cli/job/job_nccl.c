@@ -89,17 +89,16 @@ static int put_lines(struct job_output *output, struct error *err)
 	static const struct column columns[] = {
 		{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
 	};
-	struct result *result;
-	int code = job_section(output, "nccl", false, columns, 2, &result, err);
+	struct result *result = job_section(output, "nccl", false, columns, 2);
 
-	for (size_t i = 0; code == 0 && i < output->report->nccl_verdict->count; i++) {
+	for (size_t i = 0; i < output->report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &output->report->nccl_verdict->lines[i];
 
 		result_text(result, 0, nccl_severity_name(line->severity));
 		result_text(result, 1, line->text);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 static int put_hcas(struct job_output *output, struct error *err)
@@ -113,10 +112,9 @@ static int put_hcas(struct job_output *output, struct error *err)
 		[DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
 	};
 	const struct nccl_log *log = output->report->nccl;
-	struct result *result;
-	int code = job_section(output, "nccl_hcas", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "nccl_hcas", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < log->hca_count; i++) {
+	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
 
 		result_text(result, HOST, log->hosts[hca->host].name);
@@ -130,7 +128,7 @@ static int put_hcas(struct job_output *output, struct error *err)
 		result_integer(result, DIRECT, hca->direct);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 static int put_settings(struct job_output *output, struct error *err)
@@ -145,10 +143,9 @@ static int put_settings(struct job_output *output, struct error *err)
 		{ log->versions, log->version_count }, { log->networks, log->network_count },
 		{ log->settings, log->setting_count },
 	};
-	struct result *result;
-	int code = job_section(output, "nccl_settings", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "nccl_settings", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
 			const struct nccl_setting *setting = &lists[i].settings[j];
 
@@ -157,7 +154,7 @@ static int put_settings(struct job_output *output, struct error *err)
 			result_integer(result, COUNT, setting->count);
 			result_end_row(result);
 		}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 static int put_tests(struct job_output *output, struct error *err)
@@ -174,10 +171,9 @@ static int put_tests(struct job_output *output, struct error *err)
 		[SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
 	};
 	const struct nccl_log *log = output->report->nccl;
-	struct result *result;
-	int code = job_section(output, "nccl_tests", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "nccl_tests", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < log->test_count; i++) {
+	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];
 		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
 
@@ -192,7 +188,7 @@ static int put_tests(struct job_output *output, struct error *err)
 		result_unsigned(result, SIZE, test->best.size_bytes);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 int job_put_nccl(struct job_output *output, struct error *err)

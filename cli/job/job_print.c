@@ -350,11 +350,8 @@ static void put_totals(const struct job_report *report, struct result *result)
 static int put_about(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
-	struct result *result;
-	int code = job_section(output, "job", true, job_columns, JOB_COLUMNS, &result, err);
+	struct result *result = job_section(output, "job", true, job_columns, JOB_COLUMNS);
 
-	if (code < 0)
-		return code;
 	put_job(report, result);
 	put_totals(report, result);
 	if (report->fabric) {
@@ -383,10 +380,9 @@ static int put_verdict(struct job_output *output, struct error *err)
 		[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
 		[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
 	};
-	struct result *result;
-	int code = job_section(output, "verdict", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "verdict", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < output->report->verdict_count; i++) {
+	for (size_t i = 0; i < output->report->verdict_count; i++) {
 		const struct job_line *line = &output->report->verdict[i];
 
 		result_text(result, KIND, job_verdict_name(line->verdict));
@@ -394,7 +390,7 @@ static int put_verdict(struct job_output *output, struct error *err)
 		result_text(result, TEXT, line->text);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 /* --- a whole report --- */

@@ -15,8 +15,8 @@
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
 
-int job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
-		size_t count, struct result **ret, struct error *err)
+struct result *job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
+			   size_t count)
 {
 	const struct result_options options = {
 		.format = output->print.format, .csv_raw = output->print.csv_raw, .color = output->print.color,
@@ -28,7 +28,7 @@ int job_section(struct job_output *output, const char *key, bool record, const s
 	else if (options.format == RESULT_TABLE)
 		fputc('\n', output->stream);
 	output->begun = true;
-	return result_create(output->stream, &options, columns, count, ret, err);
+	return result_create(output->stream, &options, columns, count);
 }
 
 /* --- what ports carried --- */
@@ -139,13 +139,10 @@ int job_put_rails(struct job_output *output, struct error *err)
 	bool is_table = output->print.format == RESULT_TABLE;
 	size_t count = report->rail_count;
 	struct result *result;
-	int code;
 
 	if (is_table && !count)
 		return 0;
-	code = job_section(output, "rails", false, rail_columns, RAIL_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "rails", false, rail_columns, RAIL_COLUMNS);
 	if (is_table && !output->print.all && count > RAILS_MOST)
 		count = RAILS_MOST;
 	for (size_t i = 0; i < count; i++)
@@ -234,13 +231,10 @@ int job_put_hosts(struct job_output *output, struct error *err)
 	bool all = output->print.all || !is_table || report->host_count <= HOSTS_MOST;
 	size_t odd = 0, shown = 0;
 	struct result *result;
-	int code;
 
 	if (is_table && !report->host_count)
 		return 0;
-	code = job_section(output, "hosts", false, host_columns, HOST_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "hosts", false, host_columns, HOST_COLUMNS);
 	for (size_t i = 0; i < report->host_count; i++)
 		odd += job_host_stands_out(report, i) > 0;
 	for (size_t i = 0; all && i < report->host_count; i++)
@@ -303,11 +297,8 @@ static void put_port(const struct job_report *report, struct result *result, con
 
 int job_put_ports(struct job_output *output, struct error *err)
 {
-	struct result *result;
-	int code = job_section(output, "ports", false, port_columns, PORT_COLUMNS, &result, err);
+	struct result *result = job_section(output, "ports", false, port_columns, PORT_COLUMNS);
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < output->report->port_count; i++)
 		put_port(output->report, result, &output->report->ports[i]);
 	return output_end(result, 0, err);

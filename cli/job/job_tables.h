@@ -37,8 +37,8 @@ int job_put_map(struct job_output *output, struct error *err);
 int job_put_nccl(struct job_output *output, struct error *err);
 
 /* job_section - begin a section: an empty line in text, its key in JSON. */
-int job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
-		size_t count, struct result **ret, struct error *err);
+struct result *job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
+			   size_t count);
 
 /* job_shown - text that a user typed, with unsafe bytes as "\xHH"; cut to @size bytes. Return: @ret. */
 const char *job_shown(const char *typed, char *ret, size_t size);

@@ -99,7 +99,6 @@ int job_put_groups(struct job_output *output, struct error *err)
 	bool is_table = output->print.format == RESULT_TABLE, all = output->print.all || !is_table;
 	size_t active = 0, odd = 0, shown = 0;
 	struct result *result;
-	int code;
 
 	for (size_t i = 0; i < report->group_count; i++) {
 		active += report->groups[i].state == BALANCE_ACTIVE;
@@ -107,9 +106,7 @@ int job_put_groups(struct job_output *output, struct error *err)
 	}
 	if (is_table && !active && !(output->print.all && report->group_count))
 		return 0;
-	code = job_section(output, "uplink_groups", false, group_columns, GROUP_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "uplink_groups", false, group_columns, GROUP_COLUMNS);
 	for (size_t i = 0; i < report->group_count; i++)
 		if (all || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
 			put_group(report, result, &report->groups[i]);
@@ -176,13 +173,10 @@ int job_put_uplinks(struct job_output *output, struct error *err)
 {
 	const struct job_report *report = output->report;
 	struct result *result;
-	int code;
 
 	if (output->print.format == RESULT_TABLE && (!output->print.all || !report->uplink_count))
 		return 0;
-	code = job_section(output, "uplinks", false, uplink_columns, UP_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "uplinks", false, uplink_columns, UP_COLUMNS);
 	for (size_t i = 0; i < report->group_count; i++)
 		for (uint32_t j = 0; j < report->groups[i].count; j++)
 			put_uplink(report, result, &report->groups[i], &report->uplinks[report->groups[i].first + j]);
@@ -214,13 +208,10 @@ int job_put_findings(struct job_output *output, struct error *err)
 	bool all = output->print.all || output->print.format != RESULT_TABLE;
 	struct result *result;
 	size_t shown = 0;
-	int code;
 
 	if (output->print.format == RESULT_TABLE && !report->finding_count)
 		return 0;
-	code = job_section(output, "findings", false, finding_columns, FINDING_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "findings", false, finding_columns, FINDING_COLUMNS);
 	for (size_t i = 0; i < report->finding_count && (all || shown < FINDINGS_MOST); i++) {
 		const struct job_finding *finding = &report->findings[i];
 
@@ -258,13 +249,10 @@ int job_put_events(struct job_output *output, struct error *err)
 	bool all = output->print.all || output->print.format != RESULT_TABLE;
 	struct result *result;
 	size_t shown = 0;
-	int code;
 
 	if (output->print.format == RESULT_TABLE && !report->event_count)
 		return 0;
-	code = job_section(output, "events", false, event_columns, EVENT_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = job_section(output, "events", false, event_columns, EVENT_COLUMNS);
 	for (size_t i = 0; i < report->event_count && (all || shown < EVENTS_MOST); i++) {
 		const struct job_event *event = &report->events[i];
 
@@ -293,10 +281,9 @@ int job_put_series(struct job_output *output, struct error *err)
 		[RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL },
 	};
 	const struct job_report *report = output->report;
-	struct result *result;
-	int code = job_section(output, "series", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "series", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < report->rail_count; i++)
+	for (size_t i = 0; i < report->rail_count; i++)
 		for (size_t j = 0; j < report->rails[i].series.count; j++) {
 			const struct series_step *step = &report->rails[i].series.steps[j];
 
@@ -306,7 +293,7 @@ int job_put_series(struct job_output *output, struct error *err)
 			result_real(result, RATE, step->mean);
 			result_end_row(result);
 		}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 int job_put_map(struct job_output *output, struct error *err)
@@ -318,10 +305,9 @@ int job_put_map(struct job_output *output, struct error *err)
 		[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
 	};
 	const struct job_map *map = &output->report->map;
-	struct result *result;
-	int code = job_section(output, "map", false, columns, COLUMNS, &result, err);
+	struct result *result = job_section(output, "map", false, columns, COLUMNS);
 
-	for (size_t i = 0; code == 0 && i < (size_t)map->rows * map->columns; i++) {
+	for (size_t i = 0; i < (size_t)map->rows * map->columns; i++) {
 		if (isnan(map->part[JOB_EARLY][i]) && isnan(map->part[JOB_LATE][i]))
 			continue;
 		result_text(result, LEAF, job_report_node_name(output->report, map->row_nodes[i / map->columns]));
@@ -330,5 +316,5 @@ int job_put_map(struct job_output *output, struct error *err)
 		result_real(result, LATE, map->part[JOB_LATE][i]);
 		result_end_row(result);
 	}
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }

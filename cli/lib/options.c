@@ -385,18 +385,17 @@ int options_no_arguments(const struct command *command, const struct options *op
 
 /* --- name map, database, output --- */
 
-int output_begin(const struct options *options, bool record, const struct column *columns, size_t count,
-		 struct result **ret, struct error *err)
+struct result *output_begin(const struct options *options, bool record, const struct column *columns, size_t count)
 {
 	struct result_options output = options_result(options);
 
 	output.record = record;
-	return result_create(stdout, &output, columns, count, ret, err);
+	return result_create(stdout, &output, columns, count);
 }
 
 int output_end(struct result *result, int code, struct error *err)
 {
-	if (code == 0 && result)
+	if (code == 0)
 		code = result_finish(result, err);
 	result_destroy(result);
 	return code;
@@ -405,11 +404,8 @@ int output_end(struct result *result, int code, struct error *err)
 int output_record(const struct options *options, const struct column *columns, size_t count, const char *text,
 		  const double *numbers, struct error *err)
 {
-	struct result *result;
-	int code = output_begin(options, true, columns, count, &result, err);
+	struct result *result = output_begin(options, true, columns, count);
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < count; i++) {
 		switch (columns[i].kind) {
 		case COLUMN_TEXT:

@@ -167,12 +167,11 @@ struct result_options options_result(const struct options *options);
 /*
  * output_begin - begin a result on stdout, in the format and width of the options
  * @record:  exactly one row: an object in JSON, one line per column in a table
- * output_end - write it unless @code is an error, and free it (NULL allowed)
+ * output_end - write it unless @code is an error, and free it
  *
  * Return: 0, or an error: @code, ERR_IO, ERR_NOMEM.
  */
-int output_begin(const struct options *options, bool record, const struct column *columns, size_t count,
-		 struct result **ret, struct error *err);
+struct result *output_begin(const struct options *options, bool record, const struct column *columns, size_t count);
 int output_end(struct result *result, int code, struct error *err);
 
 /*

@@ -178,12 +178,9 @@ static int print_details(const struct view *view, const struct options *options,
 			 const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
-	struct result *result;
+	struct result *result = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
 	size_t zeros = 0;
-	int code = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
 
-	if (code < 0)
-		return code;
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
@@ -225,13 +222,10 @@ static int print_rows(const struct view *view, const struct options *options, co
 	struct port_details_names names;
 	struct cells cells;
 	struct result *result;
-	int code;
 
 	cells_init(&cells, port_columns, COLUMN_COUNT);
 	port_details_columns(&names, &cells.columns[COLUMN_COUNT]);
-	code = result_create(stdout, &output, is_long ? long_columns : cells.columns, count, &result, err);
-	if (code < 0)
-		return code;
+	result = result_create(stdout, &output, is_long ? long_columns : cells.columns, count);
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++) {
 		if (is_long) {
 			put_long_rows(result, view, &rows->views[i]);

@@ -34,8 +34,8 @@ enum { EVENTS_SHOWN = 60 };
 /* --- sections --- */
 
 /* Begin a section: its title in tables, its key in JSON. */
-static int begin_section(struct report *report, const char *key, const char *title, bool record,
-			 const struct column *columns, size_t count, struct result **ret, struct error *err)
+static struct result *begin_section(struct report *report, const char *key, const char *title, bool record,
+				    const struct column *columns, size_t count)
 {
 	struct result_options output = options_result(report->options);
 
@@ -45,7 +45,7 @@ static int begin_section(struct report *report, const char *key, const char *tit
 	else if (!report->first_part || *title)
 		printf("%s%s\n", report->first_part ? "" : "\n", title);
 	report->first_part = false;
-	return result_create(stdout, &output, columns, count, ret, err);
+	return result_create(stdout, &output, columns, count);
 }
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
@@ -106,7 +106,6 @@ static int put_about(struct report *report, struct error *err)
 	struct column columns[ABOUT_COUNT];
 	char model[DEVICE_MODEL_SIZE];
 	struct result *result;
-	int code;
 
 	memcpy(columns, about_columns, sizeof(columns));
 	if (report->departed_us)
@@ -115,9 +114,7 @@ static int put_about(struct report *report, struct error *err)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
 	if (report->of_node)
 		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
-	code = begin_section(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = begin_section(report, "about", "", true, columns, ABOUT_COUNT);
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
 	else
@@ -160,14 +157,11 @@ static int put_ends(struct report *report, struct error *err)
 	char title[96], then[WHEN_SIZE], name[NODE_NAME_SIZE + 16];
 	struct result *result;
 	struct cells cells;
-	int code;
 
 	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s",
 		 report->of_node ? "PORTS" : "BOTH ENDS", when_format_local(report->view.at_us, then));
 	cells_init(&cells, port_columns, PORT_COLUMNS);
-	code = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS, &result, err);
-	if (code < 0)
-		return code;
+	result = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS);
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct past_peer *past = &report->past[i];
 		struct port_view port;
@@ -263,13 +257,10 @@ static int put_sums(struct report *report, struct error *err)
 	char title[96], window[WHEN_SIZE];
 	bool any = false;
 	struct result *result;
-	int code;
 
 	snprintf(title, sizeof(title), "ERRORS (window: %s)",
 		 when_format_span(report->window_us[WINDOW_COUNT - 1], window));
-	code = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT);
 	for (size_t i = 0; i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
@@ -327,8 +318,8 @@ static int put_findings(struct report *report, struct error *err)
 
 	if (code < 0)
 		return code;
-	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
-	for (size_t i = 0; code == 0 && i < rows.count; i++) {
+	result = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS);
+	for (size_t i = 0; i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 		bool concerns = false;
 		uint64_t guid;
@@ -349,9 +340,9 @@ static int put_findings(struct report *report, struct error *err)
 		any = true;
 	}
 	health_rows_done(&rows);
-	if (code == 0 && !any)
+	if (!any)
 		result_none(result, "none in the window");
-	return code < 0 ? code : output_end(result, 0, err);
+	return output_end(result, 0, err);
 }
 
 enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
@@ -406,11 +397,9 @@ static int put_events(struct report *report, struct error *err)
 	struct event_output output = { .report = report };
 	int code = reader_events(report->view.reader, &query, count_event, &output, err);
 
-	if (code == 0)
-		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &output.result,
-				  err);
 	if (code < 0)
 		return code;
+	output.result = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS);
 	code = reader_events(report->view.reader, &query, put_event, &output, err);
 	if (code == 0 && output.total > EVENTS_SHOWN)
 		result_note(output.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,

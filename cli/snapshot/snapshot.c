@@ -116,9 +116,8 @@ static int list(const struct snapshot_options *options, struct error *err)
 
 	if (code < 0)
 		return code;
-	code = output_begin(&options->common, false, list_columns, COLUMN_COUNT, &result, err);
-	if (code == 0)
-		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
+	result = output_begin(&options->common, false, list_columns, COLUMN_COUNT);
+	code = output_end(result, saved_list(view.reader, put_info, result, err), err);
 	view_done(&view);
 	return code;
 }

@@ -350,12 +350,9 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	struct result_options output = options_result(options);
 	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
 	size_t hidden = 0;
-	int code;
 
 	describe_columns(&printer);
-	code = result_create(stdout, &output, printer.columns, COLUMN_COUNT, &printer.result, err);
-	if (code < 0)
-		return code;
+	printer.result = result_create(stdout, &output, printer.columns, COLUMN_COUNT);
 	for (size_t i = 0; i < rows->count; i++) {
 		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
 			hidden++;

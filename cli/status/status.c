@@ -501,13 +501,10 @@ static int print_status(FILE *stream, const struct options *options, struct page
 {
 	struct result_options output = options_result(options);
 	struct result *result;
-	int code;
 
 	output.record = true;
 	memcpy(page->columns, status_columns, sizeof(status_columns));
-	code = result_create(stream, &output, page->columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = result_create(stream, &output, page->columns, COLUMN_COUNT);
 	fill(result, options, page);
 	result_end_row(result);
 	return output_end(result, 0, err);

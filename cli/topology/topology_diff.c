@@ -151,14 +151,12 @@ int topology_diff(const struct topology_options *options, const struct topology 
 
 	if (code < 0)
 		return code;
-	code = output_begin(&options->common, false, columns, COLUMN_COUNT, &differ.result, err);
-	if (code == 0) {
-		put_nodes(&differ, "node-removed", before, topology->fabric);
-		put_nodes(&differ, "node-added", topology->fabric, before);
-		put_links(&differ, before, topology->fabric);
-		result_none(differ.result, "no difference");
-		code = output_end(differ.result, 0, err);
-	}
+	differ.result = output_begin(&options->common, false, columns, COLUMN_COUNT);
+	put_nodes(&differ, "node-removed", before, topology->fabric);
+	put_nodes(&differ, "node-added", topology->fabric, before);
+	put_links(&differ, before, topology->fabric);
+	result_none(differ.result, "no difference");
+	code = output_end(differ.result, 0, err);
 	fabric_destroy(before);
 	return code < 0 ? code : differ.changes > 0;
 }

@@ -242,9 +242,7 @@ static int show(const struct options *options, const struct view *view, const st
 
 	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
 	cells_init(&cells, route_columns, COLUMN_COUNT);
-	code = result_create(stdout, &output, cells.columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
+	result = result_create(stdout, &output, cells.columns, COLUMN_COUNT);
 	put_hops(result, &cells, view, &trace, lid, output.format != RESULT_TABLE);
 	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);

@@ -108,11 +108,8 @@ static void put_node(struct result *result, const struct topology *topology, uin
 
 static int put_nodes(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
-	struct result *result;
-	int code = output_begin(&options->common, false, node_columns, COLUMN_COUNT, &result, err);
+	struct result *result = output_begin(&options->common, false, node_columns, COLUMN_COUNT);
 
-	if (code < 0)
-		return code;
 	for (uint32_t i = 0; i < topology->fabric->node_count; i++)
 		put_node(result, topology, i);
 	return output_end(result, 0, err);
@@ -234,11 +231,8 @@ static void put_sums(struct result *result, const struct topology *topology)
 
 static int put_summary(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
-	struct result *result;
-	int code = output_begin(&options->common, true, summary_columns, S_COUNT, &result, err);
+	struct result *result = output_begin(&options->common, true, summary_columns, S_COUNT);
 
-	if (code < 0)
-		return code;
 	put_sums(result, topology);
 	put_lists(result, topology);
 	result_end_row(result);
