@@ -2,9 +2,9 @@
 /* heap_watch.c - a library preloaded by tests/soak.py that writes heap statistics once a second
  *
  * The process's memory cannot distinguish a leak from a growing cache. The file named by IBWIRE_HEAP_WATCH has two
- * numbers of twelve digits, in bytes: the allocated heap (mallinfo2 sums all arenas of glibc; thread caches count as
- * allocated), and the part of it that is SQLite's page caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as
- * SQLITE_CONFIG_PAGECACHE is not used). */
+ * numbers of twelve digits, in bytes: the allocated heap (mallinfo2 sums all arenas of glibc; tests/soak.py disables
+ * thread caches, which would count as allocated and take hours to fill), and the part of it that is SQLite's page
+ * caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as SQLITE_CONFIG_PAGECACHE is not used). */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>

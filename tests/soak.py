@@ -19,8 +19,10 @@ The report is a table and plots; its last line is the result. Checks:
 
 - growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never decrease.
   Every two minutes a window of sweeps is packed, with temporary allocations. So the lower quartile of each two minutes
-  must not grow, both of the process's private memory and of the heap without SQLite's page caches, which
-  tests/heap_watch.c measures separately. The page caches have a limit. Runs below half an hour do not check memory.
+  must not grow, both of the process's private memory and of the heap, without SQLite's page caches, which
+  tests/heap_watch.c measures separately. The page caches have a limit. The heap of the collector is without findings
+  link-flapping, too: one for each link that went down repeatedly within a day. Runs below half an hour do not check
+  memory.
 - the beat: an event for each second without a sweep, and for a sweep that did not read all ports in time.
 - coverage: in each sweep each port was read, or is covered by a span with the reason.
 - exact: for each port and counter, deltas and times add up between absolute readings.
@@ -37,6 +39,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -58,6 +61,7 @@ SHAPES = {
 HEAP_WATCH = os.environ.get("HEAP_WATCH")  # tests/heap_watch.so; make soak makes it
 MEMORY_JUDGED_S = 1800
 WINDOW_S = 120  # of sweeps that are packed together, at one a second
+FINDING_KB = 7.2  # struct health_open_finding
 PAGES_MOST_KB = 2 * 16384 + 1024  # two connections write (storage/file/file.c); SQLite counts pages with their heads
 WIRE = "latency=20us service=50us hold=500ms"
 
@@ -239,7 +243,7 @@ class Watch(threading.Thread):
         super().__init__(daemon=True)
         self.pid, self.db, self.path, self.every, self.heap = pid, db, path, every, heap
         self.samples, self.over = [], threading.Event()
-        self.began = time.monotonic()
+        self.began, self.began_wall = time.monotonic(), time.time()
         self.last = (self.began, self.ticks())
 
     def ticks(self):
@@ -308,8 +312,8 @@ def lows(times, values):
     return list(windows), [sorted(window)[len(window) // 4] for window in windows.values()]
 
 
-def check_memory(samples):
-    """Evaluate the memory samples: rows for the table, and faults."""
+def check_memory(samples, flapping):
+    """Evaluate the memory samples, and the number of findings link-flapping at each: rows for the table, faults."""
     rows, faults = [], []
     seconds = [sample["seconds"] for sample in samples]
 
@@ -323,14 +327,16 @@ def check_memory(samples):
         if most_kb and grown > max(most_kb, 0.01 * level):
             faults.append(f"{title} grew by {grown:.0f} KB in the second half")
 
+    pages = [sample["pages_kb"] or 0 for sample in samples]
     check_growth("memory", [sample["rss_kb"] for sample in samples], None)
-    check_growth("memory of its own", [sample["anon_kb"] for sample in samples], 128)
+    check_growth("pages in SQLite's caches", pages, None)
+    if max(pages) > PAGES_MOST_KB:
+        faults.append(f"SQLite's caches hold {max(pages)} KB, over their {PAGES_MOST_KB}")
+    check_growth("memory of its own without them", [s["anon_kb"] - page for s, page in zip(samples, pages)], 128)
     if samples[0]["heap_kb"] is not None:
-        pages = [sample["pages_kb"] for sample in samples]
-        check_growth("pages in SQLite's caches", pages, None)
-        if max(pages) > PAGES_MOST_KB:
-            faults.append(f"SQLite's caches hold {max(pages)} KB, over their {PAGES_MOST_KB}")
-        check_growth("allocated without them", [sample["heap_kb"] - sample["pages_kb"] for sample in samples], 64)
+        known = [page + round(FINDING_KB * count) for page, count in zip(pages, flapping)]
+        check_growth("allocated without them and link-flapping",
+                     [sample["heap_kb"] - kb for sample, kb in zip(samples, known)], 64)
     return rows, faults
 
 
@@ -360,7 +366,8 @@ def watched(env, name):
     """The environment that preloads tests/heap_watch.c, if it is built."""
     if not HEAP_WATCH:
         return env
-    return {**env, "LD_PRELOAD": f"{HEAP_WATCH}:{env['LD_PRELOAD']}", "IBWIRE_HEAP_WATCH": os.path.abspath(f"{name}.heap")}
+    return {**env, "LD_PRELOAD": f"{HEAP_WATCH}:{env['LD_PRELOAD']}",
+            "IBWIRE_HEAP_WATCH": os.path.abspath(f"{name}.heap"), "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 # --- all of it ---
@@ -489,9 +496,22 @@ class Soak:
         if max(wal[half:]) > max(2 * max(wal[:half]), 16384):
             self.finding("no growth of collect", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
 
+    def flapping_links(self, watch):
+        """The number of open findings link-flapping at each sample."""
+        with contextlib.closing(sqlite3.connect(watch.db)) as db:
+            changes = db.execute("SELECT wall_us / 1e6, 2 * (kind = 'finding-opened') - 1 FROM event "
+                                 "WHERE kind LIKE 'finding-%ed' AND kind <> 'finding-changed' "
+                                 "AND text LIKE 'link-flapping %'").fetchall()
+        return [sum(change for when, change in changes if when < watch.began_wall + seconds)
+                for seconds in watch.column("seconds")]
+
     def check_growth(self, program, watch):
-        rows, faults = check_memory(watch.samples)
+        flapping = self.flapping_links(watch) if program == "collect" else [0] * len(watch.samples)
+        rows, faults = check_memory(watch.samples, flapping)
         growth = f"no growth of {program}"
+        # As many uplinks as links to HCAs, and a merged finding of each kind.
+        if max(flapping) > 2 * self.size + 2:
+            self.finding(growth, [f"{max(flapping)} findings link-flapping are open"])
         self.finding(growth, faults if self.seconds >= MEMORY_JUDGED_S else [])
         for name in ("fds", "threads"):
             values = watch.column(name)
