@@ -73,6 +73,29 @@ TEST_WITH(commands_that_write_do_it_completely_or_not_at_all, NULL, fault_name_p
 	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands that write");
 }
 
+TEST_WITH(samples_are_pushed_exactly_once_or_again, NULL, fault_peer_stop)
+{
+	fault_receiver_start();
+	fault_try_cases(&(struct fault_case){ .name = "push|--once|--remote-write|URL|--cursor|COPY|--batch|400|"
+						      "--since|2026-11-18T13:07:18Z", .body = fault_push,
+					      .prepare = fault_renew_pushed, .check = fault_check_pushed },
+			1, "faults in push");
+}
+
+TEST_WITH(a_scrape_is_right_or_fails_and_the_next_is_right, NULL, fault_peer_stop)
+{
+	fault_try_cases(&(struct fault_case){ .name = "metrics|--listen|ADDRESS", .body = fault_serve,
+					      .prepare = fault_client_start, .check = fault_check_served },
+			1, "faults in the server");
+}
+
+TEST_WITH(the_screen_ends_with_a_restored_terminal, NULL, fault_peer_stop)
+{
+	fault_try_cases(&(struct fault_case){ .name = "top|--at|2026-11-18T13:07:18Z", .body = fault_top,
+					      .prepare = fault_terminal_open, .check = fault_check_terminal },
+			1, "faults in the screen");
+}
+
 #define WRITER_CASE(text, run, verify, ...) (&(struct fault_case){ \
 	.name = "faults in " text, .body = run, .prepare = fault_renew_stored, .check = verify, ##__VA_ARGS__ })
 
