@@ -34,7 +34,9 @@ TEST_WITH(commands_print_the_right_numbers_or_one_error, NULL, fault_name_point)
 		"sql|SELECT * FROM ports, nodes, gaps, findings, events, sweeps LIMIT 100", "db",
 		"snapshot|list", "job|list", "job|report|1", "job|report|1|--format|json", "job|compare|1|2",
 		"snapshot|diff|one|two|--all", "topology|show", "topology|dot", "names|suggest",
-		"metrics|--once", "db|check",
+		"metrics|--once", "db|check", "report|0xb7a4712c74562915",
+		"topology|route|0xb7a4712c74562915|0x1e535eede31428f1", "status|--html=-|--links",
+		"history|all|--html=-|--since|2026-11-18",
 	};
 	struct fault_case cases[sizeof(lines) / sizeof(*lines)];
 

@@ -4,7 +4,6 @@
  * `ibwire top`. Peers are processes of their own: their system calls and allocations never fail.
  */
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -330,34 +329,6 @@ void fault_terminal_open(void)
 		return;
 	close(terminal[1]);
 	_exit(!use_terminal("2345678?q"));
-}
-
-/* Without memory for the description of a terminal, libtinfo crashes, or ends the process. */
-int setupterm(const char *term, int fd, int *ret_status);
-void *newterm(const char *term, FILE *out, FILE *in);
-
-int setupterm(const char *term, int fd, int *ret_status)
-{
-	int (*real)(const char *, int, int *);
-	int code;
-
-	fault_pause();
-	*(void **)&real = dlsym(RTLD_NEXT, "setupterm");
-	code = real(term, fd, ret_status);
-	fault_resume();
-	return code;
-}
-
-void *newterm(const char *term, FILE *out, FILE *in)
-{
-	void *(*real)(const char *, FILE *, FILE *);
-	void *screen;
-
-	fault_pause();
-	*(void **)&real = dlsym(RTLD_NEXT, "newterm");
-	screen = real(term, out, in);
-	fault_resume();
-	return screen;
 }
 
 void fault_top(void *name)
