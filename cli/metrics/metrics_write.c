@@ -172,7 +172,7 @@ ssize_t metrics_writer_fill(struct metrics_writer *writer, char *ret, size_t siz
 		writer->at = 0;
 		while (!writer->ended && writer->text.len < size && !text_failed(&writer->text))
 			writer->ended = !append_next(writer);
-		if (text_failed(&writer->text))
+		if (text_failed(&writer->text) || text_failed(&writer->begin))
 			return -1;
 	}
 	len = writer->text.len - writer->at;

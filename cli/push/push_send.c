@@ -42,26 +42,28 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
 	return len;
 }
 
-/* "https://host:port/path", without what may be secret. Return: false: not an URL for HTTP. */
-static bool show_url(const char *url, char *ret, size_t size)
+/* Show it as "https://host:port/path", without what may be secret. */
+static int show_url(const char *url, char *ret, size_t size, struct error *err)
 {
-	char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL;
-	CURLU *parts = curl_url();
-	bool good = parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
-		    curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-		    curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-		    curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-		    curl_url_get(parts, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
-		    (!strcmp(scheme, "http") || !strcmp(scheme, "https"));
+	static const CURLUPart wanted[] = { CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT, CURLUPART_PATH };
+	char *parts[4] = { NULL };
+	CURLU *handle = curl_url();
+	CURLUcode code = handle ? curl_url_set(handle, CURLUPART_URL, url, 0) : CURLUE_OUT_OF_MEMORY;
+	bool good;
 
+	for (int i = 0; i < 4 && code == CURLUE_OK; i++)
+		code = curl_url_get(handle, wanted[i], &parts[i], CURLU_DEFAULT_PORT);
+	good = code == CURLUE_OK && (!strcmp(parts[0], "http") || !strcmp(parts[0], "https"));
 	if (good)
-		snprintf(ret, size, "%s://%s:%s%s", scheme, host, port, path);
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(port);
-	curl_free(path);
-	curl_url_cleanup(parts);
-	return good;
+		snprintf(ret, size, "%s://%s:%s%s", parts[0], parts[1], parts[2], parts[3]);
+	for (int i = 0; i < 4; i++)
+		curl_free(parts[i]);
+	curl_url_cleanup(handle);
+	if (code == CURLUE_OUT_OF_MEMORY)
+		return err_nomem(err);
+	if (!good)
+		return err_set(err, ERR_USAGE, "--remote-write requires an URL that begins with http:// or https://");
+	return 0;
 }
 
 static bool open_request(struct push_request *request, struct push_target *target)
@@ -69,14 +71,13 @@ static bool open_request(struct push_request *request, struct push_target *targe
 	CURL *curl = curl_easy_init();
 
 	*request = (struct push_request){ .target = target, .curl = curl };
-	if (!curl)
+	/* These are copied. */
+	if (!curl || curl_easy_setopt(curl, CURLOPT_URL, target->url) ||
+	    (target->ca_path && curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_path)) ||
+	    curl_easy_setopt(curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION))
 		return false;
-	curl_easy_setopt(curl, CURLOPT_URL, target->url);
-	if (target->ca_path)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_path);
 	curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, request->why);
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
@@ -88,8 +89,10 @@ static bool open_request(struct push_request *request, struct push_target *targe
 
 int push_target_open(struct push_target *target, struct error *err)
 {
-	if (!show_url(target->url, target->shown, sizeof(target->shown)))
-		return err_set(err, ERR_USAGE, "--remote-write requires an URL that begins with http:// or https://");
+	int code = show_url(target->url, target->shown, sizeof(target->shown), err);
+
+	if (code < 0)
+		return code;
 	if (target->ca_path && access(target->ca_path, R_OK))
 		return err_set(err, ERR_IO, "cannot read the certificates of --ca-file %s: %s", target->ca_path,
 			       strerror(errno));

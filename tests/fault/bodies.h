@@ -21,11 +21,29 @@ extern char copy_path[96]; /* the file that a case writes or reads */
 /* renew - the database of a run is a copy of these bytes; NULL: there is none */
 void fault_renew(const char *bytes, size_t len);
 
-/* commands.c: @name is the words, separated by '|'; COPY and PAGE are the file. */
+/* commands.c: @name is the words, separated by '|'; COPY and PAGE are the file, URL and ADDRESS those of a peer. */
 void fault_command(void *name);
 void fault_renew_database(void);
 /* The file that a command writes is complete, and there is no other. */
 const char *fault_check_files(bool reported);
+extern bool fault_clock_runs; /* the monotonic clock of the command */
+
+/*
+ * peers.c: `ibwire push` to a receiver; `ibwire metrics`, which a client reads and then stops; `ibwire top`
+ * on a terminal. fault_peer_stop - a teardown
+ */
+extern char fault_url[64];
+int fault_peer_stop(void **state);
+void fault_receiver_start(void);
+void fault_push(void *name);
+void fault_renew_pushed(void);
+const char *fault_check_pushed(bool reported);
+void fault_client_start(void);
+void fault_serve(void *name);
+const char *fault_check_served(bool reported);
+void fault_terminal_open(void);
+void fault_top(void *name);
+const char *fault_check_terminal(bool reported);
 
 /* writer.c: @before: sweeps in the database of each run; @after: with those of the run */
 void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change);

@@ -28,15 +28,36 @@ struct model *model;
 char *base;
 size_t base_len;
 char copy_path[96];
+bool fault_clock_runs;
 static bool is_command;
+static time_t stopped_s;
+
+static time_t time_of_model(void)
+{
+	return model ? model->wall_us / 1000000 + 7 : stopped_s;
+}
 
 /* The wall clock stands still, and for commands all clocks, so that two runs print the same times. */
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
-	if (!model || (clock != CLOCK_REALTIME && !is_command))
+	time_t now = time_of_model();
+
+	if (!now || (clock != CLOCK_REALTIME && (!is_command || fault_clock_runs)))
 		return (int)syscall(SYS_clock_gettime, clock, ret);
-	*ret = (struct timespec){ .tv_sec = model->wall_us / 1000000 + 7 };
+	*ret = (struct timespec){ .tv_sec = now };
 	return 0;
+}
+
+/* The server and the screen run /proc/self/exe: this program, which is a command then, at the same time. */
+__attribute__((constructor)) static void become_command(int argc, char **argv)
+{
+	const char *now = getenv("IBWIRE_FAULT_NOW");
+
+	if (!now)
+		return;
+	is_command = true;
+	stopped_s = atoll(now);
+	ibwire_main(argc, argv);
 }
 
 /* That of glibc 2.36 ends the process without memory (an assertion in nss_database.c). */
@@ -56,9 +77,13 @@ void fault_command(void *name)
 
 	fault_pause();
 	is_command = true;
+	snprintf(chars, sizeof(chars), "%lld", (long long)time_of_model());
+	setenv("IBWIRE_FAULT_NOW", chars, 1);
 	snprintf(chars, sizeof(chars), "%s", (const char *)name);
 	for (char *word = strtok_r(chars, "|", &save); word; word = strtok_r(NULL, "|", &save))
-		argv[argc++] = strcmp(word, "COPY") && strcmp(word, "PAGE") ? word : copy_path;
+		argv[argc++] = !strcmp(word, "COPY") || !strcmp(word, "PAGE") ? copy_path :
+			       !strcmp(word, "URL") ? fault_url :
+			       !strcmp(word, "ADDRESS") ? fault_url + strlen("http://") : word;
 	argv[argc++] = (char[]){ "--db" };
 	argv[argc++] = path;
 	fault_resume();

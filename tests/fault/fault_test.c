@@ -34,7 +34,9 @@ TEST_WITH(commands_print_the_right_numbers_or_one_error, NULL, fault_name_point)
 		"sql|SELECT * FROM ports, nodes, gaps, findings, events, sweeps LIMIT 100", "db",
 		"snapshot|list", "job|list", "job|report|1", "job|report|1|--format|json", "job|compare|1|2",
 		"snapshot|diff|one|two|--all", "topology|show", "topology|dot", "names|suggest",
-		"metrics|--once", "db|check",
+		"metrics|--once", "db|check", "report|0xb7a4712c74562915",
+		"topology|route|0xb7a4712c74562915|0x1e535eede31428f1", "status|--html=-|--links",
+		"history|all|--html=-|--since|2026-11-18",
 	};
 	struct fault_case cases[sizeof(lines) / sizeof(*lines)];
 
@@ -71,6 +73,29 @@ TEST_WITH(commands_that_write_do_it_completely_or_not_at_all, NULL, fault_name_p
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
 						.prepare = fault_renew_database, .check = fault_check_files };
 	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands that write");
+}
+
+TEST_WITH(samples_are_pushed_exactly_once_or_again, NULL, fault_peer_stop)
+{
+	fault_receiver_start();
+	fault_try_cases(&(struct fault_case){ .name = "push|--once|--remote-write|URL|--cursor|COPY|--batch|400|"
+						      "--since|2026-11-18T13:07:18Z", .body = fault_push,
+					      .prepare = fault_renew_pushed, .check = fault_check_pushed },
+			1, "faults in push");
+}
+
+TEST_WITH(a_scrape_is_right_or_fails_and_the_next_is_right, NULL, fault_peer_stop)
+{
+	fault_try_cases(&(struct fault_case){ .name = "metrics|--listen|ADDRESS", .body = fault_serve,
+					      .prepare = fault_client_start, .check = fault_check_served },
+			1, "faults in the server");
+}
+
+TEST_WITH(the_screen_ends_with_a_restored_terminal, NULL, fault_peer_stop)
+{
+	fault_try_cases(&(struct fault_case){ .name = "top|--at|2026-11-18T13:07:18Z", .body = fault_top,
+					      .prepare = fault_terminal_open, .check = fault_check_terminal },
+			1, "faults in the screen");
 }
 
 #define WRITER_CASE(text, run, verify, ...) (&(struct fault_case){ \

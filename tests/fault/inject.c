@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -82,7 +83,8 @@ static struct ranges {
 	const char *name;
 	uintptr_t from[8], to[8];
 	size_t count;
-} sanitizers = { .name = "san.so" }, sqlite = { .name = "libsqlite3" };
+} sanitizers = { .name = "san.so" }, sqlite = { .name = "libsqlite3" }, curses = { .name = "libncursesw" },
+  tinfo = { .name = "libtinfo" };
 
 static int add_range(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -126,12 +128,13 @@ PLAIN static void hash_callers(uint64_t number)
 	paused--;
 }
 
-/* Called before the sanitizer is initialised, too. */
-PLAIN static bool fails(void)
+/* Called before the sanitizer is initialised, too. The libraries of the terminal crash without memory. */
+PLAIN static bool fails(const void *caller)
 {
 	uint64_t number;
 
-	if (!shared || !shared->armed || paused)
+	if (!shared || !shared->armed || paused || is_in(&curses, (uintptr_t)caller) ||
+	    is_in(&tinfo, (uintptr_t)caller))
 		return false;
 	number = __atomic_add_fetch(&shared->allocations, 1, __ATOMIC_RELAXED);
 	if (shared->counting)
@@ -149,17 +152,17 @@ PLAIN static bool fails(void)
 
 PLAIN void *malloc(size_t size)
 {
-	return fails() ? NULL : REAL(malloc)(size);
+	return fails(__builtin_return_address(0)) ? NULL : REAL(malloc)(size);
 }
 
 PLAIN void *calloc(size_t count, size_t size)
 {
-	return fails() ? NULL : REAL(calloc)(count, size);
+	return fails(__builtin_return_address(0)) ? NULL : REAL(calloc)(count, size);
 }
 
 PLAIN void *realloc(void *old, size_t size)
 {
-	return fails() ? NULL : REAL(realloc)(old, size);
+	return fails(__builtin_return_address(0)) ? NULL : REAL(realloc)(old, size);
 }
 
 PLAIN void *reallocarray(void *old, size_t count, size_t size)
@@ -173,21 +176,24 @@ PLAIN void *reallocarray(void *old, size_t count, size_t size)
 	return realloc(old, bytes);
 }
 
+PLAIN static char *copy(const char *string, size_t len, const void *caller)
+{
+	char *copied = fails(caller) ? NULL : REAL(malloc)(len + 1);
+
+	if (!copied)
+		return NULL;
+	copied[len] = '\0';
+	return memcpy(copied, string, len);
+}
+
 PLAIN char *strndup(const char *string, size_t len)
 {
-	char *copy;
-
-	len = strnlen(string, len);
-	copy = malloc(len + 1);
-	if (!copy)
-		return NULL;
-	copy[len] = '\0';
-	return memcpy(copy, string, len);
+	return copy(string, strnlen(string, len), __builtin_return_address(0));
 }
 
 PLAIN char *strdup(const char *string)
 {
-	return strndup(string, strlen(string));
+	return copy(string, strlen(string), __builtin_return_address(0));
 }
 
 void fault_pause(void)
@@ -213,13 +219,15 @@ struct monitor {
 	struct fault_run *run;
 };
 
-/* Locks are released also if that reports an error, and SQLite ignores it. */
-static bool is_unlock(const struct seccomp_notif *call)
+/* Locks are released also if that reports an error, and SQLite ignores it. A removal from epoll needs no memory. */
+static bool cannot_fail(const struct seccomp_notif *call)
 {
 	uint64_t kind = call->data.args[1];
 	struct flock lock = { 0 };
 	struct iovec here = { &lock, sizeof(lock) }, there = { (void *)(uintptr_t)call->data.args[2], sizeof(lock) };
 
+	if (call->data.nr == __NR_epoll_ctl && kind == EPOLL_CTL_DEL)
+		return true;
 	return call->data.nr == __NR_fcntl && (kind == F_SETLK || kind == F_SETLKW || kind == F_OFD_SETLK) &&
 	       process_vm_readv((pid_t)call->pid, &here, 1, &there, 1, 0) > 0 && lock.l_type == F_UNLCK;
 }
@@ -228,7 +236,7 @@ static bool is_counted(const struct monitor *monitor, const struct seccomp_notif
 {
 	char task[64];
 
-	if (is_in(&sanitizers, (uintptr_t)call->data.instruction_pointer) || is_unlock(call))
+	if (is_in(&sanitizers, (uintptr_t)call->data.instruction_pointer) || cannot_fail(call))
 		return false;
 	snprintf(task, sizeof(task), "/proc/%d/task/%d", (int)monitor->child, (int)call->pid);
 	return (pid_t)call->pid == monitor->child || access(task, F_OK) == 0;
@@ -424,6 +432,8 @@ static void make_shared(void)
 		return;
 	dl_iterate_phdr(add_range, &sanitizers);
 	dl_iterate_phdr(add_range, &sqlite);
+	dl_iterate_phdr(add_range, &curses);
+	dl_iterate_phdr(add_range, &tinfo);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		abort();

@@ -81,7 +81,8 @@ void fault_ingest(void *name)
 		if (left == 2) {
 			writer_close(writer);
 			writer = fault_open_again();
-			while (fault_again(writer_sink(writer)->restore(writer_sink(writer)->ctx, &restored, &err), &err)) {
+			while (fault_again(writer_sink(writer)->restore(writer_sink(writer)->ctx, &restored, &err),
+					   &err)) {
 				restored_done(&restored);
 				memset(&restored, 0, sizeof(restored));
 			}
