@@ -458,21 +458,21 @@ const char *world_summary(const struct world *world, bool infos, char *ret, size
 	return ret;
 }
 
-unsigned world_check(const struct world_shape *shape, const struct world_case *cases, size_t count, bool infos)
+unsigned world_check(const struct world_shape *shape, bool infos, const struct world_case *cases)
 {
 	char found[4096];
 	unsigned failed = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (; cases->name; cases++) {
 		struct world *world = world_create(shape);
 
-		if (strncmp(cases[i].script, "cold;", 5) != 0)
+		if (strncmp(cases->script, "cold;", 5) != 0)
 			world_run(world, "wait 60");
-		world_run(world, cases[i].script);
+		world_run(world, cases->script);
 		world_summary(world, infos, found, sizeof(found));
-		if (strcmp(found, cases[i].expected) != 0) {
-			fprintf(stderr, "%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", cases[i].name,
-				cases[i].script, cases[i].expected, found);
+		if (strcmp(found, cases->expected) != 0) {
+			fprintf(stderr, "%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", cases->name, cases->script,
+				cases->expected, found);
 			failed++;
 		}
 		world_destroy(world);

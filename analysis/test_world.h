@@ -139,10 +139,10 @@ const char *world_summary(const struct world *world, bool infos, char *ret, size
  */
 struct world_case { const char *name, *script, *expected; };
 
-/* world_check - run them, and print those with other findings. Return: their number. */
-unsigned world_check(const struct world_shape *shape, const struct world_case *cases, size_t count, bool infos);
-#define WORLD_CHECK(shape, cases, infos) \
-	assert_int_equal(world_check(shape, cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
+/* world_check - run them up to one without a name, and print those with other findings. Return: their number. */
+unsigned world_check(const struct world_shape *shape, bool infos, const struct world_case *cases);
+#define WORLD_CHECK(shape, infos, ...) \
+	assert_int_equal(world_check(shape, infos, (const struct world_case[]){ __VA_ARGS__, { 0 } }), 0)
 
 /* world_find - the first report of a kind, or NULL. world_find_tag - with this tag. */
 const struct world_report *world_find(const struct world *world, enum finding_kind kind);

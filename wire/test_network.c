@@ -197,3 +197,15 @@ uint32_t bed_submit(struct bed *bed, unsigned per_node)
 {
 	return bed_submit_to(bed, NETWORK_NODES, per_node, tally_on_done);
 }
+
+uint32_t bed_poll(struct bed *bed, unsigned per_node)
+{
+	uint32_t total;
+
+	bed->tally = (struct tally){ .engine = bed->engine };
+	total = bed_submit(bed, per_node);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	for (uint32_t i = 0; i < total; i++)
+		assert_int_equal(bed->tally.calls[i], 1);
+	return total;
+}

@@ -75,4 +75,10 @@ uint32_t bed_submit(struct bed *bed, unsigned per_node);
 /* bed_submit_to - the same for the first nodes; ctx of @done is the tally */
 uint32_t bed_submit_to(struct bed *bed, unsigned nodes, unsigned per_node, request_done *done);
 
+/*
+ * bed_poll - submit requests to each node and run them; each has one callback (cmocka assertions)
+ * Return: their number. The tally is that of this run.
+ */
+uint32_t bed_poll(struct bed *bed, unsigned per_node);
+
 #endif

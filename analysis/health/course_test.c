@@ -62,7 +62,7 @@ TEST(the_order_of_samples_does_not_matter)
 /* An open finding continues over a restart: it is not reported again, and closes in time. */
 TEST(open_findings_continue_after_a_restart)
 {
-	static const struct world_case rails_cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "a link that is down", "down leaf0/101; wait 60; restart; wait 300", "link-down warning leaf0/101" },
 		{ "a host's link that is down", "down h3.2; wait 60; restart; wait 900", "link-down warning leaf2/4" },
 		{ "it returns", "down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
@@ -88,15 +88,10 @@ TEST(open_findings_continue_after_a_restart)
 		  "node-missing warning h3 mlx5_0 closed" },
 		{ "a restarting host that does not return", "kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
-		{ "no master", "sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
-	};
-	static const struct world_case single_cases[] = {
+		{ "no master", "sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" });
+	WORLD_CHECK(&single, false,
 		{ "a rack", "kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive h0; revive h1; "
-		  "revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
-	};
-
-	WORLD_CHECK(&rails, rails_cases, false);
-	WORLD_CHECK(&single, single_cases, false);
+		  "revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" });
 }
 
 /*
@@ -283,7 +278,7 @@ TEST(a_restart_continues_the_unresponsive_time)
 /* A condition that fluctuates around its threshold is one finding. */
 TEST(repeated_short_conditions_are_one_finding)
 {
-	static const struct world_case rails_cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "a node that responds at times", "silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; "
 		  "wait 40; answer leaf1; wait 20; silent leaf1; wait 40", "node-silent critical leaf1" },
 		{ "a master at times", "sm lost; wait 40; sm ok; wait 30; sm lost; wait 40; sm ok; wait 10",
@@ -296,28 +291,20 @@ TEST(repeated_short_conditions_are_one_finding)
 		  "symbol-errors warning leaf0/101" },
 		{ "a link that is slow at times",
 		  "rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait 70",
-		  "link-degraded critical leaf0/101" },
-	};
-	static const struct world_case single_cases[] = {
+		  "link-degraded critical leaf0/101" });
+	WORLD_CHECK(&single, false,
 		{ "stalls at times", "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; "
 		  "wait 240; stall leaf0/101 0.2; wait 240; stall leaf0/101 0; wait 240",
-		  "congestion warning leaf0/101" },
-	};
-
-	WORLD_CHECK(&rails, rails_cases, false);
-	WORLD_CHECK(&single, single_cases, false);
+		  "congestion warning leaf0/101" });
 }
 
 TEST(cables_that_were_never_there)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, true,
 		{ "one of a pair is missing", "cold; down leaf0/101; wait 60", "uplinks-missing info leaf0" },
 		{ "a link that went down is not missing", "down leaf0/101; wait 60", "link-down warning leaf0/101" },
 		{ "nor are links of a failed spine", "kill spine1; wait 60",
-		  "node-missing critical spine1; topology-changed info fabric" },
-	};
-
-	WORLD_CHECK(&rails, cases, true);
+		  "node-missing critical spine1; topology-changed info fabric" });
 }
 
 /* The higher severity is kept for the recovery window, and its end reported once. */

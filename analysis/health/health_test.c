@@ -15,7 +15,7 @@ static const struct world_shape wide = { 2, 4, 1, 16, 1 };
 
 TEST(links_that_go_down)
 {
-	static const struct world_case rails_cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "nothing is wrong", "wait 600", "" },
 		{ "a trunk for less than 30 s", "down leaf0/101; wait 20; up leaf0/101; wait 400", "" },
 		{ "a trunk", "down leaf0/101; wait 40", "link-down warning leaf0/101" },
@@ -29,19 +29,14 @@ TEST(links_that_go_down)
 		{ "a new link that comes up", "cold; down leaf0/101; wait 60; up leaf0/101; wait 600", "" },
 		{ "down twice within a minute is one finding",
 		  "down leaf0/101; wait 40; up leaf0/101; wait 20; down leaf0/101; wait 40; up leaf0/101; wait 30",
-		  "link-down warning leaf0/101; link-flapping warning leaf0/101" },
-	};
-	static const struct world_case single_cases[] = {
-		{ "a quarter of the uplinks", "down leaf0/101; wait 40", "link-down critical leaf0/101" },
-	};
-
-	WORLD_CHECK(&rails, rails_cases, false);
-	WORLD_CHECK(&single, single_cases, false);
+		  "link-down warning leaf0/101; link-flapping warning leaf0/101" });
+	WORLD_CHECK(&single, false,
+		{ "a quarter of the uplinks", "down leaf0/101; wait 40", "link-down critical leaf0/101" });
 }
 
 TEST(missing_nodes)
 {
-	static const struct world_case rails_cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "a failed spine is one finding", "kill spine1; wait 60", "node-missing critical spine1" },
 		{ "and closes", "kill spine1; wait 60; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
@@ -55,9 +50,8 @@ TEST(missing_nodes)
 		{ "hosts that restart one after the other", "kill h0; wait 100; kill h1; revive h0; wait 100; "
 		  "kill h2; revive h1; wait 100; kill h3; revive h2; wait 100; revive h3; wait 600", "" },
 		{ "two failed spines are two findings", "kill spine1; wait 100; kill spine2; wait 60",
-		  "node-missing critical spine1; node-missing critical spine2" },
-	};
-	static const struct world_case single_cases[] = {
+		  "node-missing critical spine1; node-missing critical spine2" });
+	WORLD_CHECK(&single, false,
 		{ "a failed leaf with its hosts is one finding", "kill leaf2; wait 60", "node-missing critical leaf2" },
 		{ "nor one with a single HCA", "kill h3; wait 300; revive h3; wait 600", "" },
 		{ "three hosts of a leaf restart",
@@ -65,40 +59,29 @@ TEST(missing_nodes)
 		{ "the four hosts of a leaf are one", "kill h0; kill h1; kill h2; kill h3; wait 60",
 		  "node-missing warning leaf0" },
 		{ "a powered-off rack is one", "kill leaf1; kill h4; kill h5; kill h6; kill h7; wait 60",
-		  "node-missing critical leaf1" },
-	};
-	static const struct world_case wide_cases[] = {
+		  "node-missing critical leaf1" });
+	WORLD_CHECK(&wide, false,
 		{ "two racks of one leaf, one after the other",
 		  "kill h0; kill h1; kill h2; kill h3; wait 100; kill h4; kill h5; kill h6; kill h7; wait 60",
-		  "node-missing warning leaf0; node-missing warning leaf0" },
-	};
-
-	WORLD_CHECK(&rails, rails_cases, false);
-	WORLD_CHECK(&single, single_cases, false);
-	WORLD_CHECK(&wide, wide_cases, false);
+		  "node-missing warning leaf0; node-missing warning leaf0" });
 }
 
 TEST(restarts_are_info)
 {
-	static const struct world_case single_cases[] = {
+	WORLD_CHECK(&single, true,
 		{ "a restart", "kill h3; wait 120; revive h3; wait 600",
 		  "host-restart info h3 mlx5_0 closed; topology-changed info fabric closed" },
 		{ "two of a leaf", "kill h2; kill h3; wait 60",
-		  "host-restart info h2 mlx5_0; host-restart info h3 mlx5_0; topology-changed info fabric" },
-	};
-	static const struct world_case rails_cases[] = {
+		  "host-restart info h2 mlx5_0; host-restart info h3 mlx5_0; topology-changed info fabric" });
+	WORLD_CHECK(&rails, true,
 		{ "so fast that no link was seen down", "count leaf0/4 link_downed 2; count leaf1/4 link_downed 2; "
 		  "wait 10; count leaf2/4 link_downed 2; count leaf3/4 link_downed 2; wait 60",
-		  "host-restart info h3 mlx5_0" },
-	};
-
-	WORLD_CHECK(&single, single_cases, true);
-	WORLD_CHECK(&rails, rails_cases, true);
+		  "host-restart info h3 mlx5_0" });
 }
 
 TEST(unresponsive_nodes)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "for two sweeps", "silent h3.1; wait 20; answer h3.1; wait 60", "" },
 		{ "an HCA", "silent h3.1; wait 30", "node-silent warning h3 mlx5_1" },
 		{ "an HCA that responds again", "silent h3.1; wait 30; answer h3.1; wait 120",
@@ -111,10 +94,7 @@ TEST(unresponsive_nodes)
 		{ "one behind a switch, before it", "silent h3.1; wait 40; silent leaf1; silent h4.1; wait 40",
 		  "node-silent critical leaf1; node-silent warning h3 mlx5_1" },
 		{ "too many for faults of the nodes", "silent h0; silent h1; silent h2; wait 40",
-		  "coverage warning fabric" },
-	};
-
-	WORLD_CHECK(&rails, cases, false);
+		  "coverage warning fabric" });
 }
 
 #define SEVEN_SILENT "wait 60; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; "
@@ -142,30 +122,25 @@ TEST(all_hcas_unresponsive_is_a_cause_of_its_own)
 /* A node that hangs before the collector starts is unidentified, not unresponsive. */
 TEST(links_to_unidentified_nodes_are_reported)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "a host", "cold; hang h0; wait 60", "coverage warning fabric" },
 		{ "half of all", "cold; hang h0; hang h1; hang h2; hang h3; wait 60", "coverage critical fabric" },
 		{ "it is found later", "cold; hang h0; wait 60; unhang h0; wait 400",
-		  "coverage warning fabric closed" },
-	};
-
-	WORLD_CHECK(&rails, cases, false);
+		  "coverage warning fabric closed" });
 	is_coverage("hang h0; wait 60", "unidentified-nodes", "4 have a link to an unidentified node");
 }
 
 TEST(links_that_are_slow)
 {
-	static const struct world_case cases[] = {
+	struct world *world = world_create(&rails);
+
+	WORLD_CHECK(&rails, false,
 		{ "a trunk at 1x", "rate leaf0/101 1 NDR; wait 70", "link-degraded critical leaf0/101" },
 		{ "for less than a minute", "rate leaf0/101 1 NDR; wait 50; rate leaf0/101 4 NDR; wait 100", "" },
 		{ "a slower trunk", "rate leaf0/101 4 HDR; wait 70", "link-degraded critical leaf0/101" },
 		{ "a host's", "rate h3.1 4 EDR; wait 70", "link-degraded warning leaf1/4" },
 		{ "a repaired link", "rate h3.1 4 EDR; wait 70; rate h3.1 4 NDR; wait 100",
-		  "link-degraded warning leaf1/4 closed" },
-	};
-	struct world *world = world_create(&rails);
-
-	WORLD_CHECK(&rails, cases, false);
+		  "link-degraded warning leaf1/4 closed" });
 	world_run(world, "rate h3.1 4 EDR; wait 70");
 	assert_non_null(strstr(world_find(world, FINDING_LINK_DEGRADED)->finding.text, "both ends support 4x NDR"));
 	world_destroy(world);
@@ -180,7 +155,10 @@ static const struct world_shape hosts = { 4, 4, 1, 64, 1 };
 
 TEST(equal_degraded_links_are_one_finding)
 {
-	static const struct world_case cases[] = {
+	struct world *world = world_create(&hosts);
+	const struct finding *finding;
+
+	WORLD_CHECK(&hosts, false,
 		{ "eleven hosts", ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
 		{ "from the start", "cold; " ELEVEN("4 EDR") "wait 100", "link-degraded warning fabric" },
 		{ "a bad cable among them", ELEVEN("4 EDR") "rate h1.0 1 NDR; wait 100; rate h2.0 4 EDR; wait 100",
@@ -193,12 +171,7 @@ TEST(equal_degraded_links_are_one_finding)
 		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
 		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
 		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
-		  "link-degraded warning fabric closed" },
-	};
-	struct world *world = world_create(&hosts);
-	const struct finding *finding;
-
-	WORLD_CHECK(&hosts, cases, false);
+		  "link-degraded warning fabric closed" });
 	world_run(world, "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100");
 	finding = &world->reports[1].finding;
 	assert_string_equal(finding->subject, "leaf - compute links");
@@ -384,7 +357,7 @@ TEST(equal_names_have_the_last_digits_of_the_guid)
 
 TEST(links_that_flap)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "once", "down leaf0/101; wait 10; up leaf0/101; wait 600", "" },
 		{ "twice in a day",
 		  "down leaf0/101; wait 10; up leaf0/101; wait 7200; down leaf0/101; wait 10; up leaf0/101; wait 600",
@@ -403,10 +376,7 @@ TEST(links_that_flap)
 		{ "a host's link", "count h3.1 link_downed 1; wait 600; count leaf1/4 link_downed 1; wait 60; "
 		  "count leaf1/4 link_downed 1; wait 60", "link-flapping warning leaf1/4" },
 		{ "restarts do not count", "kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; "
-		  "wait 1000; kill h3; wait 100; revive h3; wait 600", "" },
-	};
-
-	WORLD_CHECK(&rails, cases, false);
+		  "wait 1000; kill h3; wait 100; revive h3; wait 600", "" });
 }
 
 /* Most trunks are HDR. */
@@ -418,7 +388,7 @@ TEST(links_that_flap)
 
 TEST(links_with_errors)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "7 symbols an hour", "spread leaf0/101 symbol_errors 7 7; wait 60", "" },
 		{ "8 symbols", "spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors warning leaf0/101" },
 		{ "15 symbols", "spread leaf0/101 symbol_errors 15 15; wait 60", "symbol-errors warning leaf0/101" },
@@ -469,15 +439,15 @@ TEST(links_with_errors)
 		{ "corrected blocks", "corrected leaf0/101 4000000; wait 60", "" },
 		{ "uncorrectable blocks", "fec leaf0/101 150; wait 60", "fec-uncorrectable warning leaf0/101" },
 		{ "uncorrectable blocks below the threshold", "fec leaf0/101 149; wait 60", "" },
-		{ "many uncorrectable blocks", "fec leaf0/101 300; wait 60", "fec-uncorrectable critical leaf0/101" },
-	};
-
-	WORLD_CHECK(&rails, cases, false);
+		{ "many uncorrectable blocks", "fec leaf0/101 300; wait 60", "fec-uncorrectable critical leaf0/101" });
 }
 
 TEST(ports_that_discard)
 {
-	static const struct world_case cases[] = {
+	struct world *world = world_create(&rails);
+	const struct finding *const *open;
+
+	WORLD_CHECK(&rails, false,
 		{ "a trunk, two minutes",
 		  "wait 80; count leaf0/101 xmit_discards 500; wait 60; count leaf0/101 xmit_discards 500; wait 120",
 		  "" },
@@ -494,12 +464,7 @@ TEST(ports_that_discard)
 		{ "to a host, never critical", "spread leaf0/4 xmit_discards 50000 30; wait 120",
 		  "xmit-discards warning leaf0/4" },
 		{ "to a host that goes down", "count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; "
-		  "wait 10; kill h3; wait 200; revive h3; wait 10; count leaf0/4 xmit_discards 900; wait 600", "" },
-	};
-	struct world *world = world_create(&rails);
-	const struct finding *const *open;
-
-	WORLD_CHECK(&rails, cases, false);
+		  "wait 10; kill h3; wait 200; revive h3; wait 10; count leaf0/4 xmit_discards 900; wait 600", "" });
 	/* Both ends of a link: the text names the port. */
 	world_run(world, "count leaf0/4 xmit_discards 200; wait 10; count h3.0 xmit_discards 300; wait 120");
 	assert_int_equal(health_open(world->health, &open), 2);
@@ -511,7 +476,7 @@ TEST(ports_that_discard)
 
 TEST(the_fabric_as_a_whole)
 {
-	static const struct world_case rails_cases[] = {
+	WORLD_CHECK(&rails, true,
 		{ "no master for two sweeps", "sm lost; wait 20; sm ok; wait 60", "" },
 		{ "no master", "sm lost; wait 30", "sm-lost critical fabric" },
 		{ "a handover", "sm 0x88; wait 60", "sm-lost info fabric" },
@@ -532,18 +497,13 @@ TEST(the_fabric_as_a_whole)
 		{ "no sweep stored for a minute", "stalled 60; wait 10; stalled 0; wait 120",
 		  "store-stalled warning fabric closed" },
 		{ "no sweep stored for 29 s", "stalled 29; wait 10; stalled 0; wait 120", "" },
-		{ "a table that changed", "route-change leaf0 12; wait 60", "routes-changed info leaf0" },
-	};
-	static const struct world_case single_cases[] = {
+		{ "a table that changed", "route-change leaf0 12; wait 60", "routes-changed info leaf0" });
+	WORLD_CHECK(&single, true,
 		{ "all tables changed", "route-change leaf0 12; route-change leaf1 12; route-change leaf2 1; "
 		  "route-change leaf3 1; route-change spine0 3; route-change spine1 3; route-change spine2 3; "
 		  "route-change spine3 3; wait 60", "routes-changed info leaf0; routes-changed info leaf1; "
 		  "routes-changed info leaf2; routes-changed info leaf3; routes-changed info spine0; "
-		  "routes-changed info spine1; routes-changed info spine2; routes-changed info spine3" },
-	};
-
-	WORLD_CHECK(&rails, rails_cases, true);
-	WORLD_CHECK(&single, single_cases, true);
+		  "routes-changed info spine1; routes-changed info spine2; routes-changed info spine3" });
 }
 
 /* The origin of a reset is unknown: `ibwire clear` is possible, too. */
@@ -571,7 +531,10 @@ TEST(the_origin_of_a_reset_is_not_stated)
 TEST(fewer_nodes_than_expected)
 {
 	static const struct world_shape four = { .leaves = 4, .spines = 2, .parallel = 1, .hosts = 4, .rails = 4 };
-	static const struct world_case cases[] = {
+	struct world *world = world_create(&four);
+	const struct world_report *report;
+
+	WORLD_CHECK(&four, false,
 		{ "no settings", "kill h3; wait 2000", "node-missing warning h3 mlx5_0" },
 		{ "all are present", "cold; expect 4 16 6 24; wait 2000", "" },
 		{ "a host is missing for less than 15 min", "cold; expect 4 16 6 24; wait 60; kill h3; wait 880", "" },
@@ -580,12 +543,7 @@ TEST(fewer_nodes_than_expected)
 		  "node-missing warning h3 mlx5_0 closed; topology-changed warning fabric closed" },
 		{ "reboots", "cold; expect 4 16 6 24; wait 60; kill h2; wait 600; revive h2; wait 600; kill h1; "
 		  "wait 600; revive h1; wait 600", "" },
-		{ "from the start", "cold; expect 5 0 0 0; wait 960", "topology-changed warning fabric" },
-	};
-	struct world *world = world_create(&four);
-	const struct world_report *report;
-
-	WORLD_CHECK(&four, cases, false);
+		{ "from the start", "cold; expect 5 0 0 0; wait 960", "topology-changed warning fabric" });
 	world_run(world, "expect 4 16 6 24; wait 60; kill h3; wait 940");
 	report = world_find_tag(world, FINDING_TOPOLOGY_CHANGED, 1);
 	assert_non_null(strstr(report->finding.text, "3 of 4 hosts, 12 of 16 HCAs, 20 of 24 Active links"));

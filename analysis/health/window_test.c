@@ -19,7 +19,7 @@ static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
 
 TEST(uneven_groups)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&single, false,
 		{ "even", EVEN "wait 600", "" },
 		{ "idle", "routes; wait 600", "" },
 		{ "a table that was changed, and not read", EVEN "skew leaf0 101 12; " SKEWED "wait 90",
@@ -35,10 +35,7 @@ TEST(uneven_groups)
 		{ "without tables", "loads 0.2; wait 130; " SKEWED "wait 600", "" },
 		{ "a member that is down is the cause",
 		  "loads 0.2; wait 60; down leaf0/108; wait 130; routes; skew leaf0 101 4; reread leaf0; " SKEWED
-		  "wait 600", "link-down warning leaf0/108" },
-	};
-
-	WORLD_CHECK(&single, cases, false);
+		  "wait 600", "link-down warning leaf0/108" });
 }
 
 /* A job that waits for the full uplink sends a quarter of its former load. */
@@ -83,7 +80,7 @@ TEST(a_skew_is_dated_by_the_load)
 
 TEST(congestion_at_its_root)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&single, true,
 		{ "a trunk that stalls 9 %", "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
 		{ "a trunk that stalls", "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310",
 		  "congestion warning leaf0/101" },
@@ -106,10 +103,7 @@ TEST(congestion_at_its_root)
 		  "congestion warning leaf0/101 closed" },
 		{ "on a slow link it is a symptom",
 		  "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall leaf0/101 0.4; wait 900",
-		  "link-degraded critical leaf0/101" },
-	};
-
-	WORLD_CHECK(&single, cases, true);
+		  "link-degraded critical leaf0/101" });
 }
 
 /* All HCAs of all hosts at 30 %. */
@@ -117,7 +111,7 @@ TEST(congestion_at_its_root)
 
 TEST(rails_of_hosts)
 {
-	static const struct world_case cases[] = {
+	WORLD_CHECK(&rails, false,
 		{ "all alike", BUSY "wait 1800", "" },
 		{ "one a little less", BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
 		{ "one much less", BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660",
@@ -131,26 +125,18 @@ TEST(rails_of_hosts)
 		{ "one that is down is not unused", BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
 		{ "a job on half of the rails", BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 0; "
 		  "load h4.0 0; load leaf0/5 0; load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; "
-		  "load h5.1 0; load leaf1/6 0; wait 1800", "" },
-	};
-
-	WORLD_CHECK(&rails, cases, false);
+		  "load h5.1 0; load leaf1/6 0; wait 1800", "" });
 }
 
 TEST(cables_and_tables)
 {
-	static const struct world_case many_hosts_cases[] = {
-		{ "two cables swapped", "swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" },
-	};
-	static const struct world_case single_cases[] = {
+	WORLD_CHECK(&many_hosts, false,
+		{ "two cables swapped", "swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" });
+	WORLD_CHECK(&single, false,
 		{ "a black hole for 20 s",
 		  "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 20; routes; wait 60", "" },
 		{ "a black hole", "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
-		  "black-hole critical leaf0" },
-	};
-
-	WORLD_CHECK(&many_hosts, many_hosts_cases, false);
-	WORLD_CHECK(&single, single_cases, false);
+		  "black-hole critical leaf0" });
 }
 
 /* The only open finding that is not an info. */

@@ -133,20 +133,14 @@ TEST_IN_FOLDER(deltas_that_are_stored_twice_are_detected)
 		"INSERT INTO sweep SELECT * FROM one";
 
 	for (unsigned window_sweeps = 0; window_sweeps <= 7; window_sweeps += 7) {
-		struct writer *writer = check_open_writer_with(path, window_sweeps);
 		struct model *model = model_create(19, 2, 8, 6);
 		uint64_t faults = 0;
 		size_t reported = 0;
 
-		for (size_t i = 0; i < 5; i++)
-			check_store(writer, model_step(model));
-		writer_close(writer);
+		check_collect(path, model, 5, window_sweeps);
 		check_sound(path);
 		check_change(path, twice);
-		writer = check_open_writer_with(path, window_sweeps);
-		for (size_t i = 0; i < 20; i++)
-			check_store(writer, model_step(model));
-		writer_close(writer);
+		check_collect(path, model, 20, window_sweeps);
 		assert_int_equal(check_integer(path, "SELECT count(*) > 0 FROM chunk"), window_sweeps > 0);
 		assert_int_equal(admin_check(path, expect_two_collectors, &reported, &faults, NULL), 0);
 		assert_int_equal(faults, 1);
@@ -275,7 +269,6 @@ TEST_IN_FOLDER(compaction_frees_space_and_refuses_to_delay_a_collector)
 	struct model *model = test_history_store(14, 80);
 	int64_t before = 0, after = 0;
 	struct error err = { 0 };
-	struct reader *reader;
 	struct db_lock lock;
 
 	assert_int_equal(lock_take(path, &lock, NULL), 0);
@@ -287,9 +280,6 @@ TEST_IN_FOLDER(compaction_frees_space_and_refuses_to_delay_a_collector)
 		fail_msg("%s", err.text);
 	assert_true(after < before - 1000000);
 	check_sound(path);
-	reader = check_open_reader(path);
-	for (int64_t id = 1; id <= 80; id += 7)
-		check_sweep(reader, model, id);
-	reader_close(reader);
+	check_sweeps(path, model, 1, 80, 7);
 	model_destroy(model);
 }

@@ -68,9 +68,8 @@ static void check_part(uint64_t seed)
 	assert_true(first <= 61 && last >= 100);
 	assert_int_equal(check_integer(copy, "SELECT count(*) FROM event WHERE sweep NOT IN (SELECT id FROM sweep)"),
 			 0);
+	check_sweeps(copy, model, first, last, 1);
 	reader = check_open_reader(copy);
-	for (int64_t id = first; id <= last; id++)
-		check_sweep(reader, model, id);
 	before.at_us = model->sweeps[first - 1].wall_us - 1;
 	assert_int_equal(snapshot_load(reader, &before, &snapshot, &err), ERR_UNAVAILABLE);
 	reader_close(reader);
@@ -98,7 +97,6 @@ TEST_WITH(a_history_with_expired_data_is_exported, set_up, test_folder_remove)
 	const struct export_query everything = { 0 };
 	struct model *model = model_create(21, 4, 10, 12);
 	struct writer *writer = check_open_writer(path);
-	struct reader *reader;
 	int64_t last;
 
 	model->keep_history = true;
@@ -119,10 +117,7 @@ TEST_WITH(a_history_with_expired_data_is_exported, set_up, test_folder_remove)
 	assert_true(check_integer(path, "SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2") > 50);
 	export_to(copy, &everything);
 	check_same_content(path, copy);
-	reader = check_open_reader(copy);
-	for (int64_t id = last - 20; id <= last; id++)
-		check_sweep(reader, model, id);
-	reader_close(reader);
+	check_sweeps(copy, model, last - 20, last, 1);
 	model_destroy(model);
 }
 
@@ -243,7 +238,6 @@ TEST_WITH(an_anonymised_export_identifies_nothing, set_up, test_folder_remove)
 TEST_WITH(a_backup_during_writes_is_of_one_state, set_up, test_folder_remove)
 {
 	struct model *model = model_create(8, 4, 10, 12);
-	struct reader *reader;
 	struct writer *writer;
 	struct error err = { 0 };
 	int64_t bytes = 0;
@@ -286,10 +280,7 @@ TEST_WITH(a_backup_during_writes_is_of_one_state, set_up, test_folder_remove)
 	model->keep_history = true;
 	for (int i = 0; i < 201; i++)
 		model_step(model);
-	reader = check_open_reader(copy);
-	for (int64_t id = 1; id <= 201; id += 20)
-		check_sweep(reader, model, id);
-	reader_close(reader);
+	check_sweeps(copy, model, 1, 201, 20);
 	model_destroy(model);
 }
 

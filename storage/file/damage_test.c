@@ -22,13 +22,10 @@
 
 static struct model *make_database(uint64_t seed)
 {
-	struct writer *writer = check_open_writer_with(path, WINDOW);
 	struct model *model = model_create(seed, 2, 20, 10);
 
 	model->calm = model->keep_history = true;
-	for (int i = 0; i < SWEEPS; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
+	check_collect(path, model, SWEEPS, WINDOW);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), SWEEPS / WINDOW);
 	return model;
 }
@@ -88,7 +85,6 @@ TEST_IN_FOLDER(a_damaged_block_causes_no_wrong_reading)
 {
 	struct model *model = make_database(4);
 	struct reader *reader;
-	struct writer *writer;
 	int missing = 0;
 
 	/* Without the last readings, which were stored at the end, they are computed from deltas. */
@@ -109,10 +105,7 @@ TEST_IN_FOLDER(a_damaged_block_causes_no_wrong_reading)
 	assert_in_range(missing, 3 * 28, 3 * 32);
 	reader_close(reader);
 	/* The collector continues; for these ports with a first reading. */
-	writer = check_open_writer_with(path, WINDOW);
-	for (int i = 0; i < 10; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
+	check_collect(path, model, 10, WINDOW);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), 7);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-failed'"), 1);
 	reader = check_open_reader(path);

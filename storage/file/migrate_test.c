@@ -192,15 +192,13 @@ static int set_up_released(void **state)
 static void copy_released(void)
 {
 	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
-	size_t len;
-	char *bytes = test_file_read(released, &len), name[96];
+	char name[96];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
 		unlink(name);
 	}
-	test_file_write(path, bytes, len);
-	free(bytes);
+	test_file_copy(released, path);
 }
 
 /* Version 1 had no jobs. Readers reject it, the next writer adds the table and keeps everything else. */

@@ -83,8 +83,7 @@ static void store_some(const char *where, size_t sweeps)
 	struct writer *writer = check_open_writer(where);
 	struct model *model = model_create(5, 2, 8, 6);
 
-	for (size_t i = 0; i < sweeps; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, sweeps);
 	writer_close(writer);
 	model_destroy(model);
 }
@@ -239,8 +238,7 @@ TEST_IN_FOLDER(users_without_write_access_can_read)
 	assert_int_equal(chmod(folder, 0755), 0);
 	model = model_create(5, 2, 8, 6);
 	writer = check_open_writer(path);
-	for (int i = 0; i < 5; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 5);
 	/* Stop the compactor before fork(): its thread may hold a lock of SQLite. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	assert_int_equal(read_as_nobody(5, true), 0);

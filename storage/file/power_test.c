@@ -94,19 +94,9 @@ static struct writer *open_writer(const char *name)
 	return writer;
 }
 
-static struct saved_writer *open_saved(const char *name)
-{
-	struct saved_writer *writer = NULL;
-	struct error err = { 0 };
-
-	if (saved_writer_open(name, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	return writer;
-}
-
 static void save(const char *name, int number, const struct sweep *sweep)
 {
-	struct saved_writer *writer = open_saved(name);
+	struct saved_writer *writer = check_open_saved(name);
 	char text[16];
 	struct error err = { 0 };
 
@@ -118,7 +108,7 @@ static void save(const char *name, int number, const struct sweep *sweep)
 
 static void remove_saved(int number)
 {
-	struct saved_writer *writer = open_saved(path);
+	struct saved_writer *writer = check_open_saved(path);
 	char text[16];
 
 	snprintf(text, sizeof(text), "s%d", number);
@@ -130,7 +120,7 @@ static void remove_saved(int number)
 
 static void begin_job(const char *name, int number, int64_t wall_us)
 {
-	struct saved_writer *writer = open_saved(name);
+	struct saved_writer *writer = check_open_saved(name);
 	char hosts[] = "node[1-4]";
 	struct job job = { .begin_us = wall_us, .begin_boot_id = "boot", .hosts = hosts };
 	const struct job_rules rules = { 0 };
@@ -144,7 +134,7 @@ static void begin_job(const char *name, int number, int64_t wall_us)
 
 static void end_job(int number, int64_t wall_us)
 {
-	struct saved_writer *writer = open_saved(path);
+	struct saved_writer *writer = check_open_saved(path);
 	struct job job = { .end_us = wall_us, .end_boot_id = "boot", .exit_status = 3 };
 
 	snprintf(job.id, sizeof(job.id), "%d", number);
@@ -229,8 +219,6 @@ static void record(uint64_t seed, bool migrate)
 {
 	struct model *model;
 	int64_t before = 0, after = 0;
-	char *bytes;
-	size_t len;
 
 	memset(&run, 0, sizeof(run));
 	run.seed = seed;
@@ -247,9 +235,7 @@ static void record(uint64_t seed, bool migrate)
 	run.operations = power_position();
 	model_destroy(model);
 	snprintf(reference, sizeof(reference), "%s/reference.db", folder);
-	bytes = test_file_read(path, &len);
-	test_file_write(reference, bytes, len);
-	free(bytes);
+	test_file_copy(path, reference);
 }
 
 /* --- after the power failure --- */
@@ -363,7 +349,7 @@ static void check_commands(sqlite3 *db, size_t position)
 }
 
 /* The newest sweeps and some others that have samples. */
-static void check_sweeps(sqlite3 *db, const struct model *model)
+static void check_newest(sqlite3 *db, const struct model *model)
 {
 	struct reader *reader = check_open_reader(crash_path);
 	int64_t newest = (int64_t)model->sweep_count;
@@ -390,7 +376,7 @@ static void go_on(struct model *model, uint64_t seed)
 	}
 	writer_close(writer);
 	db = open_crashed();
-	check_sweeps(db, model);
+	check_newest(db, model);
 	sqlite3_close(db);
 	check_sound(crash_path);
 }
@@ -435,7 +421,7 @@ static void check_failure(size_t position, uint64_t seed)
 		assert_in_range(newest, stored, stored + 1);
 		model = make_model((size_t)newest);
 		if (newest) {
-			check_sweeps(db, model);
+			check_newest(db, model);
 			check_commands(db, position);
 		}
 		sqlite3_close(db);
@@ -524,7 +510,7 @@ TEST_WITH(a_torn_first_page_is_read_from_the_log, set_up, tear_down)
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader;
 	sqlite3 *db;
-	char name[128];
+	char log[128], crash_log[128];
 	char *bytes;
 	size_t len;
 
@@ -536,11 +522,9 @@ TEST_WITH(a_torn_first_page_is_read_from_the_log, set_up, tear_down)
 	memset(bytes, 0xa5, 512);
 	test_file_write(crash_path, bytes, len);
 	free(bytes);
-	snprintf(name, sizeof(name), "%s-wal", path);
-	bytes = test_file_read(name, &len);
-	snprintf(name, sizeof(name), "%s-wal", crash_path);
-	test_file_write(name, bytes, len);
-	free(bytes);
+	snprintf(log, sizeof(log), "%s-wal", path);
+	snprintf(crash_log, sizeof(crash_log), "%s-wal", crash_path);
+	test_file_copy(log, crash_log);
 	writer_close(writer);
 	reader = check_open_reader(crash_path);
 	check_sweep(reader, model, 1);
@@ -558,8 +542,7 @@ static void leave_log(void)
 	char *bytes;
 	size_t len;
 
-	for (int i = 0; i < 3; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 3);
 	snprintf(name, sizeof(name), "%s-wal", path);
 	bytes = test_file_read(name, &len);
 	writer_close(writer);

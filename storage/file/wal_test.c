@@ -176,8 +176,7 @@ TEST_IN_FOLDER(a_replaced_log_ends_the_writer)
 	size_t len, len_after;
 	char *before, *after;
 
-	for (int i = 0; i < 3; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 3);
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	remove_log(4);
 	before = test_file_read(path, &len);

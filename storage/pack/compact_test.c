@@ -27,15 +27,10 @@ static struct model *model;
 /* Everything is in hot: the window is longer than the history. */
 static int set_up(void **state)
 {
-	struct writer *writer;
-
 	test_folder_make(state);
-	writer = check_open_writer_with(path, 2 * SWEEPS);
 	model = model_create(5, 40, 36, 20);
 	model->keep_history = true;
-	for (int i = 0; i < SWEEPS; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
+	check_collect(path, model, SWEEPS, 2 * SWEEPS);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
 	assert_true(check_integer(path, "SELECT max(id) FROM port") > STRIPE_PORTS + COMPACT_PORTS / 2);
 	return 0;
@@ -64,12 +59,11 @@ static bool make_steps(sqlite3 *db, int steps)
 	return result > 0;
 }
 
-static void check_sweeps(void)
+static void check_all(void)
 {
 	struct reader *reader = check_open_reader(path);
 
-	for (int64_t id = 2; id <= SWEEPS; id += 4)
-		check_sweep(reader, model, id);
+	check_sweeps(path, model, 2, SWEEPS, 4);
 	for (int64_t id = WINDOW + 1; id <= SWEEPS; id += 7)
 		check_window(reader, model, model->sweeps[id - 1].wall_us, 12000000);
 	reader_close(reader);
@@ -81,10 +75,10 @@ TEST_WITH(compaction_continues_after_any_number_of_steps, set_up, tear_down)
 	sqlite3 *db = check_open_second(path);
 
 	for (int steps = 1; make_steps(db, steps); steps++)
-		check_sweeps();
+		check_all();
 	sqlite3_close(db);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), SWEEPS / WINDOW);
-	check_sweeps();
+	check_all();
 	check_integrity(path);
 }
 

@@ -47,27 +47,21 @@ TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried)
 {
 	struct model *model = model_create(1, 2, 20, 10);
 	struct writer *writer = check_open_writer_with(path, WINDOW);
-	struct reader *reader;
 	rlim_t before;
 
 	model->calm = model->keep_history = true;
 	before = allow_no_more_files();
 	/* Tried twice, reported once. */
-	for (int i = 0; i < 70; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 70);
 	allow_files(before);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), 70);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-failed' AND"
 				       " text LIKE 'sweeps are stored but not packed%ibwire retries'"), 1);
-	for (int i = 0; i < 60; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 60);
 	writer_close(writer);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), 130 / WINDOW);
-	reader = check_open_reader(path);
-	for (int64_t id = 1; id <= 130; id++)
-		check_sweep(reader, model, id);
-	reader_close(reader);
+	check_sweeps(path, model, 1, 130, 1);
 	check_integrity(path);
 	model_destroy(model);
 }
@@ -152,8 +146,7 @@ TEST_IN_FOLDER(a_reader_that_holds_a_large_log_is_named)
 	struct db_status status;
 	sqlite3 *db;
 
-	for (int i = 0; i < 3; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 3);
 	holder_begin(&first);
 	store_until_held(writer, model, false, holders);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);

@@ -366,8 +366,7 @@ TEST_IN_FOLDER(a_held_log_counts_up_to_a_quarter_of_the_size)
 	writer_set_retention(writer, &retention);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
-	for (int i = 0; i < 60; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 60);
 	writer_close(writer);
 	assert_true(log_bytes() > retention.max_bytes / 4);
 	assert_true(used_bytes() < retention.max_bytes);

@@ -219,8 +219,7 @@ TEST_IN_FOLDER(a_consumer_can_stop)
 
 	model->keep_history = true;
 	writer = check_open_writer(path);
-	for (int i = 0; i < 20; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 20);
 	reader = check_open_reader(path);
 	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
 	assert_int_equal(got.pieces[HISTORY_RAW], 3);
@@ -239,12 +238,9 @@ TEST_IN_FOLDER(a_damaged_window_is_refused)
 	const struct sql_consumer rows = { check_any_header, NULL, NULL };
 	struct history_port port = { model->nodes[0].node.guid, 1 };
 	struct history_query query = { .until = 30, .ports = &port, .port_count = 1 };
-	struct writer *writer = check_open_writer_with(path, 10);
 
 	model->keep_history = true;
-	for (int i = 0; i < 30; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
+	check_collect(path, model, 30, 10);
 	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
 		struct error err[3] = { 0 };
 		struct history_sum sum;

@@ -123,8 +123,7 @@ TEST_IN_FOLDER(every_view_can_be_read)
 	struct error err = { 0 };
 	char sql[256];
 
-	for (int i = 0; i < 120; i++)
-		check_store(writer, model_step(model));
+	check_store_steps(writer, model, 120);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
 		struct answer answer = { 0 };
 

@@ -44,20 +44,10 @@ static bool overlaps(void *ctx, const struct job *running)
 	return *new_hosts && !strcmp(running->hosts, new_hosts);
 }
 
-static struct saved_writer *open_jobs(void)
-{
-	struct saved_writer *writer = NULL;
-	struct error err = { 0 };
-
-	if (saved_writer_open(path, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	return writer;
-}
-
 static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t boot_us, const char *boot_id,
 		    struct closed *closed)
 {
-	struct saved_writer *writer = open_jobs();
+	struct saved_writer *writer = check_open_saved(path);
 	char list[64];
 	struct job job = { .begin_us = wall_us, .begin_boot_us = boot_us, .hosts = list };
 	const struct job_rules rules = { .expire_us = 7 * DAY, .overlaps = overlaps, .closed = add_closed,
@@ -85,7 +75,7 @@ static int begin(const char *id, const char *hosts, int64_t at_us, struct closed
 
 static int end_with(const char *id, int64_t at_us, int exit_status, struct error *err)
 {
-	struct saved_writer *writer = open_jobs();
+	struct saved_writer *writer = check_open_saved(path);
 	struct job job = { .end_us = NOW + at_us, .end_boot_us = 1000 * S + at_us, .end_boot_id = "boot",
 			   .exit_status = exit_status };
 	int result;
@@ -121,7 +111,7 @@ static void check_ending(const char *id, enum job_ending ending, const char *end
 static void save_as(const char *name, const struct sweep *sweep)
 {
 	const struct saved_label label = { .name = name };
-	struct saved_writer *writer = open_jobs();
+	struct saved_writer *writer = check_open_saved(path);
 	struct error err = { 0 };
 
 	if (saved_write(writer, &label, sweep, &err) < 0)
@@ -308,7 +298,7 @@ TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)
 	save_as("job-1-end", &model->sweep);
 	save_as("job-2-begin", &model->sweep);
 	save_as("mine", &model->sweep);
-	writer = open_jobs();
+	writer = check_open_saved(path);
 	assert_int_equal(jobs_remove(writer, 1, &err), 0);
 	assert_int_equal(jobs_remove(writer, 1, &err), ERR_USAGE);
 	saved_writer_close(writer);
@@ -329,7 +319,7 @@ TEST_IN_FOLDER(a_removed_job_gets_no_snapshot_and_its_number_is_not_given_again)
 
 	model_step(model);
 	begin("1", "a", 0, &closed);
-	writer = open_jobs();
+	writer = check_open_saved(path);
 	assert_int_equal(jobs_remove(writer, 1, &err), 0);
 	/* Its snapshot was in progress: no job would ever remove it. */
 	assert_int_equal(saved_write(writer, &label, &model->sweep, &err), ERR_USAGE);
@@ -362,7 +352,7 @@ TEST_IN_FOLDER(snapshots_of_old_jobs_are_removed_and_others_stay)
 	}
 	save_as("mine", &model->sweep);
 	save_as("job-1-", &model->sweep);
-	writer = open_jobs();
+	writer = check_open_saved(path);
 	/* By CLOCK_BOOTTIME: the wall clock has jumped. */
 	assert_int_equal(jobs_remove_snapshots(writer, &moment, 10 * DAY, &err), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 10);
@@ -405,7 +395,7 @@ TEST_IN_FOLDER(two_writers_at_once_store_each_job_once)
 	enum { WRITERS = 2, JOBS = 40 };
 	pid_t children[WRITERS];
 
-	saved_writer_close(open_jobs());
+	saved_writer_close(check_open_saved(path));
 	for (int i = 0; i < WRITERS; i++) {
 		children[i] = fork();
 		assert_true(children[i] >= 0);
@@ -441,7 +431,7 @@ TEST_IN_FOLDER(a_full_disk_is_an_error_and_changes_nothing)
 	int result = 0;
 
 	begin("1", "a", 0, &closed);
-	writer = open_jobs();
+	writer = check_open_saved(path);
 	job.hosts = calloc(1, 100001);
 	assert_non_null(job.hosts);
 	memset(job.hosts, 'n', 100000);

@@ -26,16 +26,6 @@ struct saved_names {
 	size_t count;
 };
 
-static struct saved_writer *open_saved(void)
-{
-	struct saved_writer *writer = NULL;
-	struct error err = { 0 };
-
-	if (saved_writer_open(path, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	return writer;
-}
-
 static void save(struct saved_writer *writer, const char *name, const struct sweep *sweep)
 {
 	const struct saved_label label = { .name = name, .note = strcmp(name, "1") ? "a note" : NULL, .slow = true };
@@ -150,7 +140,7 @@ static void check_saved(const char *name, const struct sweep *sweep)
 TEST_IN_FOLDER(a_snapshot_is_read_as_it_was_written)
 {
 	struct model *model = model_create(91, 4, 12, 14);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	char name[16];
 
 	for (int i = 0; i < 40; i++) {
@@ -171,7 +161,7 @@ TEST_IN_FOLDER(a_name_is_unique_and_free_again_after_removal)
 {
 	const struct saved_label label = { .name = "one" };
 	struct model *model = model_create(92, 2, 8, 6);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	const struct sweep *sweep = model_step(model);
 	struct error err = { 0 };
 	struct saved_names names;
@@ -215,7 +205,7 @@ static void check_same(const struct saved *found, const char *name)
 TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone)
 {
 	struct model *model = model_create(94, 4, 40, 14);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	struct saved *both[2] = { NULL, NULL };
 	struct saved_names names;
 	struct reader *reader;
@@ -253,7 +243,7 @@ TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone)
 TEST_IN_FOLDER(a_node_has_the_name_that_was_shown)
 {
 	struct model *model = model_create(90, 2, 8, 6);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	char derived[NODE_NAME_SIZE];
 	struct saved *saved;
 
@@ -350,7 +340,7 @@ TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash)
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		struct model *model = model_create(99 + i, 2, 8, 6);
-		struct saved_writer *writer = open_saved();
+		struct saved_writer *writer = check_open_saved(path);
 		struct reader *reader;
 		struct saved *saved = NULL;
 		struct error err = { 0 };
@@ -368,7 +358,7 @@ TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash)
 		assert_true(code == 0 || (code == ERR_IO && err.text[0]));
 		saved_destroy(saved);
 		reader_close(reader);
-		writer = open_saved();
+		writer = check_open_saved(path);
 		assert_int_equal(saved_remove(writer, name, NULL), 0);
 		saved_writer_close(writer);
 		model_destroy(model);
@@ -382,7 +372,7 @@ enum { NAMES = 400 };
 /* Take and remove snapshots until the process is killed. */
 static void save_until_killed(struct model *model)
 {
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	char name[16];
 
 	for (int i = 0; i < NAMES; i++) {
@@ -405,7 +395,7 @@ TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial)
 {
 	struct model *model = model_create(94, 8, 30, 60);
 	const struct sweep *sweep = model_step(model);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	int status;
 
 	saved_writer_close(writer);
@@ -424,7 +414,7 @@ TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial)
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot s WHERE complete AND ports_planned"
 					       " <> (SELECT count(*) FROM snapshot_port WHERE snapshot = s.id)"), 0);
 		/* Free the names for the next child. */
-		writer = open_saved();
+		writer = check_open_saved(path);
 		for (int i = 0; i < NAMES; i++) {
 			char name[16];
 
@@ -436,7 +426,7 @@ TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial)
 	check_integrity(path);
 	/* The next snapshot removes the remains, if they are old enough. */
 	check_change(path, "UPDATE snapshot SET wall_us = wall_us - 700000000");
-	writer = open_saved();
+	writer = check_open_saved(path);
 	save(writer, "last", sweep);
 	saved_writer_close(writer);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 1);
@@ -469,7 +459,7 @@ TEST_IN_FOLDER(a_collector_continues_to_store_meanwhile)
 			if (read(go[0], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
 				_exit(1);
 			if (!writer)
-				writer = open_saved();
+				writer = check_open_saved(path);
 			save(writer, "big", sweep);
 			if (i < 3 && saved_remove(writer, "big", NULL) < 0)
 				_exit(1);
@@ -503,7 +493,7 @@ TEST_IN_FOLDER(a_collector_continues_to_store_meanwhile)
 TEST_IN_FOLDER(a_full_disk_leaves_no_partial_snapshot)
 {
 	struct model *model = model_create(97, 8, 30, 60);
-	struct saved_writer *writer = open_saved();
+	struct saved_writer *writer = check_open_saved(path);
 	struct rlimit before, small = { .rlim_cur = 0 };
 	const struct saved_label label = { .name = "full" };
 	const struct sweep *sweep = model_step(model);
@@ -541,7 +531,7 @@ TEST_IN_FOLDER(missing_write_access_is_an_error)
 		print_message("# only root can become another user\n");
 		skip();
 	}
-	saved_writer_close(open_saved());
+	saved_writer_close(check_open_saved(path));
 	assert_int_equal(chmod(folder, 0755), 0);
 	child = fork();
 	assert_true(child >= 0);

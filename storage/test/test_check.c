@@ -18,6 +18,7 @@
 #include "fabric/names.h"
 #include "storage/file/schema.h"
 #include "storage/reader.h"
+#include "storage/saved.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
@@ -50,6 +51,16 @@ struct reader *check_open_reader(const char *path)
 	return reader;
 }
 
+struct saved_writer *check_open_saved(const char *path)
+{
+	struct saved_writer *writer = NULL;
+	struct error err = { 0 };
+
+	if (saved_writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	return writer;
+}
+
 void check_store(struct writer *writer, const struct sweep *sweep)
 {
 	const struct sink *sink = writer_sink(writer);
@@ -57,6 +68,20 @@ void check_store(struct writer *writer, const struct sweep *sweep)
 
 	if (sink->store(sink->ctx, sweep, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+void check_store_steps(struct writer *writer, struct model *model, size_t count)
+{
+	while (count--)
+		check_store(writer, model_step(model));
+}
+
+void check_collect(const char *path, struct model *model, size_t count, unsigned window_sweeps)
+{
+	struct writer *writer = check_open_writer_with(path, window_sweeps);
+
+	check_store_steps(writer, model, count);
+	writer_close(writer);
 }
 
 /* The name of a node in sweep @id: from its description, or the last specific one. */
@@ -273,6 +298,15 @@ static void check_one_reading(struct reader *reader, const struct snapshot *snap
 void check_sweep(struct reader *reader, const struct model *model, int64_t id)
 {
 	check_window(reader, model, model->sweeps[id - 1].wall_us, 0);
+}
+
+void check_sweeps(const char *path, const struct model *model, int64_t first, int64_t last, int64_t step)
+{
+	struct reader *reader = check_open_reader(path);
+
+	for (int64_t id = first; id <= last; id += step)
+		check_sweep(reader, model, id);
+	reader_close(reader);
 }
 
 int64_t check_range(const struct model *model, int64_t at_us, int64_t window_us, int64_t *ret_after)

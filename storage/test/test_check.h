@@ -15,19 +15,30 @@ struct error;
 struct model;
 struct reader;
 struct restored;
+struct saved_writer;
 struct writer;
 
 /* Open, or fail the test with the text of the error. */
 struct writer *check_open_writer(const char *path);
 struct writer *check_open_writer_with(const char *path, unsigned window_sweeps);
 struct reader *check_open_reader(const char *path);
+struct saved_writer *check_open_saved(const char *path);
 
 /* check_store - store a sweep, or fail the test. */
 struct sweep;
 void check_store(struct writer *writer, const struct sweep *sweep);
 
+/* check_store_steps - store the next @count sweeps of a model. */
+void check_store_steps(struct writer *writer, struct model *model, size_t count);
+
+/* check_collect - the same with a writer of its own, with windows of @window_sweeps. */
+void check_collect(const char *path, struct model *model, size_t count, unsigned window_sweeps);
+
 /* check_sweep - compare sweep @id (from 1): topology, status, deltas, readings. */
 void check_sweep(struct reader *reader, const struct model *model, int64_t id);
+
+/* check_sweeps - compare sweeps @first to @last of a database, of each @step the first one. */
+void check_sweeps(const char *path, const struct model *model, int64_t first, int64_t last, int64_t step);
 
 /* check_window - the same for sums over a window that ends at @at_us. */
 void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us);

@@ -85,3 +85,12 @@ void test_file_write(const char *to, const char *bytes, size_t len)
 	assert_int_equal(fwrite(bytes, 1, len, file), len);
 	assert_int_equal(fclose(file), 0);
 }
+
+void test_file_copy(const char *from, const char *to)
+{
+	size_t len;
+	char *bytes = test_file_read(from, &len);
+
+	test_file_write(to, bytes, len);
+	free(bytes);
+}

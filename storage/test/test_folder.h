@@ -27,4 +27,7 @@ char *test_file_read(const char *of, size_t *ret_len);
 /* test_file_write - create or replace a file. */
 void test_file_write(const char *to, const char *bytes, size_t len);
 
+/* test_file_copy - the same with the bytes of another file. */
+void test_file_copy(const char *from, const char *to);
+
 #endif

@@ -167,8 +167,7 @@ TEST(an_unresponsive_node_costs_one_query_per_sweep)
 {
 	struct lab *lab = lab_create(6);
 
-	lab->before_sweep = fail_leaf;
-	lab_run(lab, 3);
+	lab_run_with(lab, fail_leaf, 3);
 	assert_int_equal(lab->report.mads_timed_out, 4);
 	assert_int_equal(lab->agents[LEAF].queries, 3);
 	/* 20 ms for the three MADs and 5 ms for the SMP, in addition to the other nodes. */
@@ -176,8 +175,7 @@ TEST(an_unresponsive_node_costs_one_query_per_sweep)
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_SILENT);
 	lab_destroy(lab);
 	lab = lab_create(6);
-	lab->before_sweep = fail_leaf;
-	lab_run(lab, 12);
+	lab_run_with(lab, fail_leaf, 12);
 	assert_int_equal(lab->report.mads_timed_out, 1);
 	assert_int_equal(lab->agents[LEAF].queries, 3 * 3 + 7 * 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_BACKOFF);
@@ -229,8 +227,7 @@ LAB_TEST(cleared_counters_are_marked_and_reported)
 {
 	struct event last = { 0 };
 
-	lab->before_sweep = clear_counters;
-	lab_run(lab, 16);
+	lab_run_with(lab, clear_counters, 16);
 	/* One port alone, then the whole fabric as one event with the time of its first port. */
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 2);
 	for (size_t i = 0; i < lab->event_count; i++)
@@ -290,8 +287,7 @@ static void fill_disk_temporarily(struct lab *lab)
 
 LAB_TEST(a_store_that_fails_loses_nothing)
 {
-	lab->before_sweep = fill_disk_temporarily;
-	lab_run(lab, 20);
+	lab_run_with(lab, fill_disk_temporarily, 20);
 	assert_true(lab->report.sweeps < 20 && lab->report.sweeps > 10);
 	assert_int_equal(lab->report.sweeps_made, 20);
 	assert_int_equal(lab->report.unstored.code, 0);

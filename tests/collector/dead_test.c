@@ -67,8 +67,7 @@ static void fail_some_nodes(struct lab *lab)
 static void run_with_dead(struct lab *lab, size_t sweeps)
 {
 	lab->no_downs = true;
-	lab->before_sweep = fail_some_nodes;
-	lab_run(lab, sweeps);
+	lab_run_with(lab, fail_some_nodes, sweeps);
 	note(lab);
 	assert_int_equal(course.count, sweeps);
 }
@@ -157,8 +156,7 @@ static void fail_one_host(struct lab *lab)
 LAB_TEST(an_unresponsive_host_costs_no_smps_to_others_and_no_discovery)
 {
 	lab->traffic = false;
-	lab->before_sweep = fail_one_host;
-	lab_run(lab, 20);
+	lab_run_with(lab, fail_one_host, 20);
 	assert_in_range(host_smps[1] - host_smps[0], 0, 1);
 	assert_in_range(host_smps[2] - host_smps[1], 0, 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
@@ -174,8 +172,7 @@ static void fail_leaf_agent(struct lab *lab)
 LAB_TEST(an_unresponsive_performance_agent_of_a_switch_causes_no_discovery)
 {
 	lab->traffic = false;
-	lab->before_sweep = fail_leaf_agent;
-	lab_run(lab, 20);
+	lab_run_with(lab, fail_leaf_agent, 20);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
 	assert_int_equal(lab->run.discoveries, 1);
 }
@@ -207,8 +204,7 @@ TEST(responsive_nodes_are_read_in_each_sweep)
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		lab->no_downs = true;
-		lab->before_sweep = fail_and_restore_any;
-		lab_run(lab, 50);
+		lab_run_with(lab, fail_and_restore_any, 50);
 		/* All but the last one were checked. */
 		assert_int_equal(course.count, 49);
 		assert_true(lab_check(lab) > 0);
@@ -224,8 +220,7 @@ static void delay_host_once(struct lab *lab)
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
 LAB_TEST(a_late_response_to_a_retried_query_counts)
 {
-	lab->before_sweep = delay_host_once;
-	lab_run(lab, 5);
+	lab_run_with(lab, delay_host_once, 5);
 	assert_true(lab->report.mads_timed_out > 0);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
@@ -242,8 +237,7 @@ LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 {
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
-	lab->before_sweep = hang_host;
-	lab_run(lab, 5);
+	lab_run_with(lab, hang_host, 5);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
 	lab_run(lab, 2);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
@@ -290,8 +284,7 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 	pause.sweeps = sweeps;
 	pause.beside_discovery = false;
 	lab->run.discovery_us = 45 * US_PER_S;
-	lab->before_sweep = pause_host;
-	lab_run(lab, 20);
+	lab_run_with(lab, pause_host, 20);
 	reported = lab_events_of(lab, EVENT_NODE_SILENT);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), reported);
 	lab_destroy(lab);

@@ -14,8 +14,7 @@ TEST(exchanged_lids_add_nothing_to_the_wrong_port)
 
 		lab->run.lid_smps_lost = seed % 2;
 		lab->no_downs = true;
-		lab->before_sweep = lab_swap_lids;
-		lab_run(lab, 4);
+		lab_run_with(lab, lab_swap_lids, 4);
 		assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
 		lab_run(lab, 3);
 		assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
@@ -37,16 +36,14 @@ LAB_TEST(lids_are_verified_after_a_restart_of_the_sm)
 {
 	lab->traffic = false;
 	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
-	lab->before_sweep = restart_sm_and_reassign_lids;
-	lab_run(lab, 4);
+	lab_run_with(lab, restart_sm_and_reassign_lids, 4);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
 }
 
 LAB_TEST(hosts_that_change_lids_are_reported)
 {
 	lab->no_downs = true;
-	lab->before_sweep = lab_swap_lids;
-	lab_run(lab, 8);
+	lab_run_with(lab, lab_swap_lids, 8);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LID), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
 }
@@ -73,8 +70,7 @@ TEST(a_reassigned_lid_adds_nothing_to_the_former_node)
 		struct lab *lab = lab_create(1);
 
 		lab->run.lid_smps_lost = directed;
-		lab->before_sweep = a_host_gets_the_lid_of_a_removed_one;
-		lab_run(lab, 8);
+		lab_run_with(lab, a_host_gets_the_lid_of_a_removed_one, 8);
 		assert_true(lab_port(lab, HOST, 1)->last.value[COUNTER_XMIT_DATA] <
 			    lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA]);
 		lab_check_own(lab, HOST + 4);
@@ -85,8 +81,7 @@ TEST(a_reassigned_lid_adds_nothing_to_the_former_node)
 static void check_exchange(struct lab *lab, void (*exchange)(struct lab *lab))
 {
 	lab->no_downs = true;
-	lab->before_sweep = exchange;
-	lab_run(lab, 8);
+	lab_run_with(lab, exchange, 8);
 	lab_check_own(lab, HOST);
 	lab_check_own(lab, HOST + 4);
 }
@@ -142,8 +137,7 @@ LAB_TEST(a_redirection_by_the_former_owner_of_a_lid_is_forgotten)
 	lab->traffic = false;
 	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_XMIT_DATA] += 1000;
-	lab->before_sweep = redirect_while_lids_are_exchanged;
-	lab_run(lab, 10);
+	lab_run_with(lab, redirect_while_lids_are_exchanged, 10);
 	lab_check_own(lab, HOST);
 	lab_check_own(lab, HOST + 4);
 }

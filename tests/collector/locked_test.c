@@ -71,8 +71,7 @@ static void unlock(struct lab *lab)
 LAB_TEST(an_unlocked_switch_is_reported_once)
 {
 	lab->agents[LEAF].mkey = 0xfeed;
-	lab->before_sweep = unlock;
-	lab_run(lab, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS);
+	lab_run_with(lab, unlock, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS);
 	only_event(lab, EVENT_NODE_LOCKED, LEAF);
 	assert_int_equal(only_event(lab, EVENT_NODE_UNLOCKED, LEAF)->severity, EVENT_INFO);
 }
@@ -86,8 +85,7 @@ static void restart_sm(struct lab *lab)
 LAB_TEST(a_host_is_locked_after_it_was_queried)
 {
 	lab->agents[HOST + 5].mkey = 0xfeed;
-	lab->before_sweep = restart_sm;
-	lab_run(lab, 20);
+	lab_run_with(lab, restart_sm, 20);
 	only_event(lab, EVENT_NODE_LOCKED, HOST + 5);
 	assert_true(lab_check(lab) > 0);
 }
@@ -190,8 +188,7 @@ LAB_TEST(each_node_is_queried_with_its_own_key)
 	keys = keys_of(lab);
 	remove_keys();
 	lab->run.wire.keys = keys;
-	lab->before_sweep = restart_sm;
-	lab_run(lab, 20);
+	lab_run_with(lab, restart_sm, 20);
 	for (size_t i = 0; i < LAB_NODES; i++) {
 		assert_int_equal(lab->agents[i].smps_dropped, 0);
 		assert_int_equal(lab->agents[i].queries_dropped, 0);
@@ -220,8 +217,7 @@ LAB_TEST(a_changed_key_is_known_after_the_next_discovery)
 	keys = keys_of(lab);
 	lab->run.wire.keys = keys;
 	lab->traffic = false;
-	lab->before_sweep = change_key;
-	lab_run(lab, 100);
+	lab_run_with(lab, change_key, 100);
 	only_event(lab, EVENT_NODE_LOCKED, LEAF);
 	only_event(lab, EVENT_NODE_UNLOCKED, LEAF);
 	/* A removed file changes nothing. */

@@ -47,8 +47,7 @@ static void drop_datagrams(struct lab *lab)
 
 LAB_TEST(the_rate_is_halved_while_agents_drop_datagrams)
 {
-	lab->before_sweep = drop_datagrams;
-	lab_run(lab, 7);
+	lab_run_with(lab, drop_datagrams, 7);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
 	for (size_t i = 0; i < lab->event_count; i++)
@@ -73,13 +72,11 @@ static void bring_links_up(struct lab *lab)
 LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active)
 {
 	lab->traffic = false;
-	lab->before_sweep = bring_links_up;
-	lab_run(lab, 6);
+	lab_run_with(lab, bring_links_up, 6);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab->run.discoveries, 1);
 	lab->sweeps = 6;
-	lab->before_sweep = NULL;
-	lab_run(lab, 12);
+	lab_run_with(lab, NULL, 12);
 	assert_true(lab->run.discoveries >= 2);
 }
 
@@ -106,8 +103,7 @@ static void step_wall_clock(struct lab *lab)
 /* Rates and order do not depend on the wall clock. */
 LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate)
 {
-	lab->before_sweep = step_wall_clock;
-	lab_run(lab, 8);
+	lab_run_with(lab, step_wall_clock, 8);
 	assert_int_equal(lab_events_of(lab, EVENT_CLOCK_STEPPED), 1);
 	assert_in_range(lab_port(lab, 0, 1)->sum.elapsed_us, 69900000, 70100000);
 	lab_check(lab);
@@ -152,8 +148,7 @@ static void add_planes(struct lab *lab)
 /* New firmware makes two planes of a port, and one again: its counters stop and continue. */
 LAB_TEST(planes_that_come_and_go_are_tracked)
 {
-	lab->before_sweep = add_planes;
-	lab_run(lab, 79);
+	lab_run_with(lab, add_planes, 79);
 	assert_true(slow_before > 0);
 	assert_int_equal(lab->agents[HOST].detail_queries, slow_before);
 	assert_int_equal(lab_events_of(lab, EVENT_LAYOUT_UNSUPPORTED), 1);
@@ -173,8 +168,7 @@ static void silence_all_others(struct lab *lab)
 LAB_TEST(planes_do_not_count_as_responses)
 {
 	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
-	lab->before_sweep = silence_all_others;
-	lab_run(lab, 5);
+	lab_run_with(lab, silence_all_others, 5);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
 	lab_run(lab, 4);
 	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);

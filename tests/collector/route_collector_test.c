@@ -77,8 +77,7 @@ LAB_TEST_WITH(a_table_is_not_read_from_the_new_owner_of_a_lid, setup)
 {
 	lab->run.world->act_count = 7;
 	lab->run.settings.routes_interval_us = 10 * US_PER_S; /* all in every sweep */
-	lab->before_sweep = swap_lids;
-	lab_run(lab, 30);
+	lab_run_with(lab, swap_lids, 30);
 	assert_true(has_all(lab));
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 0);
 	assert_true(lab->agents[2].table_queries > 25 * 3);
@@ -123,8 +122,7 @@ LAB_TEST_WITH(tables_are_deferred_for_a_minute_at_most, setup)
 {
 	throttled_at = 0;
 	lab->run.settings.routes_interval_us = 30 * US_PER_S;
-	lab->before_sweep = drop_forever;
-	lab_run(lab, 30);
+	lab_run_with(lab, drop_forever, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 1);

@@ -36,8 +36,7 @@ static void give_lid_to_host_with_drops(struct lab *lab)
 LAB_TEST(discarded_readings_do_not_count_as_drops)
 {
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_VL15_DROPPED] = 1000;
-	lab->before_sweep = give_lid_to_host_with_drops;
-	lab_run(lab, 6);
+	lab_run_with(lab, give_lid_to_host_with_drops, 6);
 	assert_true(lab_events_of(lab, EVENT_NODE_LID) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 0);
 }
@@ -54,8 +53,7 @@ LAB_TEST(a_redirection_to_another_node_adds_nothing)
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
 	lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
-	lab->before_sweep = reassign_queue_pair;
-	lab_run(lab, 9);
+	lab_run_with(lab, reassign_queue_pair, 9);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_false(port->sum.reset);
 	assert_true(lab_check(lab) > 0);
@@ -133,8 +131,7 @@ static void lose_mads_for_hours(struct lab *lab)
 LAB_TEST(detail_counters_recover_after_rejections)
 {
 	lab->traffic = false;
-	lab->before_sweep = lose_mads_for_hours;
-	lab_run(lab, 3000 + 3600 + 122);
+	lab_run_with(lab, lose_mads_for_hours, 3000 + 3600 + 122);
 	assert_in_range(lab_reads_of(lab, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(lab_check_details(lab) > 0);
 }
@@ -226,8 +223,7 @@ LAB_TEST(events_of_unstable_nodes_are_limited)
 {
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
-	lab->before_sweep = toggle_hosts;
-	lab_run(lab, 45 * 60);
+	lab_run_with(lab, toggle_hosts, 45 * 60);
 	/* Of some 20,000. */
 	assert_in_range(lab_events_of(lab, EVENT_NODE_SILENT), 1700, 1760);
 	assert_in_range(lab_events_of(lab, EVENT_EVENTS_LEFT_OUT), 30, 90);
@@ -247,8 +243,7 @@ LAB_TEST(a_host_that_returned_is_not_missing_under_its_former_name)
 {
 	lab->traffic = false;
 	lab->run.settings.discovery_interval_us = 20 * US_PER_S;
-	lab->before_sweep = rename_while_off;
-	lab_run(lab, 150);
+	lab_run_with(lab, rename_while_off, 150);
 	for (size_t i = 0; i < lab->event_count; i++)
 		assert_null(strstr(lab->events[i].text, "node-missing"));
 }
@@ -321,8 +316,7 @@ static void request_stop(struct lab *lab)
 LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm)
 {
 	stop_install();
-	lab->before_sweep = request_stop;
-	lab_run(lab, 10);
+	lab_run_with(lab, request_stop, 10);
 	assert_true(stop_requested());
 	assert_int_equal(lab->sweeps, 4);
 	assert_false(lab->last_sweep.sm.known);

@@ -59,12 +59,6 @@ static void act(struct lab *lab)
 		lab->agents[THIRD].sm_state = STANDBY;
 }
 
-static void run(struct lab *lab, uint64_t sweeps)
-{
-	lab->before_sweep = act;
-	lab_run(lab, sweeps);
-}
-
 /* The event of this kind about two masters; NULL: none. */
 static const struct event *reported(struct lab *lab, const char *kind)
 {
@@ -93,7 +87,7 @@ TEST(two_masters_are_critical_within_two_minutes)
 
 		lab->run.settings.interval_us = interval_us;
 		script.second_from = 7;
-		run(lab, (uint64_t)(200 / intervals_s[i]) + 10);
+		lab_run_with(lab, act, (uint64_t)(200 / intervals_s[i]) + 10);
 		began_us = (int64_t)script.second_from * interval_us;
 		took_us = reported_us(lab, EVENT_FINDING_OPENED) - began_us;
 		assert_non_null(reported(lab, EVENT_FINDING_OPENED));
@@ -110,7 +104,7 @@ LAB_TEST_WITH(the_finding_closes_when_one_master_is_left, setup)
 {
 	script.second_from = 7;
 	script.second_until = 40;
-	run(lab, 120);
+	lab_run_with(lab, act, 120);
 	assert_non_null(reported(lab, EVENT_FINDING_OPENED));
 	assert_non_null(reported(lab, EVENT_FINDING_CLOSED));
 	assert_true(reported_us(lab, EVENT_FINDING_CLOSED) >= 40 * lab->run.settings.interval_us);
@@ -122,7 +116,7 @@ LAB_TEST_WITH(an_overlapping_handover_is_reported_as_handover, setup)
 {
 	script.handover = 20;
 	script.second_until = 22;
-	run(lab, 80);
+	lab_run_with(lab, act, 80);
 	assert_null(reported(lab, EVENT_FINDING_OPENED));
 	assert_int_equal(lab_events_of(lab, EVENT_SM_CHANGED), 1);
 	/* The former one is a standby now. */
@@ -142,7 +136,7 @@ TEST(an_unresponsive_sm_is_not_counted)
 		script.second_from = 1;
 		lab->agents[SECOND].sm_silent = true;
 		lab->agents[SECOND].dead = dead;
-		run(lab, 60);
+		lab_run_with(lab, act, 60);
 		assert_null(reported(lab, EVENT_FINDING_OPENED));
 		assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
 		lab_destroy(lab);
@@ -154,7 +148,7 @@ LAB_TEST_WITH(occasional_responses_are_not_enough, setup)
 {
 	script.second_from = 1;
 	script.every = 3;
-	run(lab, 200);
+	lab_run_with(lab, act, 200);
 	assert_null(reported(lab, EVENT_FINDING_OPENED));
 }
 
@@ -163,7 +157,7 @@ LAB_TEST_WITH(standbys_are_queried_once_a_minute, setup)
 {
 	script.appears = 5;
 	lab->run.settings.interval_us = US_PER_S;
-	run(lab, 1300);
+	lab_run_with(lab, act, 1300);
 	assert_in_range(lab->agents[SECOND].sm_queries, 20, 26);
 	assert_in_range(lab->agents[THIRD].sm_queries, 9, 16);
 	/* The master is queried in every sweep as well. */
@@ -182,8 +176,7 @@ static void silence_nodes(struct lab *lab)
 /* An event, not a finding: the fabric has its master. */
 LAB_TEST_WITH(an_unresponsive_standby_is_reported_once, setup)
 {
-	lab->before_sweep = silence_nodes;
-	lab_run(lab, 100);
+	lab_run_with(lab, silence_nodes, 100);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_OTHER), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_FINDING_OPENED), 0);
 }
@@ -202,8 +195,7 @@ static void become_slow_and_lose_a_host(struct lab *lab)
 LAB_TEST_WITH(a_cut_query_is_not_reported_as_unresponsive, setup)
 {
 	lab->run.settings.interval_us = US_PER_S / 2;
-	lab->before_sweep = become_slow_and_lose_a_host;
-	lab_run(lab, 200);
+	lab_run_with(lab, become_slow_and_lose_a_host, 200);
 	assert_true(lab->run.parts > 0);
 	assert_true(lab->agents[SECOND].sm_queries > 2);
 	/* The host without a link. */
@@ -221,8 +213,7 @@ static void restart_master(struct lab *lab)
 LAB_TEST_WITH(a_master_that_responds_again_is_reported, setup)
 {
 	lab->run.settings.interval_us = US_PER_S;
-	lab->before_sweep = restart_master;
-	lab_run(lab, 50);
+	lab_run_with(lab, restart_master, 50);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_ANSWERS), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_CHANGED), 0);
@@ -230,7 +221,7 @@ LAB_TEST_WITH(a_master_that_responds_again_is_reported, setup)
 
 LAB_TEST_WITH(a_single_sweep_queries_all_sms, setup)
 {
-	run(lab, 1);
+	lab_run_with(lab, act, 1);
 	assert_int_equal(lab->agents[SECOND].sm_queries, 1);
 }
 

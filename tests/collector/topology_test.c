@@ -39,8 +39,7 @@ static void fail_and_restore_host(struct lab *lab)
 
 LAB_TEST_WITH(an_unresponsive_node_behind_a_link_is_kept, setup)
 {
-	lab->before_sweep = fail_and_restore_host;
-	lab_run(lab, 31);
+	lab_run_with(lab, fail_and_restore_host, 31);
 	assert_true(lab->run.parts > 0);
 	/* It was polled all the time: the sweep in which it responded again has read it. */
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
@@ -74,8 +73,7 @@ static void raise_lft_top(struct lab *lab)
 LAB_TEST_WITH(a_new_linear_fdb_top_needs_no_discovery, setup)
 {
 	lab->run.world->built->nodes[LEAF].lft_top = 180;
-	lab->before_sweep = raise_lft_top;
-	lab_run(lab, 7);
+	lab_run_with(lab, raise_lft_top, 7);
 	assert_int_equal(lab->run.discoveries, 1);
 }
 
@@ -97,8 +95,7 @@ LAB_TEST(adaptive_routing_is_read_with_each_discovery)
 		lab->run.world->built->nodes[i].vendor_id = i != LEAF ? 0x2c9 : 0x1234;
 	lab->agents[0].adaptive = true;
 	lab->agents[LEAF + 1].rejected_smp = SMP_MLNX_ADAPTIVE_ROUTING_INFO;
-	lab->before_sweep = change_adaptive_routing;
-	lab_run(lab, 5);
+	lab_run_with(lab, change_adaptive_routing, 5);
 	assert_int_equal(lab_events_of(lab, EVENT_ADAPTIVE_ROUTING), 0);
 	lab->run.settings.adaptive_routing = true;
 	lab->run.settings.discovery_interval_us = 60 * INT64_C(1000000);
@@ -137,8 +134,7 @@ static void remove_hosts(struct lab *lab)
 LAB_TEST(a_topology_of_a_file_needs_no_smps)
 {
 	lab->run.discoverer.file = topology_file;
-	lab->before_sweep = remove_hosts;
-	lab_run(lab, 5);
+	lab_run_with(lab, remove_hosts, 5);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab->run.discoveries, 1);
 	lab_run(lab, 20);
@@ -181,8 +177,7 @@ static void hang_host_permanently(struct lab *lab)
 LAB_TEST_WITH(a_node_that_never_responds_costs_little, setup)
 {
 	hang_host_permanently(lab);
-	lab->before_sweep = hang_host_permanently;
-	lab_run(lab, 360);
+	lab_run_with(lab, hang_host_permanently, 360);
 	/*
 	 * An hour: 8 until they are ten minutes apart, 6 more at most, and one or two for each of
 	 * 18 changes.
@@ -279,8 +274,7 @@ LAB_TEST_WITH(hints_of_a_change_cause_no_discovery_of_the_whole_fabric, setup)
 	lab_run(lab, 59 * 3);
 	assert_int_equal(lab->run.discoveries, 1 + 1 + 2);
 	lab->sweeps = 0;
-	lab->before_sweep = retrain_once;
-	lab_run(lab, 30);
+	lab_run_with(lab, retrain_once, 30);
 	assert_int_equal(lab->run.discoveries, 4 + 1);
 	assert_int_equal(lab->run.parts, 1);
 	assert_in_range(lab->run.part_smps, 3, 20);
@@ -300,8 +294,7 @@ LAB_TEST_WITH(a_verified_link_costs_two_smps, setup)
 	smps = lab->run.smps_by_lid;
 	assert_int_equal(lab->run.smps_by_path, 0);
 	lab->run.smps_by_lid = 0;
-	lab->before_sweep = flap_link;
-	lab_run(lab, 30);
+	lab_run_with(lab, flap_link, 30);
 	by_path = lab->run.smps_by_path;
 	/* Links are not verified before the first sweep of a run, nor after its last one. */
 	assert_in_range(by_path, 27, 30);
@@ -322,8 +315,7 @@ static void swap_cables(struct lab *lab)
 /* All LIDs, states and widths are unchanged: only the nodes at the ends of the cables differ. */
 LAB_TEST_WITH(swapped_cables_are_detected_at_once, setup)
 {
-	lab->before_sweep = swap_cables;
-	lab_run(lab, 8);
+	lab_run_with(lab, swap_cables, 8);
 	assert_int_equal(lab->run.discoveries, 1);
 	assert_int_equal(lab->run.parts, 1);
 	assert_in_range(lab->run.part_smps, 8, 12);
@@ -344,8 +336,7 @@ static void reboot_host(struct lab *lab)
 
 LAB_TEST_WITH(a_host_reboot_costs_tens_of_smps, setup)
 {
-	lab->before_sweep = reboot_host;
-	lab_run(lab, 30);
+	lab_run_with(lab, reboot_host, 30);
 	assert_int_equal(lab->run.discoveries, 1);
 	assert_in_range(lab->run.part_smps, 9, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 1);
@@ -365,8 +356,7 @@ static void flap_twice(struct lab *lab)
 LAB_TEST_WITH(a_known_port_replaces_the_switch_that_signalled_it, setup)
 {
 	lab->run.settings.interval_us = US_PER_S;
-	lab->before_sweep = flap_twice;
-	lab_run(lab, 20);
+	lab_run_with(lab, flap_twice, 20);
 	assert_int_equal(lab->run.parts, 2);
 	assert_int_equal(lab->run.part_smps, 12);
 }
@@ -381,8 +371,7 @@ static void swap_cables_unseen(struct lab *lab)
 LAB_TEST_WITH(an_unknown_peer_does_not_hide_a_signal_of_its_switch, setup)
 {
 	lab->agents[HOST + 2].hidden = lab->agents[HOST + 2].dead = true;
-	lab->before_sweep = swap_cables_unseen;
-	lab_run(lab, 20);
+	lab_run_with(lab, swap_cables_unseen, 20);
 	assert_int_equal(lab->run.discoveries, 1);
 	assert_int_equal(lab_events_of(lab, EVENT_PEER_CHANGED), 4);
 }
@@ -397,8 +386,7 @@ static void lose_port_info(struct lab *lab)
 
 LAB_TEST_WITH(a_port_that_could_not_be_verified_is_explored, setup)
 {
-	lab->before_sweep = lose_port_info;
-	lab_run(lab, 10);
+	lab_run_with(lab, lose_port_info, 10);
 	assert_int_equal(lab->run.discoveries, 1);
 	assert_true(lab->run.parts > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
@@ -414,8 +402,7 @@ static void replace_leaf(struct lab *lab)
 /* The spines' ports show it. Without a response from the leaf the whole fabric is discovered once. */
 LAB_TEST_WITH(a_leaf_that_is_off_and_returns_is_explored_with_its_hosts, setup)
 {
-	lab->before_sweep = replace_leaf;
-	lab_run(lab, 30);
+	lab_run_with(lab, replace_leaf, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 5);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 5);
 	assert_true(lab->run.discoveries <= 3);
@@ -442,8 +429,7 @@ static void swap_cables_unnoticed(struct lab *lab)
 /* The discovery after ten minutes finds another node behind a port that was explored. */
 LAB_TEST_WITH(a_difference_between_explored_ports_and_a_discovery_is_one_event, setup)
 {
-	lab->before_sweep = swap_cables_unnoticed;
-	lab_run(lab, 65);
+	lab_run_with(lab, swap_cables_unnoticed, 65);
 	assert_int_equal(lab->run.discoveries, 2);
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_DIFFERS), 1);
 	for (size_t i = 0; i < lab->event_count; i++)
@@ -480,8 +466,7 @@ static void take_link_down_after_hours(struct lab *lab)
 /* Discoveries without a change do not delay one that a hint causes. */
 LAB_TEST_WITH(a_hint_after_hours_causes_a_discovery_at_once, setup)
 {
-	lab->before_sweep = take_link_down_after_hours;
-	lab_run(lab, 632);
+	lab_run_with(lab, take_link_down_after_hours, 632);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
@@ -541,8 +526,7 @@ static void lose_discovery_smp(struct lab *lab)
 LAB_TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup)
 {
 	lab->run.parts_fail = true;
-	lab->before_sweep = lose_discovery_smp;
-	lab_run(lab, 8);
+	lab_run_with(lab, lose_discovery_smp, 8);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	/* The first one, the one that lost it, and the one that found it again. */
 	assert_int_equal(lab->run.discoveries, 3);
@@ -560,8 +544,7 @@ static void lose_node_in_discovery(struct lab *lab)
 LAB_TEST_WITH(an_incomplete_discovery_removes_no_node, setup)
 {
 	lab->run.parts_fail = true;
-	lab->before_sweep = lose_node_in_discovery;
-	lab_run(lab, 12);
+	lab_run_with(lab, lose_node_in_discovery, 12);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
 	assert_true(lab->run.discoveries > 2);
 	assert_int_equal(lab->report.nodes, LAB_NODES);
@@ -581,8 +564,7 @@ LAB_TEST_WITH(events_distinguish_nodes_with_one_name, setup)
 
 	for (size_t i = 0; i < LAB_NODES; i++)
 		strcpy(lab->run.world->built->nodes[i].desc, "SwitchIB Mellanox Technologies");
-	lab->before_sweep = fail_leaf_and_host;
-	lab_run(lab, 30);
+	lab_run_with(lab, fail_leaf_and_host, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
 	assert_true(lab_events_of(lab, EVENT_NODE_SILENT) > 0 && lab_events_of(lab, EVENT_LINK_DOWN) > 0);
@@ -640,8 +622,7 @@ TEST(a_link_that_was_down_during_a_discovery_is_up_again_after_two_sweeps)
 		lab->traffic = false;
 		lab->run.discovery_us = US_PER_S;
 		lab->run.parts_fail = true;
-		lab->before_sweep = break_link_during_discovery;
-		lab_run(lab, 35);
+		lab_run_with(lab, break_link_during_discovery, 35);
 		assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 		assert_int_equal(lab_events_of(lab, EVENT_LINK_UP), 1);
 		assert_true(wall_of(lab, EVENT_LINK_UP) - wall_of(lab, EVENT_LINK_DOWN) < 25 * US_PER_S);
@@ -662,8 +643,7 @@ TEST(the_link_of_an_unresponsive_host_is_found_down_in_the_next_sweep)
 		struct lab *lab = lab_create(1);
 
 		lab->traffic = false;
-		lab->before_sweep = shut_host_down;
-		lab_run(lab, 35);
+		lab_run_with(lab, shut_host_down, 35);
 		assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
 		assert_true(wall_of(lab, EVENT_LINK_DOWN) - wall_of(lab, EVENT_NODE_SILENT) < 35 * US_PER_S);
 		assert_true(wall_of(lab, EVENT_LINK_DOWN) > wall_of(lab, EVENT_NODE_SILENT));

@@ -289,3 +289,9 @@ void lab_run(struct lab *lab, uint64_t sweeps)
 	if (lab_try(lab, sweeps) < 0)
 		fail_msg("%s", lab->err.text);
 }
+
+void lab_run_with(struct lab *lab, void (*before_sweep)(struct lab *lab), uint64_t sweeps)
+{
+	lab->before_sweep = before_sweep;
+	lab_run(lab, sweeps);
+}

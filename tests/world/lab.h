@@ -128,6 +128,9 @@ int lab_teardown(void **state);
 void lab_run(struct lab *lab, uint64_t sweeps);
 int lab_try(struct lab *lab, uint64_t sweeps);
 
+/* lab_run_with - set before_sweep, then lab_run() */
+void lab_run_with(struct lab *lab, void (*before_sweep)(struct lab *lab), uint64_t sweeps);
+
 /* lab_during - a flag of the lab is set after @from sweeps, until @until sweeps are stored; 0: forever */
 void lab_during(struct lab *lab, bool *flag, uint64_t from, uint64_t until);
 
