@@ -68,24 +68,37 @@ static int64_t now(void)
 	return clock_boottime_us(clock_system());
 }
 
-enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
-				   const char *value, const char *line)
+/* A response of one line of text, without bytes that are unsafe on a terminal. Return: NULL: no memory. */
+static struct MHD_Response *make_line(const char *line, const char *header, const char *value)
 {
-	struct text text = { 0 };
 	struct MHD_Response *response;
-	enum MHD_Result result;
+	struct text text = { 0 };
 
-	text_appendf(&text, "%s\n", line);
+	text_append_escaped(&text, line, strlen(line));
+	text_append(&text, "\n");
 	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
 	text_done(&text);
 	if (!response)
-		return MHD_NO;
+		return NULL;
 	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
 	if (header)
 		MHD_add_response_header(response, header, value);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	return response;
+}
+
+static enum MHD_Result reply_and_free(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+{
+	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
+
+	if (response)
+		MHD_destroy_response(response);
 	return result;
+}
+
+enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
+				   const char *value, const char *line)
+{
+	return reply_and_free(connection, status, make_line(line, header, value));
 }
 
 /* --- jobs --- */
@@ -163,17 +176,7 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 
 static void respond_line(struct job *job, const char *line)
 {
-	struct text text = { 0 };
-
-	text_append_escaped(&text, line, strlen(line));
-	text_append(&text, "\n");
-	job->response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
-	text_done(&text);
-	if (!job->response)
-		return;
-	MHD_add_response_header(job->response, "Content-Type", "text/plain; charset=utf-8");
-	if (job->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		MHD_add_response_header(job->response, "Retry-After", "5");
+	job->response = make_line(line, job->status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5");
 }
 
 static void job_unlink(struct metrics_commands *commands, struct job *job)
@@ -376,15 +379,12 @@ static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD
 					  MHD_HTTP_INTERNAL_SERVER_ERROR, "Retry-After", "5", err.text);
 	if (known && strstr(known, tag)) {
 		struct MHD_Response *same = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-		enum MHD_Result result = MHD_NO;
 
 		if (!same)
-			return result;
+			return MHD_NO;
 		MHD_add_response_header(same, "ETag", tag);
 		MHD_add_response_header(same, "Refresh", REFRESH);
-		result = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, same);
-		MHD_destroy_response(same);
-		return result;
+		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
 	if (commands->page && !strcmp(commands->page->tag, tag))
 		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
