@@ -124,8 +124,8 @@ static void append_moved(const struct job_report *report, struct text *line)
 	text_append(line, ", received ");
 	result_append_bytes(line, (double)total->rcv_bytes);
 	text_appendf(line, "; in total mean %s, peak %s",
-		     rate_format_bits(job_busier(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
-		     rate_format_bits(job_busier(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
+		     rate_format_bits(fmax(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
+		     rate_format_bits(fmax(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
 	if (report->peak_step_us >= 60 * INT64_C(1000000))
 		text_appendf(line, " (over %s)", when_format_span(report->peak_step_us, step));
 	text_append(line, report->source == JOB_SOURCE_SNAPSHOTS ? "; by snapshots" : "; by sweeps");

@@ -92,7 +92,7 @@ static bool add_step(struct rates *rates, struct job_rail *rail, double xmit, do
 {
 	struct series *series = &rail->series;
 	struct series_step *step = job_grow(rates->work->report, &series->steps, &series->count, sizeof(*step));
-	double rate = job_busier(xmit, rcv);
+	double rate = fmax(xmit, rcv);
 
 	if (!step)
 		return false;

@@ -15,6 +15,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
+#include "view/port_view.h"
 
 /* --- memory --- */
 
@@ -86,15 +87,9 @@ int job_note(struct job_report *report, struct error *err, const char *fmt, ...)
 
 /* --- numbers --- */
 
-double job_busier(double xmit, double rcv)
-{
-	return fmax(xmit, rcv);
-}
-
 void job_add_known(double *sum, double more)
 {
-	if (!isnan(more))
-		*sum = isnan(*sum) ? more : *sum + more;
+	*sum = view_sum(*sum, more);
 }
 
 double job_bytes(const struct job_sum *sum)

@@ -108,8 +108,8 @@ static bool has_no_hosts(struct judging *judging)
 
 static bool is_idle(const struct job_port *port)
 {
-	double mean = job_busier(port->sum.mean_xmit, port->sum.mean_rcv);
-	double peak = job_busier(port->sum.peak_xmit, port->sum.peak_rcv);
+	double mean = fmax(port->sum.mean_xmit, port->sum.mean_rcv);
+	double peak = fmax(port->sum.peak_xmit, port->sum.peak_rcv);
 
 	return !(mean >= JOB_IDLE_BYTES_PER_S) && !(peak >= IDLE_PEAK_BYTES_PER_S);
 }
@@ -545,7 +545,7 @@ static void judge_clean(struct judging *judging)
 	struct job_report *report = judging->report;
 	size_t hosts = 0, worst = 0;
 	char bytes[32], mean[32], cv[32] = "";
-	double rate = job_busier(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
+	double rate = fmax(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
 									    report->ports_unused);
 	const struct job_evenness *even = report->over_rails.count > 1 ? &report->over_rails : &report->over_hosts;
 
