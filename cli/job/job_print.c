@@ -17,6 +17,7 @@
 #include "base/when.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
@@ -213,9 +214,8 @@ static void append_head(const struct job_output *output, struct text *text)
 	append_verdict(output, text);
 	text_append(text, "\n");
 	append_line(output, text, "time", append_time);
-	if (*report->job.command) {
+	if (*report->job.command)
 		append_field(output, text, "command", job_shown(report->job.command, command, sizeof(command)));
-	}
 	if (report->fabric)
 		append_line(output, text, "hosts", append_hosts);
 	if (report->total.known) {
@@ -300,8 +300,7 @@ static void put_job(const struct job_report *report, struct result *result)
 	put_text(result, HOSTS, job->hosts);
 	put_text(result, COMMAND, job->command);
 	result_integer(result, BEGIN, report->begin_us);
-	if (!report->running)
-		result_integer(result, END, report->end_us);
+	cells_nonzero(result, END, report->running ? 0 : report->end_us);
 	result_integer(result, DURATION, report->duration_us);
 	result_bool(result, RUNNING, report->running);
 	result_text(result, ENDING, job_ending_name(job->ending));
@@ -327,8 +326,7 @@ static void put_totals(const struct job_report *report, struct result *result)
 		result_integer(result, INTERVAL, report->interval_us);
 		result_integer(result, STEP, report->peak_step_us);
 	}
-	if (report->part_from_us[JOB_LATE])
-		result_integer(result, LATE_FROM, report->part_from_us[JOB_LATE]);
+	cells_nonzero(result, LATE_FROM, report->part_from_us[JOB_LATE]);
 	if (!total->known)
 		return;
 	result_unsigned(result, XMIT, total->xmit_bytes);

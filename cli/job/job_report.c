@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"

@@ -3,14 +3,12 @@
 #include "cli/job/job_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
 #include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };

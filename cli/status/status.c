@@ -44,7 +44,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
 	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
 	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
-	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = COLUMN_IF_SHOWN },
+	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US,
+		     .flags = COLUMN_IF_SHOWN },
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[POLLED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
@@ -131,10 +132,8 @@ static void fill_state(struct result *result, const struct page *page, int64_t n
 
 	result_bool(result, LIVE, db->live);
 	result_bool(result, BLOCKED, db->store_blocked);
-	if (db->store_blocked && db->blocker_pid)
-		result_integer(result, BLOCKER_PID, db->blocker_pid);
-	if (db->live && db->collector_pid)
-		result_integer(result, COLLECTOR_PID, db->collector_pid);
+	cells_nonzero(result, BLOCKER_PID, db->store_blocked ? db->blocker_pid : 0);
+	cells_nonzero(result, COLLECTOR_PID, db->live ? db->collector_pid : 0);
 	when_format_age(now_us, db->last_wall_us, age);
 	if (empty && db->live) {
 		result_text(result, STATE, "starting");

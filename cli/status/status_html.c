@@ -2,9 +2,7 @@
 /* status_html.c - `ibwire status --html`: one page of the fabric for a browser */
 #include "cli/status/status.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,6 @@
 #include "cli/health/health.h"
 #include "cli/history/history.h"
 #include "cli/lib/options.h"
-#include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "export/html.h"
 #include "fabric/fabric.h"
@@ -122,25 +119,30 @@ static double link_utilization(const struct page *page, uint32_t port)
 		fmax(utilization(page, peer, true), utilization(page, peer, false)) : own;
 }
 
-struct load_map {
-	uint32_t *rows, *columns; /* nodes */
-	uint32_t *column_of;      /* by node: column plus 1; 0: none */
-	double *highest;          /* by node */
-	size_t row_count, column_count, leaves;
-	double *values;
-	const char **names;
+struct leaf {
+	uint32_t node;
+	double highest; /* utilization of its links; NAN: unknown */
 };
 
-static int compare_highest(const void *a, const void *b, void *ctx)
-{
-	const double *highest = ctx;
-	double x = highest[*(const uint32_t *)a], y = highest[*(const uint32_t *)b];
+struct load_map {
+	struct leaf *leaves;  /* the first ones are rows */
+	uint32_t *columns;    /* nodes */
+	uint32_t *column_of;  /* by node: column plus 1; 0: none */
+	size_t leaf_count, row_count, column_count;
+	const char **names;   /* of rows, then of columns */
+	double values[CELLS_MOST + COLUMNS_MOST];
+};
 
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x < y ? 1 : x > y ? -1 : 0;
+static int compare_highest(const void *a, const void *b)
+{
+	const struct leaf *x = a, *y = b;
+
+	if (isnan(x->highest) || isnan(y->highest))
+		return isnan(x->highest) - isnan(y->highest);
+	return (x->highest < y->highest) - (x->highest > y->highest);
 }
 
+/* Both leaves and columns begin with the index of a node. */
 static int compare_names(const void *a, const void *b, void *ctx)
 {
 	char **names = ctx;
@@ -162,7 +164,7 @@ static bool add_columns(const struct page *page, const struct shape_group *group
 		map->columns[map->column_count++] = fabric->ports[peer].node;
 		map->column_of[fabric->ports[peer].node] = 1;
 	}
-	if (!before || ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
+	if (!map->row_count || ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
 		return true;
 	while (map->column_count > before)
 		map->column_of[map->columns[--map->column_count]] = 0;
@@ -173,31 +175,27 @@ static bool add_columns(const struct page *page, const struct shape_group *group
 static void choose_nodes(struct page *page, struct load_map *map)
 {
 	const struct shape *shape = page->view->shape;
-	uint32_t *leaves = map->rows;
+	char **names = page->view->names_shown.names;
 
 	for (size_t g = 0; g < shape->group_count; g++) {
 		const struct shape_group *group = &shape->groups[g];
+		struct leaf *leaf = &map->leaves[map->leaf_count];
 
 		if (group->kind != GROUP_UP || group->tier != 1)
 			continue;
-		map->highest[group->node] = NAN;
+		*leaf = (struct leaf){ group->node, NAN };
 		for (uint32_t i = 0; i < group->count; i++)
-			map->highest[group->node] = fmax(map->highest[group->node], link_utilization(page,
-							 shape->members[group->first + i]));
-		leaves[map->leaves++] = group->node;
+			leaf->highest = fmax(leaf->highest, link_utilization(page, shape->members[group->first + i]));
+		map->leaf_count++;
 	}
-	if (map->leaves)
-		qsort_r(leaves, map->leaves, sizeof(*leaves), compare_highest, map->highest);
-	while (map->row_count < map->leaves &&
-	       add_columns(page, &shape->groups[shape->nodes[leaves[map->row_count]].up_group], map))
+	qsort(map->leaves, map->leaf_count, sizeof(*map->leaves), compare_highest);
+	while (map->row_count < map->leaf_count &&
+	       add_columns(page, &shape->groups[shape->nodes[map->leaves[map->row_count].node].up_group], map))
 		map->row_count++;
 	if (map->column_count > COLUMNS_MOST)
 		map->column_count = COLUMNS_MOST;
-	if (map->row_count)
-		qsort_r(map->rows, map->row_count, sizeof(*map->rows), compare_names, page->view->names_shown.names);
-	if (map->column_count)
-		qsort_r(map->columns, map->column_count, sizeof(*map->columns), compare_names,
-			page->view->names_shown.names);
+	qsort_r(map->leaves, map->row_count, sizeof(*map->leaves), compare_names, names);
+	qsort_r(map->columns, map->column_count, sizeof(*map->columns), compare_names, names);
 }
 
 static void fill_map(const struct page *page, struct load_map *map)
@@ -213,9 +211,9 @@ static void fill_map(const struct page *page, struct load_map *map)
 	for (size_t i = 0; i < map->row_count * map->column_count; i++)
 		map->values[i] = NAN;
 	for (size_t row = 0; row < map->row_count; row++) {
-		const struct shape_group *group = &shape->groups[shape->nodes[map->rows[row]].up_group];
+		const struct shape_group *group = &shape->groups[shape->nodes[map->leaves[row].node].up_group];
 
-		map->names[row] = page->view->names_shown.names[map->rows[row]];
+		map->names[row] = page->view->names_shown.names[map->leaves[row].node];
 		for (uint32_t i = 0; i < group->count; i++) {
 			uint32_t port = shape->members[group->first + i], peer = fabric->ports[port].peer;
 			uint32_t column = peer == FABRIC_NONE ? 0 : map->column_of[fabric->ports[peer].node];
@@ -231,13 +229,10 @@ static int append_map(struct page *page, struct error *err)
 {
 	size_t nodes = page->view->fabric->node_count + 1;
 	struct load_map map = {
-		.rows = calloc(nodes, sizeof(*map.rows)), .columns = calloc(nodes, sizeof(*map.columns)),
-		.column_of = calloc(nodes, sizeof(*map.column_of)), .highest = calloc(nodes, sizeof(*map.highest)),
-		.values = calloc(CELLS_MOST + COLUMNS_MOST, sizeof(*map.values)),
-		.names = calloc(2 * nodes, sizeof(*map.names)),
+		.leaves = calloc(nodes, sizeof(*map.leaves)), .columns = calloc(nodes, sizeof(*map.columns)),
+		.column_of = calloc(nodes, sizeof(*map.column_of)), .names = calloc(2 * nodes, sizeof(*map.names)),
 	};
-	int code = map.rows && map.columns && map.column_of && map.highest && map.values && map.names ? 0 :
-		   err_nomem(err);
+	int code = map.leaves && map.columns && map.column_of && map.names ? 0 : err_nomem(err);
 
 	if (code == 0)
 		choose_nodes(page, &map);
@@ -251,16 +246,14 @@ static int append_map(struct page *page, struct error *err)
 		});
 		html_element(&page->text, "p", "soft", "Higher of both directions, over the window of ibwire balance. "
 			     "\u00b7: no link, or unknown.");
-		if (map.row_count < map.leaves)
+		if (map.row_count < map.leaf_count)
 			html_element(&page->text, "p", "soft", "These are the busiest of %zu leaves; all: ibwire "
-				     "balance --all", map.leaves);
+				     "balance --all", map.leaf_count);
 		html_card_end(&page->text);
 	}
-	free(map.rows);
+	free(map.leaves);
 	free(map.columns);
 	free(map.column_of);
-	free(map.highest);
-	free(map.values);
 	free(map.names);
 	return code;
 }
