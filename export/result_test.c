@@ -544,6 +544,27 @@ TEST(cell_without_memory_is_an_error)
 	}
 }
 
+TEST(a_record_leaves_out_lines_that_are_not_shown)
+{
+	static const struct column some[] = {
+		{ .key = "a", .title = "a", .kind = COLUMN_INTEGER },
+		{ .key = "b", .title = "a long title", .kind = COLUMN_INTEGER, .flags = COLUMN_IF_SHOWN },
+	};
+	struct output output;
+
+	for (int shown = 0; shown < 2; shown++) {
+		begin_with(&output, &(struct result_options){ .format = RESULT_TABLE, .record = true }, some, 2);
+		result_integer(output.result, 0, 1);
+		result_integer(output.result, 1, 2);
+		if (shown)
+			result_show(output.result, 1, "two", STYLE_PLAIN);
+		result_end_row(output.result);
+		finish(&output);
+		assert_string_equal(output.chars, shown ? "a             1\na long title  two\n" : "a  1\n");
+		free(output.chars);
+	}
+}
+
 TEST(a_result_without_memory_takes_all_calls_and_fails_at_its_end)
 {
 	struct error err = { 0 };

@@ -13,8 +13,8 @@
 #include "view/event_text.h"
 
 /*
- * Lines of a plot, its points and marks; bytes of findings, rows of events. Of a large fabric there are few points,
- * because stored sums are read instead of more samples than these.
+ * Limits of the page: lines of a plot, its points and marks, bytes of findings, rows of events. Plots of more
+ * than SAMPLES_MOST samples have POINTS_FEW points, which are read from stored sums.
  */
 enum { SUBJECTS_MOST = 8, POINTS = 150, POINTS_FEW = 36, SAMPLES_MOST = 3000000, MARKS_MOST = 8 };
 enum { FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };

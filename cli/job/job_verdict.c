@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/rate.h"
@@ -17,7 +16,7 @@
 #include "export/result.h"
 #include "fabric/fabric.h"
 
-/* Peak of a port that carried no data; errors of a link in an hour that are worth a line without a collector. */
+/* Maximum peak of a port that carried no data; errors per hour of a link that are a warning without a collector. */
 #define IDLE_PEAK_BYTES_PER_S 1e6
 #define ERRORS_PER_HOUR 10
 
@@ -155,7 +154,7 @@ static void judge_unused_rails(struct judging *judging)
 	text_done(&names);
 }
 
-/* On a rail that other hosts use. */
+/* Is a port unused on a rail that other hosts use? */
 static bool is_unused(const struct job_report *report, const struct job_port *port)
 {
 	return port->unused && !(port->rail != UINT32_MAX && report->rails[port->rail].unused);
@@ -202,33 +201,21 @@ static void judge_unused(struct judging *judging)
 
 static enum job_verdict verdict_of(enum finding_kind kind)
 {
-	switch (kind) {
-	case FINDING_LINK_DOWN:
-	case FINDING_LINK_DEGRADED:
-	case FINDING_LINK_FLAPPING:
-	case FINDING_NODE_MISSING:
-	case FINDING_HOST_RESTART:
-		return JOB_VERDICT_LINK_FAILED;
-	case FINDING_RAIL_IMBALANCE:
-	case FINDING_NIC_UNUSED:
-	case FINDING_COVERAGE:
-	case FINDING_NODE_SILENT:
-	case FINDING_ROUTES_CHANGED:
-	case FINDING_COUNTER_SATURATED:
-	case FINDING_RAIL_MISWIRED:
-	case FINDING_LOCKED:
-	case FINDING_COUNTERS_CLEARED:
-	case FINDING_UPLINKS_MISSING:
-	case FINDING_TOPOLOGY_CHANGED:
-		return JOB_VERDICT_COUNT; /* shown in other lines, or no property of the job */
-	case FINDING_UPLINK_IMBALANCE:
-	case FINDING_BLACK_HOLE:
-		return JOB_VERDICT_ROUTING;
-	case FINDING_CONGESTION:
-		return JOB_VERDICT_SLOW_HOST;
-	default:
-		return JOB_VERDICT_ERRORS;
-	}
+	/* JOB_VERDICT_COUNT: shown in other lines, or no property of the job. */
+	static const enum job_verdict verdicts[FINDING_KIND_COUNT] = {
+		[FINDING_LINK_DOWN] = JOB_VERDICT_LINK_FAILED, [FINDING_LINK_DEGRADED] = JOB_VERDICT_LINK_FAILED,
+		[FINDING_LINK_FLAPPING] = JOB_VERDICT_LINK_FAILED, [FINDING_NODE_MISSING] = JOB_VERDICT_LINK_FAILED,
+		[FINDING_HOST_RESTART] = JOB_VERDICT_LINK_FAILED, [FINDING_RAIL_IMBALANCE] = JOB_VERDICT_COUNT,
+		[FINDING_NIC_UNUSED] = JOB_VERDICT_COUNT, [FINDING_COVERAGE] = JOB_VERDICT_COUNT,
+		[FINDING_NODE_SILENT] = JOB_VERDICT_COUNT, [FINDING_ROUTES_CHANGED] = JOB_VERDICT_COUNT,
+		[FINDING_COUNTER_SATURATED] = JOB_VERDICT_COUNT, [FINDING_RAIL_MISWIRED] = JOB_VERDICT_COUNT,
+		[FINDING_LOCKED] = JOB_VERDICT_COUNT, [FINDING_COUNTERS_CLEARED] = JOB_VERDICT_COUNT,
+		[FINDING_UPLINKS_MISSING] = JOB_VERDICT_COUNT, [FINDING_TOPOLOGY_CHANGED] = JOB_VERDICT_COUNT,
+		[FINDING_UPLINK_IMBALANCE] = JOB_VERDICT_ROUTING, [FINDING_BLACK_HOLE] = JOB_VERDICT_ROUTING,
+		[FINDING_CONGESTION] = JOB_VERDICT_SLOW_HOST,
+	};
+
+	return verdicts[kind] ? verdicts[kind] : JOB_VERDICT_ERRORS;
 }
 
 static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
@@ -253,7 +240,7 @@ static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 	return count;
 }
 
-/* Without a finding: too short for one, or there was no collector. */
+/* Changes without a finding: they were too short for one, or no collector ran. */
 static void judge_link_events(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -284,7 +271,7 @@ static bool has_errors(const struct job_report *report, const struct job_sum *su
 	return (double)sum->errors >= ERRORS_PER_HOUR * fmax(1, (double)report->duration_us / 3.6e9);
 }
 
-/* Errors that no finding reports: a warning only where no collector can have one. */
+/* Errors without a finding: a warning only if no collector ran, which would have opened one. */
 static void judge_errors(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -338,7 +325,7 @@ static const struct job_finding *find_elsewhere(const struct job_report *report)
 	return NULL;
 }
 
-/* A job that ends may just finish; one that became slower while the fabric had a fault probably waited for it. */
+/* A job that slows down may just be finishing; a fault elsewhere at that time is the probable cause. */
 static void judge_drop(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -390,7 +377,7 @@ static void put_first(struct job_report *report)
 		for (size_t j = i; j > 0; j--) {
 			struct job_line *a = &report->verdict[j - 1], *b = &report->verdict[j], swap = *a;
 
-			/* What is no fault comes behind "clean", too. */
+			/* Lines that report no fault follow "clean". */
 			if ((a->severity > FINDING_INFO) >= (b->severity > FINDING_INFO) &&
 			    !(b->verdict == JOB_VERDICT_CLEAN && a->severity == FINDING_INFO))
 				break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* job_verdict_even.c - verdicts on members that carry unlike loads: rails, uplinks, hosts */
+/* job_verdict_even.c - verdicts on uneven load of rails, uplinks and hosts */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "cli/job/job_work.h"
 #include "fabric/fabric.h"
 
-/* A host is slow if switches wait for it this long, and for other hosts a third of it. */
+/* A host is slow if the XmitWait% of the switch ports to it reaches this, and this multiple of the median. */
 #define SLOW_STALL_PERCENT 5.0
 #define SLOW_STALL_RATIO 3.0
 
-/* A host that carries so much more than the mean: most are slightly below it then. */
+/* A host above this multiple of the mean is uneven; the others are then slightly below the mean. */
 #define HIGH_RATIO 1.3
 
 static bool rails_are_uneven(const struct job_report *report)

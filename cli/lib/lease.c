@@ -17,7 +17,7 @@
 /* Sweeps without a renewal after which another host claims the lease; it polls half a sweep later. */
 #define SWEEPS_MISSED 2
 
-/* A longer interval in a record counts as this one, so that a damaged record ends. */
+/* Maximum interval of a record. A longer one is limited to it, so that a damaged record expires. */
 #define INTERVAL_MOST_US (INT64_C(3600) * US_PER_S)
 
 /* Others may be able to write to the folder: no link is followed, and no FIFO waited for. */

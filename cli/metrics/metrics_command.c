@@ -18,8 +18,8 @@
 #include "storage/reader.h"
 
 /*
- * Commands that wait or run; outputs of the API that exist, while they are sent, too; connections that wait for a
- * command. Then requests are refused. Without a new sweep, the page is made again after PAGE_S, because it has ages.
+ * Requests are refused above these limits: commands that wait or run, stored outputs of the API, connections that
+ * wait for a command. The page shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
 enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
 
@@ -36,7 +36,7 @@ struct output {
 
 struct job {
 	struct job *next;
-	struct text key;        /* its arguments, and of the page its tag */
+	struct text key;        /* its arguments; for the page also its tag */
 	struct metrics_api_call call;
 	struct metrics_child child;
 	struct MHD_Response *response; /* NULL: it waits or runs */
@@ -143,7 +143,7 @@ static void free_output(void *ctx)
 	free(output);
 }
 
-/* A response with the output, which is shared by all that wait for it. */
+/* Make the response with the output; all connections that wait for the command share it. */
 static void respond_output(struct metrics_commands *commands, struct job *job)
 {
 	struct output *output = malloc(sizeof(*output));
@@ -262,7 +262,7 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 
 /* --- requests --- */
 
-/* The ETag of the page: another one after each sweep and each minute, because the page shows the age of the sweep. */
+/* The ETag of the page changes with each sweep and each minute, because the page shows the age of the sweep. */
 static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
 {
 	const char *path = commands->config->db;
@@ -311,7 +311,7 @@ static struct job *find_job(struct metrics_commands *commands, const struct text
 	return NULL;
 }
 
-/* Append a job. Takes the call and the key. Return: NULL: no memory. */
+/* Append a job, which then owns the call and the key. Return: NULL: no memory. */
 static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key,
 			   const char *tag)
 {
@@ -419,14 +419,10 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 		return reply_job(*state, fresh, state);
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
 	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
-	if (code < 0) {
-		char line[2 * sizeof(err.text)];
-
-		text_sanitise(err.text, strlen(err.text), line, sizeof(line));
+	if (code < 0)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
 					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
-					  NULL, NULL, line);
-	}
+					  NULL, NULL, err.text);
 	if (call.is_page)
 		result = answer_page(commands, connection, &call, state);
 	else

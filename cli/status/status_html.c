@@ -164,14 +164,15 @@ static bool add_columns(const struct page *page, const struct shape_group *group
 		map->columns[map->column_count++] = fabric->ports[peer].node;
 		map->column_of[fabric->ports[peer].node] = 1;
 	}
-	if (!map->row_count || ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
+	if (!map->row_count ||
+	    ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
 		return true;
 	while (map->column_count > before)
 		map->column_of[map->columns[--map->column_count]] = 0;
 	return false;
 }
 
-/* The busiest leaves first until the map is full; then by name. */
+/* Choose the busiest leaves until the map is full, then sort by name. */
 static void choose_nodes(struct page *page, struct load_map *map)
 {
 	const struct shape *shape = page->view->shape;
