@@ -97,8 +97,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 	result_integer(result, kind_column(kind, KIND_ROWS), kept->rows);
 	result_integer(result, kind_column(kind, KIND_BYTES), kept->bytes);
 	cells_nonzero(result, kind_column(kind, KIND_SINCE), kept->since_us);
-	if (kept->until_us)
-		result_integer(result, kind_column(kind, KIND_UNTIL), kept->until_us);
+	cells_nonzero(result, kind_column(kind, KIND_UNTIL), kept->until_us);
 	if (!kept->rows) {
 		text_append(&line, "none");
 	} else {
@@ -130,8 +129,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, FILE_BYTES, info->file_bytes);
 	result_integer(result, LOG, info->log_bytes);
 	result_integer(result, FREE, info->free_bytes);
-	if (info->collector_node[0])
-		result_text(result, POLLED_FROM, info->collector_node);
+	result_text(result, POLLED_FROM, info->collector_node[0] ? info->collector_node : NULL);
 	result_integer(result, NODES, info->nodes);
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);

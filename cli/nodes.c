@@ -62,12 +62,6 @@ struct node_view {
 	double age_s; /* age of the newest reading */
 };
 
-static void add_known(double *sum, double value)
-{
-	if (!isnan(value))
-		*sum = isnan(*sum) ? value : *sum + value;
-}
-
 static void node_view_init(const struct view *view, const struct map *locked, const struct node *node,
 			   struct node_view *ret)
 {
@@ -84,8 +78,8 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 		ret->pollable++;
 		ret->active += port->num > 0 && port->state == PORT_ACTIVE;
 		ret->by_status[one.status]++;
-		add_known(&ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
-		add_known(&ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
+		ret->xmit_bytes_per_s = view_sum(ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
+		ret->rcv_bytes_per_s = view_sum(ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
 		ret->errors += one.errors_known ? (uint64_t)one.errors : 0;
 		ret->errors_known |= one.errors_known != 0;
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))

@@ -208,6 +208,18 @@ void html_end(struct text *page)
 	text_append(page, "</main>\n</body>\n</html>\n");
 }
 
+void html_card_begin(struct text *page, const char *title)
+{
+	text_append(page, "<section class=\"card\">\n");
+	if (title)
+		html_element(page, "h2", NULL, "%s", title);
+}
+
+void html_card_end(struct text *page)
+{
+	text_append(page, "</section>\n");
+}
+
 void html_table_begin(struct text *page, const struct html_column *columns, size_t count)
 {
 	text_append(page, "<table>\n<thead><tr>");

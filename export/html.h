@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct plot_point;
+struct metric;
+struct series_step;
 struct text;
 
 enum { HTML_PLOT_WIDTH = 720 };
@@ -30,9 +31,14 @@ const char *html_state_word(enum html_state state);
 const char *html_state_sign(enum html_state state);
 const char *html_state_class(enum html_state state);
 
-/* html_begin, html_end - everything before and after the content of the page. */
+/*
+ * html_begin, html_end - everything before and after the content of the page
+ * html_card_begin, html_card_end - a section with a border. @title: NULL: none
+ */
 void html_begin(struct text *page, const char *title);
 void html_end(struct text *page);
+void html_card_begin(struct text *page, const char *title);
+void html_card_end(struct text *page);
 
 /* html_escape - append a string as text; NULL is nothing. html_escapef - the same with a format. */
 void html_escape(struct text *page, const char *chars);
@@ -66,7 +72,7 @@ typedef const char *html_format(double value, char *ret, size_t size);
 
 struct html_series {
 	const char *name;
-	const struct plot_point *points; /* means of intervals; NAN: unknown */
+	const struct series_step *steps; /* their means are drawn */
 	size_t count;
 };
 
@@ -83,8 +89,7 @@ struct html_lines {
 	int64_t from_us, until_us; /* wall clock at the left and the right edge */
 	const struct html_mark *marks;
 	size_t mark_count;
-	html_format *format;
-	double axis_scale;         /* times a value, it is round on the axis: 8 for bytes shown as bits */
+	const struct metric *metric; /* of all series */
 };
 
 /* html_lines - values over time as a figure, with one line for each series. */

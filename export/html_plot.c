@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/series.h"
 #include "base/plot.h"
 #include "base/text.h"
 #include "export/html.h"
@@ -95,7 +96,7 @@ static double highest_point(const struct html_lines *lines)
 
 	for (size_t i = 0; i < lines->series_count; i++)
 		for (size_t k = 0; k < lines->series[i].count; k++)
-			high = fmax(high, lines->series[i].points[k].mean);
+			high = fmax(high, lines->series[i].steps[k].mean);
 	return high;
 }
 
@@ -112,7 +113,7 @@ static void append_axes(struct text *page, const struct plane *plane)
 
 		append_rule(page, "grid", plane->left, y, plane->right, y);
 		append_label(page, plane->left - 8, y + 4, "end", "axis", HTML_VALUE_SIZE,
-			     lines->format(plane->high * i / QUARTERS, label, sizeof(label)));
+			     metric_format_value(lines->metric, plane->high * i / QUARTERS, label, sizeof(label)));
 	}
 	while (plot_ticks_next(&ticks, &tick_us)) {
 		double x = plane_x(plane, tick_us);
@@ -142,13 +143,13 @@ static void append_curve(struct text *page, const struct plane *plane, size_t nu
 	append_look(page, number);
 	text_append(page, " d=\"M0 0");
 	for (size_t i = 0; i < series->count; i++) {
-		const struct plot_point *point = &series->points[i];
+		const struct series_step *step = &series->steps[i];
 
-		if (!isnan(point->mean))
+		if (!isnan(step->mean))
 			text_appendf(page, joined ? "L%.1f %.1f" : "M%.1f %.1fh.1",
-				     plane_x(plane, point->from_us + (point->until_us - point->from_us) / 2),
-				     plane_y(plane, point->mean));
-		joined = !isnan(point->mean);
+				     plane_x(plane, step->from_us + (step->until_us - step->from_us) / 2),
+				     plane_y(plane, step->mean));
+		joined = !isnan(step->mean);
 	}
 	text_append(page, "\"><title>");
 	html_escape(page, series->name);
@@ -183,8 +184,8 @@ static void append_names(struct text *page, const struct plane *plane)
 
 		places[i] = (struct name_place){ .series = i, .end_y = plane->bottom };
 		for (size_t k = 0; k < series->count; k++)
-			if (!isnan(series->points[k].mean))
-				places[i].end_y = plane_y(plane, series->points[k].mean);
+			if (!isnan(series->steps[k].mean))
+				places[i].end_y = plane_y(plane, series->steps[k].mean);
 	}
 	qsort(places, lines->series_count, sizeof(*places), compare_places);
 	for (size_t i = 0; i < lines->series_count; i++)
@@ -219,13 +220,14 @@ void html_lines(struct text *page, const struct html_lines *lines)
 {
 	size_t widest = 4, names = lines->series_count * TEXT_HEIGHT;
 	double high = highest_point(lines), height = names > LINES_HEIGHT ? (double)names : LINES_HEIGHT;
+	double scale = metric_shown_factor(lines->metric);
 	struct plane plane = { .lines = lines, .left = LINES_LEFT, .top = LINES_TOP, .bottom = LINES_TOP + height };
 
 	for (size_t i = 0; i < lines->series_count; i++)
 		widest = wider(widest, lines->series[i].name, SERIES_NAME);
 	plane.right = WIDTH - NAME_GAP - SAMPLE - 8 - (double)widest * LETTER;
-	/* Some space above the highest point. */
-	plane.high = (high > 0 ? plot_round_top(high * 1.02 * lines->axis_scale) : 1) / lines->axis_scale;
+	/* Some space above the highest point; the axis is round as displayed. */
+	plane.high = (high > 0 ? plot_round_top(high * 1.02 * scale) : 1) / scale;
 	begin_figure(page, lines->title, plane.bottom + LINES_BOTTOM);
 	append_axes(page, &plane);
 	append_marks(page, &plane);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/plot.h"
+#include "analysis/series.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "export/html.h"
@@ -66,27 +66,28 @@ TEST(controls_and_characters_that_xml_forbids_are_escaped)
 static void append_lines(struct text *page, char names[][64], size_t count, size_t points)
 {
 	struct html_series *series = calloc(count + 1, sizeof(*series));
-	struct plot_point *point = calloc(count * points + 1, sizeof(*point));
+	struct series_step *step = calloc(count * points + 1, sizeof(*step));
 	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "", "" } };
+	struct metric metric;
 
 	assert_non_null(series);
-	assert_non_null(point);
+	assert_true(metric_find("xmit_bytes", &metric));
+	assert_non_null(step);
 	for (size_t i = 0; i < count; i++)
-		series[i] = (struct html_series){ names[i], &point[i * points], points };
+		series[i] = (struct html_series){ names[i], &step[i * points], points };
 	for (size_t i = 0; i < count * points; i++) {
 		size_t at = i % points;
 		int64_t from_us = FIRST_US + (int64_t)at * STEP_US;
 
-		point[i] = (struct plot_point){ from_us, from_us + STEP_US, at % 7 == 3 ? NAN : (double)(at % 9), NAN };
-		point[i].mean += (double)(i / points);
+		step[i] = (struct series_step){ .from_us = from_us, .until_us = from_us + STEP_US,
+						.mean = at % 7 == 3 ? NAN : (double)(at % 9 + i / points) };
 	}
 	html_lines(page, &(struct html_lines){
 		.title = names[0], .series = series, .series_count = count, .from_us = FIRST_US,
-		.until_us = FIRST_US + STEPS * INT64_C(1) * STEP_US, .marks = marks, .mark_count = 2, .format = format,
-		.axis_scale = 8,
+		.until_us = FIRST_US + STEPS * INT64_C(1) * STEP_US, .marks = marks, .mark_count = 2, .metric = &metric,
 	});
 	free(series);
-	free(point);
+	free(step);
 }
 
 static void append_heat(struct text *page, char names[][64], size_t rows, size_t columns, size_t missing)

@@ -544,6 +544,50 @@ TEST(cell_without_memory_is_an_error)
 	}
 }
 
+TEST(a_record_leaves_out_lines_that_are_not_shown)
+{
+	static const struct column some[] = {
+		{ .key = "a", .title = "a", .kind = COLUMN_INTEGER },
+		{ .key = "b", .title = "a long title", .kind = COLUMN_INTEGER, .flags = COLUMN_IF_SHOWN },
+	};
+	struct output output;
+
+	for (int shown = 0; shown < 2; shown++) {
+		begin_with(&output, &(struct result_options){ .format = RESULT_TABLE, .record = true }, some, 2);
+		result_integer(output.result, 0, 1);
+		result_integer(output.result, 1, 2);
+		if (shown)
+			result_show(output.result, 1, "two", STYLE_PLAIN);
+		result_end_row(output.result);
+		finish(&output);
+		assert_string_equal(output.chars, shown ? "a             1\na long title  two\n" : "a  1\n");
+		free(output.chars);
+	}
+}
+
+TEST(a_result_without_memory_takes_all_calls_and_fails_at_its_end)
+{
+	struct error err = { 0 };
+
+	result_text(NULL, TEXT, "a");
+	result_hex(NULL, TEXT, "a", 1);
+	result_integer(NULL, TEXT, 1);
+	result_unsigned(NULL, TEXT, 1);
+	result_real(NULL, TEXT, 1);
+	result_bool(NULL, TEXT, true);
+	result_empty(NULL, TEXT);
+	result_item(NULL, TEXT, "%s", "a");
+	result_show(NULL, TEXT, "a", STYLE_PLAIN);
+	result_showf(NULL, TEXT, STYLE_PLAIN, "%s", "a");
+	result_note(NULL, "%s", "a");
+	result_none(NULL, "%s", "a");
+	assert_false(result_has(NULL, TEXT));
+	assert_false(result_end_row(NULL));
+	assert_int_equal(result_finish(NULL, &err), ERR_NOMEM);
+	assert_non_null(strstr(err.text, "memory"));
+	result_destroy(NULL);
+}
+
 /* --- escapes --- */
 
 TEST(escaping_removes_unsafe_bytes_and_is_idempotent)

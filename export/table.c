@@ -77,7 +77,8 @@ static bool add_row(struct result *result, bool titles)
 	for (size_t i = 0; ok && i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 		const struct value *value = &result->values[i];
-		bool shown = column_is_in_table(column);
+		bool shown = column_is_in_table(column) &&
+			     (titles || value->has_shown || !(column->flags & COLUMN_IF_SHOWN));
 
 		text_clear(chars);
 		if (shown && titles)
@@ -316,18 +317,25 @@ static void write_below(struct result *result, const struct table_cell *cells)
 	text_done(&text);
 }
 
+static bool has_line(const struct result *result, const struct table_cell *cells, size_t column)
+{
+	return column_is_in_table(&result->columns[column]) &&
+	       (!(result->columns[column].flags & COLUMN_IF_SHOWN) || cells[column].columns);
+}
+
 /* A single row: one line per column. */
 static void write_record(struct result *result, struct table *table)
 {
+	const struct table_cell *cells = &table->cells[result->column_count];
 	unsigned widest = 0;
 
 	for (size_t i = 0; i < result->column_count; i++)
-		if (column_is_in_table(&result->columns[i]) && table->cells[i].columns > widest)
+		if (has_line(result, cells, i) && table->cells[i].columns > widest)
 			widest = table->cells[i].columns;
 	for (size_t i = 0; i < result->column_count; i++) {
-		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
+		const struct table_cell *title = &table->cells[i], *cell = &cells[i];
 
-		if (!column_is_in_table(&result->columns[i]))
+		if (!has_line(result, cells, i))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);

@@ -2,7 +2,6 @@
 /* check.c - what NCCL reports, compared with what the ports counted */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/nccl/check.h"

@@ -87,9 +87,9 @@ void health_append_echoes(const struct health_filter *filter, const struct healt
 bool health_is_shown(const struct health_filter *filter, const struct health_row *row);
 
 /*
- * health_html - findings as an item each, with a link to or the command of its history
- * @links:  of pages of `ibwire metrics`
- * @most_bytes:  findings behind so many bytes are counted only
+ * health_html - a list of findings, each with the command that shows its history
+ * @links:  with links to pages of `ibwire metrics`
+ * @most_bytes:  after this many bytes findings are only counted
  */
 void health_html(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 bool links, size_t most_bytes, struct text *page);

@@ -11,7 +11,7 @@
 #include "cli/lib/view.h"
 #include "export/html.h"
 
-/* The window of a history: around the start of the finding. */
+/* Time span of the history of a finding, before and after its start. */
 enum { BEFORE_S = 30 * 60, AFTER_S = 90 * 60 };
 
 static enum html_state state_of(const struct health_row *health)
@@ -29,7 +29,7 @@ static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 	strcpy(ret + strlen("2026-11-20T13:00:00"), "Z");
 }
 
-/* The same arguments as a link and as a command. */
+/* Append the history of a finding, as a link and as a command with the same arguments. */
 static void append_history(const struct view *view, const struct finding *finding, bool links, struct text *page)
 {
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;

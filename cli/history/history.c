@@ -50,14 +50,6 @@ static struct subject *add_subject(struct subjects *subjects, const char *name)
 	return added;
 }
 
-static int port_name(const struct history *history, uint32_t index, struct text *ret)
-{
-	const struct port *port = &history->view.fabric->ports[index];
-
-	text_appendf(ret, "%s/%u", history->view.names_shown.names[port->node], port->num);
-	return text_failed(ret) ? ERR_NOMEM : 0;
-}
-
 /* Find the node of the marked ports, FABRIC_NONE if several. Return: number of ports. */
 static size_t count_marked(const struct fabric *fabric, const bool *marked, uint32_t *ret_node)
 {
@@ -82,14 +74,12 @@ static size_t count_marked(const struct fabric *fabric, const bool *marked, uint
 static struct subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
 				     bool single, uint32_t index, size_t most)
 {
-	struct subject *subject = NULL;
-	struct text own = { 0 };
+	struct subject *subject;
+	char own[PORT_NAME_SIZE];
 
-	if (!single)
-		subject = add_subject(subjects, name);
-	else if (port_name(history, index, &own) == 0)
-		subject = add_subject(subjects, text_chars(&own));
-	text_done(&own);
+	if (single)
+		order_port_name(&history->view.names_shown, history->view.fabric, index, own);
+	subject = add_subject(subjects, single ? own : name);
 	if (!subject)
 		return NULL;
 	subject->single = single;

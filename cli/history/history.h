@@ -73,8 +73,8 @@ int history_read(struct history *history, const struct subject *subject, int64_t
 /*
  * history_html - `--html`: a page of HTML with plots of rate, stall and errors, findings and events
  * history_html_plots - only the plots. Sets the metrics of @history
- * @rates:  rates are drawn of so many subjects, the first ones
- * @marks:  moments that all plots show
+ * @rates:  number of subjects whose rates are drawn, from the first
+ * @marks:  times that are marked in all plots
  */
 int history_html(struct history *history, const struct subjects *subjects, struct error *err);
 int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,

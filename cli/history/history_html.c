@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -15,8 +13,8 @@
 #include "view/event_text.h"
 
 /*
- * Lines of a plot, its points and marks; bytes of findings, rows of events. Of a large fabric there are few points,
- * because stored sums are read instead of more samples than these.
+ * Limits of the page: lines of a plot, its points and marks, bytes of findings, rows of events. Plots of more
+ * than SAMPLES_MOST samples have POINTS_FEW points, which are read from stored sums.
  */
 enum { SUBJECTS_MOST = 8, POINTS = 150, POINTS_FEW = 36, SAMPLES_MOST = 3000000, MARKS_MOST = 8 };
 enum { FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
@@ -24,61 +22,20 @@ enum { FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
 enum { SENT, RECEIVED, STALL, ERRORS, METRICS };
 static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "errors" };
 
-static const char *format_of(int which, double value, char *ret, size_t size)
-{
-	struct metric metric;
-
-	metric_find(keys[which], &metric);
-	return metric_format_value(&metric, value, ret, size);
-}
-
-static const char *format_rate(double value, char *ret, size_t size)
-{
-	return format_of(SENT, value, ret, size);
-}
-
-static const char *format_stall(double value, char *ret, size_t size)
-{
-	return format_of(STALL, value, ret, size);
-}
-
-static const char *format_errors(double value, char *ret, size_t size)
-{
-	return format_of(ERRORS, value, ret, size);
-}
-
 /* The lines of one plot. */
 struct figure {
 	const char *title;
-	html_format *format;
 	int first, last; /* metrics */
 	size_t subjects;
 };
-
-struct figure_line {
-	struct html_series series;
-	struct plot_point *points;
-	struct text name;
-};
-
-static void make_line(const struct subject *subject, const struct series *from, const char *prefix,
-		      struct figure_line *line)
-{
-	text_appendf(&line->name, "%s%s", prefix, subject->name);
-	line->points = calloc(from->count + 1, sizeof(*line->points));
-	for (size_t i = 0; line->points && i < from->count; i++)
-		line->points[i] = (struct plot_point){ from->steps[i].from_us, from->steps[i].until_us,
-						       from->steps[i].mean, NAN };
-	line->series = (struct html_series){ text_chars(&line->name), line->points, from->count };
-}
 
 static void append_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
 			  const struct series *series, const struct html_mark *marks, size_t mark_count,
 			  struct text *page)
 {
 	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
-	struct figure_line lines[2 * SUBJECTS_MOST] = { 0 };
-	struct html_series shown[2 * SUBJECTS_MOST];
+	struct html_series lines[2 * SUBJECTS_MOST];
+	struct text names[2 * SUBJECTS_MOST] = { 0 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < figure->subjects; i++)
@@ -87,32 +44,30 @@ static void append_figure(const struct history *history, const struct figure *fi
 
 			if (series_is_unknown(from))
 				continue;
-			make_line(&subjects->items[i], from, prefixes[metric], &lines[count]);
-			page->failed |= !lines[count].points || text_failed(&lines[count].name);
-			shown[count] = lines[count].series;
+			text_appendf(&names[count], "%s%s", prefixes[metric], subjects->items[i].name);
+			page->failed |= text_failed(&names[count]);
+			lines[count] = (struct html_series){ text_chars(&names[count]), from->steps, from->count };
 			count++;
 		}
 	if (!count)
 		html_element(page, "p", NULL, "%s: unknown", figure->title);
-	else if (!page->failed)
+	else
 		html_lines(page, &(struct html_lines){
-			.title = figure->title, .series = shown, .series_count = count, .from_us = history->since_us,
+			.title = figure->title, .series = lines, .series_count = count, .from_us = history->since_us,
 			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
-			.format = figure->format, .axis_scale = metric_shown_factor(&history->metrics[figure->first]),
+			.metric = &history->metrics[figure->first],
 		});
-	while (count--) {
-		free(lines[count].points);
-		text_done(&lines[count].name);
-	}
+	while (count--)
+		text_done(&names[count]);
 }
 
 int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
 		       const struct html_mark *marks, size_t mark_count, struct text *page, struct error *err)
 {
 	const struct figure figures[] = {
-		{ "Rate, TX and RX", format_rate, SENT, RECEIVED, rates },
-		{ "XmitWait: share of the time (estimate)", format_stall, STALL, STALL, subjects->count },
-		{ "Errors", format_errors, ERRORS, ERRORS, subjects->count },
+		{ "Rate, TX and RX", SENT, RECEIVED, rates },
+		{ "XmitWait: share of the time (estimate)", STALL, STALL, subjects->count },
+		{ "Errors", ERRORS, ERRORS, subjects->count },
 	};
 	struct series series[SUBJECTS_MOST * METRICS] = { 0 };
 	size_t ports = 0, count = subjects->count;
@@ -131,8 +86,10 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 				  sweeps * (int64_t)ports > SAMPLES_MOST ? POINTS_FEW : POINTS);
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
+	text_append(page, "<div class=\"pair\">\n");
 	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
 		append_figure(history, &figures[i], subjects, series, marks, mark_count, page);
+	text_append(page, "</div>\n");
 	for (size_t i = 0; i < count * METRICS; i++)
 		series_done(&series[i]);
 	return code;
@@ -198,8 +155,7 @@ static int append_events(struct history *history, const struct subjects *subject
 	int code = reader_events(history->view.reader, &query, count_event, &events, err);
 	size_t all = events.count;
 
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "Events");
+	html_card_begin(page, "Events");
 	if (all)
 		html_table_begin(page, event_columns, sizeof(event_columns) / sizeof(*event_columns));
 	if (code == 0 && all)
@@ -210,7 +166,7 @@ static int append_events(struct history *history, const struct subjects *subject
 		html_element(page, "p", NULL, "No events.");
 	if (all > EVENTS_MOST)
 		html_element(page, "p", "soft", "and %zu older ones: ibwire events", all - EVENTS_MOST);
-	text_append(page, "</section>\n");
+	html_card_end(page);
 	return code;
 }
 
@@ -231,9 +187,9 @@ static int append_plots(struct history *history, const struct subjects *subjects
 			marks[count++] = (struct html_mark){ finding->since_us, finding->subject,
 							     finding_kind_name(finding->kind) };
 	}
-	text_append(page, "<section class=\"card\">\n<div class=\"pair\">\n");
+	html_card_begin(page, NULL);
 	code = history_html_plots(history, subjects, subjects->count, marks, count, page, err);
-	text_append(page, "</div>\n</section>\n");
+	html_card_end(page);
 	return code;
 }
 
@@ -246,7 +202,7 @@ static void append_title(const struct history *history, const struct subjects *s
 	for (size_t i = 0; i < subjects->count; i++)
 		text_appendf(&title, "%s %s", i ? "," : "", subjects->items[i].name);
 	html_begin(page, text_chars(&title));
-	text_append(page, "<section class=\"card\">\n");
+	html_card_begin(page, NULL);
 	html_element(page, "h1", NULL, "%s", text_chars(&title));
 	html_element(page, "p", NULL, "%s to %s", when_format_local(history->since_us, since),
 		     when_format_local(history->until_us, until));
@@ -273,14 +229,13 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 
 	append_title(history, subjects, &page);
 	if (code == 0) {
-		text_append(&page, "</section>\n");
+		html_card_end(&page);
 		code = append_plots(history, subjects, &rows, &page, err);
 	}
 	if (code == 0) {
-		text_append(&page, "<section class=\"card\">\n");
-		html_element(&page, "h2", NULL, "Findings");
+		html_card_begin(&page, "Findings");
 		health_html(&history->view, &filter, &rows, history->links, FINDINGS_BYTES, &page);
-		text_append(&page, "</section>\n");
+		html_card_end(&page);
 		code = append_events(history, subjects, &page, err);
 	}
 	html_end(&page);

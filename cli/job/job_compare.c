@@ -73,8 +73,8 @@ static void measure(const struct job_report *run, double ret[METRICS])
 	ret[PORTS] = used;
 	ret[UNUSED] = run->ports_unused;
 	ret[BYTES] = job_bytes(total);
-	ret[MEAN] = used ? job_busier(total->mean_xmit, total->mean_rcv) / used : NAN;
-	ret[PEAK] = used ? job_busier(total->peak_xmit, total->peak_rcv) / used : NAN;
+	ret[MEAN] = used ? fmax(total->mean_xmit, total->mean_rcv) / used : NAN;
+	ret[PEAK] = used ? fmax(total->peak_xmit, total->peak_rcv) / used : NAN;
 	ret[RAILS_CV] = run->over_rails.cv;
 	ret[HOSTS_CV] = run->over_hosts.cv;
 	ret[IMBALANCE] = imbalance;
@@ -217,13 +217,13 @@ static int compare_pairs(const void *a, const void *b)
 
 static double host_rate(const struct job_host *host)
 {
-	return host->used ? job_busier(host->sum.mean_xmit, host->sum.mean_rcv) / host->used :
+	return host->used ? fmax(host->sum.mean_xmit, host->sum.mean_rcv) / host->used :
 	       host->sum.known ? 0 : NAN;
 }
 
 static double rail_rate(const struct job_rail *rail)
 {
-	return rail->hosts.count ? job_busier(rail->sum.mean_xmit, rail->sum.mean_rcv) / rail->hosts.count :
+	return rail->hosts.count ? fmax(rail->sum.mean_xmit, rail->sum.mean_rcv) / rail->hosts.count :
 	       rail->sum.known ? 0 : NAN;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_counters.c - the time of a job, its fabric, and what each port counted */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

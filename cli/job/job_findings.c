@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_findings.c - findings that were open during a job, and links and routes that changed */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

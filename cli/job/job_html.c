@@ -11,7 +11,6 @@
 
 #include "analysis/rate.h"
 #include "base/err.h"
-#include "base/plot.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/job/job_work.h"
@@ -200,39 +199,23 @@ static void append_rates(const struct job_report *report, struct text *page)
 {
 	struct html_series *series = calloc(report->rail_count + 1, sizeof(*series));
 	struct html_mark marks[MARKS_MOST];
-	struct plot_point *points, *next;
-	size_t count = 0, known = 0;
+	struct metric metric;
+	size_t known = 0;
 
-	for (size_t i = 0; i < report->rail_count; i++)
-		count += report->rails[i].series.count;
-	points = next = calloc(count + 1, sizeof(*points));
-	if (!series || !points) {
-		page->failed = true;
-		goto out;
-	}
-	for (size_t i = 0; i < report->rail_count; i++) {
-		const struct series *from = &report->rails[i].series;
-
-		if (!from->count)
-			continue;
-		series[known++] = (struct html_series){ report->rails[i].name, next, from->count };
-		for (size_t k = 0; k < from->count; k++) {
-			const struct series_step *step = &from->steps[k];
-
-			*next++ = (struct plot_point){ step->from_us, step->until_us, step->mean, NAN };
-		}
-	}
+	metric_find("bytes", &metric);
+	page->failed |= !series;
+	for (size_t i = 0; series && i < report->rail_count; i++)
+		if (report->rails[i].series.count)
+			series[known++] = (struct html_series){ report->rails[i].name, report->rails[i].series.steps,
+								report->rails[i].series.count };
 	if (known && report->end_us > report->begin_us)
 		html_lines(page, &(struct html_lines){
 			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
-			.mark_count = find_marks(report, marks, MARKS_MOST), .format = rate_format_bits,
-			.axis_scale = 8,
+			.mark_count = find_marks(report, marks, MARKS_MOST), .metric = &metric,
 		});
 	else
 		html_element(page, "p", "soft", "The rate over time is unknown: no sweeps are stored of the job.");
-out:
-	free(points);
 	free(series);
 }
 
@@ -291,8 +274,7 @@ static void append_rails(const struct job_report *report, struct text *page)
 		{ "Peak rate", true }, { "cv of hosts", true }, { "Lowest host", false }, { "Errors", true },
 	};
 
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "Rails");
+	html_card_begin(page, "Rails");
 	text_append(page, "<div class=\"pair\">\n<div>");
 	append_rates(report, page);
 	text_append(page, "</div>\n<div>");
@@ -357,10 +339,9 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 	struct html_bar *bars = calloc(report->host_count + 1, sizeof(*bars));
 	double sum = 0, known = 0;
 
-	if (!bars) {
-		page->failed = true;
+	page->failed |= !bars;
+	if (!bars)
 		return;
-	}
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_host *host = &report->hosts[i];
 		double bytes = job_bytes(&host->sum);
@@ -453,8 +434,7 @@ static void append_hosts(const struct job_report *report, struct text *page)
 {
 	bool few = report->host_count <= HOSTS_SHOWN, odd = false;
 
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "Hosts");
+	html_card_begin(page, "Hosts");
 	text_append(page, "<div class=\"pair\">\n<div>");
 	append_host_bars(report, page);
 	if (few)
@@ -491,8 +471,7 @@ static void append_accuracy(const struct job_report *report, struct text *page)
 	const struct job *job = &report->job;
 	char span[WHEN_SIZE];
 
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "How it was measured");
+	html_card_begin(page, "How it was measured");
 	html_element(page, "p", NULL, "%s", sources[report->source]);
 	if (report->note_count)
 		text_append(page, "<ul>\n");
@@ -521,9 +500,9 @@ static void append_page(const struct job_report *report, struct text *page)
 	html_begin(page, text_chars(&title));
 	append_verdict(report, page);
 	if (report->source != JOB_SOURCE_NONE) {
-		text_append(page, "<section class=\"card\">\n");
+		html_card_begin(page, NULL);
 		append_tiles(report, page);
-		text_append(page, "</section>\n");
+		html_card_end(page);
 	}
 	if (report->rail_count)
 		append_rails(report, page);

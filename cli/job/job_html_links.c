@@ -137,8 +137,7 @@ void job_html_uplinks(const struct job_report *report, struct text *page)
 
 	if (!report->group_count && !report->map.rows)
 		return;
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "Uplinks");
+	html_card_begin(page, "Uplinks");
 	if (report->other_count) {
 		text_append(page, "<p>");
 		html_escapef(page, "Uplinks also carried job%s ", report->other_count == 1 ? "" : "s");
@@ -160,7 +159,7 @@ void job_html_uplinks(const struct job_report *report, struct text *page)
 		append_groups(report, page, shown, most);
 		text_append(page, "</details>\n");
 	}
-	text_append(page, "</section>\n");
+	html_card_end(page);
 }
 
 /* --- findings and events --- */
@@ -218,8 +217,7 @@ void job_html_findings(const struct job_report *report, struct text *page)
 
 	if (!report->has_history)
 		return;
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "Findings and changes");
+	html_card_begin(page, "Findings and changes");
 	if (report->finding_count)
 		html_table_begin(page, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < report->finding_count; i++)
@@ -232,7 +230,7 @@ void job_html_findings(const struct job_report *report, struct text *page)
 		append_events(report, page);
 	else
 		html_element(page, "p", NULL, "No link or route changed during the job.");
-	text_append(page, "</section>\n");
+	html_card_end(page);
 }
 
 /* --- NCCL --- */
@@ -245,8 +243,7 @@ void job_html_nccl(const struct job_report *report, struct text *page)
 
 	if (!report->nccl || !report->nccl_verdict->count)
 		return;
-	text_append(page, "<section class=\"card\">\n");
-	html_element(page, "h2", NULL, "What NCCL logged");
+	html_card_begin(page, "What NCCL logged");
 	text_append(page, "<ul class=\"signs\">\n");
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];

@@ -12,7 +12,7 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
-/* A port carries nothing if it has less than this share of the median of the other ports of its host. */
+/* A port is unused if it carried less than this share of the median of the other ports of its host. */
 #define UNUSED_SHARE 0.02
 
 /* A rail is slower than another one if the mean rate of its links is below this share: HDR beside NDR. */

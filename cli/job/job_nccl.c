@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
@@ -119,10 +120,8 @@ static int put_hcas(struct job_output *output, struct error *err)
 
 		result_text(result, HOST, log->hosts[hca->host].name);
 		result_text(result, HCA, hca->name);
-		if (hca->port)
-			result_integer(result, PORT, hca->port);
-		if (hca->fabric)
-			result_text(result, FABRIC, nccl_fabric_name(hca->fabric));
+		cells_nonzero(result, PORT, hca->port);
+		result_text(result, FABRIC, hca->fabric ? nccl_fabric_name(hca->fabric) : NULL);
 		result_integer(result, SENDS, hca->sends);
 		result_integer(result, RECEIVES, hca->receives);
 		result_integer(result, DIRECT, hca->direct);

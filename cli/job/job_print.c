@@ -17,6 +17,7 @@
 #include "base/when.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
@@ -124,8 +125,8 @@ static void append_moved(const struct job_report *report, struct text *line)
 	text_append(line, ", received ");
 	result_append_bytes(line, (double)total->rcv_bytes);
 	text_appendf(line, "; in total mean %s, peak %s",
-		     rate_format_bits(job_busier(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
-		     rate_format_bits(job_busier(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
+		     rate_format_bits(fmax(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
+		     rate_format_bits(fmax(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
 	if (report->peak_step_us >= 60 * INT64_C(1000000))
 		text_appendf(line, " (over %s)", when_format_span(report->peak_step_us, step));
 	text_append(line, report->source == JOB_SOURCE_SNAPSHOTS ? "; by snapshots" : "; by sweeps");
@@ -213,9 +214,8 @@ static void append_head(const struct job_output *output, struct text *text)
 	append_verdict(output, text);
 	text_append(text, "\n");
 	append_line(output, text, "time", append_time);
-	if (*report->job.command) {
+	if (*report->job.command)
 		append_field(output, text, "command", job_shown(report->job.command, command, sizeof(command)));
-	}
 	if (report->fabric)
 		append_line(output, text, "hosts", append_hosts);
 	if (report->total.known) {
@@ -300,8 +300,7 @@ static void put_job(const struct job_report *report, struct result *result)
 	put_text(result, HOSTS, job->hosts);
 	put_text(result, COMMAND, job->command);
 	result_integer(result, BEGIN, report->begin_us);
-	if (!report->running)
-		result_integer(result, END, report->end_us);
+	cells_nonzero(result, END, report->running ? 0 : report->end_us);
 	result_integer(result, DURATION, report->duration_us);
 	result_bool(result, RUNNING, report->running);
 	result_text(result, ENDING, job_ending_name(job->ending));
@@ -327,8 +326,7 @@ static void put_totals(const struct job_report *report, struct result *result)
 		result_integer(result, INTERVAL, report->interval_us);
 		result_integer(result, STEP, report->peak_step_us);
 	}
-	if (report->part_from_us[JOB_LATE])
-		result_integer(result, LATE_FROM, report->part_from_us[JOB_LATE]);
+	cells_nonzero(result, LATE_FROM, report->part_from_us[JOB_LATE]);
 	if (!total->known)
 		return;
 	result_unsigned(result, XMIT, total->xmit_bytes);

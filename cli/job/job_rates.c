@@ -6,7 +6,6 @@
  * steps; a peak is the highest rate of a step.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -43,16 +42,16 @@ struct rates {
 
 static int list_ports(struct rates *rates, struct error *err)
 {
-	const struct job_report *report = rates->work->report;
+	struct job_report *report = rates->work->report;
 	const struct fabric *fabric = report->fabric;
 	size_t most = report->port_count + report->uplink_count;
 
-	rates->ports = calloc(most + 1, sizeof(*rates->ports));
-	rates->index = calloc(most + 1, sizeof(*rates->index));
-	rates->mirrored = calloc(most + 1, sizeof(*rates->mirrored));
-	rates->hosts = calloc(2 * report->host_count + 2, sizeof(*rates->hosts));
-	rates->rails = calloc(2 * report->rail_count + 2, sizeof(*rates->rails));
-	rates->even_until_us = calloc(report->group_count + 1, sizeof(*rates->even_until_us));
+	rates->ports = job_alloc(report, most, sizeof(*rates->ports));
+	rates->index = job_alloc(report, most, sizeof(*rates->index));
+	rates->mirrored = job_alloc(report, most, sizeof(*rates->mirrored));
+	rates->hosts = job_alloc(report, 2 * report->host_count, sizeof(*rates->hosts));
+	rates->rails = job_alloc(report, 2 * report->rail_count, sizeof(*rates->rails));
+	rates->even_until_us = job_alloc(report, report->group_count, sizeof(*rates->even_until_us));
 	if (!rates->ports || !rates->index || !rates->mirrored || !rates->hosts || !rates->rails ||
 	    !rates->even_until_us)
 		return err_nomem(err);
@@ -92,7 +91,7 @@ static bool add_step(struct rates *rates, struct job_rail *rail, double xmit, do
 {
 	struct series *series = &rail->series;
 	struct series_step *step = job_grow(rates->work->report, &series->steps, &series->count, sizeof(*step));
-	double rate = job_busier(xmit, rcv);
+	double rate = fmax(xmit, rcv);
 
 	if (!step)
 		return false;
@@ -341,11 +340,5 @@ int job_read_rates(struct job_work *work, struct error *err)
 		set_parts(work);
 		raise_peaks(report);
 	}
-	free(rates.ports);
-	free(rates.index);
-	free(rates.mirrored);
-	free(rates.hosts);
-	free(rates.rails);
-	free(rates.even_until_us);
 	return code == 0 && rates.failed ? err_nomem(err) : code;
 }

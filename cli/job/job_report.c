@@ -10,11 +10,11 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
+#include "view/port_view.h"
 
 /* --- memory --- */
 
@@ -86,15 +86,9 @@ int job_note(struct job_report *report, struct error *err, const char *fmt, ...)
 
 /* --- numbers --- */
 
-double job_busier(double xmit, double rcv)
-{
-	return fmax(xmit, rcv);
-}
-
 void job_add_known(double *sum, double more)
 {
-	if (!isnan(more))
-		*sum = isnan(*sum) ? more : *sum + more;
+	*sum = view_sum(*sum, more);
 }
 
 double job_bytes(const struct job_sum *sum)
@@ -180,17 +174,17 @@ static int evaluate(struct job_work *work, struct error *err)
 	size_t nodes = report->fabric->node_count, ports = report->fabric->port_count;
 	int code = shape_create(report->fabric, work->settings->shape, &report->shape, err);
 
-	work->port_of = malloc((ports + 1) * sizeof(*work->port_of));
-	work->on_job = calloc(ports + 1, sizeof(*work->on_job));
-	work->leaf = calloc(nodes + 1, sizeof(*work->leaf));
-	work->above = calloc(nodes + 1, sizeof(*work->above));
-	work->step = calloc(ports + 1, sizeof(*work->step));
+	work->port_of = job_alloc(report, ports, sizeof(*work->port_of));
+	work->on_job = job_alloc(report, ports, sizeof(*work->on_job));
+	work->leaf = job_alloc(report, nodes, sizeof(*work->leaf));
+	work->above = job_alloc(report, nodes, sizeof(*work->above));
+	work->step = job_alloc(report, ports, sizeof(*work->step));
 	for (int i = 0; i < JOB_PARTS; i++)
-		work->parts[i] = calloc(ports + 1, sizeof(*work->parts[i]));
+		work->parts[i] = job_alloc(report, ports, sizeof(*work->parts[i]));
 	if (!work->port_of || !work->on_job || !work->leaf || !work->above || !work->step || !work->parts[JOB_EARLY] ||
 	    !work->parts[JOB_LATE])
 		return err_nomem(err);
-	memset(work->port_of, 0xff, (ports + 1) * sizeof(*work->port_of)); /* FABRIC_NONE */
+	memset(work->port_of, 0xff, ports * sizeof(*work->port_of)); /* FABRIC_NONE */
 	if (code == 0)
 		code = job_find_members(work, err);
 	if (code == 0)
@@ -208,13 +202,6 @@ static int evaluate(struct job_work *work, struct error *err)
 static void work_done(struct job_work *work)
 {
 	free(work->deltas);
-	free(work->port_of);
-	free(work->on_job);
-	free(work->leaf);
-	free(work->above);
-	free(work->step);
-	for (int i = 0; i < JOB_PARTS; i++)
-		free(work->parts[i]);
 	if (work->snapshot)
 		snapshot_destroy(work->snapshot);
 	saved_destroy(work->saved[0]);

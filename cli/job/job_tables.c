@@ -3,14 +3,12 @@
 #include "cli/job/job_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
 #include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
@@ -61,7 +59,7 @@ enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, 
 /* @used: number of ports that a mean per port is of */
 static void put_sum(struct result *result, size_t first, const struct job_sum *sum, uint32_t used)
 {
-	double mean = job_busier(sum->mean_xmit, sum->mean_rcv), peak = job_busier(sum->peak_xmit, sum->peak_rcv);
+	double mean = fmax(sum->mean_xmit, sum->mean_rcv), peak = fmax(sum->peak_xmit, sum->peak_rcv);
 
 	if (sum->known) {
 		result_unsigned(result, first + BYTES, sum->xmit_bytes + sum->rcv_bytes);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_tables_fabric.c - uplinks, findings, changes and rates over time of a report */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/err.h"
 #include "cli/job/job_tables.h"
-#include "cli/job/job_work.h"
 #include "cli/lib/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
@@ -80,8 +78,7 @@ static void put_group(const struct job_report *report, struct result *result, co
 		result_real(result, DESTINATIONS, 100 * hottest->member.destinations);
 	}
 	result_text(result, ADAPTIVE, balance_adaptive_name(group->adaptive));
-	if (group->uneven_since_us)
-		result_integer(result, SINCE, group->uneven_since_us);
+	cells_nonzero(result, SINCE, group->uneven_since_us);
 	result_show(result, NOTE, group->skewed ? (group->shared ? "skewed, shared" : "skewed") :
 		    group->shared ? "shared" : "", group->skewed ? STYLE_WARNING : STYLE_PLAIN);
 	result_end_row(result);
@@ -216,8 +213,7 @@ int job_put_findings(struct job_output *output, struct error *err)
 		const struct job_finding *finding = &report->findings[i];
 
 		result_integer(result, FINDING_SINCE, finding->since_us);
-		if (finding->closed_us)
-			result_integer(result, FINDING_CLOSED, finding->closed_us);
+		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);
@@ -256,8 +252,7 @@ int job_put_events(struct job_output *output, struct error *err)
 	for (size_t i = 0; i < report->event_count && (all || shown < EVENTS_MOST); i++) {
 		const struct job_event *event = &report->events[i];
 
-		if (event->wall_us)
-			result_integer(result, EVENT_TIME, event->wall_us);
+		cells_nonzero(result, EVENT_TIME, event->wall_us);
 		result_text(result, EVENT_KIND, event->kind);
 		result_bool(result, EVENT_ON_JOB, event->on_job);
 		result_text(result, EVENT_TEXT, event->text);

@@ -4,45 +4,23 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "cli/job/job_verdict.h"
 #include "cli/job/job_work.h"
 #include "collector/events.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 
-/* Lines of one verdict; the others are counted. */
-enum { LINES_MOST = 3 };
-
-/* A host is slow if switches wait for it this long, and for other hosts a third of it. */
-#define SLOW_STALL_PERCENT 5.0
-#define SLOW_STALL_RATIO 3.0
-
-/* A host that carries so much more than the mean: most are slightly below it then. */
-#define HIGH_RATIO 1.3
-
-/* Peak of a port that carried no data; errors of a link in an hour that are worth a line without a collector. */
+/* Maximum peak of a port that carried no data; errors per hour of a link that are a warning without a collector. */
 #define IDLE_PEAK_BYTES_PER_S 1e6
 #define ERRORS_PER_HOUR 10
 
-#define NAME_SIZE (NODE_NAME_SIZE + 8)
-
-struct judging {
-	struct job_report *report;
-	struct error *err;
-	int code;
-};
-
-static void add_line(struct judging *judging, enum job_verdict verdict, enum finding_severity severity,
-		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-static void add_line(struct judging *judging, enum job_verdict verdict, enum finding_severity severity,
-		     const char *fmt, ...)
+void judge_line(struct judging *judging, enum job_verdict verdict, enum finding_severity severity, const char *fmt, ...)
 {
 	struct job_report *report = judging->report;
 	struct job_line *line;
@@ -59,15 +37,14 @@ static void add_line(struct judging *judging, enum job_verdict verdict, enum fin
 		judging->code = err_nomem(judging->err);
 }
 
-/* "mlx5_3 of node001" */
-static const char *port_label(const struct job_report *report, const struct job_port *port, char ret[NAME_SIZE])
+const char *job_port_label(const struct job_report *report, const struct job_port *port, char ret[JOB_LABEL_SIZE])
 {
-	char name[NAME_SIZE];
+	char name[JOB_LABEL_SIZE];
 
 	if (port->rail == UINT32_MAX)
-		return job_report_port_name(report, port->port, ret, NAME_SIZE);
+		return job_report_port_name(report, port->port, ret, JOB_LABEL_SIZE);
 	snprintf(name, sizeof(name), "%s", report->rails[port->rail].name);
-	snprintf(ret, NAME_SIZE, "%.64s of %.128s", name, report->hosts[port->host].name);
+	snprintf(ret, JOB_LABEL_SIZE, "%.64s of %.128s", name, report->hosts[port->host].name);
 	return ret;
 }
 
@@ -78,11 +55,11 @@ static bool is_unknown(struct judging *judging)
 	const struct job_report *report = judging->report;
 
 	if (!report->fabric || report->source == JOB_SOURCE_NONE)
-		add_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: the database "
-			 "has neither both of its snapshots nor sweeps of a collector of its time");
+		judge_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: the "
+			   "database has neither both of its snapshots nor sweeps of a collector of its time");
 	else if (report->port_count && !report->total.known)
-		add_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: none of the "
-			 "%zu ports of its hosts was read", report->port_count);
+		judge_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: none of "
+			   "the %zu ports of its hosts was read", report->port_count);
 	return report->verdict_count;
 }
 
@@ -97,19 +74,19 @@ static bool has_no_hosts(struct judging *judging)
 		first = report->hosts[i].missing && !first ? report->hosts[i].name : first;
 	}
 	if (!report->port_count)
-		add_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "none of its hosts was in the fabric%s%.128s",
-			 first ? ": " : "", first ? first : "");
+		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "none of its hosts was in the "
+			   "fabric%s%.128s", first ? ": " : "", first ? first : "");
 	else if (missing)
-		add_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu hosts %s not in the fabric at "
-			 "its end: %.128s%s", missing, report->host_count, missing == 1 ? "was" : "were", first,
-			 missing > 1 ? " ..." : "");
+		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu hosts %s not in the fabric "
+			   "at its end: %.128s%s", missing, report->host_count, missing == 1 ? "was" : "were", first,
+			   missing > 1 ? " ..." : "");
 	return !report->port_count;
 }
 
 static bool is_idle(const struct job_port *port)
 {
-	double mean = job_busier(port->sum.mean_xmit, port->sum.mean_rcv);
-	double peak = job_busier(port->sum.peak_xmit, port->sum.peak_rcv);
+	double mean = fmax(port->sum.mean_xmit, port->sum.mean_rcv);
+	double peak = fmax(port->sum.peak_xmit, port->sum.peak_rcv);
 
 	return !(mean >= JOB_IDLE_BYTES_PER_S) && !(peak >= IDLE_PEAK_BYTES_PER_S);
 }
@@ -122,16 +99,16 @@ static bool has_no_traffic(struct judging *judging)
 	for (size_t i = 0; i < report->port_count; i++)
 		if (!is_idle(&report->ports[i]))
 			return false;
-	add_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its hosts "
-		 "carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
-		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
-		 when_format_span(report->duration_us, span));
+	judge_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its "
+		   "hosts carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
+		   result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
+		   when_format_span(report->duration_us, span));
 	return true;
 }
 
 /* --- unused ports --- */
 
-static bool takes_part(const struct job_report *report, const struct job_host *host)
+bool job_host_takes_part(const struct job_report *report, const struct job_host *host)
 {
 	return !host->missing && host->count && host->sum.known && (!report->all_hosts || host->used);
 }
@@ -171,13 +148,13 @@ static void judge_unused_rails(struct judging *judging)
 		slower += rail->slower;
 	}
 	if (unused)
-		add_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
-			 "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
-			 report->rail_count, text_chars(&names));
+		judge_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
+			   "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
+			   report->rail_count, text_chars(&names));
 	text_done(&names);
 }
 
-/* On a rail that other hosts use. */
+/* Is a port unused on a rail that other hosts use? */
 static bool is_unused(const struct job_report *report, const struct job_port *port)
 {
 	return port->unused && !(port->rail != UINT32_MAX && report->rails[port->rail].unused);
@@ -187,13 +164,13 @@ static void judge_unused_port(struct judging *judging, const struct job_port *po
 {
 	const struct job_report *report = judging->report;
 	const struct job_host *host = &report->hosts[port->host];
-	char name[NAME_SIZE], bytes[32], others[32];
+	char name[JOB_LABEL_SIZE], bytes[32], others[32];
 
-	add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%s was not used: %s%s, while the other %u HCA "
-		 "port%s of the host carried %s each", port_label(report, port, name),
-		 port->sum.known ? result_format_bytes(job_bytes(&port->sum), bytes, sizeof(bytes)) : "nothing known",
-		 port->down ? " (its link is down)" : "", host->used, host->used == 1 ? "" : "s",
-		 result_format_bytes(job_bytes(&host->sum) / host->used, others, sizeof(others)));
+	judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%s was not used: %s%s, while the other %u HCA "
+		   "port%s of the host carried %s each", job_port_label(report, port, name),
+		   port->sum.known ? result_format_bytes(job_bytes(&port->sum), bytes, sizeof(bytes)) : "nothing known",
+		   port->down ? " (its link is down)" : "", host->used, host->used == 1 ? "" : "s",
+		   result_format_bytes(job_bytes(&host->sum) / host->used, others, sizeof(others)));
 }
 
 static void judge_unused(struct judging *judging)
@@ -205,52 +182,40 @@ static void judge_unused(struct judging *judging)
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_host *host = &report->hosts[i];
 
-		if (!report->all_hosts && host->sum.known && !host->used && count++ < LINES_MOST)
-			add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%.128s carried nothing, while "
-				 "other hosts of the job did", host->name);
+		if (!report->all_hosts && host->sum.known && !host->used && count++ < JUDGE_LINES_MOST)
+			judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%.128s carried nothing, while "
+				   "other hosts of the job did", host->name);
 	}
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
 
-		if (is_unused(report, port) && count++ < LINES_MOST)
+		if (is_unused(report, port) && count++ < JUDGE_LINES_MOST)
 			judge_unused_port(judging, port);
 	}
-	if (count > LINES_MOST)
-		add_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA ports were not used",
-			 count - LINES_MOST);
+	if (count > JUDGE_LINES_MOST)
+		judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA ports were not used",
+			   count - JUDGE_LINES_MOST);
 }
 
 /* --- links, errors --- */
 
 static enum job_verdict verdict_of(enum finding_kind kind)
 {
-	switch (kind) {
-	case FINDING_LINK_DOWN:
-	case FINDING_LINK_DEGRADED:
-	case FINDING_LINK_FLAPPING:
-	case FINDING_NODE_MISSING:
-	case FINDING_HOST_RESTART:
-		return JOB_VERDICT_LINK_FAILED;
-	case FINDING_RAIL_IMBALANCE:
-	case FINDING_NIC_UNUSED:
-	case FINDING_COVERAGE:
-	case FINDING_NODE_SILENT:
-	case FINDING_ROUTES_CHANGED:
-	case FINDING_COUNTER_SATURATED:
-	case FINDING_RAIL_MISWIRED:
-	case FINDING_LOCKED:
-	case FINDING_COUNTERS_CLEARED:
-	case FINDING_UPLINKS_MISSING:
-	case FINDING_TOPOLOGY_CHANGED:
-		return JOB_VERDICT_COUNT; /* shown in other lines, or no property of the job */
-	case FINDING_UPLINK_IMBALANCE:
-	case FINDING_BLACK_HOLE:
-		return JOB_VERDICT_ROUTING;
-	case FINDING_CONGESTION:
-		return JOB_VERDICT_SLOW_HOST;
-	default:
-		return JOB_VERDICT_ERRORS;
-	}
+	/* JOB_VERDICT_COUNT: shown in other lines, or no property of the job. */
+	static const enum job_verdict verdicts[FINDING_KIND_COUNT] = {
+		[FINDING_LINK_DOWN] = JOB_VERDICT_LINK_FAILED, [FINDING_LINK_DEGRADED] = JOB_VERDICT_LINK_FAILED,
+		[FINDING_LINK_FLAPPING] = JOB_VERDICT_LINK_FAILED, [FINDING_NODE_MISSING] = JOB_VERDICT_LINK_FAILED,
+		[FINDING_HOST_RESTART] = JOB_VERDICT_LINK_FAILED, [FINDING_RAIL_IMBALANCE] = JOB_VERDICT_COUNT,
+		[FINDING_NIC_UNUSED] = JOB_VERDICT_COUNT, [FINDING_COVERAGE] = JOB_VERDICT_COUNT,
+		[FINDING_NODE_SILENT] = JOB_VERDICT_COUNT, [FINDING_ROUTES_CHANGED] = JOB_VERDICT_COUNT,
+		[FINDING_COUNTER_SATURATED] = JOB_VERDICT_COUNT, [FINDING_RAIL_MISWIRED] = JOB_VERDICT_COUNT,
+		[FINDING_LOCKED] = JOB_VERDICT_COUNT, [FINDING_COUNTERS_CLEARED] = JOB_VERDICT_COUNT,
+		[FINDING_UPLINKS_MISSING] = JOB_VERDICT_COUNT, [FINDING_TOPOLOGY_CHANGED] = JOB_VERDICT_COUNT,
+		[FINDING_UPLINK_IMBALANCE] = JOB_VERDICT_ROUTING, [FINDING_BLACK_HOLE] = JOB_VERDICT_ROUTING,
+		[FINDING_CONGESTION] = JOB_VERDICT_SLOW_HOST,
+	};
+
+	return verdicts[kind] ? verdicts[kind] : JOB_VERDICT_ERRORS;
 }
 
 static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
@@ -263,19 +228,19 @@ static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 		const struct job_finding *finding = &report->findings[i];
 
 		if (!finding->on_job || finding->severity < FINDING_WARNING || verdict_of(finding->kind) != verdict ||
-		    count++ >= LINES_MOST)
+		    count++ >= JUDGE_LINES_MOST)
 			continue;
-		add_line(judging, verdict, finding->severity, "%s %s: %s, since %s%s", finding->subject,
-			 finding_kind_name(finding->kind), finding->text, when_format_local(finding->since_us, since),
-			 finding->before ? " (before the job)" : "");
+		judge_line(judging, verdict, finding->severity, "%s %s: %s, since %s%s", finding->subject,
+			   finding_kind_name(finding->kind), finding->text, when_format_local(finding->since_us, since),
+			   finding->before ? " (before the job)" : "");
 	}
-	if (count > LINES_MOST)
-		add_line(judging, verdict, FINDING_WARNING, "and %zu more findings of this kind on its links",
-			 count - LINES_MOST);
+	if (count > JUDGE_LINES_MOST)
+		judge_line(judging, verdict, FINDING_WARNING, "and %zu more findings of this kind on its links",
+			   count - JUDGE_LINES_MOST);
 	return count;
 }
 
-/* Without a finding: too short for one, or there was no collector. */
+/* Changes without a finding: they were too short for one, or no collector ran. */
 static void judge_link_events(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -288,17 +253,17 @@ static void judge_link_events(struct judging *judging)
 		if (!event->on_job || !event->bad || (strcmp(event->kind, EVENT_LINK_DOWN) != 0 &&
 		    strcmp(event->kind, EVENT_LINK_RATE) != 0 && strcmp(event->kind, EVENT_LINK_STATE) != 0 &&
 		    strcmp(event->kind, EVENT_NODE_REMOVED) != 0 && strcmp(event->kind, EVENT_PEER_CHANGED) != 0) ||
-		    count++ >= LINES_MOST)
+		    count++ >= JUDGE_LINES_MOST)
 			continue;
 		if (event->wall_us)
-			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s at %s", event->text,
-				 when_format_local(event->wall_us, time));
+			judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s at %s", event->text,
+				   when_format_local(event->wall_us, time));
 		else
-			add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s during the job", event->text);
+			judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s during the job", event->text);
 	}
-	if (count > LINES_MOST)
-		add_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",
-			 count - LINES_MOST);
+	if (count > JUDGE_LINES_MOST)
+		judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",
+			   count - JUDGE_LINES_MOST);
 }
 
 static bool has_errors(const struct job_report *report, const struct job_sum *sum)
@@ -306,12 +271,12 @@ static bool has_errors(const struct job_report *report, const struct job_sum *su
 	return (double)sum->errors >= ERRORS_PER_HOUR * fmax(1, (double)report->duration_us / 3.6e9);
 }
 
-/* Errors that no finding reports: a warning only where no collector can have one. */
+/* Errors without a finding: a warning only if no collector ran, which would have opened one. */
 static void judge_errors(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
 	const struct job_port *most = NULL;
-	char name[NAME_SIZE];
+	char name[JOB_LABEL_SIZE];
 	size_t links = 0;
 
 	for (size_t i = 0; i < report->port_count; i++) {
@@ -323,178 +288,18 @@ static void judge_errors(struct judging *judging)
 	}
 	if (!most)
 		return;
-	add_line(judging, JOB_VERDICT_ERRORS, !report->has_history && has_errors(report, &most->sum) ?
-		 FINDING_WARNING : FINDING_INFO, "%" PRIu64 " errors on %zu of its %zu host links, most on %s: "
-		 "%" PRIu64,
-		 report->total.errors, links, report->port_count, port_label(report, most, name), most->sum.errors);
-}
-
-/* --- evenness --- */
-
-static bool rails_are_uneven(const struct job_report *report)
-{
-	const struct job_evenness *rails = &report->over_rails;
-
-	return rails->count > 1 &&
-	       (rails->lowest_ratio < 1 - JOB_UNEVEN || rails->highest_ratio > 1 + JOB_UNEVEN);
-}
-
-/* Do the rails of a host differ, and not those of all hosts? */
-static bool host_is_uneven(const struct job_report *report, const struct job_host *host)
-{
-	return !rails_are_uneven(report) && takes_part(report, host) && host->ports.count > 1 &&
-	       host->ports.lowest_ratio < 1 - JOB_UNEVEN;
-}
-
-static void judge_rails(struct judging *judging)
-{
-	const struct job_report *report = judging->report;
-	const struct job_evenness *rails = &report->over_rails;
-	size_t count = 0;
-
-	if (rails_are_uneven(report)) {
-		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails are uneven (cv %.2f): %.64s "
-			 "carried %.0f %% of the mean, %.64s %.0f %%", rails->cv, report->rails[rails->lowest].name,
-			 100 * rails->lowest_ratio, report->rails[rails->highest].name, 100 * rails->highest_ratio);
-		return;
-	}
-	for (size_t i = 0; i < report->host_count; i++) {
-		const struct job_evenness *ports = &report->hosts[i].ports;
-		char low[NAME_SIZE];
-
-		if (!host_is_uneven(report, &report->hosts[i]) || count++ >= LINES_MOST)
-			continue;
-		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "rails of %.128s are uneven (cv %.2f): %s "
-			 "carried %.0f %% of their mean", report->hosts[i].name, ports->cv,
-			 port_label(report, &report->ports[ports->lowest], low), 100 * ports->lowest_ratio);
-	}
-	if (count > LINES_MOST)
-		add_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "and rails of %zu more hosts are uneven",
-			 count - LINES_MOST);
-}
-
-static void judge_group(struct judging *judging, const struct job_group *group)
-{
-	const struct job_report *report = judging->report;
-	const struct job_uplink *hottest = group->hottest == UINT32_MAX ? NULL :
-					   &report->uplinks[group->first + group->hottest];
-	char since[WHEN_SIZE], expected[64] = "", when[WHEN_SIZE + 32] = "", share[96] = "";
-
-	if (hottest && !isnan(hottest->member.destinations))
-		snprintf(expected, sizeof(expected), ", the tables give it %.0f %% of the LIDs",
-			 100 * hottest->member.destinations);
-	if (hottest)
-		snprintf(share, sizeof(share), "port %u carried %.0f %% of their load (fair: %.0f %%)",
-			 report->fabric->ports[hottest->port].num, 100 * hottest->member.measured,
-			 100 * hottest->member.capacity);
-	if (group->uneven_since_us)
-		snprintf(when, sizeof(when), "; even until %s", when_format_local(group->uneven_since_us, since));
-	add_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "routing of %.128s is skewed: of its %u uplinks "
-		 "(%s) %s%s%s%s", job_report_node_name(report, group->node), group->count,
-		 group->direction == BALANCE_XMIT ? "sent" : "received", hottest ? share : "one is overloaded",
-		 expected, when, group->shared ? "; the bytes include other jobs" : "");
-}
-
-static void judge_routing(struct judging *judging)
-{
-	const struct job_report *report = judging->report;
-	size_t count = 0;
-	bool sent = false;
-
-	/* What a leaf sends unevenly, spines receive unevenly. */
-	for (size_t i = 0; i < report->group_count; i++)
-		sent |= report->groups[i].skewed && report->groups[i].direction == BALANCE_XMIT;
-	for (size_t i = 0; i < report->group_count; i++) {
-		const struct job_group *group = &report->groups[i];
-
-		if (group->skewed && !(sent && group->direction == BALANCE_RCV) && count++ < LINES_MOST)
-			judge_group(judging, group);
-	}
-	if (count > LINES_MOST)
-		add_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "and %zu more switches with skewed routing",
-			 count - LINES_MOST);
-	if (!count)
-		judge_findings(judging, JOB_VERDICT_ROUTING);
-}
-
-/* --- the slowest host --- */
-
-static double host_stall(const struct job_report *report, const struct job_host *host)
-{
-	double sum = 0;
-	uint32_t count = 0;
-
-	for (uint32_t i = host->first; i < host->first + host->count; i++) {
-		if (isnan(report->ports[i].peer_stall))
-			continue;
-		sum += report->ports[i].peer_stall;
-		count++;
-	}
-	return count ? sum / count : NAN;
-}
-
-static void judge_stalled(struct judging *judging, double *values)
-{
-	struct job_report *report = judging->report;
-	double most = 0, middle;
-	size_t slowest = 0, count = 0;
-
-	for (size_t i = 0; i < report->host_count; i++) {
-		double stall = takes_part(report, &report->hosts[i]) ? host_stall(report, &report->hosts[i]) : NAN;
-
-		if (isnan(stall))
-			continue;
-		values[count++] = stall;
-		if (stall > most) {
-			most = stall;
-			slowest = i;
-		}
-	}
-	middle = balance_median(values, count);
-	if (count < 3 || most < SLOW_STALL_PERCENT || most < SLOW_STALL_RATIO * middle)
-		return;
-	report->slowest = (uint32_t)slowest;
-	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "%.128s is the slowest host: the switch ports to it "
-		 "waited %.0f %% of the time, those to the others %.1f %% (median)", report->hosts[slowest].name, most,
-		 middle);
-}
-
-/* Unused ports have lines of their own. */
-static bool hosts_are_uneven(const struct job_report *report)
-{
-	const struct job_evenness *hosts = &report->over_hosts;
-
-	return hosts->count > 1 && hosts->lowest != UINT32_MAX &&
-	       report->hosts[hosts->lowest].used >= report->hosts[hosts->highest].used &&
-	       (hosts->lowest_ratio < 1 - JOB_UNEVEN || hosts->highest_ratio > HIGH_RATIO);
-}
-
-static void judge_slowest(struct judging *judging)
-{
-	struct job_report *report = judging->report;
-	const struct job_evenness *hosts = &report->over_hosts;
-	double *values = calloc(report->host_count + 1, sizeof(*values));
-
-	if (!values) {
-		judging->code = err_nomem(judging->err);
-		return;
-	}
-	judge_stalled(judging, values);
-	free(values);
-	if (!hosts_are_uneven(report))
-		return;
-	if (report->slowest == UINT32_MAX && hosts->lowest_ratio < 1 - JOB_UNEVEN)
-		report->slowest = hosts->lowest;
-	add_line(judging, JOB_VERDICT_SLOW_HOST, FINDING_WARNING, "hosts are uneven (cv %.2f): %.128s carried %.0f %% "
-		 "of the mean, %.128s %.0f %%", hosts->cv, report->hosts[hosts->lowest].name, 100 * hosts->lowest_ratio,
-		 report->hosts[hosts->highest].name, 100 * hosts->highest_ratio);
+	judge_line(judging, JOB_VERDICT_ERRORS, !report->has_history && has_errors(report, &most->sum) ?
+		   FINDING_WARNING : FINDING_INFO, "%" PRIu64 " errors on %zu of its %zu host links, most on %s: "
+		   "%" PRIu64,
+		   report->total.errors, links, report->port_count, job_port_label(report, most, name),
+		   most->sum.errors);
 }
 
 unsigned job_host_stands_out(const struct job_report *report, size_t index)
 {
 	const struct job_host *host = &report->hosts[index];
 	const struct job_evenness *hosts = &report->over_hosts;
-	bool is_unlike = hosts_are_uneven(report) && (index == hosts->lowest || index == hosts->highest);
+	bool is_unlike = job_hosts_are_uneven(report) && (index == hosts->lowest || index == hosts->highest);
 
 	if (host->missing)
 		return 2;
@@ -503,7 +308,7 @@ unsigned job_host_stands_out(const struct job_report *report, size_t index)
 	for (uint32_t i = host->first; i < host->first + host->count; i++)
 		is_unlike |= is_unused(report, &report->ports[i]);
 	return is_unlike || index == report->slowest ? 2 :
-	       has_errors(report, &host->sum) || host_is_uneven(report, host);
+	       has_errors(report, &host->sum) || job_host_is_uneven(report, host);
 }
 
 /* --- in total --- */
@@ -520,7 +325,7 @@ static const struct job_finding *find_elsewhere(const struct job_report *report)
 	return NULL;
 }
 
-/* A job that ends may just finish; one that became slower while the fabric had a fault probably waited for it. */
+/* A job that slows down may just be finishing; a fault elsewhere at that time is the probable cause. */
 static void judge_drop(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -535,9 +340,10 @@ static void judge_drop(struct judging *judging)
 			 finding_kind_name(elsewhere->kind), elsewhere->subject,
 			 when_format_local(elsewhere->since_us, since));
 	when_format_span(report->part_until_us[JOB_LATE] - report->part_from_us[JOB_LATE], span);
-	add_line(judging, JOB_VERDICT_DROP, report->running || elsewhere ? FINDING_WARNING : FINDING_INFO,
-		 "slower: in the last %s its ports moved %s, before that %s%s", span,
-		 rate_format_bits(late, after, sizeof(after)), rate_format_bits(early, before, sizeof(before)), other);
+	judge_line(judging, JOB_VERDICT_DROP, report->running || elsewhere ? FINDING_WARNING : FINDING_INFO,
+		   "slower: in the last %s its ports moved %s, before that %s%s", span,
+		   rate_format_bits(late, after, sizeof(after)), rate_format_bits(early, before, sizeof(before)),
+		   other);
 }
 
 static void judge_clean(struct judging *judging)
@@ -545,7 +351,7 @@ static void judge_clean(struct judging *judging)
 	struct job_report *report = judging->report;
 	size_t hosts = 0, worst = 0;
 	char bytes[32], mean[32], cv[32] = "";
-	double rate = job_busier(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
+	double rate = fmax(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
 									    report->ports_unused);
 	const struct job_evenness *even = report->over_rails.count > 1 ? &report->over_rails : &report->over_hosts;
 
@@ -554,14 +360,14 @@ static void judge_clean(struct judging *judging)
 	if (worst)
 		return;
 	for (size_t i = 0; i < report->host_count; i++)
-		hosts += takes_part(report, &report->hosts[i]);
+		hosts += job_host_takes_part(report, &report->hosts[i]);
 	if (!isnan(even->cv))
 		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
-	add_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per port%s",
-		 hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
-		 report->total.at_least ? "at least " : "",
-		 result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
-		 rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
+	judge_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per "
+		   "port%s", hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
+		   report->total.at_least ? "at least " : "",
+		   result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
+		   rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
 }
 
 /* The worst first, and of equal severity in the order of verdicts. */
@@ -571,7 +377,7 @@ static void put_first(struct job_report *report)
 		for (size_t j = i; j > 0; j--) {
 			struct job_line *a = &report->verdict[j - 1], *b = &report->verdict[j], swap = *a;
 
-			/* What is no fault comes behind "clean", too. */
+			/* Lines that report no fault follow "clean". */
 			if ((a->severity > FINDING_INFO) >= (b->severity > FINDING_INFO) &&
 			    !(b->verdict == JOB_VERDICT_CLEAN && a->severity == FINDING_INFO))
 				break;
@@ -596,7 +402,8 @@ int job_judge(struct job_report *report, struct error *err)
 	judge_findings(&judging, JOB_VERDICT_ERRORS);
 	judge_errors(&judging);
 	judge_rails(&judging);
-	judge_routing(&judging);
+	if (!judge_routing(&judging))
+		judge_findings(&judging, JOB_VERDICT_ROUTING);
 	judge_slowest(&judging);
 	judge_findings(&judging, JOB_VERDICT_SLOW_HOST);
 	judge_drop(&judging);

@@ -69,11 +69,9 @@ void *job_grow(struct job_report *report, void *array, size_t *count, size_t siz
 void job_evenness_of(const double *values, size_t count, struct job_evenness *ret);
 
 /*
- * job_busier - the larger of two rates; NAN: both unknown
- * job_add_known - add to a sum, which is NAN as long as nothing was added; NAN is not added
+ * job_add_known - add to a sum, as view_sum()
  * job_bytes - sent and received; NAN: unknown
  */
-double job_busier(double xmit, double rcv);
 void job_add_known(double *sum, double more);
 double job_bytes(const struct job_sum *sum);
 

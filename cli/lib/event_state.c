@@ -32,35 +32,19 @@ static int find_newest(struct reader *reader, int64_t at_us, const char *kind, s
 	return reader_events(reader, &query, copy_event, ret, err);
 }
 
-/* Is the newest event of @kind later than that of @other, and than the start of the collector? */
-static int newest_since_start(struct reader *reader, int64_t at_us, const char *kind, const char *other,
-			      struct event_state *ret, struct error *err)
+int event_state_load(struct reader *reader, int64_t at_us, const char *kind, const char *end, struct event_state *ret,
+		     struct error *err)
 {
 	struct newest started, begun, ended = { 0 };
 	int code = find_newest(reader, at_us, EVENT_COLLECTOR_STARTED, &started, err);
 
 	if (code == 0)
 		code = find_newest(reader, at_us, kind, &begun, err);
-	if (code == 0 && other)
-		code = find_newest(reader, at_us, other, &ended, err);
+	if (code == 0 && end)
+		code = find_newest(reader, at_us, end, &ended, err);
 	if (code == 0)
 		*ret = begun.id > started.id && begun.id > ended.id ? begun.state : (struct event_state){ 0 };
 	return code;
-}
-
-int throttled_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err)
-{
-	return newest_since_start(reader, at_us, EVENT_THROTTLED, EVENT_UNTHROTTLED, ret, err);
-}
-
-int topology_file_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err)
-{
-	return newest_since_start(reader, at_us, EVENT_TOPOLOGY_FILE, NULL, ret, err);
-}
-
-int device_removed_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err)
-{
-	return newest_since_start(reader, at_us, EVENT_DEVICE_REMOVED, NULL, ret, err);
 }
 
 struct locking {

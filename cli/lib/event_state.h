@@ -24,18 +24,16 @@ struct event_state {
 
 /*
  * locked_load - nodes that respond to PMA queries but not to SMPs
- * throttled_load - is the collector throttled to half its rate?
- * topology_file_load - is the topology read from a file?
- * device_removed_load - was the device removed? A running collector waits for it.
+ * event_state_load - the state that an event of @kind begins: on if there is one
  * @at_us:   wall clock; 0: now
+ * @end:     kind of the event that ends the state; NULL: only the next start of a collector does
  * @locked:  a zeroed map; locked GUIDs have a value above 0. map_done() frees it, after errors too.
  * @ret:     filled completely
  *
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
 int locked_load(struct reader *reader, int64_t at_us, struct map *locked, struct error *err);
-int throttled_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err);
-int topology_file_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err);
-int device_removed_load(struct reader *reader, int64_t at_us, struct event_state *ret, struct error *err);
+int event_state_load(struct reader *reader, int64_t at_us, const char *kind, const char *end, struct event_state *ret,
+		     struct error *err);
 
 #endif

@@ -50,13 +50,13 @@ TEST_IN_FOLDER(newest_event_since_start_decides)
 
 	assert_int_equal(writer_open(path, &writer, NULL), 0);
 	assert_int_equal(reader_open(path, &reader, NULL), 0);
-	assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
+	assert_int_equal(event_state_load(reader, 0, EVENT_THROTTLED, EVENT_UNTHROTTLED, &throttled, NULL), 0);
 	assert_false(throttled.on);
 	for (size_t i = 0; i < SWEEPS; i++) {
 		model_step(model);
 		add_event(model, &truth);
 		assert_int_equal(writer_sink(writer)->store(writer_sink(writer)->ctx, &model->sweep, NULL), 0);
-		assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
+		assert_int_equal(event_state_load(reader, 0, EVENT_THROTTLED, EVENT_UNTHROTTLED, &throttled, NULL), 0);
 		assert_int_equal(throttled.on, truth.on);
 		snprintf(text, sizeof(text), EVENT_THROTTLED " at %lld", (long long)truth.since_us);
 		assert_string_equal(throttled.text, truth.on ? text : "");

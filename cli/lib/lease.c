@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@
 /* Sweeps without a renewal after which another host claims the lease; it polls half a sweep later. */
 #define SWEEPS_MISSED 2
 
-/* A longer interval in a record counts as this one, so that a damaged record ends. */
+/* Maximum interval of a record. A longer one is limited to it, so that a damaged record expires. */
 #define INTERVAL_MOST_US (INT64_C(3600) * US_PER_S)
 
 /* Others may be able to write to the folder: no link is followed, and no FIFO waited for. */

@@ -91,7 +91,7 @@ static bool is_valid(const char *value)
 	return len > 0 && len <= METRICS_API_VALUE;
 }
 
-/* `health ack` and `health unack` are no subjects. */
+/* As a subject of health, these would be its commands `ack` and `unack`, which write. */
 static bool is_command_word(const char *value)
 {
 	return !strcmp(value, "ack") || !strcmp(value, "unack");

@@ -2,8 +2,8 @@
 /*
  * metrics_api.h - the command line of a request: /api/NAME?OPTION=VALUE is `ibwire NAME --OPTION=VALUE`
  *
- * Only listed commands with listed options: none that writes, changes the database, reads a file, sends a MAD
- * or waits. Values are single arguments; no shell is involved.
+ * Only the commands and options of a list are allowed. None of them writes, changes the database, reads a
+ * file, sends a MAD or waits. Each value is a single argument; no shell is involved.
  */
 #ifndef IBWIRE_CLI_METRICS_API_H
 #define IBWIRE_CLI_METRICS_API_H
@@ -15,7 +15,7 @@ struct error;
 
 enum { METRICS_API_ARGS = 48, METRICS_API_VALUE = 256 };
 
-/* Arguments that all commands get. */
+/* Options of all commands. */
 struct metrics_api_config {
 	const char *db;     /* path */
 	const char *names;  /* --node-name-map; NULL: the default */
@@ -34,7 +34,7 @@ struct metrics_api_call {
 };
 
 /*
- * metrics_api_parse - the arguments of a request
+ * metrics_api_parse - translate a request into a command line
  * @path:  of the URL
  * Return: 0; ERR_UNAVAILABLE: no such path; ERR_USAGE: an unknown option, or an invalid value; ERR_NOMEM.
  */

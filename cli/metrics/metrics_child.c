@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-/* On disk, so that the memory of the server stays flat; or in memory. */
+/* A file for the output: on disk, so that the memory of the server does not grow; else in memory. */
 static int open_output(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -26,7 +26,7 @@ static int open_output(void)
 	return fd >= 0 ? fd : memfd_create("ibwire output", MFD_CLOEXEC);
 }
 
-/* Without memory the kernel ends the command first, not the server. */
+/* If memory runs out, the kernel kills the command before the server. */
 static void prefer_for_oom(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -75,17 +75,16 @@ int metrics_child_start(struct metrics_child *child, char *const argv[], int64_t
 	return ERR_UNAVAILABLE;
 }
 
-/* Keep the beginning of the messages. Return: are there more to come? */
+/* Read messages, and store the beginning of the first ones. Return: can more follow? */
 static bool read_messages(struct metrics_child *child)
 {
 	char block[4096];
 	ssize_t len;
 
 	while ((len = read(child->messages, block, sizeof(block))) > 0) {
-		size_t used = strlen(child->line), most = sizeof(child->line) - 1 - used;
+		size_t used = strlen(child->line);
 
-		memcpy(child->line + used, block, (size_t)len < most ? (size_t)len : most);
-		child->line[used + ((size_t)len < most ? (size_t)len : most)] = '\0';
+		snprintf(child->line + used, sizeof(child->line) - used, "%.*s", (int)len, block);
 	}
 	return len < 0 && (errno == EAGAIN || errno == EINTR);
 }
@@ -142,7 +141,7 @@ bool metrics_child_poll(struct metrics_child *child, int64_t now_us)
 	}
 	if (waitpid(child->pid, &status, WNOHANG) == 0)
 		return true;
-	/* The last message was written before the end. */
+	/* Messages that were written since the last call. */
 	if (child->messages >= 0)
 		read_messages(child);
 	child->pid = 0;

@@ -23,7 +23,7 @@ struct metrics_child {
 	int64_t deadline_us; /* boot time */
 	bool expired;
 	unsigned status;  /* of HTTP, once it has ended */
-	uint64_t size;    /* of the output in bytes, the same */
+	uint64_t size;    /* of the output in bytes, once it has ended */
 	char line[256];   /* first line of stderr without the program's name; or the reason of a failure */
 };
 
@@ -37,14 +37,14 @@ struct metrics_child {
 int metrics_child_start(struct metrics_child *child, char *const argv[], int64_t now_us, struct error *err);
 
 /*
- * metrics_child_poll - read its messages, end it after its time
+ * metrics_child_poll - read its messages, and kill it after METRICS_CHILD_SECONDS
  * Exit statuses become 200 (also of health, 1 and 2), 400 (usage), 503 (no database, collector or data), 500, and
  * 504 after METRICS_CHILD_SECONDS.
  * Return: is it running? Its descriptor .messages becomes readable when it ends.
  */
 bool metrics_child_poll(struct metrics_child *child, int64_t now_us);
 
-/* metrics_child_done - end it, and close its files. */
+/* metrics_child_done - kill it if it is running, and close its files. */
 void metrics_child_done(struct metrics_child *child);
 
 #endif

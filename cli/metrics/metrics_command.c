@@ -18,8 +18,8 @@
 #include "storage/reader.h"
 
 /*
- * Commands that wait or run; outputs of the API that exist, while they are sent, too; connections that wait for a
- * command. Then requests are refused. Without a new sweep, the page is made again after PAGE_S, because it has ages.
+ * Requests are refused above these limits: commands that wait or run, stored outputs of the API, connections that
+ * wait for a command. The page shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
 enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
 
@@ -36,7 +36,7 @@ struct output {
 
 struct job {
 	struct job *next;
-	struct text key;        /* its arguments, and of the page its tag */
+	struct text key;        /* its arguments; for the page also its tag */
 	struct metrics_api_call call;
 	struct metrics_child child;
 	struct MHD_Response *response; /* NULL: it waits or runs */
@@ -68,24 +68,37 @@ static int64_t now(void)
 	return clock_boottime_us(clock_system());
 }
 
-enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
-				   const char *value, const char *line)
+/* A response of one line of text, without bytes that are unsafe on a terminal. Return: NULL: no memory. */
+static struct MHD_Response *make_line(const char *line, const char *header, const char *value)
 {
-	struct text text = { 0 };
 	struct MHD_Response *response;
-	enum MHD_Result result;
+	struct text text = { 0 };
 
-	text_appendf(&text, "%s\n", line);
+	text_append_escaped(&text, line, strlen(line));
+	text_append(&text, "\n");
 	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
 	text_done(&text);
 	if (!response)
-		return MHD_NO;
+		return NULL;
 	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
 	if (header)
 		MHD_add_response_header(response, header, value);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	return response;
+}
+
+static enum MHD_Result reply_and_free(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+{
+	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
+
+	if (response)
+		MHD_destroy_response(response);
 	return result;
+}
+
+enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
+				   const char *value, const char *line)
+{
+	return reply_and_free(connection, status, make_line(line, header, value));
 }
 
 /* --- jobs --- */
@@ -130,7 +143,7 @@ static void free_output(void *ctx)
 	free(output);
 }
 
-/* A response with the output, which is shared by all that wait for it. */
+/* Make the response with the output; all connections that wait for the command share it. */
 static void respond_output(struct metrics_commands *commands, struct job *job)
 {
 	struct output *output = malloc(sizeof(*output));
@@ -163,17 +176,7 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 
 static void respond_line(struct job *job, const char *line)
 {
-	struct text text = { 0 };
-
-	text_append_escaped(&text, line, strlen(line));
-	text_append(&text, "\n");
-	job->response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
-	text_done(&text);
-	if (!job->response)
-		return;
-	MHD_add_response_header(job->response, "Content-Type", "text/plain; charset=utf-8");
-	if (job->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		MHD_add_response_header(job->response, "Retry-After", "5");
+	job->response = make_line(line, job->status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5");
 }
 
 static void job_unlink(struct metrics_commands *commands, struct job *job)
@@ -259,7 +262,7 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 
 /* --- requests --- */
 
-/* The ETag of the page: another one after each sweep and each minute, because the page shows the age of the sweep. */
+/* The ETag of the page changes with each sweep and each minute, because the page shows the age of the sweep. */
 static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
 {
 	const char *path = commands->config->db;
@@ -308,7 +311,7 @@ static struct job *find_job(struct metrics_commands *commands, const struct text
 	return NULL;
 }
 
-/* Append a job. Takes the call and the key. Return: NULL: no memory. */
+/* Append a job, which then owns the call and the key. Return: NULL: no memory. */
 static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key,
 			   const char *tag)
 {
@@ -376,15 +379,12 @@ static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD
 					  MHD_HTTP_INTERNAL_SERVER_ERROR, "Retry-After", "5", err.text);
 	if (known && strstr(known, tag)) {
 		struct MHD_Response *same = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-		enum MHD_Result result = MHD_NO;
 
 		if (!same)
-			return result;
+			return MHD_NO;
 		MHD_add_response_header(same, "ETag", tag);
 		MHD_add_response_header(same, "Refresh", REFRESH);
-		result = MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, same);
-		MHD_destroy_response(same);
-		return result;
+		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
 	if (commands->page && !strcmp(commands->page->tag, tag))
 		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
@@ -419,14 +419,10 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 		return reply_job(*state, fresh, state);
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
 	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
-	if (code < 0) {
-		char line[2 * sizeof(err.text)];
-
-		text_sanitise(err.text, strlen(err.text), line, sizeof(line));
+	if (code < 0)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
 					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
-					  NULL, NULL, line);
-	}
+					  NULL, NULL, err.text);
 	if (call.is_page)
 		result = answer_page(commands, connection, &call, state);
 	else

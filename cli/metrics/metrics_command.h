@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * metrics_command.h - requests that are answered with the output of a command: /, /history, /api/...
+ * metrics_command.h - requests that are served with the output of a command: /, /history, /api/...
  *
  * METRICS_CHILDREN commands run at a time; more wait, up to a limit. Equal requests share a command. The page of
  * the fabric is kept until the next sweep. Connections that wait are suspended, so that nothing delays the metrics.
@@ -25,7 +25,7 @@ void metrics_commands_stop(struct metrics_commands *commands);
 void metrics_commands_destroy(struct metrics_commands *commands);
 
 /*
- * metrics_commands_answer - answer a request, or suspend its connection
+ * metrics_commands_answer - respond to a request, or suspend its connection until a command ends
  * @state:  of the connection. Before the first call it is @fresh; then metrics_commands_forget() frees it
  */
 enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
@@ -35,16 +35,16 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 void metrics_commands_forget(void *state);
 
 /*
- * metrics_commands_wait - what to wait for
+ * metrics_commands_wait - list the descriptors to wait for
  * @ret:  METRICS_CHILDREN of them
  * Return: their number; @timeout_ms is shortened as needed.
  */
 size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms);
 
-/* metrics_commands_poll - end, start and answer. */
+/* metrics_commands_poll - end and start commands, and resume connections. */
 void metrics_commands_poll(struct metrics_commands *commands);
 
-/* metrics_reply_line - answer with one line, to which a line feed is added. @header: NULL: none. */
+/* metrics_reply_line - respond with one line; a line feed is added. @header: NULL: none. */
 enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
 				   const char *value, const char *line);
 

@@ -293,8 +293,7 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 
 	port_view_init(&made->view, 0, &port);
 	port_details_ber(&made->view, &made->details, &port);
-	assert_int_equal(result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, NULL),
-			 0);
+	result = result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
 	port_details_put_rows(result, &made->view, &made->details, &port, &zeros);
 	assert_int_equal(result_finish(result, NULL), 0);
 	result_destroy(result);
@@ -427,7 +426,7 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 
 	port_view_init(&made->view, 0, &port);
 	cells_init(&cells, &column, 1);
-	assert_int_equal(result_create(stream, &options, cells.columns, 1, &result, NULL), 0);
+	result = result_create(stream, &options, cells.columns, 1);
 	cells_fill(&cells, result, &made->view, &port);
 	result_end_row(result);
 	assert_int_equal(result_finish(result, NULL), 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* ports.c - `ibwire ports`: one row per port */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -31,9 +31,6 @@ enum {
 	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
-/* Shown in tables only if set, see show_line(). */
-#define QUIET COLUMN_NO_TABLE
-
 static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .kind = COLUMN_BOOL },
@@ -41,21 +38,22 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[WAITING_TIME] = { .key = "waiting_time", .kind = COLUMN_TIME },
 	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL },
 	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER },
-	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
+	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = COLUMN_IF_SHOWN },
 	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME },
 	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
 	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
 	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
 	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
-	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
+	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US,
+		     .flags = COLUMN_IF_SHOWN },
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[POLLED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
 	[RESPONDING] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
-			 .flags = QUIET },
-	[NOT_POLLED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = QUIET },
+			 .flags = COLUMN_IF_SHOWN },
+	[NOT_POLLED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN },
 	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER },
 	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER },
 	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER },
@@ -67,9 +65,10 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER },
-	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER, .flags = QUIET },
+	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
+		      .flags = COLUMN_IF_SHOWN },
 	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
-			  .flags = QUIET },
+			  .flags = COLUMN_IF_SHOWN },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT },
 	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER },
@@ -77,18 +76,18 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT },
 	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER },
 	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER },
-	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = QUIET },
+	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = COLUMN_IF_SHOWN },
 	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
 	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
 	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
-	[TOPOLOGY] = { .key = "topology_file", .title = "topology", .kind = COLUMN_TEXT, .flags = QUIET },
+	[TOPOLOGY] = { .key = "topology_file", .title = "topology", .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN },
 	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME },
 	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US },
 	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
-	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = QUIET },
+	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = COLUMN_IF_SHOWN },
 	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT },
 	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
@@ -104,14 +103,7 @@ struct page {
 	struct map locked;
 	struct event_state throttled, topology_file, device_removed;
 	int64_t fec_unknown; /* ports */
-	struct column columns[COLUMN_COUNT];
 };
-
-/* show_line - show an optional column. */
-static void show_line(struct page *page, size_t column)
-{
-	page->columns[column].flags &= ~(unsigned)QUIET;
-}
 
 /* Age in intervals above which a live collector is stalled. */
 enum { STALLED_INTERVALS = 3 };
@@ -140,10 +132,8 @@ static void fill_state(struct result *result, const struct page *page, int64_t n
 
 	result_bool(result, LIVE, db->live);
 	result_bool(result, BLOCKED, db->store_blocked);
-	if (db->store_blocked && db->blocker_pid)
-		result_integer(result, BLOCKER_PID, db->blocker_pid);
-	if (db->live && db->collector_pid)
-		result_integer(result, COLLECTOR_PID, db->collector_pid);
+	cells_nonzero(result, BLOCKER_PID, db->store_blocked ? db->blocker_pid : 0);
+	cells_nonzero(result, COLLECTOR_PID, db->live ? db->collector_pid : 0);
 	when_format_age(now_us, db->last_wall_us, age);
 	if (empty && db->live) {
 		result_text(result, STATE, "starting");
@@ -177,6 +167,15 @@ static void fill_state(struct result *result, const struct page *page, int64_t n
 	}
 }
 
+/* A number that is a warning above 0, with the text around it; below 0 it is unknown. */
+static void fill_warning(struct result *result, size_t column, const char *before, int64_t count, const char *after)
+{
+	if (count >= 0)
+		result_integer(result, column, count);
+	if (count > 0)
+		result_showf(result, column, STYLE_WARNING, "%s%" PRId64 "%s", before, count, after);
+}
+
 static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 {
 	double coverage = sweep->ports_polled ? 100.0 * sweep->ports_answered / sweep->ports_polled : NAN;
@@ -204,9 +203,8 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 		result_showf(result, MADS_PER_S, STYLE_PLAIN, "%.0f MADs/s during the sweep", mads_per_s);
 }
 
-static void fill_spread(struct result *result, struct page *page)
+static void fill_spread(struct result *result, const struct sweep_info *sweep)
 {
-	const struct sweep_info *sweep = &page->db.last;
 	char all[WHEN_SIZE], node[WHEN_SIZE];
 
 	if (sweep->spread_us >= 0)
@@ -217,24 +215,10 @@ static void fill_spread(struct result *result, struct page *page)
 		return;
 	result_showf(result, SPREAD, STYLE_PLAIN, "%s; within one switch %s at most",
 		     when_format_span(sweep->spread_us, all), when_format_span(sweep->node_spread_us, node));
-	show_line(page, SPREAD);
-}
-
-static void fill_unfinished(struct result *result, struct page *page)
-{
-	const struct sweep_info *sweep = &page->db.last;
-
-	if (sweep->ports_unfinished >= 0)
-		result_integer(result, UNFINISHED, sweep->ports_unfinished);
-	if (sweep->ports_unfinished <= 0)
-		return;
-	result_showf(result, UNFINISHED, STYLE_WARNING, "%" PRId64 ": the sweep ended before they responded",
-		     sweep->ports_unfinished);
-	show_line(page, UNFINISHED);
 }
 
 /* A stopped collector has no rate. */
-static void fill_throttled(struct result *result, struct page *page)
+static void fill_throttled(struct result *result, const struct page *page)
 {
 	const struct event_state *throttled = &page->throttled;
 	char since[WHEN_SIZE];
@@ -247,19 +231,20 @@ static void fill_throttled(struct result *result, struct page *page)
 	result_integer(result, THROTTLED_TIME, throttled->since_us);
 	result_showf(result, THROTTLED, STYLE_WARNING, "since %s: %s", when_format_local(throttled->since_us, since),
 		     throttled->text);
-	show_line(page, THROTTLED);
 }
 
-static void fill_topology_file(struct result *result, struct page *page)
+static void fill_topology_file(struct result *result, const struct event_state *topology)
 {
-	if (!page->topology_file.on)
+	const char *file = topology->text + strlen(TOPOLOGY_FILE_PREFIX);
+
+	if (!topology->on)
 		return;
-	result_text(result, TOPOLOGY, page->topology_file.text + strlen(TOPOLOGY_FILE_PREFIX));
-	show_line(page, TOPOLOGY);
+	result_text(result, TOPOLOGY, file);
+	result_show(result, TOPOLOGY, file, STYLE_PLAIN);
 }
 
 /* Shown only if a reader blocks the checkpoint. */
-static void fill_log(struct result *result, struct page *page)
+static void fill_log(struct result *result, const struct page *page)
 {
 	const struct db_status *db = &page->db;
 	struct text shown = { 0 };
@@ -272,7 +257,6 @@ static void fill_log(struct result *result, struct page *page)
 	text_appendf(&shown, ": checkpoint blocked by a read transaction of %s", db->log_holders);
 	result_show(result, LOG, result_chars(result, &shown), STYLE_WARNING);
 	text_done(&shown);
-	show_line(page, LOG);
 }
 
 static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
@@ -329,7 +313,7 @@ static void end_list(struct result *result, size_t column, struct node_list *lis
 }
 
 /* Other ports with IsSM in PortInfo, mostly standby SMs. */
-static void fill_other_sms(struct result *result, struct page *page, const struct sm_state *sm)
+static void fill_other_sms(struct result *result, const struct page *page, const struct sm_state *sm)
 {
 	const struct fabric *fabric = page->view.fabric;
 	struct node_list others = { 0 };
@@ -344,12 +328,11 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 			list_node(result, SM_OTHERS, &page->view, port->node, &others);
 	}
 	if (others.count)
-		show_line(page, SM_OTHERS);
-	end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
+		end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
 }
 
 /* Unresponsive and locked nodes, and ports that are not polled. */
-static void fill_ports(struct result *result, struct page *page)
+static void fill_ports(struct result *result, const struct page *page)
 {
 	const struct view *view = &page->view;
 	struct node_list silent = { 0 }, locked = { 0 };
@@ -390,35 +373,6 @@ static void fill_ports(struct result *result, struct page *page)
 	result_showf(result, NOT_POLLED, STYLE_PLAIN,
 		     "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their switch "
 		     "ports", unplanned + mirrored, mirrored);
-	show_line(page, NOT_POLLED);
-}
-
-/*
- * Linked ports whose peer did not respond to discovery; the peer is not counted as unresponsive
- * node.
- */
-static void fill_no_peer(struct result *result, struct page *page)
-{
-	int64_t count = (int64_t)fabric_count_unidentified(page->view.fabric);
-
-	result_integer(result, NO_PEER, count);
-	if (!count)
-		return;
-	result_showf(result, NO_PEER, STYLE_WARNING,
-		     "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
-		     "(--security-keys)", count);
-	show_line(page, NO_PEER);
-}
-
-/* Ports whose FEC counters cannot be decoded. */
-static void fill_fec_unknown(struct result *result, struct page *page)
-{
-	result_integer(result, FEC_UNKNOWN, page->fec_unknown);
-	if (!page->fec_unknown)
-		return;
-	result_showf(result, FEC_UNKNOWN, STYLE_WARNING, "FEC layout unknown on %" PRId64 " ports: no FEC counters "
-		     "of them are shown", page->fec_unknown);
-	show_line(page, FEC_UNKNOWN);
 }
 
 static void fill_fabric(struct result *result, const struct fabric *fabric)
@@ -450,7 +404,7 @@ static void fill_fabric(struct result *result, const struct fabric *fabric)
 		     "%" PRId64 ", %" PRId64 " of them active", links, active);
 }
 
-static void fill_db(struct result *result, struct page *page)
+static void fill_db(struct result *result, const struct page *page)
 {
 	const struct db_status *db = &page->db;
 
@@ -462,7 +416,7 @@ static void fill_db(struct result *result, struct page *page)
 	cells_nonzero(result, FIRST_TIME, db->first_wall_us);
 }
 
-static void fill(struct result *result, const struct options *options, struct page *page)
+static void fill(struct result *result, const struct options *options, const struct page *page)
 {
 	const struct db_status *db = &page->db;
 	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
@@ -473,14 +427,15 @@ static void fill(struct result *result, const struct options *options, struct pa
 	else
 		fill_state(result, page, options->now_us);
 	fill_throttled(result, page);
-	fill_topology_file(result, page);
+	fill_topology_file(result, &page->topology_file);
 	fill_db(result, page);
 	if (db->last_wall_us) {
 		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);
 		fill_sweep(result, &db->last);
-		fill_spread(result, page);
-		fill_unfinished(result, page);
+		fill_spread(result, &db->last);
+		fill_warning(result, UNFINISHED, "", db->last.ports_unfinished,
+			     ": the sweep ended before they responded");
 		if (db->discovery_us) {
 			result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
 			result_integer(result, DISCOVERY, db->discovery_us);
@@ -491,20 +446,23 @@ static void fill(struct result *result, const struct options *options, struct pa
 	}
 	if (page->view.fabric) {
 		fill_fabric(result, page->view.fabric);
-		fill_no_peer(result, page);
-		fill_fec_unknown(result, page);
+		/* The peer is not counted as an unresponsive node. */
+		fill_warning(result, NO_PEER, "", (int64_t)fabric_count_unidentified(page->view.fabric),
+			     " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
+			     "(--security-keys)");
+		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", page->fec_unknown,
+			     " ports: no FEC counters of them are shown");
 		fill_ports(result, page);
 	}
 }
 
-static int print_status(FILE *stream, const struct options *options, struct page *page, struct error *err)
+static int print_status(FILE *stream, const struct options *options, const struct page *page, struct error *err)
 {
 	struct result_options output = options_result(options);
 	struct result *result;
 
 	output.record = true;
-	memcpy(page->columns, status_columns, sizeof(status_columns));
-	result = result_create(stream, &output, page->columns, COLUMN_COUNT);
+	result = result_create(stream, &output, status_columns, COLUMN_COUNT);
 	fill(result, options, page);
 	result_end_row(result);
 	return output_end(result, 0, err);
@@ -523,6 +481,9 @@ static int load_fabric(struct view *view, int64_t at_us, struct error *err)
 	if (code < 0)
 		return code;
 	view->fabric = view->snapshot->fabric;
+	view->at_us = at_us;
+	if (at_us)
+		view->reference_us = at_us;
 	return order_names(&view->names_shown, view->fabric, err);
 }
 
@@ -537,6 +498,14 @@ static bool count_fec_unknown(void *ctx, const struct detail_row *row)
 static int load(struct page *page, struct error *err)
 {
 	const struct detail_query details = { .at_us = page->at_us, .port = -1 };
+	const struct {
+		const char *kind, *end;
+		struct event_state *ret;
+	} states[] = {
+		{ EVENT_THROTTLED, EVENT_UNTHROTTLED, &page->throttled },
+		{ EVENT_TOPOLOGY_FILE, NULL, &page->topology_file },
+		{ EVENT_DEVICE_REMOVED, NULL, &page->device_removed },
+	};
 	int code = reader_status_at(page->view.reader, page->at_us, &page->db, err);
 
 	if (code == 0)
@@ -545,12 +514,9 @@ static int load(struct page *page, struct error *err)
 		code = reader_details(page->view.reader, &details, count_fec_unknown, &page->fec_unknown, err);
 	if (code == 0)
 		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
-	if (code == 0)
-		code = throttled_load(page->view.reader, page->at_us, &page->throttled, err);
-	if (code == 0)
-		code = topology_file_load(page->view.reader, page->at_us, &page->topology_file, err);
-	if (code == 0)
-		code = device_removed_load(page->view.reader, page->at_us, &page->device_removed, err);
+	for (size_t i = 0; code == 0 && i < sizeof(states) / sizeof(*states); i++)
+		code = event_state_load(page->view.reader, page->at_us, states[i].kind, states[i].end, states[i].ret,
+					err);
 	return code;
 }
 
@@ -558,12 +524,15 @@ static int load(struct page *page, struct error *err)
 static int print_html(const struct options *options, struct page *page, const char *path, bool links,
 		      struct error *err)
 {
+	const struct snapshot *snapshot = page->view.snapshot;
 	struct options plain = *options;
 	char *lines = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&lines, &size);
 	int code = stream ? 0 : err_nomem(err);
 
+	if (snapshot)
+		view_warn_damage(snapshot->damaged, snapshot->damage);
 	plain.format = RESULT_TABLE;
 	plain.color = COLOR_NEVER;
 	plain.columns = 0;
@@ -572,7 +541,7 @@ static int print_html(const struct options *options, struct page *page, const ch
 	if (stream && fclose(stream) && code == 0)
 		code = err_nomem(err);
 	if (code == 0)
-		code = status_html(&plain, path, links, lines, err);
+		code = status_html(&page->view, &plain, path, links, lines, err);
 	free(lines);
 	return code;
 }

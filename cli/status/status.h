@@ -7,16 +7,18 @@
 
 struct error;
 struct options;
+struct view;
 
 /*
  * status_html - `--html`: the page of the fabric for a browser, under 100 KB
- * Findings, load between leaves and spines, busiest links, rate, stall and errors of the last hours
+ * It shows findings, load between leaves and spines, the busiest links, and rate, stall and errors of
+ * the last hours.
+ * @view:    without a snapshot if the database has no sweep
  * @path:    "-": stdout
- * @links:   of pages of `ibwire metrics`; otherwise commands only
+ * @links:   with links to pages of `ibwire metrics`; otherwise only commands are shown
  * @status:  the output of `ibwire status`
- *
- * Return: 0, also of a database without a sweep; a negative error.
  */
-int status_html(const struct options *options, const char *path, bool links, const char *status, struct error *err);
+int status_html(struct view *view, const struct options *options, const char *path, bool links, const char *status,
+		struct error *err);
 
 #endif

@@ -2,9 +2,7 @@
 /* status_html.c - `ibwire status --html`: one page of the fabric for a browser */
 #include "cli/status/status.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,6 @@
 #include "cli/health/health.h"
 #include "cli/history/history.h"
 #include "cli/lib/options.h"
-#include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "export/html.h"
 #include "fabric/fabric.h"
@@ -31,22 +28,10 @@ enum { TREND_HOURS = 6 };
 
 struct page {
 	struct text text;
-	struct view view;
+	struct view *view;
 	bool links;
 	struct balance_load *loads; /* by port: of the window of `ibwire balance` */
-	int64_t since_us, until_us; /* that window */
 };
-
-static void begin_card(struct page *page, const char *title)
-{
-	text_append(&page->text, "<section class=\"card\">\n");
-	html_element(&page->text, "h2", NULL, "%s", title);
-}
-
-static void end_card(struct page *page)
-{
-	text_append(&page->text, "</section>\n");
-}
 
 /* --- verdict and findings --- */
 
@@ -63,16 +48,16 @@ static void append_verdict(struct page *page, const char *status, const struct h
 			   const struct health_rows *rows)
 {
 	static const enum html_state states[] = { HTML_GOOD, HTML_WARNING, HTML_CRITICAL };
-	const struct sweep_info *sweep = page->view.snapshot ? &page->view.snapshot->sweep : NULL;
+	const struct sweep_info *sweep = page->view->snapshot ? &page->view->snapshot->sweep : NULL;
 	struct text state = { 0 }, summary = { 0 };
-	bool live, past = page->view.at_us;
+	bool live, past = page->view->at_us;
 	enum html_state worst = states[health_worst(rows)];
 	char time[WHEN_SIZE];
 
 	append_state(status, &state);
 	live = !strncmp(text_chars(&state), "live:", 5);
 	if (sweep)
-		health_append_summary(&page->view, filter, rows, &summary);
+		health_append_summary(page->view, filter, rows, &summary);
 	else
 		text_append(&summary, text_chars(&state));
 	/* Without current or complete data nothing is clean. */
@@ -88,7 +73,7 @@ static void append_verdict(struct page *page, const char *status, const struct h
 	if (!live && sweep)
 		html_element(&page->text, "p", past ? NULL : "warning", "%s%s", past ? "" : "\u25b2 ",
 			     text_chars(&state));
-	end_card(page);
+	html_card_end(&page->text);
 	page->text.failed |= text_failed(&state) || text_failed(&summary);
 	text_done(&state);
 	text_done(&summary);
@@ -99,14 +84,14 @@ static int append_findings(struct page *page, const struct options *options, con
 	const struct health_filter filter = { .options = options };
 	const struct finding_query query = { .at_us = options->at_us };
 	struct health_rows rows = { 0 };
-	int code = page->view.snapshot ? health_load(&page->view, &filter, &query, &rows, err) : 0;
+	int code = page->view->snapshot ? health_load(page->view, &filter, &query, &rows, err) : 0;
 
 	if (code == 0)
 		append_verdict(page, status, &filter, &rows);
-	if (code == 0 && page->view.snapshot) {
-		begin_card(page, "Findings");
-		health_html(&page->view, &filter, &rows, page->links, FINDINGS_BYTES, &page->text);
-		end_card(page);
+	if (code == 0 && page->view->snapshot) {
+		html_card_begin(&page->text, "Findings");
+		health_html(page->view, &filter, &rows, page->links, FINDINGS_BYTES, &page->text);
+		html_card_end(&page->text);
 	}
 	health_rows_done(&rows);
 	return code;
@@ -117,7 +102,7 @@ static int append_findings(struct page *page, const struct options *options, con
 static double utilization(const struct page *page, uint32_t port, bool xmit)
 {
 	const struct balance_load *load = &page->loads[port];
-	uint64_t bits_per_s = port_rate_bits_per_s(&page->view.fabric->ports[port]);
+	uint64_t bits_per_s = port_rate_bits_per_s(&page->view->fabric->ports[port]);
 
 	if (!load->known || !(load->elapsed_us > 0) || !bits_per_s)
 		return NAN;
@@ -127,32 +112,37 @@ static double utilization(const struct page *page, uint32_t port, bool xmit)
 /* Of the busier direction, from the counters of either end. */
 static double link_utilization(const struct page *page, uint32_t port)
 {
-	uint32_t peer = page->view.fabric->ports[port].peer;
+	uint32_t peer = page->view->fabric->ports[port].peer;
 	double own = fmax(utilization(page, port, true), utilization(page, port, false));
 
 	return isnan(own) && peer != FABRIC_NONE ?
 		fmax(utilization(page, peer, true), utilization(page, peer, false)) : own;
 }
 
-struct load_map {
-	uint32_t *rows, *columns; /* nodes */
-	uint32_t *column_of;      /* by node: column plus 1; 0: none */
-	double *highest;          /* by node */
-	size_t row_count, column_count, leaves;
-	double *values;
-	const char **names;
+struct leaf {
+	uint32_t node;
+	double highest; /* utilization of its links; NAN: unknown */
 };
 
-static int compare_highest(const void *a, const void *b, void *ctx)
-{
-	const double *highest = ctx;
-	double x = highest[*(const uint32_t *)a], y = highest[*(const uint32_t *)b];
+struct load_map {
+	struct leaf *leaves;  /* the first ones are rows */
+	uint32_t *columns;    /* nodes */
+	uint32_t *column_of;  /* by node: column plus 1; 0: none */
+	size_t leaf_count, row_count, column_count;
+	const char **names;   /* of rows, then of columns */
+	double values[CELLS_MOST + COLUMNS_MOST];
+};
 
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x < y ? 1 : x > y ? -1 : 0;
+static int compare_highest(const void *a, const void *b)
+{
+	const struct leaf *x = a, *y = b;
+
+	if (isnan(x->highest) || isnan(y->highest))
+		return isnan(x->highest) - isnan(y->highest);
+	return (x->highest < y->highest) - (x->highest > y->highest);
 }
 
+/* Both leaves and columns begin with the index of a node. */
 static int compare_names(const void *a, const void *b, void *ctx)
 {
 	char **names = ctx;
@@ -163,71 +153,68 @@ static int compare_names(const void *a, const void *b, void *ctx)
 /* Add the spines of a leaf. Return: false: there would be too many cells. */
 static bool add_columns(const struct page *page, const struct shape_group *group, struct load_map *map)
 {
-	const struct fabric *fabric = page->view.fabric;
+	const struct fabric *fabric = page->view->fabric;
 	size_t before = map->column_count;
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		uint32_t peer = fabric->ports[page->view.shape->members[group->first + i]].peer;
+		uint32_t peer = fabric->ports[page->view->shape->members[group->first + i]].peer;
 
 		if (peer == FABRIC_NONE || map->column_of[fabric->ports[peer].node])
 			continue;
 		map->columns[map->column_count++] = fabric->ports[peer].node;
 		map->column_of[fabric->ports[peer].node] = 1;
 	}
-	if (!before || ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
+	if (!map->row_count ||
+	    ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
 		return true;
 	while (map->column_count > before)
 		map->column_of[map->columns[--map->column_count]] = 0;
 	return false;
 }
 
-/* The busiest leaves first until the map is full; then by name. */
+/* Choose the busiest leaves until the map is full, then sort by name. */
 static void choose_nodes(struct page *page, struct load_map *map)
 {
-	const struct shape *shape = page->view.shape;
-	uint32_t *leaves = map->rows;
+	const struct shape *shape = page->view->shape;
+	char **names = page->view->names_shown.names;
 
 	for (size_t g = 0; g < shape->group_count; g++) {
 		const struct shape_group *group = &shape->groups[g];
+		struct leaf *leaf = &map->leaves[map->leaf_count];
 
 		if (group->kind != GROUP_UP || group->tier != 1)
 			continue;
-		map->highest[group->node] = NAN;
+		*leaf = (struct leaf){ group->node, NAN };
 		for (uint32_t i = 0; i < group->count; i++)
-			map->highest[group->node] = fmax(map->highest[group->node], link_utilization(page,
-							 shape->members[group->first + i]));
-		leaves[map->leaves++] = group->node;
+			leaf->highest = fmax(leaf->highest, link_utilization(page, shape->members[group->first + i]));
+		map->leaf_count++;
 	}
-	if (map->leaves)
-		qsort_r(leaves, map->leaves, sizeof(*leaves), compare_highest, map->highest);
-	while (map->row_count < map->leaves &&
-	       add_columns(page, &shape->groups[shape->nodes[leaves[map->row_count]].up_group], map))
+	qsort(map->leaves, map->leaf_count, sizeof(*map->leaves), compare_highest);
+	while (map->row_count < map->leaf_count &&
+	       add_columns(page, &shape->groups[shape->nodes[map->leaves[map->row_count].node].up_group], map))
 		map->row_count++;
 	if (map->column_count > COLUMNS_MOST)
 		map->column_count = COLUMNS_MOST;
-	if (map->row_count)
-		qsort_r(map->rows, map->row_count, sizeof(*map->rows), compare_names, page->view.names_shown.names);
-	if (map->column_count)
-		qsort_r(map->columns, map->column_count, sizeof(*map->columns), compare_names,
-			page->view.names_shown.names);
+	qsort_r(map->leaves, map->row_count, sizeof(*map->leaves), compare_names, names);
+	qsort_r(map->columns, map->column_count, sizeof(*map->columns), compare_names, names);
 }
 
 static void fill_map(const struct page *page, struct load_map *map)
 {
-	const struct shape *shape = page->view.shape;
-	const struct fabric *fabric = page->view.fabric;
+	const struct shape *shape = page->view->shape;
+	const struct fabric *fabric = page->view->fabric;
 
 	memset(map->column_of, 0, fabric->node_count * sizeof(*map->column_of));
 	for (size_t i = 0; i < map->column_count; i++) {
 		map->column_of[map->columns[i]] = (uint32_t)i + 1;
-		map->names[map->row_count + i] = page->view.names_shown.names[map->columns[i]];
+		map->names[map->row_count + i] = page->view->names_shown.names[map->columns[i]];
 	}
 	for (size_t i = 0; i < map->row_count * map->column_count; i++)
 		map->values[i] = NAN;
 	for (size_t row = 0; row < map->row_count; row++) {
-		const struct shape_group *group = &shape->groups[shape->nodes[map->rows[row]].up_group];
+		const struct shape_group *group = &shape->groups[shape->nodes[map->leaves[row].node].up_group];
 
-		map->names[row] = page->view.names_shown.names[map->rows[row]];
+		map->names[row] = page->view->names_shown.names[map->leaves[row].node];
 		for (uint32_t i = 0; i < group->count; i++) {
 			uint32_t port = shape->members[group->first + i], peer = fabric->ports[port].peer;
 			uint32_t column = peer == FABRIC_NONE ? 0 : map->column_of[fabric->ports[peer].node];
@@ -241,21 +228,18 @@ static void fill_map(const struct page *page, struct load_map *map)
 
 static int append_map(struct page *page, struct error *err)
 {
-	size_t nodes = page->view.fabric->node_count + 1;
+	size_t nodes = page->view->fabric->node_count + 1;
 	struct load_map map = {
-		.rows = calloc(nodes, sizeof(*map.rows)), .columns = calloc(nodes, sizeof(*map.columns)),
-		.column_of = calloc(nodes, sizeof(*map.column_of)), .highest = calloc(nodes, sizeof(*map.highest)),
-		.values = calloc(CELLS_MOST + COLUMNS_MOST, sizeof(*map.values)),
-		.names = calloc(2 * nodes, sizeof(*map.names)),
+		.leaves = calloc(nodes, sizeof(*map.leaves)), .columns = calloc(nodes, sizeof(*map.columns)),
+		.column_of = calloc(nodes, sizeof(*map.column_of)), .names = calloc(2 * nodes, sizeof(*map.names)),
 	};
-	int code = map.rows && map.columns && map.column_of && map.highest && map.values && map.names ? 0 :
-		   err_nomem(err);
+	int code = map.leaves && map.columns && map.column_of && map.names ? 0 : err_nomem(err);
 
 	if (code == 0)
 		choose_nodes(page, &map);
 	if (code == 0 && map.row_count) {
 		fill_map(page, &map);
-		begin_card(page, "Load between leaves and spines");
+		html_card_begin(&page->text, "Load between leaves and spines");
 		html_matrix(&page->text, &(struct html_heat){
 			.title = "Busiest link of each pair, % of its rate",
 			.row_names = map.names, .column_names = map.names + map.row_count,
@@ -263,16 +247,14 @@ static int append_map(struct page *page, struct error *err)
 		});
 		html_element(&page->text, "p", "soft", "Higher of both directions, over the window of ibwire balance. "
 			     "\u00b7: no link, or unknown.");
-		if (map.row_count < map.leaves)
+		if (map.row_count < map.leaf_count)
 			html_element(&page->text, "p", "soft", "These are the busiest of %zu leaves; all: ibwire "
-				     "balance --all", map.leaves);
-		end_card(page);
+				     "balance --all", map.leaf_count);
+		html_card_end(&page->text);
 	}
-	free(map.rows);
+	free(map.leaves);
 	free(map.columns);
 	free(map.column_of);
-	free(map.highest);
-	free(map.values);
 	free(map.names);
 	return code;
 }
@@ -288,26 +270,23 @@ static void append_link(struct page *page, uint32_t port, double percent)
 	char name[PORT_NAME_SIZE], tx[HTML_VALUE_SIZE], rx[HTML_VALUE_SIZE];
 
 	html_row(&page->text);
-	order_port_name(&page->view.names_shown, page->view.fabric, port, name);
+	order_port_name(&page->view->names_shown, page->view->fabric, port, name);
 	html_cell(&page->text, &link_columns[0], HTML_PLAIN, "%s", name);
-	order_port_name(&page->view.names_shown, page->view.fabric, page->view.fabric->ports[port].peer, name);
+	order_port_name(&page->view->names_shown, page->view->fabric, page->view->fabric->ports[port].peer, name);
 	html_cell(&page->text, &link_columns[1], HTML_PLAIN, "%s", name);
 	html_cell(&page->text, &link_columns[2], HTML_PLAIN, "%.1f %%", percent);
 	html_cell(&page->text, &link_columns[3], HTML_PLAIN, "%s",
 		  rate_format_bits(load->xmit_bytes * 1e6 / load->elapsed_us, tx, sizeof(tx)));
 	html_cell(&page->text, &link_columns[4], HTML_PLAIN, "%s",
 		  rate_format_bits(load->rcv_bytes * 1e6 / load->elapsed_us, rx, sizeof(rx)));
-	if (isnan(load->stall))
-		html_cell(&page->text, &link_columns[5], HTML_PLAIN, "-");
-	else
-		html_cell(&page->text, &link_columns[5], HTML_PLAIN, "%.1f %%", 100 * load->stall);
+	html_cell(&page->text, &link_columns[5], HTML_PLAIN, isnan(load->stall) ? "-" : "%.1f %%", 100 * load->stall);
 	html_row_end(&page->text);
 }
 
 /* Each link once, by the end with counters. */
 static void append_busiest(struct page *page)
 {
-	const struct fabric *fabric = page->view.fabric;
+	const struct fabric *fabric = page->view->fabric;
 	struct { uint32_t port; double percent; } best[LINKS_MOST + 1];
 	size_t count = 0;
 
@@ -324,7 +303,7 @@ static void append_busiest(struct page *page)
 		best[at].percent = percent;
 		count += count < LINKS_MOST;
 	}
-	begin_card(page, "Links with the highest load");
+	html_card_begin(&page->text, "Links with the highest load");
 	text_append(&page->text, "<div class=\"wide\">\n");
 	if (count)
 		html_table_begin(&page->text, link_columns, sizeof(link_columns) / sizeof(*link_columns));
@@ -335,24 +314,24 @@ static void append_busiest(struct page *page)
 	else
 		html_element(&page->text, "p", NULL, "No link carries traffic.");
 	text_append(&page->text, "</div>\n");
-	end_card(page);
+	html_card_end(&page->text);
 }
 
 static int append_loads(struct page *page, struct error *err)
 {
-	const struct sweep_info *sweep = &page->view.snapshot->sweep;
+	const struct sweep_info *sweep = &page->view->snapshot->sweep;
 	const struct load_query query = {
 		.since_us = sweep->wall_us - balance_window_us(sweep->interval_us), .until_us = sweep->wall_us,
-		.snapshot = page->view.snapshot,
+		.snapshot = page->view->snapshot,
 	};
 	int code;
 
-	page->loads = calloc(page->view.fabric->port_count + 1, sizeof(*page->loads));
+	page->loads = calloc(page->view->fabric->port_count + 1, sizeof(*page->loads));
 	if (!page->loads)
 		return err_nomem(err);
-	code = reader_history_loads(page->view.reader, &query, page->loads, err);
+	code = reader_history_loads(page->view->reader, &query, page->loads, err);
 	if (code >= 0)
-		code = view_find_shape(&page->view, err);
+		code = view_find_shape(page->view, err);
 	if (code == 0)
 		code = append_map(page, err);
 	if (code == 0)
@@ -382,24 +361,22 @@ static int append_trend(struct page *page, const struct options *options, struct
 	static char hcas[] = "HCAs", switches[] = "switches";
 	struct subject items[] = { { .name = hcas }, { .name = switches } };
 	struct subjects subjects = { .items = items, .count = 2 };
-	struct history history = { .options = *options, .view = page->view };
-	int code = fill_subject(page->view.fabric, NODE_CA, &items[0]) &&
-		   fill_subject(page->view.fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
+	struct history history = { .options = *options, .view = *page->view };
+	int code = fill_subject(page->view->fabric, NODE_CA, &items[0]) &&
+		   fill_subject(page->view->fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
 
-	history.until_us = page->view.snapshot->sweep.wall_us;
+	history.until_us = page->view->snapshot->sweep.wall_us;
 	history.since_us = history.until_us - TREND_HOURS * 3600 * US_PER_S;
 	if (code == 0)
-		code = reader_history_range(page->view.reader, history.since_us, history.until_us, &history.range,
+		code = reader_history_range(page->view->reader, history.since_us, history.until_us, &history.range,
 					    err);
 	/* A new database: the plots begin with its first sweep. */
 	if (history.range.oldest_us > history.since_us)
 		history.since_us = history.range.oldest_us;
 	if (code == 0 && history.range.after < history.range.until && history.since_us < history.until_us) {
-		begin_card(page, "Last hours");
-		text_append(&page->text, "<div class=\"pair\">\n");
+		html_card_begin(&page->text, "Last hours");
 		code = history_html_plots(&history, &subjects, 1, NULL, 0, &page->text, err);
-		text_append(&page->text, "</div>\n");
-		end_card(page);
+		html_card_end(&page->text);
 	}
 	for (size_t i = 0; i < subjects.count; i++) {
 		free(items[i].ports);
@@ -414,7 +391,7 @@ static void append_status(struct page *page, const char *status)
 {
 	static const struct html_column columns[] = { { "ibwire status", false }, { "", false } };
 
-	begin_card(page, "Collector");
+	html_card_begin(&page->text, "Collector");
 	html_table_begin(&page->text, columns, 2);
 	while (*status) {
 		const char *end = strchrnul(status, '\n'), *gap;
@@ -436,39 +413,24 @@ static void append_status(struct page *page, const char *status)
 			    "<a href=\"api/links\">links</a> <a href=\"api/balance\">balance</a> "
 			    "<a href=\"api/events?limit=100\">events</a> "
 			    "<a href=\"api/history?top=20\">busiest links</a></p>\n");
-	end_card(page);
+	html_card_end(&page->text);
 }
 
-/* A database without a sweep has no fabric. */
-static int open_view(const struct options *options, struct view *ret, struct error *err)
+int status_html(struct view *view, const struct options *options, const char *path, bool links, const char *status,
+		struct error *err)
 {
-	struct error none = { 0 };
-	int code = view_open(options, false, ret, &none);
+	struct page page = { .view = view, .links = links };
+	int code;
 
-	if (code == ERR_UNAVAILABLE && !options->at_us) {
-		*ret = (struct view){ 0 };
-		return 0;
-	}
-	return code < 0 ? err_set(err, code, "%s", none.text) : code;
-}
-
-int status_html(const struct options *options, const char *path, bool links, const char *status, struct error *err)
-{
-	struct page page = { .links = links };
-	int code = open_view(options, &page.view, err);
-
-	if (code < 0)
-		return code;
 	html_begin(&page.text, "InfiniBand fabric");
 	code = append_findings(&page, options, status, err);
-	if (code == 0 && page.view.snapshot)
+	if (code == 0 && view->snapshot)
 		code = append_loads(&page, err);
-	if (code == 0 && page.view.snapshot)
+	if (code == 0 && view->snapshot)
 		code = append_trend(&page, options, err);
 	append_status(&page, status);
 	html_end(&page.text);
 	free(page.loads);
-	view_done(&page.view);
 	if (code == 0)
 		return output_file(&page.text, path, err);
 	text_done(&page.text);

@@ -11,7 +11,6 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
-#include "storage/reader.h"
 
 enum {
 	TIME, NODE, GUID, CLASS, TIER, WHY, PART, PLANE, BOX, HOST, RAILS, HCAS, DOWN, UP, UP_ACTIVE, UP_EXPECTED, OVER,

@@ -7,7 +7,6 @@
 
 #include "base/child_command.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "tui/draw/draw.h"
