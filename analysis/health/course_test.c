@@ -359,6 +359,25 @@ TEST(affected_hosts_are_listed)
 	}
 }
 
+/* Without the setting a finding is open as long as its flaps count. */
+TEST(a_flapping_link_that_has_recovered_is_reported_once)
+{
+	struct world *world = world_create(&rails);
+	const struct world_report *report;
+
+	world->settings.flap_recovery_us = 10 * MINUTE_US;
+	world_restart(world);
+	world_run(world, "wait 60; count leaf0/101 link_downed 2; wait 3600");
+	report = world_find(world, FINDING_LINK_FLAPPING);
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->closed, 1);
+	world_run(world, "count leaf0/101 link_downed 1; wait 300");
+	report = world_find(world, FINDING_LINK_FLAPPING);
+	assert_int_equal(report->opened, 2);
+	assert_int_equal(report->closed, 1);
+	world_destroy(world);
+}
+
 TEST(limits_and_kinds_are_settings)
 {
 	struct world *world = world_create(&rails);

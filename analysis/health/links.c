@@ -310,6 +310,9 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 
 	if (!day || (!may_report_flaps(health, end, day >= limits->warning) && !open))
 		return;
+	/* Its last flap is so long ago that the finding would close again. */
+	if (!open && health->now_us - end->tracker->flaps[0].us >= health->settings.flap_recovery_us)
+		return;
 	hour = far_hour > hour ? far_hour : hour;
 	flaps = end->tracker->flaps;
 	open = health_hold(health, &(struct health_case){
