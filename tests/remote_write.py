@@ -153,7 +153,7 @@ class Receiver:
         self.server.server_close()
 
     def times(self):
-        return sorted({time_ms for series in self.series.values() for time_ms in series})
+        return sorted({time_ms for series in list(self.series.values()) for time_ms in list(series)})
 
     def named(self, name):
         return {key: series for key, series in self.series.items() if ("__name__", name) in key}
