@@ -156,7 +156,7 @@ void notify_add(struct notify *notify, const struct view *view, int64_t wall_us,
 	health_put_row(result, view, wall_us, change, row);
 	failed = result_finish(result, NULL) < 0;
 	result_destroy(result);
-	failed |= stream && fclose(stream);
+	failed |= stream && (fclose(stream) || !added->json);
 	if (failed) {
 		log_warning("%s: out of memory: finding #%" PRId64 " %s is not delivered", notify->option, finding->id,
 			    change);

@@ -105,9 +105,12 @@ static void judge(struct metrics_child *child, int status)
 	};
 	struct stat st = { 0 };
 
-	fstat(child->output, &st);
-	child->size = (uint64_t)st.st_size;
 	child->status = WIFEXITED(status) && WEXITSTATUS(status) <= 2 ? 200 : 500;
+	if (fstat(child->output, &st)) {
+		snprintf(child->line, sizeof(child->line), "cannot read the result: %s", strerror(errno));
+		child->status = 500;
+	}
+	child->size = (uint64_t)st.st_size;
 	for (size_t i = 0; WIFEXITED(status) && i < sizeof(codes) / sizeof(*codes); i++)
 		if (WEXITSTATUS(status) == codes[i].exit)
 			child->status = codes[i].status;
@@ -139,7 +142,7 @@ bool metrics_child_poll(struct metrics_child *child, int64_t now_us)
 		close(child->messages);
 		child->messages = -1;
 	}
-	if (waitpid(child->pid, &status, WNOHANG) == 0)
+	if (waitpid(child->pid, &status, WNOHANG) != child->pid)
 		return true;
 	/* Messages that were written since the last call. */
 	if (child->messages >= 0)

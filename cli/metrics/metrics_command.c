@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/metrics/metrics_command.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ struct metrics_commands {
 	struct reader *reader;  /* for the newest sweep */
 	ino_t inode;            /* of its file */
 	struct job *page;       /* with the newest page */
+	bool page_failed;       /* it could not be read; the library cuts the response from then on */
 	char nonce[24];
 };
 
@@ -131,6 +133,10 @@ static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
 	const struct output *output = ctx;
 	ssize_t len = pread(output->fd, bytes, most, (off_t)at);
 
+	if (len < 0) {
+		log_warning("cannot read the result of a command: %s", strerror(errno));
+		output->commands->page_failed |= !output->counts;
+	}
 	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
@@ -171,6 +177,7 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 	MHD_add_response_header(job->response, "Refresh", REFRESH);
 	drop_page(commands);
 	commands->page = job;
+	commands->page_failed = false;
 	job->kept = true;
 }
 
@@ -386,7 +393,7 @@ static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD
 		MHD_add_response_header(same, "Refresh", REFRESH);
 		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
-	if (commands->page && !strcmp(commands->page->tag, tag))
+	if (commands->page && !commands->page_failed && !strcmp(commands->page->tag, tag))
 		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
 	return answer_call(commands, connection, call, tag, state);
 }

@@ -538,7 +538,8 @@ static int print_html(const struct options *options, struct page *page, const ch
 	plain.columns = 0;
 	if (code == 0)
 		code = print_status(stream, &plain, page, err);
-	if (stream && fclose(stream) && code == 0)
+	/* glibc reports no error if the last allocation fails. */
+	if (stream && (fclose(stream) || !lines) && code == 0)
 		code = err_nomem(err);
 	if (code == 0)
 		code = status_html(&page->view, &plain, path, links, lines, err);
