@@ -15,8 +15,8 @@ int thread_start(void *(*run)(void *ctx), void *ctx, pthread_t *ret);
 
 /*
  * heap_keep_small - map allocations of 16 KB or more, such as SQLite pages, outside of the heap
- * A collector packs a window of sweeps every few minutes. The holes that this leaves between small
- * blocks grew a heap of 5 MB to 12 MB in two hours.
+ * A collector packs a window of sweeps every few minutes: holes between small blocks grew its heap
+ * from 5 MB to 12 MB in two hours. `ibwire metrics`, with arrays of 16 MB, needs 7 MB less.
  */
 void heap_keep_small(void);
 

@@ -80,6 +80,7 @@ struct history_query {
 	const struct history_port *ports; /* NULL: every port that was ever stored */
 	size_t port_count;         /* a port that is listed twice is reported for its first place */
 	counter_set counters;      /* that are needed; others may be reported as unknown */
+	size_t at_a_time;          /* of totals: ports that are read at a time; 0: 16,384, which take 4 MB */
 	struct history_damage *damage; /* counts on; or NULL */
 };
 
@@ -106,6 +107,7 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 struct history_sum {
 	struct delta sum;
 	int64_t samples; /* number of sweeps; 0: nothing is stored */
+	counter_set ever; /* known in at least one of them, whose values are summed up; sum.known: in all of them */
 };
 
 /*
@@ -117,6 +119,15 @@ struct history_sum {
  */
 int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
 			struct error *err);
+
+/*
+ * reader_history_totals - the same without an array of all totals, also without ports in the query
+ * @each:  called for each port that was ever stored, before an error for some of them; @port, @who: as in
+ *         struct history_consumer
+ */
+typedef void history_total_fn(void *ctx, size_t port, const struct history_port *who, const struct history_sum *total);
+int reader_history_totals(struct reader *reader, const struct history_query *query, history_total_fn *each, void *ctx,
+			  struct error *err);
 
 /* An error counter that increased in one sweep. */
 struct history_error {

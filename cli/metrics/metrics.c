@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/service.h"
 #include "base/stop.h"
 #include "cli/command.h"
@@ -120,6 +121,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 	/* Commands read the settings from there, too. */
 	if (code == 0 && settings_path && setenv("IBWIRE_SETTINGS", settings_path, 1))
 		code = err_nomem(err);
+	heap_keep_small();
 	if (code == 0)
 		code = once ? write_once(&source, err) : serve(listen_on, config, &source, &api, err);
 	metrics_source_done(&source);

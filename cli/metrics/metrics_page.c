@@ -26,6 +26,7 @@ void metrics_topology_release(struct metrics_topology *topology)
 	shape_destroy(topology->shape);
 	fabric_destroy(topology->fabric);
 	free(topology->label_at);
+	free(topology->shared);
 	text_done(&topology->labels);
 	free(topology);
 }
@@ -58,6 +59,31 @@ void metrics_source_done(struct metrics_source *source)
 	source->reader = NULL;
 }
 
+static uint32_t first_port(const struct fabric *fabric, uint32_t port)
+{
+	return fabric->nodes[fabric->ports[port].node].first_port;
+}
+
+/* The labels of a port begin with so many bytes of those of its node's first port. */
+static uint16_t count_shared(const struct metrics_topology *topology, uint32_t port, const char *labels)
+{
+	uint32_t first = first_port(topology->fabric, port), at = topology->label_at[first];
+	uint32_t most = first < port ? topology->label_at[first + 1] - at : 0;
+	uint16_t len = 0;
+
+	while (len < most && len < UINT16_MAX && labels[len] == topology->labels.chars[at + len])
+		len++;
+	return len;
+}
+
+void metrics_port_labels(const struct metrics_topology *topology, uint32_t port, struct text *ret)
+{
+	const uint32_t *at = topology->label_at;
+
+	text_append_bytes(ret, topology->labels.chars + at[first_port(topology->fabric, port)], topology->shared[port]);
+	text_append_bytes(ret, topology->labels.chars + at[port], at[port + 1] - at[port]);
+}
+
 int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,
 			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
 			    struct error *err)
@@ -71,17 +97,20 @@ int metrics_topology_create(struct fabric *fabric, const struct settings *settin
 	topology->references = 1;
 	topology->fabric = fabric_share(fabric);
 	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
-	code = topology->label_at ? shape_create(fabric, &settings->shape, &topology->shape, err) :
-				    err_nomem(err);
+	topology->shared = calloc(fabric->port_count + 1, sizeof(*topology->shared));
+	code = topology->label_at && topology->shared ?
+		shape_create(fabric, &settings->shape, &topology->shape, err) : err_nomem(err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		text_clear(&labels);
 		schema->port_labels(fabric, i, &labels);
-		if (encode)
+		if (encode) {
 			encode(text_chars(&labels), external, &topology->labels);
-		else
-			text_append(&topology->labels, text_chars(&labels));
+		} else {
+			topology->shared[i] = count_shared(topology, i, text_chars(&labels));
+			text_append(&topology->labels, text_chars(&labels) + topology->shared[i]);
+		}
 		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
 		if (port->peer == FABRIC_NONE || port->peer < i)
 			continue;
@@ -110,35 +139,7 @@ void metrics_counters_add(struct metrics_counters *counters, const struct delta 
 			counters->value[i] = UINT64_MAX;
 }
 
-/* Deltas of sweeps between two pages. */
-struct catch_up {
-	const struct fabric *fabric;
-	struct metrics_counters *counters;
-};
-
-static bool any_piece(void *ctx, const struct history_piece *piece)
-{
-	(void)ctx;
-	(void)piece;
-	return true;
-}
-
-static bool add_delta(void *ctx, size_t at, const struct history_port *who, const struct delta *delta, int64_t samples)
-{
-	const struct catch_up *catch_up = ctx;
-	uint32_t port = fabric_find_port(catch_up->fabric, who->node_guid, who->num);
-
-	(void)at;
-	(void)samples;
-	if (port != FABRIC_NONE)
-		metrics_counters_add(&catch_up->counters[port], delta);
-	return true;
-}
-
-/*
- * The counters of the last page: its own array if no response needs it, and the topology is the same. Such a page is
- * not served again, so its port values are freed too.
- */
+/* The counters of the last page: its own array if no response needs it, and the topology is the same. */
 static struct metrics_counters *take_counters(struct metrics_page *last, const struct fabric *fabric)
 {
 	struct metrics_counters *counters;
@@ -146,8 +147,6 @@ static struct metrics_counters *take_counters(struct metrics_page *last, const s
 	if (last && last->references == 1 && last->topology->fabric == fabric) {
 		counters = last->counters;
 		last->counters = NULL;
-		free(last->ports);
-		last->ports = NULL;
 		return counters;
 	}
 	counters = calloc(fabric->port_count + 1, sizeof(*counters));
@@ -161,28 +160,77 @@ static struct metrics_counters *take_counters(struct metrics_page *last, const s
 	return counters;
 }
 
-/* Add what was stored after the last page's sweep. */
-enum { SINGLE_SWEEPS_MAX = 300 };
-static int add_deltas(struct metrics_source *source, const struct snapshot *snapshot, struct metrics_page *page,
-		      struct error *err)
+/* That of the last page, or a new one. */
+static int find_topology(struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
+			 struct error *err)
 {
-	const struct history_consumer consumer = { .piece = any_piece, .delta = add_delta,
-		.ctx = &(struct catch_up){ .fabric = snapshot->fabric, .counters = page->counters } };
-	/*
-	 * After a long time without a request, stored sums are read instead of single sweeps. They lack
-	 * counters that were unknown in one of their sweeps, which is rare.
-	 */
-	bool long_ago = snapshot->sweep.id - source->page->status.last.id > SINGLE_SWEEPS_MAX;
-	const struct history_query query = { .after = source->page->status.last.id, .until = snapshot->sweep.id,
-					     .longest_us = long_ago ? INT64_MAX : 0,
-					     .counters = COUNTER_BIT(COUNTER_COUNT) - 1 };
+	struct metrics_page *last = source->page;
 
-	if (query.until - query.after > 1)
-		return reader_history(source->reader, &query, &consumer, err);
-	for (size_t i = 0; i < snapshot->fabric->port_count && query.until > query.after; i++)
-		if (!snapshot->rows[i].mirrored)
-			metrics_counters_add(&page->counters[i], &snapshot->rows[i].sum);
+	if (!last || last->topology->fabric != fabric)
+		return metrics_topology_create(fabric, source->settings, source->schema, NULL, NULL, ret, err);
+	last->topology->references++;
+	*ret = last->topology;
 	return 0;
+}
+
+/*
+ * A last page that no response needs is not served again: free what the next one does not take over, and move it to a
+ * new topology, before the counters of a snapshot are in memory.
+ */
+static int prepare_last(struct metrics_source *source, struct error *err)
+{
+	const struct snapshot_query query = { .fabric_only = true, .names = source->names };
+	struct metrics_page *last = source->page;
+	struct metrics_counters *counters;
+	struct metrics_topology *topology;
+	struct snapshot *snapshot;
+	int code;
+
+	if (!last || last->references > 1)
+		return 0;
+	free(last->ports);
+	last->ports = NULL;
+	code = snapshot_load(source->reader, &query, &snapshot, err);
+	if (code < 0)
+		return code;
+	code = find_topology(source, snapshot->fabric, &topology, err);
+	snapshot_destroy(snapshot);
+	if (code < 0)
+		return code;
+	counters = take_counters(last, topology->fabric);
+	if (!counters) {
+		metrics_topology_release(topology);
+		return err_nomem(err);
+	}
+	free(last->counters);
+	last->counters = counters;
+	metrics_topology_release(last->topology);
+	last->topology = topology;
+	return 0;
+}
+
+static void add_total(void *ctx, size_t place, const struct history_port *who, const struct history_sum *total)
+{
+	const struct metrics_page *page = ctx;
+	uint32_t port = fabric_find_port(page->topology->fabric, who->node_guid, who->num);
+	struct delta delta = total->sum;
+
+	(void)place;
+	delta.known = total->ever;
+	if (port != FABRIC_NONE)
+		metrics_counters_add(&page->counters[port], &delta);
+}
+
+/* Take over the counters of the last page, and add what was stored after its sweep. */
+static int fill_counters(struct metrics_source *source, struct metrics_page *page, struct error *err)
+{
+	struct metrics_page *last = source->page;
+	const struct history_query query = { .after = last ? last->status.last.id : 0, .until = page->status.last.id };
+
+	page->counters = take_counters(last, page->topology->fabric);
+	if (!page->counters)
+		return err_nomem(err);
+	return last ? reader_history_totals(source->reader, &query, add_total, page, err) : 0;
 }
 
 /* Was the port read, but has no counters yet? */
@@ -387,25 +435,15 @@ int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *pag
 static int fill_from_snapshot(struct metrics_source *source, const struct snapshot *snapshot,
 			      struct metrics_page *page, struct error *err)
 {
-	struct metrics_page *last = source->page;
-	int code = 0;
+	int code = find_topology(source, snapshot->fabric, &page->topology, err);
 
-	if (last && last->topology->fabric == snapshot->fabric) {
-		page->topology = last->topology;
-		page->topology->references++;
-	} else {
-		code = metrics_topology_create(snapshot->fabric, source->settings, source->schema, NULL, NULL,
-					       &page->topology, err);
-	}
 	if (code == 0)
 		code = reader_status(source->reader, &page->status, err);
 	if (code < 0)
 		return code;
 	/* A sweep may have been stored in between: the page is of the snapshot's. */
 	page->status.last = snapshot->sweep;
-	page->counters = take_counters(last, snapshot->fabric);
-	code = page->counters ? metrics_fill_ports(snapshot, page, err) : err_nomem(err);
-	return code == 0 && last ? add_deltas(source, snapshot, page, err) : code;
+	return metrics_fill_ports(snapshot, page, err);
 }
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)
@@ -414,8 +452,10 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	int64_t begin_us = clock_boottime_us(clock_system());
 	struct metrics_page *page;
 	struct snapshot *snapshot;
-	int code = snapshot_load(source->reader, &query, &snapshot, err);
+	int code = prepare_last(source, err);
 
+	if (code == 0)
+		code = snapshot_load(source->reader, &query, &snapshot, err);
 	if (code < 0)
 		return code;
 	/* A database that was restored into the same file. */
@@ -426,6 +466,8 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	page = calloc(1, sizeof(*page));
 	code = page ? fill_from_snapshot(source, snapshot, page, err) : err_nomem(err);
 	snapshot_destroy(snapshot);
+	if (code == 0)
+		code = fill_counters(source, page, err);
 	if (code == 0)
 		code = begin_ports(source, page, err);
 	if (code == 0)
@@ -473,7 +515,8 @@ static int refresh(struct metrics_source *source, struct error *err)
 
 	if (code == 0)
 		code = reader_newest(source->reader, &newest, err);
-	if (code == 0 && (!source->page || newest != source->page->status.last.id || live != source->page->live))
+	if (code == 0 && (!source->page || !source->page->ports || newest != source->page->status.last.id ||
+			  live != source->page->live))
 		code = page_build(source, live, err);
 	return code;
 }

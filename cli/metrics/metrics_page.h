@@ -70,6 +70,7 @@ struct metrics_topology {
 	struct fabric *fabric;
 	struct shape *shape;
 	uint32_t *label_at; /* by port: the start of its labels in `labels`; one more at the end */
+	uint16_t *shared;   /* by port: the first bytes, which are those of the labels of the node's first port */
 	struct text labels; /* of struct metrics_schema */
 	uint32_t links, links_active;
 	uint32_t nodes[NODE_ROUTER + 1]; /* by enum node_type */
@@ -83,7 +84,7 @@ struct metrics_page {
 	double build_s;
 	struct metrics_topology *topology;
 	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
-	struct metrics_port *ports;        /* parallel */
+	struct metrics_port *ports;        /* parallel; NULL: freed for a newer page */
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
 	struct metrics_detail *details; /* in order of the database; only if the schema has them */
@@ -129,6 +130,9 @@ int metrics_topology_create(struct fabric *fabric, const struct settings *settin
 			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
 			    struct error *err);
 void metrics_topology_release(struct metrics_topology *topology);
+
+/* metrics_port_labels - append the labels of a port, of a topology that keeps them as text. */
+void metrics_port_labels(const struct metrics_topology *topology, uint32_t port, struct text *ret);
 
 /* metrics_counters_add - add a delta to the counters that are known; they stop at UINT64_MAX. */
 void metrics_counters_add(struct metrics_counters *counters, const struct delta *delta);

@@ -132,16 +132,15 @@ static unsigned sum_deltas(const struct world *world, struct metrics_counters *s
 }
 
 /* Return: the number of counters that were compared. */
-static unsigned compare_pages(const struct world *world, const struct metrics_page *last,
-			      const struct metrics_page *page, const struct metrics_counters *before,
-			      const struct metrics_counters *sums)
+static unsigned compare_pages(const struct world *world, const struct fabric *last, const struct metrics_page *page,
+			      const struct metrics_counters *before, const struct metrics_counters *sums)
 {
 	const struct fabric *fabric = page->topology->fabric;
 	unsigned compared = 0;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint64_t guid = fabric->nodes[fabric->ports[i].node].guid;
-		uint32_t then = fabric_find_port(last->topology->fabric, guid, fabric->ports[i].num);
+		uint32_t then = fabric_find_port(last, guid, fabric->ports[i].num);
 		size_t at;
 
 		if (then == FABRIC_NONE || !before[then].known)
@@ -163,7 +162,8 @@ TEST(counters_grow_by_the_stored_deltas_over_resets_reboots_and_missed_sweeps)
 	struct world world;
 	struct metrics_page *last, *page;
 	struct metrics_counters *before, *sums;
-	unsigned compared = 0, resets = 0;
+	unsigned compared = 0, resets = 0, moved = 0;
+	struct fabric *fabric;
 
 	world_make(&world, NULL);
 	for (int i = 0; i < 3; i++)
@@ -172,25 +172,27 @@ TEST(counters_grow_by_the_stored_deltas_over_resets_reboots_and_missed_sweeps)
 	last = world_page(&world);
 	for (unsigned i = 0; i < test_cases(120); i++) {
 		memset(sums, 0, world.model->port_count * sizeof(*sums));
-		before = calloc(last->topology->fabric->port_count, sizeof(*before));
-		memcpy(before, last->counters, last->topology->fabric->port_count * sizeof(*before));
+		fabric = fabric_share(last->topology->fabric);
+		before = calloc(fabric->port_count, sizeof(*before));
+		memcpy(before, last->counters, fabric->port_count * sizeof(*before));
 		/* Sometimes no request comes for several sweeps. */
 		for (unsigned j = 0; j <= (i % 5 == 4 ? 7 : i % 2); j++) {
 			check_store(world.writer, model_step(world.model));
 			resets += sum_deltas(&world, sums);
 		}
-		/* An unused page is taken over, one in use is copied. */
+		/* An unused page is taken over, and moved to a new topology; one in use is copied. */
 		if (i % 3)
 			metrics_page_release(&world.source, last);
 		page = world_page(&world);
-		if (!(i % 3))
-			compared += compare_pages(&world, last, page, before, sums);
+		compared += compare_pages(&world, fabric, page, before, sums);
+		moved += i % 3 && page->topology->fabric != fabric;
+		fabric_destroy(fabric);
 		if (!(i % 3))
 			metrics_page_release(&world.source, last);
 		free(before);
 		last = page;
 	}
-	assert_true(compared > 5000 && resets > 20);
+	assert_true(compared > 15000 && resets > 20 && moved > 2);
 	metrics_page_release(&world.source, last);
 	free(sums);
 	world_done(&world);
@@ -256,8 +258,7 @@ TEST(ports_that_are_down_stay_with_their_state_and_last_values)
 	struct metrics_page *page = NULL;
 	uint32_t down = FABRIC_NONE;
 	char *text, line[400];
-	const char *labels;
-	int len;
+	struct text labels = { 0 };
 
 	world_make(&world, NULL);
 	for (int i = 0; i < 1000 && down == FABRIC_NONE; i++) {
@@ -268,14 +269,14 @@ TEST(ports_that_are_down_stay_with_their_state_and_last_values)
 	}
 	assert_true(down != FABRIC_NONE);
 	text = write_page(page, false, 4096);
-	labels = page->topology->labels.chars + page->topology->label_at[down];
-	len = (int)(page->topology->label_at[down + 1] - page->topology->label_at[down]);
+	metrics_port_labels(page->topology, down, &labels);
 	for (int i = 0; i < 2; i++) {
-		snprintf(line, sizeof(line), "ibwire_port_%s{%.*s} %" PRIu64 "\n", i ? "xmit_packets_total" : "state",
-			 len, labels, i ? page->counters[down].value[COUNTER_XMIT_PACKETS] : PORT_DOWN);
+		snprintf(line, sizeof(line), "ibwire_port_%s{%s} %" PRIu64 "\n", i ? "xmit_packets_total" : "state",
+			 text_chars(&labels), i ? page->counters[down].value[COUNTER_XMIT_PACKETS] : PORT_DOWN);
 		if (!strstr(text, line))
 			fail_msg("missing: %s", line);
 	}
+	text_done(&labels);
 	free(text);
 	metrics_page_release(&world.source, page);
 	world_done(&world);

@@ -115,7 +115,6 @@ static bool find_count(const struct metrics_page *page, const struct metrics_fam
 static void append_row(struct metrics_writer *writer, const struct metrics_family *family, uint32_t row)
 {
 	const struct metrics_page *page = writer->page;
-	const struct metrics_topology *topology = page->topology;
 	double value = family->value ? family->value(page, row) : 0;
 	uint64_t count = 0;
 	bool braces = family->labels || has_port_labels(family);
@@ -127,8 +126,7 @@ static void append_row(struct metrics_writer *writer, const struct metrics_famil
 	if (braces)
 		text_append(&writer->text, "{");
 	if (has_port_labels(family))
-		text_append_bytes(&writer->text, topology->labels.chars + topology->label_at[port],
-				  topology->label_at[port + 1] - topology->label_at[port]);
+		metrics_port_labels(page->topology, port, &writer->text);
 	if (family->labels)
 		family->labels(page, row, &writer->text);
 	text_append(&writer->text, braces ? "} " : " ");

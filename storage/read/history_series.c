@@ -110,8 +110,9 @@ static void set_load(const struct reading_loads *reading, size_t place, const st
 			reading->snapshot->caps ? &reading->snapshot->caps[port->node] : NULL, &reading->loads[index]);
 }
 
-static void add_load(void *ctx, size_t place, const struct port_sum *total)
+static void add_load(void *ctx, size_t place, const struct history_port *who, const struct history_sum *total)
 {
+	(void)who;
 	set_load(ctx, place, &total->sum);
 }
 

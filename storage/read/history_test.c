@@ -22,8 +22,10 @@ struct got {
 	struct check_sum sums[MOST_PORTS]; /* by the model's ports */
 	struct history_piece last;
 	size_t pieces[HISTORY_SOURCE_COUNT];
-	int64_t longest_us, until;
+	int64_t longest_us, after, until;
 	size_t stop_after; /* pieces; 0: never */
+	counter_set counters;
+	size_t totals;
 };
 
 static bool take_piece(void *ctx, const struct history_piece *piece)
@@ -56,6 +58,23 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	assert_true(samples >= 1 && samples <= got->last.to_sweep - got->last.from_sweep);
 	check_sum_add(&got->sums[index], delta, samples);
 	return true;
+}
+
+static void check_total(void *ctx, size_t port, const struct history_port *who, const struct history_sum *total)
+{
+	struct got *got = ctx;
+	size_t index = check_find_port(got->model, who->node_guid, who->num);
+	struct check_sum truth = check_truth(got->model, index, got->after, got->until);
+
+	(void)port;
+	assert_int_equal(total->samples, truth.samples);
+	assert_int_equal(total->sum.elapsed_us, truth.delta.elapsed_us);
+	assert_int_equal(total->sum.known & got->counters, truth.delta.known & got->counters);
+	assert_int_equal(total->ever & got->counters, truth.ever & got->counters);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (truth.ever & got->counters & COUNTER_BIT(i))
+			assert_int_equal(total->sum.value[i], truth.delta.value[i]);
+	got->totals++;
 }
 
 static void check_sums(const struct got *got, const struct model *model, int64_t after, int64_t until,
@@ -170,6 +189,11 @@ static void check_random_window(struct reader *reader, const struct model *model
 	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
 	assert_int_equal(got.last.to_sweep, range.until + 1);
 	check_sums(&got, model, range.after, range.until, wanted, query.counters);
+	got.after = range.after;
+	got.counters = query.counters ? query.counters : COUNTER_BIT(COUNTER_COUNT) - 1;
+	query.at_a_time = seed % 9;
+	assert_int_equal(reader_history_totals(reader, &query, check_total, &got, NULL), 0);
+	assert_true(got.totals || query.ports);
 	for (int i = 0; i < HISTORY_SOURCE_COUNT; i++)
 		pieces[i] += got.pieces[i];
 }

@@ -23,7 +23,7 @@ const char *history_source_name(enum history_source source)
 }
 
 /* For a larger part of all ports all rows are read: that takes a quarter of the time of a lookup for each. */
-enum { PORTS_BY_KEY = 8 };
+enum { PORTS_BY_KEY = 8, TOTALS_AT_A_TIME = 16384 };
 
 /* A port of the query. */
 struct selected {
@@ -292,29 +292,39 @@ int reader_history_totals(struct reader *reader, const struct history_query *que
 			  struct error *err)
 {
 	struct history_walk walk = { .reader = reader, .query = query };
-	struct sums_origin origin = { 0 };
+	struct sums_query part = { .after = query->after, .until = query->until, .counters = query->counters };
+	size_t most = query->at_a_time ? query->at_a_time : TOTALS_AT_A_TIME;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
 	result = find_ports(&walk, err);
-	if (!result)
-		result = sums_load(reader->db, &(struct sums_query){ .after = query->after, .until = query->until,
-				   .ports = walk.ids, .port_count = walk.count, .counters = query->counters },
-				   walk.sums, walk.count, &origin, err);
+	for (size_t at = 0; !result && at < walk.count; at += part.port_count) {
+		struct sums_origin origin = { 0 };
+
+		part.ports = walk.ids + at;
+		part.port_count = walk.count - at < most ? walk.count - at : most;
+		memset(walk.sums, 0, part.port_count * sizeof(*walk.sums));
+		result = sums_load(reader->db, &part, walk.sums, part.port_count, &origin, err);
+		for (size_t i = 0; !result && i < part.port_count; i++) {
+			const struct port_sum *sum = &walk.sums[i];
+
+			each(ctx, walk.selected[at + i].place, &walk.selected[at + i].port,
+			     &(struct history_sum){ sum->sum, (int64_t)sum->samples, sum->ever });
+		}
+		note_damage(&walk, &origin.damage);
+	}
 	reader_end(reader);
-	for (size_t i = 0; !result && i < walk.count; i++)
-		each(ctx, walk.selected[i].place, &walk.sums[i]);
-	note_damage(&walk, &origin.damage);
 	free_ports(&walk);
 	return result;
 }
 
-static void store_total(void *ctx, size_t place, const struct port_sum *total)
+static void store_total(void *ctx, size_t place, const struct history_port *who, const struct history_sum *total)
 {
 	struct history_sum *sums = ctx;
 
-	sums[place] = (struct history_sum){ total->sum, (int64_t)total->samples };
+	(void)who;
+	sums[place] = *total;
 }
 
 int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,

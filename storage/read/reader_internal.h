@@ -63,16 +63,6 @@ int reader_begin_at(struct reader *reader, int64_t at_us, struct stored_sweep *r
 int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep, int64_t at_us, int64_t window_us,
 			int64_t *ret_after, struct error *err);
 
-/*
- * reader_history_totals - as reader_history_sums(), without an array of all totals
- * @each:  called for every port that was ever stored, with its place among query->ports
- */
-struct history_query;
-struct port_sum;
-typedef void history_total_fn(void *ctx, size_t place, const struct port_sum *total);
-int reader_history_totals(struct reader *reader, const struct history_query *query, history_total_fn *each, void *ctx,
-			  struct error *err);
-
 /* reader_newest_id - as reader_newest(), inside a transaction. */
 int reader_newest_id(struct reader *reader, int64_t *ret, struct error *err);
 

@@ -188,7 +188,7 @@ static int add_sums(struct sums_reader *reader, struct error *err)
 	int result = 0;
 
 	if (!reader->by_key)
-		return add_rows(reader, reader->query.first, reader->query.first + (int64_t)reader->count, err);
+		return add_rows(reader, reader->packed.from_port, reader->packed.to_port, err);
 	for (size_t i = 0; !result && i < reader->query.port_count; i++)
 		result = add_rows(reader, ports[i], ports[i] + 1, err);
 	return result;
@@ -282,6 +282,9 @@ static int add_samples(struct sums_reader *reader, struct error *err)
 int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, struct port_sum *by_port,
 	       size_t count, struct error *err)
 {
+	size_t listed = query->ports ? query->port_count : 0;
+	uint32_t first = listed ? query->ports[0] : query->first;
+	uint32_t end = listed ? query->ports[listed - 1] + 1 : first + (uint32_t)count;
 	int64_t ports = 0;
 	int result = db_integer(db, "SELECT max(id) FROM port", 0, &ports, err);
 
@@ -290,12 +293,10 @@ int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query 
 		reader->query.counters = COUNTER_ALL_SET;
 	reader->by_key = query->ports && (int64_t)query->port_count <= ports / PORTS_BY_KEY + 1;
 	/* A comparison for each row takes a tenth of the time, so not for all rows. */
-	reader->by_range = query->ports ? reader->by_key : (int64_t)count <= ports;
+	reader->by_range = reader->by_key || (int64_t)(end - first) < ports;
 	packed_begin(&reader->packed, db, reader->by_key ? query->ports : NULL, query->port_count);
-	if (!query->ports) {
-		reader->packed.from_port = query->first;
-		reader->packed.to_port = query->first + (uint32_t)count;
-	}
+	reader->packed.from_port = first;
+	reader->packed.to_port = end;
 	return result;
 }
 

@@ -315,8 +315,7 @@ int packed_next_hot(struct packed_reader *reader, int64_t sweep, int64_t absent,
 int packed_read(struct packed_reader *reader, const struct plan_part *part, packed_fn *each, void *ctx,
 		struct error *err)
 {
-	const struct packed_row all = { .from_sweep = part->from_sweep, .to_sweep = part->to_sweep,
-					.from_port = reader->from_port, .to_port = reader->to_port };
+	struct packed_row all = { .from_port = reader->from_port, .to_port = reader->to_port };
 	int64_t blocks_end = (reader->to_port + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS;
 	sqlite3_stmt **rows = part->source == PLAN_CHUNKS ? &reader->chunks : &reader->hot;
 	int result = *rows ? 0 : db_prepare(reader->db, part->source == PLAN_CHUNKS ?
@@ -328,14 +327,15 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 		return result;
 	if (part->source == PLAN_CHUNKS)
 		return read_chunks(reader, &part->unit, each, ctx, err);
-	if (!reader->ports)
-		/* Of several sweeps that begins with the range of the first and ends with that of the last. */
-		return read_rows(reader, reader->hot, HOT_ID(part->from_sweep, reader->from_port / CODEC_BLOCK_PORTS),
-				 HOT_ID(part->to_sweep - 1, blocks_end), &all, each, ctx, err);
 	for (int64_t sweep = part->from_sweep; !result && sweep < part->to_sweep; sweep++) {
 		result = packed_next_hot(reader, sweep, part->to_sweep, &sweep, err);
-		if (!result && sweep < part->to_sweep)
-			result = read_blocks(reader, sweep, each, ctx, err);
+		if (result < 0 || sweep >= part->to_sweep)
+			break;
+		all.from_sweep = sweep;
+		all.to_sweep = sweep + 1;
+		result = reader->ports ? read_blocks(reader, sweep, each, ctx, err) :
+			 read_rows(reader, reader->hot, HOT_ID(sweep, reader->from_port / CODEC_BLOCK_PORTS),
+				   HOT_ID(sweep, blocks_end), &all, each, ctx, err);
 	}
 	return result;
 }
