@@ -257,6 +257,8 @@ static void add_member(struct result *result, size_t column, const struct member
 		result_empty(result, column);
 	members = array_grow(value->members, value->member_count, &value->member_capacity, sizeof(*members));
 	if (!members) {
+		if (result->columns[column].kind == COLUMN_LIST)
+			free((char *)member->name);
 		fail(result, ENOMEM);
 		return;
 	}

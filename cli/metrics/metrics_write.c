@@ -120,7 +120,7 @@ static void append_row(struct metrics_writer *writer, const struct metrics_famil
 	bool braces = family->labels || has_port_labels(family);
 	uint32_t port = family->scope == METRICS_DETAIL_ROW ? page->details[row].port : row;
 
-	if (family->value ? isnan(value) : !find_count(page, family, row, &count))
+	if (text_failed(&writer->begin) || (family->value ? isnan(value) : !find_count(page, family, row, &count)))
 		return;
 	text_append_bytes(&writer->text, writer->begin.chars, writer->begin.len);
 	if (braces)

@@ -27,6 +27,13 @@ const char *__asan_default_options(void)
 	return "exitcode=99:quarantine_size_mb=1:allocator_may_return_null=1";
 }
 
+/* glibc loses five bytes in setlocale() if a later allocation fails. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:_nl_normalize_codeset";
+}
+
 const char *fault_current;
 bool fault_counting;
 static char checked[256]; /* the point after which a check runs */
