@@ -4,7 +4,9 @@
  * The process's memory cannot distinguish a leak from a growing cache. The file named by IBWIRE_HEAP_WATCH has two
  * numbers of twelve digits, in bytes: the allocated heap (mallinfo2 sums all arenas of glibc; tests/soak.py disables
  * thread caches, which would count as allocated and take hours to fill), and the part of it that is SQLite's page
- * caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as SQLITE_CONFIG_PAGECACHE is not used). */
+ * caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as SQLITE_CONFIG_PAGECACHE is not used). SQLite counts the
+ * bytes that it requests. malloc() maps most pages by themselves (base/process.c) and rounds up to whole pages of the
+ * machine: the allocated heap is without that rest, for each mapped block the rest of a page of SQLite. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -15,7 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_PAGECACHE_OVERFLOW 2 /* as in sqlite3.h, which the build does not need */
+/* As in sqlite3.h, which the build does not need. */
+#define STATUS_PAGECACHE_OVERFLOW 2
+#define STATUS_PAGECACHE_SIZE 7
+
+#define REST(size) (((size) + 16 + 4095) / 4096 * 4096 - (size)) /* with malloc's header */
 
 typedef int status64_fn(int op, long long *current, long long *most, int reset);
 
@@ -28,12 +34,15 @@ static void *watch(void *file)
 	memcpy(&status64, &symbol, sizeof(status64)); /* ISO C has no cast from an object to a function */
 	for (;;) {
 		struct mallinfo2 heap = mallinfo2();
-		long long pages = 0, most = 0;
+		long long pages = 0, most = 0, size = 0;
 		char line[40];
 
-		if (status64)
+		if (status64) {
 			status64(STATUS_PAGECACHE_OVERFLOW, &pages, &most, 0);
-		int length = snprintf(line, sizeof(line), "%012zu %012lld\n", heap.uordblks + heap.hblkhd, pages);
+			status64(STATUS_PAGECACHE_SIZE, &most, &size, 0);
+		}
+		size_t bytes = heap.uordblks + heap.hblkhd - heap.hblks * (size_t)(size ? REST(size) : 0);
+		int length = snprintf(line, sizeof(line), "%012zu %012lld\n", bytes, pages);
 		if (pwrite(fd, line, (size_t)length, 0) != length)
 			return NULL;
 		sleep(1);
