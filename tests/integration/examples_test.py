@@ -150,7 +150,7 @@ VALUES = {
     "--web-config": ["web.yml"], "--window": ["8"],
 }
 # Options that cannot be run so.
-NO_RECEIVER = ("remote-write", "since", "label", "token-file", "ca-file", "cursor", "once", "batch", "settings",
+NO_RECEIVER = ("remote-write", "since", "label", "token-file", "ca-file", "cursor", "once", "batch", "unchanged", "settings",
                "node-name-map", "db")
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
                    "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
