@@ -40,6 +40,7 @@ stop        asan    tests/integration/stop_test.py | Signals and a device that b
 disk        release tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
 devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | one line with the remedy
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | agreement with infiniband-diags, removal of the device
+faults      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0
 faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=0
 faults-2    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=1
 faults-3    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=2
