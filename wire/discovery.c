@@ -30,9 +30,8 @@ extern char **environ;
 #define RECORDS_MAX (512u << 20)
 #define MESSAGES_MAX (64u << 10)
 
-/* Time for a helper to exit before it is killed: while it is waited for, and after its result, without waiting. */
+/* Time for a helper to exit before it is killed. */
 #define PARTING_US US_PER_S
-#define EXIT_US (10 * US_PER_S)
 
 /* Share of the deadline that a helper with a fallback has: one in this number. */
 #define FIRST_SHARE 4
@@ -61,7 +60,7 @@ struct discovery {
 	const struct clock *clock;
 	bool started;        /* until it is cancelled */
 	bool finished;       /* its result was returned */
-	int64_t deadline_us; /* CLOCK_BOOTTIME; after the result: of its exit */
+	int64_t deadline_us; /* CLOCK_BOOTTIME */
 	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
 	int status;          /* of waitpid */
@@ -120,13 +119,11 @@ int64_t discovery_fallback_us(int64_t deadline_us)
 	return deadline_us - deadline_us / FIRST_SHARE;
 }
 
-static void end(struct discovery *discovery);
-
 static int start_with(struct discovery *discovery, const char *const *argv, int64_t deadline_us, struct error *err)
 {
 	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
 
-	end(discovery);
+	discovery->table.cancel(discovery);
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0)
 		cause = errno;
 	else
@@ -211,7 +208,7 @@ static int start(void *ctx, const struct fabric *last, const struct explore_port
 	struct discovery *discovery = ctx;
 	int code;
 
-	end(discovery);
+	discovery->table.cancel(discovery);
 	pass_fabric(discovery, count || discovery->settings->pass_last ? last : NULL);
 	if (count || !has_library(discovery))
 		return start_explorer(discovery, ports, count, err);
@@ -400,16 +397,16 @@ static void log_messages(const struct discovery *discovery)
 }
 
 /* After a result, an abnormal end of the helper is logged. */
-static void end(struct discovery *discovery)
+static void cancel(void *ctx)
 {
+	struct discovery *discovery = ctx;
 	bool succeeded;
 
 	if (!discovery->started)
 		return;
 	succeeded = discovery_end(discovery);
 	if (discovery->finished && !succeeded)
-		log_warning("the discovery helper failed after it had reported its result: %s",
-			    WIFSIGNALED(discovery->status) ? strsignal(WTERMSIG(discovery->status)) : "exit status");
+		log_warning("the discovery helper failed after it had reported its result");
 	if (discovery->finished)
 		log_messages(discovery);
 	close_fd(&discovery->out);
@@ -420,19 +417,6 @@ static void end(struct discovery *discovery)
 	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
 					 .clock = discovery->clock, .out = -1, .messages = -1,
 					 .last = discovery->last };
-}
-
-/* The helper may exit long after its result, with a busy device or machine: sweeps do not wait for that. */
-static void cancel(void *ctx)
-{
-	struct discovery *discovery = ctx;
-
-	if (discovery->finished && discovery->pid) {
-		proceed(discovery, 0);
-		if (!reap(discovery))
-			return;
-	}
-	end(discovery);
 }
 
 /* Nodes and ports that libibnetdisc and the explorer found differently. */
@@ -473,7 +457,7 @@ static bool complete(struct discovery *discovery, struct fabric *found, struct r
 
 	if (!count)
 		return false;
-	end(discovery);
+	cancel(discovery);
 	pass_fabric(discovery, found);
 	trailer->lost = 1;
 	if (start_explorer(discovery, holes, count, NULL) < 0)
@@ -524,8 +508,6 @@ static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct reco
 		return 0;
 	code = read_result(discovery, &found, &trailer, &failure);
 	discovery->finished = code == 0;
-	if (discovery->finished)
-		discovery->deadline_us = clock_boottime_us(discovery->clock) + EXIT_US;
 	if (code < 0)
 		log_messages(discovery);
 	if (code == 0 && by_library) {
@@ -534,7 +516,7 @@ static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct reco
 	} else if (discovery->holed) {
 		finish_holed(discovery, code, &found, &trailer, err);
 	} else if (code < 0) {
-		end(discovery);
+		cancel(discovery);
 		if (by_library)
 			return fall_back(discovery, &failure, err);
 		if (err)
@@ -566,7 +548,7 @@ void discovery_destroy(struct discovery *discovery)
 {
 	if (!discovery)
 		return;
-	end(discovery);
+	cancel(discovery);
 	close_fd(&discovery->last);
 	free(discovery);
 }

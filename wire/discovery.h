@@ -42,7 +42,7 @@ struct discoverer {
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
 		    struct error *err);
-	/* End a running discovery; free the rest of a finished one if its helper has exited, without waiting for it. */
+	/* End a running discovery, and free the rest of a finished one. */
 	void (*cancel)(void *ctx);
 	void *ctx;
 	/*

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Discovery by helpers that misbehave. */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -255,32 +253,4 @@ TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 	/* The result is complete: SMPs without a response end nothing. */
 	assert_true(run_to_result(&still_clock, "exec >&-; seq 20 >&2; sleep 0.2; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
-}
-
-TEST(a_helper_that_exits_long_after_its_result_is_not_waited_for)
-{
-	/* Exits when told to, with status 0; or never. */
-	static const char *const argv[] = { "/bin/sh", "-c", "trap 'exit 0' TERM; echo $$ >&2; printf '" WHOLE "'; "
-					    "exec >&-; while :; do sleep 0.01; done", NULL };
-	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
-
-	for (int killed = 0; killed < 2; killed++) {
-		struct record_trailer trailer;
-		struct discovery *discovery;
-		struct fabric *fabric;
-		struct error err;
-		pid_t helper;
-
-		assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
-		assert_int_equal(run_discovery(discovery, NULL, NULL, 0, &fabric, &trailer, &err), 1);
-		fabric_destroy(fabric);
-		helper = atoi(discovery_messages(discovery));
-		discovery_discoverer(discovery)->cancel(discovery);
-		assert_int_equal(kill(helper, killed ? 0 : SIGTERM), 0);
-		still_us += killed ? 20 * US_PER_S : 0;
-		while (discovery_messages(discovery)[0])
-			discovery_discoverer(discovery)->cancel(discovery);
-		assert_int_equal(kill(helper, 0), -1);
-		discovery_destroy(discovery);
-	}
 }
