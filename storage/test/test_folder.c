@@ -82,7 +82,7 @@ void test_file_write(const char *to, const char *bytes, size_t len)
 	FILE *file = fopen(to, "wb");
 
 	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	assert_true(!len || fwrite(bytes, 1, len, file) == len); /* an empty file may have no bytes */
 	assert_int_equal(fclose(file), 0);
 }
 
