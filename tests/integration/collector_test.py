@@ -179,7 +179,7 @@ def same_as_perfquery(sim):
     for (guid, port), end in discovered.ports.items():
         node = discovered.nodes[guid]
         lid = node["lid"] if node["type"] == "switch" else end["lid"]
-        found = diags.extended_counters(sim.run("perfquery", "-x", "-l", lid, port).out)[port]
+        found = diags.extended_counters(sim.run("perfquery", "-t", "5000", "-x", "-l", lid, port).out)[port]
         theirs[f"0x{guid:016x}", port] = [found[way + "_data"] - 72 * found[way + "_packets"] for way in ("xmit", "rcv")]
     for row in sim.json("ports"):
         if row["status"] == "ok" and row["port"]:
