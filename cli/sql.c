@@ -43,9 +43,9 @@ static char *column_name(const struct printer *printer, int i, const char *name)
 	}
 	/* An empty name has no buffer. */
 	text_append(&unique, "");
-	text_done(&harmless);
-	if (text_failed(&unique))
+	if (text_failed(&harmless) || text_failed(&unique))
 		text_done(&unique);
+	text_done(&harmless);
 	return unique.chars;
 }
 

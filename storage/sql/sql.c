@@ -104,7 +104,8 @@ static int compile(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct err
 	return 0;
 }
 
-static void read_cell(sqlite3_stmt *statement, int at, struct cell *ret)
+/* Return: false: no memory. */
+static bool read_cell(sqlite3_stmt *statement, int at, struct cell *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	switch (sqlite3_column_type(statement, at)) {
@@ -129,6 +130,7 @@ static void read_cell(sqlite3_stmt *statement, int at, struct cell *ret)
 	default:
 		break;
 	}
+	return ret->type != CELL_TEXT || ret->bytes;
 }
 
 static int report_rows(sqlite3_stmt *statement, const struct sql_consumer *consumer, struct error *err)
@@ -136,25 +138,22 @@ static int report_rows(sqlite3_stmt *statement, const struct sql_consumer *consu
 	int count = sqlite3_column_count(statement), code = SQLITE_ROW;
 	const char **names = calloc(count ? (size_t)count : 1, sizeof(*names));
 	struct cell *cells = calloc(count ? (size_t)count : 1, sizeof(*cells));
-	bool more = true;
+	bool whole = names && cells, more;
 
-	if (!names || !cells) {
-		free(names);
-		free(cells);
-		return err_nomem(err);
-	}
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; whole && i < count; i++) {
 		names[i] = sqlite3_column_name(statement, i);
-		names[i] = names[i] ? names[i] : "";
+		whole = names[i];
 	}
-	more = consumer->header(consumer->ctx, names, count);
+	more = whole && consumer->header(consumer->ctx, names, count);
 	while (more && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-		for (int i = 0; i < count; i++)
-			read_cell(statement, i, &cells[i]);
-		more = consumer->row(consumer->ctx, cells, count);
+		for (int i = 0; whole && i < count; i++)
+			whole = read_cell(statement, i, &cells[i]);
+		more = whole && consumer->row(consumer->ctx, cells, count);
 	}
 	free(names);
 	free(cells);
+	if (!whole)
+		return err_nomem(err);
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : statement_error(sqlite3_db_handle(statement), err);
 }
 
