@@ -193,9 +193,6 @@ int nccl_end(struct nccl_log *log, struct error *err);
 /* nccl_read - feed a file to its end. Return: 0; ERR_IO; ERR_NOMEM. */
 int nccl_read(struct nccl_log *log, FILE *file, struct error *err);
 
-/* nccl_has_anything - whether it contains messages of NCCL or tables of nccl-tests. */
-bool nccl_has_anything(const struct nccl_log *log);
-
 /* nccl_test_name - "all_reduce"; if it was inferred and is ambiguous "all_gather or alltoall". */
 const char *nccl_test_name(const struct nccl_test *test);
 

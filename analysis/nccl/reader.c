@@ -38,11 +38,6 @@ void nccl_done(struct nccl_log *log)
 	nccl_init(log);
 }
 
-bool nccl_has_anything(const struct nccl_log *log)
-{
-	return log->messages || log->test_count || log->version_count;
-}
-
 uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len)
 {
 	uint64_t key = nccl_hash(name, len, 1);
