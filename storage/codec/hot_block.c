@@ -179,13 +179,14 @@ int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples
 {
 	/* A padded copy is faster than a check of the end for each number. */
 	uint8_t copy[HOT_BLOCK_MOST + SAMPLE_MOST + 8];
-	const uint8_t *at = copy + 5, *end = copy + len;
+	const uint8_t *at = copy + 5, *end;
 	int64_t before_us = 0;
 	uint32_t there;
 
 	if (!data || len < 5 || len > HOT_BLOCK_MOST || *data != HOT_VERSION)
 		return ERR_IO;
 	memcpy(copy, data, len);
+	end = copy + len;
 	memset(copy + len, 0, SAMPLE_MOST + 8);
 	there = (uint32_t)get(copy + 1);
 	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
