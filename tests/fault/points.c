@@ -27,11 +27,11 @@ const char *__asan_default_options(void)
 	return "exitcode=99:quarantine_size_mb=1:allocator_may_return_null=1";
 }
 
-/* glibc loses five bytes in setlocale() if a later allocation fails. */
+/* glibc loses five bytes in setlocale() if a later allocation fails, OpenSSL its tables while it is initialized. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:_nl_normalize_codeset";
+	return "leak:_nl_normalize_codeset\nleak:libcrypto.so";
 }
 
 const char *fault_current;
