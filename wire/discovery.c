@@ -481,6 +481,7 @@ static void finish_holed(struct discovery *discovery, int code, struct fabric **
 	}
 	describe_difference(discovery->holed, *found, err);
 	trailer->smps += holed->smps;
+	trailer->queries += holed->queries;
 	if (trailer->hops < holed->hops)
 		trailer->hops = holed->hops;
 }
