@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -94,6 +95,21 @@ TEST(incomplete_records_are_rejected)
 	assert_non_null(strstr(err.text, "invalid records"));
 }
 
+/* What the end of the last discovery logged. */
+static char logged[1000];
+
+static void destroy_logged(struct discovery *discovery)
+{
+	int file = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+
+	dup2(file, STDERR_FILENO);
+	discovery_destroy(discovery);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	logged[pread(file, logged, sizeof(logged) - 1, 0)] = '\0';
+	close(file);
+}
+
 /* A helper that writes records, and then runs @rest. Return: whether it succeeded. */
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
@@ -118,7 +134,7 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	assert_int_equal(trailer.smps, 7);
 	fabric_destroy(fabric);
 	succeeded = discovery_end(discovery);
-	discovery_destroy(discovery);
+	destroy_logged(discovery);
 	return succeeded;
 }
 
@@ -247,8 +263,11 @@ TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 {
 	/* Without a kill its status would be 0. */
 	assert_false(run_to_result(clock_system(), "exec >&-; exec sleep 50"));
+	assert_non_null(strstr(logged, "did not exit"));
+	assert_null(strstr(logged, "failed"));
 	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
+	assert_non_null(strstr(logged, "the discovery helper failed after it had reported its result"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
 	/* The result is complete: SMPs without a response end nothing. */
 	assert_true(run_to_result(&still_clock, "exec >&-; seq 20 >&2; sleep 0.2; exit 0"));
