@@ -79,6 +79,7 @@ KNOWN_WORDS = [
     r"\d+ LIDs belong to other nodes now",
     r"\d+ sweeps stored",
     r"discovery[: ]",
+    r"libibnetdisc: .*; the explorer discovered the fabric instead",
 ]
 
 
