@@ -67,6 +67,7 @@ static int discover_by_library(const struct discover_options *options, const str
 		.timeout_ms = (unsigned)options->common.timeout_ms, .retries = (int)options->retries,
 	};
 	size_t different = 0;
+	int code;
 
 	if (keys)
 		settings.mkey = keys_pick(keys, local->port_guid, &different);
@@ -74,7 +75,10 @@ static int discover_by_library(const struct discover_options *options, const str
 	if (different > 1)
 		return err_set(err, ERR_UNAVAILABLE, "M_Keys differ by port, and libibnetdisc sends one key to all "
 			       "nodes");
-	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
+	code = netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
+	/* The library repeats none: retries are sent by the kernel and not counted. */
+	trailer->queries = trailer->smps;
+	return code;
 }
 
 /* The list of --ports. Return: their number; ERR_USAGE. */

@@ -32,6 +32,7 @@ struct world {
 	double loss[PORTS];  /* share of the sent packets that is lost */
 	bool silent[PORTS], narrow[PORTS], clear[PORTS];
 	int64_t now_us;
+	int64_t reading_us;  /* from the reading of one port to that of the next one */
 	unsigned sweeps;
 	struct node_memory memory;
 	struct conservation conservation;
@@ -78,6 +79,7 @@ static int make_world(void **state)
 	world.random = 1;
 	world.fabric = make_fabric(0);
 	world.now_us = 1000 * US_PER_S;
+	world.reading_us = 500;
 	world.result = (struct sweep_result){ .samples = world.samples, .readings = world.readings,
 					      .deltas = world.deltas, .count = PORTS };
 	return 0;
@@ -150,9 +152,10 @@ static void sweep_as(const struct fabric *known)
 	for (unsigned port = 0; port < PORTS; port++)
 		send_packets(port, next() % (4u << next() % 20));
 	for (unsigned port = 0; port < PORTS; port++) {
-		world.now_us += 500;
+		world.now_us += world.reading_us;
+		/* In slow sweeps at up to the rate of the link. */
 		for (unsigned other = 0; other < PORTS; other++)
-			send_packets(other, next() % 64);
+			send_packets(other, next() % (64 + 6 * (uint64_t)(world.reading_us - 500)));
 		if (port < known->port_count)
 			read_port(port);
 	}
@@ -182,6 +185,18 @@ TEST_WITH(lossless_links_are_never_reported, make_world, drop_world)
 		sweep();
 	}
 	assert_int_equal(world.events.count, 0);
+}
+
+/* The ends of a link are read up to eight seconds apart. */
+TEST_WITH(slow_sweeps_report_the_lossy_link_only, make_world, drop_world)
+{
+	world.reading_us = 8 * US_PER_S / PORTS;
+	sweeps(1000);
+	assert_int_equal(world.events.count, 0);
+	world.loss[3] = 0.05;
+	sweeps(100);
+	assert_int_equal(world.events.count, 1);
+	assert_int_equal(world.events.list[0].port, 4);
 }
 
 TEST_WITH(a_lossy_link_is_reported_once_at_its_sending_end, make_world, drop_world)

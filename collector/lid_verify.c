@@ -92,13 +92,12 @@ static void discard(struct lid_verify *verify, size_t first, enum sample_status 
 	for (size_t i = first; i < end; i++) {
 		struct port_sample *sample = &verify->result->samples[i];
 
-		if (sample->status == SAMPLE_UNSUPPORTED)
-			sample->status = status;
-		if (!sample->reading)
+		if (!sample->reading && sample->status != SAMPLE_UNSUPPORTED)
 			continue;
-		*sample = (struct port_sample){ .port = sample->port, .status = status };
-		verify->result->ports_answered--;
+		verify->result->ports_answered -= sample->reading != NULL;
 		verify->result->ports_unfinished += status == SAMPLE_UNFINISHED;
+		verify->result->cut |= status == SAMPLE_UNFINISHED;
+		*sample = (struct port_sample){ .port = sample->port, .status = status };
 	}
 }
 
@@ -202,7 +201,6 @@ static void on_response(void *ctx, const struct request *request, const struct r
 
 	if (response->result == REQUEST_CANCELLED) {
 		discard(verify, request->tag, SAMPLE_UNFINISHED);
-		verify->result->cut = true;
 		return;
 	}
 	node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);

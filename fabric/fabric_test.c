@@ -13,7 +13,7 @@
 
 static char *records_of(const struct fabric *fabric, size_t *ret_len)
 {
-	struct record_trailer trailer = { 5, 6, 7, 8, 9 };
+	struct record_trailer trailer = { 5, 6, 7, 8, 9, 4 };
 	struct text text = { 0 };
 
 	record_write(&text, fabric, &trailer);
@@ -33,6 +33,7 @@ TEST(records_restore_the_same_fabric)
 		assert_int_equal(trailer.took_us, 7);
 		assert_int_equal(trailer.lost, 8);
 		assert_int_equal(trailer.silent, 9);
+		assert_int_equal(trailer.queries, 4);
 		assert_int_equal(back->node_count, fabric->node_count);
 		assert_int_equal(back->port_count, fabric->port_count);
 		for (size_t i = 0; i < fabric->port_count; i++)

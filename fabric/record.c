@@ -66,9 +66,9 @@ void record_write(struct text *text, const struct fabric *fabric, const struct r
 	}
 	if (fabric->from_node != FABRIC_NONE)
 		text_appendf(text, "from %" PRIx64 " %u\n", fabric->nodes[fabric->from_node].guid, fabric->from_port);
-	text_appendf(text, "end %zu %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+	text_appendf(text, "end %zu %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		     fabric->node_count, fabric->port_count, trailer->smps, trailer->hops, trailer->took_us,
-		     trailer->lost, trailer->silent);
+		     trailer->lost, trailer->silent, trailer->queries);
 }
 
 /* Peers may be named before their node is read; links are made at the end. */
@@ -239,7 +239,8 @@ static bool read_end(struct record_reader *reader, char *cursor)
 	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.hops) ||
 	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.took_us) ||
 	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.lost) ||
-	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.silent))
+	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.silent) ||
+	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.queries))
 		return false;
 	reader->ended = nodes == reader->fabric->node_count && ports == reader->fabric->port_count;
 	return reader->ended;

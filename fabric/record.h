@@ -24,6 +24,7 @@ struct record_trailer {
 	uint64_t took_us;  /* elapsed time of the discovery */
 	uint64_t lost;     /* queries of known nodes without a response after all retries */
 	uint64_t silent;   /* ports with a link to an unidentified node */
+	uint64_t queries;  /* distinct SMPs, without retries and probes; exact if none was lost */
 };
 
 /* record_write - append a fabric's lines to @text. */

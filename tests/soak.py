@@ -79,6 +79,7 @@ KNOWN_WORDS = [
     r"\d+ LIDs belong to other nodes now",
     r"\d+ sweeps stored",
     r"discovery[: ]",
+    r"libibnetdisc: .*; the explorer discovered the fabric instead",
 ]
 
 
@@ -394,7 +395,7 @@ class Soak:
         return status["ports_answered"] == status["ports_polled"] == count and not status["silent_nodes"]
 
     def run(self):
-        options = ("--gen", SHAPES[self.size], "--wire", WIRE, "--traffic", "ring rate=120Gb/s", "--tick", "200",
+        options = ("--gen", SHAPES[self.size], "--traffic", "ring rate=120Gb/s", "--tick", "200",
                    "--truth", os.path.abspath("truth.csv"))
         sim = Simulation(*options)
         with sim:
@@ -405,6 +406,8 @@ class Soak:
         self.check_store()
 
     def run_in(self, sim):
+        # Not before: opensm leaves out a node whose response is late, as it is on a stalled machine.
+        sim.run(lib.IBWIRE_SIM, "wire", WIRE)
         sim.traffic("pause")
         self.before = sim.truth()
         with open("collect.err", "wb") as err:

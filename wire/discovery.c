@@ -70,6 +70,7 @@ struct discovery {
 	struct record_trailer holed_trailer;
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
+	bool killed;         /* by this process, for any reason */
 	bool unresponsive;   /* killed because of LINES_OF_LIBRARY */
 	struct text records, errors; /* stdout and stderr */
 	int last;            /* memory file with the records of the last topology, or -1 */
@@ -237,7 +238,7 @@ static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 static void kill_helper(struct discovery *discovery)
 {
 	if (discovery->pid > 0)
-		kill(discovery->pid, SIGKILL);
+		discovery->killed = kill(discovery->pid, SIGKILL) == 0;
 }
 
 /* Wait for the helper, which has closed its pipes or was killed. Return: whether it ended. */
@@ -405,7 +406,10 @@ static void cancel(void *ctx)
 	if (!discovery->started)
 		return;
 	succeeded = discovery_end(discovery);
-	if (discovery->finished && !succeeded)
+	/* On a stalled machine an exit takes longer than this process waits. */
+	if (discovery->finished && !succeeded && discovery->killed)
+		log_info("discovery: the helper did not exit after it had reported its result, and was killed");
+	else if (discovery->finished && !succeeded)
 		log_warning("the discovery helper failed after it had reported its result");
 	if (discovery->finished)
 		log_messages(discovery);
@@ -481,6 +485,7 @@ static void finish_holed(struct discovery *discovery, int code, struct fabric **
 	}
 	describe_difference(discovery->holed, *found, err);
 	trailer->smps += holed->smps;
+	trailer->queries += holed->queries;
 	if (trailer->hops < holed->hops)
 		trailer->hops = holed->hops;
 }

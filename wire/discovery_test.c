@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -94,6 +95,21 @@ TEST(incomplete_records_are_rejected)
 	assert_non_null(strstr(err.text, "invalid records"));
 }
 
+/* What the end of the last discovery logged. */
+static char logged[1000];
+
+static void destroy_logged(struct discovery *discovery)
+{
+	int file = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+
+	dup2(file, STDERR_FILENO);
+	discovery_destroy(discovery);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	logged[pread(file, logged, sizeof(logged) - 1, 0)] = '\0';
+	close(file);
+}
+
 /* A helper that writes records, and then runs @rest. Return: whether it succeeded. */
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
@@ -108,7 +124,7 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	int code = 0;
 
 	snprintf(script, sizeof(script),
-		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0\\n'; %s", rest);
+		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0 7\\n'; %s", rest);
 	assert_int_equal(discovery_create(&settings, clock, &discovery, NULL), 0);
 	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL, NULL, 0, NULL), 0);
 	while (code == 0)
@@ -118,7 +134,7 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	assert_int_equal(trailer.smps, 7);
 	fabric_destroy(fabric);
 	succeeded = discovery_end(discovery);
-	discovery_destroy(discovery);
+	destroy_logged(discovery);
 	return succeeded;
 }
 
@@ -148,7 +164,7 @@ static int run_with_fallback(const char *first, const char *second, struct error
 
 TEST(a_fallback_discovers_for_a_helper_that_failed)
 {
-#define RECORDS "printf 'ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0\n'"
+#define RECORDS "printf 'ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0 7\n'"
 	struct error err;
 
 	assert_int_equal(run_with_fallback("kill -SEGV $$", RECORDS, &err), 1);
@@ -184,7 +200,7 @@ static int run_discovery(struct discovery *discovery, const struct fabric *last,
 
 TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 {
-#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 0 0 0 0 0\n"
+#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 0 0 0 0 0 0\n"
 	static const char *const argv[] = { "/bin/sh", "-c", "echo $* >&2; cat >&2; printf '" LINES "'", "-", NULL };
 	struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
 	const struct explore_port ports[] = { { 0xabc, 1 }, { 0x5, 0 } };
@@ -212,9 +228,9 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 
 /* A switch whose port 1 has a link to an unidentified node; the same with that node, which has its name. */
 #define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0\n"
-#define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0\n"
+#define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0 7\n"
 #define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1\n" \
-	"node 6 6 1 1 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0\n"
+	"node 6 6 1 1 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0 7\n"
 
 TEST(the_explorer_completes_a_result_of_libibnetdisc)
 {
@@ -247,8 +263,11 @@ TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 {
 	/* Without a kill its status would be 0. */
 	assert_false(run_to_result(clock_system(), "exec >&-; exec sleep 50"));
+	assert_non_null(strstr(logged, "did not exit"));
+	assert_null(strstr(logged, "failed"));
 	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
+	assert_non_null(strstr(logged, "the discovery helper failed after it had reported its result"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
 	/* The result is complete: SMPs without a response end nothing. */
 	assert_true(run_to_result(&still_clock, "exec >&-; seq 20 >&2; sleep 0.2; exit 0"));

@@ -72,7 +72,8 @@ void explore_start_query(struct explore *explore, const struct query *what)
 {
 	struct query *query;
 
-	if (explore->base && ++explore->queries > explore->base->port_count / 2 + QUERIES_LEAST)
+	explore->queries++;
+	if (explore->base && explore->queries > explore->base->port_count / 2 + QUERIES_LEAST)
 		part_give_up(explore, "more than half of the fabric has changed");
 	if (explore->code < 0)
 		return;
@@ -452,6 +453,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 				    : survey_finish(&explore.survey, ret, err);
 	if (code == 0) {
 		ret_trailer->smps = engine_counts(explore.engine).sent;
+		ret_trailer->queries = explore.queries;
 		ret_trailer->hops = explore.hops;
 		ret_trailer->lost = explore.lost;
 		ret_trailer->silent = explore.silent;

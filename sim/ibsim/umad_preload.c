@@ -2,6 +2,7 @@
 #include "sim/ibsim/umad_preload.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #define INTERPOSED __attribute__((visibility("default")))
 
 struct next_calls next_calls;
+
+/* umad2sim's socket for exchanges with ibsim about this client; -1: not connected */
+static int control_fd = -1;
 
 /* Each replaced function calls this too: it may be called before constructors have run. */
 __attribute__((constructor)) static void find_next(void)
@@ -26,17 +30,16 @@ __attribute__((constructor)) static void find_next(void)
 	*(void **)&next_calls.write = dlsym(RTLD_NEXT, "write");
 }
 
-/* Is this the abstract address of a socket for a client's MADs, "NAME:out..."? */
-static bool is_data_address(const struct sockaddr *address, socklen_t len)
+/* Is this the abstract address of a socket of ibsim, "NAME@part..."? @part: ":ctl", or ":out" for MADs */
+static bool is_address_of(const char *part, const struct sockaddr *address, socklen_t len)
 {
-	static const char out[] = ":out";
 	const struct sockaddr_un *local = (const struct sockaddr_un *)(const void *)address;
 	const char *name = getenv("IBSIM_SOCKNAME");
-	size_t name_len = name ? strlen(name) : 0, out_len = strlen(out);
+	size_t name_len = name ? strlen(name) : 0, part_len = strlen(part);
 
 	return name_len && address && address->sa_family == AF_UNIX &&
-		len > offsetof(struct sockaddr_un, sun_path) + 1 + name_len + out_len && !local->sun_path[0] &&
-		!memcmp(local->sun_path + 1, name, name_len) && !memcmp(local->sun_path + 1 + name_len, out, out_len);
+		len > offsetof(struct sockaddr_un, sun_path) + 1 + name_len + part_len && !local->sun_path[0] &&
+		!memcmp(local->sun_path + 1, name, name_len) && !memcmp(local->sun_path + 1 + name_len, part, part_len);
 }
 
 INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
@@ -45,8 +48,10 @@ INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
 
 	find_next();
 	result = next_calls.connect(fd, address, len);
-	if (result == 0 && is_data_address(address, len))
+	if (result == 0 && is_address_of(":out", address, len))
 		mads_connected(fd);
+	else if (result == 0 && is_address_of(":ctl", address, len))
+		control_fd = fd;
 	return result;
 }
 
@@ -55,6 +60,8 @@ INTERPOSED int close(int fd)
 	find_next();
 	if (mads_own_fd(fd))
 		mads_close(fd);
+	if (fd == control_fd)
+		control_fd = -1;
 	return next_calls.close(fd);
 }
 
@@ -81,14 +88,30 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return next_calls.poll(fds, count, timeout_ms);
 }
 
+/* A signal that interrupts umad2sim's exchange with ibsim would end the program with status 255. */
+static bool must_repeat(int fd, ssize_t result)
+{
+	return result < 0 && errno == EINTR && fd == control_fd;
+}
+
 INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
 {
+	ssize_t result;
+
 	find_next();
-	return mads_own_fd(fd) ? mads_read(fd, buffer, size) : next_calls.read(fd, buffer, size);
+	do
+		result = mads_own_fd(fd) ? mads_read(fd, buffer, size) : next_calls.read(fd, buffer, size);
+	while (must_repeat(fd, result));
+	return result;
 }
 
 INTERPOSED ssize_t write(int fd, const void *buffer, size_t size)
 {
+	ssize_t result;
+
 	find_next();
-	return mads_own_fd(fd) ? mads_write(fd, buffer, size) : next_calls.write(fd, buffer, size);
+	do
+		result = mads_own_fd(fd) ? mads_write(fd, buffer, size) : next_calls.write(fd, buffer, size);
+	while (must_repeat(fd, result));
+	return result;
 }

@@ -142,6 +142,42 @@ LAB_TEST(a_redirection_by_the_former_owner_of_a_lid_is_forgotten)
 	lab_check_own(lab, HOST + 4);
 }
 
+/*
+ * The first spine has a port without counters. After a restart of the SM the spine responds to no SMP, and the
+ * process is stopped after the first NodeInfo, until just before the deadline of the sweep.
+ */
+static void stall_while_lids_are_verified(struct world_run *run, const uint8_t mad[MAD_SIZE])
+{
+	static int64_t began_us;
+	struct agent *spine = &run->world->agents[0];
+	struct mad_header header = mad_read_header(mad);
+	bool smp = header.mgmt_class != CLASS_PERFORMANCE;
+	int64_t stalled_until_us = began_us + run->settings.interval_us - 24 * US_PER_MS;
+
+	spine->no_counters = !smp && mad[PMA_DATA_OFFSET + 1] == 4;
+	spine->dead = smp && run->world->act_count == 1;
+	if (smp && header.attribute == SMP_SM_INFO)
+		began_us = run->now_us;
+	else if (spine->dead && header.attribute == SMP_NODE_INFO && run->now_us < stalled_until_us)
+		run->now_us = stalled_until_us;
+}
+
+static void restart_sm_once(struct lab *lab)
+{
+	lab->run.world->act_count = lab->sweeps == 3 ? 1 : 1000 + (uint32_t)lab->sweeps;
+}
+
+/* The LID of the spine is queried by path when the sweep ends. */
+LAB_TEST(a_sweep_that_ends_before_a_lid_is_verified_is_reported_as_cut)
+{
+	lab->run.on_send = stall_while_lids_are_verified;
+	lab_run_with(lab, restart_sm_once, 4);
+	assert_int_equal(lab->report.ports_unfinished, 4);
+	assert_int_equal(lab->report.sweeps_cut, 1);
+	lab_run(lab, 2);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
+}
+
 static struct lab *create(uint64_t seed)
 {
 	struct lab *lab = lab_create(seed);

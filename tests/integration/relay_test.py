@@ -8,6 +8,7 @@ sim/relay/relay_model_test and responder_test cover times, losses and responses 
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -129,6 +130,29 @@ def faults(sim):
     tap.one_line("a simulation that has ended is not found", run(IBWIRE_SIM, "break", env=outside, check=False), 69, "has ended")
 
 
+def interrupted(sim):
+    """A signal while umad2sim waits for ibsim to attach the program. ibsim is stopped, so that it does wait."""
+    def said(name):
+        with open(f"/proc/{name}", encoding="utf-8") as file:
+            return file.read()
+
+    def waits():
+        return f"{sim.env['IBSIM_SOCKNAME']}:ctl{process.pid}@" in said("net/unix") and " S " in said(f"{process.pid}/stat")
+
+    program = "import os, signal; signal.signal(signal.SIGTERM, lambda *_: print('heard')); os.listdir('/sys/class/infiniband')"
+    ibsim = int(run("pgrep", "-P", sim.process.pid, "-x", "ibsim").out)
+    os.kill(ibsim, signal.SIGSTOP)
+    try:
+        process = sim.start("python3", "-c", program, stdout=subprocess.PIPE, text=True)
+        waited = wait_for(waits)
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: "ShdPnd:\t" + 16 * "0" in said(f"{process.pid}/status"))
+    finally:
+        os.kill(ibsim, signal.SIGCONT)
+    tap.equal("a signal does not end a program that connects to ibsim", (waited, process.communicate()[0], process.returncode),
+              (True, "heard\n", 0))
+
+
 def transparent(name, *options):
     """The same fabric through the relay and directly from ibsim."""
     seen = []
@@ -157,6 +181,8 @@ with tap.part("relay"), Simulation("--gen", "rail --hosts 2", "--wire", "latency
         settings(sim)
     with tap.part("subnet manager"):
         subnet_manager(sim)
+    with tap.part("interrupted"):
+        interrupted(sim)
 if not SHORT:
     with tap.part("faults"), Simulation("--gen", "rail --hosts 2 --rails 2 --spines 2", "--traffic", "ring stride=2") as sim:
         faults(sim)

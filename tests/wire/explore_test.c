@@ -69,6 +69,7 @@ static bool is_all_there(void)
 TEST(lost_responses_are_retried_or_counted)
 {
 	unsigned incomplete = 0, lossy = 0;
+	uint64_t repeated = 0;
 
 	for (uint64_t seed = 1; seed <= 600; seed++) {
 		bed_draw(seed);
@@ -81,11 +82,13 @@ TEST(lost_responses_are_retried_or_counted)
 		if (seed % 2 || !(bed.trailer.lost + bed.trailer.silent)) {
 			bed_check_found();
 			assert_int_equal(bed.trailer.lost + bed.trailer.silent, 0);
+			assert_true(bed.trailer.queries <= cost_of_library());
+			repeated += bed.trailer.smps - bed.trailer.queries;
 		}
 		lossy += bed.trailer.lost + bed.trailer.silent > 0;
 		incomplete += !is_all_there();
 	}
-	assert_true(lossy > 50 && incomplete > 20);
+	assert_true(lossy > 50 && incomplete > 20 && repeated > 1000);
 }
 
 TEST(unresponsive_neighbours_cause_no_delay)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stop.h"
+#include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "tests/world/lab.h"
@@ -153,6 +155,23 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 	return 0;
 }
 
+/*
+ * Ports that were not read in time are counted, and the first of consecutive cut sweeps is reported, unless a stop
+ * has cut it.
+ */
+static void check_unfinished(const struct lab *lab, const struct sweep *sweep)
+{
+	uint32_t unfinished = 0;
+	bool reported = stop_requested() || (lab->sweeps && lab->last_sweep.ports_unfinished);
+
+	for (size_t i = 0; i < sweep->sample_count; i++)
+		unfinished += sweep->samples[i].status == SAMPLE_UNFINISHED;
+	for (size_t i = 0; i < sweep->event_count; i++)
+		reported |= !strcmp(sweep->events[i].kind, EVENT_SWEEP_CUT);
+	assert_int_equal(sweep->ports_unfinished, unfinished);
+	assert_true(reported || !unfinished);
+}
+
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct lab *lab = ctx;
@@ -164,6 +183,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 		return ERR_IO;
 	for (size_t i = 0; i < sweep->sample_count; i++)
 		store_sample(lab, sweep, &sweep->samples[i]);
+	check_unfinished(lab, sweep);
 	for (size_t i = 0; i < sweep->detail_count; i++)
 		store_detail(lab, sweep, &sweep->details[i]);
 	store_routes(lab, sweep);
