@@ -98,7 +98,10 @@ static void discard(struct lid_verify *verify, size_t first, enum sample_status 
 			continue;
 		*sample = (struct port_sample){ .port = sample->port, .status = status };
 		verify->result->ports_answered--;
-		verify->result->ports_unfinished += status == SAMPLE_UNFINISHED;
+		if (status == SAMPLE_UNFINISHED) {
+			verify->result->ports_unfinished++;
+			verify->result->cut = true;
+		}
 	}
 }
 
@@ -202,7 +205,6 @@ static void on_response(void *ctx, const struct request *request, const struct r
 
 	if (response->result == REQUEST_CANCELLED) {
 		discard(verify, request->tag, SAMPLE_UNFINISHED);
-		verify->result->cut = true;
 		return;
 	}
 	node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);

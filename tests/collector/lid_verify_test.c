@@ -25,9 +25,14 @@ TEST(exchanged_lids_add_nothing_to_the_wrong_port)
 	}
 }
 
-static void restart_sm_and_reassign_lids(struct lab *lab)
+static void restart_sm(struct lab *lab)
 {
 	lab->run.world->act_count = lab->sweeps < 3 ? 1000 + (uint32_t)lab->sweeps : 1;
+}
+
+static void restart_sm_and_reassign_lids(struct lab *lab)
+{
+	restart_sm(lab);
 	lab_swap_lids(lab);
 }
 
@@ -107,6 +112,30 @@ static void exchange_with_a_host_that_rejects_smps(struct lab *lab)
 LAB_TEST(an_error_status_of_node_info_proves_nothing)
 {
 	check_exchange(lab, exchange_with_a_host_that_rejects_smps);
+}
+
+static void lock_hosts_and_restart_sm(struct lab *lab)
+{
+	restart_sm(lab);
+	for (size_t i = HOST; i < OWN_HOST; i++)
+		lab->run.world->nodes[i].locked = lab->sweeps >= 3;
+}
+
+/* The interval ends while LIDs are queried, or then paths. */
+TEST(readings_whose_lids_are_not_verified_in_time_are_reported)
+{
+	uint32_t unfinished = 0;
+
+	for (int64_t interval_us = 50 * US_PER_MS; interval_us < 64 * US_PER_MS; interval_us += US_PER_MS / 2) {
+		struct lab *lab = lab_create(1);
+
+		lab->run.settings.interval_us = interval_us;
+		lab_run_with(lab, lock_hosts_and_restart_sm, 4);
+		unfinished += lab->report.ports_unfinished;
+		assert_true(!lab->report.ports_unfinished || lab_events_of(lab, EVENT_SWEEP_CUT));
+		lab_destroy(lab);
+	}
+	assert_true(unfinished > 0);
 }
 
 /* Two fabrics were merged: the first reading has no former one that it could contradict. */
