@@ -12,6 +12,7 @@
 
 struct fault_case;
 struct model;
+struct writer;
 
 extern struct model *model;
 extern char *base; /* a database with all kinds of contents */
@@ -45,7 +46,12 @@ void fault_terminal_open(void);
 void fault_top(void *name);
 const char *fault_check_terminal(bool reported);
 
-/* writer.c: @before: sweeps in the database of each run; @after: with those of the run */
+/*
+ * writer.c: @before: sweeps in the database of each run; @after: with those of the run
+ * fault_writer_done - a teardown that also closes fault_writer: the next case would report it as a leak
+ */
+extern struct writer *fault_writer;
+int fault_writer_done(void **state);
 void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change);
 struct writer *fault_open_again(void);
 void fault_ingest(void *name);
