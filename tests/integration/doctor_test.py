@@ -178,7 +178,7 @@ def damaged(name, words, damage):
     host = Host(f"damaged-{len(os.listdir('.'))}")
     host.paths = [host.hca(f"mlx5_{i}", "mlx5") for i in range(2)]
     damage(host, f"{host.root}/{host.paths[1]}")
-    rows, code = doctor(host.root)
+    rows, _ = doctor(host.root)
     tap.equal(f"{name}: one line", [words in row["text"] for row in rows if row["check"] == "files"], [True])
     tap.result(found(rows, "pass", "hca", "mlx5_0/1"), f"{name}: the other HCA is examined", rows)
 
