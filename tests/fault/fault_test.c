@@ -16,7 +16,6 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/writer.h"
 #include "tests/fault/bodies.h"
 #include "tests/fault/points.h"
 

@@ -2,7 +2,6 @@
 /* The writer in fault_test.c: what the model stores, compared with it after a fault. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "collector/sink.h"
 #include "storage/reader.h"
 #include "storage/saved.h"

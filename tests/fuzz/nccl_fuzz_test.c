@@ -4,7 +4,6 @@
  * log arrives, and the verdict can be written. Built with NCCL_LIBFUZZER it is a libFuzzer target (make fuzz), else
  * a unit test on logs that were changed at random.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
