@@ -57,7 +57,7 @@ class Service:
             self.processes[name] = self.sim.start(lib.IBWIRE, name, "--db", self.db, *options, stderr=err, env=env_of(name))
 
     def step(self):
-        """Replace clients that do not read. They see no end of the connection behind what they have not read."""
+        """Replace old clients. One that does not read does not see the end of its connection."""
         now = time.monotonic()
         while self.stuck and self.stuck[0][0] < now - STUCK_S:
             self.stuck.pop(0)[1].close()

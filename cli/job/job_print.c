@@ -29,7 +29,7 @@ const char *job_shown(const char *typed, char *ret, size_t size)
 {
 	struct text text = { 0 };
 
-	/* Without an allocation, which can fail, for almost every name. */
+	/* Almost every name needs no escaping, and so no allocation, which may fail. */
 	if (!text_is_plain(typed, strlen(typed)))
 		text_append_escaped(&text, typed, strlen(typed));
 	snprintf(ret, size, "%s", text_failed(&text) ? "?" : text.len ? text_chars(&text) : typed);
