@@ -25,6 +25,7 @@ void fault_renew(const char *bytes, size_t len);
 /* commands.c: @name is the words, separated by '|'; COPY and PAGE are the file, URL and ADDRESS those of a peer. */
 void fault_command(void *name);
 void fault_renew_database(void);
+void fault_renew_database_and_log(void); /* COPY is a log of NCCL */
 /* The file that a command writes is complete, and there is no other. */
 const char *fault_check_files(bool reported);
 extern bool fault_clock_runs; /* the monotonic clock of the command */
