@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <stdbool.h>
-#include <string.h>
 #include <math.h>
 
 #include "analysis/conserve.h"

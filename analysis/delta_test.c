@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <string.h>
 #include <math.h>
 
 #include "analysis/delta.h"

@@ -240,7 +240,9 @@ struct nccl_verdict {
 /*
  * nccl_check - compare what NCCL reports with what the ports counted
  * @ports, @count:  ports of the job's hosts, or of some of them; 0: only the log is judged
+ * Return: 0; ERR_NOMEM.
  */
-void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret);
+int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret,
+	       struct error *err);
 
 #endif

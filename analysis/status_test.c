@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
-#include <string.h>
 
 #include "analysis/status.h"
 #include "base/unit_test.h"

@@ -2,7 +2,6 @@
 /* child_command_test.c - output and exit status of background commands; no process remains */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -93,7 +93,7 @@ static int add_logs(const struct doctor_options *options, struct checks *checks,
 	int code = nccl_files_read(options->nccl, options->common.argv, options->common.argc, &log, err);
 
 	if (code == 0)
-		nccl_check(&log, NULL, 0, &verdict);
+		code = nccl_check(&log, NULL, 0, &verdict, err);
 	checks->current = "nccl-log";
 	for (size_t i = 0; code == 0 && i < verdict.count; i++) {
 		const struct nccl_line *line = &verdict.lines[i];

@@ -70,6 +70,7 @@ static int compare(const struct nccl_log *log, const struct local_usage *usage, 
 {
 	char host[NCCL_NAME_SIZE], (*names)[sizeof(usage->ports->name)] = calloc(usage->port_count + 1, sizeof(*names));
 	struct nccl_port *ports = calloc(usage->port_count + 1, sizeof(*ports));
+	int code;
 
 	if (!names || !ports) {
 		free(names);
@@ -93,10 +94,10 @@ static int compare(const struct nccl_log *log, const struct local_usage *usage, 
 			.rx_bytes = carrier->delta.values[LOCAL_RCV_BYTES], .rate_gbps = carrier->gbps,
 		};
 	}
-	nccl_check(log, ports, usage->port_count, ret);
+	code = nccl_check(log, ports, usage->port_count, ret, err);
 	free(names);
 	free(ports);
-	return 0;
+	return code;
 }
 
 /* Read logs and compare them. @ret has no lines without @pattern, or if they cannot be read. */

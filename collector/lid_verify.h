@@ -30,7 +30,8 @@ struct sweep_result;
  * @ret_moved: number of LIDs that belong to another node
  *
  * Without a response to NodeInfo the node is queried along its path. A LID without a response to
- * either is accepted: not every node responds to SMPs.
+ * either is accepted in the second sweep in a row, because not every node responds to SMPs; but not
+ * a LID of two nodes, nor while LIDs are in doubt.
  * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
 int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,

@@ -230,12 +230,12 @@ static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 	return tail;
 }
 
-/* Write text in at most @width columns, with an ellipsis if it is cut. Return: columns written. */
+/* Write text of @columns columns in at most @width, with an ellipsis if it is cut. Return: columns written. */
 static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
 {
 	const char *tail = "", *ellipsis;
 	unsigned tail_columns;
-	struct text head = { 0 };
+	size_t head;
 
 	if (columns <= width) {
 		fputs(chars, stream);
@@ -247,14 +247,12 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	if (keep_tail)
 		tail = tail_of(chars, columns, (width - 1) / 2);
 	tail_columns = (unsigned)text_columns(tail);
-	text_append_bytes(&head, chars, text_prefix_bytes(chars, width - 1 - tail_columns));
-	fputs(text_chars(&head), stream);
+	head = text_prefix_bytes(chars, width - 1 - tail_columns);
+	fwrite(chars, 1, head, stream);
 	fputs(ellipsis, stream);
 	fputs(tail, stream);
-	/* Pad if a wide character did not fit. */
-	columns = (unsigned)text_columns(text_chars(&head)) + 1 + tail_columns;
-	text_done(&head);
-	return columns;
+	/* Less than @width if a wide character did not fit. */
+	return columns - (unsigned)text_columns(chars + head) + 1 + tail_columns;
 }
 
 static void write_cell(struct result *result, size_t column, const struct table_cell *cell, unsigned width, bool last)

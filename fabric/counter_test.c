@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/counter.h"

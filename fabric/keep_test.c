@@ -5,7 +5,6 @@
  * where one of them is cabled to a port that was found and is up; else none.
  */
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "base/unit_test.h"

@@ -14,30 +14,44 @@
 
 extern char **environ;
 
-enum { BLOCK = 512 };
+enum { BLOCK = 512, NAME = 100 };
 
 /* Header of a member. Source: POSIX.1-2017, pax, "ustar Interchange Format". */
 struct ustar {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6];
+	char name[NAME], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[NAME], magic[6];
 	char version[2], user[32], group[32], major[8], minor[8], prefix[155], unused[12];
 };
 _Static_assert(sizeof(struct ustar) == BLOCK, "a header is one block");
 
-/* Split FOLDER/PATH at a slash so that the parts fit. Return: whether they do. */
-static bool set_name(struct ustar *header, const char *name)
+static void append_member(struct capture *capture, struct ustar *header, const void *bytes, size_t len)
 {
-	size_t len = strlen(name), split = 0;
+	static const char zeros[BLOCK];
+	unsigned sum = 0;
 
-	if (len > sizeof(header->name)) {
-		for (split = len - sizeof(header->name) - 1; split < len && name[split] != '/'; split++)
-			;
-		if (split >= len || split > sizeof(header->prefix))
-			return false;
-		memcpy(header->prefix, name, split);
-		split++;
-	}
-	memcpy(header->name, name + split, len - split);
-	return true;
+	memcpy(header->mode, header->type == '5' ? "0000755" : "0000644", 8);
+	memcpy(header->uid, "0000000", 8);
+	memcpy(header->gid, "0000000", 8);
+	memcpy(header->magic, "ustar", 6);
+	memcpy(header->version, "00", 2);
+	snprintf(header->size, sizeof(header->size), "%011zo", len);
+	snprintf(header->mtime, sizeof(header->mtime), "%011o", 0u);
+	memset(header->checksum, ' ', sizeof(header->checksum));
+	for (size_t i = 0; i < sizeof(*header); i++)
+		sum += ((const unsigned char *)header)[i];
+	snprintf(header->checksum, sizeof(header->checksum), "%06o", sum & 0777777);
+	text_append_bytes(&capture->tar, (const char *)header, sizeof(*header));
+	text_append_bytes(&capture->tar, len ? bytes : "", len);
+	text_append_bytes(&capture->tar, zeros, (BLOCK - len % BLOCK) % BLOCK);
+}
+
+/* Set a name of a header. One that does not fit is a member of its own before it, of this type (GNU tar). */
+static void set_name(struct capture *capture, char field[NAME], const char *chars, char type)
+{
+	size_t len = strlen(chars);
+
+	if (len > NAME)
+		append_member(capture, &(struct ustar){ .name = "././@LongLink", .type = type }, chars, len + 1);
+	memcpy(field, chars, len > NAME ? NAME : len);
 }
 
 /* FNV-1a; on a collision the later path is omitted. */
@@ -52,11 +66,8 @@ static uint64_t hash(const char *path)
 
 static void add(struct capture *capture, char type, const char *path, const char *link, const void *bytes, size_t len)
 {
-	static const char zeros[BLOCK];
-	struct ustar header = { .mode = "0000644", .uid = "0000000", .gid = "0000000", .magic = "ustar",
-				.version = "00", .type = type };
+	struct ustar header = { .type = type };
 	char name[1024];
-	unsigned sum = 0;
 	uint32_t seen;
 
 	if (map_get(&capture->known, hash(path), &seen))
@@ -64,23 +75,10 @@ static void add(struct capture *capture, char type, const char *path, const char
 	if (map_put(&capture->known, hash(path), 1))
 		capture->tar.failed = true;
 	snprintf(name, sizeof(name), "%s/%s%s", capture->folder, path, type == '5' ? "/" : "");
-	if (!set_name(&header, name) || (link && strlen(link) > sizeof(header.link))) {
-		capture->omitted++;
-		return;
-	}
-	if (type == '5')
-		memcpy(header.mode, "0000755", 8);
-	snprintf(header.size, sizeof(header.size), "%011zo", len);
-	snprintf(header.mtime, sizeof(header.mtime), "%011o", 0u);
+	set_name(capture, header.name, name, 'L');
 	if (link)
-		memcpy(header.link, link, strlen(link));
-	memset(header.checksum, ' ', sizeof(header.checksum));
-	for (size_t i = 0; i < sizeof(header); i++)
-		sum += ((const unsigned char *)&header)[i];
-	snprintf(header.checksum, sizeof(header.checksum), "%06o", sum & 0777777);
-	text_append_bytes(&capture->tar, (const char *)&header, sizeof(header));
-	text_append_bytes(&capture->tar, len ? bytes : "", len);
-	text_append_bytes(&capture->tar, zeros, (BLOCK - len % BLOCK) % BLOCK);
+		set_name(capture, header.link, link, 'K');
+	append_member(capture, &header, bytes, len);
 	capture->files += type != '5';
 }
 

@@ -15,7 +15,7 @@ struct capture {
 	const char *folder; /* in which all members are, borrowed */
 	struct text tar;
 	struct map known;   /* hashes of the paths that it has */
-	size_t files, omitted; /* omitted: paths too long for a tar header */
+	size_t files;
 };
 
 /* Add a file, a symbolic link or a folder, once per path. Without a capture (NULL) nothing is done. */

@@ -207,6 +207,7 @@ void check_link_layer(struct checks *checks)
 			text_appendf(&text, "%s%u %s", text.len ? ", " : "", counts[i], local_protocol_name(i));
 	if (text.len)
 		check_add(checks, CHECK_PASS, "", NULL, "%s port%s", text_chars(&text), total == 1 ? "" : "s");
+	checks->failed |= text_failed(&text);
 	text_done(&text);
 }
 
@@ -425,6 +426,7 @@ static void add_flow_control(struct checks *checks, const struct local_hca *hca,
 			  text_chars(&text));
 	else
 		check_add(checks, CHECK_PASS, name, NULL, "%s: %s", net, text_chars(&text));
+	checks->failed |= text_failed(&text);
 	text_done(&text);
 }
 

@@ -208,6 +208,7 @@ void check_iommu(struct checks *checks)
 	else
 		check_add(checks, CHECK_WARN, "", "boot with iommu=pt", "an IOMMU is enabled without iommu=pt");
 	local_names_done(&units);
+	checks->failed |= text_failed(&cmdline);
 	text_done(&cmdline);
 }
 
@@ -310,6 +311,7 @@ static bool may_lock(struct checks *checks)
 		line = strstr(text_chars(&status), "\nCapEff:");
 		may = line && strtoull(line + 8, NULL, 16) >> 14 & 1;
 	}
+	checks->failed |= text_failed(&status);
 	text_done(&status);
 	return may;
 }
@@ -336,6 +338,7 @@ void check_memlock(struct checks *checks)
 			  "runtime", "locked memory is limited to %.1f MB: memory cannot be registered beyond it%s",
 			  (double)soft / 1e6, may ? ", except with CAP_IPC_LOCK as here" : "");
 	}
+	checks->failed |= text_failed(&limits);
 	text_done(&limits);
 }
 
@@ -366,9 +369,11 @@ static bool find_shm(struct checks *checks, double *ret_bytes)
 				total = strstr(text_chars(&memory), "MemTotal:");
 			found = total && sscanf(total, "MemTotal: %" SCNu64, &kib) == 1;
 			*ret_bytes = (double)kib * 512;
+			checks->failed |= text_failed(&memory);
 			text_done(&memory);
 		}
 	}
+	checks->failed |= text_failed(&mounts);
 	text_done(&mounts);
 	return found;
 }

@@ -23,7 +23,7 @@ const char *local_verdict_name(enum local_verdict verdict)
 	return names[verdict];
 }
 
-void local_append_bytes(struct text *text, uint64_t bytes)
+static void append_bytes(struct text *text, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	double value = (double)bytes;
@@ -223,33 +223,33 @@ static void append_verdict(struct local_usage *usage)
 	switch (usage->verdict) {
 	case LOCAL_VERDICT_RDMA:
 		text_appendf(text, "RDMA: %s", at_least);
-		local_append_bytes(text, usage->rdma_bytes);
+		append_bytes(text, usage->rdma_bytes);
 		text_appendf(text, " sent and received over %u of %zu HCA port%s", usage->used_ports, usage->port_count,
 			     usage->port_count == 1 ? "" : "s");
 		append_protocols(usage, text);
 		if (!isnan(usage->evenness))
 			text_appendf(text, ", evenness cv %.2f", usage->evenness);
 		text_append(text, "; TCP ");
-		local_append_bytes(text, usage->tcp_bytes);
+		append_bytes(text, usage->tcp_bytes);
 		append_nets(usage, text);
 		break;
 	case LOCAL_VERDICT_TCP:
 		text_appendf(text, "%s: %s", usage->port_count ? "TCP fallback" : "TCP, there is no HCA", at_least);
-		local_append_bytes(text, usage->tcp_bytes);
+		append_bytes(text, usage->tcp_bytes);
 		text_append(text, " sent and received over TCP");
 		append_nets(usage, text);
 		if (usage->port_count) {
 			text_append(text, "; RDMA ");
-			local_append_bytes(text, usage->rdma_bytes);
+			append_bytes(text, usage->rdma_bytes);
 			text_appendf(text, " over %zu HCA port%s", usage->port_count,
 				     usage->port_count == 1 ? "" : "s");
 		}
 		break;
 	case LOCAL_VERDICT_NEITHER:
 		text_append(text, "neither RDMA nor TCP carried more than background traffic: RDMA ");
-		local_append_bytes(text, usage->rdma_bytes);
+		append_bytes(text, usage->rdma_bytes);
 		text_append(text, ", TCP ");
-		local_append_bytes(text, usage->tcp_bytes);
+		append_bytes(text, usage->tcp_bytes);
 		break;
 	case LOCAL_VERDICT_UNKNOWN:
 		text_append(text, "not known: this host has no readable counters of HCAs and network interfaces");

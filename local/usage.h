@@ -65,7 +65,4 @@ void local_usage_done(struct local_usage *usage);
 /* local_verdict_name - "rdma", "tcp", "neither", "unknown". */
 const char *local_verdict_name(enum local_verdict verdict);
 
-/* local_append_bytes - "1.5 GB". */
-void local_append_bytes(struct text *text, uint64_t bytes);
-
 #endif

@@ -5,8 +5,8 @@
  * numbers of twelve digits, in bytes: the allocated heap (mallinfo2 sums all arenas of glibc; tests/soak.py disables
  * thread caches, which would count as allocated and take hours to fill), and the part of it that is SQLite's page
  * caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as SQLITE_CONFIG_PAGECACHE is not used). SQLite counts the
- * bytes that it requests. malloc() maps most pages by themselves (base/process.c) and rounds up to whole pages of the
- * machine: the allocated heap is without that rest, for each mapped block the rest of a page of SQLite. */
+ * bytes that it requests. malloc() maps each of most pages separately (base/process.c), rounded up to pages of the
+ * machine. The heap is written without these rests: each mapped block is assumed to be a page of SQLite. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -39,7 +39,7 @@ class Host:
 
     def __init__(self, root):
         self.root = os.path.abspath(root)
-        self.slots = 0
+        self.slots, self.bridges = 0, 1  # bridges: levels of PCIe switches above a device
         for path in ("sys/class/infiniband", "sys/class/net", "sys/class/iommu", "sys/bus/pci/devices"):
             os.makedirs(f"{self.root}/{path}")
         self.file("proc/cmdline", "BOOT_IMAGE=/vmlinuz quiet")
@@ -63,7 +63,7 @@ class Host:
         self.slots += 1
         bridge = f"sys/devices/pci0000:{numa:02x}/0000:{numa:02x}:{switch if switch is not None else self.slots + 8:02x}.0"
         if switch is not None:
-            bridge += f"/0000:a{switch}:00.0/0000:b{switch}:{self.slots:02x}.0"
+            bridge += f"/0000:a{switch}:00.0/0000:b{switch}:{self.slots:02x}.0" * self.bridges
         device = f"{bridge}/0000:{self.slots:02x}:00.0"
         while bridge.count("/") > 2:
             self.config(bridge)

@@ -145,6 +145,11 @@ def as_seconds(stamp):
     return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
 
 
+def stamp_of(seconds):
+    """The reverse, in whole seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
+
+
 # Commands that only read the database, as arguments; they need no fabric.
 READERS = [["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], ["balance"], ["topology", "show"],
            ["names", "suggest"], ["events"], ["health", "--at", "2026-11-23T21:00:06Z"], ["history"],
@@ -161,11 +166,6 @@ def released_database(path, version=1):
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.executescript(script + f"PRAGMA user_version = {version};")
     return os.path.abspath(path)
-
-
-def stamp_of(seconds):
-    """The reverse, in whole seconds."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
 
 
 def shared_data(name):

@@ -155,9 +155,6 @@ class Receiver:
     def times(self):
         return sorted({time_ms for series in list(self.series.values()) for time_ms in list(series)})
 
-    def named(self, name):
-        return {key: series for key, series in self.series.items() if ("__name__", name) in key}
-
 
 class Server:
     """A receiver that can be ended and started again with its data."""
@@ -195,10 +192,7 @@ class Server:
 
 def series_of(rows):
     """Time in ms and value of each sample, by labels, from (labels, [(ms, value)])."""
-    found = {}
-    for labels, samples in rows:
-        found[tuple(sorted(labels.items()))] = samples
-    return found
+    return {tuple(sorted(labels.items())): samples for labels, samples in rows}
 
 
 class Prometheus(Server):

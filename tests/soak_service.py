@@ -4,7 +4,6 @@
 Prometheus scrapes metrics; other clients send requests and do not read the responses. Push sends to a second
 Prometheus, which is killed and restarted at random.
 """
-import os
 import re
 import signal
 import socket
@@ -37,7 +36,7 @@ class Digests(Receiver):
 
 
 class Service:
-    """All of it, as long as a soak lasts. `watched` are the processes whose resources are checked, by name."""
+    """All of it, as long as a soak lasts. The resources of `processes` are checked."""
 
     def __init__(self, sim, env_of, scrape_s):
         self.sim, self.db, self.processes = sim, sim.env["IBWIRE_DB"], {}
@@ -58,7 +57,7 @@ class Service:
             self.processes[name] = self.sim.start(lib.IBWIRE, name, "--db", self.db, *options, stderr=err, env=env_of(name))
 
     def step(self):
-        """Replace clients that do not read. They see no end of the connection behind what they have not read."""
+        """Replace old clients. One that does not read does not see the end of its connection."""
         now = time.monotonic()
         while self.stuck and self.stuck[0][0] < now - STUCK_S:
             self.stuck.pop(0)[1].close()

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What libibnetdisc may bring: its two functions are defined here and stand before the library's. */
-#include <string.h>
 
 #include <infiniband/ibnetdisc.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/balance/flows.h"
 #include "base/map.h"

@@ -43,7 +43,7 @@ struct balance_memory {
 	size_t count, capacity;
 };
 
-/* State of one step by node. */
+/* State of one step; arrays are by node, except the last. */
 struct step {
 	struct balance_memory *memory;
 	const struct shape *shape;
@@ -52,6 +52,7 @@ struct step {
 	uint8_t *evidence;   /* enum adaptive_routing of this window */
 	uint8_t *adaptive;   /* set or inferred */
 	bool *fed;           /* a routing fault elsewhere sends too much here */
+	bool *reported;      /* by port: its bytes are reported as sent */
 };
 
 struct balance_memory *balance_memory_create(void)
@@ -304,10 +305,7 @@ static int remember_windows(struct step *step, struct error *err)
 static void drop_echoes(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
-	bool *reported = calloc(fabric->port_count + 1, sizeof(*reported));
 
-	if (!reported)
-		return; /* out of memory: report it twice */
 	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		uint32_t port;
@@ -315,7 +313,7 @@ static void drop_echoes(struct step *step)
 		if (result->direction != BALANCE_XMIT || result->cause < BALANCE_ROUTING)
 			continue;
 		port = result->members[result->hottest].port;
-		reported[port] = true;
+		step->reported[port] = true;
 		step->fed[fabric->ports[fabric->ports[port].peer].node] = true;
 	}
 	for (size_t i = 0; i < step->balance->count; i++) {
@@ -325,10 +323,9 @@ static void drop_echoes(struct step *step)
 		if (result->direction != BALANCE_RCV || result->cause != BALANCE_FLOWS)
 			continue;
 		from = fabric->ports[result->members[result->hottest].port].peer;
-		if (reported[from] || step->fed[fabric->ports[from].node])
+		if (step->reported[from] || step->fed[fabric->ports[from].node])
 			result->cause = BALANCE_NONE;
 	}
-	free(reported);
 }
 
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,
@@ -336,10 +333,10 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 {
 	size_t nodes = shape->fabric->node_count + 1;
 	struct step step = { memory, shape, settings, balance, calloc(nodes, 1), calloc(nodes, 1),
-			     calloc(nodes, sizeof(bool)) };
+			     calloc(nodes, sizeof(bool)), calloc(shape->fabric->port_count + 1, sizeof(bool)) };
 	int code = 0;
 
-	if (!step.evidence || !step.adaptive || !step.fed)
+	if (!step.evidence || !step.adaptive || !step.fed || !step.reported)
 		code = err_nomem(err);
 	if (code == 0)
 		code = weigh_evidence(&step, err);
@@ -354,6 +351,7 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 	free(step.evidence);
 	free(step.adaptive);
 	free(step.fed);
+	free(step.reported);
 	return code;
 }
 

@@ -46,8 +46,9 @@ static struct health_ring *ring_at(struct health_tracker *tracker, enum health_r
 	return ring;
 }
 
-void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
-		     int64_t wall_us)
+/* @at_us: CLOCK_BOOTTIME of the count */
+static void add_to_ring(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
+			int64_t wall_us)
 {
 	struct health_ring *ring = ring_at(tracker, kind, at_us);
 	uint32_t *bucket = &ring->count[at_us / rings[kind].bucket_us % RING_BUCKETS];
@@ -249,7 +250,7 @@ static void record_count(struct health *health, struct health_tracker *tracker, 
 	if (elapsed_us > ring_us)
 		count = (uint64_t)((double)count * (double)ring_us / (double)elapsed_us + 0.5);
 	if (count)
-		health_ring_add(tracker, kind, health->now_us, count, health->wall_us);
+		add_to_ring(tracker, kind, health->now_us, count, health->wall_us);
 }
 
 /* Sum of the known ones of some counters. */
@@ -286,7 +287,7 @@ void health_record_count(struct health *health, struct health_port *port, const 
 	for (int kind = 0; kind < RING_COUNT; kind++)
 		if (kind == RING_FEC ? count->counter == HEALTH_COUNT_FEC :
 		    count->counter < COUNTER_COUNT && rings[kind].counters & COUNTER_BIT(count->counter))
-			health_ring_add(tracker, kind, at_us, count->value, count->wall_us);
+			add_to_ring(tracker, kind, at_us, count->value, count->wall_us);
 }
 
 static bool has_errors(const struct delta *delta)

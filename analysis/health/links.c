@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Links that are down, degraded or flapping. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/health/state.h"
 #include "fabric/shape.h"

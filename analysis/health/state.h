@@ -418,9 +418,6 @@ void health_record_count(struct health *health, struct health_port *port, const 
 			 int64_t at_us);
 /* health_errors_count - the port has an error that is recent enough for a rule. */
 bool health_errors_count(const struct health *health, const struct health_port *port);
-/* health_ring_add - @at_us: CLOCK_BOOTTIME of the count */
-void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
-		     int64_t wall_us);
 /*
  * health_ring_sum - sum of the last @buckets, 0: of all
  * @ret_sweeps: number of sweeps with a count above 0, or NULL

@@ -2,9 +2,11 @@
 /* check.c - what NCCL reports, compared with what the ports counted */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/nccl/check.h"
+#include "base/err.h"
 
 const char *nccl_fabric_name(enum nccl_fabric fabric)
 {
@@ -353,10 +355,14 @@ static void tests_check(struct nccl_check *check)
 			 amount(least).text, amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
 }
 
-void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret)
+int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t count, struct nccl_verdict *ret,
+	       struct error *err)
 {
-	struct nccl_check check = { .log = log, .ports = ports, .port_count = count, .verdict = ret };
+	struct nccl_check check = { .log = log, .ports = ports, .port_count = count, .verdict = ret,
+				    .by_host = calloc(log->host_count + 1, sizeof(*check.by_host)) };
 
+	if (!check.by_host)
+		return err_nomem(err);
 	ret->severity = NCCL_OK;
 	ret->count = 0;
 	nccl_check_sum(&check);
@@ -391,4 +397,6 @@ void nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_
 			ret->lines[at] = ret->lines[at - 1];
 		ret->lines[at] = line;
 	}
+	free(check.by_host);
+	return 0;
 }

@@ -21,6 +21,12 @@ struct nccl_rail {
 	uint32_t ports;              /* ports of which the bytes are known */
 };
 
+/* A host of the log. */
+struct nccl_host_sum {
+	bool connected, counted; /* it has connections over a network; a port with known bytes */
+	double rate;             /* GB/s, of nccl_check_host_rate() */
+};
+
 struct nccl_check {
 	const struct nccl_log *log;
 	const struct nccl_port *ports;
@@ -28,6 +34,7 @@ struct nccl_check {
 	struct nccl_verdict *verdict;
 	struct nccl_rail rails[NCCL_RAILS_MOST];
 	size_t rail_count, used_rails;
+	struct nccl_host_sum *by_host;
 	size_t hosts;                        /* that have connections over a network, or that a test lists */
 	size_t counted;                      /* hosts of the log that have a port with known bytes */
 	uint64_t fabrics[NCCL_FABRIC_COUNT]; /* connections; of listed HCAs if there are none */

@@ -3,7 +3,6 @@
 #include "analysis/nccl/check.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/nccl/input.h"
@@ -44,8 +43,6 @@ static void log_sum(struct nccl_check *check)
 	const struct nccl_log *log = check->log;
 	uint64_t listed[NCCL_FABRIC_COUNT] = { 0 };
 
-	bool *hosts = calloc(log->host_count + 1, sizeof(*hosts));
-
 	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
 		uint64_t connections = (uint64_t)hca->sends + hca->receives;
@@ -57,12 +54,11 @@ static void log_sum(struct nccl_check *check)
 			continue;
 		rail->listed++;
 		rail->used += connections > 0;
-		if (!connections || !hosts || hosts[hca->host])
+		if (!connections || check->by_host[hca->host].connected)
 			continue;
-		hosts[hca->host] = true;
+		check->by_host[hca->host].connected = true;
 		check->hosts++;
 	}
-	free(hosts);
 	for (size_t i = 0; i < log->test_count; i++)
 		if (log->tests[i].hosts > check->hosts)
 			check->hosts = log->tests[i].hosts;
@@ -83,8 +79,6 @@ static void log_sum(struct nccl_check *check)
 /* Sum the ports of the log's hosts. */
 static void ports_sum(struct nccl_check *check)
 {
-	bool *counted = calloc(check->log->host_count + 1, sizeof(*counted));
-
 	for (size_t i = 0; i < check->port_count; i++) {
 		const struct nccl_port *port = &check->ports[i];
 		uint32_t host = host_of(check->log, port->host);
@@ -98,10 +92,8 @@ static void ports_sum(struct nccl_check *check)
 			continue;
 		}
 		check->known++;
-		if (counted && !counted[host])
-			check->counted++;
-		if (counted)
-			counted[host] = true;
+		check->counted += !check->by_host[host].counted;
+		check->by_host[host].counted = true;
 		check->unknown += port->at_least;
 		check->tx_bytes += (double)port->tx_bytes;
 		check->rx_bytes += (double)port->rx_bytes;
@@ -111,7 +103,6 @@ static void ports_sum(struct nccl_check *check)
 		rail->bytes += (double)port->tx_bytes + (double)port->rx_bytes;
 		rail->ports++;
 	}
-	free(counted);
 }
 
 /* Ports with connections that are idle on the wire. */
@@ -169,33 +160,27 @@ double nccl_check_evenness(const struct nccl_check *check)
 
 double nccl_check_host_rate(const struct nccl_check *check)
 {
-	double most = 0, *rates;
+	double most = 0;
 
-	if (!check->log->host_count)
-		return 0;
-	rates = calloc(check->log->host_count, sizeof(*rates));
-	if (!rates)
-		return 0;
 	for (size_t i = 0; i < check->port_count; i++) {
 		uint32_t host = host_of(check->log, check->ports[i].host);
 		const struct nccl_hca *hca = host == UINT32_MAX || !check->ports[i].hca ? NULL :
 					     hca_of(check->log, host, check->ports[i].hca, check->ports[i].port);
 
 		if (hca && hca->sends + hca->receives)
-			rates[host] += check->ports[i].rate_gbps / 8;
+			check->by_host[host].rate += check->ports[i].rate_gbps / 8;
 	}
 	for (size_t i = 0; i < check->log->host_count; i++)
-		most = fmax(most, rates[i]);
+		most = fmax(most, check->by_host[i].rate);
 	if (most <= 0) {
 		for (size_t i = 0; i < check->log->hca_count; i++) {
 			const struct nccl_hca *hca = &check->log->hcas[i];
 
 			if (hca->sends + hca->receives)
-				rates[hca->host] += hca->speed_mbps / 8000.0;
+				check->by_host[hca->host].rate += hca->speed_mbps / 8000.0;
 		}
 		for (size_t i = 0; i < check->log->host_count; i++)
-			most = fmax(most, rates[i]);
+			most = fmax(most, check->by_host[i].rate);
 	}
-	free(rates);
 	return most;
 }

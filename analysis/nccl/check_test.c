@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/nccl.h"
 #include "analysis/nccl/test_nccl.h"

@@ -6,7 +6,6 @@
  * (src/common.cu). Columns differ by operation and version, so that the header of the table gives
  * their meaning.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -55,7 +55,7 @@ void read_text(const char *text)
 
 void check(const struct nccl_port *ports, size_t count)
 {
-	nccl_check(&text_log, ports, count, &verdict);
+	assert_int_equal(nccl_check(&text_log, ports, count, &verdict, NULL), 0);
 }
 
 const struct nccl_line *line_with(const char *words)

@@ -69,15 +69,12 @@ int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, s
 {
 	struct nccl_verdict *verdict = job_alloc(report, 1, sizeof(*verdict));
 	struct nccl_port *ports = ports_of(report);
-	int code = ERR_NOMEM;
+	int code = verdict && ports ? nccl_check(log, ports, report->port_count, verdict, err) : err_nomem(err);
 
-	if (verdict && ports) {
-		nccl_check(log, ports, report->port_count, verdict);
+	if (code == 0) {
 		report->nccl = log;
 		report->nccl_verdict = verdict;
 		code = add_lines(report, err);
-	} else {
-		err_nomem(err);
 	}
 	free(ports);
 	return code;

@@ -29,7 +29,7 @@ const char *job_shown(const char *typed, char *ret, size_t size)
 {
 	struct text text = { 0 };
 
-	/* Without an allocation, which can fail, for almost every name. */
+	/* Almost every name needs no escaping, and so no allocation, which may fail. */
 	if (!text_is_plain(typed, strlen(typed)))
 		text_append_escaped(&text, typed, strlen(typed));
 	snprintf(ret, size, "%s", text_failed(&text) ? "?" : text.len ? text_chars(&text) : typed);
@@ -132,29 +132,16 @@ static void append_moved(const struct job_report *report, struct text *line)
 	text_append(line, report->source == JOB_SOURCE_SNAPSHOTS ? "; by snapshots" : "; by sweeps");
 }
 
-const char *job_part_name(const struct job_report *report, int part, char *ret, size_t size)
-{
-	char span[WHEN_SIZE];
-
-	if (!report->running)
-		snprintf(ret, size, part == JOB_EARLY ? "first half" : "second half");
-	else if (part == JOB_EARLY)
-		snprintf(ret, size, "before");
-	else
-		snprintf(ret, size, "last %s", when_format_span(report->part_until_us[part] -
-								report->part_from_us[part], span));
-	return ret;
-}
-
 static void append_parts(const struct job_report *report, struct text *line)
 {
 	double early = report->total.part[JOB_EARLY], late = report->total.part[JOB_LATE];
-	char names[JOB_PARTS][64], rates[JOB_PARTS][32];
+	char span[WHEN_SIZE] = "", rates[JOB_PARTS][32];
 
-	text_appendf(line, "%s %s, %s %s", job_part_name(report, JOB_EARLY, names[0], sizeof(names[0])),
-		     rate_format_bits(early, rates[0], sizeof(rates[0])),
-		     job_part_name(report, JOB_LATE, names[1], sizeof(names[1])),
-		     rate_format_bits(late, rates[1], sizeof(rates[1])));
+	if (report->running)
+		when_format_span(report->part_until_us[JOB_LATE] - report->part_from_us[JOB_LATE], span);
+	text_appendf(line, "%s %s, %s%s %s", report->running ? "before" : "first half",
+		     rate_format_bits(early, rates[0], sizeof(rates[0])), report->running ? "last " : "second half",
+		     span, rate_format_bits(late, rates[1], sizeof(rates[1])));
 	if (early > 0)
 		text_appendf(line, " (%+.0f %%)", 100 * (late / early - 1));
 	text_append(line, ", sent + received");

@@ -6,7 +6,6 @@
  * steps; a peak is the highest rate of a step.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"

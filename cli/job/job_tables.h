@@ -43,7 +43,4 @@ struct result *job_section(struct job_output *output, const char *key, bool reco
 /* job_shown - text that a user typed, with unsafe bytes as "\xHH"; cut to @size bytes. Return: @ret. */
 const char *job_shown(const char *typed, char *ret, size_t size);
 
-/* job_part_name - "first half", "last 5m00s". Return: @ret. */
-const char *job_part_name(const struct job_report *report, int part, char *ret, size_t size);
-
 #endif

@@ -8,7 +8,6 @@
 
 #include "analysis/rate.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "base/when.h"
 #include "cli/job/job_verdict.h"
 #include "cli/job/job_work.h"
@@ -133,8 +132,8 @@ static uint32_t count_unused(const struct job_report *report, uint32_t rail, uin
 static void judge_unused_rails(struct judging *judging)
 {
 	struct job_report *report = judging->report;
-	struct text names = { 0 };
-	size_t unused = 0, slower = 0;
+	char names[201] = "";
+	size_t unused = 0, slower = 0, len = 0;
 	uint32_t ports;
 
 	for (size_t i = 0; i < report->rail_count; i++) {
@@ -143,15 +142,16 @@ static void judge_unused_rails(struct judging *judging)
 		rail->unused = count_unused(report, (uint32_t)i, &ports) == ports && ports > 1;
 		if (!rail->unused)
 			continue;
-		text_appendf(&names, "%s%s", unused ? ", " : "", rail->name);
+		if (len < sizeof(names))
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", unused ? ", " : "",
+						rail->name);
 		unused++;
 		slower += rail->slower;
 	}
 	if (unused)
 		judge_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
-			   "%zu of %zu rails unused: %.200s carried nothing on any of its hosts", unused,
-			   report->rail_count, text_chars(&names));
-	text_done(&names);
+			   "%zu of %zu rails unused: %s carried nothing on any of its hosts", unused,
+			   report->rail_count, names);
 }
 
 /* Is a port unused on a rail that other hosts use? */

@@ -26,9 +26,9 @@
 
 /* Time between two looks for a new sweep, and between attempts to open the database. */
 #define POLL_US (500 * US_PER_MS)
-/* The counters are stored after sweeps of so long: that is read again after a restart. */
+/* Time of sweeps after which the counters are stored. Later sweeps are read again after a restart. */
 #define STORE_COUNTERS_US (600 * US_PER_S)
-/* A series without a sample for so long has no value for queries of Prometheus (its lookback). */
+/* Age of the last sample at which Prometheus no longer uses it in queries (its lookback delta). */
 #define STALE_US (300 * US_PER_S)
 
 struct push {
@@ -250,7 +250,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code == 0 && !target->url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
 	if (code == 0 && push.source.unchanged_us >= STALE_US)
-		code = options_usage_error(command, err, "--unchanged must be less than 5m, when series are stale");
+		code = options_usage_error(command, err, "--unchanged must be less than 5m, after which a series is stale");
 	if (code == 0 && since)
 		code = when_parse(since, options.now_us, &push.since_us, err);
 	if (code == 0)

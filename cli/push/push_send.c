@@ -42,7 +42,7 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
 	return len;
 }
 
-/* Show it as "https://host:port/path", without what may be secret. */
+/* "https://host:port/path", without user, password and query, which may be secret. */
 static int show_url(const char *url, char *ret, size_t size, struct error *err)
 {
 	static const CURLUPart wanted[] = { CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT, CURLUPART_PATH };
@@ -71,7 +71,7 @@ static bool open_request(struct push_request *request, struct push_target *targe
 	CURL *curl = curl_easy_init();
 
 	*request = (struct push_request){ .target = target, .curl = curl };
-	/* These are copied. */
+	/* Strings are copied, which may fail for lack of memory. */
 	if (!curl || curl_easy_setopt(curl, CURLOPT_URL, target->url) ||
 	    (target->ca_path && curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_path)) ||
 	    curl_easy_setopt(curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION))
@@ -182,7 +182,7 @@ static int compress_request(struct push_request *request, const struct text *bat
 	return 0;
 }
 
-/* Why the target has not taken a batch: of an HTTP response, or of the attempt. Both may have the receiver's words. */
+/* Why the target has not taken a batch: its HTTP response, or the error. Both may contain text from the receiver. */
 static void describe(const struct push_request *request, long status, char *ret, size_t size)
 {
 	const char *words = status ? request->reply : request->why;

@@ -12,9 +12,9 @@
 struct error;
 struct push_request;
 
-/* With --once a batch is given up after so many attempts, 6 seconds in all if none of them blocks. */
+/* Attempts to send a batch with --once: 6 seconds in all if none of them blocks. */
 #define PUSH_ATTEMPTS_ONCE 7
-/* A receiver processes each request on one core. */
+/* Requests in flight. A receiver processes each of them on one core. */
 #define PUSH_PARALLEL 4
 
 struct push_target {
@@ -41,8 +41,8 @@ void push_target_close(struct push_target *target);
 /*
  * push_target_send - compress one WriteRequest and begin to send it
  *
- * Up to PUSH_PARALLEL requests are under way, in any order: none of them may have a series of another one. The caller
- * ensures that with push_target_finish() after the last batch of a sweep.
+ * Up to PUSH_PARALLEL requests are in flight and may arrive in any order, so no two of them may have
+ * samples of the same series: the caller calls push_target_finish() after the last batch of a sweep.
  *
  * Connection errors, 429 and 5xx are retried with exponential back-off or after the time of
  * Retry-After, without end. So are other codes than 400, for which the specification permits to

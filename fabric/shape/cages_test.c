@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Ports as they are printed on the box. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/shape.h"

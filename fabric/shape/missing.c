@@ -8,7 +8,6 @@
  * differently. Where almost all other rows are usual, half of a row is enough.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Fabrics without tiers: torus, mesh, dragonflies; and those too small to have many. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/unit_test.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Rails: which HCA ports belong together, and which of them are cabled to another rail's leaf. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/shape.h"

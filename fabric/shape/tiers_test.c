@@ -4,7 +4,6 @@
  * change.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/shape.h"

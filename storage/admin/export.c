@@ -5,7 +5,6 @@
  * The new database is created as usual and filled table by table with the rows of the part
  * (storage/admin/catalog.c). What is hidden is never written to it, so no free page contains it.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
-#include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
 

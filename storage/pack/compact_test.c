@@ -17,7 +17,6 @@
 #include "storage/test/test_folder.h"
 #include "storage/test/test_history.h"
 #include "storage/test/test_model.h"
-#include "storage/writer.h"
 
 #define SWEEPS 45
 #define WINDOW 10

@@ -2,7 +2,6 @@
 #include "storage/pack/compactor.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_test.c - the pieces of any window add up to the stored deltas */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/map.h"

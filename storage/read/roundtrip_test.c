@@ -2,7 +2,6 @@
 /* roundtrip_test.c - stored data is read back unchanged */
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 #include "storage/read/window_plan.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "storage/codec/codec.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* saved_read.c - snapshots read */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -60,7 +60,7 @@ struct model *test_base_store(void)
 	}
 	assert_int_equal(writer_sink(writer)->store_caps(writer, &caps, 1, NULL), 0);
 	writer_close(writer);
-	assert_int_equal(saved_writer_open(path, &saved, NULL), 0);
+	saved = check_open_saved(path);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "one" }, model_step(model), NULL), 0);
 	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "two" }, model_step(model), NULL), 0);
 	/* The first job has the snapshots, the second ran before them, the third is running. */

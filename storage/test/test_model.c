@@ -130,6 +130,8 @@ struct model *model_create(uint64_t seed, size_t switches, uint8_t radix, size_t
 
 void model_destroy(struct model *model)
 {
+	if (!model)
+		return;
 	for (size_t i = 0; i < model->fabric_count; i++)
 		fabric_destroy(model->fabrics[i]);
 	for (size_t i = 0; i < model->sweep_count; i++) {

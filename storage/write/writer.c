@@ -157,8 +157,8 @@ static int open_or_create(struct writer *writer, struct error *err)
 }
 
 /*
- * After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. SQLite uses an index
- * that could not be opened for writing for reading only: that needs another opening, too.
+ * After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. An
+ * index of the log that SQLite could not open for writing stays read-only until it is opened again.
  */
 static void check_disk_error(struct writer *writer)
 {

@@ -2,7 +2,6 @@
 /* balance_test.c - balance on a small fabric: two leaves with 16 hosts, four spines, given loads */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/unit_test.h"
 #include "fabric/fabric.h"

@@ -9,7 +9,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,8 +80,7 @@ static int measure(const char *folder, size_t bytes, unsigned every)
 	rewind(file);
 	wall = seconds(CLOCK_MONOTONIC);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	failed = failed || nccl_read(&log, file, &err);
-	nccl_check(&log, NULL, 0, &verdict);
+	failed = failed || nccl_read(&log, file, &err) || nccl_check(&log, NULL, 0, &verdict, &err);
 	getrusage(RUSAGE_SELF, &usage);
 	if (failed)
 		fprintf(stderr, "%s\n", err.text);

@@ -3,7 +3,6 @@
  * Tiers, planes and port roles while hosts are unplugged: a leaf without any host keeps its tier, plane
  * and roles, although the present topology does not show that it is a leaf.
  */
-#include <string.h>
 
 #include "base/err.h"
 #include "base/unit_test.h"

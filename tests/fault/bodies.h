@@ -12,6 +12,7 @@
 
 struct fault_case;
 struct model;
+struct writer;
 
 extern struct model *model;
 extern char *base; /* a database with all kinds of contents */
@@ -24,6 +25,7 @@ void fault_renew(const char *bytes, size_t len);
 /* commands.c: @name is the words, separated by '|'; COPY and PAGE are the file, URL and ADDRESS those of a peer. */
 void fault_command(void *name);
 void fault_renew_database(void);
+void fault_renew_database_and_log(void); /* COPY is a log of NCCL */
 /* The file that a command writes is complete, and there is no other. */
 const char *fault_check_files(bool reported);
 extern bool fault_clock_runs; /* the monotonic clock of the command */
@@ -45,7 +47,12 @@ void fault_terminal_open(void);
 void fault_top(void *name);
 const char *fault_check_terminal(bool reported);
 
-/* writer.c: @before: sweeps in the database of each run; @after: with those of the run */
+/*
+ * writer.c: @before: sweeps in the database of each run; @after: with those of the run
+ * fault_writer_done - a teardown that also closes fault_writer: the next case would report it as a leak
+ */
+extern struct writer *fault_writer;
+int fault_writer_done(void **state);
 void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change);
 struct writer *fault_open_again(void);
 void fault_ingest(void *name);

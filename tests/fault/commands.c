@@ -108,6 +108,17 @@ void fault_renew_database(void)
 	fault_renew(base, base_len);
 }
 
+void fault_renew_database_and_log(void)
+{
+	static const char log[] =
+		"node1:7:7 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:10.0.0.1<0>\n"
+		"node1:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n"
+		"node1:7:7 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA\n";
+
+	fault_renew_database();
+	test_file_write(copy_path, log, strlen(log));
+}
+
 /* Return: the name of a file that is not a part of the database, or NULL. */
 static const char *other_file(void)
 {

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define UNIT_TEST_SETUP set_up
@@ -16,7 +17,6 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/writer.h"
 #include "tests/fault/bodies.h"
 #include "tests/fault/points.h"
 
@@ -36,28 +36,27 @@ TEST_WITH(commands_print_the_right_numbers_or_one_error, NULL, fault_name_point)
 		"snapshot|diff|one|two|--all", "topology|show", "topology|dot", "names|suggest",
 		"metrics|--once", "db|check", "report|0xb7a4712c74562915",
 		"topology|route|0xb7a4712c74562915|0x1e535eede31428f1", "status|--html=-|--links",
-		"history|all|--html=-|--since|2026-11-18",
+		"history|all|--html=-|--since|2026-11-18", "job|report|1|--nccl|COPY", "doctor",
 	};
 	struct fault_case cases[sizeof(lines) / sizeof(*lines)];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
-						.prepare = fault_renew_database };
+						.prepare = fault_renew_database_and_log,
+						.no_calls = !strcmp(lines[i], "doctor") };
 	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands");
 }
 
-TEST_WITH(the_status_of_a_running_collector_is_right_or_an_error, NULL, fault_name_point)
+TEST_WITH(the_status_of_a_running_collector_is_right_or_an_error, NULL, fault_writer_done)
 {
 	static const struct fault_case cases[] = {
 		{ .name = "status|--at|2026-11-18T11:40:00Z", .body = fault_command },
 		{ .name = "db|--format|json", .body = fault_command },
 	};
-	struct writer *writer;
 
 	fault_renew_database();
-	writer = check_open_writer(path);
+	fault_writer = check_open_writer(path);
 	fault_try_cases(cases, 2, "faults beside a collector");
-	writer_close(writer);
 }
 
 TEST_WITH(commands_that_write_do_it_completely_or_not_at_all, NULL, fault_name_point)
@@ -101,33 +100,33 @@ TEST_WITH(the_screen_ends_with_a_restored_terminal, NULL, fault_peer_stop)
 #define WRITER_CASE(text, run, verify, ...) (&(struct fault_case){ \
 	.name = "faults in " text, .body = run, .prepare = fault_renew_stored, .check = verify, ##__VA_ARGS__ })
 
-TEST_WITH(a_new_database_has_every_sweep, NULL, fault_name_point)
+TEST_WITH(a_new_database_has_every_sweep, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("creation", fault_ingest, fault_check_stored), 0, 1, NULL);
 }
 
-TEST_WITH(no_sweep_is_lost_by_a_fault_of_the_writer, NULL, fault_name_point)
+TEST_WITH(no_sweep_is_lost_by_a_fault_of_the_writer, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("ingest", fault_ingest, fault_check_stored, .flushes = true), 12, 15, "");
 }
 
-TEST_WITH(no_sweep_is_lost_by_a_fault_of_compaction_or_retention, NULL, fault_name_point)
+TEST_WITH(no_sweep_is_lost_by_a_fault_of_compaction_or_retention, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("compaction and retention", fault_ingest, fault_check_stored), 44, 48, "");
 }
 
-TEST_WITH(a_snapshot_is_stored_completely_or_not_at_all, NULL, fault_name_point)
+TEST_WITH(a_snapshot_is_stored_completely_or_not_at_all, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("snapshots", fault_take_snapshot, fault_check_snapshots), 12, 12, "");
 }
 
-TEST_WITH(a_migration_is_complete_or_absent, NULL, fault_name_point)
+TEST_WITH(a_migration_is_complete_or_absent, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("migration", fault_ingest, fault_check_stored), 12, 13,
 		   "PRAGMA user_version = 1; DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending'");
 }
 
-TEST_WITH(the_sums_of_a_collector_are_exact_after_a_fault, NULL, fault_name_point)
+TEST_WITH(the_sums_of_a_collector_are_exact_after_a_fault, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("the collector", fault_collect, fault_check_collected), 0, 0, NULL);
 }

@@ -211,7 +211,6 @@ void fault_resume(void)
 struct monitor {
 	pid_t child;
 	int pidfd, listener;
-	const struct fault_plan *plan;
 	struct fault_plan *count;     /* or NULL */
 	size_t failing;               /* index of the call that fails, and how */
 	int way;
@@ -480,7 +479,7 @@ const char *fault_call_name(const struct fault_plan *plan, uint64_t point)
 
 void fault_run(void (*body)(void *), void *ctx, const struct fault_plan *plan, uint64_t point, struct fault_run *ret)
 {
-	struct monitor monitor = { .plan = plan, .run = ret };
+	struct monitor monitor = { .run = ret };
 
 	*ret = (struct fault_run){ .what = "allocation" };
 	if (point < plan->allocations) {

@@ -132,12 +132,13 @@ static void try_point(const struct fault_case *tried, const struct fault_plan *p
  * The points to choose from. Distinct: without further allocations of a call stack, also of earlier cases.
  * Return: their number.
  */
-static size_t choose(const struct fault_plan *plan, bool distinct, uint64_t *ret_points)
+static size_t choose(const struct fault_case *tried, const struct fault_plan *plan, bool distinct, uint64_t *ret_points)
 {
 	static struct map stacks;
+	uint64_t end = tried->no_calls ? plan->allocations : plan->points;
 	size_t count = 0;
 
-	for (uint64_t i = environment("IBWIRE_FAULT_FROM", 0); i < plan->points; i++) {
+	for (uint64_t i = environment("IBWIRE_FAULT_FROM", 0); i < end; i++) {
 		uint64_t key = i < plan->allocations ? map_mix(plan->stacks[i]) : 0;
 		uint32_t seen;
 
@@ -177,7 +178,7 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 		tally->failures++;
 	}
 	points = malloc(plan.points * sizeof(*points));
-	count = choose(&plan, distinct, points);
+	count = choose(tried, &plan, distinct, points);
 	if (!usual || most > count)
 		most = count;
 	for (uint64_t i = environment("IBWIRE_FAULT_PART", 0); i < most && !single;

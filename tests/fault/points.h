@@ -28,6 +28,7 @@ struct fault_case {
 	/* In the parent, after a run with the right output. Return: NULL, or what is wrong; NULL: nothing to check. */
 	const char *(*check)(bool reported);
 	bool flushes;                /* each failed flush is always tried */
+	bool no_calls;               /* system calls do not fail: what cannot be read is shown as unknown */
 };
 
 extern const char *fault_current; /* case */

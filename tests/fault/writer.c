@@ -2,7 +2,6 @@
 /* The writer in fault_test.c: what the model stores, compared with it after a fault. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "collector/sink.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
@@ -28,6 +26,7 @@ enum { SEED = 5, WINDOW = 5 };
 
 static const struct writer_retention retention = { .raw_us = 2000 * US_PER_S, .sums_us = 6000 * US_PER_S,
 						   .hours_us = 7000 * US_PER_S, .window_sweeps = WINDOW };
+struct writer *fault_writer;
 static struct model *given;  /* what the child stores next; it has a copy */
 static struct model *truth;  /* the same after the child's sweeps */
 static char *stored;         /* the database before the child's sweeps; NULL: there is none */
@@ -139,21 +138,19 @@ const char *fault_check_snapshots(bool reported)
 
 void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change)
 {
-	struct writer *writer;
-	struct saved_writer *saved;
-
 	unlink(path);
 	given = model_create(SEED, 2, 4, 3);
 	truth = model_create(SEED, 2, 4, 3);
 	truth->keep_history = true;
-	writer = before ? check_open_writer(path) : NULL;
-	if (writer)
-		writer_set_retention(writer, &retention);
-	for (size_t i = 0; i < before; i++)
-		check_store(writer, step(given));
-	writer_close(writer);
 	if (before) {
-		assert_int_equal(saved_writer_open(path, &saved, NULL), 0);
+		struct writer *writer = check_open_writer(path);
+		struct saved_writer *saved;
+
+		writer_set_retention(writer, &retention);
+		for (size_t i = 0; i < before; i++)
+			check_store(writer, step(given));
+		writer_close(writer);
+		saved = check_open_saved(path);
 		assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "old" }, &given->sweep, NULL), 0);
 		saved_writer_close(saved);
 		check_change(path, change);
@@ -162,8 +159,16 @@ void fault_try_writer(const struct fault_case *tried, size_t before, size_t afte
 	while (truth->sweep_count < after)
 		step(truth);
 	fault_try_cases(tried, 1, tried->name);
+}
+
+int fault_writer_done(void **state)
+{
+	writer_close(fault_writer);
+	fault_writer = NULL;
 	free(stored);
 	stored = NULL;
 	model_destroy(given);
 	model_destroy(truth);
+	given = truth = NULL;
+	return fault_name_point(state);
 }

@@ -11,7 +11,6 @@
  * and variant 0, which is unchanged and runs all commands.
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,6 @@
 #include "base/unit_test.h"
 #include "cli/command.h"
 #include "storage/test/test_base.h"
-#include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"

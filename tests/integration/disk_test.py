@@ -14,7 +14,6 @@ import os
 import random
 import resource
 import sqlite3
-import subprocess
 import sys
 import threading
 import time

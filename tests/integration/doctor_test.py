@@ -178,7 +178,7 @@ def damaged(name, words, damage):
     host = Host(f"damaged-{len(os.listdir('.'))}")
     host.paths = [host.hca(f"mlx5_{i}", "mlx5") for i in range(2)]
     damage(host, f"{host.root}/{host.paths[1]}")
-    rows, code = doctor(host.root)
+    rows, _ = doctor(host.root)
     tap.equal(f"{name}: one line", [words in row["text"] for row in rows if row["check"] == "files"], [True])
     tap.result(found(rows, "pass", "hca", "mlx5_0/1"), f"{name}: the other HCA is examined", rows)
 
@@ -250,19 +250,24 @@ tap.one_line("a capture to a pipe without gzip", run(IBWIRE, "doctor", "--captur
 tap.result(os.path.exists("pipe"), "the pipe is not removed")
 os.close(pipe)
 
-# The host of a tree, mounted as /sys, is captured completely.
-mount = run("unshare", "-m", "sh", "-c", f"mount --bind '{good.root}/sys' /sys && exec \"$@\"", "sh", IBWIRE, "doctor", "--capture", "good.tgz",
-            check=False)
-if mount.status > 2:
-    tap.skip("a host with HCAs and GPUs is captured", "needs root and mount namespaces")
-else:
-    with tarfile.open("good.tgz") as tar:
-        top = {name.split("/")[0] for name in tar.getnames()}
-        tar.extractall("captured")
-    rows, _ = doctor(f"captured/{top.pop()}")
+# The host of a tree, mounted as /sys, is captured completely; also with paths that do not fit a header of tar.
+deep = Host("deep")
+deep.bridges = 5
+deep.hca("mlx5_0", "mlx5", switch=0)
+deep.gpu(switch=0)
+for host, name in (good, "good"), (deep, "deep"):
+    mount = run("unshare", "-m", "sh", "-c", f"mount --bind '{host.root}/sys' /sys && exec \"$@\"", "sh", IBWIRE, "doctor", "--capture",
+                f"{name}.tgz", check=False)
+    if mount.status > 2:
+        tap.skip(f"a host with HCAs and GPUs is captured: {name}", "needs root and mount namespaces")
+        continue
+    with tarfile.open(f"{name}.tgz") as tar:
+        top = {member.split("/")[0] for member in tar.getnames()}
+        tar.extractall(f"captured-{name}")
+    rows, _ = doctor(f"captured-{name}/{top.pop()}")
     host_checks = ("memlock", "shm", "nccl-net", "iommu", "gpudirect")
-    tap.equal("a host with HCAs and GPUs is captured", [row for row in rows if row["check"] not in host_checks],
-              [row for row in doctor(good.root)[0] if row["check"] not in host_checks])
+    tap.equal(f"a host with HCAs and GPUs is captured: {name}", [row for row in rows if row["check"] not in host_checks],
+              [row for row in doctor(host.root)[0] if row["check"] not in host_checks])
 
 # Logs of NCCL.
 with open("nccl.log", "w", encoding="ascii") as log:

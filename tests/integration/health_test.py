@@ -88,7 +88,7 @@ def collect(sim):
     return process
 
 
-def check_faults(sim, fabric, rows, began, done):
+def check_faults(fabric, rows, began, done):
     """Each fault set between @began and @done has one finding with the right kind, place, cause and beginning."""
     expected = {
         "trunk": ("link-down", "warning", "cable", TRUNK),
@@ -388,7 +388,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         tap.note(f"found {time.time() - began:.1f} s after it was done")
         status, rows = health(sim)
         tap.equal("the highest severity determines the exit status", status, 2)
-        check_faults(sim, fabric, rows, began, done)
+        check_faults(fabric, rows, began, done)
         check_filters(sim, before, rows)
         check_ack(sim, rows)
         check_gate(sim)

@@ -66,17 +66,16 @@ def answers(sim, program, path):
             (one.status not in (69, 74) or one.out or len(one.err.splitlines()) != 1)]
 
 
-def stores(sim, path, number):
+def stores(path, number):
     """Wait until the database has more sweeps than this."""
     return wait_for(lambda: os.path.exists(path) and value(path, "SELECT count(*) FROM sweep") > number, 60)
 
 
-def whole(sim, name, path, version=2):
-    tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), version)
+def whole(sim, name, path):
+    tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), 2)
     tap.equal(f"{name}: integrity_check", value(path, "PRAGMA integrity_check"), "ok")
-    if version == 2:
-        check = sim.ibwire("db", "check", "--db", path, check=False)
-        tap.equal(f"{name}: db check", (check.status, check.err), (0, ""))
+    check = sim.ibwire("db", "check", "--db", path, check=False)
+    tap.equal(f"{name}: db check", (check.status, check.err), (0, ""))
 
 
 def collect(sim, path, program=IBWIRE):
@@ -101,7 +100,7 @@ def old_program():
 def beside_old_release(sim, old):
     path = os.path.abspath("old.db")
     collector = collect(sim, path, old)
-    tap.result(stores(sim, path, 5), "the older collector creates a database of version 1")
+    tap.result(stores(path, 5), "the older collector creates a database of version 1")
     tap.equal("its database beside it: readers of this release", answers(sim, IBWIRE, path), [])
     tap.equal("and of the older one", answers(sim, old, path), [])
     tap.one_line("a collector beside the older one", sim.ibwire("collect", "--once", "--db", path, check=False), 69,
@@ -110,7 +109,7 @@ def beside_old_release(sim, old):
     sim.ibwire("snapshot", "take", "new", "--fast", "--db", path)
     tap.equal("a snapshot of this release migrates it", value(path, "PRAGMA user_version"), 2)
     sweeps = value(path, "SELECT count(*) FROM sweep")
-    tap.result(stores(sim, path, sweeps + 30), "the older collector continues to store")
+    tap.result(stores(path, sweeps + 30), "the older collector continues to store")
     tap.equal("beside it, migrated: readers of this release", answers(sim, IBWIRE, path), [])
     tap.equal("and of the older one", answers(sim, old, path), [])
     tap.equal("the older collector ends as usual", stop(collector), 0)
@@ -118,12 +117,12 @@ def beside_old_release(sim, old):
 
     collector = collect(sim, path)
     sweeps = value(path, "SELECT count(*) FROM sweep")
-    tap.result(stores(sim, path, sweeps + 5), "the collector of this release continues its history")
+    tap.result(stores(path, sweeps + 5), "the collector of this release continues its history")
     tap.equal("beside the newer collector: readers of the older release", answers(sim, old, path), [])
     beside = sim.run(old, "collect", "--once", "--db", path, check=False)
     tap.result(beside.status in (69, 74) and len(beside.err.splitlines()) == 1, "and its collector: one line", beside)
     sweeps = value(path, "SELECT count(*) FROM sweep")
-    tap.result(stores(sim, path, sweeps + 5), "the newer collector is not disturbed")
+    tap.result(stores(path, sweeps + 5), "the newer collector is not disturbed")
     stop(collector)
     whole(sim, "after the newer collector", path)
     rejected("older release", path, OF_OLD + WRITERS[:2], "newer", old, sim.env)
@@ -147,7 +146,7 @@ with Simulation(*FABRIC) as sim:
             tap.equal("readers before the migration", answers(sim, IBWIRE, path), [])
             collector = collect(sim, path)
             tap.equal("and during it", answers(sim, IBWIRE, path), [])
-            tap.result(stores(sim, path, sweeps + 5), "the collector migrates it and stores sweeps")
+            tap.result(stores(path, sweeps + 5), "the collector migrates it and stores sweeps")
             tap.equal("readers after it", answers(sim, IBWIRE, path), [])
             now = reader.execute("SELECT (SELECT count(*) FROM sweep), "
                                  "(SELECT count(*) FROM sqlite_schema WHERE name = 'job')").fetchone()

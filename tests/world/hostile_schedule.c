@@ -2,7 +2,6 @@
 /* The schedule of hostile.h: which disturbances are active in each sweep, and the findings they justify. */
 #include <inttypes.h>
 
-#include "base/clock.h"
 #include "fabric/fabric.h"
 #include "tests/world/hostile.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The database of hostile.h, with the retention of `ibwire collect`: each day must be read back exactly. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "fabric/fabric.h"

@@ -2,11 +2,9 @@
 #include "tests/world/virtual.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/traffic.h"
