@@ -88,13 +88,14 @@ static int percent(double part)
 }
 
 /* Up to three lines: group and cause, load, tests and start. */
-static void print_heading(const struct balance_report *report, const struct balance_result *result,
-			  const struct balance_began *began, bool color)
+static int print_heading(const struct balance_report *report, const struct balance_result *result,
+			 const struct balance_began *began, bool color, struct error *err)
 {
 	bool bad = result->cause != BALANCE_NONE && result->h;
 	struct text text = { 0 };
 	char from[WHEN_SIZE], span[2 * WHEN_SIZE];
 
+	text_append(&text, "\n");
 	text_append(&text, color && result->cause != BALANCE_NONE ? bad ? "\033[1;31m" : "\033[33m" : "");
 	append_group(report, result, &text);
 	if (result->cause != BALANCE_NONE)
@@ -111,8 +112,8 @@ static void print_heading(const struct balance_report *report, const struct bala
 	if (began->wall_us)
 		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(report, began, true, span),
 			     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
-	printf("%s\n", text_chars(&text));
-	text_done(&text);
+	text_append(&text, "\n");
+	return output_text(&text, err);
 }
 
 /* "######      56%" */
@@ -271,9 +272,9 @@ int balance_print(const struct balance_report *report, struct error *err)
 		/* main() reports it. */
 		if (ferror(stdout))
 			return 0;
-		printf("\n");
-		print_heading(report, result, &report->began[report->shown[i]], output.color);
-		code = print_members(report, result, &output, err);
+		code = print_heading(report, result, &report->began[report->shown[i]], output.color, err);
+		if (code == 0)
+			code = print_members(report, result, &output, err);
 	}
 	if (code < 0 || i == report->shown_count)
 		return code;
