@@ -49,13 +49,14 @@ static void append_label(struct text *page, double x, double y, const char *anch
 }
 
 /* Return: the larger of @widest and the columns of a name, at most @most. */
-static size_t wider(size_t widest, const char *name, size_t most)
+static size_t wider(struct text *page, size_t widest, const char *name, size_t most)
 {
 	struct text shown = { 0 };
 	size_t columns;
 
 	text_append_escaped(&shown, name, strlen(name));
 	columns = text_columns(text_chars(&shown));
+	page->failed |= text_failed(&shown);
 	text_done(&shown);
 	columns = columns > most ? most : columns;
 	return columns > widest ? columns : widest;
@@ -224,7 +225,7 @@ void html_lines(struct text *page, const struct html_lines *lines)
 	struct plane plane = { .lines = lines, .left = LINES_LEFT, .top = LINES_TOP, .bottom = LINES_TOP + height };
 
 	for (size_t i = 0; i < lines->series_count; i++)
-		widest = wider(widest, lines->series[i].name, SERIES_NAME);
+		widest = wider(page, widest, lines->series[i].name, SERIES_NAME);
 	plane.right = WIDTH - NAME_GAP - SAMPLE - 8 - (double)widest * LETTER;
 	/* Some space above the highest point; the axis is round as displayed. */
 	plane.high = (high > 0 ? plot_round_top(high * 1.02 * scale) : 1) / scale;
@@ -274,7 +275,7 @@ static void append_named_bars(struct text *page, const struct html_bars *bars, d
 	double left, scale, bottom = (double)bars->count * BAR_STEP;
 
 	for (size_t i = 0; i < bars->count; i++)
-		widest = wider(widest, bars->bars[i].name, NAME_COLUMNS);
+		widest = wider(page, widest, bars->bars[i].name, NAME_COLUMNS);
 	left = (double)widest * LETTER + 14;
 	scale = (WIDTH - left - BAR_VALUE) / high;
 	for (size_t i = 0; i < bars->count; i++) {
@@ -336,6 +337,7 @@ static void append_profile(struct text *page, const struct html_bars *bars, stru
 	text_clear(&end);
 	text_appendf(&end, "highest: %s", highest->name);
 	append_label(page, WIDTH, PROFILE_HEIGHT + 17, "end", "axis", NAME_COLUMNS + 10, text_chars(&end));
+	page->failed |= text_failed(&end);
 	text_done(&end);
 }
 
@@ -373,19 +375,19 @@ struct grid {
 	size_t row_every, column_every; /* only every nth name has space */
 };
 
-static size_t widest_name(const char *const *names, size_t count)
+static size_t widest_name(struct text *page, const char *const *names, size_t count)
 {
 	size_t widest = 1;
 
 	for (size_t i = 0; i < count; i++)
-		widest = wider(widest, names[i], NAME_COLUMNS);
+		widest = wider(page, widest, names[i], NAME_COLUMNS);
 	return widest;
 }
 
-static struct grid grid_of(const struct html_heat *heat)
+static struct grid grid_of(struct text *page, const struct html_heat *heat)
 {
-	size_t row_name = widest_name(heat->row_names, heat->rows);
-	size_t name = widest_name(heat->column_names, heat->columns);
+	size_t row_name = widest_name(page, heat->row_names, heat->rows);
+	size_t name = widest_name(page, heat->column_names, heat->columns);
 	struct grid grid = { .heat = heat, .left = (double)row_name * LETTER + 14, .scale_top = heat->top };
 
 	for (size_t i = 0; heat->top <= 0 && i < heat->rows * heat->columns; i++)
@@ -469,7 +471,7 @@ static void append_legend(struct text *page, const struct grid *grid, double y)
 
 void html_heat(struct text *page, const struct html_heat *heat)
 {
-	struct grid grid = grid_of(heat);
+	struct grid grid = grid_of(page, heat);
 	double bottom = grid.top + (double)heat->rows * grid.tall;
 
 	begin_figure(page, heat->title, bottom + LEGEND);
