@@ -234,8 +234,7 @@ static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
 {
 	const char *tail = "", *ellipsis;
-	unsigned tail_columns;
-	struct text head = { 0 };
+	size_t head, tail_columns;
 
 	if (columns <= width) {
 		fputs(chars, stream);
@@ -246,15 +245,11 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	ellipsis = strcmp(nl_langinfo(CODESET), "UTF-8") ? "~" : "\xe2\x80\xa6";
 	if (keep_tail)
 		tail = tail_of(chars, columns, (width - 1) / 2);
-	tail_columns = (unsigned)text_columns(tail);
-	text_append_bytes(&head, chars, text_prefix_bytes(chars, width - 1 - tail_columns));
-	fputs(text_chars(&head), stream);
-	fputs(ellipsis, stream);
-	fputs(tail, stream);
-	/* Pad if a wide character did not fit. */
-	columns = (unsigned)text_columns(text_chars(&head)) + 1 + tail_columns;
-	text_done(&head);
-	return columns;
+	tail_columns = text_columns(tail);
+	head = text_prefix_bytes(chars, width - 1 - tail_columns);
+	fprintf(stream, "%.*s%s%s", (int)head, chars, ellipsis, tail);
+	/* Fewer than @width if a wide character did not fit. */
+	return columns - (unsigned)text_columns(chars + head) + 1 + (unsigned)tail_columns;
 }
 
 static void write_cell(struct result *result, size_t column, const struct table_cell *cell, unsigned width, bool last)
