@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -59,10 +58,9 @@ struct metrics_commands {
 	struct job *jobs;       /* that wait or run, oldest first */
 	size_t job_count, running, outputs, waiters;
 	struct reader *reader;  /* for the newest sweep */
-	ino_t inode;            /* of its file */
 	struct job *page;       /* with the newest page */
 	bool page_failed;       /* it could not be read; the library cuts the response from then on */
-	char nonce[24];
+	const char *nonce;
 };
 
 static int64_t now(void)
@@ -197,7 +195,7 @@ static void job_unlink(struct metrics_commands *commands, struct job *job)
 	commands->job_count--;
 }
 
-/* The connections continue in metrics_commands_answer(). */
+/* The connections continue in metrics_commands_finish(). */
 static void job_finish(struct metrics_commands *commands, struct job *job)
 {
 	job_unlink(commands, job);
@@ -269,45 +267,32 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 
 /* --- requests --- */
 
+static void close_reader(struct metrics_commands *commands)
+{
+	reader_close(commands->reader);
+	commands->reader = NULL;
+}
+
 /* The ETag of the page changes with each sweep and each minute, because the page shows the age of the sweep. */
 static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
 {
 	const char *path = commands->config->db;
-	struct stat st;
 	int64_t newest;
-	int code = 0;
+	int code;
 
-	if (commands->reader && (stat(path, &st) < 0 || st.st_ino != commands->inode)) {
-		reader_close(commands->reader);
-		commands->reader = NULL;
-	}
-	if (!commands->reader) {
-		code = reader_open(path, &commands->reader, err);
-		commands->inode = code == 0 && stat(path, &st) == 0 ? st.st_ino : 0;
-	}
+	/* Otherwise the reader would continue with a file that was removed. */
+	if (access(path, F_OK))
+		close_reader(commands);
+	code = commands->reader ? 0 : reader_open(path, &commands->reader, err);
 	if (code == 0)
 		code = reader_newest(commands->reader, &newest, err);
-	if (code == 0) {
-		snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest,
-			 reader_has_collector(path), (int64_t)(now() / (PAGE_S * US_PER_S)));
-		return 0;
+	if (code < 0) {
+		close_reader(commands);
+		return code;
 	}
-	if (commands->reader)
-		reader_close(commands->reader);
-	commands->reader = NULL;
-	return code;
-}
-
-static enum MHD_Result reply_job(struct waiter *waiter, void *fresh, void **state)
-{
-	struct MHD_Connection *connection = waiter->connection;
-	struct job *job = waiter->job;
-	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
-		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
-
-	*state = fresh;
-	metrics_commands_forget(waiter);
-	return result;
+	snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest, reader_has_collector(path),
+		 (int64_t)(now() / (PAGE_S * US_PER_S)));
+	return 0;
 }
 
 static struct job *find_job(struct metrics_commands *commands, const struct text *key)
@@ -414,7 +399,7 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 }
 
 enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
-					const char *path, void *fresh, void **state)
+					const char *path, void **state)
 {
 	struct metrics_api_call call;
 	struct pairs pairs = { .count = 0 };
@@ -422,8 +407,6 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	enum MHD_Result result;
 	int code;
 
-	if (*state != fresh)
-		return reply_job(*state, fresh, state);
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
 	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
 	if (code < 0)
@@ -435,6 +418,19 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	else
 		result = answer_call(commands, connection, &call, "", state);
 	metrics_api_done(&call);
+	return result;
+}
+
+enum MHD_Result metrics_commands_finish(void **state)
+{
+	struct waiter *waiter = *state;
+	struct MHD_Connection *connection = waiter->connection;
+	struct job *job = waiter->job;
+	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
+		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
+
+	*state = NULL;
+	metrics_commands_forget(waiter);
 	return result;
 }
 
@@ -452,14 +448,14 @@ void metrics_commands_forget(void *state)
 
 /* --- begin and end --- */
 
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config)
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config, const char *nonce)
 {
 	struct metrics_commands *commands = calloc(1, sizeof(*commands));
 
 	if (!commands)
 		return NULL;
 	commands->config = config;
-	snprintf(commands->nonce, sizeof(commands->nonce), "%" PRIx64, (uint64_t)now());
+	commands->nonce = nonce;
 	return commands;
 }
 
@@ -480,7 +476,6 @@ void metrics_commands_destroy(struct metrics_commands *commands)
 	if (!commands)
 		return;
 	drop_page(commands);
-	if (commands->reader)
-		reader_close(commands->reader);
+	reader_close(commands->reader);
 	free(commands);
 }
