@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
-#include <stdlib.h>
-
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
