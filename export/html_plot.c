@@ -404,9 +404,10 @@ static struct grid grid_of(struct text *page, const struct html_heat *heat)
 	return grid;
 }
 
-static int heat_step(const struct grid *grid, double value)
+/* @share: of the scale */
+static int heat_step(double share)
 {
-	int step = (int)(value / grid->scale_top * HEAT_STEPS);
+	int step = (int)(share * HEAT_STEPS);
 
 	return step < 0 ? 0 : step >= HEAT_STEPS ? HEAT_STEPS - 1 : step;
 }
@@ -417,7 +418,7 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	double value = grid->heat->values[row * grid->heat->columns + column];
 	double x = grid->left + (double)column * grid->wide, y = grid->top + (double)row * grid->tall;
 	double gap = grid->wide > 8 && grid->tall > 8 ? 1 : 0.2, wide = grid->wide - gap, tall = grid->tall - gap;
-	double fill = grid->numbers ? tall : fmin(value / grid->scale_top, 1) * tall;
+	double share = value / grid->scale_top, fill = grid->numbers ? tall : fmin(share, 1) * tall;
 	char label[HTML_VALUE_SIZE];
 
 	if (isnan(value)) {
@@ -426,14 +427,14 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	}
 	if (!grid->numbers && gap >= 1)
 		text_appendf(page, "<path class=\"cell\" d=\"M%.1f %.1fh%.1fv%.1fh-%.1fz\"/>", x, y, wide, tall, wide);
-	text_appendf(page, "<path class=\"h%d\" d=\"M%.1f %.1fh%.1fv-%.1fh-%.1fz\"><title>", heat_step(grid, value), x,
+	text_appendf(page, "<path class=\"h%d\" d=\"M%.1f %.1fh%.1fv-%.1fh-%.1fz\"><title>", heat_step(share), x,
 		     y + tall, wide, fill, wide);
 	html_escapef(page, "%s, %s: %s", grid->heat->row_names[row], grid->heat->column_names[column],
 		     grid->heat->format(value, label, sizeof(label)));
 	text_append(page, "</title></path>\n");
 	if (grid->numbers)
 		append_label(page, x + wide / 2, y + tall / 2 + 4, "middle",
-			     heat_step(grid, value) <= HEAT_STEPS / 2 + 1 ? "low" : "high", HTML_VALUE_SIZE,
+			     heat_step(share) <= HEAT_STEPS / 2 + 1 ? "low" : "high", HTML_VALUE_SIZE,
 			     grid->heat->format(value, label, sizeof(label)));
 }
 
@@ -501,8 +502,6 @@ static void append_heading(struct text *page, const char *name)
 
 void html_matrix(struct text *page, const struct html_heat *heat)
 {
-	const struct grid grid = { .scale_top = 100 };
-
 	text_append(page, "<figure>\n");
 	html_element(page, "h3", NULL, "%s", heat->title);
 	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
@@ -518,7 +517,7 @@ void html_matrix(struct text *page, const struct html_heat *heat)
 			if (isnan(value))
 				text_append(page, "<td>\u00b7</td>");
 			else
-				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(&grid, value), value);
+				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(value / 100), value);
 		}
 		text_append(page, "</tr>\n");
 	}

@@ -99,7 +99,7 @@ struct events {
 	const struct history *history;
 	const struct subjects *subjects;
 	struct text *page;
-	size_t count, skipped;
+	size_t count;
 };
 
 static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)

@@ -36,12 +36,11 @@ struct output {
 
 struct job {
 	struct job *next;
-	struct text key;        /* its arguments; for the page also its tag */
+	struct text key;        /* tag of the page, or ""; its arguments; all end with NUL */
 	struct metrics_api_call call;
 	struct metrics_child child;
 	struct MHD_Response *response; /* NULL: it waits or runs */
 	unsigned status;
-	char tag[96];           /* of the page */
 	struct waiter *waiters;
 	bool listed, kept;      /* in the list of jobs; as the newest page */
 };
@@ -171,7 +170,7 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 	MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
 	if (!job->call.is_page)
 		return;
-	MHD_add_response_header(job->response, "ETag", job->tag);
+	MHD_add_response_header(job->response, "ETag", text_chars(&job->key));
 	MHD_add_response_header(job->response, "Refresh", REFRESH);
 	drop_page(commands);
 	commands->page = job;
@@ -304,8 +303,7 @@ static struct job *find_job(struct metrics_commands *commands, const struct text
 }
 
 /* Append a job, which then owns the call and the key. Return: NULL: no memory. */
-static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key,
-			   const char *tag)
+static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key)
 {
 	struct job *job = calloc(1, sizeof(*job)), **at = &commands->jobs;
 
@@ -315,7 +313,6 @@ static struct job *add_job(struct metrics_commands *commands, struct metrics_api
 		at = &(*at)->next;
 	*at = job;
 	*job = (struct job){ .call = *call, .key = *key, .child = { .output = -1, .messages = -1 }, .listed = true };
-	snprintf(job->tag, sizeof(job->tag), "%s", tag);
 	commands->job_count++;
 	*call = (struct metrics_api_call){ 0 };
 	*key = (struct text){ 0 };
@@ -345,13 +342,13 @@ static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD
 	struct text key = { 0 };
 	struct job *job;
 
-	text_append(&key, tag);
+	text_append_bytes(&key, tag, strlen(tag) + 1);
 	for (size_t i = 0; i < call->argc; i++)
 		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
 	job = text_failed(&key) ? NULL : find_job(commands, &key);
 	is_full |= !job && (commands->job_count >= QUEUE_MOST || (!call->is_page && commands->outputs >= OUTPUTS_MOST));
 	if (!job && !is_full && !text_failed(&key))
-		job = add_job(commands, call, &key, tag);
+		job = add_job(commands, call, &key);
 	text_done(&key);
 	if (job && !is_full)
 		return wait_for(commands, job, connection, state);
@@ -378,7 +375,7 @@ static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD
 		MHD_add_response_header(same, "Refresh", REFRESH);
 		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
-	if (commands->page && !commands->page_failed && !strcmp(commands->page->tag, tag))
+	if (commands->page && !commands->page_failed && !strcmp(text_chars(&commands->page->key), tag))
 		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
 	return answer_call(commands, connection, call, tag, state);
 }
