@@ -31,7 +31,7 @@ enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64
 struct output {
 	struct metrics_commands *commands;
 	int fd;
-	bool counts;
+	bool counts; /* toward OUTPUTS_MOST: all but the page */
 };
 
 struct job {
