@@ -230,11 +230,12 @@ static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 	return tail;
 }
 
-/* Write text in at most @width columns, with an ellipsis if it is cut. Return: columns written. */
+/* Write text of @columns columns in at most @width, with an ellipsis if it is cut. Return: columns written. */
 static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
 {
 	const char *tail = "", *ellipsis;
-	size_t head, tail_columns;
+	unsigned tail_columns;
+	size_t head;
 
 	if (columns <= width) {
 		fputs(chars, stream);
@@ -245,11 +246,13 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	ellipsis = strcmp(nl_langinfo(CODESET), "UTF-8") ? "~" : "\xe2\x80\xa6";
 	if (keep_tail)
 		tail = tail_of(chars, columns, (width - 1) / 2);
-	tail_columns = text_columns(tail);
+	tail_columns = (unsigned)text_columns(tail);
 	head = text_prefix_bytes(chars, width - 1 - tail_columns);
-	fprintf(stream, "%.*s%s%s", (int)head, chars, ellipsis, tail);
-	/* Fewer than @width if a wide character did not fit. */
-	return columns - (unsigned)text_columns(chars + head) + 1 + (unsigned)tail_columns;
+	fwrite(chars, 1, head, stream);
+	fputs(ellipsis, stream);
+	fputs(tail, stream);
+	/* Less than @width if a wide character did not fit. */
+	return columns - (unsigned)text_columns(chars + head) + 1 + tail_columns;
 }
 
 static void write_cell(struct result *result, size_t column, const struct table_cell *cell, unsigned width, bool last)

@@ -95,7 +95,6 @@ static int print_heading(const struct balance_report *report, const struct balan
 	struct text text = { 0 };
 	char from[WHEN_SIZE], span[2 * WHEN_SIZE];
 
-	text_append(&text, "\n");
 	text_append(&text, color && result->cause != BALANCE_NONE ? bad ? "\033[1;31m" : "\033[33m" : "");
 	append_group(report, result, &text);
 	if (result->cause != BALANCE_NONE)
@@ -272,6 +271,7 @@ int balance_print(const struct balance_report *report, struct error *err)
 		/* main() reports it. */
 		if (ferror(stdout))
 			return 0;
+		printf("\n");
 		code = print_heading(report, result, &report->began[report->shown[i]], output.color, err);
 		if (code == 0)
 			code = print_members(report, result, &output, err);
