@@ -57,7 +57,7 @@ static size_t kind_column(enum data_kind kind, int which)
 	return FIXED_COUNT + KIND_COLUMNS * (size_t)kind + (size_t)which;
 }
 
-static void describe_columns(struct page *page, const struct admin_info *info)
+static void describe_columns(struct page *page)
 {
 	static const struct {
 		const char *suffix;
@@ -71,8 +71,7 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 	for (int kind = 0; kind < DATA_KIND_COUNT; kind++) {
 		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", data_kind_title((enum data_kind)kind));
 		page->columns[kind_column((enum data_kind)kind, KIND_LINE)] = (struct column){
-			.title = page->titles[kind], .kind = COLUMN_TEXT,
-			.flags = info->data[kind].there ? 0 : COLUMN_NO_TABLE,
+			.title = page->titles[kind], .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN,
 		};
 		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
 			char *key = page->keys[kind][i];
@@ -154,7 +153,7 @@ static int show_info(const struct options *options, const char *path, struct err
 
 	if (code < 0)
 		return code;
-	describe_columns(&page, &info);
+	describe_columns(&page);
 	result = output_begin(options, true, page.columns, COLUMN_COUNT);
 	fill(result, path, &info);
 	result_end_row(result);

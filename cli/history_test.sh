@@ -69,6 +69,10 @@ equal "--top limits the rows" "$("$IBWIRE" history --top 3 --format csv | wc -l)
 
 # An unreadable pack of samples is reported, and the others are shown.
 if command -v sqlite3 >/dev/null; then
+	cp fabric.db old.db
+	sqlite3 old.db "UPDATE chunk SET samples = x'ff00' WHERE id = (SELECT min(id) FROM chunk)"
+	contains "the page of the fabric reports damage of an old sweep" \
+		"$("$IBWIRE" status --html=- --db old.db 2>&1 >/dev/null)" "database is damaged: "
 	sqlite3 fabric.db "UPDATE hot SET samples = x'ff00' WHERE id = (SELECT max(id) FROM hot);
 		UPDATE chunk SET samples = x'ff00'
 		WHERE id = (SELECT max(id) FROM chunk) AND NOT EXISTS (SELECT 1 FROM hot)"

@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/lib/nccl_files.h"
-#include "export/format.h"
 #include "cli/lib/options.h"
+#include "export/format.h"
 #include "export/result.h"
 #include "local/usage.h"
 

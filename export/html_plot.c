@@ -49,13 +49,14 @@ static void append_label(struct text *page, double x, double y, const char *anch
 }
 
 /* Return: the larger of @widest and the columns of a name, at most @most. */
-static size_t wider(size_t widest, const char *name, size_t most)
+static size_t wider(struct text *page, size_t widest, const char *name, size_t most)
 {
 	struct text shown = { 0 };
 	size_t columns;
 
 	text_append_escaped(&shown, name, strlen(name));
 	columns = text_columns(text_chars(&shown));
+	page->failed |= text_failed(&shown);
 	text_done(&shown);
 	columns = columns > most ? most : columns;
 	return columns > widest ? columns : widest;
@@ -224,7 +225,7 @@ void html_lines(struct text *page, const struct html_lines *lines)
 	struct plane plane = { .lines = lines, .left = LINES_LEFT, .top = LINES_TOP, .bottom = LINES_TOP + height };
 
 	for (size_t i = 0; i < lines->series_count; i++)
-		widest = wider(widest, lines->series[i].name, SERIES_NAME);
+		widest = wider(page, widest, lines->series[i].name, SERIES_NAME);
 	plane.right = WIDTH - NAME_GAP - SAMPLE - 8 - (double)widest * LETTER;
 	/* Some space above the highest point; the axis is round as displayed. */
 	plane.high = (high > 0 ? plot_round_top(high * 1.02 * scale) : 1) / scale;
@@ -274,7 +275,7 @@ static void append_named_bars(struct text *page, const struct html_bars *bars, d
 	double left, scale, bottom = (double)bars->count * BAR_STEP;
 
 	for (size_t i = 0; i < bars->count; i++)
-		widest = wider(widest, bars->bars[i].name, NAME_COLUMNS);
+		widest = wider(page, widest, bars->bars[i].name, NAME_COLUMNS);
 	left = (double)widest * LETTER + 14;
 	scale = (WIDTH - left - BAR_VALUE) / high;
 	for (size_t i = 0; i < bars->count; i++) {
@@ -336,6 +337,7 @@ static void append_profile(struct text *page, const struct html_bars *bars, stru
 	text_clear(&end);
 	text_appendf(&end, "highest: %s", highest->name);
 	append_label(page, WIDTH, PROFILE_HEIGHT + 17, "end", "axis", NAME_COLUMNS + 10, text_chars(&end));
+	page->failed |= text_failed(&end);
 	text_done(&end);
 }
 
@@ -373,19 +375,19 @@ struct grid {
 	size_t row_every, column_every; /* only every nth name has space */
 };
 
-static size_t widest_name(const char *const *names, size_t count)
+static size_t widest_name(struct text *page, const char *const *names, size_t count)
 {
 	size_t widest = 1;
 
 	for (size_t i = 0; i < count; i++)
-		widest = wider(widest, names[i], NAME_COLUMNS);
+		widest = wider(page, widest, names[i], NAME_COLUMNS);
 	return widest;
 }
 
-static struct grid grid_of(const struct html_heat *heat)
+static struct grid grid_of(struct text *page, const struct html_heat *heat)
 {
-	size_t row_name = widest_name(heat->row_names, heat->rows);
-	size_t name = widest_name(heat->column_names, heat->columns);
+	size_t row_name = widest_name(page, heat->row_names, heat->rows);
+	size_t name = widest_name(page, heat->column_names, heat->columns);
 	struct grid grid = { .heat = heat, .left = (double)row_name * LETTER + 14, .scale_top = heat->top };
 
 	for (size_t i = 0; heat->top <= 0 && i < heat->rows * heat->columns; i++)
@@ -402,9 +404,10 @@ static struct grid grid_of(const struct html_heat *heat)
 	return grid;
 }
 
-static int heat_step(const struct grid *grid, double value)
+/* @share: of the scale */
+static int heat_step(double share)
 {
-	int step = (int)(value / grid->scale_top * HEAT_STEPS);
+	int step = (int)(share * HEAT_STEPS);
 
 	return step < 0 ? 0 : step >= HEAT_STEPS ? HEAT_STEPS - 1 : step;
 }
@@ -415,7 +418,7 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	double value = grid->heat->values[row * grid->heat->columns + column];
 	double x = grid->left + (double)column * grid->wide, y = grid->top + (double)row * grid->tall;
 	double gap = grid->wide > 8 && grid->tall > 8 ? 1 : 0.2, wide = grid->wide - gap, tall = grid->tall - gap;
-	double fill = grid->numbers ? tall : fmin(value / grid->scale_top, 1) * tall;
+	double share = value / grid->scale_top, fill = grid->numbers ? tall : fmin(share, 1) * tall;
 	char label[HTML_VALUE_SIZE];
 
 	if (isnan(value)) {
@@ -424,14 +427,14 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	}
 	if (!grid->numbers && gap >= 1)
 		text_appendf(page, "<path class=\"cell\" d=\"M%.1f %.1fh%.1fv%.1fh-%.1fz\"/>", x, y, wide, tall, wide);
-	text_appendf(page, "<path class=\"h%d\" d=\"M%.1f %.1fh%.1fv-%.1fh-%.1fz\"><title>", heat_step(grid, value), x,
+	text_appendf(page, "<path class=\"h%d\" d=\"M%.1f %.1fh%.1fv-%.1fh-%.1fz\"><title>", heat_step(share), x,
 		     y + tall, wide, fill, wide);
 	html_escapef(page, "%s, %s: %s", grid->heat->row_names[row], grid->heat->column_names[column],
 		     grid->heat->format(value, label, sizeof(label)));
 	text_append(page, "</title></path>\n");
 	if (grid->numbers)
 		append_label(page, x + wide / 2, y + tall / 2 + 4, "middle",
-			     heat_step(grid, value) <= HEAT_STEPS / 2 + 1 ? "low" : "high", HTML_VALUE_SIZE,
+			     heat_step(share) <= HEAT_STEPS / 2 + 1 ? "low" : "high", HTML_VALUE_SIZE,
 			     grid->heat->format(value, label, sizeof(label)));
 }
 
@@ -469,7 +472,7 @@ static void append_legend(struct text *page, const struct grid *grid, double y)
 
 void html_heat(struct text *page, const struct html_heat *heat)
 {
-	struct grid grid = grid_of(heat);
+	struct grid grid = grid_of(page, heat);
 	double bottom = grid.top + (double)heat->rows * grid.tall;
 
 	begin_figure(page, heat->title, bottom + LEGEND);
@@ -499,8 +502,6 @@ static void append_heading(struct text *page, const char *name)
 
 void html_matrix(struct text *page, const struct html_heat *heat)
 {
-	const struct grid grid = { .scale_top = 100 };
-
 	text_append(page, "<figure>\n");
 	html_element(page, "h3", NULL, "%s", heat->title);
 	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
@@ -516,7 +517,7 @@ void html_matrix(struct text *page, const struct html_heat *heat)
 			if (isnan(value))
 				text_append(page, "<td>\u00b7</td>");
 			else
-				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(&grid, value), value);
+				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(value / 100), value);
 		}
 		text_append(page, "</tr>\n");
 	}

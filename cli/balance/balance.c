@@ -522,7 +522,7 @@ static void done(struct balance_report *report)
 
 int balance_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct balance_report report = { .command = command };
+	struct balance_report report = { 0 };
 	struct options then;
 	int code = parse(command, argc, argv, &report, err);
 

@@ -15,7 +15,6 @@
 #include "fabric/routes.h"
 #include "storage/history.h"
 
-struct command;
 struct error;
 struct shape;
 
@@ -29,7 +28,6 @@ struct balance_began {
 };
 
 struct balance_report {
-	const struct command *command;
 	struct options options;
 	bool all, rails, ascii;
 	const char *settings_path;    /* NULL: the default */

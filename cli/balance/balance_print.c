@@ -88,8 +88,8 @@ static int percent(double part)
 }
 
 /* Up to three lines: group and cause, load, tests and start. */
-static void print_heading(const struct balance_report *report, const struct balance_result *result,
-			  const struct balance_began *began, bool color)
+static int print_heading(const struct balance_report *report, const struct balance_result *result,
+			 const struct balance_began *began, bool color, struct error *err)
 {
 	bool bad = result->cause != BALANCE_NONE && result->h;
 	struct text text = { 0 };
@@ -111,8 +111,8 @@ static void print_heading(const struct balance_report *report, const struct bala
 	if (began->wall_us)
 		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(report, began, true, span),
 			     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
-	printf("%s\n", text_chars(&text));
-	text_done(&text);
+	text_append(&text, "\n");
+	return output_text(&text, err);
 }
 
 /* "######      56%" */
@@ -272,8 +272,9 @@ int balance_print(const struct balance_report *report, struct error *err)
 		if (ferror(stdout))
 			return 0;
 		printf("\n");
-		print_heading(report, result, &report->began[report->shown[i]], output.color);
-		code = print_members(report, result, &output, err);
+		code = print_heading(report, result, &report->began[report->shown[i]], output.color, err);
+		if (code == 0)
+			code = print_members(report, result, &output, err);
 	}
 	if (code < 0 || i == report->shown_count)
 		return code;

@@ -362,7 +362,7 @@ static int show(const struct options *options, const struct health_filter *filte
 struct health_options {
 	struct options common;
 	const char *job, *gate, *hosts_state, *explain, *reason, *exec, *webhook;
-	bool all, watch, kinds;
+	bool all, watch;
 	int64_t for_us;
 };
 

@@ -8,8 +8,6 @@
  */
 #include "cli/health/health.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"

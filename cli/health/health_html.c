@@ -33,10 +33,11 @@ static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 static void append_history(const struct view *view, const struct finding *finding, bool links, struct text *page)
 {
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;
-	char since[WHEN_SIZE], until[WHEN_SIZE], subject[32] = "";
+	char since[WHEN_SIZE], until[WHEN_SIZE] = "", subject[32] = "";
 
 	format_second(finding->since_us - BEFORE_S * US_PER_S, since);
-	format_second(until_us, until);
+	if (until_us < view->reference_us)
+		format_second(until_us, until);
 	if (finding->node_guid && finding->port)
 		snprintf(subject, sizeof(subject), "0x%016" PRIx64 "/%u", finding->node_guid, finding->port);
 	else if (finding->node_guid)
@@ -44,7 +45,7 @@ static void append_history(const struct view *view, const struct finding *findin
 	text_append(page, "<p class=\"soft\">");
 	if (links) {
 		text_appendf(page, "<a href=\"history?since=%s", since);
-		if (until_us < view->reference_us)
+		if (*until)
 			text_appendf(page, "&amp;until=%s", until);
 		if (*subject)
 			text_appendf(page, "&amp;subject=%s", subject);
@@ -52,7 +53,7 @@ static void append_history(const struct view *view, const struct finding *findin
 	}
 	text_appendf(page, "<code>ibwire history %s%s%s --since %s%s%s</code></p>\n", subject, *subject ? " " : "",
 		     finding->port ? "--peers" : "-c xmit_bytes,rcv_bytes,stall,errors", since,
-		     until_us < view->reference_us ? " --until " : "", until_us < view->reference_us ? until : "");
+		     *until ? " --until " : "", until);
 }
 
 static void append_evidence(const struct finding *finding, struct text *page)

@@ -2,7 +2,6 @@
 /* history.c - `ibwire history`: counters of ports, nodes or hosts over time */
 #include "cli/history/history.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

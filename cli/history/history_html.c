@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
-#include <stdlib.h>
-
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -101,7 +99,7 @@ struct events {
 	const struct history *history;
 	const struct subjects *subjects;
 	struct text *page;
-	size_t count, skipped;
+	size_t count;
 };
 
 static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)

@@ -199,19 +199,15 @@ static void put_points(struct result *result, const struct history *history, con
 	}
 }
 
-static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
+static void append_plot(const struct history *history, const struct series *series, unsigned width, struct text *text)
 {
 	const struct plot plot = {
 		.from_us = history->since_us, .until_us = history->until_us, .width = width, .height = PLOT_LINES,
 		.ascii = history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 	};
-	struct text text = { 0 };
-	int code = series_plot(series, plot, &text);
 
-	if (code == 0)
-		fputs(text_chars(&text), stdout);
-	text_done(&text);
-	return code < 0 ? err_nomem(err) : 0;
+	if (series_plot(series, plot, text) < 0)
+		text->failed = true;
 }
 
 /* The sources of the points: "raw", "chunk sums, raw". */
@@ -264,24 +260,18 @@ static int print_text(const struct reading_one *one, bool first, struct error *e
 
 	for (size_t i = 0; code == 0 && i < one->history->metric_count; i++) {
 		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
-		struct text heading = { 0 };
+		bool unknown = series_is_unknown(fine);
+		struct text text = { 0 };
 
-		append_heading(one, fine, rows, output.width && !series_is_unknown(fine), &heading);
-		if (text_failed(&heading))
-			code = err_nomem(err);
-		else
-			printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
-		text_done(&heading);
-		if (code < 0)
-			break;
-		if (series_is_unknown(fine)) {
-			printf("unknown: the device does not support this counter%s\n",
-			       one->subject->port_count > 1 ? " (nor do the other devices)" : "");
-			continue;
-		}
-		if (output.width)
-			code = print_plot(one->history, fine, output.width, err);
-		if (code == 0)
+		text_append(&text, first && i == 0 ? "" : "\n");
+		append_heading(one, fine, rows, output.width && !unknown, &text);
+		if (unknown)
+			text_appendf(&text, "unknown: the device does not support this counter%s\n",
+				     one->subject->port_count > 1 ? " (nor do the other devices)" : "");
+		else if (output.width)
+			append_plot(one->history, fine, output.width, &text);
+		code = output_text(&text, err);
+		if (code == 0 && !unknown)
 			code = print_table(one, rows, &output, err);
 	}
 	return code;

@@ -4,7 +4,6 @@
 #include "cli/lib/event_state.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "collector/events.h"
 #include "storage/reader.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Options are parsed, or rejected with the nearest match. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -81,7 +81,6 @@ static const struct setting table[] = {
 /* Parser state: the first error. */
 struct parsing {
 	struct settings *settings;
-	const char *path;
 	char wrong[320];
 	int result; /* ERR_NOMEM, ERR_USAGE, or 0 */
 };
@@ -335,7 +334,6 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 		path = SETTINGS_DEFAULT_PATH;
 	if (!required && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	parsing.path = path;
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
 	if (code == 0 && strlen(text_chars(&text)) < text.len)
 		code = err_set(err, ERR_USAGE, "the settings file %s contains a NUL byte", path);

@@ -2,8 +2,6 @@
 /* metrics_api_test.c - command lines of requests, and the processes that run them */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

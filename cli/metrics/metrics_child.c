@@ -100,20 +100,15 @@ static void trim_line(char *line)
 
 static void judge(struct metrics_child *child, int status)
 {
-	static const struct { int exit; unsigned status; } codes[] = {
-		{ -ERR_USAGE, 400 }, { -ERR_UNAVAILABLE, 503 }, { -ERR_IO, 500 },
-	};
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -ERR_IO;
 	struct stat st = { 0 };
 
-	child->status = WIFEXITED(status) && WEXITSTATUS(status) <= 2 ? 200 : 500;
+	child->status = code <= 2 ? 200 : code == -ERR_USAGE ? 400 : code == -ERR_UNAVAILABLE ? 503 : 500;
 	if (fstat(child->output, &st)) {
 		snprintf(child->line, sizeof(child->line), "cannot read the result: %s", strerror(errno));
 		child->status = 500;
 	}
 	child->size = (uint64_t)st.st_size;
-	for (size_t i = 0; WIFEXITED(status) && i < sizeof(codes) / sizeof(*codes); i++)
-		if (WEXITSTATUS(status) == codes[i].exit)
-			child->status = codes[i].status;
 	trim_line(child->line);
 	if (child->expired) {
 		child->status = 504;
@@ -124,7 +119,7 @@ static void judge(struct metrics_child *child, int status)
 	} else if (WIFSIGNALED(status)) {
 		snprintf(child->line, sizeof(child->line), "the command was ended by signal %d", WTERMSIG(status));
 	} else if (child->status != 200 && !*child->line) {
-		snprintf(child->line, sizeof(child->line), "the command failed with status %d", WEXITSTATUS(status));
+		snprintf(child->line, sizeof(child->line), "the command failed with status %d", code);
 	}
 }
 

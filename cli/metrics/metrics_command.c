@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,17 +31,16 @@ enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64
 struct output {
 	struct metrics_commands *commands;
 	int fd;
-	bool counts;
+	bool counts; /* toward OUTPUTS_MOST: all but the page */
 };
 
 struct job {
 	struct job *next;
-	struct text key;        /* its arguments; for the page also its tag */
+	struct text key;        /* tag of the page, or ""; its arguments; all end with NUL */
 	struct metrics_api_call call;
 	struct metrics_child child;
 	struct MHD_Response *response; /* NULL: it waits or runs */
 	unsigned status;
-	char tag[96];           /* of the page */
 	struct waiter *waiters;
 	bool listed, kept;      /* in the list of jobs; as the newest page */
 };
@@ -59,10 +57,9 @@ struct metrics_commands {
 	struct job *jobs;       /* that wait or run, oldest first */
 	size_t job_count, running, outputs, waiters;
 	struct reader *reader;  /* for the newest sweep */
-	ino_t inode;            /* of its file */
 	struct job *page;       /* with the newest page */
 	bool page_failed;       /* it could not be read; the library cuts the response from then on */
-	char nonce[24];
+	const char *nonce;
 };
 
 static int64_t now(void)
@@ -173,7 +170,7 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 	MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
 	if (!job->call.is_page)
 		return;
-	MHD_add_response_header(job->response, "ETag", job->tag);
+	MHD_add_response_header(job->response, "ETag", text_chars(&job->key));
 	MHD_add_response_header(job->response, "Refresh", REFRESH);
 	drop_page(commands);
 	commands->page = job;
@@ -197,7 +194,7 @@ static void job_unlink(struct metrics_commands *commands, struct job *job)
 	commands->job_count--;
 }
 
-/* The connections continue in metrics_commands_answer(). */
+/* The connections continue in metrics_commands_finish(). */
 static void job_finish(struct metrics_commands *commands, struct job *job)
 {
 	job_unlink(commands, job);
@@ -269,45 +266,32 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 
 /* --- requests --- */
 
+static void close_reader(struct metrics_commands *commands)
+{
+	reader_close(commands->reader);
+	commands->reader = NULL;
+}
+
 /* The ETag of the page changes with each sweep and each minute, because the page shows the age of the sweep. */
 static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
 {
 	const char *path = commands->config->db;
-	struct stat st;
 	int64_t newest;
-	int code = 0;
+	int code;
 
-	if (commands->reader && (stat(path, &st) < 0 || st.st_ino != commands->inode)) {
-		reader_close(commands->reader);
-		commands->reader = NULL;
-	}
-	if (!commands->reader) {
-		code = reader_open(path, &commands->reader, err);
-		commands->inode = code == 0 && stat(path, &st) == 0 ? st.st_ino : 0;
-	}
+	/* Otherwise the reader would continue with a file that was removed. */
+	if (access(path, F_OK))
+		close_reader(commands);
+	code = commands->reader ? 0 : reader_open(path, &commands->reader, err);
 	if (code == 0)
 		code = reader_newest(commands->reader, &newest, err);
-	if (code == 0) {
-		snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest,
-			 reader_has_collector(path), (int64_t)(now() / (PAGE_S * US_PER_S)));
-		return 0;
+	if (code < 0) {
+		close_reader(commands);
+		return code;
 	}
-	if (commands->reader)
-		reader_close(commands->reader);
-	commands->reader = NULL;
-	return code;
-}
-
-static enum MHD_Result reply_job(struct waiter *waiter, void *fresh, void **state)
-{
-	struct MHD_Connection *connection = waiter->connection;
-	struct job *job = waiter->job;
-	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
-		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
-
-	*state = fresh;
-	metrics_commands_forget(waiter);
-	return result;
+	snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest, reader_has_collector(path),
+		 (int64_t)(now() / (PAGE_S * US_PER_S)));
+	return 0;
 }
 
 static struct job *find_job(struct metrics_commands *commands, const struct text *key)
@@ -319,8 +303,7 @@ static struct job *find_job(struct metrics_commands *commands, const struct text
 }
 
 /* Append a job, which then owns the call and the key. Return: NULL: no memory. */
-static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key,
-			   const char *tag)
+static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key)
 {
 	struct job *job = calloc(1, sizeof(*job)), **at = &commands->jobs;
 
@@ -330,7 +313,6 @@ static struct job *add_job(struct metrics_commands *commands, struct metrics_api
 		at = &(*at)->next;
 	*at = job;
 	*job = (struct job){ .call = *call, .key = *key, .child = { .output = -1, .messages = -1 }, .listed = true };
-	snprintf(job->tag, sizeof(job->tag), "%s", tag);
 	commands->job_count++;
 	*call = (struct metrics_api_call){ 0 };
 	*key = (struct text){ 0 };
@@ -360,13 +342,13 @@ static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD
 	struct text key = { 0 };
 	struct job *job;
 
-	text_append(&key, tag);
+	text_append_bytes(&key, tag, strlen(tag) + 1);
 	for (size_t i = 0; i < call->argc; i++)
 		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
 	job = text_failed(&key) ? NULL : find_job(commands, &key);
 	is_full |= !job && (commands->job_count >= QUEUE_MOST || (!call->is_page && commands->outputs >= OUTPUTS_MOST));
 	if (!job && !is_full && !text_failed(&key))
-		job = add_job(commands, call, &key, tag);
+		job = add_job(commands, call, &key);
 	text_done(&key);
 	if (job && !is_full)
 		return wait_for(commands, job, connection, state);
@@ -393,7 +375,7 @@ static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD
 		MHD_add_response_header(same, "Refresh", REFRESH);
 		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
-	if (commands->page && !commands->page_failed && !strcmp(commands->page->tag, tag))
+	if (commands->page && !commands->page_failed && !strcmp(text_chars(&commands->page->key), tag))
 		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
 	return answer_call(commands, connection, call, tag, state);
 }
@@ -414,7 +396,7 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 }
 
 enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
-					const char *path, void *fresh, void **state)
+					const char *path, void **state)
 {
 	struct metrics_api_call call;
 	struct pairs pairs = { .count = 0 };
@@ -422,8 +404,6 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	enum MHD_Result result;
 	int code;
 
-	if (*state != fresh)
-		return reply_job(*state, fresh, state);
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
 	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
 	if (code < 0)
@@ -435,6 +415,19 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	else
 		result = answer_call(commands, connection, &call, "", state);
 	metrics_api_done(&call);
+	return result;
+}
+
+enum MHD_Result metrics_commands_finish(void **state)
+{
+	struct waiter *waiter = *state;
+	struct MHD_Connection *connection = waiter->connection;
+	struct job *job = waiter->job;
+	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
+		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
+
+	*state = NULL;
+	metrics_commands_forget(waiter);
 	return result;
 }
 
@@ -452,14 +445,14 @@ void metrics_commands_forget(void *state)
 
 /* --- begin and end --- */
 
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config)
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config, const char *nonce)
 {
 	struct metrics_commands *commands = calloc(1, sizeof(*commands));
 
 	if (!commands)
 		return NULL;
 	commands->config = config;
-	snprintf(commands->nonce, sizeof(commands->nonce), "%" PRIx64, (uint64_t)now());
+	commands->nonce = nonce;
 	return commands;
 }
 
@@ -480,7 +473,6 @@ void metrics_commands_destroy(struct metrics_commands *commands)
 	if (!commands)
 		return;
 	drop_page(commands);
-	if (commands->reader)
-		reader_close(commands->reader);
+	reader_close(commands->reader);
 	free(commands);
 }

@@ -17,8 +17,12 @@ struct pollfd;
 
 enum { METRICS_CHILDREN = 2 };
 
-/* metrics_commands_create - @config: borrowed. Return: NULL: no memory. */
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config);
+/*
+ * metrics_commands_create - @config: borrowed
+ * @nonce:  borrowed; begins the tag of each page, so that those of another process are others
+ * Return: NULL: no memory.
+ */
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config, const char *nonce);
 
 /* metrics_commands_stop - end all commands, and resume all connections, before MHD_stop_daemon(). */
 void metrics_commands_stop(struct metrics_commands *commands);
@@ -26,12 +30,13 @@ void metrics_commands_destroy(struct metrics_commands *commands);
 
 /*
  * metrics_commands_answer - respond to a request, or suspend its connection until a command ends
- * @state:  of the connection. Before the first call it is @fresh; then metrics_commands_forget() frees it
+ * metrics_commands_finish - respond after that
+ * metrics_commands_forget - the connection has ended before that
+ * @state:  of the connection: set if it is suspended; NULL after metrics_commands_finish()
  */
 enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
-					const char *path, void *fresh, void **state);
-
-/* metrics_commands_forget - a connection has ended. @state: not @fresh. */
+					const char *path, void **state);
+enum MHD_Result metrics_commands_finish(void **state);
 void metrics_commands_forget(void *state);
 
 /*

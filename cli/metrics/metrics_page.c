@@ -160,7 +160,7 @@ static struct metrics_counters *take_counters(struct metrics_page *last, const s
 	return counters;
 }
 
-/* That of the last page, or a new one. */
+/* The topology of the last page, or a new one if the fabric has changed. */
 static int find_topology(struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
 			 struct error *err)
 {

@@ -207,7 +207,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	}
 	/* A command has ended. */
 	if (*state != &seen)
-		return metrics_commands_answer(server->commands, connection, url, &seen, state);
+		return metrics_commands_finish(state);
 	refused = authenticate(server, connection);
 	if (refused == MHD_HTTP_UNAUTHORIZED)
 		return metrics_reply_line(connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
@@ -215,7 +215,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	if (refused)
 		return metrics_reply_line(connection, refused, "Retry-After", "1", "too many attempts to log in");
 	if (strcmp(url, "/metrics"))
-		return metrics_commands_answer(server->commands, connection, url, &seen, state);
+		return metrics_commands_answer(server->commands, connection, url, state);
 	return reply_metrics(server, connection);
 }
 
@@ -324,7 +324,8 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 
 	if (!server)
 		return err_nomem(err);
-	server->commands = metrics_commands_create(api);
+	snprintf(server->nonce, sizeof(server->nonce), "%" PRIx64, (uint64_t)clock_boottime_us(clock_system()));
+	server->commands = metrics_commands_create(api, server->nonce);
 	code = server->commands ? open_socket(listen_on, &fd, err) : err_nomem(err);
 	if (code < 0) {
 		metrics_commands_destroy(server->commands);
@@ -333,7 +334,6 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 	}
 	server->source = source;
 	server->config = config;
-	snprintf(server->nonce, sizeof(server->nonce), "%" PRIx64, (uint64_t)clock_boottime_us(clock_system()));
 	make_url(server, fd);
 	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
 		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, NULL,

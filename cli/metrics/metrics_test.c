@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/balance.h"
 #include "base/err.h"
 #include "base/test_cases.h"
 #include "base/unit_test.h"

@@ -7,7 +7,6 @@
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "fabric/fabric.h"
-#include "fabric/shape.h"
 
 void metrics_writer_init(struct metrics_writer *writer, const struct metrics_page *page, bool openmetrics)
 {

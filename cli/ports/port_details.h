@@ -8,7 +8,6 @@
 #ifndef IBWIRE_CLI_PORT_DETAILS_H
 #define IBWIRE_CLI_PORT_DETAILS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -524,15 +524,12 @@ static int load(struct page *page, struct error *err)
 static int print_html(const struct options *options, struct page *page, const char *path, bool links,
 		      struct error *err)
 {
-	const struct snapshot *snapshot = page->view.snapshot;
 	struct options plain = *options;
 	char *lines = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&lines, &size);
 	int code = stream ? 0 : err_nomem(err);
 
-	if (snapshot)
-		view_warn_damage(snapshot->damaged, snapshot->damage);
 	plain.format = RESULT_TABLE;
 	plain.color = COLOR_NEVER;
 	plain.columns = 0;

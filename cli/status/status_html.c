@@ -99,24 +99,24 @@ static int append_findings(struct page *page, const struct options *options, con
 
 /* --- load between leaves and spines, busiest links --- */
 
-static double utilization(const struct page *page, uint32_t port, bool xmit)
+/* Of the busier direction. */
+static double utilization(const struct page *page, uint32_t port)
 {
 	const struct balance_load *load = &page->loads[port];
 	uint64_t bits_per_s = port_rate_bits_per_s(&page->view->fabric->ports[port]);
 
 	if (!load->known || !(load->elapsed_us > 0) || !bits_per_s)
 		return NAN;
-	return 8e8 * (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us / (double)bits_per_s;
+	return 8e8 * fmax(load->xmit_bytes, load->rcv_bytes) / load->elapsed_us / (double)bits_per_s;
 }
 
-/* Of the busier direction, from the counters of either end. */
+/* The same from the counters of either end. */
 static double link_utilization(const struct page *page, uint32_t port)
 {
 	uint32_t peer = page->view->fabric->ports[port].peer;
-	double own = fmax(utilization(page, port, true), utilization(page, port, false));
+	double own = utilization(page, port);
 
-	return isnan(own) && peer != FABRIC_NONE ?
-		fmax(utilization(page, peer, true), utilization(page, peer, false)) : own;
+	return isnan(own) && peer != FABRIC_NONE ? utilization(page, peer) : own;
 }
 
 struct leaf {
@@ -292,7 +292,7 @@ static void append_busiest(struct page *page)
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint32_t peer = fabric->ports[i].peer;
-		double percent = fmax(utilization(page, i, true), utilization(page, i, false));
+		double percent = utilization(page, i);
 		size_t at = count;
 
 		if (!(percent > 0) || peer == FABRIC_NONE || (peer < i && page->loads[peer].known))
@@ -378,6 +378,10 @@ static int append_trend(struct page *page, const struct options *options, struct
 		code = history_html_plots(&history, &subjects, 1, NULL, 0, &page->text, err);
 		html_card_end(&page->text);
 	}
+	if (history.damage.count)
+		view_warn_damage(history.damage.count, history.damage.first);
+	else
+		view_warn_damage(page->view->snapshot->damaged, page->view->snapshot->damage);
 	for (size_t i = 0; i < subjects.count; i++) {
 		free(items[i].ports);
 		free(items[i].indices);

@@ -6,7 +6,6 @@
  * recabling.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "cli/lib/cells.h"

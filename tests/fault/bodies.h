@@ -61,8 +61,9 @@ void fault_renew_stored(void);
 const char *fault_check_stored(bool reported);
 const char *fault_check_snapshots(bool reported);
 
-/* collector.c */
+/* collector.c; renew_lab: the database of a few sweeps of the lab, which has uplinks */
 void fault_collect(void *name);
+void fault_renew_lab(void);
 const char *fault_check_collected(bool reported);
 void fault_write_records(void);
 void fault_discover(void *name);

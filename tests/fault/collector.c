@@ -115,6 +115,23 @@ void fault_collect(void *name)
 	printf("%d\n", lab->sweeps >= 5);
 }
 
+void fault_renew_lab(void)
+{
+	static char *bytes;
+	static size_t len;
+	struct fault_plan plan;
+	struct fault_run run;
+
+	if (!bytes) {
+		fault_renew(NULL, 0);
+		fault_count(fault_collect, NULL, false, &plan, &run);
+		bytes = test_file_read(path, &len);
+		fault_plan_done(&plan);
+		fault_run_done(&run);
+	}
+	fault_renew(bytes, len);
+}
+
 const char *fault_check_collected(bool reported)
 {
 	(void)reported;

@@ -137,6 +137,20 @@ TEST_WITH(a_discovered_fabric_is_complete, NULL, fault_name_point)
 					      .prepare = fault_write_records }, 1, "faults in discovery");
 }
 
+TEST_WITH(commands_of_a_fabric_with_uplinks_print_the_right_numbers_or_one_error, NULL, fault_name_point)
+{
+	static const char *const lines[] = {
+		"balance|node03|node02|--at|2026-11-20T14:00:30Z", "status|--html=-|--at|2026-11-20T14:00:30Z",
+		"topology|show|--summary", "metrics|--once|--compat|treydock",
+	};
+	struct fault_case cases[sizeof(lines) / sizeof(*lines)];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
+						.prepare = fault_renew_lab };
+	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands");
+}
+
 int set_up(void **state)
 {
 	setenv("LC_ALL", "C", 1);
