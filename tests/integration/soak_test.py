@@ -38,14 +38,15 @@ def spoilt(path, *statements):
     return stored.faults
 
 
-def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0, flapping=lambda i: 0):
+def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0, flapping=lambda i: 0, fds=lambda i: 10):
     """The result of check_memory() for an hour of a collector with 4 MB and the given additional memory."""
     samples = []
     for i in range(360):
         pages = pages_kb(i)
         heap = 4096 + i * 7 % 13 + heap_kb(i) + pages + FINDING_KB * flapping(i)
         anon = heap + 2048 + free_kb(i)
-        samples.append({"seconds": 10 * i, "rss_kb": anon + 4096, "anon_kb": anon, "heap_kb": heap, "pages_kb": pages})
+        samples.append({"seconds": 10 * i, "rss_kb": anon + 4096, "anon_kb": anon, "heap_kb": heap, "pages_kb": pages,
+                        "fds": fds(i)})
     return check_memory(samples, [flapping(i) for i in range(360)])[1]
 
 
@@ -93,9 +94,15 @@ with tap.part("memory"):
               memory(heap_kb=lambda i: -200 * (i < 264 and i % 12 == 5)), [])
     tap.equal("a cache emptied in each window passes", memory(pages_kb=lambda i: 250 * (i % 12)), [])
     tap.equal("a cache that becomes full passes", memory(pages_kb=lambda i: i), [])
+    # The period of connections drifts against that of the samples: at the end each sample is taken while one is open.
+    connected = [i >= 260 or i % 2 for i in range(360)]
+    tap.equal("memory of connections that come and go passes",
+              memory(heap_kb=lambda i: 500 * connected[i], fds=lambda i: 10 + 2 * connected[i]), [])
+    tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 500 * connected[i], fds=lambda i: 10 + 2 * connected[i])),
+               "a leak beside them is found")
     tap.equal("findings of links that remain open pass", memory(flapping=lambda i: i // 18), [])
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2, flapping=lambda i: i // 18)),
-               "a leak beside them is found")
+               "and a leak beside these")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "a leak of 50 bytes a second is")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 300 * (i % 12))), "also below what comes and goes")
     tap.result("of its own" in " ".join(memory(free_kb=lambda i: i)), "so is what is freed and never used again")
