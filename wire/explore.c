@@ -32,6 +32,12 @@
 static void on_result(void *ctx, const struct request *request, const struct response *response);
 static void on_late(void *ctx, const struct request *request, const struct response *response);
 
+/* A response to an attempt that timed out counts, too: there is a node. */
+static bool accepts_late(const struct query *query)
+{
+	return query->kind == QUERY_OWN || query->kind == QUERY_PROBE;
+}
+
 static int submit(struct query *query)
 {
 	static const uint16_t attributes[] = {
@@ -53,17 +59,17 @@ static int submit(struct query *query)
 		/* Without any response the first timeout is short, and the last one long. */
 		.once = query->attempt < explore->settings->retries,
 		.done = on_result,
-		.late = query->kind == QUERY_PROBE ? on_late : NULL,
+		.late = accepts_late(query) ? on_late : NULL,
 		.ctx = query,
 	};
 
 	return engine_submit(explore->engine, &request, explore->err);
 }
 
-/* Probes are freed at the end. */
+/* Queries that late responses refer to are freed at the end. */
 static void free_query(struct query *query)
 {
-	if (query->kind != QUERY_PROBE)
+	if (!accepts_late(query))
 		free(query);
 }
 
@@ -84,7 +90,7 @@ void explore_start_query(struct explore *explore, const struct query *what)
 	}
 	*query = *what;
 	query->explore = explore;
-	if (query->kind == QUERY_PROBE) {
+	if (accepts_late(query)) {
 		query->next_probe = explore->probes;
 		explore->probes = query;
 	}
@@ -292,7 +298,7 @@ static void count_lost(struct explore *explore, struct query *query)
 	} else if (query->kind == QUERY_BORDER) {
 		part_give_up(explore, "switch 0x%016" PRIx64 " does not respond",
 			     explore->base->nodes[query->node].guid);
-	} else if (query->kind != QUERY_EXTENDED) {
+	} else if (query->kind != QUERY_EXTENDED && !query->answered) {
 		explore->lost++;
 	}
 }
@@ -363,7 +369,7 @@ static void on_result(void *ctx, const struct request *request, const struct res
 	free_query(query);
 }
 
-/* An earlier attempt of a probe was answered. The last one may have failed already. */
+/* An earlier attempt of a query was answered. The last one may have failed already. */
 static void on_late(void *ctx, const struct request *request, const struct response *response)
 {
 	struct query *query = ctx;
@@ -372,6 +378,9 @@ static void on_late(void *ctx, const struct request *request, const struct respo
 	if (query->answered || query->explore->finished || !smp_is_ok(response->mad))
 		return;
 	query->explore->silent -= query->lost;
+	/* Before this host's own node responds, no other query is sent. */
+	if (query->kind == QUERY_OWN)
+		query->explore->lost = 0;
 	handle_response(query->explore, query, response->mad);
 }
 
@@ -407,6 +416,19 @@ static int run(struct explore *explore, struct error *err)
 	return explore->code < 0 && code >= 0 ? explore->code : code;
 }
 
+/*
+ * On a stalled machine this host's own node responds late, and there is nothing else to do meanwhile.
+ * Return: whether it did.
+ */
+static bool hear_own_node(struct explore *explore)
+{
+	if (explore->survey.count)
+		return false;
+	while (!explore->survey.count && engine_listen(explore->engine, 20))
+		;
+	return explore->survey.count;
+}
+
 static int run_all(struct explore *explore, struct error *err)
 {
 	int code, more = 0;
@@ -415,6 +437,8 @@ static int run_all(struct explore *explore, struct error *err)
 		code = run(explore, err);
 		if (code == 0 && explore->base)
 			more = part_query_pending(explore);
+		else if (code == 0)
+			more = hear_own_node(explore);
 	} while (code == 0 && more > 0);
 	return more < 0 ? more : code;
 }

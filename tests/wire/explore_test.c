@@ -165,6 +165,19 @@ TEST(a_response_to_an_attempt_that_timed_out_counts)
 	assert_int_equal(bed.trailer.silent, 0);
 }
 
+/* As on a machine that stalls at first: no other node has responded yet, to compare with. */
+TEST(a_late_response_of_the_own_node_counts)
+{
+	for (int64_t latency_ms = 10; latency_ms < 1000; latency_ms += 30) {
+		bed_star(4);
+		bed.agents[0].latency_us = latency_ms * US_PER_MS;
+		bed_discover(3, NULL);
+		assert_non_null(bed.fabric);
+		bed_check_found();
+		assert_int_equal(bed.trailer.silent + bed.trailer.lost, 0);
+	}
+}
+
 TEST(the_last_timeout_scales_with_the_response_times_of_other_nodes)
 {
 	bed_star(10);
