@@ -251,7 +251,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		code = options_usage_error(command, err, "--remote-write URL is required");
 	if (code == 0 && push.source.unchanged_us >= STALE_US)
 		code = options_usage_error(command, err,
-					   "--unchanged must be less than 5m: without samples for 5m a series is stale");
+					   "--unchanged must be less than 5m: a series without samples becomes stale");
 	if (code == 0 && since)
 		code = when_parse(since, options.now_us, &push.since_us, err);
 	if (code == 0)
