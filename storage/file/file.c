@@ -227,22 +227,21 @@ static void persist_wal(sqlite3 *db)
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
 }
 
-void schema_find_log(const char *path, struct log_files *ret)
+bool schema_find_log(const char *path, struct log_files *ret)
 {
 	char real[PATH_MAX], name[PATH_MAX + 8];
-	struct stat st;
+	struct stat wal = { 0 }, shm = { 0 };
+	bool known;
 
 	*ret = (struct log_files){ 0 };
 	if (schema_path(path, real, NULL) < 0)
-		return;
+		return false;
 	snprintf(name, sizeof(name), "%s-wal", real);
-	if (stat(name, &st) == 0) {
-		ret->wal = st.st_ino;
-		ret->wal_bytes = st.st_size;
-	}
+	known = stat(name, &wal) == 0 || errno == ENOENT;
 	snprintf(name, sizeof(name), "%s-shm", real);
-	if (stat(name, &st) == 0)
-		ret->shm = st.st_ino;
+	known = known && (stat(name, &shm) == 0 || errno == ENOENT);
+	*ret = (struct log_files){ .wal = wal.st_ino, .wal_bytes = wal.st_size, .shm = shm.st_ino };
+	return known;
 }
 
 int schema_sync(const char *path, struct error *err)

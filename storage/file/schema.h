@@ -163,8 +163,9 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
 /*
  * schema_find_log - the files that have the names of the log
  * If one of them is removed, SQLite does not detect it and continues with the unlinked file.
+ * Return: false with errno if it is not known whether one exists.
  */
-void schema_find_log(const char *path, struct log_files *ret);
+bool schema_find_log(const char *path, struct log_files *ret);
 
 /*
  * schema_open_second - another connection of the process that has the database open for writing

@@ -123,6 +123,12 @@ static void close_database(struct writer *writer)
 	writer->generation_known = false;
 }
 
+static int find_log(const struct writer *writer, struct log_files *ret, struct error *err)
+{
+	return schema_find_log(writer->path, ret) ? 0 :
+		err_set(err, ERR_IO, "cannot read the log of %s: %s", writer->path, strerror(errno));
+}
+
 /* Open the file; create it if it does not exist. */
 static int open_or_create(struct writer *writer, struct error *err)
 {
@@ -141,9 +147,10 @@ static int open_or_create(struct writer *writer, struct error *err)
 	if (!result) {
 		writer->device = st.st_dev;
 		writer->inode = st.st_ino;
-		schema_find_log(writer->path, &writer->log);
-		result = wal_open(writer->path, &writer->wal, err);
+		result = find_log(writer, &writer->log, err);
 	}
+	if (!result)
+		result = wal_open(writer->path, &writer->wal, err);
 	if (!result)
 		result = writer_prepare(writer, err);
 	if (result < 0 && writer->db) {
@@ -215,8 +222,7 @@ static bool log_is_ours(const struct writer *writer)
 {
 	struct log_files log;
 
-	schema_find_log(writer->path, &log);
-	return log.wal == writer->log.wal && log.shm == writer->log.shm;
+	return find_log(writer, &log, NULL) < 0 || (log.wal == writer->log.wal && log.shm == writer->log.shm);
 }
 
 /*
@@ -231,8 +237,9 @@ static int reopen_log(struct writer *writer, struct error *err)
 	struct log_files log;
 	bool lost;
 
+	if (find_log(writer, &log, err) < 0)
+		return ERR_IO;
 	stop_compactor(writer, 0);
-	schema_find_log(writer->path, &log);
 	lost = log.wal != writer->log.wal && log.wal_bytes > 0;
 	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	if (log.wal != writer->log.wal && !lost &&
