@@ -18,6 +18,12 @@
 #include "base/test_cases.h"
 #include "tests/fault/inject.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 enum { USUAL_POINTS = 3, SANITIZER_STATUS = 99, FAILURES_SHOWN = 12 };
 
 /* Called by the sanitizer. */
@@ -202,23 +208,19 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 void fault_try_cases(const struct fault_case *cases, size_t count, const char *class)
 {
 	struct tally tally = { 0 };
-	char part[32] = "";
 	/* The short form has fewer commands. */
 	size_t step = getenv("IBWIRE_TEST_SHORT") && !getenv("IBWIRE_FAULT_POINTS") ? 5 : 1;
 
 	for (size_t i = 0; i < count; i += step)
 		try_case(&cases[i], &tally);
-	if (getenv("IBWIRE_FAULT_PART"))
-		snprintf(part, sizeof(part), " (part %zu of %zu)", environment("IBWIRE_FAULT_PART", 0) + 1,
-			 environment("IBWIRE_FAULT_PARTS", 1));
 	if (tally.points)
 		printf("# note: %s: %" PRIu64 " of %" PRIu64 " points, %" PRIu64 " absorbed, %" PRIu64 " reported, %"
 		       PRIu64 " failures\n",
 		       class, tally.points, tally.all, tally.absorbed, tally.reported, tally.failures);
 	if (getenv("IBWIRE_RELIABILITY") && tally.points)
-		printf("RELIABILITY\t%s%s\t%" PRIu64 "\tno crash, leak or wrong number; one line of error\t%" PRIu64
-		       " absorbed, %" PRIu64 " reported, %" PRIu64 " failures\n", class, part, tally.points,
-		       tally.absorbed, tally.reported, tally.failures);
+		printf("RELIABILITY\t%s%s\t%" PRIu64 " points\tno crash, leak or wrong number; one line of error\t%"
+		       PRIu64 " failures\n", class, SANITIZED ? ", AddressSanitizer" : "",
+		       tally.points, tally.failures);
 	assert_int_equal(tally.failures, 0);
 }
 
