@@ -47,8 +47,8 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 		report(checking, where, text);
 		return 0;
 	}
-	/* Damage that SQLite does not see. */
-	if (code == SQLITE_OK && err && err->code == ERR_IO) {
+	/* Damage for which SQLite has no or another code. */
+	if ((code == SQLITE_OK || code == SQLITE_NOMEM) && err && err->code == ERR_IO) {
 		report(checking, where, err->text);
 		return 0;
 	}

@@ -11,6 +11,7 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/admin.h"
+#include "storage/file/db.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -79,6 +80,35 @@ TEST_IN_FOLDER(a_damaged_chunk_is_reported_and_the_others_are_correct)
 	assert_int_equal(missing, 10);
 	reader_close(reader);
 	model_destroy(model);
+}
+
+/* SQLite 3.40 reports SQLITE_NOMEM for a length of a record close to 2^32. */
+TEST_IN_FOLDER(an_impossible_length_is_damage_and_not_lack_of_memory)
+{
+	/* As varints: the length, the row id, the header with its length, a blob of 3,000 bytes and NULL. */
+	static const char cell[] = "\x8f\xff\xff\xff\x7f\x01\x04\xae\x7c";
+	struct error err = { 0 };
+	sqlite3_stmt *rows;
+	size_t len, at;
+	sqlite3 *db;
+	char *bytes;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(db_exec(db, "PRAGMA page_size = 4096; CREATE TABLE t (b, other);"
+				 "INSERT INTO t VALUES (zeroblob(3000), NULL)", &err), 0);
+	sqlite3_close(db);
+	bytes = test_file_read(path, &len);
+	at = 4096 + ((size_t)(unsigned char)bytes[4096 + 8] << 8 | (unsigned char)bytes[4096 + 9]); /* of the only cell */
+	memcpy(bytes + at, cell, sizeof(cell) - 1);
+	test_file_write(path, bytes, len);
+	free(bytes);
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(db_prepare(db, "SELECT hex(b) FROM t", &rows, &err), 0);
+	assert_int_equal(db_step(rows, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "is damaged"));
+	sqlite3_finalize(rows);
+	sqlite3_close(db);
 }
 
 TEST_IN_FOLDER(a_damaged_block_causes_no_wrong_reading)

@@ -3,9 +3,53 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
+
+/*
+ * SQLite 3.40 also reports SQLITE_NOMEM for a record whose length is impossible: the file is damaged then.
+ * Therefore its allocator is wrapped, to note whether memory was really missing.
+ */
+static _Thread_local bool memory_was_missing;
+
+#ifndef SQLITE3EXT_H /* In the extension, SQLite belongs to the program that loads it. */
+static sqlite3_mem_methods memory;
+
+static void *noted(void *allocated)
+{
+	memory_was_missing |= !allocated;
+	return allocated;
+}
+
+static void *allocate(int size)
+{
+	return noted(memory.xMalloc(size));
+}
+
+static void *reallocate(void *allocated, int size)
+{
+	return noted(memory.xRealloc(allocated, size));
+}
+
+__attribute__((constructor)) static void wrap_allocator(void)
+{
+	sqlite3_mem_methods wrapped;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory);
+	wrapped = memory;
+	wrapped.xMalloc = allocate;
+	wrapped.xRealloc = reallocate;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &wrapped);
+}
+#endif
+
+int db_nomem(void)
+{
+	memory_was_missing = true;
+	return SQLITE_NOMEM;
+}
 
 /* The operation that failed; SQLite's own message is "disk I/O error" for all of them. */
 static const char *io_error_text(sqlite3 *db)
@@ -37,7 +81,9 @@ int db_fail(sqlite3 *db, struct error *err)
 		name = "the database";
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
-		return err_nomem(err);
+		if (memory_was_missing || !db)
+			return err_nomem(err);
+		return err_set(err, ERR_IO, "%s is damaged (the length of a record is impossible); " DB_RECOVER, name);
 	case SQLITE_FULL:
 		/* On a read-only connection: a page refers to another one after the end of the file. */
 		if (sqlite3_db_readonly(db, "main") == 1)

@@ -21,6 +21,9 @@ struct error;
 /* db_fail - set the error of the last call on @db. Return: its code. */
 int db_fail(sqlite3 *db, struct error *err);
 
+/* db_nomem - for a function that SQLite calls and that has no memory. Return: SQLITE_NOMEM. */
+int db_nomem(void);
+
 /*
  * db_exec, db_execf - run statements without result rows
  * @fmt: of sqlite3_mprintf(): as in printf(), and %Q for a quoted string

@@ -180,7 +180,7 @@ int sql_fail(sqlite3_vtab *table, const struct error *err)
 	table->zErrMsg = sqlite3_mprintf("%s", err->text);
 	if (err->code == ERR_IO)
 		return SQLITE_CORRUPT_VTAB; /* the file is damaged, the statement is correct */
-	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	return err->code == ERR_NOMEM ? db_nomem() : SQLITE_ERROR;
 }
 
 int sql_connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
@@ -188,7 +188,7 @@ int sql_connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sqlit
 	const struct sql_kind *kind = ctx;
 	struct sql_table *table = calloc(1, sizeof(*table));
 	struct text sql = { 0 };
-	int code = SQLITE_NOMEM;
+	int code;
 
 	(void)argc;
 	(void)argv;
@@ -197,8 +197,7 @@ int sql_connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sqlit
 	for (int i = 0; i < kind->counters; i++)
 		text_appendf(&sql, ", %s INTEGER", counter_info((enum counter)i)->key);
 	text_appendf(&sql, "%s)", kind->hidden);
-	if (table && !text_failed(&sql))
-		code = sqlite3_declare_vtab(db, text_chars(&sql));
+	code = table && !text_failed(&sql) ? sqlite3_declare_vtab(db, text_chars(&sql)) : db_nomem();
 	text_done(&sql);
 	if (code != SQLITE_OK) {
 		free(table);
@@ -220,7 +219,7 @@ int sql_disconnect(sqlite3_vtab *table)
 int sql_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
 	*ret = calloc(1, ((const struct sql_table *)table)->kind->cursor_size);
-	return *ret ? SQLITE_OK : SQLITE_NOMEM;
+	return *ret ? SQLITE_OK : db_nomem();
 }
 
 int sql_register(sqlite3 *db, const struct sql_kind *kind, const sqlite3_module *module, struct error *err)
