@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -222,12 +223,14 @@ int faults_open(struct faults *faults, struct error *err)
 void faults_close(struct faults *faults)
 {
 	struct text text = { 0 };
+	struct error err = { 0 };
 
 	for (size_t i = 0; i < faults->count; i++)
 		text_appendf(&text, "%s \"%s\" %s\n", faults->list[i].kind->name, faults->list[i].target,
 			     faults->list[i].options);
-	if (faults->fd >= 0 && !text_failed(&text))
-		rundir_write(faults->dir, FAULTS_FILE, text_chars(&text), text.len, NULL);
+	if (faults->fd >= 0 && (text_failed(&text) ? err_nomem(&err)
+	    : rundir_write(faults->dir, FAULTS_FILE, text_chars(&text), text.len, &err)) < 0)
+		log_warning("the list of faults is not updated: %s", err.text);
 	if (faults->fd >= 0)
 		close(faults->fd);
 	text_done(&text);

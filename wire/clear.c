@@ -68,7 +68,6 @@ struct clear {
 	const struct clock *clock;
 	struct clear_settings settings;
 	struct clear_port *ports;
-	size_t port_count;
 	struct agent *agents;
 	size_t agent_count, next; /* the next one that gets a slot */
 	bool writing;
@@ -100,7 +99,6 @@ int clear_create(const struct transport *transport, const struct clock *clock, c
 	clear->clock = clock;
 	clear->settings = *settings;
 	clear->ports = ports;
-	clear->port_count = count;
 	for (size_t i = 0; i < count; i++) {
 		ports[i].outcome = CLEAR_UNTRIED;
 		ports[i].attribute = CLEAR_ATTRIBUTE_COUNT;

@@ -34,7 +34,7 @@ struct rates {
 	int64_t step_us, first_us;
 	int64_t step;               /* number of the current one, -1: none */
 	int64_t from_us, until_us;  /* of the current step */
-	bool any, failed;
+	bool failed;
 };
 
 /* --- ports --- */
@@ -227,7 +227,6 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 
 	(void)who;
 	(void)samples;
-	rates->any = true;
 	add_load(&rates->work->step[index], delta, rates->mirrored[port]);
 	add_load(&rates->work->parts[rates->part][index], delta, rates->mirrored[port]);
 	return true;
