@@ -125,19 +125,28 @@ bool terminal_was_stopped(void)
 	return true;
 }
 
+static int no_response(struct error *err)
+{
+	return err_set(err, ERR_USAGE, "the terminal does not respond: check that it is still connected");
+}
+
 int terminal_start(bool *ret_unicode, struct error *err)
 {
 	/* Not LC_NUMERIC: numbers have a decimal point in every locale. */
 	setlocale(LC_CTYPE, "");
 	if (tcgetattr(STDOUT_FILENO, &saved.modes) < 0)
-		return err_set(err, ERR_USAGE, "the terminal does not respond: check that it is still connected");
+		return no_response(err);
 	saved.screen = newterm(NULL, stdout, stdin);
 	if (!saved.screen)
 		return err_set(err, ERR_USAGE,
 			       "terminal type '%.60s' is not supported: set $TERM, or use \"ibwire ports\"",
 			       getenv("TERM"));
 	arm();
-	cbreak();
+	/* If it fails, each key would wait for Enter. */
+	if (cbreak() == ERR) {
+		terminal_stop();
+		return no_response(err);
+	}
 	noecho();
 	nonl();
 	intrflush(stdscr, FALSE);
