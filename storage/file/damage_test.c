@@ -98,7 +98,8 @@ TEST_IN_FOLDER(an_impossible_length_is_damage_and_not_lack_of_memory)
 				 "INSERT INTO t VALUES (zeroblob(3000), NULL)", &err), 0);
 	sqlite3_close(db);
 	bytes = test_file_read(path, &len);
-	at = 4096 + ((size_t)(unsigned char)bytes[4096 + 8] << 8 | (unsigned char)bytes[4096 + 9]); /* of the only cell */
+	/* The only cell of the second page. */
+	at = 4096 + ((size_t)(unsigned char)bytes[4096 + 8] << 8 | (unsigned char)bytes[4096 + 9]);
 	memcpy(bytes + at, cell, sizeof(cell) - 1);
 	test_file_write(path, bytes, len);
 	free(bytes);
