@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/test_world.h"
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 
 /* Four leaves, four spines with two links each, eight hosts with four HCAs, one on each leaf. */
@@ -330,12 +331,12 @@ static unsigned check_all_rates(uint8_t width, uint8_t speed, bool known)
 
 TEST(texts_and_numbers_of_degraded_links_agree_at_all_rates)
 {
-	unsigned found = 0;
+	unsigned found = 0, step = 4 / test_cases(4);
 
 	for (uint8_t code = 1; code <= LINK_WIDTH_2X; code = (uint8_t)(2 * code))
-		for (uint8_t speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
+		for (uint8_t speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed = (uint8_t)(speed + step))
 			found += check_all_rates(code, speed, true) + check_all_rates(code, speed, false);
-	assert_in_range(found, 1000, 2000);
+	assert_in_range(found, 1000 / step / 2, 2000);
 }
 
 TEST(equal_names_have_the_last_digits_of_the_guid)

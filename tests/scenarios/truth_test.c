@@ -14,6 +14,7 @@
 #include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -539,7 +540,7 @@ static void a_restart_of_the_collector_changes_no_finding(void **state)
 	char name[64];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < test_cases(sizeof(names) / sizeof(names[0])); i++) {
 		snprintf(name, sizeof(name), "%s.scenario", names[i]);
 		run_true(name, 15 * 60 * US_PER_S);
 		if (truth.clearing || truth.opened != 1)
