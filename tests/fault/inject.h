@@ -21,7 +21,7 @@
 struct fault_run {
 	int status;         /* as of waitpid() */
 	char *out, *err;    /* its output */
-	bool failed;        /* the point was reached */
+	bool failed;        /* the point was reached, and the call failed */
 	bool hidden;        /* what failed was a write to stderr */
 	char what[64];      /* "pwrite64 ENOSPC"; "allocation" */
 };
