@@ -20,6 +20,10 @@
 #include "tests/fault/bodies.h"
 #include "tests/fault/points.h"
 
+/* What is checked, for reports. */
+#define RIGHT_OUTPUT "output as without a fault, or its beginning and an error"
+#define RIGHT_SWEEPS "every sweep is stored and exact, db check"
+
 TEST_WITH(commands_print_the_right_numbers_or_one_error, NULL, fault_name_point)
 {
 	static const char *const lines[] = {
@@ -44,7 +48,7 @@ TEST_WITH(commands_print_the_right_numbers_or_one_error, NULL, fault_name_point)
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
 						.prepare = fault_renew_database_and_log,
 						.no_calls = !strcmp(lines[i], "doctor") };
-	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands");
+	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "Failed calls in commands", RIGHT_OUTPUT);
 }
 
 TEST_WITH(the_status_of_a_running_collector_is_right_or_an_error, NULL, fault_writer_done)
@@ -56,7 +60,7 @@ TEST_WITH(the_status_of_a_running_collector_is_right_or_an_error, NULL, fault_wr
 
 	fault_renew_database();
 	fault_writer = check_open_writer(path);
-	fault_try_cases(cases, 2, "faults beside a collector");
+	fault_try_cases(cases, 2, "Failed calls in commands while a collector runs", RIGHT_OUTPUT);
 }
 
 TEST_WITH(commands_that_write_do_it_completely_or_not_at_all, NULL, fault_name_point)
@@ -71,7 +75,8 @@ TEST_WITH(commands_that_write_do_it_completely_or_not_at_all, NULL, fault_name_p
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
 						.prepare = fault_renew_database, .check = fault_check_files };
-	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands that write");
+	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "Failed calls in commands that write",
+			"database and file as without a fault, or unchanged and the next attempt succeeds");
 }
 
 TEST_WITH(samples_are_pushed_exactly_once_or_again, NULL, fault_peer_stop)
@@ -80,61 +85,70 @@ TEST_WITH(samples_are_pushed_exactly_once_or_again, NULL, fault_peer_stop)
 	fault_try_cases(&(struct fault_case){ .name = "push|--once|--remote-write|URL|--cursor|COPY|--batch|400|"
 						      "--since|2026-11-18T13:07:18Z", .body = fault_push,
 					      .prepare = fault_renew_pushed, .check = fault_check_pushed },
-			1, "faults in push");
+			1, "Failed calls in ibwire push",
+			"each request as without a fault, after one more start at most");
 }
 
 TEST_WITH(a_scrape_is_right_or_fails_and_the_next_is_right, NULL, fault_peer_stop)
 {
 	fault_try_cases(&(struct fault_case){ .name = "metrics|--listen|ADDRESS", .body = fault_serve,
 					      .prepare = fault_client_start, .check = fault_check_served },
-			1, "faults in the server");
+			1, "Failed calls in ibwire metrics", "the response, or the next one, is right");
 }
 
 TEST_WITH(the_screen_ends_with_a_restored_terminal, NULL, fault_peer_stop)
 {
 	fault_try_cases(&(struct fault_case){ .name = "top|--at|2026-11-18T13:07:18Z", .body = fault_top,
 					      .prepare = fault_terminal_open, .check = fault_check_terminal },
-			1, "faults in the screen");
+			1, "Failed calls in ibwire top", "the terminal is restored");
 }
 
 #define WRITER_CASE(text, run, verify, ...) (&(struct fault_case){ \
-	.name = "faults in " text, .body = run, .prepare = fault_renew_stored, .check = verify, ##__VA_ARGS__ })
+	.name = text, .body = run, .prepare = fault_renew_stored, .check = verify, ##__VA_ARGS__ })
 
 TEST_WITH(a_new_database_has_every_sweep, NULL, fault_writer_done)
 {
-	fault_try_writer(WRITER_CASE("creation", fault_ingest, fault_check_stored), 0, 1, NULL);
+	fault_try_writer(WRITER_CASE("creation", fault_ingest, fault_check_stored), 0, 1, NULL,
+			 "Failed calls while a database is created", RIGHT_SWEEPS);
 }
 
 TEST_WITH(no_sweep_is_lost_by_a_fault_of_the_writer, NULL, fault_writer_done)
 {
-	fault_try_writer(WRITER_CASE("ingest", fault_ingest, fault_check_stored, .flushes = true), 12, 15, "");
+	fault_try_writer(WRITER_CASE("ingest", fault_ingest, fault_check_stored, .flushes = true), 12, 15, "",
+			 "Failed calls while sweeps are stored", RIGHT_SWEEPS);
 }
 
 TEST_WITH(no_sweep_is_lost_by_a_fault_of_compaction_or_retention, NULL, fault_writer_done)
 {
-	fault_try_writer(WRITER_CASE("compaction and retention", fault_ingest, fault_check_stored), 44, 48, "");
+	fault_try_writer(WRITER_CASE("compaction", fault_ingest, fault_check_stored), 44, 48, "",
+			 "Failed calls in compaction and retention", RIGHT_SWEEPS);
 }
 
 TEST_WITH(a_snapshot_is_stored_completely_or_not_at_all, NULL, fault_writer_done)
 {
-	fault_try_writer(WRITER_CASE("snapshots", fault_take_snapshot, fault_check_snapshots), 12, 12, "");
+	fault_try_writer(WRITER_CASE("snapshots", fault_take_snapshot, fault_check_snapshots), 12, 12, "",
+			 "Failed calls while snapshots are taken and removed", "both complete, " RIGHT_SWEEPS);
 }
 
 TEST_WITH(a_migration_is_complete_or_absent, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("migration", fault_ingest, fault_check_stored), 12, 13,
-		   "PRAGMA user_version = 1; DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending'");
+			 "PRAGMA user_version = 1; DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending'",
+			 "Failed calls in a schema migration", RIGHT_SWEEPS);
 }
 
 TEST_WITH(the_sums_of_a_collector_are_exact_after_a_fault, NULL, fault_writer_done)
 {
-	fault_try_writer(WRITER_CASE("the collector", fault_collect, fault_check_collected), 0, 0, NULL);
+	fault_try_writer(&(struct fault_case){ .name = "collector", .body = fault_collect,
+					       .prepare = fault_prepare_collector, .check = fault_check_collected },
+			 0, 0, NULL, "Failed calls in the collector", "the stored sums are exact, db check");
 }
 
 TEST_WITH(a_discovered_fabric_is_complete, NULL, fault_name_point)
 {
-	fault_try_cases(&(struct fault_case){ .name = "faults in discovery", .body = fault_discover,
-					      .prepare = fault_write_records }, 1, "faults in discovery");
+	fault_try_cases(&(struct fault_case){ .name = "discovery", .body = fault_discover,
+					      .prepare = fault_write_records },
+			1, "Failed calls in discovery", RIGHT_OUTPUT);
 }
 
 TEST_WITH(commands_of_a_fabric_with_uplinks_print_the_right_numbers_or_one_error, NULL, fault_name_point)
@@ -148,7 +162,7 @@ TEST_WITH(commands_of_a_fabric_with_uplinks_print_the_right_numbers_or_one_error
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
 						.prepare = fault_renew_lab };
-	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "faults in commands");
+	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "Failed calls in commands", RIGHT_OUTPUT);
 }
 
 int set_up(void **state)

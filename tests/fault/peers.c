@@ -168,19 +168,13 @@ void fault_push(void *name)
 }
 
 /* A failed command is repeated without a fault. Then each request has arrived, and no other. */
-const char *fault_check_pushed(bool reported)
+const char *fault_check_pushed(bool failed)
 {
-	static const struct fault_plan none = { .allocations = UINT64_MAX };
 	static uint64_t whole[BODIES_MAX];
 	static size_t whole_count;
-	struct fault_run again = { 0 };
 	size_t count;
 
-	if (reported) {
-		fault_run(fault_push, (void *)(uintptr_t)fault_current, &none, UINT64_MAX - 1, &again);
-		fault_run_done(&again);
-	}
-	if (again.status)
+	if (failed && fault_repeat(fault_push))
 		return "the next attempt fails";
 	count = sort_bodies();
 	if (fault_counting) {
@@ -278,9 +272,9 @@ void fault_serve(void *name)
 	fault_command(name);
 }
 
-const char *fault_check_served(bool reported)
+const char *fault_check_served(bool failed)
 {
-	const char *const texts[] = { NULL, reported ? NULL : "the server ended without an error",
+	const char *const texts[] = { NULL, failed ? NULL : "the server ended without an error",
 				      "a wrong response", "no right response" };
 
 	return peer_result(texts);
@@ -341,11 +335,11 @@ void fault_top(void *name)
 	fault_command(name);
 }
 
-const char *fault_check_terminal(bool reported)
+const char *fault_check_terminal(bool failed)
 {
 	static const char *const texts[] = { NULL, "the terminal is not restored" };
 
-	(void)reported;
+	(void)failed;
 	close(terminal[1]);
 	terminal[1] = -1;
 	return peer_result(texts);

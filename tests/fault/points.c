@@ -45,7 +45,10 @@ bool fault_counting;
 static char checked[256]; /* the point after which a check runs */
 
 struct tally {
-	uint64_t all, points, absorbed, reported, failures; /* all: also those not tried */
+	uint64_t all, points; /* all: also those not tried; points: calls that failed */
+	uint64_t missed;      /* not reached, or a read that returned no less than without a fault */
+	uint64_t ended;       /* by a library */
+	uint64_t absorbed, reported, failures;
 };
 
 static size_t environment(const char *name, size_t usual)
@@ -69,6 +72,26 @@ static bool is_documented(int status)
 	return status == 64 || status == 69 || status == 71 || status == 74;
 }
 
+/* Each line has the prefix of the log, and no name or cause is missing in it. */
+static bool is_clear(const char *text)
+{
+	for (const char *end; *text; text = end + 1) {
+		end = strchr(text, '\n');
+		if (!end || strncmp(text, "ibwire: ", 8) != 0 || end - text < 12 || strchr(":,;( ", end[-1]))
+			return false;
+		if (memmem(text, (size_t)(end - text), "(null)", 6) || memmem(text, (size_t)(end - text), ": :", 3))
+			return false;
+	}
+	return true;
+}
+
+/* The sanitizer ends the process if an allocation for its own list of threads fails; libsnappy has no other way. */
+static bool library_ended(const struct fault_run *run)
+{
+	return run->failed && !strcmp(run->what, "allocation") && run->status != 0 &&
+	       (strstr(run->err, "AddressSanitizer: CHECK failed") || strstr(run->err, "std::bad_alloc"));
+}
+
 /* Return: NULL, or what is wrong. */
 static const char *judge(const struct fault_run *run, const struct fault_run *whole, bool *ret_reported)
 {
@@ -82,6 +105,8 @@ static const char *judge(const struct fault_run *run, const struct fault_run *wh
 		return "an error of memory";
 	if (run->status == whole->status && strcmp(run->out, whole->out) != 0)
 		return "wrong output";
+	if (!run->hidden && !is_clear(run->err))
+		return "an unclear message";
 	if (run->status == whole->status)
 		return lines <= count_lines(whole->err) + 1 ? NULL : "too many warnings";
 	if (!is_documented(status))
@@ -111,7 +136,7 @@ static void try_point(const struct fault_case *tried, const struct fault_plan *p
 		      uint64_t point, struct tally *tally)
 {
 	struct fault_run run;
-	bool reported;
+	bool reported, ended;
 	const char *wrong;
 
 	if (tried->prepare)
@@ -119,15 +144,17 @@ static void try_point(const struct fault_case *tried, const struct fault_plan *p
 	fault_run(tried->body, (void *)(uintptr_t)tried->name, plan, point, &run);
 	wrong = judge(&run, whole, &reported);
 	snprintf(checked, sizeof(checked), "%s, point %" PRIu64 " (%s)", tried->name, point, run.what);
-	/* The sanitizer ends the process if an allocation for its own list of threads fails, and so does snappy. */
-	if (wrong && (strstr(run.err, "AddressSanitizer: CHECK failed") || strstr(run.err, "std::bad_alloc")))
+	ended = library_ended(&run);
+	if (ended)
 		wrong = NULL;
 	else if (!wrong && tried->check)
-		wrong = tried->check(reported);
+		wrong = tried->check(run.status != whole->status);
 	checked[0] = '\0';
-	tally->points++;
-	tally->absorbed += !wrong && !reported;
-	tally->reported += !wrong && reported;
+	tally->points += run.failed && !ended;
+	tally->ended += ended;
+	tally->missed += !run.failed;
+	tally->absorbed += run.failed && !ended && !wrong && !reported;
+	tally->reported += run.failed && !ended && !wrong && reported;
 	tally->failures += wrong != NULL;
 	if ((wrong && tally->failures <= FAILURES_SHOWN) || getenv("IBWIRE_FAULT_POINT"))
 		show(tried, point, &run, wrong ? wrong : "right");
@@ -157,13 +184,21 @@ static size_t choose(const struct fault_case *tried, const struct fault_plan *pl
 	return count;
 }
 
+/* Return: whether this is a failure. */
+static bool no_seccomp(void)
+{
+	printf("# no seccomp user notification here: system calls do not fail\n");
+	return getenv("IBWIRE_RELIABILITY");
+}
+
 static void try_case(const struct fault_case *tried, struct tally *tally)
 {
 	const char *only = getenv("IBWIRE_FAULT_CASE"), *single = getenv("IBWIRE_FAULT_POINT");
 	uint64_t most = environment("IBWIRE_FAULT_POINTS", test_cases(USUAL_POINTS));
 	struct fault_plan plan;
 	struct fault_run whole;
-	uint64_t before = tally->points;
+	uint64_t before = tally->points, part = environment("IBWIRE_FAULT_PART", 0);
+	uint64_t parts = environment("IBWIRE_FAULT_PARTS", 1);
 	bool usual = most, distinct = !most && !getenv("IBWIRE_FAULT_ALL");
 	uint64_t *points;
 	const char *wrong;
@@ -176,7 +211,7 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 	if (tried->prepare)
 		tried->prepare();
 	if (!fault_count(tried->body, (void *)(uintptr_t)tried->name, distinct, &plan, &whole))
-		printf("# no seccomp user notification here: system calls do not fail\n");
+		tally->failures += no_seccomp();
 	wrong = tried->check ? tried->check(false) : NULL;
 	fault_counting = false;
 	if (wrong || !WIFEXITED(whole.status) || WEXITSTATUS(whole.status) > 2) {
@@ -187,8 +222,7 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 	count = choose(tried, &plan, distinct, points);
 	if (!usual || most > count)
 		most = count;
-	for (uint64_t i = environment("IBWIRE_FAULT_PART", 0); i < most && !single;
-	     i += environment("IBWIRE_FAULT_PARTS", 1))
+	for (uint64_t i = part; i < most && !single; i += parts)
 		try_point(tried, &plan, &whole, points[(2 * i + 1) * count / (2 * most)], tally);
 	free(points);
 	for (uint64_t i = plan.allocations; i < plan.points && tried->flushes && usual && !single; i++)
@@ -200,12 +234,27 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 	if (getenv("IBWIRE_FAULT_POINTS"))
 		printf("# note: %s: %" PRIu64 " allocations, %zu system calls, %" PRIu64 " points, %" PRIu64 " tried\n",
 		       tried->name, plan.allocations, plan.call_count, plan.points, tally->points - before);
-	tally->all += plan.points;
+	tally->all += (tried->no_calls ? plan.allocations : plan.points) / parts;
 	fault_run_done(&whole);
 	fault_plan_done(&plan);
 }
 
-void fault_try_cases(const struct fault_case *cases, size_t count, const char *class)
+/* A row of docs/reliability.md. Numbers in the unit are added up over the parts of a run. */
+static void report(const struct tally *tally, const char *class, const char *result)
+{
+	const char *given = getenv("IBWIRE_FAULT_POINTS");
+	char faults[96], unit[128], what[256];
+
+	snprintf(faults, sizeof(faults), "%s%s", class, SANITIZED ? ", AddressSanitizer" : "");
+	snprintf(unit, sizeof(unit), "of %" PRIu64 " points, %" PRIu64 " ended by a library", tally->all, tally->ended);
+	snprintf(what, sizeof(what), "%s: no crash%s, at most one clear line of error; %s",
+		 !given || strcmp(given, "0") != 0 ? "some points" : getenv("IBWIRE_FAULT_ALL") ?
+		 "each allocation, each system call" : "an allocation of each call stack, each system call",
+		 SANITIZED ? ", no leak" : "", result);
+	reliability_report(faults, tally->points, unit, what);
+}
+
+void fault_try_cases(const struct fault_case *cases, size_t count, const char *class, const char *result)
 {
 	struct tally tally = { 0 };
 	/* The short form has fewer commands. */
@@ -213,15 +262,23 @@ void fault_try_cases(const struct fault_case *cases, size_t count, const char *c
 
 	for (size_t i = 0; i < count; i += step)
 		try_case(&cases[i], &tally);
-	if (tally.points)
+	if (tally.all)
 		printf("# note: %s: %" PRIu64 " of %" PRIu64 " points, %" PRIu64 " absorbed, %" PRIu64 " reported, %"
-		       PRIu64 " failures\n",
-		       class, tally.points, tally.all, tally.absorbed, tally.reported, tally.failures);
-	if (getenv("IBWIRE_RELIABILITY") && tally.points)
-		printf("RELIABILITY\t%s%s\t%" PRIu64 " points\tno crash, leak or wrong number; one line of error\t%"
-		       PRIu64 " failures\n", class, SANITIZED ? ", AddressSanitizer" : "",
-		       tally.points, tally.failures);
+		       PRIu64 " ended by a library, %" PRIu64 " not reached, %" PRIu64 " failures\n",
+		       class, tally.points, tally.all, tally.absorbed, tally.reported, tally.ended, tally.missed, tally.failures);
 	assert_int_equal(tally.failures, 0);
+	if (tally.points)
+		report(&tally, class, result);
+}
+
+int fault_repeat(void (*body)(void *))
+{
+	static const struct fault_plan none = { .allocations = UINT64_MAX };
+	struct fault_run again;
+
+	fault_run(body, (void *)(uintptr_t)fault_current, &none, UINT64_MAX - 1, &again);
+	fault_run_done(&again);
+	return again.status;
 }
 
 /* A check that fails ends the test. */

@@ -22,11 +22,14 @@
 struct error;
 
 struct fault_case {
-	const char *name;            /* of a command: its words, separated by '|' */
+	const char *name;            /* one word; of a command: its words, separated by '|' */
 	void (*prepare)(void);       /* in the parent, before each run; or NULL */
 	void (*body)(void *name);
-	/* In the parent, after a run with the right output. Return: NULL, or what is wrong; NULL: nothing to check. */
-	const char *(*check)(bool reported);
+	/*
+	 * In the parent, after a run with the right output. Return: NULL, or what is wrong; NULL: nothing to check.
+	 * @failed: the exit status was not that of a run without a fault
+	 */
+	const char *(*check)(bool failed);
 	bool flushes;                /* each failed flush is always tried */
 	bool no_calls;               /* system calls do not fail: what cannot be read is shown as unknown */
 };
@@ -34,8 +37,14 @@ struct fault_case {
 extern const char *fault_current; /* case */
 extern bool fault_counting;       /* its run without a fault */
 
-/* fault_try_cases - fails the test if a point does; @class: their name in reports */
-void fault_try_cases(const struct fault_case *cases, size_t count, const char *class);
+/*
+ * fault_try_cases - fails the test if a point does
+ * @class, @result: for reports: their name, and what the checks of the cases require
+ */
+void fault_try_cases(const struct fault_case *cases, size_t count, const char *class, const char *result);
+
+/* fault_repeat - run the body of the current case without a fault. Return: its status, as of waitpid() */
+int fault_repeat(void (*body)(void *name));
 
 /* fault_name_point - a teardown: a check that fails ends the test */
 int fault_name_point(void **state);

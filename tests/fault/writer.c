@@ -113,12 +113,13 @@ void fault_renew_stored(void)
 	fault_renew(stored, stored_len);
 }
 
-const char *fault_check_stored(bool reported)
+const char *fault_check_stored(bool failed)
 {
 	struct reader *reader;
 	int64_t first;
 
-	(void)reported;
+	if (fault_was_checked(failed))
+		return NULL;
 	check_sound(path);
 	reader = check_open_reader(path);
 	first = check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
@@ -128,15 +129,16 @@ const char *fault_check_stored(bool reported)
 	return NULL;
 }
 
-const char *fault_check_snapshots(bool reported)
+const char *fault_check_snapshots(bool failed)
 {
 	if (check_integer(path, "SELECT count(*) != 1 OR max(name) != 's' OR NOT max(complete) FROM snapshot") ||
 	    check_integer(path, "SELECT count(DISTINCT snapshot) != 1 FROM snapshot_port"))
 		return "wrong snapshots";
-	return fault_check_stored(reported);
+	return fault_check_stored(failed);
 }
 
-void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change)
+void fault_try_writer(const struct fault_case *tried, size_t before, size_t after, const char *change,
+		      const char *class, const char *result)
 {
 	unlink(path);
 	given = model_create(SEED, 2, 4, 3);
@@ -158,7 +160,7 @@ void fault_try_writer(const struct fault_case *tried, size_t before, size_t afte
 	}
 	while (truth->sweep_count < after)
 		step(truth);
-	fault_try_cases(tried, 1, tried->name);
+	fault_try_cases(tried, 1, class, result);
 }
 
 int fault_writer_done(void **state)
