@@ -40,7 +40,14 @@ stop        asan    tests/integration/stop_test.py | Signals and a device that b
 disk        release tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
 devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | one line with the remedy
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | agreement with infiniband-diags, removal of the device
-faults      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0
+faults-create      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=creation
+faults-store       release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=ingest
+faults-compact-1   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=compaction IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=0
+faults-compact-2   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=compaction IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=1
+faults-snapshot    release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=snapshots
+faults-migrate     release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=migration
+faults-collect-1   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=collector IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=0
+faults-collect-2   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=collector IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=1
 faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=0
 faults-2    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=1
 faults-3    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=2
@@ -123,7 +130,8 @@ run_part() {
 	return $status
 }
 
-# tables - print the results, then the parts; equal rows of several parts are one row with the sum of their cases
+# tables - print the results, then the parts; rows of several parts that differ only in their cases are one row,
+# with the sum of each number of these
 tables() {
 	for entry in $names; do
 		[ ! -f "$results/$entry.lines" ] || cat "$results/$entry.lines"
@@ -139,16 +147,23 @@ tables() {
 			cpu += $6
 		}
 		$1 == "RELIABILITY" {
-			unit = $3; sub(/^[0-9]+/, "", unit)
-			key = "| " $2 "\t" unit " | " $4 " | " $5 " |"
-			if (!(key in cases)) order[++count] = key
-			cases[key] += $3
+			unit = rest = $3; gsub(/[0-9]+/, "#", unit)
+			key = "| " $2 " | \t" unit "\t | " $4 " | " $5 " |"
+			if (!(key in seen)) order[++count] = key
+			seen[key]
+			for (n = 1; match(rest, /[0-9]+/); n++) {
+				sum[key, n] += substr(rest, RSTART, RLENGTH)
+				rest = substr(rest, RSTART + RLENGTH)
+			}
 		}
 		END {
 			print "| faults | cases | what was checked | result |\n|---|---|---|---|"
 			for (i = 1; i <= count; i++) {
 				split(order[i], half, "\t")
-				print half[1] " | " (half[2] ~ /^- / ? "" : thousands(sprintf("%d", cases[order[i]]))) half[2]
+				for (n = 1; half[2] ~ /#/; n++)
+					sub(/#/, thousands(sprintf("%d", sum[order[i], n])), half[2])
+				sub(/, 0 [^,]*$/, "", half[2])
+				print half[1] half[2] half[3]
 			}
 			print "\n| part | program | date (UTC) | commit | CPU time |\n|---|---|---|---|---|"
 			for (i = 1; i <= run_count; i++)
