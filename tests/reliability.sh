@@ -130,8 +130,8 @@ run_part() {
 	return $status
 }
 
-# tables - print the results, then the parts; rows of several parts that differ only in their cases are one row,
-# with the sum of each number of these
+# tables - print the results, then the parts; rows of several parts that differ only in their cases are one row:
+# their numbers are added up; of those after "of", which all parts have, the largest is kept
 tables() {
 	for entry in $names; do
 		[ ! -f "$results/$entry.lines" ] || cat "$results/$entry.lines"
@@ -151,8 +151,10 @@ tables() {
 			key = "| " $2 " | \t" unit "\t | " $4 " | " $5 " |"
 			if (!(key in seen)) order[++count] = key
 			seen[key]
-			for (n = 1; match(rest, /[0-9]+/); n++) {
-				sum[key, n] += substr(rest, RSTART, RLENGTH)
+			for (n = 1; match(rest, /(of )?[0-9]+/); n++) {
+				number = substr(rest, RSTART, RLENGTH)
+				if (!sub(/^of /, "", number)) sum[key, n] += number
+				else if (sum[key, n] < number + 0) sum[key, n] = number
 				rest = substr(rest, RSTART + RLENGTH)
 			}
 		}

@@ -162,7 +162,8 @@ TEST_WITH(commands_of_a_fabric_with_uplinks_print_the_right_numbers_or_one_error
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		cases[i] = (struct fault_case){ .name = lines[i], .body = fault_command,
 						.prepare = fault_renew_lab };
-	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "Failed calls in commands", RIGHT_OUTPUT);
+	fault_try_cases(cases, sizeof(lines) / sizeof(*lines), "Failed calls in commands, fabric with uplinks",
+			RIGHT_OUTPUT);
 }
 
 int set_up(void **state)

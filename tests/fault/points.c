@@ -234,12 +234,12 @@ static void try_case(const struct fault_case *tried, struct tally *tally)
 	if (getenv("IBWIRE_FAULT_POINTS"))
 		printf("# note: %s: %" PRIu64 " allocations, %zu system calls, %" PRIu64 " points, %" PRIu64 " tried\n",
 		       tried->name, plan.allocations, plan.call_count, plan.points, tally->points - before);
-	tally->all += (tried->no_calls ? plan.allocations : plan.points) / parts;
+	tally->all += tried->no_calls ? plan.allocations : plan.points;
 	fault_run_done(&whole);
 	fault_plan_done(&plan);
 }
 
-/* A row of docs/reliability.md. Numbers in the unit are added up over the parts of a run. */
+/* A row of docs/reliability.md. */
 static void report(const struct tally *tally, const char *class, const char *result)
 {
 	const char *given = getenv("IBWIRE_FAULT_POINTS");
