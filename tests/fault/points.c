@@ -40,6 +40,12 @@ const char *__lsan_default_suppressions(void)
 	return "leak:_nl_normalize_codeset\nleak:libcrypto.so";
 }
 
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
 const char *fault_current;
 bool fault_counting;
 static char checked[256]; /* the point after which a check runs */
