@@ -271,7 +271,8 @@ void fault_try_cases(const struct fault_case *cases, size_t count, const char *c
 	if (tally.all)
 		printf("# note: %s: %" PRIu64 " of %" PRIu64 " points, %" PRIu64 " absorbed, %" PRIu64 " reported, %"
 		       PRIu64 " ended by a library, %" PRIu64 " not reached, %" PRIu64 " failures\n",
-		       class, tally.points, tally.all, tally.absorbed, tally.reported, tally.ended, tally.missed, tally.failures);
+		       class, tally.points, tally.all, tally.absorbed, tally.reported, tally.ended, tally.missed,
+		       tally.failures);
 	assert_int_equal(tally.failures, 0);
 	if (tally.points)
 		report(&tally, class, result);
