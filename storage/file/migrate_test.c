@@ -331,7 +331,19 @@ static bool migrate_until_call(long number)
 	return WIFSIGNALED(status);
 }
 
-/* A reader of that version, whose transaction is open until @hold (a pipe) is closed. */
+/* The integer result of a statement; -1 on an error. A child process cannot fail the test. */
+static int64_t query(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *row = NULL;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW)
+		value = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return value;
+}
+
+/* A reader whose transaction ends when @hold (a pipe) is closed. Its exit status is 0 if it always read version 1. */
 static pid_t start_old_reader(int hold[2])
 {
 	int ready[2];
@@ -347,10 +359,10 @@ static pid_t start_old_reader(int hold[2])
 
 		close(hold[1]);
 		good = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-		       sqlite3_exec(db, "BEGIN; " SWEEPS, NULL, NULL, NULL) == SQLITE_OK &&
-		       write(ready[1], "r", 1) == 1 && read(hold[0], &byte, 1) == 0 &&
-		       sqlite3_exec(db, "SELECT 1 / (count(*) = 0) FROM sqlite_schema WHERE name = 'job'", NULL, NULL,
-				    NULL) == SQLITE_OK;
+		       sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
+		       query(db, SWEEPS) == RELEASED_SWEEPS && write(ready[1], "r", 1) == 1 &&
+		       read(hold[0], &byte, 1) == 0 && query(db, SWEEPS) == RELEASED_SWEEPS &&
+		       query(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'job'") == 0;
 		sqlite3_close(db);
 		_exit(!good);
 	}
