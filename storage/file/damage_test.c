@@ -222,6 +222,19 @@ TEST_IN_FOLDER(a_view_in_place_of_a_table_is_rejected)
 	assert_rejected("TABLE sweep");
 }
 
+TEST_IN_FOLDER(triggers_are_not_executed)
+{
+	struct model *model = make_database(10);
+	struct writer *writer;
+
+	check_change(path, "CREATE TRIGGER t AFTER INSERT ON sweep BEGIN DELETE FROM hot; DELETE FROM chunk; END");
+	writer = check_open_writer_with(path, WINDOW);
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	check_sweeps(path, model, 1, SWEEPS + 1, 1);
+	model_destroy(model);
+}
+
 TEST_IN_FOLDER(sql_uses_its_own_views)
 {
 	struct reader *reader;
