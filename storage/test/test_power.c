@@ -23,6 +23,7 @@ static char recorded[PATH_MAX]; /* folder; "": not recording */
 static struct names now;
 static pthread_t owner;
 static const char *phase;
+static bool flush_fails; /* the next one of this thread */
 
 /* --- names --- */
 
@@ -89,12 +90,23 @@ static struct operation *add(enum kind kind, int file)
 
 	if (log->count == log->capacity) {
 		log->capacity = log->capacity ? 2 * log->capacity : 4096;
-		log->operations = must(realloc(log->operations, log->capacity * sizeof(*log->operations)));
+		log->operations = check_allocated(realloc(log->operations, log->capacity * sizeof(*log->operations)));
 	}
 	operation = &log->operations[log->count++];
-	*operation = (struct operation){ .kind = kind, .file = file, .phase = "compactor thread" };
+	*operation = (struct operation){ .kind = kind, .file = file, .phase = "compaction and retention" };
 	if (pthread_equal(pthread_self(), owner))
 		operation->phase = phase;
+	return operation;
+}
+
+static struct operation *add_write(int file, const void *bytes, size_t len, int64_t at)
+{
+	struct operation *operation = add(WRITE, file);
+
+	operation->at = at;
+	operation->len = len;
+	operation->bytes = check_allocated(malloc(len));
+	memcpy(operation->bytes, bytes, len);
 	return operation;
 }
 
@@ -147,14 +159,8 @@ static int power_write(sqlite3_file *file, const void *bytes, int len, sqlite3_i
 
 	pthread_mutex_lock(&mutex);
 	result = power->real->xWrite(file, bytes, len, at);
-	if (power->file != NO_FILE) {
-		struct operation *operation = add(WRITE, power->file);
-
-		operation->at = at;
-		operation->len = (size_t)len;
-		operation->bytes = must(malloc((size_t)len));
-		memcpy(operation->bytes, bytes, (size_t)len);
-	}
+	if (power->file != NO_FILE)
+		add_write(power->file, bytes, (size_t)len, at);
 	pthread_mutex_unlock(&mutex);
 	return result;
 }
@@ -175,16 +181,20 @@ static int power_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int power_sync(sqlite3_file *file, int flags)
 {
 	struct power_file *power = power_of(file);
+	bool fails = false;
 
 	(void)flags;
 	pthread_mutex_lock(&mutex);
-	if (power->file != NO_FILE)
-		add(FLUSH, power->file);
+	if (power->file != NO_FILE) {
+		fails = flush_fails && pthread_equal(pthread_self(), owner);
+		flush_fails &= !fails;
+		add(fails ? FAILED_FLUSH : FLUSH, power->file);
+	}
 	if (power->file != NO_FILE && power->flush_folder)
 		add(FLUSH_FOLDER, NO_FILE);
 	power->flush_folder = false;
 	pthread_mutex_unlock(&mutex);
-	return SQLITE_OK;
+	return fails ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int power_open(sqlite3_vfs *vfs, sqlite3_filename file_name, sqlite3_file *file, int flags, int *ret_flags)
@@ -231,29 +241,73 @@ static int power_delete(sqlite3_vfs *vfs, const char *file_name, int flush_folde
 
 /* Calls of storage/ are linked to these (--wrap). */
 int __real_fsync(int fd);
+int __real_ftruncate(int fd, off_t size);
+ssize_t __real_pwrite(int fd, const void *bytes, size_t len, off_t at);
 int __real_rename(const char *from, const char *to);
 int __real_unlink(const char *name);
 int __wrap_fsync(int fd);
+int __wrap_ftruncate(int fd, off_t size);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t len, off_t at);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_unlink(const char *name);
 
-int __wrap_fsync(int fd)
+/* The file of a descriptor, FOLDER for the recorded folder, or NO_FILE. */
+static int file_of(int fd)
 {
 	char link[64], file_name[PATH_MAX];
 	ssize_t len;
+	int *file;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, file_name, sizeof(file_name) - 1);
 	if (!recorded[0] || len < 0)
-		return __real_fsync(fd);
+		return NO_FILE;
 	file_name[len] = '\0';
-	pthread_mutex_lock(&mutex);
 	if (!strcmp(file_name, recorded))
-		add(FLUSH_FOLDER, NO_FILE);
-	else if (name_of(file_name) && find_name(&now, name_of(file_name)))
-		add(FLUSH, *find_name(&now, name_of(file_name)));
+		return FOLDER;
+	file = name_of(file_name) ? find_name(&now, name_of(file_name)) : NULL;
+	return file ? *file : NO_FILE;
+}
+
+int __wrap_fsync(int fd)
+{
+	int file;
+
+	if (!recorded[0])
+		return __real_fsync(fd);
+	pthread_mutex_lock(&mutex);
+	file = file_of(fd);
+	if (file != NO_FILE)
+		add(file == FOLDER ? FLUSH_FOLDER : FLUSH, file);
 	pthread_mutex_unlock(&mutex);
 	return 0;
+}
+
+int __wrap_ftruncate(int fd, off_t size)
+{
+	int result, file;
+
+	pthread_mutex_lock(&mutex);
+	result = __real_ftruncate(fd, size);
+	file = file_of(fd);
+	if (!result && file >= 0)
+		add(TRUNCATE, file)->at = size;
+	pthread_mutex_unlock(&mutex);
+	return result;
+}
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t len, off_t at)
+{
+	ssize_t written;
+	int file;
+
+	pthread_mutex_lock(&mutex);
+	written = __real_pwrite(fd, bytes, len, at);
+	file = file_of(fd);
+	if (written > 0 && file >= 0)
+		add_write(file, bytes, (size_t)written, at)->again = true;
+	pthread_mutex_unlock(&mutex);
+	return written;
 }
 
 int __wrap_rename(const char *from, const char *to)
@@ -280,6 +334,11 @@ int __wrap_unlink(const char *file_name)
 	return result;
 }
 
+void power_fail_flush(void)
+{
+	flush_fails = true;
+}
+
 void power_phase(const char *name)
 {
 	phase = name;
@@ -302,7 +361,7 @@ const char *power_phase_at(size_t position)
 
 static void load_folder(void)
 {
-	DIR *dir = must(opendir(recorded));
+	DIR *dir = check_allocated(opendir(recorded));
 	char file_name[PATH_MAX + 300];
 
 	for (struct dirent *entry; (entry = readdir(dir));) {
@@ -320,7 +379,7 @@ static void load_folder(void)
 
 void power_record(const char *of)
 {
-	must(realpath(of, recorded));
+	check_allocated(realpath(of, recorded));
 	owner = pthread_self();
 	load_folder();
 	real_vfs = sqlite3_vfs_find(NULL);

@@ -3,7 +3,7 @@
  * test_power.h - a disk that loses power at any point of a recorded run
  *
  * A layer around SQLite's file layer (VFS) records each write, truncation and flush of the files in a
- * folder; links with --wrap record fsync(), rename() and unlink() of storage/. Then power_fail()
+ * folder; links with --wrap record the same of storage/, rename() and unlink(). Then power_fail()
  * writes the files as a disk could have them after a power failure at any recorded operation.
  *
  * What was flushed is on the disk. Each operation since then is there or not, independent of others:
@@ -11,6 +11,8 @@
  *	writes     each sector (512 bytes or 4 KB) is new, old, garbage, or torn at any byte. Bytes that
  *	           no write covered do not change (powersafe overwrite, SQLite's default on Linux:
  *	           psow.html). An earlier write that replaces a later one equals a later one that is lost.
+ *	           A sector that storage/ writes again with the same bytes keeps them: wal_repair() could
+ *	           not write a log again otherwise.
  *	size       a lost write at the end may leave zeros; a truncation may be lost
  *	names      a created, renamed or removed name; a flush of the folder makes them permanent, also
  *	           the one with the first flush of a journal or log (os_unix.c, UNIXFILE_DIRSYNC)
@@ -32,8 +34,14 @@ void power_record(const char *of);
 /* power_stop - the end of the recording. All connections must be closed. */
 void power_stop(void);
 
-/* power_phase - the name (borrowed) of what this thread does; other threads have another one. */
+/* power_phase - the name (borrowed) of what this thread does; the other thread is the compactor's. */
 void power_phase(const char *name);
+
+/*
+ * power_fail_flush - the next flush by SQLite in this thread fails
+ * The disk then never gets some of what it should have written; the running system still reads all of it.
+ */
+void power_fail_flush(void);
 
 /* power_position - operations so far; a commit that returned is on the disk from here on. */
 size_t power_position(void);

@@ -10,7 +10,7 @@
 #include "storage/test/test_power.h"
 #include "storage/test/test_power_log.h"
 
-/* The disk at a position: what is on it, and the operations that may be. */
+/* The disk at a position: flushed content, and operations that are not flushed yet. */
 static struct {
 	size_t position;
 	struct content files[FILES_MAX];
@@ -22,7 +22,7 @@ static void resize(struct content *content, size_t size)
 {
 	if (size > content->capacity) {
 		content->capacity = 2 * size;
-		content->bytes = must(realloc(content->bytes, content->capacity));
+		content->bytes = check_allocated(realloc(content->bytes, content->capacity));
 	}
 	if (size > content->size)
 		memset(content->bytes + content->size, 0, size - content->size);
@@ -37,33 +37,33 @@ static void put(struct content *content, size_t at, const char *bytes, size_t le
 }
 
 /* What a failure leaves of operations that were not flushed. */
-struct fate {
+struct loss {
 	uint64_t random;
 	unsigned kept_of_256; /* chance of each operation */
 	size_t sector;        /* 0: whole writes */
 	bool torn;            /* sectors may be garbage, or torn */
 };
 
-static uint64_t draw(struct fate *fate, uint64_t below)
+static uint64_t draw(struct loss *loss, uint64_t below)
 {
-	fate->random += UINT64_C(0x9e3779b97f4a7c15);
-	return map_mix(fate->random) % below;
+	loss->random += UINT64_C(0x9e3779b97f4a7c15);
+	return map_mix(loss->random) % below;
 }
 
-static bool is_kept(struct fate *fate)
+static bool is_kept(struct loss *loss)
 {
-	return draw(fate, 256) < fate->kept_of_256;
+	return draw(loss, 256) < loss->kept_of_256;
 }
 
-static void put_sector(struct fate *fate, struct content *content, size_t at, const char *bytes, size_t len)
+static void put_sector(struct loss *loss, struct content *content, size_t at, const char *bytes, size_t len)
 {
-	size_t cut = draw(fate, len + 1);
+	size_t cut = draw(loss, len + 1);
 	char noise[4096];
 
-	if (is_kept(fate)) {
+	if (is_kept(loss)) {
 		put(content, at, bytes, len);
-	} else if (fate->torn && draw(fate, 4) == 0) {
-		switch (draw(fate, 3)) {
+	} else if (loss->torn && draw(loss, 4) == 0) {
+		switch (draw(loss, 3)) {
 		case 0:
 			put(content, at, bytes, cut);
 			break;
@@ -72,32 +72,35 @@ static void put_sector(struct fate *fate, struct content *content, size_t at, co
 			break;
 		default:
 			for (size_t i = 0; i < len; i++)
-				noise[i] = (char)draw(fate, 256);
+				noise[i] = (char)draw(loss, 256);
 			put(content, at, noise, len);
 		}
 	}
 }
 
-static void apply_maybe(struct fate *fate, struct content *content, const struct operation *operation)
+static void apply_maybe(struct loss *loss, struct content *content, const struct operation *operation)
 {
 	size_t at = (size_t)operation->at, end = at + operation->len;
 
 	if (operation->kind == TRUNCATE) {
-		if (is_kept(fate))
+		if (is_kept(loss))
 			resize(content, at);
 		return;
 	}
-	if (!fate->sector && is_kept(fate))
+	if (!loss->sector && is_kept(loss))
 		put(content, at, operation->bytes, operation->len);
-	while (fate->sector && at < end) {
-		size_t next = (at / fate->sector + 1) * fate->sector;
+	while (loss->sector && at < end) {
+		size_t next = (at / loss->sector + 1) * loss->sector;
+
+		const char *bytes = operation->bytes + (at - (size_t)operation->at);
 
 		if (next > end)
 			next = end;
-		put_sector(fate, content, at, operation->bytes + (at - (size_t)operation->at), next - at);
+		if (!operation->again || next > content->size || memcmp(content->bytes + at, bytes, next - at) != 0)
+			put_sector(loss, content, at, bytes, next - at);
 		at = next;
 	}
-	if (end > content->size && fate->kept_of_256 && draw(fate, 4) == 0)
+	if (end > content->size && loss->kept_of_256 && draw(loss, 4) == 0)
 		resize(content, end);
 }
 
@@ -106,7 +109,10 @@ static bool is_of_folder(const struct operation *operation)
 	return operation->kind >= CREATE;
 }
 
-/* A flush: everything pending of a file, or of the folder, is on the disk. */
+/*
+ * A flush: everything pending of a file, or of the folder, is on the disk. If it fails, about half of
+ * the writes never are: the kernel does not write their pages again.
+ */
 static void flush(const struct operation *flushed)
 {
 	size_t kept = 0;
@@ -115,8 +121,10 @@ static void flush(const struct operation *flushed)
 		const struct operation *operation = &power_log.operations[disk.pending[i]];
 
 		if (is_of_folder(operation) != (flushed->kind == FLUSH_FOLDER) ||
-		    (flushed->kind == FLUSH && operation->file != flushed->file))
+		    (flushed->kind != FLUSH_FOLDER && operation->file != flushed->file))
 			disk.pending[kept++] = disk.pending[i];
+		else if (flushed->kind == FAILED_FLUSH && operation->kind == WRITE && map_mix(disk.pending[i]) % 2)
+			continue;
 		else if (is_of_folder(operation))
 			power_apply_name(&disk.names, operation);
 		else if (operation->kind == WRITE)
@@ -138,7 +146,7 @@ static void move_to(size_t position)
 {
 	if (position < disk.position || !disk.pending) {
 		disk.position = disk.pending_count = 0;
-		disk.pending = must(realloc(disk.pending, (power_log.count + 1) * sizeof(*disk.pending)));
+		disk.pending = check_allocated(realloc(disk.pending, (power_log.count + 1) * sizeof(*disk.pending)));
 		disk.names = power_log.at_start;
 		for (int i = 0; i < power_log.file_count; i++)
 			copy(&disk.files[i], &power_log.files_at_start[i]);
@@ -146,7 +154,7 @@ static void move_to(size_t position)
 	for (; disk.position < position; disk.position++) {
 		const struct operation *operation = &power_log.operations[disk.position];
 
-		if (operation->kind == FLUSH || operation->kind == FLUSH_FOLDER)
+		if (operation->kind == FLUSH || operation->kind == FAILED_FLUSH || operation->kind == FLUSH_FOLDER)
 			flush(operation);
 		else
 			disk.pending[disk.pending_count++] = disk.position;
@@ -154,13 +162,13 @@ static void move_to(size_t position)
 }
 
 /* A log's index that was never flushed. */
-static void write_index(struct fate *fate, const char *file_name)
+static void write_index(struct loss *loss, const char *file_name)
 {
 	char index[PATH_MAX + 8], noise[4096];
 
 	snprintf(index, sizeof(index), "%s-shm", file_name);
 	for (size_t i = 0; i < sizeof(noise); i++)
-		noise[i] = (char)draw(fate, 256);
+		noise[i] = (char)draw(loss, 256);
 	test_file_write(index, noise, sizeof(noise));
 }
 
@@ -168,19 +176,19 @@ void power_fail(size_t position, uint64_t seed, const char *to)
 {
 	static const size_t sectors[] = { 0, 512, 4096 };
 	static const unsigned chances[] = { 0, 256, 128, 16, 240 };
-	struct fate fate = { .random = map_mix(seed) };
+	struct loss loss = { .random = map_mix(seed) };
 	struct content content = { 0 };
 	struct names names;
 	char file_name[PATH_MAX];
 
-	fate.kept_of_256 = chances[draw(&fate, 5)];
-	fate.sector = sectors[draw(&fate, 3)];
-	fate.torn = draw(&fate, 2);
+	loss.kept_of_256 = chances[draw(&loss, 5)];
+	loss.sector = sectors[draw(&loss, 3)];
+	loss.torn = draw(&loss, 2);
 	move_to(position);
 	test_folder_empty(to);
 	names = disk.names;
 	for (size_t i = 0; i < disk.pending_count; i++)
-		if (is_of_folder(&power_log.operations[disk.pending[i]]) && is_kept(&fate))
+		if (is_of_folder(&power_log.operations[disk.pending[i]]) && is_kept(&loss))
 			power_apply_name(&names, &power_log.operations[disk.pending[i]]);
 	for (size_t n = 0; n < names.count; n++) {
 		copy(&content, &disk.files[names.file[n]]);
@@ -188,12 +196,12 @@ void power_fail(size_t position, uint64_t seed, const char *to)
 			const struct operation *operation = &power_log.operations[disk.pending[i]];
 
 			if (!is_of_folder(operation) && operation->file == names.file[n])
-				apply_maybe(&fate, &content, operation);
+				apply_maybe(&loss, &content, operation);
 		}
 		snprintf(file_name, sizeof(file_name), "%s/%s", to, names.name[n]);
 		test_file_write(file_name, content.bytes, content.size);
-		if (!strchr(names.name[n], '-') && draw(&fate, 4) == 0)
-			write_index(&fate, file_name);
+		if (!strchr(names.name[n], '-') && draw(&loss, 4) == 0)
+			write_index(&loss, file_name);
 	}
 	free(content.bytes);
 }

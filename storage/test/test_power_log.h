@@ -3,13 +3,14 @@
 #ifndef IBWIRE_STORAGE_TEST_POWER_LOG_H
 #define IBWIRE_STORAGE_TEST_POWER_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { NAMES_MAX = 32, NAME_BYTES = 48, FILES_MAX = 256, NO_FILE = -1 };
+enum { NAMES_MAX = 32, NAME_BYTES = 48, FILES_MAX = 256, NO_FILE = -1, FOLDER = -2 };
 
-enum kind { WRITE, TRUNCATE, FLUSH, CREATE, RENAME, REMOVE, FLUSH_FOLDER };
+enum kind { WRITE, TRUNCATE, FLUSH, FAILED_FLUSH, CREATE, RENAME, REMOVE, FLUSH_FOLDER };
 
 struct operation {
 	enum kind kind;
@@ -17,6 +18,7 @@ struct operation {
 	int64_t at;    /* of a write; size of a truncation */
 	size_t len;
 	char *bytes;
+	bool again;    /* sectors that have these bytes keep them */
 	char name[NAME_BYTES], to[NAME_BYTES];
 	const char *phase;
 };
@@ -46,8 +48,8 @@ extern struct power_log power_log;
 /* power_apply_name - create, rename or remove a name */
 void power_apply_name(struct names *names, const struct operation *operation);
 
-/* must - @pointer; aborts without memory, as the compactor's thread cannot fail a test */
-static inline void *must(void *pointer)
+/* check_allocated - @pointer; aborts without memory, as the compactor's thread cannot fail a test */
+static inline void *check_allocated(void *pointer)
 {
 	if (!pointer)
 		abort();
