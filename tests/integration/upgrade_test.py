@@ -21,6 +21,7 @@ FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1", "--traffic", 
 OLD_COMMIT = "fc7a9cd9"  # the last one with schema version 1
 WRITERS = [["collect", "--once"], ["snapshot", "take", "second"], ["job", "begin", "1"], ["db", "compact"]]
 OF_OLD = [command for command in READERS if command[0] != "job"]
+TOTALS = "256,75642914624,75642915200"  # of released_database(), as OLD_COMMIT reads it
 cases = 0
 
 
@@ -56,14 +57,28 @@ def rejected(name, path, commands, words, program=IBWIRE, env=None, prefix=()):
     tap.result(before == after, f"{name}: the file is unchanged, without new ones", f"{list(before)} {list(after)}")
 
 
-def answers(sim, program, path):
-    """Commands while a collector runs or migrates: their numbers, or one line with status 74."""
+def run_readers(sim, name, program, path, statuses=(0,)):
+    """Each reader ends with one of these statuses: 0 with an output, or one line on stderr."""
     global cases
+    wrong = []
     commands = READERS if program == IBWIRE else OF_OLD
+    for command in commands:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove("part.db")
+        done = sim.run(program, *command, "--db", path, check=False)
+        lines = (not done.out, len(done.err.splitlines()))
+        # Only released_database() has that time.
+        wanted = (*statuses, 69) if "--at" in command and "old.db" in path else statuses
+        if done.status not in wanted or (done.status == 0 and lines[1]) or (done.status and lines != (True, 1)):
+            wrong.append(str(done))
     cases += len(commands)
-    done = [sim.run(program, *command, "--db", path, check=False) for command in commands]
-    return [str(one) for one in done if one.status != 0 and
-            (one.status not in (69, 74) or one.out or len(one.err.splitlines()) != 1)]
+    tap.equal(name, wrong, [])
+
+
+def totals(sim, program, path, last):
+    """Samples and bytes of the sweeps up to the last one, as a program reads them."""
+    return sim.run(program, "sql", "SELECT count(*), total(xmit_bytes), total(rcv_bytes) FROM traffic "
+                   f"WHERE sweep <= {last}", "--format", "csv", "--db", path).out.splitlines()[1]
 
 
 def stores(path, number):
@@ -71,7 +86,7 @@ def stores(path, number):
     return wait_for(lambda: os.path.exists(path) and value(path, "SELECT count(*) FROM sweep") > number, 60)
 
 
-def whole(sim, name, path):
+def check_database(sim, name, path):
     tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), 2)
     tap.equal(f"{name}: integrity_check", value(path, "PRAGMA integrity_check"), "ok")
     check = sim.ibwire("db", "check", "--db", path, check=False)
@@ -98,33 +113,38 @@ def old_program():
 
 
 def beside_old_release(sim, old):
+    tap.equal("the older release reads its database", totals(sim, old, released_database("released.db"), 20), TOTALS)
     path = os.path.abspath("old.db")
     collector = collect(sim, path, old)
     tap.result(stores(path, 5), "the older collector creates a database of version 1")
-    tap.equal("its database beside it: readers of this release", answers(sim, IBWIRE, path), [])
-    tap.equal("and of the older one", answers(sim, old, path), [])
+    run_readers(sim, "while it runs: readers of this release", IBWIRE, path, (74,))
+    run_readers(sim, "and of the older one", old, path)
     tap.one_line("a collector beside the older one", sim.ibwire("collect", "--once", "--db", path, check=False), 69,
                  "collector")
     tap.equal("it has not migrated the database", value(path, "PRAGMA user_version"), 1)
+    last = value(path, "SELECT max(id) FROM sweep")
+    before = totals(sim, old, path, last)
     sim.ibwire("snapshot", "take", "new", "--fast", "--db", path)
     tap.equal("a snapshot of this release migrates it", value(path, "PRAGMA user_version"), 2)
+    tap.equal("it did not change the samples", totals(sim, IBWIRE, path, last), before)
     sweeps = value(path, "SELECT count(*) FROM sweep")
     tap.result(stores(path, sweeps + 30), "the older collector continues to store")
-    tap.equal("beside it, migrated: readers of this release", answers(sim, IBWIRE, path), [])
-    tap.equal("and of the older one", answers(sim, old, path), [])
+    run_readers(sim, "while it runs, migrated: readers of this release", IBWIRE, path)
+    run_readers(sim, "and of the older one", old, path, (74,))
     tap.equal("the older collector ends as usual", stop(collector), 0)
-    whole(sim, "after both", path)
+    check_database(sim, "after both", path)
 
     collector = collect(sim, path)
     sweeps = value(path, "SELECT count(*) FROM sweep")
     tap.result(stores(path, sweeps + 5), "the collector of this release continues its history")
-    tap.equal("beside the newer collector: readers of the older release", answers(sim, old, path), [])
+    run_readers(sim, "while the newer collector runs: readers of the older release", old, path, (74,))
+    run_readers(sim, "and of this one", IBWIRE, path)
     beside = sim.run(old, "collect", "--once", "--db", path, check=False)
     tap.result(beside.status in (69, 74) and len(beside.err.splitlines()) == 1, "and its collector: one line", beside)
     sweeps = value(path, "SELECT count(*) FROM sweep")
     tap.result(stores(path, sweeps + 5), "the newer collector is not disturbed")
     stop(collector)
-    whole(sim, "after the newer collector", path)
+    check_database(sim, "after the newer collector", path)
     rejected("older release", path, OF_OLD + WRITERS[:2], "newer", old, sim.env)
 
 
@@ -136,23 +156,24 @@ with tap.part("version 1 without permission to write"):
     rejected("version 1", path, READERS, "ibwire collect --once", prefix=user)
 
 with Simulation(*FABRIC) as sim:
-    with tap.part("a version of the future"):
+    with tap.part("a newer version"):
         rejected("version 3", released_database("version3.db", 3), READERS + WRITERS, "newer", env=sim.env)
 
     with tap.part("migration by a collector"):
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             sweeps, total = reader.execute("SELECT count(*), max(id) FROM sweep").fetchone()
-            tap.equal("readers before the migration", answers(sim, IBWIRE, path), [])
+            run_readers(sim, "readers before the migration", IBWIRE, path, (74,))
             collector = collect(sim, path)
-            tap.equal("and during it", answers(sim, IBWIRE, path), [])
+            run_readers(sim, "and during it", IBWIRE, path, (0, 74))
             tap.result(stores(path, sweeps + 5), "the collector migrates it and stores sweeps")
-            tap.equal("readers after it", answers(sim, IBWIRE, path), [])
+            run_readers(sim, "readers after it", IBWIRE, path)
+            tap.equal("samples of version 1 remain", totals(sim, IBWIRE, path, total), TOTALS)
             now = reader.execute("SELECT (SELECT count(*) FROM sweep), "
                                  "(SELECT count(*) FROM sqlite_schema WHERE name = 'job')").fetchone()
             tap.equal("an older transaction still reads version 1", now, (sweeps, 0))
         tap.equal("the collector ends as usual", stop(collector), 0)
-        whole(sim, "migrated", path)
+        check_database(sim, "migrated", path)
         tap.equal("events of version 1 remain", value(
             path, f"SELECT count(*) FROM event WHERE kind = 'finding-opened' AND sweep <= {total}"), 2)
 
