@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -143,11 +144,15 @@ static void disturb(int i, const struct sweep *sweep)
 	}
 }
 
-/* The flush of its commit fails. The next attempt to store it repairs the log. */
+/*
+ * The flush of its commit fails, once the compactor has done what it does after the sweep before: its
+ * commits are not flushed either. The next attempt to store the sweep repairs the log.
+ */
 static void fail_to_store(struct writer *writer, const struct sweep *sweep)
 {
 	const struct sink *sink = writer_sink(writer);
 
+	usleep(100000);
 	power_phase("repair of the log");
 	power_fail_flush();
 	assert_int_equal(sink->store(sink->ctx, sweep, NULL), ERR_IO);
