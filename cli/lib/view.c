@@ -50,9 +50,12 @@ static int default_window(const struct options *options, const struct view *view
 
 void view_warn_damage(size_t count, const char *first)
 {
-	if (count)
+	static bool warned; /* commands read the same samples several times */
+
+	if (count && !warned)
 		log_warning("the database is damaged: %zu packs of samples are unreadable and omitted (%s); "
 			"see: ibwire db check", count, first);
+	warned |= count > 0;
 }
 
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err)

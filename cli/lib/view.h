@@ -56,7 +56,7 @@ int view_open_errors(struct options *options, bool absolute, struct view *ret, s
 #define VIEW_SINCE_RESET ", or since the last reset"
 const char *view_format_window(const struct view *view, char ret[VIEW_WINDOW_SIZE]);
 
-/* view_warn_damage - warn if @count packs of samples are unreadable. */
+/* view_warn_damage - warn if @count packs of samples are unreadable, once in a process. */
 void view_warn_damage(size_t count, const char *first);
 
 /*

@@ -378,10 +378,8 @@ static int append_trend(struct page *page, const struct options *options, struct
 		code = history_html_plots(&history, &subjects, 1, NULL, 0, &page->text, err);
 		html_card_end(&page->text);
 	}
-	if (history.damage.count)
-		view_warn_damage(history.damage.count, history.damage.first);
-	else
-		view_warn_damage(page->view->snapshot->damaged, page->view->snapshot->damage);
+	view_warn_damage(history.damage.count, history.damage.first);
+	view_warn_damage(page->view->snapshot->damaged, page->view->snapshot->damage);
 	for (size_t i = 0; i < subjects.count; i++) {
 		free(items[i].ports);
 		free(items[i].indices);
