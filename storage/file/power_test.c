@@ -91,7 +91,7 @@ static void assert_none(sqlite3 *db, const char *sql)
 		fail_msg("%s", sql);
 }
 
-/* Rows of snapshots and jobs that the database has are those of the power_run. */
+/* Rows of snapshots and jobs that the database has are those of the run. */
 static void check_against_reference(sqlite3 *db)
 {
 	static const char *const queries[] = {
