@@ -70,9 +70,12 @@ none "every test in SECURITY.md exists" "$(
 	grep -oE '[a-z]+/[a-z_/]+_test(\.[a-z]+)?' SECURITY.md | sort -u | while read -r name; do
 		[ -f "$name" ] || [ -f "$name.c" ] || echo "$name"
 	done
-	grep -oE '[a-z0-9]+(_[a-z0-9]+){2,}' SECURITY.md | grep -v '_test$' | sort -u | while read -r name; do
-		# shellcheck disable=SC2086
-		grep -qw "$name" $code || echo "$name"
+	# shellcheck disable=SC2016
+	awk -F '|' '{ print $4 }' SECURITY.md | grep -oE '`[a-z/_]+_test`|`[a-z0-9_]+`' | tr -d '`' | while read -r name; do
+		case $name in
+		*/*) file=$name.c ;;
+		*) grep -qE "TEST[A-Z_]*\(${name}[,)]" "$file" || echo "$file: $name" ;;
+		esac
 	done)"
 
 if command -v shellcheck >/dev/null; then

@@ -26,7 +26,7 @@
 
 extern char **environ;
 
-/* Limit of the output of the helper: 65,536 port ends need 7 MB. */
+/* Default limit of the output of the helper: 65,536 port ends need 7 MB. */
 #define RECORDS_MAX (512u << 20)
 #define MESSAGES_MAX (64u << 10)
 
@@ -283,6 +283,7 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 		{ .fd = discovery->out, .events = POLLIN },
 		{ .fd = discovery->messages, .events = POLLIN },
 	};
+	size_t output_max = discovery->settings->output_max ? discovery->settings->output_max : RECORDS_MAX;
 
 	if (!discovery->pid)
 		return true;
@@ -295,7 +296,7 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 		timeout_ms = 10;
 	poll(fds, 2, (int)timeout_ms);
 	if (discovery->out >= 0)
-		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
+		drain(&discovery->out, &discovery->records, output_max, &discovery->too_much);
 	if (discovery->messages >= 0)
 		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
 	/* The output is complete: the exit status does not matter any more. */

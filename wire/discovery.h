@@ -13,6 +13,7 @@
 #define IBWIRE_WIRE_DISCOVERY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fabric/record.h"
@@ -58,6 +59,7 @@ struct discovery_settings {
 	/* NULL or empty: `argv` is the explorer. Otherwise of the explorer, if `argv` fails or leaves holes. */
 	const char *const *fallback_argv;
 	int64_t deadline_us;     /* maximum duration; with a fallback the first helper has a quarter of it */
+	size_t output_max;       /* of a helper, in bytes; 0: 512 MB */
 	bool pass_last;          /* whole discoveries get the last topology on stdin, too: for the M_Keys of nodes */
 };
 

@@ -34,7 +34,8 @@ static const struct clock still_clock = { .boottime_us = still, .wall_us = still
 static int run_until(const char *script, const char *said, int steps, struct error *ret_err)
 {
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
-	const struct discovery_settings settings = { .argv = argv, .deadline_us = DEADLINE_US };
+	const struct discovery_settings settings = { .argv = argv, .deadline_us = DEADLINE_US,
+						     .output_max = 1 << 20 };
 	const struct discoverer *discoverer;
 	struct discovery *discovery;
 	struct record_trailer trailer;
@@ -76,6 +77,16 @@ TEST(endless_output_of_a_helper_delays_no_step)
 	assert_in_range(run_until("exec cat /dev/zero >&2", "", 20, &err), 0, 9);
 	alarm(0);
 	assert_non_null(strstr(err.text, "deadline"));
+}
+
+TEST(a_helper_that_writes_too_much_is_stopped)
+{
+	struct error err;
+
+	alarm(100);
+	run_until("exec cat /dev/zero", NULL, 0, &err);
+	alarm(0);
+	assert_non_null(strstr(err.text, "too much output"));
 }
 
 TEST(a_crash_is_reported_with_the_last_message)

@@ -272,7 +272,8 @@ def check_watch(sim, fabric):
         tap.skip("health --watch", "curl is not installed")
         return
     end = ("node0011 mlx5_0", 1)
-    seen = 'cat >>executed; echo "$IBWIRE_ID $IBWIRE_CHANGE $IBWIRE_SEVERITY $IBWIRE_KIND" >>environment'
+    seen = 'cat >>executed; echo "$IBWIRE_ID $IBWIRE_CHANGE $IBWIRE_SEVERITY $IBWIRE_KIND" >>words; ' \
+        'cat /proc/$$/environ /proc/$$/cmdline >>environment'
 
     def lines(change, name="watched"):
         with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
@@ -309,9 +310,11 @@ def check_watch(sim, fabric):
             tap.equal("as JSON", {kind for kind, _ in Receiver.posts}, {"application/json"})
             tap.equal("--exec gets the same objects on stdin", lines("opened", "executed") +
                       lines("changed", "executed") + lines("closed", "executed"), printed)
-            with open("environment", encoding="ascii") as file:
-                tap.equal("and words in the environment", file.read().splitlines(), [
-                    f"{row['id']} {row['change']} {row['severity']} {row['kind']}" for row in printed])
+            tap.equal("and words in the environment", read("words").splitlines(), [
+                f"{row['id']} {row['change']} {row['severity']} {row['kind']}" for row in printed])
+            environment = read("environment")
+            tap.result("IBWIRE_KIND=link-down" in environment and "node0011" not in environment,
+                       "no name of the fabric is in its environment or command line", environment)
             tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read("silent.err"), 20),
                        "a server that does not answer is given up after 10 s", read("silent.err"))
             tap.contains("a command that fails is run again", read("silent.err"), "--exec: finding #")
