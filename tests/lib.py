@@ -96,6 +96,11 @@ class Tap:
         except Exception:  # whatever it is, it is to be reported
             self.result(False, name, traceback.format_exc())
 
+    def reliability(self, faults, cases, checked):
+        """A row of docs/reliability.md (tests/reliability.sh)."""
+        if os.environ.get("IBWIRE_RELIABILITY") and not self.failed:
+            print(f"RELIABILITY\t{faults}\t{cases}\t{checked}\t0 failures")
+
     def done(self):
         print(f"1..{self.count}")
         sys.exit(1 if self.failed else 0)
@@ -128,6 +133,11 @@ def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, t
     if check and done.returncode:
         raise RuntimeError(str(finished))
     return finished
+
+
+def read_file(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def wait_for(what, seconds=20.0, every=0.05):

@@ -15,7 +15,7 @@ import sys
 import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, READERS, Simulation, Tap, need, released_database, run, wait_for
+from lib import IBWIRE, READERS, Simulation, Tap, need, read_file, released_database, run, wait_for
 
 need("ibsim", "opensm", "valgrind")
 tap = Tap()
@@ -36,8 +36,7 @@ def memcheck(name, path, commands, statuses):
     for command in commands:
         done = run(*MEMCHECK, IBWIRE, *command, "--db", path, check=False, timeout=600)
         runs += 1
-        with open("memcheck", encoding="utf-8", errors="replace") as file:
-            report = file.read()
+        report = read_file("memcheck")
         if done.status not in statuses or report:
             wrong.append(f"{done}\n{report}")
         if os.path.exists("part.db"):
@@ -58,7 +57,7 @@ def damage(path, copy, seed):
 
 
 def serve(path):
-    """ibwire metrics answers two requests and ends with SIGTERM."""
+    """ibwire metrics serves two requests and ends with SIGTERM."""
     global runs
     runs += 1
     with open("metrics.err", "wb+") as errors:
@@ -66,8 +65,7 @@ def serve(path):
                                   stdout=errors, stderr=errors)
         try:
             def address():
-                with open("metrics.err", encoding="utf-8") as file:
-                    return next((word for word in file.read().split() if word.startswith("http://")), None)
+                return next((word for word in read_file("metrics.err").split() if word.startswith("http://")), None)
             wait_for(address, 60)
             for _ in range(2):
                 with urllib.request.urlopen(address(), timeout=60) as answer:
@@ -75,8 +73,7 @@ def serve(path):
         finally:
             server.send_signal(signal.SIGTERM)
             status = server.wait(60)
-    with open("memcheck", encoding="utf-8", errors="replace") as file:
-        tap.equal("metrics under memcheck", (status, file.read()), (0, ""))
+    tap.equal("metrics under memcheck", (status, read_file("memcheck")), (0, ""))
 
 
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1", "--traffic", "ring rate=8Gb/s") as sim:
@@ -96,7 +93,6 @@ for seed in range(DAMAGED):
     with tap.part(f"damaged {seed}"):
         memcheck(f"a damaged database, seed {seed}", damage(path, "damaged.db", seed), READERS + OTHERS,
                  (0, 1, 2, 64, 69, 74))
-if os.environ.get("IBWIRE_RELIABILITY") and not tap.failed:
-    print(f"RELIABILITY\tMemory errors of readers (valgrind memcheck)\t{runs} commands\ta small fabric, a database of "
-          f"version 1 and {DAMAGED} damaged ones: no error, no definite leak\t0 failures")
+tap.reliability("Memory errors of readers (valgrind memcheck)", f"{runs} commands",
+                f"a small fabric, a database of version 1 and {DAMAGED} damaged ones: no error, no definite leak")
 tap.done()

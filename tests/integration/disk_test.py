@@ -19,13 +19,13 @@ import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, Simulation, Tap, need, run, skip_all, stop, wait_for
+from lib import IBWIRE, SHORT, Simulation, Tap, need, read_file, run, skip_all, stop, wait_for
 from stored import Stored
 
 INTERVAL_S = 0.2 if SHORT else 0.1  # sanitizers are slow
-TROUBLE_S = (10 if SHORT else 25) * INTERVAL_S
+FAILURE_S = (10 if SHORT else 25) * INTERVAL_S
 DISK_BYTES = 24 << 20
-GROWTH_KB = 65536 if SHORT else 4096  # in one trouble
+GROWTH_KB = 65536 if SHORT else 4096  # in one failure
 # Sanitizers hold back what was freed: no more than this.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"
 KILLS = 2 if SHORT else 6
@@ -62,19 +62,18 @@ class Collector:
     def __init__(self, sim, interval_s=INTERVAL_S, *options):
         Collector.number += 1
         self.reported = 0
-        self.lost_events = 0  # of complaints whose event was stored with a sweep that was lost
+        self.lost_events = 0  # error lines whose event was stored with a sweep that was lost
         self.sim, self.log = sim, os.path.abspath(f"collector-{Collector.number}.err")
         with open(self.log, "wb") as file:
             self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(interval_s * 1000)}ms",
                                      *options, stderr=file)
 
-    def said(self):
-        with open(self.log, encoding="utf-8", errors="replace") as file:
-            return file.read()
+    def output(self):
+        return read_file(self.log)
 
-    def complaints(self):
+    def error_lines(self):
         """The stderr of the current failure only."""
-        return [line for line in self.said().splitlines() if "polling continues" in line][self.reported:]
+        return [line for line in self.output().splitlines() if "polling continues" in line][self.reported:]
 
     def memory_kb(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
@@ -115,40 +114,40 @@ def failures(sim):
     return sim.json("sql", "SELECT id, sweep, text FROM event WHERE kind = 'store-failed' ORDER BY id")
 
 
-def in_trouble(name, sim, collector, words):
+def check_during_failure(name, sim, collector, words):
     """Checks during a failure."""
-    tap.result(wait_for(collector.complaints, 60), f"{name}: the collector reports it", collector.said())
-    stuck, began_kb = newest(sim), collector.memory_kb()
-    packets = datagrams(sim, TROUBLE_S / 2)
-    tap.result(packets > 100, f"{name}: it goes on asking", f"{packets} packets")
-    time.sleep(TROUBLE_S / 2)
-    said = collector.complaints()
-    tap.result(len(said) == 1 and words in said[0] and sim.env["IBWIRE_DB"] in said[0],
-               f"{name}: once, with the file and the reason", collector.said())
-    tap.equal(f"{name}: no partial sweep is stored", newest(sim), stuck)
+    tap.result(wait_for(collector.error_lines, 60), f"{name}: the collector reports it", collector.output())
+    last_stored, began_kb = newest(sim), collector.memory_kb()
+    packets = datagrams(sim, FAILURE_S / 2)
+    tap.result(packets > 100, f"{name}: polling continues", f"{packets} packets")
+    time.sleep(FAILURE_S / 2)
+    lines = collector.error_lines()
+    tap.result(len(lines) == 1 and words in lines[0] and sim.env["IBWIRE_DB"] in lines[0],
+               f"{name}: once, with the file and the reason", collector.output())
+    tap.equal(f"{name}: no partial sweep is stored", newest(sim), last_stored)
     grown = collector.memory_kb() - began_kb
     tap.result(grown < GROWTH_KB, f"{name}: it does not grow", f"by {grown} KB")
     status = sim.ibwire("status", "--format", "json", check=False)
     tap.result(status.status == 0 and '"stalled"' in status.out, f"{name}: status shows that it is stalled", status)
     ports = sim.ibwire("ports", "--format", "json", check=False)
-    tap.result(ports.status == 0 and not ports.err, f"{name}: readers answer", ports)
-    return stuck
+    tap.result(ports.status == 0 and not ports.err, f"{name}: readers work", ports)
+    return last_stored
 
 
-def after_trouble(name, sim, collector, stuck):
+def check_after_failure(name, sim, collector, last_stored):
     """The same collector process stores sweeps again."""
-    tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
-               f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
+    tap.result(comes_to(sim, last_stored + 5), f"{name}: storing resumes without a restart",
+               f"sweep {newest(sim)} behind {last_stored}\n{collector.output()}")
     tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
     collector.reported += 1
     tap.equal(f"{name}: one line on stderr afterwards",
-              collector.said().count("sweeps are stored again"), collector.reported)
+              collector.output().count("sweeps are stored again"), collector.reported)
     rows = failures(sim)
-    tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and
+    tap.result([row["sweep"] for row in rows].count(last_stored + 1) == 1 and
                len(rows) == collector.reported - collector.lost_events,
-               f"{name}: one event stands where sweeps are missing", f"behind sweep {stuck}: {rows}")
-    spans = sim.json("sql", f"SELECT min(elapsed_us) AS least FROM delta WHERE sweep = {stuck + 1}")
-    tap.result((spans[0]["least"] or 0) >= TROUBLE_S * 1e6, f"{name}: the next delta reaches over the gap", spans)
+               f"{name}: one event stands where sweeps are missing", f"behind sweep {last_stored}: {rows}")
+    spans = sim.json("sql", f"SELECT min(elapsed_us) AS least FROM delta WHERE sweep = {last_stored + 1}")
+    tap.result((spans[0]["least"] or 0) >= FAILURE_S * 1e6, f"{name}: the next delta covers the gap", spans)
 
 
 def whole(name, sim, before, after):
@@ -252,28 +251,28 @@ def refused(sim):
 def lasts(name, sim, collector, trouble, words):
     """A failure that begins and ends while the collector runs."""
     with trouble:
-        stuck = in_trouble(name, sim, collector, words)
-    after_trouble(name, sim, collector, stuck)
+        last_stored = check_during_failure(name, sim, collector, words)
+    check_after_failure(name, sim, collector, last_stored)
 
 
 def loses_pages(sim, collector, outer):
     """Some sweeps may be stored during the failure, in blocks that are already allocated."""
     name = "lost pages"
     with dropped(outer, sim):
-        tap.result(wait_for(collector.complaints, 60), f"{name}: the collector reports it", collector.said())
-        until, answers = time.monotonic() + TROUBLE_S, []
+        tap.result(wait_for(collector.error_lines, 60), f"{name}: the collector reports it", collector.output())
+        until, responses = time.monotonic() + FAILURE_S, []
         while time.monotonic() < until:
-            answers += [sim.ibwire(command, check=False) for command in ("status", "ports", "events")]
+            responses += [sim.ibwire(command, check=False) for command in ("status", "ports", "events")]
         # Pages that were flushed before may be gone too: then a reader reports it.
-        bad = [answer for answer in answers if answer.status not in (0, 74) or len(answer.err.splitlines()) > 1]
-        tap.result(not bad, f"{name}: readers answer, or say in one line why not, {len(answers)} times",
+        bad = [done for done in responses if done.status not in (0, 74) or len(done.err.splitlines()) > 1]
+        tap.result(not bad, f"{name}: readers work, or report why not in one line, {len(responses)} times",
                    "\n".join(map(str, bad[:3])))
-    wait_for(lambda: collector.said().count("stored again") == collector.said().count("polling continues"), 60)
-    stuck = newest(sim)
-    tap.result(stuck and comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
-               f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
+    wait_for(lambda: collector.output().count("stored again") == collector.output().count("polling continues"), 60)
+    last_stored = newest(sim)
+    tap.result(last_stored and comes_to(sim, last_stored + 5), f"{name}: storing resumes without a restart",
+               f"sweep {newest(sim)} behind {last_stored}\n{collector.output()}")
     tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
-    collector.reported += len(collector.complaints())
+    collector.reported += len(collector.error_lines())
     collector.lost_events = collector.reported - len(failures(sim))
     tap.equal(f"{name}: no damage is reported", sim.ibwire("ports", check=False).err, "")
 
@@ -286,32 +285,33 @@ def killed(sim, folder):
         with filled(folder):
             time.sleep(RANDOM.random() * 15 * INTERVAL_S)
             collector.kill()
-            stuck = newest(sim)
+            last_stored = newest(sim)
             again = sim.ibwire("collect", "--once", check=False)
             tap.result(again.status in (0, 74) and len(again.err.splitlines()) == (again.status == 74),
                        "killed: on the full disk a single sweep is stored, or one line names the reason", again)
-            tap.result(newest(sim) >= stuck, "killed: stored sweeps are kept", f"{newest(sim)} of {stuck}")
-    stuck = newest(sim)
+            tap.result(newest(sim) >= last_stored, "killed: stored sweeps are kept", f"{newest(sim)} of {last_stored}")
+    last_stored = newest(sim)
     collector = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "killed: another collector stores sweeps", collector.said())
+    tap.result(comes_to(sim, last_stored + 5), "killed: another collector stores sweeps", collector.output())
     tap.equal("killed: exit status 0", stop(collector.process), 0)
 
 
 def stays_full(sim, folder):
     """collect --count N on a disk that stays full."""
-    stuck, count = newest(sim), 40
+    last_stored, count = newest(sim), 40
     collector = Collector(sim, INTERVAL_S, "--count", str(count))
-    comes_to(sim, stuck + 3)
+    comes_to(sim, last_stored + 3)
     with filled(folder):
         wait_for(lambda: collector.process.poll() is not None, 120)
-        stored = newest(sim) - stuck
-        last = collector.said().splitlines()[-1]
+        stored = newest(sim) - last_stored
+        last = collector.output().splitlines()[-1]
         tap.equal("stays full: exit status 74", collector.process.poll(), 74)
         tap.result(f"{stored} of {count} sweeps stored" in last and "no space left" in last and 3 <= stored < count,
                    "stays full: the last line has the number of stored sweeps and the reason",
-                   f"{stored}: {collector.said()}")
+                   f"{stored}: {collector.output()}")
     short = sim.ibwire("collect", "--count", "2", "--interval", "200ms", check=False)
-    tap.result(short.status == 0 and "sweeps stored" not in short.err, "stays full: not where they are stored", short)
+    tap.result(short.status == 0 and "sweeps stored" not in short.err, "stays full: no such line if all sweeps are stored",
+               short)
 
 
 def one_page_a_request(folder):
@@ -333,18 +333,19 @@ def read_only(sim, collector, folder, image):
     """The file system becomes read-only. It is mounted again for another collector."""
     with open(disk_fails(folder), "w", encoding="ascii") as file:
         file.write("1")
-    in_trouble("read-only", sim, collector, "ead-only")
+    check_during_failure("read-only", sim, collector, "ead-only")
     tap.equal("read-only: exit status 0", stop(collector.process), 0)
     again = sim.ibwire("collect", "--once", check=False)
     tap.result(again.status == 74 and len(again.err.splitlines()) == 1,
                "read-only: another one is refused in one line", again)
     ports = sim.ibwire("ports", check=False)
-    tap.result(ports.status == 0, "read-only: readers answer without a collector", ports)
-    stuck = newest(sim)
+    tap.result(ports.status == 0, "read-only: readers work without a collector", ports)
+    last_stored = newest(sim)
     run("umount", folder)
     run("mount", "-o", "loop,errors=remount-ro", image, folder)
     another = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "read-only: another collector stores sweeps once mounted again", another.said())
+    tap.result(comes_to(sim, last_stored + 5), "read-only: another collector stores sweeps once mounted again",
+               another.output())
     tap.equal("read-only: exit status 0 of another one", stop(another.process), 0)
 
 
@@ -364,7 +365,7 @@ def on_a_disk(folder, outer, image):
                 tap.skip("read-only", "this kernel has no trigger_fs_error")
         finally:
             collector.kill()
-            tap.comment(collector.said())
+            tap.comment(collector.output())
         end("disk", sim, before)
 
 
@@ -385,7 +386,7 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
             tap.equal("the collector exits with 0", stop(collector.process), 0)
         finally:
             collector.kill()
-            tap.comment(collector.said())
+            tap.comment(collector.output())
         killed(sim, folder)
         stays_full(sim, folder)
         end("full disk", sim, before)

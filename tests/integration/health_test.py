@@ -16,7 +16,8 @@ import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, as_seconds, need, run, stamp_of, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, as_seconds, need, read_file, run, \
+    stamp_of, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -310,27 +311,22 @@ def check_watch(sim, fabric):
             tap.equal("as JSON", {kind for kind, _ in Receiver.posts}, {"application/json"})
             tap.equal("--exec gets the same objects on stdin", lines("opened", "executed") +
                       lines("changed", "executed") + lines("closed", "executed"), printed)
-            tap.equal("and words in the environment", read("words").splitlines(), [
+            tap.equal("and words in the environment", read_file("words").splitlines(), [
                 f"{row['id']} {row['change']} {row['severity']} {row['kind']}" for row in printed])
-            environment = read("environment")
+            environment = read_file("environment")
             tap.result("IBWIRE_KIND=link-down" in environment and "node0011" not in environment,
                        "no name of the fabric is in its environment or command line", environment)
-            tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read("silent.err"), 20),
-                       "a server that does not answer is given up after 10 s", read("silent.err"))
-            tap.contains("a command that fails is run again", read("silent.err"), "--exec: finding #")
+            tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read_file("silent.err"), 20),
+                       "a server that does not answer is given up after 10 s", read_file("silent.err"))
+            tap.contains("a command that fails is run again", read_file("silent.err"), "--exec: finding #")
         finally:
             began = time.monotonic()
             tap.equal("exit status 0 after SIGTERM", stop(watch), 0)
             tap.equal("without an answer, too", stop(bad), 0)
             tap.result(time.monotonic() - began < 25, "within the time of one delivery each", time.monotonic() - began)
-        tap.contains("what is not delivered is reported", read("silent.err"), "--webhook: stopped with ")
-        tap.result("503" in read("watch.err") and read("watch.err").count("attempt ") == 2,
-                   "each refused post is one warning", read("watch.err"))
-
-
-def read(name):
-    with open(name, encoding="utf-8") as file:
-        return file.read()
+        tap.contains("what is not delivered is reported", read_file("silent.err"), "--webhook: stopped with ")
+        tap.result("503" in read_file("watch.err") and read_file("watch.err").count("attempt ") == 2,
+                   "each refused post is one warning", read_file("watch.err"))
 
 
 def check_sm(sim):

@@ -17,17 +17,12 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, SHORT, Simulation, Tap, need, read_file, run, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
 CONNECTIONS = 500 if SHORT else 10000
 PASSWORD, HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 class Server:
@@ -39,8 +34,8 @@ class Server:
         env = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
         self.process = sim.start(IBWIRE, "metrics", "--listen", "127.0.0.1:0", *options, env=env,
                                  stderr=open(self.log, "wb"))
-        wait_for(lambda: "serving " in read(self.log) or self.process.poll() is not None)
-        self.url = re.search(r"serving (\S+)", read(self.log)).group(1)
+        wait_for(lambda: "serving " in read_file(self.log) or self.process.poll() is not None)
+        self.url = re.search(r"serving (\S+)", read_file(self.log)).group(1)
         self.port = int(re.search(r":(\d+)/", self.url).group(1))
 
     def get(self, headers=None, path="/metrics", method="GET", context=None, timeout=60):
@@ -56,7 +51,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), 30)
 
     def memory_kb(self):
-        return int(re.search(r"VmHWM:\s+(\d+)", read(f"/proc/{self.process.pid}/status")).group(1))
+        return int(re.search(r"VmHWM:\s+(\d+)", read_file(f"/proc/{self.process.pid}/status")).group(1))
 
 
 def samples(text, name):

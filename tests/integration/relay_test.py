@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE_SIM, SHORT, Simulation, Tap, need, run, wait_for
+from lib import IBWIRE_SIM, SHORT, Simulation, Tap, need, read_file, run, wait_for
 
 need("iblinkinfo", "ibnetdiscover", "perfquery", "ibsim", "opensm")
 tap = Tap()
@@ -132,12 +132,9 @@ def faults(sim):
 
 def interrupted(sim):
     """A signal while umad2sim waits for ibsim to attach the program. ibsim is stopped, so that it does wait."""
-    def said(name):
-        with open(f"/proc/{name}", encoding="utf-8") as file:
-            return file.read()
-
     def waits():
-        return f"{sim.env['IBSIM_SOCKNAME']}:ctl{process.pid}@" in said("net/unix") and " S " in said(f"{process.pid}/stat")
+        return f"{sim.env['IBSIM_SOCKNAME']}:ctl{process.pid}@" in read_file("/proc/net/unix") and \
+            " S " in read_file(f"/proc/{process.pid}/stat")
 
     program = "import os, signal; signal.signal(signal.SIGTERM, lambda *_: print('heard')); os.listdir('/sys/class/infiniband')"
     ibsim = int(run("pgrep", "-P", sim.process.pid, "-x", "ibsim").out)
@@ -146,7 +143,7 @@ def interrupted(sim):
         process = sim.start("python3", "-c", program, stdout=subprocess.PIPE, text=True)
         waited = wait_for(waits)
         process.send_signal(signal.SIGTERM)
-        wait_for(lambda: "ShdPnd:\t" + 16 * "0" in said(f"{process.pid}/status"))
+        wait_for(lambda: "ShdPnd:\t" + 16 * "0" in read_file(f"/proc/{process.pid}/status"))
     finally:
         os.kill(ibsim, signal.SIGCONT)
     tap.equal("a signal does not end a program that connects to ibsim", (waited, process.communicate()[0], process.returncode),

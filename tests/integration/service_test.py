@@ -9,17 +9,12 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Simulation, Tap, need, stop, wait_for
+from lib import IBWIRE, Simulation, Tap, need, read_file, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
 FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1"
 INTERVAL_S = 0.5
-
-
-def said(log):
-    with open(log, encoding="utf-8") as file:
-        return file.read()
 
 
 def collect(sim, name, *options):
@@ -51,14 +46,14 @@ with tap.part("messages to the service manager, and a reload"), Simulation(*FABR
     tap.equal("the watchdog is triggered before each sweep", fed, [b"WATCHDOG=1"] * 3)
     polls(sim, "one", 1)
     process.send_signal(signal.SIGHUP)
-    tap.result(wait_for(lambda: "settings reloaded" in said("one")), "SIGHUP reloads the settings", said("one"))
+    tap.result(wait_for(lambda: "settings reloaded" in read_file("one")), "SIGHUP reloads the settings", read_file("one"))
     count = len(sweeps(sim, "one"))
     tap.result(polls(sim, "one", count), "polling continues after a reload")
     with open("settings", "w", encoding="ascii") as file:
         file.write("[no such section]\nx = 1\n")
     process.send_signal(signal.SIGHUP)
-    tap.result(wait_for(lambda: "the settings remain as they were: settings, line 2:" in said("one")),
-               "invalid settings change nothing, and their line is logged", said("one"))
+    tap.result(wait_for(lambda: "the settings remain as they were: settings, line 2:" in read_file("one")),
+               "invalid settings change nothing, and their line is logged", read_file("one"))
     count = len(sweeps(sim, "one"))
     tap.result(polls(sim, "one", count), "polling continues after a reload")
     tap.equal("SIGTERM ends the collector", stop(process), 0)
@@ -67,23 +62,23 @@ with tap.part("two hosts and a lease"), Simulation(*FABRIC) as sim:
     active = collect(sim, "a", "--lease", "lease")
     polls(sim, "a", 2)
     standby = collect(sim, "b", "--lease", "lease")
-    wait_for(lambda: "standby: the lease is held by" in said("b"))
+    wait_for(lambda: "standby: the lease is held by" in read_file("b"))
     polls(sim, "a", len(sweeps(sim, "a")) + 3)
     tap.equal("the second collector is in standby", sweeps(sim, "b"), [])
     os.kill(active.pid, signal.SIGKILL)
     killed = time.time()
     active.wait()
-    tap.result(polls(sim, "b", 0), "the second collector polls after SIGKILL of the first one", said("b"))
+    tap.result(polls(sim, "b", 0), "the second collector polls after SIGKILL of the first one", read_file("b"))
     tap.note(f"first sweep {(sweeps(sim, 'b')[0] - killed) / INTERVAL_S:.1f} intervals after the kill")
     active = collect(sim, "a", "--lease", "lease")
-    wait_for(lambda: "standby: the lease is held by" in said("a"))
+    wait_for(lambda: "standby: the lease is held by" in read_file("a"))
     stop(standby)
     count = len(sweeps(sim, "a"))
     tap.result(polls(sim, "a", count), "the first host polls after a stop of the second one")
     with open("lease", "w", encoding="ascii") as file:
         file.write(f"other:1:2 {int(INTERVAL_S * 1e6)} 1\n")
     tap.equal("a collector ends when another host has taken the lease", active.wait(timeout=20), 69)
-    tap.contains("the host that has taken the lease is logged", said("a"), "other:1:2 has taken the lease")
+    tap.contains("the host that has taken the lease is logged", read_file("a"), "other:1:2 has taken the lease")
     first, second = sweeps(sim, "a"), sweeps(sim, "b")
     both = [at for at in second if any(abs(at - other) < INTERVAL_S / 2 for other in first)]
     tap.equal("the collectors never polled at the same time", both, [])

@@ -12,14 +12,14 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Simulation, Tap, need, stop, wait_for
+from lib import IBWIRE, Simulation, Tap, need, read_file, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
 FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1"
 
 
-def below(pid):
+def descendants(pid):
     """All descendants of a process: ids and names."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
@@ -29,12 +29,12 @@ def below(pid):
         except OSError:
             continue
         if int(rest.split()[1]) == pid:
-            found += [(int(entry), name)] + below(int(entry))
+            found += [(int(entry), name)] + descendants(int(entry))
     return found
 
 
 def fabric_of(sim):
-    return next(pid for pid, name in below(sim.process.pid) if name == "ibsim")
+    return next(pid for pid, name in descendants(sim.process.pid) if name == "ibsim")
 
 
 def collect(sim, log):
@@ -52,20 +52,15 @@ def signals(process, which):
         return int(next(line for line in file if line.startswith(which + ":")).split()[1], 16)
 
 
-def listens(process):
+def wait_for_handlers(process):
     """Wait until the process has installed its handlers of SIGTERM and SIGINT."""
     both = 1 << signal.SIGINT - 1 | 1 << signal.SIGTERM - 1
     return wait_for(lambda: signals(process, "SigCgt") & both == both)
 
 
-def has_heard(process):
+def wait_for_delivery(process):
     """Wait until no signal is pending."""
     return wait_for(lambda: not signals(process, "ShdPnd"))
-
-
-def said(log):
-    with open(log, encoding="utf-8") as file:
-        return file.read()
 
 
 with tap.part("a fabric that stands still"), Simulation(*FABRIC) as sim:
@@ -77,11 +72,11 @@ with tap.part("a fabric that stands still"), Simulation(*FABRIC) as sim:
         began = time.monotonic()
         status = stop(process, seconds=25)
         tap.result(time.monotonic() - began < 13, "it ends when its fabric stands still", time.monotonic() - began)
-        tap.result(status in (0, 69), "with status 0, or 69 and one line", f"{status}: {said('still')}")
-        tap.result(status == 0 or "stored data is safe" in said("still"), "the line says that no stored data is lost",
-                   said("still"))
-        tap.result(has_sweeps(sim), "what it stored is there")
-        tap.contains("and sound", sim.ibwire("db", "check").out, "no damage found")
+        tap.result(status in (0, 69), "with status 0, or 69 and one line", f"{status}: {read_file('still')}")
+        tap.result(status == 0 or "stored data is safe" in read_file("still"), "the line says that no stored data is lost",
+                   read_file("still"))
+        tap.result(has_sweeps(sim), "stored sweeps are kept")
+        tap.contains("db check finds no damage", sim.ibwire("db", "check").out, "no damage found")
     finally:
         os.kill(ibsim, signal.SIGCONT)
 
@@ -89,23 +84,25 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     running = collect(sim, "running")
     tap.result(wait_for(lambda: has_sweeps(sim), 20), "a collector stores sweeps")
     os.kill(fabric_of(sim), signal.SIGKILL)
-    tap.result(wait_for(lambda: running.poll() is not None, 15) or stop(running, seconds=18) in (0, 69),
-               "it ends with its fabric, or on SIGTERM", said("running"))
+    wait_for(lambda: running.poll() is not None, 15)
+    status = stop(running, seconds=18)
+    tap.result(status in (0, 69), "it ends with its fabric, or on SIGTERM, with status 0 or 69",
+               f"{status}: {read_file('running')}")
     sim.process.wait(20)
-    # No node answers, and the device waits for responses.
+    # No node responds, and the device waits for responses.
     late = collect(sim, "late")
-    listens(late)
+    wait_for_handlers(late)
     time.sleep(1)
     tap.equal("a later collector waits for a fabric", late.poll(), None)
     began = time.monotonic()
     tap.equal("and ends after a signal", stop(late, seconds=15), 69)
     tap.result(time.monotonic() - began < 6, "within a few seconds", time.monotonic() - began)
-    tap.contains("with one line", said("late"), "stored data is safe")
+    tap.contains("with one line", read_file("late"), "stored data is safe")
     eager = collect(sim, "eager")
-    listens(eager)
+    wait_for_handlers(eager)
     time.sleep(0.5)
     eager.send_signal(signal.SIGINT)
-    has_heard(eager)
+    wait_for_delivery(eager)
     time.sleep(1.2)
     began = time.monotonic()
     tap.equal("it ends after a second signal", stop(eager, signal.SIGINT), -signal.SIGINT)

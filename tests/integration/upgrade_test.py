@@ -184,8 +184,7 @@ with Simulation(*FABRIC) as sim:
     elif os.environ.get("IBWIRE_RELIABILITY"):
         tap.skip("beside the older release", f"git has no commit {OLD_COMMIT}")
 
-if os.environ.get("IBWIRE_RELIABILITY") and not tap.failed:
-    print(f"RELIABILITY\tUpgrade and downgrade\t{cases} commands\tversions 1, 2 and 3 of the schema, readers and "
-          f"collectors{' of both releases' if old else ''}, also while a collector runs: correct numbers or one line, "
-          "no damage\t0 failures")
+tap.reliability("Upgrade and downgrade", f"{cases} commands", "versions 1, 2 and 3 of the schema, readers and "
+                f"collectors{' of both releases' if old else ''}, also while a collector runs: correct numbers or one "
+                "line, no damage")
 tap.done()
