@@ -57,20 +57,35 @@ if os.geteuid() != 0 or run("unshare", "-m", "true", check=False).status:
 
 # Without the permission to open it, the shell prints an error too.
 probe = on(host("closed", lid="0x7"), "sh", "-c", "exec 3<>/dev/infiniband/umad0", rights=False)
-tap.contains("the made host withholds its device", probe.err, "Permission denied")
+tap.contains("the device cannot be opened", probe.err, "Permission denied")
 probe = on(host("probe", lid="0x7"), "ibstat", "mlx5_0", "1")
-tap.result("State: Active" in probe.out and "Base lid: 7" in probe.out, "the made host looks real to ibstat", probe)
+tap.result("State: Active" in probe.out and "Base lid: 7" in probe.out, "ibstat reads the simulated host", probe)
 
-tap.one_line("no device", on(host("none"), *collect, device=False), 69, "no InfiniBand device")
-tap.one_line("no such device", on(host("other", lid="0x7"), *collect, "-C", "mlx5_9"), 69, "mlx5_9")
+tap.one_line("no device", on(host("none"), *collect, device=False), 69, "no InfiniBand device",
+             "load its driver and ib_umad")
+tap.one_line("no such device", on(host("other", lid="0x7"), *collect, "-C", "mlx5_9"), 69, "mlx5_9",
+             "'ibstat -l' lists them")
+tap.one_line("no such port", on(host("port", lid="0x7"), *collect, "-P", "2"), 69, "port 2", "'ibstat' shows them")
 tap.one_line("port down", on(host("down", state="1: DOWN", phys_state="2: Polling", lid="0x0", sm_lid="0x0"), *collect), 69,
-         "mlx5_0", "Down")
+             "mlx5_0 port 1 is Down", "check the cable")
 tap.one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", sm_lid="0x0"), *collect), 69,
-         "subnet manager")
-tap.one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), 69, "subnet manager")
-tap.one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), 69, "Ethernet")
-tap.one_line("no ib_umad", on(host("bare", umad=False, lid="0x7"), *collect), 69, "modprobe ib_umad")
-tap.one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), 69, "no permission")
+             "mlx5_0 port 1 is Init", "that a subnet manager runs")
+tap.one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), 69,
+             "no subnet manager", "start one (opensm)")
+tap.one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), 69,
+             "Ethernet", "ibwire needs InfiniBand")
+tap.one_line("no ib_umad", on(host("bare", umad=False, lid="0x7"), *collect), 69, "no umad device", "modprobe ib_umad")
+tap.one_line("no permission", on(host("rights", lid="0x7"), *collect, rights=False), 69, "no permission", "run as root")
+# No driver has the number of the device file.
+tap.one_line("a broken device", on(host("broken", lid="0x7"), *collect), 69, "cannot open",
+             "see the kernel log (dmesg)")
+tap.one_line("no device file", on(host("file", lid="0x7"), *collect, device=False), 69, "cannot open",
+             "see the kernel log (dmesg)")
+tap.one_line("a damaged file in sysfs", on(host("damaged", state="\x7f~"), *collect), 69,
+             "mlx5_0 port 1 is unknown", "check the cable")
+os.unlink(host("missing", lid="0x7") + "/infiniband/mlx5_0/ports/1/state")
+tap.one_line("a missing file in sysfs", on("missing", *collect), 69, "no InfiniBand device",
+             "load its driver and ib_umad")
 tap.result(not os.path.exists("fabric.db"), "no database is left where nothing was collected", os.listdir("."))
 
 nothing = run(IBWIRE, "ports", "--db", os.path.abspath("nowhere.db"), check=False)
