@@ -313,7 +313,7 @@ def check_watch(sim, fabric):
                       lines("changed", "executed") + lines("closed", "executed"), printed)
             tap.equal("and words in the environment", read_file("words").splitlines(), [
                 f"{row['id']} {row['change']} {row['severity']} {row['kind']}" for row in printed])
-            environment = read_file("environment")
+            environment = read_file("environment").replace("\0", "\n")
             tap.result("IBWIRE_KIND=link-down" in environment and "node0011" not in environment,
                        "no name of the fabric is in its environment or command line", environment)
             tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read_file("silent.err"), 20),
