@@ -33,13 +33,14 @@ migration   release storage/file/migrate_test
 upgrade     release tests/integration/upgrade_test.py
 forged      asan    tests/fuzz/forged_test FORGED_VARIANTS=20000
 codec       release storage/codec/codec_test IBWIRE_CODEC_SAMPLES=10000000
-decoders    asan    make:fuzz FUZZ_FORGED=0 FUZZ_SECONDS=600 | Random bytes in the decoders of samples and of NCCL logs | no crash, no sanitizer report (libFuzzer)
+decoders    asan    make:fuzz FUZZ_FORGED=0 FUZZ_SECONDS=600 | Random bytes in the decoders of samples and NCCL logs | No crash, no sanitizer report (libFuzzer)
 valgrind    release tests/valgrind.py
-threads     release make:check-threads | Data races | unit tests of threads with ThreadSanitizer: no report
-stop        asan    tests/integration/stop_test.py | Signals and a device that blocks | the collector ends in time, no process is left behind
-disk        release tests/integration/disk_test.py | Full, failing and read-only disk | one line, polling continues, the next stored sweep is exact
-devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | one line with the remedy
-kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | agreement with infiniband-diags, removal of the device
+threads     release make:check-threads | Data races | Unit tests of threads under ThreadSanitizer: no report
+stop        asan    tests/integration/stop_test.py | Signals and a blocked device | The collector exits within its time limit with status 0 or 69, stored sweeps are kept
+disk        release tests/integration/disk_test.py | Full, failing and read-only disk | One error line, polling continues, the next stored sweep is exact
+devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | One line with the reason and the remedy, exit status 69
+kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | Agreement with infiniband-diags, removal of the device
+coverage    release make:coverage
 faults-create      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=creation
 faults-store       release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=ingest
 faults-compact-1   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=compaction IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=0
@@ -118,6 +119,7 @@ run_part() {
 		return 0
 	fi
 	inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | awk '{ sum += $1 } END { if (sum) print sum " inputs" }')
+	skips=$(sed -n '/^skipped:$/,/^[^s ]/s/^  [^ ]*: \(.*\)	.*/\1/p' "$log" | paste -sd , | sed 's/,/, /g')
 	{
 		printf 'PART\t%s\t%s\t%s\t%s\t%s\n' "$name" "$*" "$(date -u +%Y-%m-%d)" "$commit" "$(cpu_seconds "$results/$name.times")"
 		if [ $status -ne 0 ]; then
@@ -125,7 +127,8 @@ run_part() {
 		elif ! grep '^RELIABILITY	' "$log" || [ -n "$class" ]; then
 			printf 'RELIABILITY\t%s\t%s\t%s\t0 failures\n' "$class" "${inputs:-$passed tests}" "$checked"
 		fi
-	} >"$results/$name.part" && mv "$results/$name.part" "$results/$name.lines"
+	} | awk -F '\t' -v OFS='\t' -v skips="$skips" '$1 == "RELIABILITY" && skips { $4 = $4 "; skipped: " skips } 1' \
+		>"$results/$name.part" && mv "$results/$name.part" "$results/$name.lines"
 	[ $status -eq 0 ] || message "$name: FAILED, see $log"
 	return $status
 }

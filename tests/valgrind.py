@@ -94,5 +94,5 @@ for seed in range(DAMAGED):
         memcheck(f"a damaged database, seed {seed}", damage(path, "damaged.db", seed), READERS + OTHERS,
                  (0, 1, 2, 64, 69, 74))
 tap.reliability("Memory errors of readers (valgrind memcheck)", f"{runs} commands",
-                f"a small fabric, a database of version 1 and {DAMAGED} damaged ones: no error, no definite leak")
+                f"A small fabric, a database of version 1 and {DAMAGED} damaged ones: no error, no definite leak")
 tap.done()
