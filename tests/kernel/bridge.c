@@ -5,7 +5,8 @@
  * usage: bridge NAME NODE_ID [PKEY,PKEY,...]
  * Takes the identity of the node NODE_ID ("H-..." in the net file of the ibsim named by $IBSIM_SOCKNAME),
  * creates the device NAME with it, prints "ready", and relays MADs until SIGTERM, which removes the
- * device. Port 1 is the node's; other ports that the node has stay Down.
+ * device. Port 1 is the node's; other ports that the node has stay Down. With $HOSTILE it adds MADs to the
+ * responses, and prints their numbers at the end.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -29,6 +31,7 @@
 
 #define CTL_SET_ISSM 9 /* Source: ibsim.h, SIM_CTL_SET_ISSM */
 #define PERMISSIVE_LID 0xffff
+#define UNUSED_LID 0xbfff /* the last unicast LID */
 #define HOP_POINTER 6
 
 /* Attributes of SMPs. */
@@ -41,10 +44,28 @@ enum { NODE_DESCRIPTION = 0x10, NODE_INFO = 0x11, PORT_INFO = 0x15 };
 #define TID_KERNEL UINT64_C(0x0000ffffffffffff)
 #define TID_BRIDGE 0x5f5f0000
 
+enum hostile_kind { DUPLICATED, FOREIGN_TID, OTHER_CLASS, GARBAGE, LATE, TRUNCATED, REDIRECTED, HOSTILE_KINDS };
+
+static const char *const hostile_names[HOSTILE_KINDS] = {
+	"duplicated responses", "responses with a foreign transaction ID", "responses of another class",
+	"garbage of each class", "late responses", "truncated responses", "redirections in a loop or to an unused LID",
+};
+
+struct hostile {
+	unsigned sent[HOSTILE_KINDS];
+	unsigned responses, seed;
+	uint8_t mgmt_class;  /* of the next MAD of another class, and of garbage */
+	uint16_t loop_lid;   /* of the agent that redirects */
+	unsigned loop_left;  /* redirections of this loop */
+	struct softhca_message held;
+	int64_t held_until_ms; /* 0: none */
+};
+
 struct bridge {
 	struct client client;
 	struct softhca_device device;
 	int fd; /* /dev/softhca */
+	struct hostile hostile;
 };
 
 static volatile sig_atomic_t stopped;
@@ -59,6 +80,14 @@ static int fail(const char *what)
 {
 	fprintf(stderr, "bridge: %s: %s\n", what, strerror(errno));
 	return -1;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Query the bridge's own node: a directed route of 0 hops. */
@@ -134,29 +163,114 @@ static void take_own_response(struct bridge *bridge, const uint8_t *mad)
 	}
 }
 
-/* With HOSTILE in the environment: the response again, with another transaction ID, of another class; and garbage. */
-static void add_hostile(struct bridge *bridge, struct softhca_message message)
+static void deliver(struct bridge *bridge, const struct softhca_message *message)
 {
-	static unsigned seed = 1;
+	if (write(bridge->fd, message, sizeof(*message)) < 0)
+		fail("write to /dev/softhca");
+}
 
-	for (int i = 0; i < 4; i++) {
-		if (i == 1)
-			message.mad[MAD_TID + 7] ^= 0x55;
-		if (i == 2)
-			message.mad[MAD_CLASS] = 0x07;
-		for (size_t byte = i == 3 ? 0 : MAD_TID + 12; i && byte < sizeof(message.mad); byte++)
-			message.mad[byte] = (uint8_t)rand_r(&seed);
-		if (write(bridge->fd, &message, sizeof(message)) < 0)
-			fail("write to /dev/softhca");
+/* MADs that follow a response. */
+static void add_hostile(struct bridge *bridge, const struct softhca_message *response)
+{
+	struct hostile *hostile = &bridge->hostile;
+	struct softhca_message message = *response;
+
+	deliver(bridge, &message);
+	hostile->sent[DUPLICATED]++;
+	message.mad[MAD_TID + 4] ^= 0x55; /* no queries in flight differ there */
+	deliver(bridge, &message);
+	hostile->sent[FOREIGN_TID]++;
+	message = *response;
+	message.mad[MAD_CLASS] = hostile->mgmt_class;
+	deliver(bridge, &message);
+	hostile->sent[OTHER_CLASS]++;
+	/* ib_mad only passes on MADs of a valid version and class; every second one has the TID of the response. */
+	for (size_t i = MAD_METHOD; i < sizeof(message.mad); i++)
+		if (i < MAD_TID || i >= MAD_TID + 8 || hostile->mgmt_class % 2)
+			message.mad[i] = (uint8_t)rand_r(&hostile->seed);
+	message.qp = !packet_is_smp(message.mad);
+	deliver(bridge, &message);
+	hostile->sent[GARBAGE]++;
+	hostile->mgmt_class++;
+}
+
+/* Cut a response before its attribute ID ends, so that it matches no query. */
+static void truncate_response(struct hostile *hostile, struct softhca_message *message)
+{
+	message->length = (uint16_t)(1 + rand_r(&hostile->seed) % MAD_ATTRIBUTE);
+	hostile->sent[TRUNCATED]++;
+}
+
+/*
+ * Begin another loop at times: an agent redirects to itself, or to a LID that no port has. Another agent would
+ * return its own counters. Return: the LID; 0: no redirection.
+ */
+static uint16_t redirect_lid(struct hostile *hostile, uint16_t lid)
+{
+	if (hostile->responses % 512 == 32) {
+		hostile->loop_lid = lid;
+		hostile->loop_left = 8;
 	}
+	if (!hostile->loop_left || lid != hostile->loop_lid)
+		return 0;
+	hostile->loop_left--;
+	return hostile->responses % 1024 < 512 ? UNUSED_LID : lid;
+}
+
+/* Offsets: IBA Vol 1, 13.4.8.1 (ClassPortInfo). */
+static void redirect_response(struct hostile *hostile, struct softhca_message *message, uint16_t lid)
+{
+	uint8_t *info = message->mad + PACKET_MAD_DATA;
+
+	memset(info, 0, PACKET_MAD_DATA_SIZE);
+	store_be16(message->mad + MAD_STATUS, 2);
+	store_be16(info + 28, lid);
+	store_be16(info + 30, 0xffff); /* P_Key */
+	store_be32(info + 32, 1); /* queue pair */
+	store_be32(info + 36, 0x80010000); /* Q_Key */
+	hostile->sent[REDIRECTED]++;
+}
+
+/*
+ * With HOSTILE in the environment: every response is followed by others; now and then one is held back, and a
+ * performance response is truncated or a redirection.
+ */
+static void deliver_hostile(struct bridge *bridge, struct softhca_message *message)
+{
+	struct hostile *hostile = &bridge->hostile;
+	uint16_t lid;
+
+	if (++hostile->responses % 64 == 0 && !hostile->held_until_ms) {
+		hostile->held = *message;
+		hostile->held_until_ms = now_ms() + (hostile->responses % 128 ? 2000 : 300);
+		return;
+	}
+	lid = message->qp ? redirect_lid(hostile, message->lid) : 0;
+	if (lid)
+		redirect_response(hostile, message, lid);
+	else if (message->qp && hostile->responses % 64 == 16)
+		truncate_response(hostile, message);
+	deliver(bridge, message);
+	message->length = 0;
+	add_hostile(bridge, message);
+}
+
+static void deliver_held(struct bridge *bridge)
+{
+	struct hostile *hostile = &bridge->hostile;
+
+	if (!hostile->held_until_ms || now_ms() < hostile->held_until_ms)
+		return;
+	deliver(bridge, &hostile->held);
+	hostile->held_until_ms = 0;
+	hostile->sent[LATE]++;
 }
 
 /* A MAD for the kernel. Timeouts are left to it, so ibsim's own reports of them are dropped. */
 static void to_kernel(struct bridge *bridge, const struct packet *packet)
 {
 	const uint8_t *mad = packet->mad;
-	bool smp = mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
-	bool response = mad[MAD_METHOD] & METHOD_RESPONSE;
+	bool smp = packet_is_smp(mad), response = mad[MAD_METHOD] & METHOD_RESPONSE;
 	struct softhca_message message = { .kind = SOFTHCA_MAD, .port = 1, .qp = !smp,
 					   .lid = ntohs((uint16_t)packet->slid), .remote_qp = !smp };
 
@@ -168,10 +282,10 @@ static void to_kernel(struct bridge *bridge, const struct packet *packet)
 	/* The kernel expects what the last hop makes of the pointer. Source: IBA Vol 1, 14.2.2. */
 	if (mad[MAD_CLASS] == CLASS_SUBN_DIRECTED)
 		message.mad[HOP_POINTER] = response ? 0 : mad[MAD_HOP_COUNT] + 1;
-	if (write(bridge->fd, &message, sizeof(message)) < 0)
-		fail("write to /dev/softhca");
 	if (response && getenv("HOSTILE"))
-		add_hostile(bridge, message);
+		deliver_hostile(bridge, &message);
+	else
+		deliver(bridge, &message);
 }
 
 static void from_ibsim(struct bridge *bridge)
@@ -233,6 +347,7 @@ static void step(struct bridge *bridge)
 		from_ibsim(bridge);
 	if (fds[1].revents & POLLIN)
 		from_kernel(bridge);
+	deliver_held(bridge);
 }
 
 /* The identity must be known before the device is registered. */
@@ -313,6 +428,9 @@ int main(int argc, char **argv)
 	}
 	while (code == 0 && !stopped)
 		step(&bridge);
+	for (int i = 0; i < HOSTILE_KINDS && getenv("HOSTILE"); i++)
+		printf("%u %s\n", bridge.hostile.sent[i], hostile_names[i]);
+	fflush(stdout); /* before the device is gone */
 	if (bridge.fd >= 0)
 		close(bridge.fd);
 	client_close(&bridge.client);

@@ -379,7 +379,8 @@ static bool end_call(struct soft_hca *hca, const struct ib_mad *mad)
 
 static void deliver(struct soft_hca *hca, const struct softhca_message *data)
 {
-	struct ib_wc wc = { .status = IB_WC_SUCCESS, .byte_len = GRH_SIZE + SOFTHCA_MAD_SIZE, .slid = data->lid,
+	u32 length = data->length ?: SOFTHCA_MAD_SIZE;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .byte_len = GRH_SIZE + length, .slid = data->lid,
 			    .src_qp = data->remote_qp, .sl = data->sl, .port_num = data->port };
 	struct soft_qp *qp;
 	unsigned long flags;
@@ -390,7 +391,7 @@ static void deliver(struct soft_hca *hca, const struct softhca_message *data)
 			wc.pkey_index = i;
 	qp = end_call(hca, (const struct ib_mad *)data->mad) ? NULL : hca->qps[data->port - 1][data->qp];
 	if (qp && qp->count && qp->state == IB_QPS_RTS && qp->receives[qp->first].length >= wc.byte_len) {
-		memcpy((u8 *)(uintptr_t)qp->receives[qp->first].addr + GRH_SIZE, data->mad, SOFTHCA_MAD_SIZE);
+		memcpy((u8 *)(uintptr_t)qp->receives[qp->first].addr + GRH_SIZE, data->mad, length);
 		complete_receive(qp, &wc);
 	}
 	spin_unlock_irqrestore(&hca->lock, flags);
@@ -705,7 +706,8 @@ static ssize_t soft_write(struct file *file, const char __user *buffer, size_t s
 		return -EINVAL;
 	if (copy_from_user(&data, buffer, sizeof(data)))
 		return -EFAULT;
-	if (!data.port || data.port > hca->identity.port_count || data.qp > 1 || data.kind != SOFTHCA_MAD)
+	if (!data.port || data.port > hca->identity.port_count || data.qp > 1 || data.kind != SOFTHCA_MAD ||
+	    data.length > SOFTHCA_MAD_SIZE)
 		return -EINVAL;
 	deliver(hca, &data);
 	return size;

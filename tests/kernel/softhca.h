@@ -47,7 +47,7 @@ struct softhca_message {
 	__u8 qp; /* 0 or 1 */
 	__u8 sl; /* SOFTHCA_IS_SM: 1 if a subnet manager runs at this port, else 0 */
 	__u16 lid; /* of the other side */
-	__u16 reserved;
+	__u16 length; /* to the kernel: less than SOFTHCA_MAD_SIZE if the MAD is truncated; 0: all of it */
 	__u32 remote_qp;
 	__u8 mad[SOFTHCA_MAD_SIZE];
 };
