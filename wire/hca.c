@@ -464,8 +464,9 @@ static int open_device(const char *ca_name, int port, int *ret_fd, struct error 
 		return err_set(err, ERR_UNAVAILABLE,
 			       "no permission to open the umad device of %s port %d: run as root, or as the "
 			       "owner of /dev/infiniband/umad*", ca_name, port);
-	return err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s; see the kernel log (dmesg)",
-		       ca_name, port, strerror(cause));
+	return err_set(err, ERR_UNAVAILABLE,
+		       "cannot open the umad device of %s port %d: %s; see the kernel log (dmesg)", ca_name, port,
+		       strerror(cause));
 }
 
 /* Register one agent for each class, at the device that supports it. */
