@@ -145,13 +145,16 @@ tables() {
 				text = "," substr(digits, length(digits) - 2) text
 			return digits text rest
 		}
+		function capital(text) {
+			return toupper(substr(text, 1, 1)) substr(text, 2)
+		}
 		$1 == "PART" {
 			runs[++run_count] = "| " $2 " | `" $3 "` | " $4 " | " $5 " | " thousands($6) " s |"
 			cpu += $6
 		}
 		$1 == "RELIABILITY" {
 			unit = rest = $3; gsub(/[0-9]+/, "#", unit)
-			key = "| " $2 " | \t" unit "\t | " $4 " | " $5 " |"
+			key = "| " capital($2) " | \t" unit "\t | " capital($4) " | " $5 " |"
 			if (!(key in seen)) order[++count] = key
 			seen[key]
 			for (n = 1; match(rest, /(of )?[0-9]+/); n++) {
