@@ -23,7 +23,7 @@ enum { ROUND = 450, QUIET = 180 };
 enum { GRACE = 120 };
 
 /* Sweeps after which two nodes that had one GUID are compared again: those of a discovery interval. */
-enum { DOUBTFUL = 75 };
+enum { GUID_AMBIGUOUS = 75 };
 
 enum { DISTURBANCES = 35, ACTIVE_MAX = 6, PENDING_MAX = 16, HEAPS_MAX = 4096 };
 
@@ -60,7 +60,7 @@ struct active {
 	size_t node, peer;
 	unsigned num;
 	uint64_t since, until, visible;
-	bool spoiled; /* another disturbance concerns its place, or removed nodes from the topology */
+	bool unverifiable; /* another disturbance concerns its place, or removed nodes from the topology */
 };
 
 /* A wire of the collector or of the explorer. */
@@ -74,15 +74,15 @@ struct wire {
 struct hostile {
 	struct lab *lab;
 	uint64_t random, sweep;
-	uint64_t plain;    /* sweeps without a disturbance that hides others: the clock of `allowed` */
+	uint64_t undisturbed_sweeps; /* without a disturbance that hides others: the clock of `allowed` */
 	int64_t next_us;   /* the next sweep of the schedule */
 	struct wire sweeps_wire, explorer_wire;
 	struct sink lab_sink;
 	bool wire_on[WIRE_KINDS];
 	struct active active[ACTIVE_MAX];
 	uint64_t begun[DISTURBANCES];
-	uint64_t allowed[LAB_NODES + 1][FINDING_KIND_COUNT]; /* until this plain sweep */
-	uint64_t doubtful[LAB_NODES];                        /* until this sweep */
+	uint64_t allowed[LAB_NODES + 1][FINDING_KIND_COUNT]; /* in undisturbed_sweeps */
+	uint64_t guid_ambiguous[LAB_NODES];                  /* until this sweep */
 	uint64_t unknown[LAB_NODES];                         /* may not be in the topology, until this sweep */
 	bool cleared[LAB_NODES][LAB_SWITCH_PORTS + 1], was_up[LAB_NODES][LAB_SWITCH_PORTS + 1];
 	uint64_t deltas, findings_seen, events, missed, reported_late;
@@ -94,14 +94,14 @@ struct hostile {
 /* The one that runs, for callbacks of the lab. */
 extern struct hostile *hostile;
 
-static inline uint64_t below(struct hostile *h, uint64_t most)
+static inline uint64_t random_below(struct hostile *h, uint64_t most)
 {
 	return (h->random = map_mix(h->random + 0x9e3779b97f4a7c15ULL)) % most;
 }
 
 static inline bool chance(struct hostile *h, unsigned percent)
 {
-	return below(h, 100) < percent;
+	return random_below(h, 100) < percent;
 }
 
 /* hostile_wire.c: disturb what the collector and the explorer receive */

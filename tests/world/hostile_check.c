@@ -20,7 +20,7 @@ static size_t node_of(uint64_t guid)
 	return guid ? guid - lab_guid(0) : LAB_NODES;
 }
 
-/* Without marks the delta is the difference of the readings; a reset was one. */
+/* A delta that is neither reset nor saturated is the difference of two readings. A reset is reported only after one. */
 static void check_delta(struct hostile *h, size_t node, unsigned num, const struct port_sample *sample)
 {
 	const struct lab_port *port = lab_port(h->lab, node, num);
@@ -28,7 +28,7 @@ static void check_delta(struct hostile *h, size_t node, unsigned num, const stru
 
 	assert_true(delta->elapsed_us == sample->reading->at_us - port->last.at_us);
 	if (delta->reset && !h->cleared[node][num])
-		fail_msg("a reset of node %zu port %u that was none", node, num);
+		fail_msg("a reset of node %zu port %u, which was not reset", node, num);
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		counter_set bit = COUNTER_BIT(i);
 
@@ -40,7 +40,7 @@ static void check_delta(struct hostile *h, size_t node, unsigned num, const stru
 	h->cleared[node][num] = false;
 }
 
-static bool names(const struct finding *finding, size_t node)
+static bool finding_concerns_node(const struct finding *finding, size_t node)
 {
 	for (unsigned i = 0; i < finding->port_count; i++)
 		if (node_of(finding->ports[i].node_guid) == node)
@@ -53,8 +53,8 @@ static void check_finding(struct hostile *h, const struct finding *finding)
 	size_t node = node_of(finding->node_guid), peer = node_of(finding->peer_guid);
 
 	h->findings_seen++;
-	if (h->allowed[node][finding->kind] < h->plain &&
-	    (!finding->peer_guid || h->allowed[peer][finding->kind] < h->plain))
+	if (h->allowed[node][finding->kind] < h->undisturbed_sweeps &&
+	    (!finding->peer_guid || h->allowed[peer][finding->kind] < h->undisturbed_sweeps))
 		fail_msg("without a cause: %s %s: %s", finding_kind_name(finding->kind), finding->subject,
 			 finding->text);
 }
@@ -78,15 +78,15 @@ static void check_findings(struct hostile *h, const struct sweep *sweep)
 			if (j == i || !other->what)
 				continue;
 			hidden |= other->what->wide;
-			active->spoiled |= other->what->group == OF_CABLES &&
+			active->unverifiable |= other->what->group == OF_CABLES &&
 					   (other->what->wide || other->node == active->node ||
 					    other->peer == active->node);
 		}
 		active->visible = hidden ? 0 : active->visible + 1;
 		for (size_t j = 0; j < sweep->finding_count; j++)
 			found |= active->what->required & 1u << sweep->findings[j]->kind &&
-				 (active->what->group == OF_SM || names(sweep->findings[j], active->node));
-		if (active->visible > DETECTED && !found && !active->spoiled)
+				 (active->what->group == OF_SM || finding_concerns_node(sweep->findings[j], active->node));
+		if (active->visible > DETECTED && !found && !active->unverifiable)
 			fail_msg("not found: %s, node %zu port %u", active->what->name, active->node, active->num);
 	}
 }
@@ -136,7 +136,7 @@ static void check_quiet(struct hostile *h, const struct sweep *sweep)
 		hostile_measure_heap(h);
 }
 
-/* Sweeps begin in each interval, or an event says that they did not. */
+/* Sweeps begin in each interval, or an event reports a late sweep. */
 static void check_pace(struct hostile *h, const struct sweep *sweep)
 {
 	int64_t interval_us = h->lab->run.settings.interval_us;
@@ -159,7 +159,7 @@ int hostile_store(void *ctx, const struct sweep *sweep, struct error *err)
 		size_t node = lab_node_of(sweep->fabric, sweep->samples[i].port);
 		unsigned num = sweep->fabric->ports[sweep->samples[i].port].num;
 
-		if (lab->nodes[node].doubtful)
+		if (lab->nodes[node].guid_ambiguous)
 			h->cleared[node][num] = true;
 		else if (sweep->samples[i].delta)
 			check_delta(h, node, num, &sweep->samples[i]);

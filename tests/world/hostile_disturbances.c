@@ -28,7 +28,7 @@ SET_FLAG(set_store_fails, h->lab->store_fails)
 
 static void set_slow(struct hostile *h, struct active *active, bool on)
 {
-	h->lab->agents[active->node].latency_us = on ? (int64_t)below(h, 300 * US_PER_MS) : 0;
+	h->lab->agents[active->node].latency_us = on ? (int64_t)random_below(h, 300 * US_PER_MS) : 0;
 }
 
 static void step_busy(struct hostile *h, struct active *active)
@@ -42,7 +42,7 @@ static void set_redirect(struct hostile *h, struct active *active, bool on)
 	for (size_t i = 0; i < LAB_NODES; i++) {
 		bool chosen = on && (i == active->node || i == active->peer || chance(h, 30));
 
-		h->lab->agents[i].redirect = chosen ? h->lab->nodes[(i + 1 + below(h, 5)) % LAB_NODES].lid : 0;
+		h->lab->agents[i].redirect = chosen ? h->lab->nodes[(i + 1 + random_below(h, 5)) % LAB_NODES].lid : 0;
 		h->lab->agents[i].redirect_loop = chosen;
 		h->lab->agents[i].redirect_closed = !on;
 	}
@@ -52,7 +52,7 @@ void hostile_clear(struct hostile *h, size_t node, unsigned num)
 {
 	lab_clear(h->lab, node, num);
 	h->cleared[node][num] = true;
-	h->allowed[node][FINDING_COUNTERS_CLEARED] = h->plain + GRACE;
+	h->allowed[node][FINDING_COUNTERS_CLEARED] = h->undisturbed_sweeps + GRACE;
 }
 
 static void set_clear(struct hostile *h, struct active *active, bool on)
@@ -72,7 +72,7 @@ static void set_guid(struct hostile *h, struct active *active, bool on)
 
 static void step_guid(struct hostile *h, struct active *active)
 {
-	h->doubtful[active->node] = h->doubtful[active->peer] = h->sweep + DOUBTFUL;
+	h->guid_ambiguous[active->node] = h->guid_ambiguous[active->peer] = h->sweep + GUID_AMBIGUOUS;
 }
 
 static void step_flap(struct hostile *h, struct active *active)
@@ -104,12 +104,12 @@ static void set_half(struct hostile *h, struct active *active, bool on)
 
 static void renumber(struct hostile *h)
 {
-	uint16_t base = (uint16_t)(1 + below(h, 2) * 1000);
+	uint16_t base = (uint16_t)(1 + random_below(h, 2) * 1000);
 
 	for (size_t i = 0; i < LAB_NODES; i++)
 		h->lab->nodes[i].lid = (uint16_t)(base + i);
 	for (size_t i = LAB_NODES - 1; i > 0; i--) {
-		size_t other = below(h, i + 1);
+		size_t other = random_below(h, i + 1);
 		uint16_t lid = h->lab->nodes[i].lid;
 
 		h->lab->nodes[i].lid = h->lab->nodes[other].lid;
@@ -194,12 +194,12 @@ const struct disturbance hostile_disturbances[DISTURBANCES] = {
 	{ "no responses at all", OF_WIRE, ANY_NODE, 4, .set = hostile_set_wire, .findings = OUTAGE | BIT(SM_LOST),
 	  .wire = SILENCE, .wide = true },
 	{ "reordered responses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .wire = REORDER },
-	{ "a node is silent", OF_NODES, ANY_HOST, 150, .set = set_dead, .findings = CABLES,
+	{ "a node is unresponsive", OF_NODES, ANY_HOST, 150, .set = set_dead, .findings = CABLES,
 	  .required = BIT(NODE_SILENT) },
-	{ "a switch is silent", OF_NODES, ANY_SWITCH, 150, .set = set_dead, .findings = CABLES,
+	{ "a switch is unresponsive", OF_NODES, ANY_SWITCH, 150, .set = set_dead, .findings = CABLES,
 	  .required = BIT(NODE_SILENT), .wide = true },
-	{ "a node is off", OF_NODES, ANY_HOST, 150, .set = set_off, .findings = CABLES },
-	{ "a node is locked", OF_NODES, ANY_NODE, 90, .set = set_locked, .findings = BIT(LOCKED) },
+	{ "a node is powered off", OF_NODES, ANY_HOST, 150, .set = set_off, .findings = CABLES },
+	{ "a node is M_Key-protected", OF_NODES, ANY_NODE, 90, .set = set_locked, .findings = BIT(LOCKED) },
 	{ "a node is slow", OF_NODES, ANY_NODE, 60, .set = set_slow, .findings = OUTAGE | BIT(LOCKED) },
 	{ "a node is busy", OF_NODES, ANY_NODE, 60, .step = step_busy },
 	{ "redirect loops", OF_NODES, ANY_NODE, 40, .set = set_redirect, .findings = OUTAGE, .wide = true },
@@ -221,7 +221,7 @@ const struct disturbance hostile_disturbances[DISTURBANCES] = {
 	{ "all LIDs are renumbered", OF_LIDS, ANY_NODE, 1, .set = set_renumbered, .findings = OUTAGE, .wide = true },
 	{ "SM failover every 30 s", OF_SM, ANY_HOST, 90, .set = set_sm, .findings = BIT(SM_LOST),
 	  .step = step_failover },
-	{ "the SM is silent", OF_SM, ANY_NODE, 150, .set = set_sm_silent, .findings = BIT(SM_LOST),
+	{ "the SM does not respond", OF_SM, ANY_NODE, 150, .set = set_sm_silent, .findings = BIT(SM_LOST),
 	  .required = BIT(SM_LOST) },
 	{ "two master SMs", OF_SM, ANY_HOST, 60, .set = set_two_masters, .findings = BIT(SM_LOST) },
 	{ "the store fails", OF_STORE, ANY_NODE, 20, .set = set_store_fails, .findings = BIT(STORE_STALLED),

@@ -22,32 +22,32 @@ void hostile_justify(struct hostile *h, const struct active *active)
 				 node == active->node || node == active->peer;
 
 		for (unsigned kind = 0; concerned && kind < FINDING_KIND_COUNT; kind++)
-			if (active->what->findings & 1u << kind && h->allowed[node][kind] < h->plain + GRACE)
-				h->allowed[node][kind] = h->plain + GRACE;
+			if (active->what->findings & 1u << kind && h->allowed[node][kind] < h->undisturbed_sweeps + GRACE)
+				h->allowed[node][kind] = h->undisturbed_sweeps + GRACE;
 	}
 }
 
 static void choose_place(struct hostile *h, struct active *active)
 {
-	size_t leaf = LEAF + below(h, LAB_LEAVES);
+	size_t leaf = LEAF + random_below(h, LAB_LEAVES);
 
 	switch (active->what->target) {
 	case ANY_NODE:
-		active->node = below(h, OWN_HOST);
+		active->node = random_below(h, OWN_HOST);
 		break;
 	case ANY_HOST:
-		active->node = HOST + below(h, LAB_HOSTS - 1);
+		active->node = HOST + random_below(h, LAB_HOSTS - 1);
 		break;
 	case ANY_SWITCH:
-		active->node = below(h, HOST);
+		active->node = random_below(h, HOST);
 		break;
 	case UPLINK:
 		active->node = leaf;
-		active->num = 1 + (unsigned)below(h, LAB_SPINES);
+		active->num = 1 + (unsigned)random_below(h, LAB_SPINES);
 		active->peer = active->num - 1;
 		return;
 	case HOST_LINK:
-		active->peer = HOST + below(h, LAB_HOSTS - 1);
+		active->peer = HOST + random_below(h, LAB_HOSTS - 1);
 		active->node = LEAF + (active->peer - HOST) / 4;
 		active->num = 3 + (unsigned)(active->peer - HOST) % 4;
 		return;
@@ -55,12 +55,12 @@ static void choose_place(struct hostile *h, struct active *active)
 	/* The leaf of a host; another host if two are concerned. */
 	active->peer = active->node < HOST ? active->node : LEAF + (active->node - HOST) / 4;
 	if (active->what->pair)
-		active->peer = HOST + (active->node + 1 + below(h, LAB_HOSTS - 3)) % (LAB_HOSTS - 1);
+		active->peer = HOST + (active->node + 1 + random_below(h, LAB_HOSTS - 3)) % (LAB_HOSTS - 1);
 }
 
 static void begin_one(struct hostile *h, const struct disturbance *what)
 {
-	uint64_t until = h->sweep + 1 + what->longest / 3 + below(h, what->longest - what->longest / 3);
+	uint64_t until = h->sweep + 1 + what->longest / 3 + random_below(h, what->longest - what->longest / 3);
 	struct active *free_one = NULL;
 
 	for (size_t i = 0; i < ACTIVE_MAX; i++) {
@@ -75,7 +75,7 @@ static void begin_one(struct hostile *h, const struct disturbance *what)
 		return;
 	*free_one = (struct active){ .what = what, .since = h->sweep, .until = until };
 	choose_place(h, free_one);
-	free_one->spoiled = h->sweep < h->unknown[free_one->node] || h->sweep < h->unknown[free_one->peer];
+	free_one->unverifiable = h->sweep < h->unknown[free_one->node] || h->sweep < h->unknown[free_one->peer];
 	h->begun[what - hostile_disturbances]++;
 	if (what->set)
 		what->set(h, free_one, true);
@@ -86,7 +86,7 @@ static void begin_one(struct hostile *h, const struct disturbance *what)
 /* A disturbance that ends before the quiet sweeps. */
 static void begin_any(struct hostile *h)
 {
-	const struct disturbance *what = &hostile_disturbances[below(h, DISTURBANCES - 1)];
+	const struct disturbance *what = &hostile_disturbances[random_below(h, DISTURBANCES - 1)];
 
 	if (h->sweep % ROUND + what->longest < ROUND - QUIET)
 		begin_one(h, what);
@@ -102,7 +102,7 @@ static void end_one(struct hostile *h, struct active *active)
 	for (size_t i = 0; i < LAB_NODES; i++)
 		if (active->what->findings & BIT(NODE_MISSING) &&
 		    (active->what->wide || i == active->node || i == active->peer))
-			h->unknown[i] = h->sweep + DOUBTFUL;
+			h->unknown[i] = h->sweep + GUID_AMBIGUOUS;
 	active->what = NULL;
 }
 
@@ -113,14 +113,14 @@ static void count_traffic(struct hostile *h)
 
 	for (uint32_t i = 0; i < world->built->port_count; i++) {
 		const struct port *port = &world->built->ports[i];
-		uint64_t words = below(h, 1000), *down = &world->counters[i].value[COUNTER_LINK_DOWNED];
+		uint64_t words = random_below(h, 1000), *down = &world->counters[i].value[COUNTER_LINK_DOWNED];
 		bool *was_up = &h->was_up[port->node][port->num], up = port->state >= PORT_INIT;
 
 		if (port->peer == FABRIC_NONE)
 			continue;
 		if (*was_up && !up) {
 			++*down;
-			h->allowed[port->node][FINDING_LINK_FLAPPING] = h->plain + GRACE_FLAPPING;
+			h->allowed[port->node][FINDING_LINK_FLAPPING] = h->undisturbed_sweeps + GRACE_FLAPPING;
 		}
 		/* An operator clears a port before its 8 bits are full. */
 		if (*down > 200)
@@ -155,12 +155,12 @@ void hostile_before_sweep(struct lab *lab)
 		begin_one(h, &hostile_disturbances[DISTURBANCES - 1]);
 	for (size_t i = 0; i < ACTIVE_MAX; i++)
 		wide |= h->active[i].what && h->active[i].what->wide;
-	h->plain += !wide;
+	h->undisturbed_sweeps += !wide;
 	for (size_t i = 0; i < ACTIVE_MAX; i++)
 		if (h->active[i].what && h->active[i].what->step)
 			h->active[i].what->step(h, &h->active[i]);
 	for (size_t i = 0; i < LAB_NODES; i++)
-		lab->nodes[i].doubtful = h->sweep < h->doubtful[i];
+		lab->nodes[i].guid_ambiguous = h->sweep < h->guid_ambiguous[i];
 	lab_apply(lab);
 	count_traffic(h);
 }

@@ -56,10 +56,10 @@ static void start_hostile(struct hostile *h)
 	lab->before_sweep = hostile_before_sweep;
 	for (uint32_t i = 0; i < world->built->port_count; i++) {
 		h->was_up[world->built->ports[i].node][world->built->ports[i].num] = true;
-		/* Those of FEC are equal: of nodes that had one GUID they would be findings for hours. */
+		/* FEC counters are equal on all ports; otherwise a duplicate GUID would keep a finding open for hours. */
 		for (int attribute = 0; attribute < DETAIL_EXTENDED_SPEEDS; attribute++)
 			for (int number = 0; number < DETAIL_MAX; number++)
-				world->counters[i].details[attribute][number] = below(h, 1000);
+				world->counters[i].details[attribute][number] = random_below(h, 1000);
 	}
 	hostile_wrap_wires(h);
 	h->lab_sink = lab->sink;

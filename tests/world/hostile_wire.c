@@ -7,7 +7,7 @@
 static void fill_random(struct hostile *h, uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)below(h, 256);
+		bytes[i] = (uint8_t)random_below(h, 256);
 }
 
 /* A field of the header that a response is matched by gets another value. */
@@ -17,21 +17,21 @@ static void change_header(struct hostile *h, uint8_t mad[MAD_SIZE])
 	static const uint8_t methods[] = { 0x01, 0x02, 0x05, 0x06, 0x07, 0x12, 0x92, 0xc1 };
 	uint8_t was;
 
-	switch (below(h, 4)) {
+	switch (random_below(h, 4)) {
 	case 0:
 		was = mad[1];
 		while (mad[1] == was)
-			mad[1] = classes[below(h, sizeof(classes))];
+			mad[1] = classes[random_below(h, sizeof(classes))];
 		break;
 	case 1:
-		mad[3] = methods[below(h, sizeof(methods))];
+		mad[3] = methods[random_below(h, sizeof(methods))];
 		break;
 	case 2:
-		put_be16(mad + 16, (uint16_t)(get_be16(mad + 16) + 1 + below(h, 0x40)));
+		put_be16(mad + 16, (uint16_t)(get_be16(mad + 16) + 1 + random_below(h, 0x40)));
 		break;
 	default:
 		/* Of no request in flight: a forged response to one cannot be recognized. */
-		put_be32(mad + 12, get_be32(mad + 12) + (uint32_t)(1 + below(h, 0x1000)) * 0x100);
+		put_be32(mad + 12, get_be32(mad + 12) + (uint32_t)(1 + random_below(h, 0x1000)) * 0x100);
 		break;
 	}
 }
@@ -41,7 +41,7 @@ static void push(struct wire *wire, enum transport_event event, const uint8_t ma
 	size_t at = wire->pending_count;
 
 	if (at == PENDING_MAX)
-		at = below(wire->hostile, PENDING_MAX);
+		at = random_below(wire->hostile, PENDING_MAX);
 	else
 		wire->pending_count++;
 	wire->pending[at].event = event;
@@ -81,13 +81,13 @@ static void disturb(struct wire *wire, uint8_t mad[MAD_SIZE])
 	if (occurs(h, DAMAGED, 5))
 		change_header(h, mad);
 	if (occurs(h, WRONG_STATUS, 4)) {
-		put_be16(mad + 4, statuses[below(h, sizeof(statuses) / sizeof(statuses[0]))]);
+		put_be16(mad + 4, statuses[random_below(h, sizeof(statuses) / sizeof(statuses[0]))]);
 		/* A redirection to nowhere. */
 		if (get_be16(mad + 4) == 0x0002)
 			memset(mad + PMA_DATA_OFFSET, 0, MAD_SIZE - PMA_DATA_OFFSET);
 	}
 	if (mad[1] == CLASS_PERFORMANCE && get_be16(mad + 16) != PMA_CLASS_PORT_INFO && occurs(h, WRONG_PORT, 4))
-		mad[PMA_DATA_OFFSET + 1] = (uint8_t)(mad[PMA_DATA_OFFSET + 1] + 1 + below(h, 200));
+		mad[PMA_DATA_OFFSET + 1] = (uint8_t)(mad[PMA_DATA_OFFSET + 1] + 1 + random_below(h, 200));
 }
 
 static int wire_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
@@ -95,7 +95,7 @@ static int wire_send(void *ctx, const struct mad_address *to, const uint8_t mad[
 {
 	struct wire *wire = ctx;
 	struct hostile *h = wire->hostile;
-	int64_t late_us = occurs(h, LATE, 10) ? (int64_t)below(h, 2 * US_PER_S) : 0;
+	int64_t late_us = occurs(h, LATE, 10) ? (int64_t)random_below(h, 2 * US_PER_S) : 0;
 	struct agent *agents = h->lab->agents;
 	int code;
 
@@ -114,7 +114,7 @@ static int wire_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, s
 
 	/* Some stay until a later sweep. */
 	if (wire->pending_count && chance(wire->hostile, 50)) {
-		size_t at = below(wire->hostile, wire->pending_count);
+		size_t at = random_below(wire->hostile, wire->pending_count);
 
 		memcpy(mad, wire->pending[at].mad, MAD_SIZE);
 		event = (int)wire->pending[at].event;

@@ -69,7 +69,7 @@ struct lab_node {
 	bool absent; /* powered off */
 	bool planes; /* the ports of the host have one GUID */
 	bool tick_known; /* as stored */
-	bool doubtful;   /* another node has its GUID: what is stored of it is not compared */
+	bool guid_ambiguous; /* another node has its GUID: what is stored of it is not compared */
 	struct lab_port ports[LAB_SWITCH_PORTS + 1];
 };
 

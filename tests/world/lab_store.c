@@ -66,7 +66,7 @@ static void store_detail(struct lab *lab, const struct sweep *sweep, const struc
 {
 	struct lab_detail *detail = &port_of(lab, sweep->fabric, sample->port)->details[sample->reading->attribute];
 
-	if (lab->nodes[lab_node_of(sweep->fabric, sample->port)].doubtful) {
+	if (lab->nodes[lab_node_of(sweep->fabric, sample->port)].guid_ambiguous) {
 		*detail = (struct lab_detail){ *sample->reading, *sample->reading, .reads = 1,
 					       .last_wall_us = sweep->wall_us };
 		return;
@@ -94,7 +94,7 @@ static void store_sample(struct lab *lab, const struct sweep *sweep, const struc
 	assert_true((sample->reading != NULL) == (sample->status == SAMPLE_OK));
 	if (!sample->reading)
 		return;
-	if (lab->nodes[lab_node_of(sweep->fabric, sample->port)].doubtful) {
+	if (lab->nodes[lab_node_of(sweep->fabric, sample->port)].guid_ambiguous) {
 		port->first = port->last = *sample->reading;
 		port->sum = (struct delta){ 0 };
 		port->has_first = true;
