@@ -48,7 +48,8 @@ struct disturbance {
 	unsigned longest; /* sweeps */
 	void (*set)(struct hostile *hostile, struct active *active, bool on);
 	uint32_t findings; /* kinds that it justifies, of the nodes that it concerns */
-	uint32_t required; /* the kind that must be open while it lasts; 0: none */
+	uint32_t required; /* kinds of which one must be open while it lasts, or in ONCE: at some time; 0: none */
+	unsigned detected; /* sweeps, without a disturbance that hides it, after which it must be; 0: DETECTED */
 	void (*step)(struct hostile *hostile, struct active *active); /* before each sweep; or NULL */
 	enum wire_kind wire;
 	bool wide; /* it concerns all nodes, and hides other disturbances */
@@ -60,7 +61,8 @@ struct active {
 	size_t node, peer;
 	unsigned num;
 	uint64_t since, until, visible;
-	bool unverifiable; /* another disturbance concerns its place, or removed nodes from the topology */
+	bool reported;     /* a required finding was open */
+	bool unverifiable; /* another disturbance concerns its place, or removed nodes, or has left such a finding */
 };
 
 /* A wire of the collector or of the explorer. */
@@ -80,12 +82,14 @@ struct hostile {
 	struct sink lab_sink;
 	bool wire_on[WIRE_KINDS];
 	struct active active[ACTIVE_MAX];
-	uint64_t begun[DISTURBANCES];
+	size_t next_required;
+	uint64_t begun[DISTURBANCES], verified[DISTURBANCES]; /* verified: a required finding was reported in time */
 	uint64_t allowed[LAB_NODES + 1][FINDING_KIND_COUNT]; /* in undisturbed_sweeps */
 	uint64_t guid_ambiguous[LAB_NODES];                  /* until this sweep */
 	uint64_t unknown[LAB_NODES];                         /* may not be in the topology, until this sweep */
 	bool cleared[LAB_NODES][LAB_SWITCH_PORTS + 1], was_up[LAB_NODES][LAB_SWITCH_PORTS + 1];
-	uint64_t deltas, findings_seen, events, missed, reported_late;
+	uint64_t deltas, findings_seen, events, late;
+	bool late_reported; /* of consecutive late sweeps */
 	size_t heaps[HEAPS_MAX], heap_count;
 	int64_t last_start_us;
 	bool trace, week; /* week: it is stored (hostile_week.c) */
@@ -114,22 +118,28 @@ void hostile_clear(struct hostile *h, size_t node, unsigned num);
 
 /* hostile_schedule.c: to be called before each sweep; and the findings of one are justified for some sweeps */
 void hostile_before_sweep(struct lab *lab);
+/*
+ * hostile_is_equal - does a counter of a host begin at 0 and count no errors? Otherwise, after two hosts had
+ * one GUID, its finding would be open for hours.
+ */
+bool hostile_is_equal(size_t node, enum counter counter);
 void hostile_justify(struct hostile *h, const struct active *active);
 void hostile_print(uint64_t sweep, const struct active *active, const char *what);
 
-/* hostile_check.c: a store that fails the test if a delta, a finding or the pace is wrong; the heap at quiet times */
+/* hostile_check.c: a store that fails the test if a delta, a finding or the pace is wrong; the heap in quiet sweeps */
 int hostile_store(void *ctx, const struct sweep *sweep, struct error *err);
-void hostile_measure_heap(struct hostile *h);
 void hostile_check_heap(const struct hostile *h);
 
 /*
  * hostile_week.c: sweeps are also stored in the database `path`, from hostile_week_open() until
- * hostile_week_close(), which compares the sums of each day that has ended, and of all.
+ * hostile_week_close(), which compares all sums; hostile_week_check_days() those of the days that have
+ * ended, while their samples are stored.
  */
 void hostile_week_begin(struct hostile *h);
 void hostile_week_open(struct hostile *h);
 void hostile_week_store(const struct sweep *sweep);
-/* Return: the number of sums that were compared until now. */
-uint64_t hostile_week_close(struct hostile *h);
+void hostile_week_check_days(void);
+void hostile_week_close(struct hostile *h);
+uint64_t hostile_week_sums(void); /* compared until now */
 
 #endif

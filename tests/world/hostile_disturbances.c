@@ -22,9 +22,7 @@ SET_FLAG(set_off, h->lab->nodes[active->node].absent)
 SET_FLAG(set_locked, h->lab->run.world->nodes[active->node].locked)
 SET_FLAG(set_down, lab_port(h->lab, active->node, active->num)->down)
 SET_FLAG(set_init, lab_port(h->lab, active->node, active->num)->init)
-SET_FLAG(set_swapped, h->lab->cables_swapped)
 SET_FLAG(set_sm_silent, h->lab->agents[OWN_HOST].sm_silent)
-SET_FLAG(set_store_fails, h->lab->store_fails)
 
 static void set_slow(struct hostile *h, struct active *active, bool on)
 {
@@ -58,7 +56,7 @@ void hostile_clear(struct hostile *h, size_t node, unsigned num)
 static void set_clear(struct hostile *h, struct active *active, bool on)
 {
 	for (unsigned num = 1; on && num <= LAB_SWITCH_PORTS; num++)
-		if (chance(h, 50))
+		if (num == 1 || chance(h, 50))
 			hostile_clear(h, active->node, num);
 }
 
@@ -96,10 +94,17 @@ static bool is_far_half(size_t node)
 
 static void set_half(struct hostile *h, struct active *active, bool on)
 {
-	(void)active;
+	active->node = LEAF;
 	for (size_t i = 0; i < LAB_NODES; i++)
 		if (is_far_half(i))
 			h->lab->nodes[i].absent = on;
+}
+
+static void set_swapped(struct hostile *h, struct active *active, bool on)
+{
+	active->node = HOST;
+	active->peer = HOST + 1;
+	h->lab->cables_swapped = on;
 }
 
 static void renumber(struct hostile *h)
@@ -147,6 +152,7 @@ static void step_merge(struct hostile *h, struct active *active)
 	if (h->sweep + 12 != active->until)
 		return;
 	set_half(h, active, false);
+	active->unverifiable = true;
 	for (size_t i = 0; i < 8; i++)
 		if (chance(h, 70))
 			h->lab->nodes[HOST + i].lid = h->lab->nodes[HOST + 8 + i].lid;
@@ -175,10 +181,24 @@ static void set_two_masters(struct hostile *h, struct active *active, bool on)
 	h->lab->agents[active->node].sm_state = on ? 3 : 0;
 }
 
+static void set_store_fails(struct hostile *h, struct active *active, bool on)
+{
+	(void)active;
+	h->lab->store_fails = on;
+}
+
+/* That it failed is stored when it works again. */
+static void step_store_fails(struct hostile *h, struct active *active)
+{
+	h->lab->store_fails = h->sweep + 3 < active->until;
+	if (h->lab->store_fails)
+		active->visible = 0;
+}
+
 static void set_store_slow(struct hostile *h, struct active *active, bool on)
 {
 	(void)active;
-	h->lab->store_us = on ? 12 * US_PER_S : 0;
+	h->lab->store_us = on ? 25 * US_PER_S : 0;
 }
 
 const struct disturbance hostile_disturbances[DISTURBANCES] = {
@@ -187,44 +207,56 @@ const struct disturbance hostile_disturbances[DISTURBANCES] = {
 	{ "late responses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES, .wire = LATE },
 	{ "foreign responses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .wire = FOREIGN },
 	{ "damaged headers", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES, .wire = DAMAGED },
-	{ "wrong statuses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES, .wire = WRONG_STATUS },
+	{ "wrong statuses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES,
+	  .required = BIT(COVERAGE), .detected = 30, .wire = WRONG_STATUS },
 	{ "responses for another port", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES,
-	  .wire = WRONG_PORT },
+	  .required = BIT(COVERAGE), .detected = 30, .wire = WRONG_PORT },
 	{ "20 % loss", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .findings = LOSSES, .wire = LOSS },
-	{ "no responses at all", OF_WIRE, ANY_NODE, 4, .set = hostile_set_wire, .findings = OUTAGE | BIT(SM_LOST),
-	  .wire = SILENCE, .wide = true },
+	{ "no responses at all", OF_WIRE, ANY_NODE, 12, .set = hostile_set_wire, .findings = OUTAGE | BIT(SM_LOST),
+	  .required = BIT(SM_LOST), .detected = 4, .wire = SILENCE, .wide = true },
 	{ "reordered responses", OF_WIRE, ANY_NODE, 60, .set = hostile_set_wire, .wire = REORDER },
 	{ "a node is unresponsive", OF_NODES, ANY_HOST, 150, .set = set_dead, .findings = CABLES,
 	  .required = BIT(NODE_SILENT) },
 	{ "a switch is unresponsive", OF_NODES, ANY_SWITCH, 150, .set = set_dead, .findings = CABLES,
 	  .required = BIT(NODE_SILENT), .wide = true },
-	{ "a node is powered off", OF_NODES, ANY_HOST, 150, .set = set_off, .findings = CABLES },
-	{ "a node is M_Key-protected", OF_NODES, ANY_NODE, 90, .set = set_locked, .findings = BIT(LOCKED) },
+	{ "a node is powered off", OF_NODES, ANY_HOST, 150, .set = set_off, .findings = CABLES,
+	  .required = BIT(HOST_RESTART) | BIT(NODE_MISSING) },
+	{ "a node is M_Key-protected", OF_NODES, ANY_NODE, 150, .set = set_locked, .findings = BIT(LOCKED),
+	  .required = BIT(LOCKED) },
 	{ "a node is slow", OF_NODES, ANY_NODE, 60, .set = set_slow, .findings = OUTAGE | BIT(LOCKED) },
 	{ "a node is busy", OF_NODES, ANY_NODE, 60, .step = step_busy },
 	{ "redirect loops", OF_NODES, ANY_NODE, 40, .set = set_redirect, .findings = OUTAGE, .wide = true },
-	{ "counters are reset", OF_NODES, ANY_NODE, 1, .set = set_clear, .findings = BIT(COUNTERS_CLEARED) },
+	{ "counters are reset", OF_NODES, ANY_NODE, 60, .set = set_clear, .findings = BIT(COUNTERS_CLEARED),
+	  .required = BIT(COUNTERS_CLEARED), .detected = 15 },
 	{ "duplicate GUIDs", OF_NODES, ANY_HOST, 90, .set = set_guid, .findings = UINT32_MAX, .step = step_guid,
 	  .wide = true, .pair = true },
 	{ "a trunk is down", OF_CABLES, UPLINK, 150, .set = set_down, .findings = CABLES, .required = BIT(LINK_DOWN) },
-	{ "a trunk flaps", OF_CABLES, UPLINK, 60, .set = set_down, .findings = CABLES, .step = step_flap },
-	{ "a host's link is down", OF_CABLES, HOST_LINK, 90, .set = set_down, .findings = CABLES },
+	{ "a trunk flaps", OF_CABLES, UPLINK, 60, .set = set_down, .findings = CABLES,
+	  .required = BIT(LINK_FLAPPING), .detected = 20, .step = step_flap },
+	{ "a host's link is down", OF_CABLES, HOST_LINK, 150, .set = set_down, .findings = CABLES,
+	  .required = BIT(HOST_RESTART) | BIT(NODE_MISSING) },
 	{ "a host's link flaps", OF_CABLES, HOST_LINK, 60, .set = set_down, .findings = CABLES, .step = step_flap },
 	{ "a link stays in Init", OF_CABLES, HOST_LINK, 60, .set = set_init, .findings = CABLES },
 	{ "a link is degraded", OF_CABLES, UPLINK, 150, .set = set_degraded, .findings = BIT(LINK_DEGRADED),
 	  .required = BIT(LINK_DEGRADED) },
-	{ "cables are swapped", OF_CABLES, ANY_NODE, 60, .set = set_swapped, .findings = CABLES | BIT(RAIL_MISWIRED),
+	{ "cables are swapped", OF_CABLES, ANY_NODE, 150, .set = set_swapped, .findings = CABLES | BIT(RAIL_MISWIRED),
+	  .required = BIT(TOPOLOGY_CHANGED),
 	  .wide = true },
-	{ "half of the fabric is gone", OF_CABLES, ANY_NODE, 150, .set = set_half, .findings = CABLES, .wide = true },
-	{ "two fabrics are merged", OF_CABLES, ANY_NODE, 60, .set = set_merge, .findings = CABLES,
+	{ "half of the fabric is gone", OF_CABLES, ANY_NODE, 150, .set = set_half, .findings = CABLES,
+	  .required = BIT(NODE_MISSING), .wide = true },
+	{ "two fabrics are merged", OF_CABLES, ANY_NODE, 150, .set = set_merge, .findings = CABLES,
+	  .required = BIT(NODE_MISSING), .detected = 30,
 	  .step = step_merge, .wide = true },
 	{ "all LIDs are renumbered", OF_LIDS, ANY_NODE, 1, .set = set_renumbered, .findings = OUTAGE, .wide = true },
 	{ "SM failover every 30 s", OF_SM, ANY_HOST, 90, .set = set_sm, .findings = BIT(SM_LOST),
+	  .required = BIT(SM_LOST), .detected = 20,
 	  .step = step_failover },
 	{ "the SM does not respond", OF_SM, ANY_NODE, 150, .set = set_sm_silent, .findings = BIT(SM_LOST),
 	  .required = BIT(SM_LOST) },
-	{ "two master SMs", OF_SM, ANY_HOST, 60, .set = set_two_masters, .findings = BIT(SM_LOST) },
+	{ "two master SMs", OF_SM, ANY_HOST, 150, .set = set_two_masters, .findings = BIT(SM_LOST),
+	  .required = BIT(SM_LOST) },
 	{ "the store fails", OF_STORE, ANY_NODE, 20, .set = set_store_fails, .findings = BIT(STORE_STALLED),
+	  .required = BIT(STORE_STALLED), .detected = 2, .step = step_store_fails,
 	  .wide = true },
 	{ "the store is slow", OF_STORE, ANY_NODE, 20, .set = set_store_slow },
 	{ "two LIDs are exchanged", OF_LIDS, ANY_NODE, 1, .set = set_lids_swapped, .findings = OUTAGE, .wide = true,

@@ -17,13 +17,15 @@ void hostile_print(uint64_t sweep, const struct active *active, const char *what
 /* Its findings are justified from now on for some sweeps. */
 void hostile_justify(struct hostile *h, const struct active *active)
 {
+	uint64_t until = h->undisturbed_sweeps + GRACE;
+
 	for (size_t node = 0; node <= LAB_NODES; node++) {
 		bool concerned = node == LAB_NODES || active->what->wide || active->what->group == OF_WIRE ||
 				 node == active->node || node == active->peer;
 
 		for (unsigned kind = 0; concerned && kind < FINDING_KIND_COUNT; kind++)
-			if (active->what->findings & 1u << kind && h->allowed[node][kind] < h->undisturbed_sweeps + GRACE)
-				h->allowed[node][kind] = h->undisturbed_sweeps + GRACE;
+			if (active->what->findings & 1u << kind && h->allowed[node][kind] < until)
+				h->allowed[node][kind] = until;
 	}
 }
 
@@ -75,20 +77,30 @@ static void begin_one(struct hostile *h, const struct disturbance *what)
 		return;
 	*free_one = (struct active){ .what = what, .since = h->sweep, .until = until };
 	choose_place(h, free_one);
-	free_one->unverifiable = h->sweep < h->unknown[free_one->node] || h->sweep < h->unknown[free_one->peer];
 	h->begun[what - hostile_disturbances]++;
 	if (what->set)
 		what->set(h, free_one, true);
+	for (size_t i = 0; i < LAB_NODES; i++)
+		free_one->unverifiable |= h->sweep < h->unknown[i] &&
+					  (what->wide || i == free_one->node || i == free_one->peer);
 	if (h->trace)
 		hostile_print(h->sweep, free_one, "begins");
 }
 
-/* A disturbance that ends before the quiet sweeps. */
+/* A disturbance that ends before the quiet sweeps. In each third round it is the only one, and must be reported. */
 static void begin_any(struct hostile *h)
 {
-	const struct disturbance *what = &hostile_disturbances[random_below(h, DISTURBANCES - 1)];
+	size_t one = random_below(h, DISTURBANCES - 1), other = random_below(h, DISTURBANCES - 1);
+	const struct disturbance *what = &hostile_disturbances[h->begun[one] < h->begun[other] ? one : other];
 
-	if (h->sweep % ROUND + what->longest < ROUND - QUIET)
+	if (h->sweep / ROUND % 3 == 2) {
+		if (h->sweep % ROUND)
+			return;
+		do
+			what = &hostile_disturbances[h->next_required++ % DISTURBANCES];
+		while (!what->required);
+		begin_one(h, what);
+	} else if (chance(h, 18) && h->sweep % ROUND + what->longest < ROUND - QUIET)
 		begin_one(h, what);
 }
 
@@ -100,10 +112,35 @@ static void end_one(struct hostile *h, struct active *active)
 		active->what->set(h, active, false);
 	hostile_justify(h, active);
 	for (size_t i = 0; i < LAB_NODES; i++)
-		if (active->what->findings & BIT(NODE_MISSING) &&
+		/* A discovery without responses finds no nodes. */
+		if ((active->what->findings & BIT(NODE_MISSING) || active->what->wire == SILENCE) &&
 		    (active->what->wide || i == active->node || i == active->peer))
 			h->unknown[i] = h->sweep + GUID_AMBIGUOUS;
 	active->what = NULL;
+}
+
+bool hostile_is_equal(size_t node, enum counter counter)
+{
+	return node >= HOST && (counter == COUNTER_SYMBOL_ERRORS || counter == COUNTER_RCV_ERRORS ||
+				counter == COUNTER_LINK_DOWNED);
+}
+
+/* Errors and stalls below the thresholds of findings: the rarest are counted per hour. */
+static void count_errors(struct hostile *h, const struct port *port, struct port_counters *now)
+{
+	now->value[COUNTER_XMIT_WAIT] += random_below(h, 1000);
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
+		enum counter counter = (enum counter)i;
+
+		if (counter != COUNTER_LINK_DOWNED && !hostile_is_equal(port->node, counter))
+			now->value[counter] += !random_below(h, 3600);
+		/* An operator clears a port before a counter is full, but not in the quiet sweeps. */
+		if (h->sweep % ROUND < ROUND - QUIET &&
+		    now->value[counter] > reading_max(&(struct reading){ 0 }, counter) * 3 / 4)
+			hostile_clear(h, port->node, port->num);
+	}
+	for (int attribute = 0; attribute < DETAIL_EXTENDED_SPEEDS; attribute++)
+		now->details[attribute][random_below(h, DETAIL_MAX)] += random_below(h, 20) / 18;
 }
 
 /* Packets and words are conserved on each link; LinkDowned counts. */
@@ -122,9 +159,7 @@ static void count_traffic(struct hostile *h)
 			++*down;
 			h->allowed[port->node][FINDING_LINK_FLAPPING] = h->undisturbed_sweeps + GRACE_FLAPPING;
 		}
-		/* An operator clears a port before its 8 bits are full. */
-		if (*down > 200)
-			hostile_clear(h, port->node, port->num);
+		count_errors(h, port, &world->counters[i]);
 		*was_up = up;
 		if (port->state < PORT_ACTIVE)
 			continue;
@@ -148,8 +183,7 @@ void hostile_before_sweep(struct lab *lab)
 	for (size_t i = 0; i < ACTIVE_MAX; i++)
 		if (h->active[i].what && h->active[i].until <= h->sweep)
 			end_one(h, &h->active[i]);
-	if (chance(h, 18))
-		begin_any(h);
+	begin_any(h);
 	/* While all are read: if one of two nodes is not, the counters of the other one may look plausible. */
 	if (h->sweep % ROUND == ROUND - QUIET / 3)
 		begin_one(h, &hostile_disturbances[DISTURBANCES - 1]);
