@@ -58,6 +58,7 @@ hostile-2   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE
 hostile-3   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=103
 hostile-4   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=104
 week        release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=0 IBWIRE_WEEK_SWEEPS=70000
+payload     asan    tests/world/payload_test IBWIRE_PAYLOAD_ROUNDS=100
 '
 
 message() {
