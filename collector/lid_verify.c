@@ -75,10 +75,12 @@ static bool is_implausible(const struct lid_verify *verify, const struct port_sa
 {
 	const struct port *port = &verify->fabric->ports[sample->port];
 	uint64_t bits_per_s = port_rate_bits_per_s(port);
+	const struct reading *last = &node_memory_port(verify->memory, sample->port)->last;
 
 	if (!sample->delta)
 		return false;
-	return sample->delta->reset ||
+	/* Of a counter that has another width it is unknown whether it decreased. */
+	return sample->delta->reset || (last->present & sample->reading->present & ~sample->delta->known) ||
 	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s) >
 		       CREDIBLE_PERCENT ||
 	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_RCV_DATA), bits_per_s) >

@@ -109,6 +109,24 @@ LAB_TEST(an_error_status_of_node_info_proves_nothing)
 	check_exchange(lab, exchange_with_a_host_that_rejects_smps);
 }
 
+static void exchange_while_64_bit_counters_fail(struct lab *lab)
+{
+	lab_swap_lids(lab);
+	lab->agents[HOST].extended_status = lab->agents[HOST + 4].extended_status = lab->sweeps == 3 ? 0x000c : 0;
+}
+
+/* One traffic counter is smaller, but its delta is unknown. */
+LAB_TEST(lids_are_verified_if_counters_have_another_width)
+{
+	lab->traffic = false;
+	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
+	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_XMIT_DATA] += 1000;
+	lab_run_with(lab, exchange_while_64_bit_counters_fail, 8);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LID), 2);
+	lab_check_own(lab, HOST);
+	lab_check_own(lab, HOST + 4);
+}
+
 /* Two fabrics were merged: the first reading has no former one that it could contradict. */
 LAB_TEST(a_lid_of_two_nodes_adds_nothing_to_the_wrong_one)
 {
