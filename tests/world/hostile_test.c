@@ -114,7 +114,7 @@ static void report_disturbance(const struct hostile *h, size_t index)
 	text_appendf(&checked, "%sdeltas, recovery%s", checked.len ? "; " : "",
 		    what->findings == UINT32_MAX ? "" : ", no unjustified finding");
 	reliability_report(name, what->required ? h->verified[index] : h->begun[index], "times", text_chars(&checked));
-	assert_true(h->verified[index] || !what->required || h->sweep < LAST_RUN);
+	assert_true((what->required ? h->verified[index] : h->begun[index]) || h->sweep < LAST_RUN);
 	text_done(&checked);
 }
 
@@ -133,12 +133,15 @@ static void report_all(const struct hostile *h)
 TEST_WITH(a_hostile_fabric_disturbs_neither_sums_nor_findings_nor_memory, NULL, stop_hostile)
 {
 	static struct hostile h;
+	size_t missing = 0;
 
 	seed = number("IBWIRE_HOSTILE_SEED", 1);
 	start_hostile(&h);
 	run_hostile(&h, number("IBWIRE_HOSTILE_SWEEPS", test_cases(USUAL_SWEEPS)));
-	for (size_t i = 0; i < DISTURBANCES && h.sweep >= USUAL_SWEEPS; i++)
-		assert_true(h.begun[i]);
+	for (size_t i = 0; i < DISTURBANCES; i++)
+		missing += !h.begun[i];
+	/* Which of them occur in the usual form depends on the number of MADs. */
+	assert_true(missing <= 3 || h.sweep < USUAL_SWEEPS);
 	for (size_t i = 0; i < DISTURBANCES && h.sweep; i++)
 		report_disturbance(&h, i);
 	if (h.sweep)
