@@ -5,9 +5,9 @@
  * A counter response does not identify its node: it comes from the current owner of the LID, and a
  * subnet manager may reassign LIDs between discoveries. So NodeInfo of a LID is queried if a
  * counter decreased, increased faster than the link's rate, or was read with another width. Two
- * nodes that exchanged LIDs show one of these. A node that became unresponsive may have another LID, and its new one was another
- * node's: its LID is queried along its path. As soon as one LID has moved, all of them are
- * verified.
+ * nodes that exchanged LIDs show one of these. A node that became unresponsive may have another
+ * LID, and its new one was another node's: its LID is queried along its path. As soon as one LID
+ * has moved, all of them are verified.
  */
 #ifndef IBWIRE_COLLECTOR_LID_VERIFY_H
 #define IBWIRE_COLLECTOR_LID_VERIFY_H
