@@ -120,9 +120,10 @@ static void check_week(uint64_t sweep)
 
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	check_sums(reader, 0, 0, week.total);
-	assert_true(status.size_bytes < (int64_t)week.readings * WRITER_BYTES_PER_SAMPLE + WEEK_BYTES);
-	print_message("# %" PRIu64 " sweeps: %" PRId64 " bytes, %" PRId64 " sweeps with samples\n", sweep,
-		      status.size_bytes, status.sweeps);
+	print_message("# %" PRIu64 " sweeps: %" PRId64 " bytes, %" PRIu64 " readings\n", sweep, status.size_bytes,
+		      week.readings);
+	/* Twice the estimate: traffic, stalls and detail counters of each port are random. */
+	assert_true(status.size_bytes < 2 * (int64_t)week.readings * WRITER_BYTES_PER_SAMPLE + WEEK_BYTES);
 	reader_close(reader);
 }
 
