@@ -3,11 +3,12 @@
  * hostile.h - disturbances of all kinds, at random times and together, on the fabric of lab.h
  *
  * Rounds of hostile sweeps each end with quiet ones. In each sweep every stored delta is compared
- * with the counters of its port, and each open finding must be the consequence of a disturbance. At
- * the end of a round all ports respond, the topology is complete, and no finding is open.
+ * with the counters of its port, and each open finding must be the consequence of a disturbance; some
+ * disturbances must be reported. At the end of a round all ports respond, the topology is complete, and
+ * no finding is open.
  *
  * Not tested are responses that no receiver can recognize: with wrong data and the transaction ID
- * of a request in flight, and redirections to agents of other nodes.
+ * of a request in flight (payload_test.c), and redirections to agents of other nodes.
  */
 #ifndef IBWIRE_TESTS_WORLD_HOSTILE_H
 #define IBWIRE_TESTS_WORLD_HOSTILE_H
