@@ -6,7 +6,7 @@
 
 #define OUTAGE (BIT(COVERAGE) | BIT(NODE_SILENT))
 /* Several incomplete discoveries in a row are believed (collector/topology_monitor.h). */
-#define LOSSES (OUTAGE | BIT(TOPOLOGY_CHANGED) | BIT(SM_LOST))
+#define LOSSES (OUTAGE | BIT(TOPOLOGY_CHANGED) | BIT(SM_LOST) | BIT(HOST_RESTART) | BIT(NODE_MISSING))
 #define CABLES (BIT(LINK_DOWN) | BIT(NODE_MISSING) | BIT(TOPOLOGY_CHANGED) | BIT(HOST_RESTART) | \
 		BIT(UPLINKS_MISSING) | BIT(LINK_FLAPPING) | OUTAGE)
 
