@@ -7,6 +7,7 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "collector/node_memory.h"
+#include "collector/sweep_events.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/path.h"
@@ -152,6 +153,24 @@ static bool is_accepted(struct lid_verify *verify, const struct port *port)
 	return again && !verify->all && !verify->moved;
 }
 
+/*
+ * The node has the LID, but another one may have it too, and have responded: two fabrics were merged.
+ * An implausible reading is accepted if SMPs by LID get no response in several sweeps.
+ */
+static bool is_doubtful(struct lid_verify *verify, const struct port *port, size_t first)
+{
+	struct node_entry *node = node_memory_node(verify->memory, port->node);
+	size_t end = lid_end(verify, first), i = first;
+
+	while (i < end && !(verify->result->samples[i].reading &&
+			    is_implausible(verify, &verify->result->samples[i])))
+		i++;
+	if (i == end || node->unconfirmed_sweeps >= LOCKED_AFTER_SWEEPS)
+		return false;
+	node->unconfirmed_sweeps++;
+	return true;
+}
+
 /* PortInfo by path, of a node without a response by LID: which LID does it have? */
 static void on_path_response(void *ctx, const struct request *request, const struct response *response)
 {
@@ -171,7 +190,7 @@ static void on_path_response(void *ctx, const struct request *request, const str
 	}
 	other = smp_is_ok(response->mad) && smp_read_lid(response->mad) != fabric_port_lid(verify->fabric, port);
 	verify->moved += other;
-	if (other || !smp_is_ok(response->mad))
+	if (other || !smp_is_ok(response->mad) || is_doubtful(verify, port, request->tag))
 		discard(verify, request->tag, SAMPLE_SILENT);
 }
 
@@ -214,8 +233,10 @@ static void on_response(void *ctx, const struct request *request, const struct r
 			query_path(verify, request->tag, false);
 		return;
 	}
-	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response))
+	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response)) {
+		node_memory_node(verify->memory, port->node)->unconfirmed_sweeps = 0;
 		return;
+	}
 	verify->moved += response->result != REQUEST_ANSWERED || smp_is_ok(response->mad);
 	discard(verify, request->tag, SAMPLE_SILENT);
 	/* The redirection and capabilities may be those of the other node. */

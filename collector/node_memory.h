@@ -59,6 +59,7 @@ struct node_entry {
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */
 	uint8_t smp_result;       /* enum smp_result, in this sweep */
 	uint8_t smp_timeout_sweeps; /* consecutive, with PMA responses and without an SMP response */
+	uint8_t unconfirmed_sweeps; /* with an implausible reading, since the last SMP response by LID */
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
 	uint8_t adaptive, adaptive_reported; /* enum adaptive_routing: AdaptiveRoutingInfo as last read */

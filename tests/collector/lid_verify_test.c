@@ -139,6 +139,26 @@ LAB_TEST(a_lid_of_two_nodes_adds_nothing_to_the_wrong_one)
 	lab_check_own(lab, HOST);
 }
 
+/* Another host has the LID for a sweep, and responds to performance queries only. */
+static void share_a_lid_for_a_sweep(struct lab *lab)
+{
+	bool shared = lab->sweeps == 3;
+
+	lab->nodes[HOST + 4].lid = shared ? lab->nodes[HOST].lid : HOST + 5;
+	lab->agents[HOST + 4].ignored_smp = shared ? SMP_NODE_INFO : 0;
+}
+
+/* The former owner has it too, as its PortInfo by path shows. */
+LAB_TEST(an_implausible_reading_is_not_confirmed_by_path)
+{
+	lab->traffic = false;
+	lab_run_with(lab, share_a_lid_for_a_sweep, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
+	lab_run_with(lab, share_a_lid_for_a_sweep, 3);
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
+	lab_check_own(lab, HOST);
+}
+
 /* Without a reading, only the discovery shows that the LIDs have changed. */
 static void redirect_while_lids_are_exchanged(struct lab *lab)
 {
