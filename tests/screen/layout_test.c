@@ -12,7 +12,10 @@
 
 enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
 
-/* Not all 24,000 sizes: each height (each seventh with IBWIRE_TEST_SHORT) is combined with some widths and vice versa. */
+/*
+ * Not all 24,000 sizes: each height (each seventh with IBWIRE_TEST_SHORT) is combined with some widths
+ * and vice versa.
+ */
 static void check_sizes(const char *what, bool covered)
 {
 	bool is_short = getenv("IBWIRE_TEST_SHORT");
