@@ -20,8 +20,11 @@
 /* Sweeps of a round, and the quiet ones at its end. */
 enum { ROUND = 450, QUIET = 180 };
 
-/* Sweeps after a disturbance in which its findings may be open. */
-enum { GRACE = 120 };
+/*
+ * Sweeps after a disturbance in which its findings may be open: three intervals of discoveries, because
+ * other disturbances may hide its end from two of them.
+ */
+enum { GRACE = 180 };
 
 /* Sweeps after which two nodes that had one GUID are compared again: those of a discovery interval. */
 enum { GUID_AMBIGUOUS = 75 };
