@@ -162,13 +162,19 @@ static void check_resets(struct health *health)
 	health->resets_since_us = 0;
 }
 
+/* As far as its last reading shows; a node that left the fabric has no counters. */
+static bool is_saturated(const struct health_port *port)
+{
+	return port->saturated && port->node->now != FABRIC_NONE;
+}
+
 static void check_saturated(struct health *health)
 {
 	struct health_open_finding *open;
 	uint32_t saturated = 0;
 
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		saturated += port->saturated;
+		saturated += is_saturated(port);
 	if (saturated >= MANY_FULL) {
 		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health->wall_us, "full");
 		health_text(open, "error counters of %u ports " TENSE("are", "were") " saturated; further errors "
@@ -178,7 +184,7 @@ static void check_saturated(struct health *health)
 		return;
 	}
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		if (port->saturated)
+		if (is_saturated(port))
 			health_text(hold_port(health, FINDING_COUNTER_SATURATED, port, 0, "full"),
 				    "an error counter " TENSE("is", "was") " saturated; further errors "
 				    TENSE("are", "were") " not counted");

@@ -493,6 +493,10 @@ TEST(the_fabric_as_a_whole)
 		  "reset leaf1/101; reset leaf1/102; reset leaf1/103; reset leaf1/104; reset leaf2/101; "
 		  "reset leaf2/102; wait 100", "counters-cleared info fabric" },
 		{ "a full counter", "full leaf0/101 symbol_errors; wait 60", "counter-saturated info leaf0/101" },
+		{ "a full counter of a node that left the fabric",
+		  "full h3.1 symbol_errors; wait 60; kill h3; wait 4000", "counter-saturated info h3 mlx5_1/1 closed; "
+		  "host-restart info h3 mlx5_0 closed; node-missing warning h3 mlx5_0; "
+		  "topology-changed info fabric closed" },
 		{ "a log that cannot be truncated", "log 70000000; wait 60; log 0; wait 90",
 		  "log-growing warning fabric closed" },
 		{ "no sweep stored for a minute", "stalled 60; wait 10; stalled 0; wait 120",
