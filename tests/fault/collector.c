@@ -127,7 +127,9 @@ void fault_collect(void *name)
 	lab_check(lab);
 	lab_check_details(lab);
 	keep_sums(lab);
-	printf("%d\n", lab->sweeps >= 5);
+	/* No output, whose write() could fail. */
+	if (lab->sweeps < 5)
+		exit(3);
 }
 
 void fault_renew_lab(void)
