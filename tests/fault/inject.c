@@ -230,15 +230,13 @@ struct monitor {
 	struct fault_run *run;
 };
 
-/* Locks are released also if that reports an error, and SQLite ignores it. A removal from epoll needs no memory. */
+/* Locks are released also if that reports an error, and SQLite ignores it. */
 static bool cannot_fail(const struct seccomp_notif *call)
 {
 	uint64_t kind = call->data.args[1];
 	struct flock lock = { 0 };
 	struct iovec here = { &lock, sizeof(lock) }, there = { (void *)(uintptr_t)call->data.args[2], sizeof(lock) };
 
-	if (call->data.nr == __NR_epoll_ctl && kind == EPOLL_CTL_DEL)
-		return true;
 	return call->data.nr == __NR_fcntl && (kind == F_SETLK || kind == F_SETLKW || kind == F_OFD_SETLK) &&
 	       process_vm_readv((pid_t)call->pid, &here, 1, &there, 1, 0) > 0 && lock.l_type == F_UNLCK;
 }
@@ -340,21 +338,39 @@ static void handle_call(struct monitor *monitor)
 
 /* --- runs --- */
 
-/* In the child. Return: a descriptor of the filter, or -1. */
+/*
+ * In the child. A signal that arrives while the parent looks at a call ends it with EINTR, also calls that never
+ * return this. From Linux 5.19 on the parent's answer is awaited once it has received the call. A removal from
+ * epoll cannot fail, and libmicrohttpd aborts if it does: the parent does not see it.
+ * Return: a descriptor of the filter, or -1.
+ */
 static int install_filter(void)
 {
-	struct sock_filter code[TABLE_COUNT + 3];
-	struct sock_fprog program = { .len = TABLE_COUNT + 3, .filter = code };
+	enum { FIRST = 5, LEN = FIRST + TABLE_COUNT + 2 };
+	static const unsigned flags[] = {
+		SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER,
+	};
+	struct sock_filter code[LEN] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_epoll_ctl, 0, FIRST - 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_DEL, TABLE_COUNT + 1, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog program = { .len = LEN, .filter = code };
+	int fd = -1;
 
-	code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < TABLE_COUNT; i++)
-		code[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)table[i].number,
-							    (uint8_t)(TABLE_COUNT - i), 0);
-	code[TABLE_COUNT + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	code[TABLE_COUNT + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+		code[FIRST + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)table[i].number,
+							       (uint8_t)(TABLE_COUNT - i), 0);
+	code[LEN - 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	code[LEN - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && fd < 0; i++)
+		fd = (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags[i], &program);
+	return fd;
 }
 
 static _Noreturn void run_child(void (*body)(void *), void *ctx, bool calls, int out, int err)
