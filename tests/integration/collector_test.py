@@ -5,7 +5,6 @@
 """The collector's process: signals, a second collector on the same database, and failing discoveries."""
 import contextlib
 import fcntl
-import glob
 import os
 import re
 import signal
@@ -50,29 +49,31 @@ def collect(sim, *options):
     return process
 
 
-def helpers(parent):
-    """Discovery helpers of a collector. Each runs for about 30 ms, so they are polled without a pause."""
-    with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
+def children(parent):
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
         return [int(pid) for pid in file.read().split()]
-    found = []
-    for path in glob.glob("/proc/[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                pid, rest = file.read().split(" (", 1)
-            if int(rest.rsplit(") ", 1)[1].split()[1]) == parent:
-                found.append(int(pid))
-    return found
 
 
-def strike(collector, number, seconds=20):
-    """Send a signal to the next discovery helper of a collector; its process id, or None."""
+def discovery_smps(sim):
+    """SMPs of all clients except subnet managers."""
+    lines = sim.run(IBWIRE_SIM, "wire").out.splitlines()
+    return int(lines[1].split()[2].strip("(")) - int(lines[2].split()[0])
+
+
+def strike(sim, collector, number, seconds=20):
+    """Send a signal to the next discovery helper of a collector once it has sent SMPs; its process id, or None.
+    Before it has called exec() it suspends the collector, and ibsim panics if a client dies while it attaches."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        for pid in helpers(collector.pid):
-            time.sleep(0.015)  # ibsim panics where a client dies in the moment in which it attaches
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
-                return pid
+        time.sleep(0.01)
+        before = discovery_smps(sim)
+        for pid in children(collector.pid):
+            while time.monotonic() < end and pid in children(collector.pid):
+                if discovery_smps(sim) < before + 50:
+                    continue
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+                    return pid
     return None
 
 
@@ -86,7 +87,7 @@ def strike_till_told(sim, collector, number, reason, seconds=90):
     already. The process id of the last one, or None."""
     end, failed = time.monotonic() + seconds, len(failures(sim, reason))
     while time.monotonic() < end:
-        hit = strike(collector, number)
+        hit = strike(sim, collector, number)
         if hit and wait_for(lambda: len(failures(sim, reason)) > failed, 10):
             return hit
     return None
@@ -241,7 +242,8 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
     sim.ibwire("collect", "--once", "--db", "keys.db", "--security-keys", sim.env["IBWIRE_SIM_DIR"])
     tap.equal("with the key files that opensm writes the same nodes are found",
               len(sim.json("nodes", "--db", "keys.db")), nodes)
-    process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s",
+    sim.run(IBWIRE_SIM, "wire", "latency=1ms")  # a discovery takes most of a second
+    process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "3s",
                       "--discovery", "explorer")
     try:
         # AddressSanitizer catches SIGSEGV, and exits.
@@ -258,7 +260,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
         stop(process)
         tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
-    process = collect(sim, "--rediscover", "1s", "--discovery-deadline", "4s")
+    process = collect(sim, "--rediscover", "1s", "--discovery-deadline", "6s")
     try:
         for kind, reason in ((signal.SIGKILL, "libibnetdisc: discovery crashed"),
                              (signal.SIGSTOP, "libibnetdisc: discovery did not end within its deadline")):
@@ -267,6 +269,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
             tap.result(text.endswith("; the explorer discovered the fabric instead"), f"{reason}: the explorer", text)
     finally:
         stop(process)
+        sim.run(IBWIRE_SIM, "wire", "latency=0us")
 
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
@@ -313,16 +316,19 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
             tap.result(wait_for(lambda: sim.events("link-down"), 60), "an event for a link going down")
-            silent = events_of("node-silent")
-            tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
-                       "silent are nodes at one end of it", f"{silent} of {behind}")
-            tap.equal("one event for each", silent, sorted(set(silent)))
+            tap.result(wait_for(lambda: events_of("node-silent")), "an event for a silent node")
             tap.equal("no node responds without a route", events_of("node-answers"), [])
         finally:
             os.kill(opensm, signal.SIGCONT)
-        tap.result(wait_for(lambda: events_of("node-answers") == silent, 20), "all of them respond once they have a route",
-                   f"{events_of('node-answers')} of {silent}")
+        # Others may become silent until opensm has set the other routes.
+        tap.result(wait_for(lambda: events_of("node-answers") == events_of("node-silent"), 20),
+                   "all of them respond once they have a route",
+                   f"{events_of('node-answers')} of {events_of('node-silent')}")
         tap.equal("no node is silent afterwards", sim.json("status")["silent_nodes"], [])
+        silent = events_of("node-silent")
+        tap.result(any(set(silent) <= nodes for nodes in behind.values()), "silent were nodes at one end of it",
+                   f"{silent} of {behind}")
+        tap.equal("one event for each", silent, sorted(set(silent)))
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is polled again when it is back")
