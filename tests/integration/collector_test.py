@@ -96,7 +96,9 @@ def strike_till_told(sim, collector, number, reason, seconds=90):
 with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
     for number in (signal.SIGINT, signal.SIGTERM):
         process = collect(sim, "--interval", "200ms")
-        time.sleep(0.5)
+        first = sweeps(sim)[0]
+        # The first sweep has no deltas.
+        tap.result(wait_for(lambda: sweeps(sim)[0] >= first + 2), f"{number.name}: sweeps are stored")
         status = stop(process, number)
         said = process.communicate()[0].decode()
         tap.equal(f"{number.name}: exit status 0", status, 0)
