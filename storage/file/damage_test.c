@@ -197,6 +197,7 @@ TEST_IN_FOLDER(values_out_of_range_are_rejected_and_reported)
 		{ "port", "UPDATE port SET id = 2147483648 WHERE id = 3", "port.id" },
 		{ "port", "UPDATE port SET id = 2000000 WHERE id = 3", "table port" },
 		{ "sweep", "UPDATE sweep SET wall_us = x'00' WHERE id = 9", "sweep.wall_us" },
+		{ "hour", "INSERT INTO hour VALUES (1, 1, 2, 0, 1, 1, 'x', 1, 512)", "hour.to_window" },
 		{ "absolute", "UPDATE absolute SET sweep = -1 WHERE sweep = 1", "absolute.sweep" },
 	};
 	size_t len;

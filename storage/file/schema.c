@@ -241,7 +241,7 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 		       sqlite3_db_filename(db, "main"), SCHEMA_VERSION, missing);
 }
 
-/* First columns of indexes: their ends are the limits of all values. */
+/* First columns of indexes, and what the next hour begins with: the ends are the limits of all values. */
 static const struct {
 	const char *table, *column;
 	int64_t least, most;
@@ -258,6 +258,7 @@ static const struct {
 	{ "chunk_error", "window", 1, SCHEMA_SWEEPS },
 	{ "hour", "id", 1, SCHEMA_SWEEPS },
 	{ "hour", "to_sweep", 1, SCHEMA_SWEEPS },
+	{ "hour", "to_window", 1, SCHEMA_SWEEPS },
 	{ "hour_sum", "hour", 1, SCHEMA_SWEEPS },
 	{ "hour_error", "hour", 1, SCHEMA_SWEEPS },
 	{ "error", "sweep", 1, SCHEMA_SWEEPS },
