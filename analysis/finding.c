@@ -218,6 +218,14 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"ran.",
 		.advice = "compare the P_Key tables of the host and of the switch port (smpquery pkeys) with the "
 			"subnet manager's partitions" },
+	[FINDING_LINK_NOT_ACTIVE] = { .name = "link-not-active",
+		.means = "a link is up, but the subnet manager does not set it to Active",
+		.limits = "in state Init or Armed for 60 s while a master SM responds: warning",
+		.reason = "The subnet manager sets a new link to Active within seconds. Until then it carries "
+			"management packets only, so the host or the uplink is unusable although its LEDs are lit.",
+		.advice = "check the log of the subnet manager for this port: an M_Key that it does not know, a "
+			"duplicate GUID, SMPs without a response, or a port that it was told to isolate; then reset "
+			"the port (ibportstate LID PORT reset)" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -44,7 +44,7 @@ struct health_limits { bool off; double warning, critical; };
 struct health_settings {
 	struct health_limits limits[FINDING_KIND_COUNT];
 	int64_t down_after_us;       /* delay of link-down: 30 s */
-	int64_t degraded_after_us;   /* delay of link-degraded: 60 s */
+	int64_t degraded_after_us;   /* delay of link-degraded and link-not-active: 60 s */
 	int64_t silent_after_us;     /* delay of node-silent: 30 s, and silent_sweeps */
 	unsigned silent_sweeps;      /* 3 */
 	int64_t restart_within_us;   /* all HCAs of a host go down within: 30 s */

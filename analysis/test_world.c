@@ -131,7 +131,8 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 		const struct world_link *link = num ? world->link_of[at][num] : NULL;
 		bool up = !num || (link && is_up(world, link));
 		struct port port = {
-			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
+			.num = (uint8_t)num,
+			.state = !up ? PORT_DOWN : link && link->init ? PORT_INIT : PORT_ACTIVE,
 			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(is_switch ? 0 : at + 1),
 			.speed_supported = world->rates.speeds, .speed_enabled = world->rates.speeds_enabled,
 			.width_supported = world->rates.widths, .width_enabled = world->rates.widths_enabled,

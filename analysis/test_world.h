@@ -44,7 +44,7 @@ struct world_end {
 
 struct world_link {
 	struct world_end end[2];
-	bool down;
+	bool down, init;
 	uint8_t width, speed;
 };
 
@@ -108,6 +108,7 @@ void world_restart(struct world *world);
  * world_run - carry out a script: commands with ';' between them
  *
  *   wait SECONDS          sweeps for this time
+ *   init PORT, active PORT  the state of a link that is up
  *   down PORT, up PORT    a link; ports are "leaf0/1", "spine0/3", or "h0.2" for the third HCA of host 0
  *   kill NODE, revive NODE  "leaf0", "h0.2"; "h0" is all of its HCAs
  *   silent NODE, answer NODE, lock NODE, unlock NODE, hang NODE, unhang NODE

@@ -85,7 +85,7 @@ static bool run_node(struct world *world, const char *word, const char *name)
 /* Commands of a port. */
 static bool run_port(struct world *world, const char *word, char args[4][40])
 {
-	static const char words[] = " down up rate load stall swap count spread reset full fec corrected ";
+	static const char words[] = " down up init active rate load stall swap count spread reset full fec corrected ";
 	struct world_end *end, *other, kept;
 	struct world_link *link;
 	char padded[42];
@@ -129,6 +129,8 @@ static bool run_port(struct world *world, const char *word, char args[4][40])
 			kept = *end;
 			*end = *other;
 			*other = kept;
+		} else if (!strcmp(word, "init") || !strcmp(word, "active")) {
+			link->init = !strcmp(word, "init");
 		} else {
 			link->down = !strcmp(word, "down");
 		}

@@ -75,6 +75,7 @@ TEST(open_findings_continue_after_a_restart)
 		{ "a silent switch", "silent leaf1; wait 60; restart; wait 600", "node-silent critical leaf1" },
 		{ "a slow link", "rate leaf0/101 1 NDR; wait 120; restart; wait 600",
 		  "link-degraded critical leaf0/101" },
+		{ "a link in Init", "init h3.2; wait 120; restart; wait 600", "link-not-active warning leaf2/4" },
 		{ "a flapping link", "count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
 		  "link-flapping warning leaf0/101" },
 		{ "closes in time", "count leaf0/101 link_downed 2; wait 60; restart; wait 86400",

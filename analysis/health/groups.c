@@ -8,6 +8,7 @@
 static const enum finding_kind grouped[HEALTH_GROUPED] = {
 	FINDING_LINK_DEGRADED, FINDING_LINK_FLAPPING, FINDING_SYMBOL_ERRORS, FINDING_FEC_UNCORRECTABLE,
 	FINDING_RECEIVE_ERRORS, FINDING_LINK_ERRORS, FINDING_CONSTRAINT_ERRORS, FINDING_XMIT_DISCARDS,
+	FINDING_LINK_NOT_ACTIVE,
 };
 
 /* From this number on, equal findings that opened within a minute are one finding of the fabric. */
@@ -99,7 +100,7 @@ static void add_member(struct health *health, struct health_group *group, struct
 		memcpy(group->open->past, open->past, sizeof(open->past));
 	}
 	group->held += !(port->merged_held >> group->kind & 1);
-	port->merged_held |= (uint8_t)(1 << group->kind);
+	port->merged_held |= (uint16_t)(1 << group->kind);
 	health->any_merged_held = true;
 }
 

@@ -109,6 +109,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_NODE_MISSING:
 	case FINDING_NODE_SILENT:
 	case FINDING_LINK_DEGRADED:
+	case FINDING_LINK_NOT_ACTIVE:
 	case FINDING_BLACK_HOLE:
 	case FINDING_RAIL_MISWIRED:
 	case FINDING_UPLINKS_MISSING:

@@ -147,6 +147,31 @@ TEST(links_that_are_slow)
 	world_destroy(world);
 }
 
+TEST(links_that_the_subnet_manager_does_not_set_to_active)
+{
+	struct world *world = world_create(&rails);
+
+	WORLD_CHECK(&rails, false,
+		{ "a trunk", "init leaf0/101; wait 70", "link-not-active warning leaf0/101" },
+		{ "for less than a minute", "init leaf0/101; wait 50; active leaf0/101; wait 100", "" },
+		{ "a host's", "init h3.1; wait 70", "link-not-active warning leaf1/4" },
+		{ "the collector starts with the fabric", "cold; init h3.1; wait 50; active h3.1; wait 100", "" },
+		{ "from the start", "cold; init h3.1; wait 70", "link-not-active warning leaf1/4" },
+		{ "it becomes active", "init h3.1; wait 70; active h3.1; wait 100",
+		  "link-not-active warning leaf1/4 closed" },
+		{ "it becomes active, and is slow", "init h3.1; wait 70; active h3.1; rate h3.1 4 EDR; wait 100",
+		  "link-degraded warning leaf1/4; link-not-active warning leaf1/4 closed" },
+		{ "without a master", "sm lost; init h3.1; wait 100", "sm-lost critical fabric" },
+		{ "the master returns", "sm lost; init h3.1; wait 100; sm ok; wait 10",
+		  "link-not-active warning leaf1/4; sm-lost critical fabric" },
+		{ "its host restarts", "kill h3; wait 100; init h3.1; revive h3; wait 200", "" },
+		{ "and never becomes active", "kill h3; wait 100; init h3.1; revive h3; wait 400",
+		  "link-not-active warning leaf1/4" });
+	world_run(world, "init h3.1; wait 70");
+	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text, "been in state Init for "));
+	world_destroy(world);
+}
+
 /* 64 hosts, 16 on each leaf: each fourth of the first 44 is slower. */
 static const struct world_shape hosts = { 4, 4, 1, 64, 1 };
 #define ELEVEN(rate) \
@@ -172,7 +197,10 @@ TEST(equal_degraded_links_are_one_finding)
 		{ "a restart of the collector", "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100; restart; "
 		  "wait 300", "link-degraded warning fabric; link-degraded warning leaf0/2" },
 		{ "they are repaired", ELEVEN("4 EDR") "wait 100; " ELEVEN("4 NDR") "wait 100",
-		  "link-degraded warning fabric closed" });
+		  "link-degraded warning fabric closed" },
+		{ "eleven that are not Active", "init h0.0; init h1.0; init h2.0; init h3.0; init h4.0; init h5.0; "
+		  "init h6.0; init h7.0; init h8.0; init h9.0; init h10.0; wait 100",
+		  "link-not-active warning fabric" });
 	world_run(world, "rate h1.0 4 EDR; wait 100; " ELEVEN("4 EDR") "wait 100");
 	finding = &world->reports[1].finding;
 	assert_string_equal(finding->subject, "leaf - compute links");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Links that are down, degraded or flapping. */
+/* Links that are down, not Active, degraded or flapping. */
 #include <stdlib.h>
 
 #include "analysis/health/state.h"
@@ -160,6 +160,12 @@ static uint64_t expected_rate(const struct port *a, const struct port *b, uint64
 	return enabled && enabled < best ? enabled : best;
 }
 
+/* The link is up, and the subnet manager has not set this end to Active. */
+static bool is_not_active(const struct port *port)
+{
+	return port->state == PORT_INIT || port->state == PORT_ARMED;
+}
+
 static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
 {
 	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
@@ -167,6 +173,10 @@ static void check_rate(struct health *health, struct health_port *port, uint64_t
 
 	if (!a || !b)
 		return;
+	if (is_not_active(a) || is_not_active(b)) {
+		port->degraded = DEGRADED_NOT_ACTIVE;
+		return;
+	}
 	now = port_rate_bits_per_s(a);
 	expected = expected_rate(a, b, usual);
 	if (!now || now >= expected) {
@@ -189,8 +199,10 @@ static void update_degraded(struct health *health, struct health_port *port, con
 	port->degraded = DEGRADED_NO;
 	if (represents_link(port) && port->link == LINK_IS_UP)
 		check_rate(health, port, usual_rate(usual->count[health_link_class(port)]));
-	if (port->degraded && !was) {
-		port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
+	if (port->degraded && (!was || (was == DEGRADED_NOT_ACTIVE) != (port->degraded == DEGRADED_NOT_ACTIVE))) {
+		/* The collector may start with the fabric: links become Active in the seconds after. */
+		port->degraded_us = health->step || port->degraded == DEGRADED_NOT_ACTIVE ? health->now_us :
+			HEALTH_LONG_AGO;
 		port->degraded_wall_us = health->wall_us;
 	}
 }
@@ -268,6 +280,26 @@ static void hold_degraded(struct health *health, struct health_port *port)
 		      (double)link_rate_bits_per_s(rates.best_width, (enum link_speed)rates.best_speed) / 1e9);
 }
 
+/* Without a master SM no link becomes Active: sm-lost. */
+static void hold_not_active(struct health *health, const struct health_port *port)
+{
+	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
+	int64_t waiting_us = health->now_us - port->degraded_us;
+	struct health_open_finding *open;
+	char since[32];
+
+	if (!a || !b || (!health_find_link(health, FINDING_LINK_NOT_ACTIVE, port) &&
+			 (waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
+			  health_is_charged(health, port))))
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since_wall_us = port->degraded_wall_us,
+		.port = port, .link = true, .either_end = true, .cause = "subnet-manager" });
+	health_text(open, TENSE("has", "had") " been in state %s for %s: up, but not set to Active by the subnet manager",
+		    port_state_name(is_not_active(a) ? a->state : b->state), health_duration(waiting_us, since));
+	health_number(open, "not_active_s", (double)waiting_us / SECOND_US);
+}
+
 /* Flaps that a port counted in the last @since_us. */
 static unsigned count_flaps(const struct health *health, const struct health_port *port, int64_t since_us)
 {
@@ -330,7 +362,9 @@ static void sweep_port(struct health *health, struct health_port *port)
 {
 	if (represents_link(port) && health_link_is_down(port))
 		hold_down(health, port);
-	if (port->degraded != DEGRADED_NO)
+	if (port->degraded == DEGRADED_NOT_ACTIVE)
+		hold_not_active(health, port);
+	else if (port->degraded != DEGRADED_NO)
 		hold_degraded(health, port);
 	if (port->peer && port->tracker && port->tracker->flaps[0].us != HEALTH_LONG_AGO)
 		hold_flapping(health, represents_link(port) ? port : port->peer);

@@ -25,7 +25,7 @@ enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 #define HOUR_US (INT64_C(60) * MINUTE_US)
 
 enum health_link { LINK_NEVER_UP, LINK_IS_UP, LINK_IS_DOWN };
-enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG };
+enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG, DEGRADED_NOT_ACTIVE };
 
 /* A condition that must last for some sweeps and some time before it is reported. */
 struct debounce {
@@ -33,8 +33,8 @@ struct debounce {
 	int64_t good_us, bad_wall_us; /* last good sweep, 0: none yet; first bad one since */
 };
 
-/* Number of kinds of findings of which many equal ones are one finding (groups.c); bits of a byte. */
-enum { HEALTH_GROUPED = 8 };
+/* Number of kinds of findings of which many equal ones are one finding (groups.c); at most 16. */
+enum { HEALTH_GROUPED = 9 };
 
 /* A port. Kept small: there are many, and most of them are healthy. */
 struct health_port {
@@ -50,8 +50,8 @@ struct health_port {
 	uint8_t width, speed;         /* active, when it was last up */
 	uint8_t degraded;             /* enum health_degraded */
 	uint8_t merged[HEALTH_GROUPED]; /* by grouped kind: tag of its finding of equal ports; 0: not part of one */
-	uint8_t merged_held;          /* bits of those kinds: held in this step */
-	uint8_t merged_before;        /* and in the previous one */
+	uint16_t merged_held;         /* bits of those kinds: held in this step */
+	uint16_t merged_before;       /* and in the previous one */
 	bool saturated;               /* one of its error counters is saturated */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
@@ -205,7 +205,7 @@ struct health_rule {
 extern const struct health_rule health_nodes;      /* missing nodes, restarts */
 extern const struct health_rule health_silent;     /* unresponsive nodes, coverage */
 extern const struct health_rule health_counters;   /* records the counters for the rules below */
-extern const struct health_rule health_links;      /* down, degraded, flapping */
+extern const struct health_rule health_links;      /* down, not active, degraded, flapping */
 extern const struct health_rule health_errors;     /* symbol errors, receive errors, FEC, discards */
 extern const struct health_rule health_imbalance;
 extern const struct health_rule health_congestion; /* also ends the windows */
