@@ -161,6 +161,12 @@ TEST(links_that_the_subnet_manager_does_not_set_to_active)
 		  "link-not-active warning leaf1/4 closed" },
 		{ "it becomes active, and is slow", "init h3.1; wait 70; active h3.1; rate h3.1 4 EDR; wait 100",
 		  "link-degraded warning leaf1/4; link-not-active warning leaf1/4 closed" },
+		{ "a host that cannot respond", "init h3.1; silent h3.1; wait 100", "link-not-active warning leaf1/4" },
+		{ "all HCAs of a host", "init h1.0; init h1.1; init h1.2; init h1.3; silent h1; wait 100",
+		  "link-not-active warning leaf0/2; link-not-active warning leaf1/2; "
+		  "link-not-active warning leaf2/2; link-not-active warning leaf3/2" },
+		{ "one of many links", "init leaf0/101; silent leaf0; wait 100",
+		  "link-not-active warning leaf0/101; node-silent critical leaf0" },
 		{ "without a master", "sm lost; init h3.1; wait 100", "sm-lost critical fabric" },
 		{ "the master returns", "sm lost; init h3.1; wait 100; sm ok; wait 10",
 		  "link-not-active warning leaf1/4; sm-lost critical fabric" },

@@ -31,6 +31,23 @@ static bool is_behind_silent_switch(const struct health_node *node)
 	return cabled > 0;
 }
 
+/* None of its links is Active: performance queries do not reach it (link-not-active, or sm-lost). */
+static bool is_unreachable(const struct health_node *node)
+{
+	uint32_t waiting = 0;
+
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
+
+		if (!port->peer || port->link != LINK_IS_UP)
+			continue;
+		if (port->degraded != DEGRADED_NOT_ACTIVE && port->peer->degraded != DEGRADED_NOT_ACTIVE)
+			return false;
+		waiting++;
+	}
+	return waiting > 0;
+}
+
 static void count_responses(struct health *health)
 {
 	const struct health_input *input = health->input;
@@ -45,6 +62,9 @@ static void count_responses(struct health *health)
 		node->polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		node->unread += status == SAMPLE_UNFINISHED;
 	}
+	for (size_t i = 0; i < health->node_count; i++)
+		if (!health->nodes[i]->responded && is_unreachable(health->nodes[i]))
+			health->nodes[i]->polled = health->nodes[i]->unread = 0;
 }
 
 /*
