@@ -295,8 +295,9 @@ static void hold_not_active(struct health *health, const struct health_port *por
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since_wall_us = port->degraded_wall_us,
 		.port = port, .link = true, .either_end = true, .cause = "subnet-manager" });
-	health_text(open, TENSE("has", "had") " been in state %s for %s: up, but not set to Active by the subnet manager",
-		    port_state_name(is_not_active(a) ? a->state : b->state), health_duration(waiting_us, since));
+	health_text(open, TENSE("has", "had") " been in state %s for %s: up, but not set to Active by the subnet "
+		    "manager", port_state_name(is_not_active(a) ? a->state : b->state),
+		    health_duration(waiting_us, since));
 	health_number(open, "not_active_s", (double)waiting_us / SECOND_US);
 }
 

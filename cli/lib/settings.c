@@ -31,7 +31,7 @@ struct setting {
 
 static const struct setting table[] = {
 	{ "health", "link_down_after", SPAN, HEALTH(down_after_us), "minimum time a switch-to-switch link is down" },
-	{ "health", "degraded_after", SPAN, HEALTH(degraded_after_us), "minimum time a link is slow, narrow or not Active" },
+	{ "health", "degraded_after", SPAN, HEALTH(degraded_after_us), "minimum time a link is slow or not Active" },
 	{ "health", "silent_after", SPAN, HEALTH(silent_after_us), "minimum time a node is unresponsive" },
 	{ "health", "silent_sweeps", COUNT, HEALTH(silent_sweeps), "and number of sweeps" },
 	{ "health", "restart_within", SPAN, HEALTH(restart_within_us),
