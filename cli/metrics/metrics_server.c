@@ -343,7 +343,10 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 		MHD_OPTION_ARRAY, config->tls ? tls : &tls[3], MHD_OPTION_END);
 	if (!server->daemon) {
 		close(fd);
-		if (config->tls)
+		/* Without memory the library says nothing. */
+		if (!*server->message)
+			code = err_nomem(err);
+		else if (config->tls)
 			code = err_set(err, ERR_USAGE, "the web configuration %s, line %d: certificate and key cannot "
 				       "be used: %.160s", config->path, config->tls_line, server->message);
 		else
