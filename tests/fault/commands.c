@@ -99,13 +99,13 @@ void fault_command(void *name)
 
 void fault_renew(const char *bytes, size_t len)
 {
-	static const char *const of[] = { path, copy_path }, *const suffixes[] = { "", "-wal", "-shm", ".part" };
-	char name[128];
-
-	for (size_t i = 0; i < 8; i++) {
-		snprintf(name, sizeof(name), "%s%s", of[i / 4], suffixes[i % 4]);
-		unlink(name);
-	}
+	/*
+	 * SQLite's temporary files are there too: the seed below gives them the same names in each run, and SQLite
+	 * gives up after 12 that exist because unlink() failed.
+	 */
+	sqlite3_free(sqlite3_temp_directory);
+	sqlite3_temp_directory = sqlite3_mprintf("%s", folder);
+	test_folder_empty(folder);
 	if (bytes)
 		test_file_write(path, bytes, len);
 	/* The child inherits it: without a fault, each run writes the same log. */
