@@ -34,7 +34,7 @@ static bool is_behind_silent_switch(const struct health_node *node)
 /* None of its links is Active: performance queries do not reach it (link-not-active, or sm-lost). */
 static bool is_unreachable(const struct health_node *node)
 {
-	uint32_t waiting = 0;
+	bool waits = false;
 
 	for (uint32_t i = 0; i < node->slots; i++) {
 		const struct health_port *port = &node->ports[i];
@@ -43,9 +43,9 @@ static bool is_unreachable(const struct health_node *node)
 			continue;
 		if (port->degraded != DEGRADED_NOT_ACTIVE && port->peer->degraded != DEGRADED_NOT_ACTIVE)
 			return false;
-		waiting++;
+		waits = true;
 	}
-	return waiting > 0;
+	return waits;
 }
 
 static void count_responses(struct health *health)

@@ -6,9 +6,9 @@
  * text, pages, header, log. A child process then runs some of the commands over it,
  * and in a third of the variants a collector that restores, stores and packs. Each
  * must end within 5 s of processor time and 1 GB of memory (2 GB with
- * AddressSanitizer) with a documented exit status, and at most one line each of
- * warning (job begin: one for each job that it closes) and error. FORGED_VARIANTS variants
- * (1,000; 200 where sanitizers slow them down) from FORGED_FIRST (1) on are tried,
+ * AddressSanitizer) with a documented exit status, and at most one line of error
+ * and one of warning (job begin: one for each job that it closes). FORGED_VARIANTS
+ * variants (1,000; 200 where sanitizers slow them down) from FORGED_FIRST (1) on are tried,
  * and variant 0, which is unchanged and runs all commands.
  */
 #include <fcntl.h>
@@ -461,6 +461,6 @@ TEST_IN_FOLDER(forged_databases_are_handled)
 	free(base);
 	assert_int_equal(failed, 0);
 	reliability_report("Forged or damaged database", count, "databases", "commands and a collector: documented "
-			   "exit status, at most one line each of warning (of each closed job) and error, 5 s of "
-			   "CPU time, " MEMORY_LIMIT ", no crash");
+			   "exit status, at most one line of error and one of warning (job begin: one for each job "
+			   "that it closes), 5 s of CPU time, " MEMORY_LIMIT ", no crash");
 }
