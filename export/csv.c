@@ -123,7 +123,8 @@ static bool csv_row(struct result *result)
 			continue;
 		}
 		text_clear(&result->scratch);
-		value_data_text(column, &result->values[i], &result->scratch);
+		if (!result->values[i].at_least)
+			value_data_text(column, &result->values[i], &result->scratch);
 		write_field(result, result->values[i].type == VALUE_TEXT, &first);
 	}
 	return end_record(result);

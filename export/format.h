@@ -24,6 +24,7 @@ struct value {
 	enum value_type type;
 	enum cell_style style;
 	bool has_shown;
+	bool at_least; /* a lower bound */
 	int64_t integer;
 	uint64_t natural;
 	double real;
@@ -44,7 +45,7 @@ struct format {
 	void (*done)(struct result *result); /* or NULL */
 };
 
-extern const struct format format_table, format_json, format_csv;
+extern const struct format format_table, format_json, format_csv, format_keep;
 
 /*
  * Rows are kept until result_finish(): in memory, or in an unlinked temporary file above this size.
@@ -88,6 +89,21 @@ void scalar_append_real(struct text *text, double number);
 
 /* value_table_text - a value as table text, not escaped. */
 void value_table_text(const struct column *column, const struct value *value, struct text *text);
+
+/*
+ * value_narrow_text - replace the text of a number by the shorter form of its kind: "182.4G", "97k", "14m"
+ * @text:  as of value_table_text(); unchanged if the kind has no shorter form
+ */
+void value_narrow_text(const struct column *column, const struct value *value, unsigned columns, struct text *text);
+
+/* value_number - the number of a value, NAN if it has none. */
+double value_number(const struct value *value);
+
+/* value_done - free what the value owns. */
+void value_done(const struct column *column, struct value *value);
+
+/* result_write_row - write the current values as a row, and keep them. */
+void result_write_row(struct result *result);
 
 static inline bool column_is_in_table(const struct column *column)
 {

@@ -73,7 +73,7 @@ static void append_value(const struct result *result, struct text *text, size_t 
 	const struct column *column = &result->columns[at];
 	const struct value *value = &result->values[at];
 
-	switch (value->type) {
+	switch (value->at_least ? VALUE_NULL : value->type) {
 	case VALUE_NULL:
 		text_append(text, "null");
 		return;

@@ -23,9 +23,11 @@ static void fail(struct result *result, int failure)
 /* Record the first failure of a format call. */
 static bool check(struct result *result, bool ok)
 {
-	if (ok && !ferror(result->stream))
+	bool lost = result->stream && ferror(result->stream);
+
+	if (ok && !lost)
 		return true;
-	fail(result, ferror(result->stream) ? (errno ? errno : EIO) : ENOMEM);
+	fail(result, lost ? (errno ? errno : EIO) : ENOMEM);
 	return false;
 }
 
@@ -84,6 +86,8 @@ static ssize_t spool_write(void *ctx, const char *bytes, size_t len)
 static bool spool_begin(struct result *result)
 {
 	result->spool.fd = -1;
+	if (result->options.format == RESULT_KEEP)
+		return true;
 	result->stream = result->options.lines ? result->target :
 		fopencookie(&result->spool, "w", (cookie_io_functions_t){ .write = spool_write });
 	return result->stream;
@@ -136,6 +140,7 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 	result->column_count = count;
 	result->format = options->format == RESULT_JSON ? &format_json :
 			 options->format == RESULT_CSV  ? &format_csv :
+			 options->format == RESULT_KEEP ? &format_keep :
 							  &format_table;
 	errno = 0;
 	check(result, result->format->begin(result));
@@ -144,8 +149,9 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 
 bool result_has(const struct result *result, size_t column)
 {
-	return result && (result->format == &format_table ? column_is_in_table(&result->columns[column]) :
-			  column_is_in_data(&result->columns[column]));
+	return result && (result->format == &format_keep ||
+			  (result->format == &format_table ? column_is_in_table(&result->columns[column]) :
+			   column_is_in_data(&result->columns[column])));
 }
 
 /* Set the type of a cell. Return: NULL without a result. */
@@ -327,6 +333,26 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 		fail(result, ENOMEM);
 }
 
+void result_at_least(struct result *result, size_t column)
+{
+	if (result)
+		result->values[column].at_least = true;
+}
+
+void result_fill(struct result *result, const void *row)
+{
+	for (size_t i = 0; result && i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+
+		if ((!column->fill && !column->offset) || !result_has(result, i))
+			continue;
+		if (column->fill)
+			column->fill(result, i, column, row);
+		else
+			result_real(result, i, *(const double *)((const char *)row + column->offset));
+	}
+}
+
 static void clear_row(struct result *result)
 {
 	for (size_t i = 0; i < result->column_count; i++) {
@@ -334,19 +360,24 @@ static void clear_row(struct result *result)
 			free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
-		result->values[i].has_shown = false;
+		result->values[i].has_shown = result->values[i].at_least = false;
 	}
+}
+
+void result_write_row(struct result *result)
+{
+	if (result->failure)
+		return;
+	errno = 0;
+	if (check(result, result->format->row(result)))
+		result->rows++;
 }
 
 bool result_end_row(struct result *result)
 {
 	if (!result)
 		return false;
-	if (!result->failure) {
-		errno = 0;
-		check(result, result->format->row(result));
-		result->rows++;
-	}
+	result_write_row(result);
 	clear_row(result);
 	return !result->failure;
 }
@@ -356,7 +387,8 @@ void result_note(struct result *result, const char *fmt, ...)
 	char line[256];
 	va_list args;
 
-	if (!result || result->options.format != RESULT_TABLE || !result->options.notes)
+	if (!result || (result->options.format != RESULT_KEEP &&
+			(result->options.format != RESULT_TABLE || !result->options.notes)))
 		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
@@ -393,7 +425,7 @@ int result_finish(struct result *result, struct error *err)
 	if (!result->failure && check(result, true) &&
 	    (!result->format->end || check(result, result->format->end(result)))) {
 		errno = 0;
-		check(result, fflush(result->stream) == 0);
+		check(result, !result->stream || fflush(result->stream) == 0);
 	}
 	if (result->failure == ENOMEM)
 		return err_nomem(err);
@@ -416,12 +448,8 @@ void result_destroy(struct result *result)
 	text_done(&result->spool.memory);
 	if (result->spool.fd >= 0)
 		close(result->spool.fd);
-	for (size_t i = 0; i < result->column_count; i++) {
-		free_items(result, i);
-		text_done(&result->values[i].chars);
-		text_done(&result->values[i].shown);
-		free(result->values[i].members);
-	}
+	for (size_t i = 0; i < result->column_count; i++)
+		value_done(&result->columns[i], &result->values[i]);
 	text_done(&result->notes);
 	text_done(&result->none);
 	text_done(&result->scratch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * result.h - rows and columns as table, JSON or CSV
+ * result.h - rows and columns as table, JSON or CSV, or as values in memory
  *
  * A command describes its columns once and fills the cells row by row. Output is written by
  * result_finish(), so that a blocked pipe does not keep a database transaction open. JSON and CSV
@@ -20,10 +20,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct column;
 struct error;
 struct result;
+struct text;
 
-enum result_format { RESULT_TABLE, RESULT_JSON, RESULT_CSV };
+/* RESULT_KEEP: rows stay in memory, for result_render() and result_cell(). */
+enum result_format { RESULT_TABLE, RESULT_JSON, RESULT_CSV, RESULT_KEEP };
 
 /* Kind of the values, which determines their format in tables. */
 enum column_kind {
@@ -66,6 +69,15 @@ struct column {
 	/* COLUMN_OBJECT: all member names, each a column KEY.NAME in CSV; NULL: one column. */
 	const char *const *members;
 	size_t member_count;
+	const char *narrow; /* title in a narrow column of the screen; NULL: title */
+	const char *help;   /* one sentence, without a period */
+	/*
+	 * How the cell is read from a row: result_fill() calls fill, or else sets the double at this
+	 * offset of the row. Offset 0 without fill: the caller sets the cell.
+	 */
+	void (*fill)(struct result *result, size_t at, const struct column *column, const void *row);
+	size_t offset;
+	int which; /* free for fill: an enumerator, a counter */
 };
 
 /* Style of a table cell; the text alone is sufficient. */
@@ -117,7 +129,6 @@ void result_item(struct result *result, size_t column, const char *fmt, ...) __a
  * result_chars - the string of @text (borrowed), "" if empty
  * The result fails if memory ran out for @text.
  */
-struct text;
 const char *result_chars(struct result *result, const struct text *text);
 
 /* result_append_bytes - append a size in the format of COLUMN_BYTES: "1.5 GB". */
@@ -133,6 +144,12 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* result_at_least - the value of the cell is a lower bound: "12.3+" in tables, null in data. */
+void result_at_least(struct result *result, size_t column);
+
+/* result_fill - set the cells of all columns in the output that describe how they are read from @row. */
+void result_fill(struct result *result, const void *row);
+
 /* result_end_row - finish the row. Return: false after a failure. */
 bool result_end_row(struct result *result);
 
@@ -145,6 +162,42 @@ void result_note(struct result *result, const char *fmt, ...) __attribute__((for
  * with rows ignore it.
  */
 void result_none(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Rows in memory: a result of format RESULT_KEEP, made with a NULL stream. Each cell takes about
+ * 150 bytes: for pages and for the visible rows of a screen, not for all ports of a fabric. Names
+ * of members are borrowed until result_destroy() or the row is replaced after result_clear().
+ *
+ * result_rows - number of finished rows
+ * result_clear - remove all rows; memory is kept for the next ones
+ * result_number_of - the number in a cell; NAN for text and for unknown values
+ * result_is_at_least - whether it is a lower bound
+ */
+size_t result_rows(const struct result *kept);
+void result_clear(struct result *kept);
+double result_number_of(const struct result *kept, size_t row, size_t column);
+bool result_is_at_least(const struct result *kept, size_t row, size_t column);
+
+/*
+ * result_cell - the text of a cell as in a table, not padded
+ * @columns:    width of the cell: numbers that are wider get a shorter form where their kind has one;
+ *              0: any width
+ * @text:       cleared first
+ * @ret_style:  or NULL
+ */
+void result_cell(const struct result *kept, size_t row, size_t column, unsigned columns, struct text *text,
+		 enum cell_style *ret_style);
+
+/* column_is_right - is the column right-aligned? */
+bool column_is_right(const struct column *column);
+
+/*
+ * result_render - write kept rows to a stream, with their notes
+ * @columns:  another selection of flags and titles for the same cells, or NULL: those of @kept
+ * Return: as result_finish().
+ */
+int result_render(const struct result *kept, FILE *stream, const struct result_options *options,
+		  const struct column *columns, struct error *err);
 
 /* result_finish - write the output. Return: 0, ERR_IO (disk full), or ERR_NOMEM. */
 int result_finish(struct result *result, struct error *err);

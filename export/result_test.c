@@ -209,6 +209,127 @@ TEST(csv_text_is_no_formula)
 	}
 }
 
+/* --- rows in memory --- */
+
+struct sample_row {
+	const char *text;
+	double bytes_per_s;
+	uint64_t errors;
+};
+
+static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct sample_row *sample = row;
+
+	(void)column;
+	result_text(result, at, sample->text);
+	result_show(result, at, NULL, STYLE_WARNING);
+}
+
+static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct sample_row *sample = row;
+
+	result_empty(result, at);
+	result_member(result, at, column->members[0], sample->errors);
+}
+
+static const struct column sample_columns[] = {
+	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .fill = fill_text },
+	{ .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE, .offset = offsetof(struct sample_row, bytes_per_s) },
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .members = members, .member_count = 2,
+	  .fill = fill_errors },
+	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER },
+};
+
+enum { SAMPLE_COLUMNS = sizeof(sample_columns) / sizeof(*sample_columns), SAMPLE_COUNT = SAMPLE_COLUMNS - 1 };
+
+static const struct sample_row sample_rows[] = {
+	{ "leaf01/1", 22.8e9, 0 }, { "leaf01/2", NAN, 17 }, { NULL, 0, UINT64_MAX },
+};
+
+static void put_samples(struct result *result)
+{
+	for (size_t i = 0; i < sizeof(sample_rows) / sizeof(*sample_rows); i++) {
+		result_fill(result, &sample_rows[i]);
+		result_integer(result, SAMPLE_COUNT, 123456 * (int64_t)i);
+		if (i == 2)
+			result_at_least(result, SAMPLE_COUNT);
+		result_end_row(result);
+	}
+	result_note(result, "a note");
+	result_none(result, "no rows");
+}
+
+TEST(kept_rows_are_written_as_if_they_had_not_been_kept)
+{
+	struct result *kept = result_create(NULL, &(struct result_options){ .format = RESULT_KEEP }, sample_columns,
+					    SAMPLE_COLUMNS);
+
+	/* The second and third time, after a result_clear(), the rows are in memory that was used before. */
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+		const struct result_options options = { .format = (enum result_format)format, .notes = true,
+							.color = true };
+		struct output direct, rendered;
+
+		begin_with(&direct, &options, sample_columns, SAMPLE_COLUMNS);
+		put_samples(direct.result);
+		finish(&direct);
+		put_samples(kept);
+		assert_int_equal(result_rows(kept), 3);
+		rendered.stream = open_memstream(&rendered.chars, &rendered.len);
+		assert_int_equal(result_render(kept, rendered.stream, &options, NULL, NULL), 0);
+		fclose(rendered.stream);
+		assert_string_equal(rendered.chars, direct.chars);
+		result_clear(kept);
+		assert_int_equal(result_rows(kept), 0);
+		free(direct.chars);
+		free(rendered.chars);
+	}
+	result_destroy(kept);
+}
+
+TEST(a_cell_has_its_style_and_a_shorter_form)
+{
+	struct result *kept = result_create(NULL, &(struct result_options){ .format = RESULT_KEEP }, sample_columns,
+					    SAMPLE_COLUMNS);
+	struct text text = { 0 };
+	enum cell_style style;
+
+	put_samples(kept);
+	result_cell(kept, 0, 0, 0, &text, &style);
+	assert_string_equal(text_chars(&text), "leaf01/1");
+	assert_int_equal(style, STYLE_WARNING);
+	result_cell(kept, 0, 1, 12, &text, &style);
+	assert_string_equal(text_chars(&text), "182.4 Gb/s");
+	result_cell(kept, 0, 1, 6, &text, NULL);
+	assert_string_equal(text_chars(&text), "182.4G");
+	result_cell(kept, 1, 1, 6, &text, NULL);
+	assert_string_equal(text_chars(&text), "-");
+	result_cell(kept, 2, SAMPLE_COUNT, 0, &text, NULL);
+	assert_string_equal(text_chars(&text), "246912+");
+	result_cell(kept, 2, SAMPLE_COUNT, 5, &text, NULL);
+	assert_string_equal(text_chars(&text), "247k+");
+	assert_true(result_is_at_least(kept, 2, SAMPLE_COUNT));
+	assert_true(isnan(result_number_of(kept, 1, 1)));
+	assert_true(result_number_of(kept, 1, SAMPLE_COUNT) == 123456);
+	text_done(&text);
+	result_destroy(kept);
+}
+
+TEST(a_lower_bound_is_no_number_in_data)
+{
+	struct output output;
+
+	begin_with(&output, &(struct result_options){ .format = RESULT_JSON, .record = true }, &sample_columns[1], 1);
+	result_real(output.result, 0, 5);
+	result_at_least(output.result, 0);
+	result_end_row(output.result);
+	finish(&output);
+	assert_string_equal(output.chars, "{\n  \"bytes_per_s\": null\n}\n");
+	free(output.chars);
+}
+
 /* Remove the colours of the table. */
 static size_t strip_colours(char *chars, size_t len)
 {

@@ -2,6 +2,7 @@
 /* value.c - a value as text, for JSON and CSV and for tables; strings and numbers in JSON syntax */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/rate.h"
@@ -126,7 +127,7 @@ void scalar_append_real(struct text *text, double number)
 	text_append(text, digits);
 }
 
-static double as_real(const struct value *value)
+double value_number(const struct value *value)
 {
 	switch (value->type) {
 	case VALUE_INTEGER:
@@ -231,7 +232,7 @@ static void append_members(const struct column *column, const struct value *valu
 /* Append a number in the table format of its kind. Return: false if the kind has none. */
 static bool append_number(const struct column *column, const struct value *value, struct text *text)
 {
-	double number = as_real(value);
+	double number = value_number(value);
 	char buffer[WHEN_SIZE];
 
 	switch (column->kind) {
@@ -281,6 +282,65 @@ void value_table_text(const struct column *column, const struct value *value, st
 		append_members(column, value, text);
 	else if (value->type == VALUE_TEXT || !append_number(column, value, text))
 		value_data_text(column, value, text);
+	if (value->at_least && value->type != VALUE_NULL)
+		text_append(text, "+");
+}
+
+/* "97k", "1.2M": three digits at most. */
+static void append_short(struct text *text, double number)
+{
+	static const char prefixes[] = "kMGTPE";
+	size_t prefix = 0;
+
+	for (number /= 1000; fabs(number) >= 999.5 && prefix + 1 < strlen(prefixes); prefix++)
+		number /= 1000;
+	text_appendf(text, fabs(number) < 9.95 ? "%.1f%c" : "%.0f%c", number, prefixes[prefix]);
+}
+
+void value_narrow_text(const struct column *column, const struct value *value, unsigned columns, struct text *text)
+{
+	double number = value_number(value);
+	char buffer[WHEN_SIZE];
+
+	(void)columns;
+	if (value->has_shown || isnan(number))
+		return;
+	switch (column->kind) {
+	case COLUMN_RATE:
+		/* "182.4 Gb/s" without " b/s": the title has the unit. */
+		rate_format_bits(number, buffer, sizeof(buffer));
+		text_clear(text);
+		text_appendf(text, "%.*s", (int)strcspn(buffer, " "), buffer);
+		if (strchr(buffer, ' ') && strchr(buffer, ' ')[1] != 'b')
+			text_appendf(text, "%c", strchr(buffer, ' ')[1]);
+		break;
+	case COLUMN_INTEGER:
+	case COLUMN_BYTES:
+	case COLUMN_PER_S:
+		if (fabs(number) < 1000)
+			return;
+		text_clear(text);
+		append_short(text, number);
+		break;
+	default:
+		return;
+	}
+	if (value->at_least)
+		text_append(text, "+");
+}
+
+bool column_is_right(const struct column *column)
+{
+	return value_is_number(column, NULL);
+}
+
+void value_done(const struct column *column, struct value *value)
+{
+	for (size_t i = 0; column->kind == COLUMN_LIST && i < value->member_count; i++)
+		free((char *)value->members[i].name);
+	text_done(&value->chars);
+	text_done(&value->shown);
+	free(value->members);
 }
 
 bool value_is_number(const struct column *column, const struct value *value)

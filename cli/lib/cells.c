@@ -145,13 +145,12 @@ void cells_port_name(struct result *result, size_t column, const struct view *vi
 	result_text(result, column, name);
 }
 
-/* An estimate; a lower bound is "12.3+" in tables and null in data. */
+/* An estimate. */
 static void fill_stall(struct result *result, size_t column, const struct port_view *port)
 {
+	result_real(result, column, port->stall_percent);
 	if (port->stall_at_least)
-		result_showf(result, column, STYLE_PLAIN, "%.1f+", port->stall_percent);
-	else
-		result_real(result, column, port->stall_percent);
+		result_at_least(result, column);
 }
 
 void cells_displayed_name(struct result *result, size_t column, const char *name, int num)

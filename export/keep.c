@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * keep.c - rows in memory
+ *
+ * A finished row is exchanged with an unused one, so that result_clear() and the next rows reuse its
+ * memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "export/format.h"
+
+struct keep {
+	struct value **rows; /* of column_count values each */
+	size_t allocated, capacity;
+};
+
+static bool keep_begin(struct result *result)
+{
+	result->state = calloc(1, sizeof(struct keep));
+	return result->state;
+}
+
+static bool keep_row(struct result *result)
+{
+	struct keep *keep = result->state;
+	struct value *unused;
+
+	if (result->rows == keep->allocated) {
+		struct value **rows = array_grow(keep->rows, keep->allocated, &keep->capacity, sizeof(*rows));
+
+		if (!rows)
+			return false;
+		keep->rows = rows;
+		rows[keep->allocated] = calloc(result->column_count + 1, sizeof(**rows));
+		if (!rows[keep->allocated])
+			return false;
+		keep->allocated++;
+	}
+	unused = keep->rows[result->rows];
+	keep->rows[result->rows] = result->values;
+	result->values = unused;
+	return true;
+}
+
+static void keep_done(struct result *result)
+{
+	struct keep *keep = result->state;
+
+	if (!keep)
+		return;
+	for (size_t row = 0; row < keep->allocated; row++) {
+		for (size_t i = 0; i < result->column_count; i++)
+			value_done(&result->columns[i], &keep->rows[row][i]);
+		free(keep->rows[row]);
+	}
+	free(keep->rows);
+	free(keep);
+}
+
+const struct format format_keep = { keep_begin, keep_row, NULL, keep_done };
+
+static const struct value *value_at(const struct result *kept, size_t row, size_t column)
+{
+	const struct keep *keep = kept->state;
+
+	return &keep->rows[row][column];
+}
+
+size_t result_rows(const struct result *kept)
+{
+	return kept ? kept->rows : 0;
+}
+
+void result_clear(struct result *kept)
+{
+	if (!kept)
+		return;
+	kept->rows = 0;
+	text_clear(&kept->notes);
+	text_clear(&kept->none);
+}
+
+double result_number_of(const struct result *kept, size_t row, size_t column)
+{
+	return value_number(value_at(kept, row, column));
+}
+
+bool result_is_at_least(const struct result *kept, size_t row, size_t column)
+{
+	return value_at(kept, row, column)->at_least;
+}
+
+void result_cell(const struct result *kept, size_t row, size_t column, unsigned columns, struct text *text,
+		 enum cell_style *ret_style)
+{
+	const struct value *value = value_at(kept, row, column);
+
+	text_clear(text);
+	value_table_text(&kept->columns[column], value, text);
+	if (columns && text_columns(text_chars(text)) > columns)
+		value_narrow_text(&kept->columns[column], value, columns, text);
+	if (ret_style)
+		*ret_style = value->style;
+}
+
+int result_render(const struct result *kept, FILE *stream, const struct result_options *options,
+		  const struct column *columns, struct error *err)
+{
+	const struct keep *keep = kept ? kept->state : NULL;
+	struct result *result = kept ? result_create(stream, options, columns ? columns : kept->columns,
+						     kept->column_count) : NULL;
+	struct value *own;
+	int code;
+
+	if (!result)
+		return err_nomem(err);
+	if (options->format == RESULT_TABLE && options->notes)
+		text_append_bytes(&result->notes, text_chars(&kept->notes), kept->notes.len);
+	text_append_bytes(&result->none, text_chars(&kept->none), kept->none.len);
+	/* The formats read the current row; the kept rows take its place for a moment. */
+	own = result->values;
+	for (size_t row = 0; row < kept->rows && !result->failure; row++) {
+		result->values = keep->rows[row];
+		result_write_row(result);
+	}
+	result->values = own;
+	code = kept->failure || text_failed(&result->notes) || text_failed(&result->none) ? err_nomem(err) :
+											    result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
