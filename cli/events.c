@@ -17,7 +17,7 @@
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,

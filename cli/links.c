@@ -46,7 +46,7 @@ static const struct cell_column link_columns[] = {
 
 enum { COLUMN_COUNT = sizeof(link_columns) / sizeof(*link_columns) };
 
-static bool has_errors(const struct port_view *end)
+static bool has_errors(const struct port_facts *end)
 {
 	return end->errors > 0 || end->errors_at_least;
 }
@@ -60,7 +60,7 @@ struct links_options {
 
 /* A link with the number that it is sorted by: that of the end with the larger one. */
 struct link_row {
-	struct port_view a;
+	struct port_facts a;
 	double value;
 };
 
@@ -79,15 +79,15 @@ static void add_link(struct links *links, uint32_t index)
 	const struct view *view = links->view;
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct link_row *row = &links->rows[links->count];
-	struct port_view b;
+	struct port_facts b;
 
 	if (peer == FABRIC_NONE || links->done[peer] ||
 	    (!selection_has_port(links->selection, index) && !selection_has_port(links->selection, peer)))
 		return;
 	links->done[index] = true;
 	links->selected++;
-	port_view_init(view, index, &row->a);
-	port_view_init(view, peer, &b);
+	view_port_facts(view, index, &row->a);
+	view_port_facts(view, peer, &b);
 	if (links->own->errors && !has_errors(&row->a) && !has_errors(&b))
 		return;
 	row->value = fmax(sorting_value(&links->own->sorting, view, &row->a),

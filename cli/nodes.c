@@ -70,16 +70,16 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 	*ret = (struct node_view){ .xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .age_s = NAN };
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &view->fabric->ports[i];
-		struct port_view one;
+		struct port_facts one;
 
 		if (!port_is_pollable(view->fabric, port))
 			continue;
-		port_view_init(view, i, &one);
+		view_port_facts(view, i, &one);
 		ret->pollable++;
 		ret->active += port->num > 0 && port->state == PORT_ACTIVE;
 		ret->by_status[one.status]++;
-		ret->xmit_bytes_per_s = view_sum(ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
-		ret->rcv_bytes_per_s = view_sum(ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
+		ret->xmit_bytes_per_s = facts_sum(ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
+		ret->rcv_bytes_per_s = facts_sum(ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
 		ret->errors += one.errors_known ? (uint64_t)one.errors : 0;
 		ret->errors_known |= one.errors_known != 0;
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))

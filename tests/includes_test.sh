@@ -16,10 +16,10 @@ analysis  base/ fabric/ analysis/
 collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
-view      base/ fabric/ analysis/ storage/reader.h view/
-tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h view/ tui/
+facts     base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/
+tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/ tui/
 local     base/ fabric/ local/
-cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ local/ cli/
+cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ facts/ local/ cli/
 cli/top.c tui/tui.h
 tui/model/test_sample.h collector/sink.h
 sim       base/ fabric/ sim/
@@ -113,8 +113,9 @@ plant "analysis does no I/O" analysis/bad.c '"storage/reader.h"' 'analysis/ may 
 plant "the wire does not know analysis" wire/bad.c '"analysis/delta.h"' 'wire/ may not'
 plant "of the collector, storage includes only the sink" storage/bad.c '"collector/plan.h"' 'storage/ may not'
 plant "of storage, the screen includes only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
-plant "view does not know the options" view/bad.c '"cli/lib/options.h"' 'is private to its folder'
-plant "view does not know curses" view/bad.c '<ncurses.h>' 'view/ may not'
+plant "facts do not know the options" facts/bad.c '"cli/lib/options.h"' 'is private to its folder'
+plant "facts do not know curses" facts/bad.c '<ncurses.h>' 'facts/ may not'
+plant "a renderer does not know the facts" export/bad.c '"facts/order.h"' 'export/ may not'
 plant "the commands do not know the screen" cli/bad.c '"tui/tui.h"' 'cli/ may not include "tui/tui.h"'
 plant "of the screen, top includes only its start" cli/top.c '"tui/config_file.h"' 'cli/ may not'
 plant "test helpers are for tests" cli/bad.c '"storage/test/test_model.h"' 'is private to its folder'

@@ -13,7 +13,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
-#include "view/bars.h"
+#include "facts/bars.h"
 
 /*
  * Limits without --all or a name: detailed groups and members of each; one-line groups and members.

@@ -16,7 +16,7 @@
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-#include "view/bars.h"
+#include "facts/bars.h"
 
 /* Limits in a table without --all: switches, and hosts with the largest imbalance. */
 enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };

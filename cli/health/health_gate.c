@@ -104,7 +104,7 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 		uint32_t peer = fabric->ports[i].peer;
 
 		/* A port without a cable is not a fault. */
-		if (!port_view_was_seen(&gate->view, i))
+		if (!view_port_was_seen(&gate->view, i))
 			continue;
 		if (!end_is_clean(gate, i, reason) || (peer != FABRIC_NONE && !end_is_clean(gate, peer, reason)))
 			return -1;

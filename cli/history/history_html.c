@@ -8,7 +8,7 @@
 #include "export/html.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 /*
  * Limits of the page: lines of a plot, its points and marks, bytes of findings, rows of events. Plots of more

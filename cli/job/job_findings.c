@@ -11,7 +11,7 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 struct taking {
 	struct job_work *work;

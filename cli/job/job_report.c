@@ -14,7 +14,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
-#include "view/port_view.h"
+#include "facts/port_facts.h"
 
 /* --- memory --- */
 
@@ -88,7 +88,7 @@ int job_note(struct job_report *report, struct error *err, const char *fmt, ...)
 
 void job_add_known(double *sum, double more)
 {
-	*sum = view_sum(*sum, more);
+	*sum = facts_sum(*sum, more);
 }
 
 double job_bytes(const struct job_sum *sum)

@@ -69,7 +69,7 @@ void *job_grow(struct job_report *report, void *array, size_t *count, size_t siz
 void job_evenness_of(const double *values, size_t count, struct job_evenness *ret);
 
 /*
- * job_add_known - add to a sum, as view_sum()
+ * job_add_known - add to a sum, as facts_sum()
  * job_bytes - sent and received; NAN: unknown
  */
 void job_add_known(double *sum, double more);

@@ -14,14 +14,14 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-#define NUMBER(member) offsetof(struct port_view, member)
+#define NUMBER(member) offsetof(struct port_facts, member)
 
 /* Keys in data, kind, flags, and place of the number. */
 static const struct {
 	const char *key, *peer_key;
 	enum column_kind kind;
 	unsigned flags;
-	size_t number; /* in struct port_view; 0: none */
+	size_t number; /* in struct port_facts; 0: none */
 } infos[CELL_COUNT] = {
 	[CELL_TIME] = { "time", NULL, COLUMN_TIME, 0, 0 },
 	[CELL_NAME] = { NULL, NULL, COLUMN_TEXT, COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, 0 },
@@ -60,13 +60,13 @@ static const struct {
 	[CELL_WINDOW] = { "window_s", NULL, COLUMN_SPAN_S, 0, NUMBER(window_s) },
 	[CELL_AGE] = { "age_s", "peer_age_s", COLUMN_SPAN_S, 0, NUMBER(age_s) },
 	[CELL_COUNTERS] = { "counters", NULL, COLUMN_OBJECT, 0, 0 },
-	[CELL_SYMBOL_BER] = { "symbol_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[VIEW_BER_SYMBOL].rate) },
+	[CELL_SYMBOL_BER] = { "symbol_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[PORT_BER_SYMBOL].rate) },
 	[CELL_SYMBOL_BER_BELOW] = { "symbol_ber_below", NULL, COLUMN_REAL, 0, 0 },
 	[CELL_BER_AT_LEAST] = { "ber_at_least", NULL, COLUMN_LIST, 0, 0 },
-	[CELL_EFFECTIVE_BER] = { "effective_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[VIEW_BER_EFFECTIVE].rate) },
+	[CELL_EFFECTIVE_BER] = { "effective_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[PORT_BER_EFFECTIVE].rate) },
 	[CELL_LOAD] = { "load", NULL, COLUMN_RATE, 0, NUMBER(xmit_bytes_per_s) },
 	[CELL_UTIL] = { "util", NULL, COLUMN_PERCENT, 0, NUMBER(xmit_percent) },
-	[CELL_RAW_BER] = { "raw_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[VIEW_BER_RAW].rate) },
+	[CELL_RAW_BER] = { "raw_ber", NULL, COLUMN_REAL, 0, NUMBER(ber[PORT_BER_RAW].rate) },
 };
 
 void cells_init(struct cells *cells, const struct cell_column *list, size_t count)
@@ -100,7 +100,7 @@ const char *cells_sort_key(enum port_cell cell)
 	return infos[cell].number ? infos[cell].key : NULL;
 }
 
-double cells_number(enum port_cell cell, const struct port_view *port)
+double cells_number(enum port_cell cell, const struct port_facts *port)
 {
 	double value = NAN;
 
@@ -146,7 +146,7 @@ void cells_port_name(struct result *result, size_t column, const struct view *vi
 }
 
 /* An estimate. */
-static void fill_stall(struct result *result, size_t column, const struct port_view *port)
+static void fill_stall(struct result *result, size_t column, const struct port_facts *port)
 {
 	result_real(result, column, port->stall_percent);
 	if (port->stall_at_least)
@@ -217,16 +217,16 @@ const char *cells_ber_text(const struct ber *ber, char ret[CELLS_BER_SIZE])
 	return ret;
 }
 
-static void fill_ber_at_least(struct result *result, size_t column, const struct port_view *port)
+static void fill_ber_at_least(struct result *result, size_t column, const struct port_facts *port)
 {
 	result_empty(result, column);
-	for (int which = 0; which < VIEW_BER_COUNT; which++)
+	for (int which = 0; which < PORT_BER_COUNT; which++)
 		if (ber_is_known(&port->ber[which]) && port->ber[which].at_least)
-			result_item(result, column, "%s", view_ber_key((enum view_ber)which));
+			result_item(result, column, "%s", port_ber_key((enum port_ber)which));
 }
 
 /* Table text: counts, '+' behind a saturated counter, a dash if unknown. */
-static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_view *port)
+static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_facts *port)
 {
 	struct text shown = { 0 };
 
@@ -256,7 +256,7 @@ static void fill_members(struct result *result, size_t column, counter_set set, 
 			result_member(result, column, counter_info((enum counter)counter)->key, values[counter]);
 }
 
-static void fill_errors_unknown(struct result *result, size_t column, const struct port_view *port)
+static void fill_errors_unknown(struct result *result, size_t column, const struct port_facts *port)
 {
 	result_empty(result, column);
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
@@ -323,9 +323,9 @@ struct plane_sum cells_sum_planes(const struct view *view, uint32_t port)
 
 	for (port = port_first_plane(view->fabric, port); port != FABRIC_NONE;
 	     port = port_next_plane(view->fabric, port)) {
-		struct port_view plane;
+		struct port_facts plane;
 
-		port_view_init(view, port, &plane);
+		view_port_facts(view, port, &plane);
 		plane_sum_add(&sum, &view->fabric->ports[port], plane.xmit_bytes_per_s, plane.rcv_bytes_per_s);
 	}
 	return sum;
@@ -373,7 +373,7 @@ static void fill_place(struct result *result, size_t column, enum port_cell cell
 }
 
 static void fill_number(struct result *result, size_t column, enum port_cell cell, const struct view *view,
-			const struct port_view *port)
+			const struct port_facts *port)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
@@ -397,7 +397,7 @@ static void fill_number(struct result *result, size_t column, enum port_cell cel
 			     row->reading ? row->reading->value : NULL);
 		break;
 	case CELL_SYMBOL_BER:
-		cells_ber(result, column, column + 1, &port->ber[VIEW_BER_SYMBOL]);
+		cells_ber(result, column, column + 1, &port->ber[PORT_BER_SYMBOL]);
 		break;
 	case CELL_SYMBOL_BER_BELOW:
 		break;
@@ -413,21 +413,21 @@ static void fill_number(struct result *result, size_t column, enum port_cell cel
 }
 
 void cells_fill(const struct cells *cells, struct result *result, const struct view *view,
-		const struct port_view *port)
+		const struct port_facts *port)
 {
 	uint32_t index = view->fabric->ports[port->port].peer;
-	struct port_view peer = { .port = index };
+	struct port_facts peer = { .port = index };
 	bool viewed = index == FABRIC_NONE;
 
 	for (size_t i = 0; i < cells->count; i++) {
-		const struct port_view *end = cells->list[i].peer ? &peer : port;
+		const struct port_facts *end = cells->list[i].peer ? &peer : port;
 		enum port_cell cell = cells->list[i].cell;
 
 		if (cell == CELL_OWN || end->port == FABRIC_NONE || !result_has(result, i))
 			continue;
 		/* Most columns of the other end are its identity. */
 		if (!viewed && cell >= CELL_STATUS && (end == &peer || cell == CELL_LINK_STATUS)) {
-			port_view_init(view, index, &peer);
+			view_port_facts(view, index, &peer);
 			viewed = true;
 		}
 		if (cell == CELL_LINK_STATUS)

@@ -20,7 +20,7 @@ enum port_cell {
 	CELL_WIDTH, CELL_SPEED,
 	/* Position, after view_find_shape() only; sums of a multi-plane port. */
 	CELL_TIER, CELL_ROLE, CELL_RAIL, CELL_CAGE, CELL_PLANES, CELL_PLANES_RATE, CELL_PLANES_XMIT, CELL_PLANES_RCV,
-	/* Numbers of struct port_view; the object CELL_COUNTERS has the absolute counters. */
+	/* Numbers of struct port_facts; the object CELL_COUNTERS has the absolute counters. */
 	CELL_STATUS, CELL_LINK_STATUS, CELL_XMIT, CELL_RCV, CELL_XMIT_PERCENT, CELL_RCV_PERCENT, CELL_STALL,
 	CELL_XMIT_WAIT, CELL_XMIT_PACKETS, CELL_RCV_PACKETS, CELL_RATE, CELL_ERRORS, CELL_ERRORS_UNKNOWN, CELL_WINDOW,
 	CELL_AGE, CELL_COUNTERS, CELL_SYMBOL_BER, CELL_SYMBOL_BER_BELOW, CELL_BER_AT_LEAST,
@@ -55,14 +55,14 @@ void cells_init(struct cells *cells, const struct cell_column *list, size_t coun
 
 /* cells_fill - set the cells of the current row, except those of CELL_OWN. */
 void cells_fill(const struct cells *cells, struct result *result, const struct view *view,
-		const struct port_view *port);
+		const struct port_facts *port);
 
 /*
  * cells_sort_key - key of a cell with a number; NULL: it has none
  * cells_number - the number; NAN if unknown
  */
 const char *cells_sort_key(enum port_cell cell);
-double cells_number(enum port_cell cell, const struct port_view *port);
+double cells_number(enum port_cell cell, const struct port_facts *port);
 
 /* cells_sum_planes - sum of all planes of the port that @port is a plane of. */
 struct plane_sum cells_sum_planes(const struct view *view, uint32_t port);

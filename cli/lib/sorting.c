@@ -55,7 +55,7 @@ int sorting_parse(const struct command *command, const char *typed, struct sorti
 				   nearest_hint(&nearest) : ": use for example load, util, stall, errors, age or node");
 }
 
-double sorting_value(const struct sorting *sorting, const struct view *view, const struct port_view *port)
+double sorting_value(const struct sorting *sorting, const struct view *view, const struct port_facts *port)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
 

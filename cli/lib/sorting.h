@@ -24,7 +24,7 @@ struct sorting {
 int sorting_parse(const struct command *command, const char *typed, struct sorting *ret, struct error *err);
 
 /* sorting_value - the value of a port; NAN: unknown. */
-double sorting_value(const struct sorting *sorting, const struct view *view, const struct port_view *port);
+double sorting_value(const struct sorting *sorting, const struct view *view, const struct port_facts *port);
 
 /* sorting_compare - largest value first, unknown ones last, equal ones by @x_rank; as strcmp. */
 int sorting_compare(double x, double y, uint32_t x_rank, uint32_t y_rank);

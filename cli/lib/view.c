@@ -168,12 +168,12 @@ void view_done(struct view *view)
 	memset(view, 0, sizeof(*view));
 }
 
-void port_view_init(const struct view *view, uint32_t port, struct port_view *ret)
+void view_port_facts(const struct view *view, uint32_t port, struct port_facts *ret)
 {
-	port_view_of(view->snapshot, port, view->reference_us, false, ret);
+	port_facts_of(view->snapshot, port, view->reference_us, false, ret);
 }
 
-bool port_view_was_seen(const struct view *view, uint32_t index)
+bool view_port_was_seen(const struct view *view, uint32_t index)
 {
 	const struct port *port = &view->fabric->ports[index];
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "view/order.h"
-#include "view/port_view.h"
+#include "facts/order.h"
+#include "facts/port_facts.h"
 
 struct error;
 struct fabric;
@@ -65,10 +65,10 @@ void view_warn_damage(size_t count, const char *first);
  */
 int view_find_shape(struct view *view, struct error *err);
 
-/* port_view_init - compute the numbers of a port. */
-void port_view_init(const struct view *view, uint32_t port, struct port_view *ret);
+/* view_port_facts - compute the numbers of a port. */
+void view_port_facts(const struct view *view, uint32_t port, struct port_facts *ret);
 
-/* port_view_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
-bool port_view_was_seen(const struct view *view, uint32_t port);
+/* view_port_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
+bool view_port_was_seen(const struct view *view, uint32_t port);
 
 #endif

@@ -17,7 +17,7 @@
 #include "fabric/shape.h"
 #include "storage/findings.h"
 #include "storage/history.h"
-#include "view/port_view.h"
+#include "facts/port_facts.h"
 
 void metrics_topology_release(struct metrics_topology *topology)
 {
@@ -418,14 +418,14 @@ int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *pag
 		return err_nomem(err);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
-		struct port_view view;
+		struct port_facts view;
 
-		port_view_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
+		port_facts_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
 		page->ports[i] = (struct metrics_port){
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
 			.wait_ratio = view.stall_percent / 100,
-			.symbol_ber = row->status == SAMPLE_OK ? view.ber[VIEW_BER_SYMBOL].rate : NAN,
+			.symbol_ber = row->status == SAMPLE_OK ? view.ber[PORT_BER_SYMBOL].rate : NAN,
 		};
 	}
 	return 0;

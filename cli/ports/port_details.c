@@ -106,15 +106,15 @@ static bool fec_counts(const struct detail_row *speeds)
 	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
 }
 
-void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port)
+void port_details_ber(const struct view *view, const struct port_details *details, struct port_facts *port)
 {
 	const struct detail_row *row = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	uint64_t rate = port_rate_bits_per_s(&view->fabric->ports[port->port]);
 
 	if (!row || !fec_counts(row))
 		return;
-	port->ber[VIEW_BER_EFFECTIVE] = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
-	port->ber[VIEW_BER_RAW] = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
+	port->ber[PORT_BER_EFFECTIVE] = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
+	port->ber[PORT_BER_RAW] = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
 }
 
 /* --- JSON and CSV --- */
@@ -177,7 +177,7 @@ static void fill_counters(struct result *result, size_t first, const struct deta
 }
 
 void port_details_fill(struct result *result, size_t first, const struct view *view,
-		       const struct port_details *details, const struct port_view *port)
+		       const struct port_details *details, const struct port_facts *port)
 {
 	static const char *const layouts[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown",
@@ -188,8 +188,8 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 
 	cells_ber(result, first + PORT_DETAILS_EFFECTIVE, first + PORT_DETAILS_EFFECTIVE_BELOW,
-		  &port->ber[VIEW_BER_EFFECTIVE]);
-	cells_ber(result, first + PORT_DETAILS_RAW, first + PORT_DETAILS_RAW_BELOW, &port->ber[VIEW_BER_RAW]);
+		  &port->ber[PORT_BER_EFFECTIVE]);
+	cells_ber(result, first + PORT_DETAILS_RAW, first + PORT_DETAILS_RAW_BELOW, &port->ber[PORT_BER_RAW]);
 	if (speeds && speeds->reading.layout < sizeof(layouts) / sizeof(layouts[0]))
 		result_text(result, first + PORT_DETAILS_FEC, layouts[speeds->reading.layout]);
 	for (size_t i = PORT_DETAILS_READINGS; i < PORT_DETAILS_COLUMNS; i++)
@@ -269,7 +269,7 @@ static void put_line(struct result *result, const struct view *view, uint32_t po
 }
 
 /* The error counters of every sweep, which the detail counters split up. */
-static void put_errors(struct result *result, const struct view *view, const struct port_view *port, size_t *zeros)
+static void put_errors(struct result *result, const struct view *view, const struct port_facts *port, size_t *zeros)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
@@ -315,7 +315,7 @@ static void put_details(struct result *result, const struct view *view, const st
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
 			.window_s = (double)row->sum.elapsed_us / 1e6,
-			.age_s = view_age_s(view->reference_us, row->wall_us),
+			.age_s = facts_age_s(view->reference_us, row->wall_us),
 			.harmless = is_harmless(attribute, i),
 		};
 
@@ -324,14 +324,14 @@ static void put_details(struct result *result, const struct view *view, const st
 }
 
 /* Why a rate is unknown; the first match applies. */
-static const char *unknown_reason(const struct view *view, const struct port_view *port, enum view_ber which,
+static const char *unknown_reason(const struct view *view, const struct port_facts *port, enum port_ber which,
 				  const struct detail_row *speeds)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
 
 	if (!port_rate_bits_per_s(&view->fabric->ports[port->port]))
 		return "unknown: the link is down";
-	if (which == VIEW_BER_SYMBOL)
+	if (which == PORT_BER_SYMBOL)
 		return sum->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) ?
 			       "unknown: symbol_errors is saturated or was reset" :
 			       "unknown: no delta in the window; try a longer --since";
@@ -346,28 +346,28 @@ static const char *unknown_reason(const struct view *view, const struct port_vie
 	return "unknown: a counter is saturated or was reset";
 }
 
-static void put_ber(struct result *result, const struct view *view, const struct port_view *port, enum view_ber which,
+static void put_ber(struct result *result, const struct view *view, const struct port_facts *port, enum port_ber which,
 		    const struct detail_row *speeds)
 {
-	static const char *const meanings[VIEW_BER_COUNT] = {
-		[VIEW_BER_SYMBOL] = "bit error rate seen by packets",
-		[VIEW_BER_EFFECTIVE] = "bit error rate after FEC (uncorrectable)",
-		[VIEW_BER_RAW] = "bit error rate before FEC (cable and lanes)",
+	static const char *const meanings[PORT_BER_COUNT] = {
+		[PORT_BER_SYMBOL] = "bit error rate seen by packets",
+		[PORT_BER_EFFECTIVE] = "bit error rate after FEC (uncorrectable)",
+		[PORT_BER_RAW] = "bit error rate before FEC (cable and lanes)",
 	};
 	const struct ber *ber = &port->ber[which];
-	bool is_fast = which == VIEW_BER_SYMBOL, is_bad = ber->rate > 0 && which != VIEW_BER_RAW;
+	bool is_fast = which == PORT_BER_SYMBOL, is_bad = ber->rate > 0 && which != PORT_BER_RAW;
 	char chars[CELLS_BER_SIZE];
 	const char *shown = cells_ber_text(ber, chars);
 
 	cells_port_name(result, PORT, view, port->port);
-	result_text(result, COUNTER, view_ber_key(which));
+	result_text(result, COUNTER, port_ber_key(which));
 	if (shown) {
 		result_show(result, COUNTED, shown, is_bad ? STYLE_WARNING : STYLE_PLAIN);
 		result_text(result, UNIT, "errors/bit");
 		result_real(result, WINDOW, is_fast ? port->window_s : (double)speeds->sum.elapsed_us / 1e6);
 	}
 	if (is_fast || speeds)
-		result_real(result, AGE, is_fast ? port->age_s : view_age_s(view->reference_us, speeds->wall_us));
+		result_real(result, AGE, is_fast ? port->age_s : facts_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(view, port, which, speeds));
 	result_end_row(result);
 }
@@ -392,18 +392,18 @@ static void put_fec(struct result *result, const struct view *view, uint32_t por
 	result_text(result, COUNTER, "FEC");
 	result_show(result, COUNTED, words[speeds->reading.layout],
 		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);
-	result_real(result, AGE, view_age_s(view->reference_us, speeds->wall_us));
+	result_real(result, AGE, facts_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, meanings[speeds->reading.layout]);
 	result_end_row(result);
 }
 
 void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
-			   const struct port_view *port, size_t *zeros)
+			   const struct port_facts *port, size_t *zeros)
 {
 	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 
-	for (int i = 0; i < VIEW_BER_COUNT; i++)
-		put_ber(result, view, port, (enum view_ber)i, speeds);
+	for (int i = 0; i < PORT_BER_COUNT; i++)
+		put_ber(result, view, port, (enum port_ber)i, speeds);
 	put_fec(result, view, port->port, speeds);
 	put_errors(result, view, port, zeros);
 	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {

@@ -17,7 +17,7 @@
 
 struct detail_row;
 struct error;
-struct port_view;
+struct port_facts;
 struct selection;
 struct view;
 
@@ -43,7 +43,7 @@ int port_details_load(const struct view *view, const struct selection *selection
 void port_details_done(struct port_details *details);
 
 /* port_details_ber - add the bit error rates of FEC counters to a port. */
-void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port);
+void port_details_ber(const struct view *view, const struct port_details *details, struct port_facts *port);
 
 /*
  * port_details_put_rows - table rows of a port: one for each bit error rate, for FEC, and for each
@@ -54,7 +54,7 @@ void port_details_ber(const struct view *view, const struct port_details *detail
 enum { PORT_DETAILS_TABLE_COLUMNS = 8 };
 extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
 void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
-			   const struct port_view *port, size_t *zeros);
+			   const struct port_facts *port, size_t *zeros);
 
 /* The same for JSON and CSV: columns behind those of a port's row. */
 enum {
@@ -74,6 +74,6 @@ void port_details_columns(struct port_details_names *names, struct column ret[PO
 
 /* port_details_fill - fill the cells of the current row. @first: index of the first column. */
 void port_details_fill(struct result *result, size_t first, const struct view *view,
-		       const struct port_details *details, const struct port_view *port);
+		       const struct port_details *details, const struct port_facts *port);
 
 #endif

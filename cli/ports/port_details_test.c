@@ -288,10 +288,10 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 	char *output = NULL;
 	size_t size, zeros = 0;
 	FILE *stream = open_memstream(&output, &size);
-	struct port_view port;
+	struct port_facts port;
 	struct result *result;
 
-	port_view_init(&made->view, 0, &port);
+	view_port_facts(&made->view, 0, &port);
 	port_details_ber(&made->view, &made->details, &port);
 	result = result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
 	port_details_put_rows(result, &made->view, &made->details, &port, &zeros);
@@ -420,11 +420,11 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 	char *output = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&output, &size);
-	struct port_view port;
+	struct port_facts port;
 	struct result *result;
 	struct cells cells;
 
-	port_view_init(&made->view, 0, &port);
+	view_port_facts(&made->view, 0, &port);
 	cells_init(&cells, &column, 1);
 	result = result_create(stream, &options, cells.columns, 1);
 	cells_fill(&cells, result, &made->view, &port);
@@ -440,7 +440,7 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 /* JSON and CSV must not show a lower bound as a value. */
 TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 {
-	struct port_view port;
+	struct port_facts port;
 	struct made made;
 
 	make(&made, FEC_LAYOUT_RS);
@@ -459,7 +459,7 @@ TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
 	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
 	made.snapshot.caps = NULL;
-	port_view_init(&made.view, 0, &port);
+	view_port_facts(&made.view, 0, &port);
 	assert_true(isnan(port.stall_percent));
 	assert_true(fabs(port.wait_ticks_per_s - 781250000) < 1);
 	fabric_destroy(made.fabric);

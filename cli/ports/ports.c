@@ -69,7 +69,7 @@ static const struct column long_columns[LONG_COUNT] = {
 	[LONG_MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 };
 
-static void put_long_rows(struct result *result, const struct view *view, const struct port_view *port)
+static void put_long_rows(struct result *result, const struct view *view, const struct port_facts *port)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
@@ -91,7 +91,7 @@ static void put_long_rows(struct result *result, const struct view *view, const 
 
 /* The selected ports with their numbers. */
 struct rows {
-	struct port_view *views;
+	struct port_facts *views;
 	size_t count;
 	size_t hidden; /* omitted from tables because they were never up */
 	struct port_details details; /* with --details */
@@ -103,7 +103,7 @@ static bool is_wanted(const struct view *view, const struct selection *selection
 {
 	if (!selection_has_port(selection, index) || !port_is_pollable(view->fabric, &view->fabric->ports[index]))
 		return false;
-	if (own->all || selection_names_port(selection, index) || port_view_was_seen(view, index))
+	if (own->all || selection_names_port(selection, index) || view_port_was_seen(view, index))
 		return true;
 	(*hidden)++;
 	return false;
@@ -111,13 +111,13 @@ static bool is_wanted(const struct view *view, const struct selection *selection
 
 static void add_row(const struct view *view, const struct ports_options *own, uint32_t index, struct rows *rows)
 {
-	struct port_view *row = &rows->views[rows->count];
+	struct port_facts *row = &rows->views[rows->count];
 
-	port_view_init(view, index, row);
+	view_port_facts(view, index, row);
 	if (own->details)
 		port_details_ber(view, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
-	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[VIEW_BER_EFFECTIVE].rate > 0)
+	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[PORT_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 
@@ -248,7 +248,7 @@ struct ordering {
 static int compare_ports(const void *a, const void *b, void *ctx)
 {
 	const struct ordering *by = ctx;
-	const struct port_view *left = a, *right = b;
+	const struct port_facts *left = a, *right = b;
 	const uint32_t *rank = by->view->names_shown.port_rank;
 
 	return sorting_compare(sorting_value(by->sorting, by->view, left), sorting_value(by->sorting, by->view, right),

@@ -24,7 +24,7 @@
 #include "fabric/names.h"
 #include "storage/history.h"
 #include "storage/reader.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
@@ -164,9 +164,9 @@ static int put_ends(struct report *report, struct error *err)
 	result = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS);
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct past_peer *past = &report->past[i];
-		struct port_view port;
+		struct port_facts port;
 
-		port_view_init(&report->view, report->ports[i], &port);
+		view_port_facts(&report->view, report->ports[i], &port);
 		cells_fill(&cells, result, &report->view, &port);
 		if (past->guid) {
 			past_text(report, past, name, sizeof(name));

@@ -45,7 +45,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 			code = add_port(report, fabric->ports[port].peer);
 	}
 	for (uint32_t i = node->first_port; report->of_node && code == 0 && i < node->first_port + node->ports; i++)
-		if (port_is_pollable(fabric, &fabric->ports[i]) && port_view_was_seen(&report->view, i))
+		if (port_is_pollable(fabric, &fabric->ports[i]) && view_port_was_seen(&report->view, i))
 			code = add_port(report, i);
 	return code < 0 ? err_nomem(err) : 0;
 }

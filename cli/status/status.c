@@ -347,11 +347,11 @@ static void fill_ports(struct result *result, const struct page *page)
 
 		map_get(&page->locked, node->guid, &is_locked);
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
-			struct port_view port;
+			struct port_facts port;
 
 			if (!port_is_pollable(view->fabric, &view->fabric->ports[j]))
 				continue;
-			port_view_init(view, j, &port);
+			view_port_facts(view, j, &port);
 			is_silent |= port.status == STATUS_SILENT;
 			is_locked |= port.status == STATUS_LOCKED;
 			unplanned += port.status == STATUS_UNPLANNED;
@@ -420,7 +420,7 @@ static void fill(struct result *result, const struct options *options, const str
 {
 	const struct db_status *db = &page->db;
 	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
-	double age_s = view_age_s(reference_us, db->last_wall_us);
+	double age_s = facts_age_s(reference_us, db->last_wall_us);
 
 	if (page->at_us)
 		fill_past(result, page, age_s);

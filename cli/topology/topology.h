@@ -10,7 +10,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
-#include "view/order.h"
+#include "facts/order.h"
 
 struct command;
 struct error;

@@ -134,9 +134,9 @@ static void put_hops(struct result *result, const struct cells *cells, const str
 		     const struct route_trace *trace, uint16_t lid, bool data)
 {
 	for (unsigned hop = 0; hop < trace->hops; hop++) {
-		struct port_view port;
+		struct port_facts port;
 
-		port_view_init(view, trace->ports[hop], &port);
+		view_port_facts(view, trace->ports[hop], &port);
 		cells_fill(cells, result, view, &port);
 		fill_route(result, view, trace, lid);
 		result_integer(result, HOP, hop + 1);

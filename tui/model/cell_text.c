@@ -42,7 +42,7 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 /* "3/0": errors of the first end and of the other; one number without another end, or if neither has errors. */
 static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const struct port_view *views = links->table->views, *first = &views[links_end(links, link, 0)], *second;
+	const struct port_facts *views = links->table->views, *first = &views[links_end(links, link, 0)], *second;
 	uint32_t other = links_end(links, link, 1);
 	unsigned half = columns > 7 ? (unsigned)columns / 2 : 3;
 	char text[2][32];

@@ -14,7 +14,7 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 #include "tui/model/context.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 /* Events of one topic are combined. */
 enum topic {

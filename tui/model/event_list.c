@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "fabric/names.h"
 #include "tui/model/filter.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 void event_list_done(struct event_list *list)
 {

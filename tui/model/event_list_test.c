@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "tui/model/event_list.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 enum { MOST = 10 };
 

@@ -81,7 +81,7 @@ static int row_of(const struct making *making, uint32_t index)
 	return own != NO_KIND ? own : kind_of(making, index);
 }
 
-static void add_load(struct port_group *row, const struct port_view *view, uint32_t index)
+static void add_load(struct port_group *row, const struct port_facts *view, uint32_t index)
 {
 	double percent = view->xmit_percent;
 	int bucket;
@@ -106,7 +106,7 @@ static void add_load(struct port_group *row, const struct port_view *view, uint3
 	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
 }
 
-static void add_port(struct port_group *row, const struct port_view *view, uint32_t index)
+static void add_port(struct port_group *row, const struct port_facts *view, uint32_t index)
 {
 	if (row->first == FABRIC_NONE)
 		row->first = index;
@@ -116,7 +116,7 @@ static void add_port(struct port_group *row, const struct port_view *view, uint3
 	add_load(row, view, index);
 	if (!isnan(view->stall_percent))
 		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
-	row->errors = view_sum(row->errors, view->errors);
+	row->errors = facts_sum(row->errors, view->errors);
 	row->errors_at_least |= view->errors_at_least;
 }
 

@@ -55,10 +55,10 @@ static double draw_number(unsigned most)
 static void fill(struct made *made, bool all_known)
 {
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		struct port_view *view = &made->model.table.views[i];
+		struct port_facts *view = &made->model.table.views[i];
 		bool known = all_known || rand() % 8;
 
-		*view = (struct port_view){
+		*view = (struct port_facts){
 			.status = !is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT,
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
 			.xmit_percent = known ? draw_number(110) : NAN,
@@ -113,7 +113,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		const struct port_view *view = &made->model.table.views[i];
+		const struct port_facts *view = &made->model.table.views[i];
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
@@ -178,7 +178,7 @@ MODEL_TEST(nothing_known_is_not_zero)
 
 	fill(made, true);
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		struct port_view *view = &made->model.table.views[i];
+		struct port_facts *view = &made->model.table.views[i];
 
 		view->xmit_percent = view->stall_percent = view->errors = NAN;
 	}

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "view/port_view.h"
+#include "facts/port_facts.h"
 
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 {

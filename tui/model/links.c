@@ -70,8 +70,8 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
 {
-	const struct port_view *sender = &table->views[from];
-	const struct port_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
+	const struct port_facts *sender = &table->views[from];
+	const struct port_facts *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
 
 	if (receiver && isnan(sender->xmit_bytes_per_s) && !isnan(receiver->rcv_bytes_per_s)) {
 		ret->bytes_per_s[direction] = receiver->rcv_bytes_per_s;
@@ -85,7 +85,7 @@ static void fill_direction(const struct port_table *table, uint32_t from, uint32
 static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
 		     struct link_row *ret)
 {
-	const struct port_view *own = &table->views[port];
+	const struct port_facts *own = &table->views[port];
 	const struct port_row *rows = table->snapshot->rows;
 
 	*ret = (struct link_row){
@@ -192,7 +192,7 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 
 double links_number(const struct links *links, const struct link_row *link, enum column column)
 {
-	const struct port_view *views = links->table->views;
+	const struct port_facts *views = links->table->views;
 	bool back = column == COLUMN_STALL_BACK || column == COLUMN_WAIT_BACK;
 	unsigned side = links_side(links, link, 0);
 	uint32_t end = links_end(links, link, back);
@@ -413,7 +413,7 @@ double links_errors(const struct links *links, const struct link_row *link)
 	double errors = NAN;
 
 	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++)
-		errors = view_sum(errors, links->table->views[link->ends[i]].errors);
+		errors = facts_sum(errors, links->table->views[link->ends[i]].errors);
 	return errors;
 }
 

@@ -12,7 +12,7 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
-#include "view/order.h"
+#include "facts/order.h"
 
 struct candidate {
 	const struct links *links;

@@ -29,12 +29,12 @@ void port_table_done(struct port_table *table)
 
 /* The view of a port, with its errors since the display was started instead of those of the window. */
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
-		      struct port_view *ret)
+		      struct port_facts *ret)
 {
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
-	port_view_of(snapshot, index, 0, true, ret);
+	port_facts_of(snapshot, index, 0, true, ret);
 	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & ERRORS_COUNTED ? 0 : NAN;
 	ret->errors_at_least = sum && sum->at_least;
 }
@@ -55,7 +55,7 @@ static void widen_link(struct fabric_summary *summary, const struct port *port, 
 }
 
 static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
-			   const struct port_view *view, bool *seen)
+			   const struct port_facts *view, bool *seen)
 {
 	const struct port *port = &fabric->ports[index];
 
@@ -68,8 +68,8 @@ static void summarise_port(struct fabric_summary *summary, const struct fabric *
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT)
 		summary->links_up++;
 	if (fabric->nodes[port->node].type == NODE_CA) {
-		summary->hosts_xmit_bytes_per_s = view_sum(summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
-		summary->hosts_rcv_bytes_per_s = view_sum(summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
+		summary->hosts_xmit_bytes_per_s = facts_sum(summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
+		summary->hosts_rcv_bytes_per_s = facts_sum(summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
 	}
 	widen_link(summary, port, seen);
 }
@@ -132,7 +132,7 @@ static void count_deviation(const struct port_table *table, const struct shape *
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct port_view *view = &table->views[index];
+	const struct port_facts *view = &table->views[index];
 	bool counted;
 
 	if (fabric->nodes[port->node].type == NODE_CA && port->state == PORT_ACTIVE &&

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "tui/model/error_sums.h"
-#include "view/order.h"
-#include "view/port_view.h"
+#include "facts/order.h"
+#include "facts/port_facts.h"
 
 struct error;
 struct shape_settings;
@@ -41,7 +41,7 @@ struct fabric_summary {
 /* A zeroed struct is empty. */
 struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct port_view *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
+	struct port_facts *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
 	struct fabric_summary summary;
 	struct order order;
 };

@@ -11,7 +11,7 @@
 #include "storage/history.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
-#include "view/bars.h"
+#include "facts/bars.h"
 
 /* Readings of ports that are read at once, and the multiple of that time before the next read. */
 #define READINGS_AT_ONCE 200000
@@ -136,11 +136,11 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 		const struct trend_port *port = &trend->ports[i];
 
 		if (fabric->nodes[fabric->ports[i].node].type == NODE_CA) {
-			point->xmit_bytes_per_s = view_sum(point->xmit_bytes_per_s, port->xmit_bytes_per_s);
-			point->rcv_bytes_per_s = view_sum(point->rcv_bytes_per_s, port->rcv_bytes_per_s);
+			point->xmit_bytes_per_s = facts_sum(point->xmit_bytes_per_s, port->xmit_bytes_per_s);
+			point->rcv_bytes_per_s = facts_sum(point->rcv_bytes_per_s, port->rcv_bytes_per_s);
 		}
 		point->stall_percent = fmax(point->stall_percent, port->stall_percent);
-		point->errors = view_sum(point->errors, port->errors);
+		point->errors = facts_sum(point->errors, port->errors);
 		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(port->percent);
 	}
 	trend->total++;
@@ -152,7 +152,7 @@ static void append_shown(struct trend *trend, const struct snapshot *shown, cons
 	int64_t from_us = shown->sweep.wall_us - shown->sweep.interval_us;
 
 	for (uint32_t i = 0; i < trend->fabric->port_count; i++) {
-		const struct port_view *view = &table->views[i];
+		const struct port_facts *view = &table->views[i];
 
 		trend->ports[i] = (struct trend_port){ view->xmit_bytes_per_s, view->rcv_bytes_per_s,
 						       fmax(view->xmit_percent, view->rcv_percent),
@@ -226,7 +226,7 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 		xmit, rcv, rate_utilization_percent(fmax(xmit, rcv), port_rate_bits_per_s(&fabric->ports[index])),
 		stall_estimate(delta, &fabric->nodes[node], &fabric->ports[index],
 			       reading->shown->caps ? &reading->shown->caps[node] : NULL).percent,
-		view_errors(delta),
+		facts_errors(delta),
 	};
 	return true;
 }

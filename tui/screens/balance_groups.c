@@ -16,7 +16,7 @@
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
 #include "tui/screens/balance_view.h"
-#include "view/bars.h"
+#include "facts/bars.h"
 
 /* Maximum columns of a bar, members sorted, and columns of a name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48, SPARK_LEAST = 10 };

@@ -8,7 +8,7 @@
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/events_view.h"
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 static bool is_same_day(int64_t a_us, int64_t b_us)
 {

@@ -16,12 +16,12 @@
 #include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
-#include "view/event_text.h"
-#include "view/order.h"
+#include "facts/event_text.h"
+#include "facts/order.h"
 
 /* What the cell of a port shows. */
 struct face {
-	const struct port_view *view;
+	const struct port_facts *view;
 	enum port_status status;
 	enum port_mark mark;
 	bool degraded, errors;
@@ -38,7 +38,7 @@ static enum port_mark mark_of(const struct front_panel *panel, const struct app 
 
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
-	const struct port_view *view = &app->table->views[port];
+	const struct port_facts *view = &app->table->views[port];
 
 	return (struct face){
 		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
@@ -355,7 +355,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 
 static void add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segments *line)
 {
-	const struct port_view *view = face->view;
+	const struct port_facts *view = face->view;
 	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
 	enum role role = face->status == STATUS_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	char rate[32], percent[16], own[32], other[32] = "";

@@ -50,7 +50,7 @@ enum role mark_role(enum port_mark mark)
 
 static bool has_errors(const struct links *links, const struct link_row *link)
 {
-	const struct port_view *views = links->table->views;
+	const struct port_facts *views = links->table->views;
 
 	return links_errors(links, link) > 0 || views[link->ends[0]].errors_at_least ||
 	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);

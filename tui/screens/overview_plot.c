@@ -12,7 +12,7 @@
 #include "tui/model/trend.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
-#include "view/bars.h"
+#include "facts/bars.h"
 
 enum { LABEL_NAME = 9, LABEL_VALUE = 9, LABEL = LABEL_NAME + LABEL_VALUE + 2, COLUMNS_MOST = 512 };
 

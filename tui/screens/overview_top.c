@@ -78,7 +78,7 @@ static void fill_cells(struct small_map *map, const struct app *app)
 	const struct fabric *fabric = app->live->shown->fabric;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_view *view = &app->table->views[i];
+		const struct port_facts *view = &app->table->views[i];
 		uint32_t peer = fabric->ports[i].peer;
 		double percent = fmax(view->xmit_percent, view->rcv_percent);
 		struct heat_cell *cell;
@@ -215,10 +215,10 @@ static void host_rates(const struct app *app, uint32_t host, double *ret_xmit, d
 
 	*ret_xmit = *ret_rcv = NAN;
 	for (size_t i = 0; i < count; i++) {
-		const struct port_view *view = &app->table->views[ports[i]];
+		const struct port_facts *view = &app->table->views[ports[i]];
 
-		*ret_xmit = view_sum(*ret_xmit, view->xmit_bytes_per_s);
-		*ret_rcv = view_sum(*ret_rcv, view->rcv_bytes_per_s);
+		*ret_xmit = facts_sum(*ret_xmit, view->xmit_bytes_per_s);
+		*ret_rcv = facts_sum(*ret_rcv, view->rcv_bytes_per_s);
 	}
 }
 
@@ -229,7 +229,7 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 
 	view->links.count = view->hosts.count = 0;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_view *port = &app->table->views[i];
+		const struct port_facts *port = &app->table->views[i];
 		uint32_t peer = fabric->ports[i].peer;
 
 		/* Each link once, by its busier direction. */

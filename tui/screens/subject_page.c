@@ -16,7 +16,7 @@
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
-#include "view/order.h"
+#include "facts/order.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
 
@@ -30,7 +30,7 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 	double most = -1;
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		const struct port_view *view = &app->table->views[app->context->shape->members[i]];
+		const struct port_facts *view = &app->table->views[app->context->shape->members[i]];
 		double load = fmax(view->xmit_percent, view->rcv_percent);
 
 		if (!isnan(load) && load > most) {
@@ -268,7 +268,7 @@ static struct sums sum_up(const struct app *app, const struct shape_group *group
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
 		uint32_t index = app->context->shape->members[i];
-		const struct port_view *view = &app->table->views[index];
+		const struct port_facts *view = &app->table->views[index];
 
 		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
 		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
@@ -291,7 +291,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 		       const struct sums *sums, uint32_t index, const int *widths)
 {
 	const struct port *port = &app->live->shown->fabric->ports[index];
-	const struct port_view *view = &app->table->views[index];
+	const struct port_facts *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
 	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
 	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;

@@ -16,7 +16,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "view/order.h"
+#include "facts/order.h"
 
 enum { LABEL = 10, CELL = 64 };
 
@@ -47,7 +47,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 {
 	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct port_view *view = &app->table->views[index];
+	const struct port_facts *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
 	/* For port 0, any finding of the switch would match. */
 	const struct finding_row *finding =
@@ -114,7 +114,7 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 	char out_text[32], in_text[32];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		const struct port_view *view = &app->table->views[i];
+		const struct port_facts *view = &app->table->views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
 		/* Port 0 of a switch has no link, but its errors count. */
@@ -122,8 +122,8 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
 		known += !isnan(view->xmit_bytes_per_s);
-		out = view_sum(out, view->xmit_bytes_per_s);
-		in = view_sum(in, view->rcv_bytes_per_s);
+		out = facts_sum(out, view->xmit_bytes_per_s);
+		in = facts_sum(in, view->rcv_bytes_per_s);
 	}
 	page_label(page, NULL, "total", LABEL);
 	page_putf(page, LABEL, ROLE_TEXT, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",

@@ -15,7 +15,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "view/order.h"
+#include "facts/order.h"
 
 enum { NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
@@ -26,7 +26,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
-	const struct port_view *view = &app->table->views[index];
+	const struct port_facts *view = &app->table->views[index];
 	char name[NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
 	unsigned tier = shape ? shape_port_tier(shape, index) : 0;

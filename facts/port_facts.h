@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* port_view.h - what is shown of a port, in tables, in data and on the screen */
-#ifndef IBWIRE_VIEW_PORT_VIEW_H
-#define IBWIRE_VIEW_PORT_VIEW_H
+/* port_facts.h - what is shown of a port, in tables, in data and on the screen */
+#ifndef IBWIRE_FACTS_PORT_FACTS_H
+#define IBWIRE_FACTS_PORT_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,11 +28,11 @@ struct snapshot;
 #define HEADING_AGE "AGE"
 
 /* Bit error rates, and their keys; effective and raw need detail counters (cli/ports/port_details.h). */
-enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
-const char *view_ber_key(enum view_ber which);
+enum port_ber { PORT_BER_SYMBOL, PORT_BER_EFFECTIVE, PORT_BER_RAW, PORT_BER_COUNT };
+const char *port_ber_key(enum port_ber which);
 
 /* Numbers of one port; NAN if unknown. */
-struct port_view {
+struct port_facts {
 	uint32_t port; /* index into the fabric's ports */
 	enum port_status status;
 	double rate_gbps;
@@ -46,7 +46,7 @@ struct port_view {
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* without a delta, and saturated */
-	struct ber ber[VIEW_BER_COUNT];
+	struct ber ber[PORT_BER_COUNT];
 	bool stall_at_least;
 	bool errors_at_least;       /* an error counter is saturated */
 	bool unused;                /* down, and not read for an hour or never */
@@ -56,22 +56,22 @@ struct port_view {
 #define PORT_UNUSED_US (3600 * INT64_C(1000000))
 
 /*
- * port_view_of - compute the numbers of a port
+ * port_facts_of - compute the numbers of a port
  * @port:          index into the fabric's ports
  * @reference_us:  wall clock for its age
  * @newest:        of the newest sweep alone: a port that did not respond in it has no rates, and its
  *                 status is port_status_now()
  */
-void port_view_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
-		  struct port_view *ret);
+void port_facts_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
+		   struct port_facts *ret);
 
-/* view_errors - sum of the known error counters; NAN if none is known. */
-double view_errors(const struct delta *delta);
+/* facts_errors - sum of the known error counters; NAN if none is known. */
+double facts_errors(const struct delta *delta);
 
-/* view_sum - a sum in which NAN is unknown: NAN if both are. */
-double view_sum(double sum, double more);
+/* facts_sum - a sum in which NAN is unknown: NAN if both are. */
+double facts_sum(double sum, double more);
 
-/* view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed. */
-double view_age_s(int64_t now_us, int64_t then_us);
+/* facts_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed. */
+double facts_age_s(int64_t now_us, int64_t then_us);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* bars.h - small bars of text */
-#ifndef IBWIRE_VIEW_BARS_H
-#define IBWIRE_VIEW_BARS_H
+#ifndef IBWIRE_FACTS_BARS_H
+#define IBWIRE_FACTS_BARS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* order.h - nodes by name: their displayed names, their order, and the rank of each port */
-#ifndef IBWIRE_VIEW_ORDER_H
-#define IBWIRE_VIEW_ORDER_H
+#ifndef IBWIRE_FACTS_ORDER_H
+#define IBWIRE_FACTS_ORDER_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* event_text.h - the text of an event as displayed */
-#ifndef IBWIRE_VIEW_EVENT_TEXT_H
-#define IBWIRE_VIEW_EVENT_TEXT_H
+#ifndef IBWIRE_FACTS_EVENT_TEXT_H
+#define IBWIRE_FACTS_EVENT_TEXT_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "view/port_view.h"
+#include "facts/port_facts.h"
 
 #include <math.h>
 
@@ -8,30 +8,30 @@
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
-const char *view_ber_key(enum view_ber which)
+const char *port_ber_key(enum port_ber which)
 {
-	static const char *const keys[VIEW_BER_COUNT] = {
-		[VIEW_BER_SYMBOL] = "symbol_ber",
-		[VIEW_BER_EFFECTIVE] = "effective_ber",
-		[VIEW_BER_RAW] = "raw_ber",
+	static const char *const keys[PORT_BER_COUNT] = {
+		[PORT_BER_SYMBOL] = "symbol_ber",
+		[PORT_BER_EFFECTIVE] = "effective_ber",
+		[PORT_BER_RAW] = "raw_ber",
 	};
 
 	return keys[which];
 }
 
-double view_age_s(int64_t now_us, int64_t then_us)
+double facts_age_s(int64_t now_us, int64_t then_us)
 {
 	int64_t age_us = then_us ? when_age_us(now_us, then_us) : -1;
 
 	return age_us < 0 ? NAN : (double)age_us / 1e6;
 }
 
-double view_sum(double sum, double more)
+double facts_sum(double sum, double more)
 {
 	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
 }
 
-double view_errors(const struct delta *delta)
+double facts_errors(const struct delta *delta)
 {
 	uint64_t errors = 0;
 
@@ -42,15 +42,15 @@ double view_errors(const struct delta *delta)
 	return (double)errors;
 }
 
-static void set_errors(const struct delta *sum, struct port_view *ret)
+static void set_errors(const struct delta *sum, struct port_facts *ret)
 {
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
 	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
-	ret->errors = ret->window_errors = view_errors(sum);
+	ret->errors = ret->window_errors = facts_errors(sum);
 }
 
-static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)
+static void set_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_facts *ret)
 {
 	const struct port *port = &snapshot->fabric->ports[ret->port];
 	const struct pma_caps *caps = snapshot->caps ? &snapshot->caps[port->node] : NULL;
@@ -68,23 +68,23 @@ static void view_rates(const struct snapshot *snapshot, const struct delta *sum,
 	ret->stall_at_least = stall.at_least;
 }
 
-void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t reference_us, bool newest,
-		  struct port_view *ret)
+void port_facts_of(const struct snapshot *snapshot, uint32_t index, int64_t reference_us, bool newest,
+		   struct port_facts *ret)
 {
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct port_row *row = &snapshot->rows[index];
 	const struct delta nothing = { 0 };
 	uint64_t rate = port_rate_bits_per_s(port);
 
-	*ret = (struct port_view){
+	*ret = (struct port_facts){
 		.port = index,
 		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
-		.age_s = view_age_s(reference_us, row->last_wall_us),
-		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
-			 [VIEW_BER_RAW].rate = NAN },
+		.age_s = facts_age_s(reference_us, row->last_wall_us),
+		.ber = { [PORT_BER_SYMBOL] = ber_symbol(&row->sum, rate), [PORT_BER_EFFECTIVE].rate = NAN,
+			 [PORT_BER_RAW].rate = NAN },
 	};
-	view_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
+	set_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
 	set_errors(&row->sum, ret);
 	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
 							 ret->rcv_bytes_per_s);

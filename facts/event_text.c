@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "view/event_text.h"
+#include "facts/event_text.h"
 
 #include <ctype.h>
 #include <string.h>
