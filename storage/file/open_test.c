@@ -231,11 +231,7 @@ TEST_IN_FOLDER(users_without_write_access_can_read)
 	struct writer *writer;
 	char log[100], index[100];
 
-	if (getuid() != 0) {
-		print_message("skipped: only root can become another user\n");
-		skip();
-	}
-	assert_int_equal(chmod(folder, 0755), 0);
+	test_folder_for_nobody();
 	model = model_create(5, 2, 8, 6);
 	writer = check_open_writer(path);
 	check_store_steps(writer, model, 5);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dirent.h>
@@ -32,6 +34,22 @@ int test_folder_make(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	return 0;
+}
+
+void test_folder_for_nobody(void)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child)
+		_exit(setgid(65534) < 0 || setuid(65534) < 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (status) {
+		print_message("# no permission to become another user\n");
+		skip();
+	}
+	assert_int_equal(chmod(folder, 0755), 0);
 }
 
 void test_folder_empty(const char *of)

@@ -12,6 +12,9 @@ extern char folder[64], path[80];
 int test_folder_make(void **state);
 int test_folder_remove(void **state);
 
+/* test_folder_for_nobody - open the folder to user 65534; skips the test if no child process can become that user. */
+void test_folder_for_nobody(void);
+
 /* test_folder_empty - remove the files of a folder. */
 void test_folder_empty(const char *of);
 

@@ -64,6 +64,7 @@ static struct shared {
 	uint32_t stacks[ALLOCATIONS_MAX]; /* hash of the callers of each allocation, without SQLite's */
 } *shared;
 
+static bool intercepts; /* calls of a child can be intercepted here */
 static __thread int paused;
 
 /* --- allocations --- */
@@ -430,6 +431,7 @@ static bool run(struct monitor *monitor, void (*body)(void *), void *ctx, bool c
 	int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
 	struct pollfd poll_fd = { .events = POLLIN };
 
+	calls = calls && intercepts;
 	shared->allocations = 0;
 	shared->calls = calls;
 	shared->listener = 0;
@@ -457,10 +459,31 @@ static bool run(struct monitor *monitor, void (*body)(void *), void *ctx, bool c
 	return poll_fd.fd >= 0;
 }
 
+/* A container or a ptrace policy may forbid it, and a filter without its listener would fail every call. */
+static bool can_take_descriptors(void)
+{
+	int pidfd, taken;
+	pid_t child = fork();
+
+	if (child < 0)
+		abort();
+	if (!child)
+		for (;;)
+			pause();
+	pidfd = (int)syscall(__NR_pidfd_open, child, 0);
+	taken = (int)syscall(__NR_pidfd_getfd, pidfd, STDIN_FILENO, 0);
+	close(taken);
+	close(pidfd);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return taken >= 0;
+}
+
 static void make_shared(void)
 {
 	if (shared)
 		return;
+	intercepts = can_take_descriptors();
 	dl_iterate_phdr(add_range, &sanitizers);
 	dl_iterate_phdr(add_range, &sqlite);
 	dl_iterate_phdr(add_range, &curses);
