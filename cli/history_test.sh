@@ -7,7 +7,7 @@
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
 : "${IBWIRE:?}"
-command -v script >/dev/null || skip_all "script(1) is not installed"
+can_open_terminal || skip_all "$no_terminal"
 export TZ=UTC0 TERM=xterm
 "${IBWIRE_BUILD:?}/tests/screen/sample_db" fabric.db 2 600 1 || exit 1
 export IBWIRE_DB="$PWD/fabric.db"

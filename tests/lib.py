@@ -11,9 +11,11 @@ and runs in an empty folder (tests/run-tests).
 """
 import contextlib
 import csv
+import functools
 import itertools
 import json
 import os
+import pty
 import shutil
 import signal
 import sqlite3
@@ -28,6 +30,10 @@ SRCDIR = os.environ["IBWIRE_SRCDIR"]
 # Set for shorter tests (with sanitizers).
 SHORT = bool(os.environ.get("IBWIRE_TEST_SHORT"))
 os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+class Unavailable(Exception):
+    """This machine lacks a permission or a device that a test needs."""
 
 
 class Tap:
@@ -90,9 +96,12 @@ class Tap:
 
     @contextlib.contextmanager
     def part(self, name):
-        """A part of a test: an exception in it is one failed result, and the following parts run."""
+        """A part of a test: an exception in it is one failed result, and the following parts run. After Unavailable
+        the rest of the part is skipped."""
         try:
             yield
+        except Unavailable as missing:
+            self.skip(name, missing)
         except Exception:  # whatever it is, it is to be reported
             self.result(False, name, traceback.format_exc())
 
@@ -288,3 +297,43 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program):
             skip_all(f"{program} is not installed")
+
+
+@functools.cache
+def can_mount(folder="."):
+    """Can this process mount over this folder in a mount namespace of its own? Root in a container often cannot."""
+    return os.geteuid() == 0 and run("unshare", "--mount", "mount", "-t", "tmpfs", "none", folder, check=False).status == 0
+
+
+@functools.cache
+def can_open_terminal():
+    """Can this process open a pseudo terminal? A chroot often has no /dev/pts."""
+    try:
+        ends = pty.openpty()
+    except OSError:
+        return False
+    for end in ends:
+        os.close(end)
+    return True
+
+
+# Reasons of skips.
+NO_MOUNT = "no permission to mount a file system"
+NO_TERMINAL = "no pseudo terminals (is /dev/pts mounted?)"
+
+
+def need_terminal():
+    """For a part of a test: Tap.part() skips the rest of it without pseudo terminals."""
+    if not can_open_terminal():
+        raise Unavailable(NO_TERMINAL)
+
+
+@functools.cache
+def as_nobody():
+    """The beginning of a command that runs as user 65534, as a tuple: empty unless root runs the tests."""
+    if os.geteuid():
+        return ()
+    prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    if not shutil.which("setpriv") or run(*prefix, "true", check=False).status:
+        raise Unavailable("no permission to become another user")
+    return prefix

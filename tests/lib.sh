@@ -38,6 +38,13 @@ skip_all() {
 	exit 0
 }
 
+# can_open_terminal - whether script(1) can open a pseudo terminal; a chroot often has no /dev/pts
+# shellcheck disable=SC2034 # a reason for skip and skip_all
+no_terminal="no pseudo terminals (are script(1) and /dev/pts there?)"
+can_open_terminal() {
+	script -qec true /dev/null </dev/null >/dev/null 2>&1
+}
+
 # succeeds NAME COMMAND... - passes if the command succeeds; otherwise prints its output
 succeeds() {
 	tap_name=$1

@@ -111,7 +111,7 @@ run
 contains "an Ethernet port is no fabric" "$output" "no active InfiniBand port"
 
 # In a terminal (script(1) makes one) the screen is started.
-if command -v script >/dev/null; then
+if can_open_terminal; then
 	output=$(STUB_WAITS=yes script -qec "./tree/quickstart --sim" /dev/null </dev/null 2>&1)
 	contains "in a terminal it is the screen" "$output" "ibwire top --settings $PWD/tree/sim/demo.conf db"
 	equal "and faults are played" "$(cat play)" "play --loop $PWD/tree/sim/demo.scenario"
@@ -120,7 +120,7 @@ if command -v script >/dev/null; then
 	script -qec "./tree/quickstart --quiet-fabric" /dev/null </dev/null >/dev/null 2>&1
 	equal "--quiet-fabric plays no faults" "$(cat play 2>/dev/null)" ""
 else
-	skip "in a terminal it is the screen" "script is not installed"
+	skip "in a terminal it is the screen" "$no_terminal"
 fi
 
 STUB_HANGS=yes ./tree/quickstart --sim >/dev/null 2>&1 </dev/null &

@@ -14,6 +14,7 @@
 : "${IBWIRE:?}"
 sample_db=${IBWIRE_BUILD:?}/tests/screen/sample_db
 command -v tmux >/dev/null || skip_all "tmux is not installed"
+can_open_terminal || skip_all "$no_terminal"
 
 export TMUX_TMPDIR="$PWD" TERM=screen-256color XDG_CONFIG_HOME="$PWD/config"
 # A signal that comes while LeakSanitizer looks for leaks makes it wait for ever. Leaks of

@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, need, need_terminal, run, stop, wait_for
 
 need("ibsim", "opensm", "perfquery")
 tap = Tap()
@@ -157,6 +157,7 @@ def in_the_midst_of_traffic(sim):
 
 
 def on_a_terminal(sim, answer):
+    need_terminal()
     ours, theirs = pty.openpty()
     process = subprocess.Popen([IBWIRE, "clear", f"{HOST}/1", "--errors-only"], env=sim.env, stdin=theirs, stdout=theirs,
                                stderr=theirs)
@@ -188,14 +189,15 @@ def asks_first(sim):
     done = sim.ibwire("clear", f"{HOST}/1", "--dry-run")
     tap.contains("--dry-run prints what would be done", done.out, "PortCountersExtended of 1 port\n")
     tap.contains("and that it was not", done.out, "nothing was cleared")
-    status, said = on_a_terminal(sim, b"y\n")
-    tap.result(status == 1 and "nothing was cleared" in said, "any answer but yes cancels", (status, said))
-    tap.equal("none of these cleared a counter", errors(), 77)
-    data = perfquery(sim, lid, 1)["PortXmitData"]
-    status, said = on_a_terminal(sim, b"yes\n")
-    tap.result(status == 0 and "cleared 1 of 1 port in" in said, "yes is yes", (status, said))
-    tap.equal("errors are cleared", errors(), 0)
-    tap.result(perfquery(sim, lid, 1)["PortXmitData"] >= data > 0, "data is not, with --errors-only", data)
+    with tap.part("on a terminal"):
+        status, said = on_a_terminal(sim, b"y\n")
+        tap.result(status == 1 and "nothing was cleared" in said, "any answer but yes cancels", (status, said))
+        tap.equal("none of these cleared a counter", errors(), 77)
+        data = perfquery(sim, lid, 1)["PortXmitData"]
+        status, said = on_a_terminal(sim, b"yes\n")
+        tap.result(status == 0 and "cleared 1 of 1 port in" in said, "yes is yes", (status, said))
+        tap.equal("errors are cleared", errors(), 0)
+        tap.result(perfquery(sim, lid, 1)["PortXmitData"] >= data > 0, "data is not, with --errors-only", data)
     for words, expected in ((["node9999/1"], "no node"), ([f"{HOST}/9"], "no port"), ([], "give the ports"),
                             (["all", HOST], "cannot be combined")):
         done = sim.ibwire("clear", "--yes", *words, check=False)

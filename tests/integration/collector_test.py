@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
 import diags
-from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, need_terminal, stop, wait_for
 
 need("ibnetdiscover", "ibsim", "opensm", "perfquery")
 tap = Tap()
@@ -209,11 +209,13 @@ with tap.part("topology file"), Simulation("--gen", "rail --hosts 2", "--traffic
     for command in (("collect",), ("snapshot", "take", "refused")):
         tap.one_line(f"{command[0]}: a file without LIDs", sim.ibwire(*command, "--topology", "lids.topo", check=False), 74,
                      "lids.topo has no LIDs")
-    terminal = os.openpty()[1]
-    process = sim.start(IBWIRE, "top", "--db", "new.db", "--adaptive-routing", "--topology", "lids.topo", stdin=terminal,
-                        stdout=terminal, stderr=subprocess.PIPE, env={**sim.env, "TERM": "xterm"})
-    tap.contains("top: its collector gets its options", process.communicate()[1].decode(), "lids.topo has no LIDs")
-    tap.equal("top: the status of its collector", process.returncode, 74)
+    with tap.part("top: its collector gets its options"):
+        need_terminal()
+        terminal = os.openpty()[1]
+        process = sim.start(IBWIRE, "top", "--db", "new.db", "--adaptive-routing", "--topology", "lids.topo", stdin=terminal,
+                            stdout=terminal, stderr=subprocess.PIPE, env={**sim.env, "TERM": "xterm"})
+        tap.contains("top: its collector gets its options", process.communicate()[1].decode(), "lids.topo has no LIDs")
+        tap.equal("top: the status of its collector", process.returncode, 74)
     before = requests(sim)
     process = collect(sim, "--interval", "200ms", "--topology", "fabric.topo")
     status = sim.json("status")

@@ -11,7 +11,7 @@ import sys
 import termios
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Tap, run
+from lib import IBWIRE, Tap, need_terminal, run
 
 SCENARIO = """about Errors before and after a reset of the counters
 shape rail units=2 hosts=4 rails=2 spines=2
@@ -103,6 +103,7 @@ with tap.part("empty answers"):
 
 def on_terminal(*arguments, columns=80, pager=None, path=None):
     """Output on a terminal of 24 rows, and the exit status. @pager: $PAGER, None: not set"""
+    need_terminal()
     env = {**os.environ, "TERM": "xterm", **({"PAGER": pager} if pager is not None else {})}
     env["PATH"] = (path + ":" if path else "") + env["PATH"]
     for name in ("LESS", "COLUMNS", *(["PAGER"] if pager is None else [])):

@@ -19,7 +19,7 @@ import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, Simulation, Tap, need, read_file, run, skip_all, stop, wait_for
+from lib import IBWIRE, NO_MOUNT, SHORT, Simulation, Tap, can_mount, need, read_file, run, skip_all, stop, wait_for
 from stored import Stored
 
 INTERVAL_S = 0.2 if SHORT else 0.1  # sanitizers are slow
@@ -33,8 +33,8 @@ RANDOM = random.Random(1)
 WINDOW_SWEEPS = 120  # the compaction's, at this interval
 
 need("ibsim", "opensm", "perfquery")
-if os.geteuid():
-    skip_all("only root may mount a small file system")
+if not can_mount():
+    skip_all(NO_MOUNT)
 # A file system is unmounted only when no other mount namespace has a copy of the mount.
 if "IBWIRE_TEST_MOUNTS" not in os.environ:
     os.environ["IBWIRE_TEST_MOUNTS"] = "private"

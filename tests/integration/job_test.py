@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
 import diags
-from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, need_terminal, run, stop, wait_for
 
 need("ibsim", "opensm", "ibnetdiscover", "perfquery")
 tap = Tap()
@@ -122,6 +122,7 @@ def signals(sim):
 
 def terminal(sim):
     """Ctrl-C reaches the command from the terminal; ibwire waits for its end and records it."""
+    need_terminal()
     pid, ours = pty.fork()
     if pid == 0:
         os.execve(IBWIRE, [IBWIRE, "run", "--", "python3", "-c",

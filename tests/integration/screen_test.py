@@ -16,9 +16,11 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, need, run, wait_for
+from lib import IBWIRE, IBWIRE_SIM, NO_TERMINAL, SHORT, Simulation, Tap, can_open_terminal, need, run, skip_all, wait_for
 
 need("ibsim", "opensm", "tmux")
+if not can_open_terminal():
+    skip_all(NO_TERMINAL)
 tap = Tap()
 # Shorter times than the defaults, so that the test takes seconds.
 SETTINGS = """[health]

@@ -24,12 +24,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, Tap, wait_for
+from lib import IBWIRE, NO_TERMINAL, SHORT, Tap, can_open_terminal, skip_all, wait_for
 
 SAMPLE_DB = os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db"
 TIMEOUT_S = 20 if SHORT else 10
 CLEAR = b"\x1b[2J"
 
+if not can_open_terminal():
+    skip_all(NO_TERMINAL)
 tap = Tap()
 
 
