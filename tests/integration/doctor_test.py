@@ -240,8 +240,11 @@ tap.equal("a capture is readable by its owner only", os.stat("here.tar.gz").st_m
 with tarfile.open("here.tar.gz") as tar:
     top = {name.split("/")[0] for name in tar.getnames()}
     tar.extractall("here")
-again = run(IBWIRE, "doctor", "--root", f"here/{top.pop()}", check=False)
-tap.equal("the captured tree has the same results", (again.status, again.out), (live.status, live.out))
+if os.path.exists("/sys/class"):
+    again = run(IBWIRE, "doctor", "--root", f"here/{top.pop()}", check=False)
+    tap.equal("the captured tree has the same results", (again.status, again.out), (live.status, live.out))
+else:
+    tap.skip("the captured tree has the same results", "/sys is not mounted")
 tap.one_line("a capture that cannot be written", run(IBWIRE, "doctor", "--capture", "nowhere/x.tgz", check=False), 74, "nowhere/x.tgz")
 # Only a regular file is removed after a failure: --capture may name a pipe, or a device such as /dev/full.
 os.mkfifo("pipe")
