@@ -92,19 +92,23 @@ else
 	fail "every include points the right way" "$found"
 fi
 
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+trap 'exit 1' INT TERM HUP
+
 # plant NAME FILE INCLUDE WANTED - a tree with one bad file must be refused
 plant() {
-	rm -rf tree
-	mkdir -p "tree/$(dirname "$2")"
-	printf '/* planted */\n#include %s\n' "$3" >"tree/$2"
-	contains "$1" "$(check_tree tree)" "$4"
+	mkdir -p "$tree/$(dirname "$2")"
+	printf '/* planted */\n#include %s\n' "$3" >"$tree/$2"
+	contains "$1" "$(check_tree "$tree")" "$4"
+	rm "$tree/$2"
 }
 # good NAME FILE INCLUDE - and a right one must not be
 good() {
-	rm -rf tree
-	mkdir -p "tree/$(dirname "$2")"
-	printf '#include %s\n' "$3" >"tree/$2"
-	equal "$1" "$(check_tree tree)" ""
+	mkdir -p "$tree/$(dirname "$2")"
+	printf '#include %s\n' "$3" >"$tree/$2"
+	equal "$1" "$(check_tree "$tree")" ""
+	rm "$tree/$2"
 }
 
 plant "base includes nothing above it" base/bad.c '"fabric/fabric.h"' 'base/ may not include "fabric/fabric.h"'
