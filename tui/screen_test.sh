@@ -3,7 +3,7 @@
 # waits: for screens to be drawn
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
-# is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/model/test_sample.h
+# is tested without one (tests/screen/, tui/model/*_test.c). The fabric is made up: tui/model/test_sample.h
 # names the cells that stand out.
 
 # until_true calls functions whose names it is given.

@@ -2,7 +2,7 @@
 /*
  * metrics_config.h - TLS and basic authentication, from the web configuration file of Prometheus
  *
- * Source of the format: Prometheus exporter-toolkit, docs/web-configuration.md. Supported are
+ * Source of the format: Prometheus exporter-toolkit, web-configuration.md. Supported are
  * tls_server_config (cert_file, key_file, min_version, max_version, client_auth_type:
  * NoClientCert), http_server_config (http2, which has no effect) and basic_auth_users.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# long: it waits for opensm; collector/route_*_test and cli/topology/route_test cover the rules
+# long: it waits for opensm; tests/collector/route_*_test.c and cli/topology/route_test cover the rules
 # waits: for sweeps
 """Stored forwarding tables are opensm's, entry by entry; routes are ibtracert's; changes are detected."""
 import collections

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# long: it waits for processes; collector/sick_test and base/stop_test cover the rules
+# long: it waits for processes; tests/collector/sick_test and base/stop_test cover the rules
 # waits: for processes to end
 """A collector ends within its time limit after a signal, also while its device blocks.
 
