@@ -236,7 +236,8 @@ static void fill_errors(struct result *result, size_t at, const struct column *c
 
 static const struct column sample_columns[] = {
 	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .fill = fill_text },
-	{ .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE, .offset = offsetof(struct sample_row, bytes_per_s) },
+	{ .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE,
+	  .offset = offsetof(struct sample_row, bytes_per_s) },
 	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .members = members, .member_count = 2,
 	  .fill = fill_errors },
 	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER },
