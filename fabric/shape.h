@@ -165,7 +165,10 @@ struct shape {
 	uint32_t across, skips; /* links within a tier, and links that skip a tier */
 	uint32_t loops;        /* links of a switch to itself */
 	uint32_t plane_count;
-	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* 0: unknown (not a fat-tree) */
+	/* Sets of at least two switches that are joined only by links within a tier; 0: none. */
+	uint32_t island_count, island_links;
+	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* of the narrowest cut; 0: unknown (no tree) */
+	char bisection_cut[80];      /* which links that cut is: "half of the links from tier 1 up to tier 2" */
 	struct shape_piece *memory;  /* private */
 };
 

@@ -83,7 +83,7 @@ static void append_tiers(const struct topology *topology, struct text *text)
 		text_append(text, " as built, now ");
 		append_rate(text, shape->bisection_bits_per_s_now);
 	}
-	text_append(text, "\n");
+	text_appendf(text, ": %s\n", shape->bisection_cut);
 }
 
 static void append_rails(const struct topology *topology, struct text *text)

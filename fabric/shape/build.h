@@ -3,7 +3,7 @@
  * build.h - data shared by the steps of shape_create(); private to fabric/shape/
  *
  * The steps, in this order: neighbors, classes and hosts, parts, tiers, groups, missing cables,
- * slow links, rails, cages. Each step uses the results of the previous ones.
+ * slow links, rails, sums of tiers, bisection, cages. Each step uses the results of the previous ones.
  */
 #ifndef IBWIRE_FABRIC_SHAPE_BUILD_H
 #define IBWIRE_FABRIC_SHAPE_BUILD_H
@@ -96,6 +96,14 @@ int shape_find_groups(struct shape_build *build);
 int shape_find_missing(struct shape_build *build);
 int shape_find_slow(struct shape_build *build);
 int shape_find_rails(struct shape_build *build);
+int shape_find_bisection(struct shape_build *build);
+
+/*
+ * shape_has_cycles - whether links within a tier form cycles of four or more switches or islands
+ * Requires the tiers. Return: 0 or ERR_NOMEM.
+ */
+int shape_has_cycles(struct shape_build *build, bool *ret);
+
 void shape_find_cages(struct shape_build *build);
 
 #endif

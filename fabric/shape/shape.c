@@ -161,28 +161,6 @@ static int sum_tiers(struct shape_build *build)
 	return 0;
 }
 
-/*
- * Bisection bandwidth: half of the hosts send to the other half over half of the links of every
- * tier, so the narrowest tier limits it. This estimate assumes that the fabric is equally wide
- * everywhere.
- */
-static void find_bisection(struct shape *shape)
-{
-	uint64_t built = shape->tiers[1].down_bits_per_s, now = shape->tiers[1].down_bits_per_s_now;
-
-	/* Trunks between leaves without a tier above count, but belong to no tier. */
-	if (!shape->tier_count || (shape->tier_count == 1 && shape->tiers[1].switches > 1))
-		return;
-	for (unsigned i = 1; i < shape->tier_count; i++) {
-		const struct shape_tier *tier = &shape->tiers[i];
-
-		built = tier->up_bits_per_s < built ? tier->up_bits_per_s : built;
-		now = tier->up_bits_per_s_now < now ? tier->up_bits_per_s_now : now;
-	}
-	shape->bisection_bits_per_s = built / 2;
-	shape->bisection_bits_per_s_now = now / 2;
-}
-
 double shape_oversubscription(const struct shape *shape, uint32_t node, bool now)
 {
 	const struct node *self = &shape->fabric->nodes[node];
@@ -215,10 +193,26 @@ static void __attribute__((format(printf, 2, 3))) add_reason(struct shape *shape
 	va_end(args);
 }
 
+/* Three or more switches without a cycle, parallel links aside. */
+static void add_small_tree(const struct shape_build *build)
+{
+	uint32_t most = 0, links = build->first_near[build->fabric->node_count] / 2;
+
+	if (build->switch_count < 3 || build->shape->parts > 1 || links != build->switch_count - 1)
+		return;
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		uint32_t near = build->first_near[build->switches[i] + 1] - build->first_near[build->switches[i]];
+
+		most = near > most ? near : most;
+	}
+	add_reason(build->shape, "a %s of %u switches", most == 2 ? "chain" : most == links ? "star" : "tree",
+		   build->switch_count);
+}
+
 static void find_kind(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	uint32_t odd = 0;
+	uint32_t odd = 0, across = shape->across;
 
 	for (uint32_t i = 0; i < build->switch_count; i++)
 		odd += !shape->nodes[build->switches[i]].tier;
@@ -242,9 +236,15 @@ static void find_kind(struct shape_build *build)
 		add_reason(shape, "in %u unconnected parts", shape->parts);
 	if (odd)
 		add_reason(shape, "%u switch%s no tier", odd, odd == 1 ? " has" : "es have");
-	if (shape->across)
-		add_reason(shape, "%u link%s switches of one tier", shape->across,
-			   shape->across == 1 ? " joins" : "s join");
+	if (across)
+		add_small_tree(build);
+	if (shape->island_count) {
+		add_reason(shape, "%u islands joined by %u link%s", shape->island_count, shape->island_links,
+			   shape->island_links == 1 ? "" : "s");
+		across -= shape->island_links;
+	}
+	if (across)
+		add_reason(shape, "%u link%s switches of one tier", across, across == 1 ? " joins" : "s join");
 	if (shape->skips)
 		add_reason(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
 	if (shape->loops)
@@ -283,7 +283,7 @@ static int run_steps(struct shape_build *build)
 	static int (*const steps[])(struct shape_build *build) = {
 		make_arrays, find_boxes, shape_find_near, shape_find_classes, shape_find_hosts, shape_find_parts,
 		shape_find_leaves, shape_find_tiers, shape_find_groups, shape_find_missing, shape_find_slow,
-		shape_find_rails, sum_tiers,
+		shape_find_rails, sum_tiers, shape_find_bisection,
 	};
 	int code = 0;
 
@@ -292,7 +292,6 @@ static int run_steps(struct shape_build *build)
 	if (code < 0)
 		return code;
 	shape_find_cages(build);
-	find_bisection(build->shape);
 	find_kind(build);
 	return 0;
 }

@@ -11,12 +11,9 @@
 #include "base/err.h"
 #include "fabric/shape/build.h"
 
-/* A mesh of two switches is a trunk between two leaves, not a torus. */
-#define NO_TREE_SWITCHES 3
-
 /*
- * Above this share of links within a tier the fabric is no tree. A tree has few exceptions; a
- * dragonfly with spines has a third of its links between groups.
+ * Above this share of links within a tier a fabric in which they form cycles is no tree. A tree has
+ * few exceptions; a dragonfly with spines has a third of its links between groups.
  */
 #define ACROSS_DIVISOR 4
 
@@ -361,14 +358,16 @@ static void drop_misfits(struct shape_build *build)
 }
 
 /* Count links that a tree does not have; each is seen from both ends. */
-static void count_exceptions(struct shape_build *build)
+static int count_exceptions(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
 	uint32_t across = 0, skips = 0, links = 0;
+	bool cycles = false;
+	int code;
 
 	if (!shape->tier_count && build->switch_count) {
 		shape->kind = SHAPE_UNKNOWN;
-		return;
+		return 0;
 	}
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
@@ -386,8 +385,11 @@ static void count_exceptions(struct shape_build *build)
 	}
 	shape->across = across / 2;
 	shape->skips = skips / 2;
-	if (build->switch_count < NO_TREE_SWITCHES || across * ACROSS_DIVISOR <= links)
-		return;
+	if (across * ACROSS_DIVISOR <= links)
+		return 0;
+	code = shape_has_cycles(build, &cycles);
+	if (code < 0 || !cycles)
+		return code;
 	shape->kind = SHAPE_NO_TREE;
 	shape->empty_leaves = 0;
 	shape->tier_count = 0;
@@ -395,6 +397,7 @@ static void count_exceptions(struct shape_build *build)
 		shape->nodes[build->switches[i]].tier = 0;
 		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
 	}
+	return 0;
 }
 
 /* Planes are the connected parts that remain without the leaves. @sets: of one node each */
@@ -437,7 +440,8 @@ int shape_find_tiers(struct shape_build *build)
 	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (shape->nodes[build->switches[i]].tier > shape->tier_count)
 			shape->tier_count = shape->nodes[build->switches[i]].tier;
-	count_exceptions(build);
+	if (count_exceptions(build) < 0)
+		return ERR_NOMEM;
 	shape_part(build, climb.joined);
 	find_planes(build, climb.joined);
 	return 0;

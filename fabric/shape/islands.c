@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Islands, and the narrowest cut through a fabric.
+ *
+ * An island is a set of switches that are connected by links from tier to tier. Links within a tier
+ * join islands, or switches of one island. A fabric is a torus, mesh or dragonfly only if these
+ * links form cycles: chains, stars, pairs of leaves with links between them, and islands that are
+ * joined pairwise are none.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/shape/build.h"
+
+/* Two islands, or two switches, that are joined by links within a tier. */
+struct edge {
+	uint32_t a, b;        /* a < b, unless listed in both directions */
+	uint32_t links;
+	uint64_t built, now;  /* bits/s, one way */
+};
+
+struct graph {
+	struct edge *edges;   /* by a, then b */
+	uint32_t count;
+	uint32_t *first;      /* by vertex: its first edge in edges; one more at the end */
+	uint32_t *order, *depth, *parent, *cursor; /* of a depth-first search; depth from 1, 0: not visited */
+	uint32_t visited;
+};
+
+static int compare_edges(const void *x, const void *y)
+{
+	const struct edge *a = x, *b = y;
+
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	return a->b < b->b ? -1 : a->b > b->b;
+}
+
+/* Sort the edges and merge parallel ones. @vertices: the highest number of a vertex plus 1 */
+static int graph_finish(struct shape_build *build, struct graph *graph, uint32_t vertices)
+{
+	uint32_t merged = 0, at = 0;
+
+	if (graph->count)
+		qsort(graph->edges, graph->count, sizeof(*graph->edges), compare_edges);
+	for (uint32_t i = 1; i < graph->count; i++) {
+		struct edge *last = &graph->edges[merged];
+		const struct edge *edge = &graph->edges[i];
+
+		if (!compare_edges(last, edge)) {
+			last->links += edge->links;
+			last->built += edge->built;
+			last->now += edge->now;
+		} else {
+			graph->edges[++merged] = *edge;
+		}
+	}
+	graph->count = graph->count ? merged + 1 : 0;
+	graph->first = shape_scratch(build, vertices + 1, sizeof(*graph->first));
+	graph->order = shape_scratch(build, vertices, sizeof(*graph->order));
+	graph->depth = shape_scratch(build, vertices, sizeof(*graph->depth));
+	graph->parent = shape_scratch(build, vertices, sizeof(*graph->parent));
+	graph->cursor = shape_scratch(build, vertices, sizeof(*graph->cursor));
+	if (!graph->first || !graph->order || !graph->depth || !graph->parent || !graph->cursor)
+		return ERR_NOMEM;
+	for (uint32_t vertex = 0; vertex < vertices; vertex++) {
+		while (at < graph->count && graph->edges[at].a < vertex)
+			at++;
+		graph->first[vertex] = graph->cursor[vertex] = at;
+	}
+	graph->first[vertices] = graph->count;
+	return 0;
+}
+
+/*
+ * Visit all vertices that are connected with @start. @covered: by vertex, 0 at first: cycles through
+ * the edge to its parent. Return: whether there is a cycle of four or more vertices; all cycles of
+ * three have different edges then.
+ */
+static bool search_cycle(struct graph *graph, uint32_t start, uint8_t *covered)
+{
+	uint32_t vertex = start;
+	bool found = false;
+
+	graph->depth[start] = 1;
+	graph->parent[start] = SHAPE_NONE;
+	graph->order[graph->visited++] = start;
+	while (vertex != SHAPE_NONE) {
+		uint32_t other, parent = graph->parent[vertex];
+
+		if (graph->cursor[vertex] == graph->first[vertex + 1]) {
+			vertex = parent;
+			continue;
+		}
+		other = graph->edges[graph->cursor[vertex]++].b;
+		if (!graph->depth[other]) {
+			graph->depth[other] = graph->depth[vertex] + 1;
+			graph->parent[other] = vertex;
+			graph->order[graph->visited++] = other;
+			vertex = other;
+		} else if (other != parent && graph->depth[other] < graph->depth[vertex]) {
+			found |= graph->depth[vertex] - graph->depth[other] > 2 || covered[vertex]++ || covered[parent]++;
+		}
+	}
+	return found;
+}
+
+static bool is_across(const struct shape_build *build, uint32_t a, uint32_t b)
+{
+	uint8_t tier = build->shape->nodes[a].tier, other = build->shape->nodes[b].tier;
+
+	return !tier || tier == other || !other;
+}
+
+/* The island of each switch: its switch with the lowest index. Return: NULL: no memory. */
+static uint32_t *find_islands(struct shape_build *build)
+{
+	uint32_t *sets = shape_sets(build);
+
+	for (uint32_t i = 0; sets && i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+			if (!is_across(build, node, build->near[j].node))
+				shape_join(sets, node, build->near[j].node);
+	}
+	return sets;
+}
+
+/* The links within a tier. @islands: join islands, and not switches, or NULL */
+static int make_graph(struct shape_build *build, uint32_t *islands, struct graph *ret)
+{
+	const struct fabric *fabric = build->fabric;
+
+	*ret = (struct graph){ .edges = shape_scratch(build, fabric->port_count + 1, sizeof(*ret->edges)) };
+	if (!ret->edges)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t a = port->node, b = port->peer == FABRIC_NONE ? a : fabric->ports[port->peer].node;
+		uint64_t rate = port_rate_bits_per_s(port);
+
+		if (a == b || fabric->nodes[a].type != NODE_SWITCH || fabric->nodes[b].type != NODE_SWITCH ||
+		    !is_across(build, a, b))
+			continue;
+		if (islands) {
+			a = shape_root(islands, a);
+			b = shape_root(islands, b);
+		}
+		/* The rate of a link in a dump may be unknown. */
+		if (a != b)
+			ret->edges[ret->count++] = (struct edge){
+				a, b, 1, build->expected_rate[i],
+				port->state != PORT_ACTIVE ? 0 : rate ? rate : build->expected_rate[i],
+			};
+	}
+	return graph_finish(build, ret, (uint32_t)fabric->node_count);
+}
+
+static int has_cycle(struct shape_build *build, uint32_t *islands, bool *ret)
+{
+	uint8_t *covered = shape_scratch(build, build->fabric->node_count, sizeof(*covered));
+	struct graph graph;
+	int code = covered ? make_graph(build, islands, &graph) : ERR_NOMEM;
+
+	for (uint32_t i = 0; code == 0 && i < graph.count && !*ret; i++)
+		if (!graph.depth[graph.edges[i].a])
+			*ret |= search_cycle(&graph, graph.edges[i].a, covered);
+	return code;
+}
+
+int shape_has_cycles(struct shape_build *build, bool *ret)
+{
+	uint32_t *islands = find_islands(build);
+	int code = islands ? has_cycle(build, NULL, ret) : ERR_NOMEM;
+
+	if (code == 0 && !*ret)
+		code = has_cycle(build, islands, ret);
+	return code;
+}
+
+/*
+ * A cut divides the islands in two parts. Hosts of the smaller part share its capacity: the
+ * narrowest cut has the least capacity per host of its smaller part.
+ */
+struct cut {
+	uint64_t bits_per_s;
+	uint32_t links;
+	uint64_t hosts[2];   /* the smaller part first */
+	uint64_t islands;    /* a set of bits, for few islands */
+	uint32_t edge;       /* or of a tree: the edge that is cut */
+};
+
+struct islands {
+	struct graph graph;
+	uint32_t *hosts;     /* by island: ports cabled to HCAs */
+	uint64_t all_hosts;
+	uint32_t count;
+	bool now;            /* capacities now, else as built */
+};
+
+/* Beyond this number only cuts around single islands are tried, unless the islands form a tree. */
+enum { ISLANDS_MAX = 14 };
+
+static bool is_narrower(uint64_t a_bits, uint64_t a_hosts, uint64_t b_bits, uint64_t b_hosts)
+{
+	return (double)a_bits * (double)b_hosts < (double)b_bits * (double)a_hosts;
+}
+
+static void consider(const struct islands *islands, struct cut *cut, uint64_t hosts, struct cut *best)
+{
+	uint64_t rest = islands->all_hosts - hosts;
+
+	cut->hosts[0] = hosts < rest ? hosts : rest;
+	cut->hosts[1] = hosts < rest ? rest : hosts;
+	if (cut->hosts[0] &&
+	    (!best->hosts[0] || is_narrower(cut->bits_per_s, cut->hosts[0], best->bits_per_s, best->hosts[0])))
+		*best = *cut;
+}
+
+static void add_edge(const struct islands *islands, const struct edge *edge, struct cut *cut)
+{
+	cut->bits_per_s += islands->now ? edge->now : edge->built;
+	cut->links += edge->links;
+}
+
+/* Islands that form a tree: one of its edges is the narrowest cut. @below: by island, scratch */
+static void cut_tree(const struct islands *islands, uint64_t *below, struct cut *best)
+{
+	const struct graph *graph = &islands->graph;
+
+	for (uint32_t i = 0; i < graph->visited; i++)
+		below[graph->order[i]] = islands->hosts[graph->order[i]];
+	for (uint32_t i = graph->visited; i-- > 1;) {
+		uint32_t island = graph->order[i], parent = graph->parent[island];
+		struct cut cut = { .edge = SHAPE_NONE };
+
+		below[parent] += below[island];
+		for (uint32_t j = graph->first[island]; j < graph->first[island + 1]; j++) {
+			if (graph->edges[j].b != parent)
+				continue;
+			cut.edge = j;
+			add_edge(islands, &graph->edges[j], &cut);
+		}
+		consider(islands, &cut, below[island], best);
+	}
+}
+
+/* All cuts of few islands, else those around each island. @place: by island, its bit, from 0 */
+static void cut_all(const struct islands *islands, const uint32_t *place, struct cut *best)
+{
+	const struct graph *graph = &islands->graph;
+	bool few = islands->count <= ISLANDS_MAX;
+	uint64_t cuts = few ? (UINT64_C(1) << (islands->count - 1)) - 1 : islands->count;
+
+	for (uint64_t i = 0; i < cuts; i++) {
+		struct cut cut = { .islands = few ? i + 1 : 0, .edge = SHAPE_NONE };
+		uint64_t hosts = 0;
+
+		for (uint32_t j = 0; j < graph->visited; j++) {
+			uint32_t island = graph->order[j];
+
+			if (few ? cut.islands >> place[island] & 1 : place[island] == i)
+				hosts += islands->hosts[island];
+		}
+		for (uint32_t j = 0; j < graph->count; j++) {
+			uint32_t a = place[graph->edges[j].a], b = place[graph->edges[j].b];
+
+			if (few ? (cut.islands >> a & 1) && !(cut.islands >> b & 1) : a == i)
+				add_edge(islands, &graph->edges[j], &cut);
+		}
+		consider(islands, &cut, hosts, best);
+	}
+}
+
+static int cut_islands(struct shape_build *build, uint32_t *sets, struct islands *islands, struct cut *best)
+{
+	size_t nodes = build->fabric->node_count;
+	uint8_t *covered = shape_scratch(build, nodes, sizeof(*covered));
+	uint64_t *below = shape_scratch(build, nodes, sizeof(*below));
+	uint32_t *place = shape_scratch(build, nodes, sizeof(*place));
+	struct graph *graph = &islands->graph;
+	int code = covered && below && place ? make_graph(build, sets, graph) : ERR_NOMEM;
+
+	*best = (struct cut){ .edge = SHAPE_NONE };
+	if (code < 0 || !graph->count)
+		return code;
+	search_cycle(graph, graph->edges[0].a, covered);
+	islands->count = graph->visited;
+	for (uint32_t i = 0; i < graph->visited; i++)
+		place[graph->order[i]] = i;
+	/* Each edge is listed in both directions. */
+	if (graph->count / 2 == graph->visited - 1)
+		cut_tree(islands, below, best);
+	else
+		cut_all(islands, place, best);
+	return 0;
+}
+
+/* The narrowest of the tiers: half of the hosts send to the other half over half of its links. */
+static void narrowest_tier(const struct shape *shape, bool now, uint64_t *ret_bits, unsigned *ret_tier)
+{
+	*ret_tier = 0;
+	*ret_bits = now ? shape->tiers[1].down_bits_per_s_now : shape->tiers[1].down_bits_per_s;
+	for (unsigned i = 1; i < shape->tier_count; i++) {
+		uint64_t bits = now ? shape->tiers[i].up_bits_per_s_now : shape->tiers[i].up_bits_per_s;
+
+		if (bits >= *ret_bits)
+			continue;
+		*ret_bits = bits;
+		*ret_tier = i;
+	}
+}
+
+static void describe_cut(struct shape *shape, unsigned tier, const struct cut *cut)
+{
+	if (cut->hosts[0])
+		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut),
+			 "%u link%s between parts with %" PRIu64 " and %" PRIu64 " HCA links", cut->links,
+			 cut->links == 1 ? "" : "s", cut->hosts[0], cut->hosts[1]);
+	else if (tier)
+		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut), "half of the links from tier %u up to tier %u",
+			 tier, tier + 1);
+	else
+		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut), "half of the links to HCAs");
+}
+
+/* Islands of two or more switches, if there are no others. @sizes: by island, number of its switches */
+static void count_islands(struct shape *shape, const struct islands *islands, const uint32_t *sizes)
+{
+	const struct graph *graph = &islands->graph;
+
+	for (uint32_t i = 0; i < graph->visited; i++)
+		if (sizes[graph->order[i]] < 2)
+			return;
+	shape->island_count = graph->visited;
+	for (uint32_t i = 0; i < graph->count; i++)
+		shape->island_links += graph->edges[i].links;
+	shape->island_links /= 2;
+}
+
+int shape_find_bisection(struct shape_build *build)
+{
+	struct shape *shape = build->shape;
+	uint32_t *sets, *sizes;
+	struct islands islands = { .hosts = NULL };
+
+	if (!shape->tier_count)
+		return 0;
+	sets = find_islands(build);
+	islands.hosts = shape_scratch(build, build->fabric->node_count, sizeof(*islands.hosts));
+	sizes = shape_scratch(build, build->fabric->node_count, sizeof(*sizes));
+	if (!sets || !islands.hosts || !sizes)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		sizes[shape_root(sets, node)]++;
+		islands.hosts[shape_root(sets, node)] += build->hcas[node];
+		islands.all_hosts += build->hcas[node];
+	}
+	for (int now = 0; now < 2; now++) {
+		uint64_t bits;
+		struct cut cut = { .edge = SHAPE_NONE };
+		unsigned tier;
+		int code = 0;
+
+		narrowest_tier(shape, now, &bits, &tier);
+		islands.now = now;
+		/* Unconnected parts are planes of all hosts, or separate fabrics: no cut leads through them. */
+		if (shape->parts == 1)
+			code = cut_islands(build, sets, &islands, &cut);
+		if (code < 0)
+			return code;
+		/* Leaves that nothing connects. */
+		if (shape->tier_count == 1 && shape->tiers[1].switches > 1 && !cut.hosts[0])
+			bits = 0;
+		if (cut.hosts[0] && !is_narrower(cut.bits_per_s, cut.hosts[0], bits, islands.all_hosts))
+			cut.hosts[0] = 0;
+		if (!now)
+			describe_cut(shape, tier, &cut);
+		*(now ? &shape->bisection_bits_per_s_now : &shape->bisection_bits_per_s) =
+			cut.hosts[0] ? cut.bits_per_s : bits / 2;
+		if (!now)
+			count_islands(shape, &islands, sizes);
+	}
+	if (!shape->bisection_bits_per_s)
+		shape->bisection_cut[0] = '\0';
+	return 0;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Small fabrics without cycles, islands, and the narrowest cut, compared with all cuts. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unit_test.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "fabric/test_net.h"
+
+/* 4xNDR */
+#define LINK_GBPS UINT64_C(400)
+
+static uint64_t bisection_gbps(const struct shape *shape)
+{
+	return shape->bisection_bits_per_s / 1000000000;
+}
+
+TEST(a_chain_of_switches_is_a_chain)
+{
+	for (unsigned size = 3; size <= 40; size++) {
+		struct fabric *fabric = net_new();
+		uint32_t last = 0;
+		struct shape *shape;
+
+		for (unsigned i = 0; i < size; i++) {
+			uint32_t next = net_switch(fabric, "edge%u", i);
+
+			net_hosts(fabric, "n", i * 10, 8, next);
+			if (i)
+				net_links(fabric, last, next, 2);
+			last = next;
+		}
+		shape = net_shape(fabric, NULL);
+		assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+		assert_int_equal(shape->tiers[1].switches, size);
+		assert_non_null(strstr(shape->reason, "a chain of "));
+		assert_int_equal(bisection_gbps(shape), 2 * LINK_GBPS);
+		net_done(fabric, shape);
+	}
+}
+
+/* Two sites: the hosts of each on a leaf, an extender at each end of the line between them. */
+TEST(two_sites_over_extenders_are_a_chain)
+{
+	struct fabric *fabric = net_new();
+	uint32_t at[4];
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 4; i++) {
+		at[i] = net_switch(fabric, i % 3 ? "extender%u" : "site%u", i);
+		if (i % 3 == 0)
+			net_hosts(fabric, "n", i * 100, 12, at[i]);
+		if (i)
+			net_link(fabric, at[i - 1], at[i]);
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_non_null(strstr(shape->reason, "a chain of 4 switches"));
+	assert_int_equal(shape->nodes[at[0]].tier, 1);
+	assert_int_equal(shape->nodes[at[3]].tier, 1);
+	assert_int_equal(bisection_gbps(shape), LINK_GBPS);
+	net_done(fabric, shape);
+}
+
+/* A database rack: two leaves, seven links between them, and a spine with a link to each. */
+TEST(a_rack_of_two_linked_leaves_and_a_spine_is_a_tree)
+{
+	struct fabric *fabric = net_new();
+	uint32_t spine = net_switch(fabric, "spine"), leaf[2];
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 2; i++) {
+		leaf[i] = net_switch(fabric, "leaf%u", i);
+		net_hosts(fabric, i ? "celadm" : "dbadm", 0, 11, leaf[i]);
+		net_link(fabric, leaf[i], spine);
+	}
+	net_links(fabric, leaf[0], leaf[1], 7);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_int_equal(shape->tier_count, 2);
+	assert_int_equal(shape->nodes[spine].tier, 2);
+	assert_int_equal(shape->across, 7);
+	assert_true(shape_oversubscription(shape, leaf[0], false) == 11);
+	net_done(fabric, shape);
+}
+
+TEST(a_triangle_of_leaves_is_no_torus)
+{
+	struct fabric *fabric = net_new();
+	uint32_t leaf[3];
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 3; i++) {
+		leaf[i] = net_switch(fabric, "leaf%u", i);
+		net_hosts(fabric, "n", i * 10, 8, leaf[i]);
+		for (unsigned j = 0; j < i; j++)
+			net_links(fabric, leaf[i], leaf[j], 3);
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_int_equal(shape->tiers[1].switches, 3);
+	assert_int_equal(bisection_gbps(shape), 6 * LINK_GBPS);
+	net_done(fabric, shape);
+}
+
+TEST(a_tree_of_leaf_pairs_with_links_between_peers_is_a_tree)
+{
+	for (unsigned pairs = 1; pairs <= 8; pairs++) {
+		for (unsigned between = 1; between <= 16; between *= 2) {
+			struct fabric *fabric = net_new();
+			uint32_t spine[2] = { net_switch(fabric, "spine0"), net_switch(fabric, "spine1") }, peer = 0;
+			struct shape *shape;
+
+			for (unsigned i = 0; i < 2 * pairs; i++) {
+				uint32_t leaf = net_switch(fabric, "leaf%u", i);
+
+				net_hosts(fabric, "n", i * 100, 8, leaf);
+				net_link(fabric, leaf, spine[0]);
+				net_link(fabric, leaf, spine[1]);
+				if (i % 2)
+					net_links(fabric, leaf, peer, between);
+				peer = leaf;
+			}
+			shape = net_shape(fabric, NULL);
+			assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+			assert_int_equal(shape->tiers[1].switches, 2 * pairs);
+			assert_int_equal(shape->tiers[2].switches, 2);
+			assert_int_equal(shape->across, pairs * between);
+			net_done(fabric, shape);
+		}
+	}
+}
+
+/* Trees of leaves and spines; the first @links spines of each are cabled to those of the next one. */
+static struct fabric *make_islands(const unsigned *leaves, unsigned count, unsigned links)
+{
+	struct fabric *fabric = net_new();
+	uint32_t spine[2], before[2] = { 0, 0 };
+
+	for (unsigned i = 0; i < count; i++) {
+		for (unsigned j = 0; j < 2; j++)
+			spine[j] = net_switch(fabric, "cell%u-spine%u", i, j);
+		for (unsigned j = 0; j < leaves[i]; j++) {
+			uint32_t leaf = net_switch(fabric, "cell%u-leaf%u", i, j);
+
+			net_hosts(fabric, "n", i * 1000 + j * 20, 8, leaf);
+			net_links(fabric, leaf, spine[0], 2);
+			net_links(fabric, leaf, spine[1], 2);
+		}
+		for (unsigned j = 0; i && j < links; j++)
+			net_link(fabric, spine[j % 2], before[j % 2]);
+		memcpy(before, spine, sizeof(before));
+	}
+	return fabric;
+}
+
+TEST(islands_are_cut_at_the_cables_between_them)
+{
+	static const unsigned leaves[] = { 3, 3 }, uneven[] = { 2, 3, 2 };
+	struct fabric *fabric = make_islands(leaves, 2, 2);
+	struct shape *shape = net_shape(fabric, NULL);
+
+	assert_string_equal(shape->reason, "2 islands joined by 2 links");
+	assert_int_equal(bisection_gbps(shape), 2 * LINK_GBPS);
+	assert_string_equal(shape->bisection_cut, "2 links between parts with 24 and 24 HCA links");
+	net_done(fabric, shape);
+	fabric = make_islands(uneven, 3, 1);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->island_count, 3);
+	assert_int_equal(bisection_gbps(shape), LINK_GBPS);
+	assert_string_equal(shape->bisection_cut, "1 link between parts with 16 and 40 HCA links");
+	net_done(fabric, shape);
+	/* Cables enough between them: the tier is narrower. */
+	fabric = make_islands(leaves, 2, 12);
+	shape = net_shape(fabric, NULL);
+	assert_string_equal(shape->bisection_cut, "half of the links from tier 1 up to tier 2");
+	assert_int_equal(bisection_gbps(shape), 12 * LINK_GBPS);
+	net_done(fabric, shape);
+}
+
+/* --- another model: every cut of all switches --- */
+
+enum { BRUTE_SWITCHES = 12 };
+
+/*
+ * The least capacity for each host of the smaller part, over all cuts. Hosts stay with their switch,
+ * or half of each are separated from it.
+ */
+static double narrowest(const struct fabric *fabric)
+{
+	uint32_t index[BRUTE_SWITCHES], count = 0, hosts[BRUTE_SWITCHES] = { 0 }, all = 0;
+	double best = LINK_GBPS;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			index[count++] = i;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		if (fabric->ports[i].peer == FABRIC_NONE || fabric->nodes[fabric->ports[i].node].type != NODE_CA)
+			continue;
+		for (uint32_t j = 0; j < count; j++)
+			hosts[j] += fabric->ports[fabric->ports[i].peer].node == index[j];
+		all++;
+	}
+	for (unsigned cut = 1; cut < (1u << count) - 1; cut++) {
+		uint32_t inside = 0, links = 0, smaller;
+
+		for (uint32_t j = 0; j < count; j++)
+			inside += cut >> j & 1 ? hosts[j] : 0;
+		for (uint32_t i = 0; i < fabric->port_count; i++) {
+			uint32_t a, b;
+
+			if (fabric->ports[i].peer == FABRIC_NONE)
+				continue;
+			for (a = 0; a < count && index[a] != fabric->ports[i].node;)
+				a++;
+			for (b = 0; b < count && index[b] != fabric->ports[fabric->ports[i].peer].node;)
+				b++;
+			links += a < count && b < count && (cut >> a & 1) && !(cut >> b & 1);
+		}
+		smaller = inside * 2 < all ? inside : all - inside;
+		if (smaller)
+			best = fmin(best, (double)(links * LINK_GBPS) / smaller);
+	}
+	return best;
+}
+
+/* The same for the cut that was found: half of a tier separates half of the hosts. */
+static double found(const struct shape *shape)
+{
+	double gbps = (double)bisection_gbps(shape), hosts = 0;
+	const char *parts = strstr(shape->bisection_cut, "with ");
+	uint32_t links = 0;
+
+	for (uint32_t i = 0; i < shape->fabric->port_count; i++)
+		links += shape->ports[i].way == WAY_HOST;
+	hosts = parts ? strtod(parts + strlen("with "), NULL) : links / 2.0;
+	return gbps / hosts;
+}
+
+TEST(no_cut_of_a_random_tree_is_narrower)
+{
+	uint64_t random = 7;
+	unsigned compared = 0;
+
+	for (unsigned round = 0; round < 300; round++) {
+		unsigned size = 2 + (unsigned)(net_random(&random) % (BRUTE_SWITCHES - 2));
+		struct fabric *fabric = net_new();
+		uint32_t at[BRUTE_SWITCHES];
+		struct shape *shape;
+
+		for (unsigned i = 0; i < size; i++) {
+			at[i] = net_switch(fabric, "s%u", i);
+			net_hosts(fabric, "n", i * 100, 4 + (unsigned)(net_random(&random) % 4), at[i]);
+			if (i)
+				net_links(fabric, at[i], at[net_random(&random) % i], 1 + (unsigned)(net_random(&random) % 4));
+		}
+		shape = net_shape(fabric, NULL);
+		assert_int_not_equal(shape->kind, SHAPE_NO_TREE);
+		assert_int_equal(shape->tiers[0].switches, 0);
+		/* A switch with few hosts above the others is a tier, and tiers are cut in halves. */
+		if (shape->tier_count == 1 && size > 1) {
+			assert_true(fabs(found(shape) - narrowest(fabric)) < 1e-6);
+			compared++;
+		}
+		net_done(fabric, shape);
+	}
+	assert_true(compared > 200);
+}
+
+TEST(no_cut_of_random_islands_is_narrower)
+{
+	uint64_t random = 11;
+
+	for (unsigned round = 0; round < 60; round++) {
+		unsigned count = 2 + (unsigned)(net_random(&random) % 2), leaves[3];
+		struct fabric *fabric;
+		struct shape *shape;
+
+		for (unsigned i = 0; i < count; i++)
+			leaves[i] = 2 + (unsigned)(net_random(&random) % (count == 2 ? 3 : 1));
+		fabric = make_islands(leaves, count, 1 + (unsigned)(net_random(&random) % 4));
+		shape = net_shape(fabric, NULL);
+		assert_int_equal(shape->island_count, count);
+		/* Tiers are cut in halves: of an odd number of leaves none is found by whole switches. */
+		assert_true(found(shape) <= narrowest(fabric) + 1e-6);
+		assert_true(strstr(shape->bisection_cut, "tier") || fabs(found(shape) - narrowest(fabric)) < 1e-6);
+		net_done(fabric, shape);
+	}
+}
+
+TEST(random_trees_of_any_size_are_no_torus)
+{
+	uint64_t random = 3;
+
+	for (unsigned round = 0; round < 400; round++) {
+		unsigned size = 1 + (unsigned)(net_random(&random) % 40);
+		struct fabric *fabric = net_new();
+		uint32_t at[40];
+		struct shape *shape;
+
+		for (unsigned i = 0; i < size; i++) {
+			unsigned hosts = (unsigned)(net_random(&random) % 8);
+
+			at[i] = net_switch(fabric, "s%u", i);
+			net_hosts(fabric, "n", i * 100, hosts < 3 ? 0 : hosts, at[i]);
+			/* The first switches may have many neighbors; each has 64 ports. */
+			if (i)
+				net_link(fabric, at[i], at[net_random(&random) % i]);
+		}
+		shape = net_shape(fabric, NULL);
+		assert_int_not_equal(shape->kind, SHAPE_NO_TREE);
+		assert_null(strstr(shape->reason, "torus"));
+		net_done(fabric, shape);
+	}
+}
