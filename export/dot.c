@@ -27,13 +27,11 @@ static void append_quoted(struct text *text, const char *chars)
 
 static unsigned count_hcas(const struct shape *shape, uint32_t node)
 {
-	const struct fabric *fabric = shape->fabric;
-	const struct node *self = &fabric->nodes[node];
+	const struct node *self = &shape->fabric->nodes[node];
 	unsigned hcas = 0;
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++)
-		hcas += shape->ports[i].way == WAY_HOST &&
-			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
+		hcas += shape_serves_host(shape, i);
 	return hcas;
 }
 
@@ -142,12 +140,17 @@ static void append_host(struct text *text, const struct shape *shape, uint32_t i
 
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *port = &fabric->ports[j];
+			const char *style = port->state < PORT_INIT ? " [color=red]" : "";
+			uint32_t other;
 
-			if (port->peer == FABRIC_NONE ||
-			    fabric->nodes[fabric->ports[port->peer].node].type != NODE_SWITCH)
+			if (port->peer == FABRIC_NONE)
 				continue;
-			text_appendf(text, "\tn%u -- h%u%s;\n", fabric->ports[port->peer].node, index,
-				     port->state < PORT_INIT ? " [color=red]" : "");
+			other = fabric->ports[port->peer].node;
+			if (fabric->nodes[other].type == NODE_SWITCH)
+				text_appendf(text, "\tn%u -- h%u%s;\n", other, index, style);
+			/* HCAs cabled to each other: at the first end. */
+			else if (shape->nodes[other].host != SHAPE_NONE && j < port->peer)
+				text_appendf(text, "\th%u -- h%u%s;\n", index, shape->nodes[other].host, style);
 		}
 	}
 }

@@ -200,7 +200,7 @@ TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
 		.hosts = 5, .classes = { [CLASS_MANAGEMENT] = 5 },
 	}, sdr = {
 		.file = "sdr-4ca-2sw.ibnetdiscover", .kind = SHAPE_IRREGULAR, .switches = { 2 }, .boxes = { 2 },
-		.hosts = 4, .slow = 1, .classes = { [CLASS_COMPUTE] = 4 },
+		.hosts = 4, .slow = 2, .classes = { [CLASS_COMPUTE] = 4 },
 	};
 	struct fabric *fabric;
 	struct shape *shape = check(&mixed, &fabric);

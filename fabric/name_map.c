@@ -39,51 +39,69 @@ static int add_name(struct name_map *map, uint64_t guid, const char *chars, size
 	return map_put(&map->by_guid, guid, (uint32_t)map->count++);
 }
 
-/* One line without its newline: 0x<guid> "name". Other lines are ignored. */
+/*
+ * One line without its newline: a GUID and a name, as util/node_name_map.c of rdma-core 50 reads them:
+ * quotes may be left out, and a name ends at the next quote or '#'. Of several names of a GUID the
+ * first one counts.
+ *
+ * Return: 1; 0: it is neither that nor empty; ERR_NOMEM.
+ */
 static int parse_line(struct name_map *map, const char *line, size_t len)
 {
 	char guid_text[24];
-	const char *open, *close;
-	size_t digits;
+	size_t digits = 0, start, name = 0;
 	uint64_t guid;
+	uint32_t known;
 	char *end;
 
-	while (len > 0 && isspace((unsigned char)*line)) {
+	for (; len > 0 && isspace((unsigned char)*line); len--)
 		line++;
-		len--;
-	}
-	open = memchr(line, '"', len);
-	if (!len || *line == '#' || !open)
-		return 0;
-	close = memchr(open + 1, '"', (size_t)(line + len - open - 1));
-	digits = (size_t)(open - line);
-	if (!close || digits >= sizeof(guid_text))
+	if (!len || *line == '#')
+		return 1;
+	while (digits < len && !isspace((unsigned char)line[digits]) && line[digits] != '#')
+		digits++;
+	if (digits >= sizeof(guid_text))
 		return 0;
 	memcpy(guid_text, line, digits);
 	guid_text[digits] = '\0';
-	guid = strtoull(guid_text, &end, 16);
-	if (end == guid_text || !guid || (*end && !isspace((unsigned char)*end)))
+	guid = strtoull(guid_text, &end, 0);
+	for (start = digits; start < len && (isspace((unsigned char)line[start]) || line[start] == '"');)
+		start++;
+	while (start + name < len && line[start + name] != '"' && line[start + name] != '#')
+		name++;
+	while (name && isspace((unsigned char)line[start + name - 1]))
+		name--;
+	if (*end || end == guid_text || !guid || !name)
 		return 0;
-	return add_name(map, guid, open + 1, (size_t)(close - open - 1));
+	return map_get(&map->by_guid, guid, &known) ? 1 : add_name(map, guid, line + start, name) < 0 ? ERR_NOMEM : 1;
 }
 
-int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct error *err)
+int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct name_map_notes *ret_notes,
+		   struct error *err)
 {
 	struct name_map *map = calloc(1, sizeof(*map));
+	struct name_map_notes notes = { .lines_ignored = 0 };
 	const char *end = chars + len;
+	size_t number = 0;
 
 	if (!map)
 		return err_nomem(err);
 	while (chars < end) {
 		const char *newline = memchr(chars, '\n', (size_t)(end - chars));
 		const char *stop = newline ? newline : end;
+		int code = parse_line(map, chars, (size_t)(stop - chars));
 
-		if (parse_line(map, chars, (size_t)(stop - chars)) < 0) {
+		number++;
+		if (code < 0) {
 			name_map_destroy(map);
 			return err_nomem(err);
 		}
+		if (!code && !notes.lines_ignored++)
+			notes.first_ignored = number;
 		chars = stop + 1;
 	}
+	if (ret_notes)
+		*ret_notes = notes;
 	*ret = map;
 	return 0;
 }

@@ -9,15 +9,23 @@
 struct error;
 struct name_map;
 
+/* What name_map_parse() could not read. */
+struct name_map_notes {
+	size_t lines_ignored;
+	size_t first_ignored; /* number of the first of these lines, from 1 */
+};
+
 /*
  * name_map_parse - parse a node-name-map in the format of the infiniband-diags
- * @chars:  lines of: 0x<node guid> "name"; '#' starts a comment
+ * @chars:      lines of a node GUID and a name: 0x2c5eab0300b87b40 "leaf 1", or without quotes;
+ *              '#' starts a comment; the first name of a GUID counts
+ * @ret_notes:  or NULL
  *
- * Other lines are ignored, as there.
  * Return: 0 and a map that name_map_destroy() frees, or ERR_NOMEM.
- * Source: infiniband-diags, --node-name-map (man ibnetdiscover).
+ * Source: rdma-core util/node_name_map.c, which rejects a file with a line that it cannot read.
  */
-int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct error *err);
+int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct name_map_notes *ret_notes,
+		   struct error *err);
 void name_map_destroy(struct name_map *map);
 
 /* name_map_find - the name of a GUID, or NULL (borrowed from @map). */

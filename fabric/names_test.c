@@ -48,6 +48,38 @@ TEST(device_has_its_product_name)
 	}
 }
 
+TEST(a_node_name_map_is_read_as_the_infiniband_diags_read_it)
+{
+	static const struct { const char *line, *name; } cases[] = {
+		{ "0x10 leafA(root)", "leafA(root)" }, { "0x10\tleaf A\t\t# comment", "leaf A" },
+		{ "0x10 \"leafC - quoted\"", "leafC - quoted" }, { "0x10 \"a\" \"b\"", "a" },
+		{ "0x10 \"open", "open" }, { "  0x0000000000000010 x\r", "x" }, { "16 decimal", "decimal" },
+		{ "0x10 first\n0x10 second", "first" }, { "# 0x10 x", NULL }, { "0x10", NULL }, { "0x10 #x", NULL },
+		{ "0x10x name", NULL }, { "leaf 0x10", NULL }, { "", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool is_ignored = !cases[i].name && cases[i].line[0] && cases[i].line[0] != '#';
+		struct name_map_notes notes;
+		struct name_map *map;
+		const char *name;
+		char text[128];
+
+		snprintf(text, sizeof(text), "0x11 before\n%s\n0x12 after", cases[i].line);
+		assert_int_equal(name_map_parse(text, strlen(text), &map, &notes, NULL), 0);
+		assert_string_equal(name_map_find(map, 0x11), "before");
+		assert_string_equal(name_map_find(map, 0x12), "after");
+		name = name_map_find(map, 0x10);
+		if (cases[i].name)
+			assert_string_equal(name, cases[i].name);
+		else
+			assert_null(name);
+		assert_int_equal(notes.lines_ignored, is_ignored);
+		assert_true(!is_ignored || notes.first_ignored == 2);
+		name_map_destroy(map);
+	}
+}
+
 TEST(names_are_found_or_the_most_similar_is_suggested)
 {
 	struct fabric *fabric = fabric_create(NULL);
@@ -55,9 +87,9 @@ TEST(names_are_found_or_the_most_similar_is_suggested)
 	struct error err;
 	uint32_t found;
 	const char names[] =
-		"# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
+		"# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3\n";
 
-	assert_int_equal(name_map_parse(names, sizeof(names) - 1, &map, NULL), 0);
+	assert_int_equal(name_map_parse(names, sizeof(names) - 1, &map, NULL, NULL), 0);
 	for (uint64_t guid = 1; guid <= 6; guid++) {
 		struct node node = { .guid = guid, .type = NODE_CA, .port_count = 1 };
 		struct port port = { .num = 1 };

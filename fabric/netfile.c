@@ -54,7 +54,10 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* A GUID with an end that it has in a file; 0: none, counted if it has other characters (redacted). */
+/*
+ * A GUID with an end that it has in a file; 0: none, counted if it has other characters (redacted).
+ * ibdiagnet writes the label of a port instead: "1/1/1".
+ */
 static uint64_t parse_guid(struct net_reader *reader, const char *s)
 {
 	char *end;
@@ -62,24 +65,31 @@ static uint64_t parse_guid(struct net_reader *reader, const char *s)
 
 	if (!*end || strchr(" \t()", *end))
 		return guid;
+	if (s[strcspn(s, "/ \t()")] == '/')
+		return 0;
 	reader->notes.guids_unknown++;
 	return 0;
 }
 
+/* Digits of a GUID in a node id. */
+enum { ID_DIGITS = 16 };
+
 /*
  * The GUID in a node id such as S-2c5eab0300b87b40. Of another text, such as the names in the net
- * files of ibsim, one is made: FNV-1a, with the bit of locally assigned GUIDs.
+ * files of ibsim (S-1 and H-1 are two of them), one is made: FNV-1a, with the bit of locally assigned
+ * GUIDs.
  */
 static uint64_t id_guid(const char *id, size_t len, bool *ret_made)
 {
 	uint64_t guid = 0xcbf29ce484222325ULL;
-	char digits[20];
+	char digits[ID_DIGITS + 1];
+	size_t skip = len > 4 && id[2] == '0' && tolower((unsigned char)id[3]) == 'x' ? 4 : 2;
 	char *end;
 
 	*ret_made = false;
-	if (len > 2 && id[1] == '-' && isxdigit((unsigned char)id[2]) && len - 2 < sizeof(digits)) {
-		memcpy(digits, id + 2, len - 2);
-		digits[len - 2] = '\0';
+	if (len == skip + ID_DIGITS && id[1] == '-' && isxdigit((unsigned char)id[skip])) {
+		memcpy(digits, id + skip, ID_DIGITS);
+		digits[ID_DIGITS] = '\0';
 		guid = strtoull(digits, &end, 16);
 		if (!*end)
 			return guid;
@@ -472,8 +482,8 @@ static bool end_agrees(const struct net_reader *reader, const uint32_t *wanted, 
 	return back->peer_guid == guid && back->peer_num == num;
 }
 
-/* Both ends have the rate that one of them has. */
-static void match_rates(struct port *port, struct port *peer)
+/* Both ends have the rate that one of them has. Return: whether they have different ones. */
+static bool match_rates(struct port *port, struct port *peer)
 {
 	struct port *from = port_rate_bits_per_s(port) ? port : peer, *to = from == port ? peer : port;
 
@@ -481,6 +491,7 @@ static void match_rates(struct port *port, struct port *peer)
 		to->speed = from->speed;
 		to->width = from->width;
 	}
+	return port->speed != peer->speed || port->width != peer->width;
 }
 
 /* The links of a file, while they are made. */
@@ -504,7 +515,7 @@ static void complete_link(struct links *links, uint32_t index, uint32_t peer)
 		other->state = PORT_ACTIVE;
 		other->phys_state = PHYS_LINK_UP;
 	}
-	match_rates(port, other);
+	notes->ends_differ += match_rates(port, other) && index < peer;
 	notes->rates_unknown += !port_rate_bits_per_s(port) && (one_sided || index < peer);
 }
 
@@ -577,6 +588,8 @@ void netfile_describe(const struct netfile_notes *notes, netfile_print *print, v
 		{ notes->peers_self, "port that is its own peer: omitted", "ports that are their own peers: omitted" },
 		{ notes->rates_unknown, "link without width and speed: its bandwidth is unknown",
 		  "links without width and speed: their bandwidth is unknown" },
+		{ notes->ends_differ, "link whose ends differ in width or speed: the lower rate counts",
+		  "links whose ends differ in width or speed: the lower rate counts" },
 		{ notes->guids_unknown, "GUID that is not hexadecimal (redacted?): unknown",
 		  "GUIDs that are not hexadecimal (redacted?): unknown" },
 		{ notes->guids_made, "node without a GUID: one is made up from its id",

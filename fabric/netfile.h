@@ -26,6 +26,7 @@ struct netfile_notes {
 	size_t peers_conflicting; /* ports with different peers at both ends; not linked */
 	size_t peers_self;      /* ports that are their own peer; not linked */
 	size_t rates_unknown;   /* links without a rate */
+	size_t ends_differ;     /* links with another width or speed at each end */
 	size_t guids_unknown;   /* GUIDs that are not hexadecimal (redacted) */
 	size_t guids_made;      /* nodes without a GUID, of which one was made */
 	bool unfinished;        /* the file ends inside a line or a node */

@@ -120,7 +120,13 @@ TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
 		{ "switchguid=0xa1(a1)\nSwitch 36 \"S-a1\"\n[1] \"S-a1\"[1]\n[2] \"H-b1\"[1]\n"
 		  "sysimgguid=0xb8599fxxxxxx\nCa 1 \"H-b1\"\n[1](b8599fxxxx) \"S-a1\"[2]\n", 2, 1,
 		  "1 port that is its own peer: omitted;1 link without width and speed: its bandwidth is unknown;"
-		  "2 GUIDs that are not hexadecimal (redacted?): unknown;" },
+		  "2 GUIDs that are not hexadecimal (redacted?): unknown;"
+		  "1 node without a GUID: one is made up from its id;" },
+		/* Names as ibsim loads them, labels of ibdiagnet, ends that differ. */
+		{ "Switch 8 \"S-1\"\n[1] \"H-1\"[1] # \"n\" lid 1 4xHDR\nHca 1 \"H-1\"\n"
+		  "[1](1/1/1) \"S-1\"[1] # lid 1 lmc 0 \"s\" lid 2 1xHDR\n", 2, 1,
+		  "1 link whose ends differ in width or speed: the lower rate counts;"
+		  "2 nodes without a GUID: made up from their ids;" },
 		{ "switchguid=0xb8xxxx01(b8xxxx01)\nSwitch 36 \"S-b8xxxx01\"\n"
 		  "[1] \"H-b8xxxx02\"[1] # \"n\" lid 1 4xHDR\n"
 		  "caguid=0xb8xxxx02\nCa 1 \"H-b8xxxx02\"\n[1](b8) \"S-b8xxxx01\"[1] # lid 1 lmc 0 \"s\" lid 2 4xHDR\n",

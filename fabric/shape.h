@@ -68,7 +68,7 @@ struct shape_node {
 /* Direction of a port. */
 enum shape_way {
 	WAY_NONE,
-	WAY_HOST,   /* of a switch: to an HCA of any class */
+	WAY_HOST,   /* of a switch: to an HCA of any class, or to a router */
 	WAY_UP, WAY_DOWN, WAY_ACROSS,
 	WAY_SWITCH, /* of an HCA */
 };
@@ -125,9 +125,9 @@ struct shape_miswired {
 	uint32_t leaf_rail; /* the rail of that leaf */
 };
 
-/* A link between switches that is slower than comparable links. */
+/* A link that is slower than comparable links. */
 struct shape_slow {
-	uint32_t port;           /* the end with the lower index */
+	uint32_t port;           /* the end with the lower index; of a link to an HCA that of the switch */
 	uint64_t bits_per_s;     /* current rate */
 	uint64_t expected_bits_per_s; /* rate of most links of its groups */
 };
@@ -194,8 +194,8 @@ int shape_create(const struct fabric *fabric, const struct shape_settings *setti
 void shape_destroy(struct shape *shape);
 
 /*
- * shape_oversubscription - bandwidth down divided by bandwidth up of a switch, as built or now; 0:
- * no uplinks.
+ * shape_oversubscription - bandwidth down divided by bandwidth up of a switch, as built or now; NAN:
+ * no uplinks, or their rates are unknown.
  */
 double shape_oversubscription(const struct shape *shape, uint32_t node, bool now);
 
@@ -212,12 +212,15 @@ const char *shape_why_text(uint8_t why);
 const char *shape_tier_name(unsigned tier, char ret[SHAPE_TIER_SIZE]);
 
 /*
- * shape_port_role - role of a port: "leaf-uplink", "spine-downlink", "leaf-to-host", "across" for
- * switches; the class for HCAs: "compute", "storage" ...
+ * shape_port_role - role of a port: "leaf-uplink", "spine-downlink", "leaf-to-host", "leaf-to-aggregation",
+ * "leaf-to-router", "across" for switches; the class for HCAs: "compute", "storage" ...
  * Return: @ret; NULL: the port has no peer.
  */
 #define SHAPE_ROLE_SIZE 32
 const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[SHAPE_ROLE_SIZE]);
+
+/* shape_serves_host - is it a port of a switch to an HCA of a host, not to an aggregation node or a router? */
+bool shape_serves_host(const struct shape *shape, uint32_t port);
 
 /* shape_port_tier - tier of the switch of a port; 0: an HCA, or no tier. */
 unsigned shape_port_tier(const struct shape *shape, uint32_t port);

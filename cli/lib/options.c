@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
@@ -477,6 +478,7 @@ int output_file(struct text *text, const char *path, struct error *err)
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
 {
 	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;
+	struct name_map_notes notes;
 	struct text text = { 0 };
 	int code;
 
@@ -485,7 +487,10 @@ int options_name_map(const struct options *options, struct name_map **ret, struc
 		return 0;
 	code = text_read_file(path, "the node name map ", TEXT_SMALL_MOST, &text, err);
 	if (code == 0)
-		code = name_map_parse(text_chars(&text), text.len, ret, err);
+		code = name_map_parse(text_chars(&text), text.len, ret, &notes, err);
+	if (code == 0 && notes.lines_ignored)
+		log_warning("%s: %zu line%s not a GUID and a name: ignored, the first is line %zu", path,
+			    notes.lines_ignored, notes.lines_ignored == 1 ? " is" : "s are", notes.first_ignored);
 	text_done(&text);
 	return code;
 }

@@ -48,8 +48,7 @@ static void put_switch(struct result *result, const struct topology *topology, u
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint8_t way = shape->ports[i].way;
 
-		hcas += way == WAY_HOST &&
-			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
+		hcas += shape_serves_host(shape, i);
 		down += way == WAY_DOWN;
 		up += way == WAY_UP;
 		up_active += way == WAY_UP && fabric->ports[i].state == PORT_ACTIVE;
@@ -68,11 +67,9 @@ static void put_switch(struct result *result, const struct topology *topology, u
 	result_integer(result, UP, up);
 	result_integer(result, UP_ACTIVE, up_active);
 	result_integer(result, UP_EXPECTED, up_expected);
-	if (up) {
-		result_real(result, OVER, shape_oversubscription(shape, node, false));
-		if (up_active)
-			result_real(result, OVER_NOW, shape_oversubscription(shape, node, true));
-	}
+	result_real(result, OVER, shape_oversubscription(shape, node, false));
+	if (up_active)
+		result_real(result, OVER_NOW, shape_oversubscription(shape, node, true));
 }
 
 static void put_hca(struct result *result, const struct topology *topology, uint32_t node)
@@ -116,7 +113,8 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 
 enum {
 	S_TIME, S_KIND, S_REASON, S_TIERS, S_SWITCHES, S_PARTS, S_PLANES, S_HOSTS, S_HCAS, S_RAILS, S_LINKS, S_UP,
-	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_CUT, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY, S_MISSING,
+	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_CUT, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY,
+	S_MISSING,
 	S_SLOW, S_MISWIRED, S_COUNT,
 };
 

@@ -3,6 +3,7 @@
 #include "cli/topology/topology.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +302,7 @@ void topology_fold(struct text *text, const struct topology *topology, const uin
 
 /* Are two switches of a tier similar? */
 struct kind {
-	uint32_t hosts, aggregation, up, up_active, up_built, down;
+	uint32_t hosts, aggregation, routers, up, up_active, up_built, down;
 };
 
 static struct kind kind_of(const struct topology *topology, uint32_t node)
@@ -312,7 +313,7 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &topology->fabric->ports[i];
-		uint32_t peer;
+		uint8_t class;
 
 		switch (shape->ports[i].way) {
 		case WAY_UP:
@@ -323,11 +324,10 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 			kind.down++;
 			break;
 		case WAY_HOST:
-			peer = topology->fabric->ports[port->peer].node;
-			if (shape->nodes[peer].class == CLASS_AGGREGATION)
-				kind.aggregation++;
-			else
-				kind.hosts++;
+			class = shape->nodes[topology->fabric->ports[port->peer].node].class;
+			kind.hosts += shape_serves_host(shape, i);
+			kind.aggregation += class == CLASS_AGGREGATION;
+			kind.routers += class == CLASS_ROUTER;
 			break;
 		}
 	}
@@ -341,7 +341,9 @@ static void append_kind(const struct topology *topology, struct text *text, uint
 	double over = shape_oversubscription(topology->shape, node, true);
 
 	if (kind->hosts)
-		text_appendf(text, "  %u HCA%s", kind->hosts, kind->hosts == 1 ? "" : "s");
+		text_appendf(text, "  %u HCA%s", kind->hosts, plural(kind->hosts));
+	if (kind->routers)
+		text_appendf(text, "  %u router%s", kind->routers, plural(kind->routers));
 	if (kind->down)
 		text_appendf(text, "  %u down", kind->down);
 	if (kind->up)
@@ -350,7 +352,7 @@ static void append_kind(const struct topology *topology, struct text *text, uint
 		text_appendf(text, " of %u", kind->up_built);
 	if (kind->up_active < kind->up)
 		text_appendf(text, " (%u not active)", kind->up - kind->up_active);
-	if (kind->up)
+	if (!isnan(over))
 		text_appendf(text, "  %.2f:1", over);
 	text_append(text, "\n");
 }

@@ -102,7 +102,8 @@ static bool search_cycle(struct graph *graph, uint32_t start, uint8_t *covered)
 			graph->order[graph->visited++] = other;
 			vertex = other;
 		} else if (other != parent && graph->depth[other] < graph->depth[vertex]) {
-			found |= graph->depth[vertex] - graph->depth[other] > 2 || covered[vertex]++ || covered[parent]++;
+			found |= graph->depth[vertex] - graph->depth[other] > 2 || covered[vertex]++ ||
+				 covered[parent]++;
 		}
 	}
 	return found;
@@ -322,8 +323,8 @@ static void describe_cut(struct shape *shape, unsigned tier, const struct cut *c
 			 "%u link%s between parts with %" PRIu64 " and %" PRIu64 " HCA links", cut->links,
 			 cut->links == 1 ? "" : "s", cut->hosts[0], cut->hosts[1]);
 	else if (tier)
-		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut), "half of the links from tier %u up to tier %u",
-			 tier, tier + 1);
+		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut),
+			 "half of the links from tier %u up to tier %u", tier, tier + 1);
 	else
 		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut), "half of the links to HCAs");
 }

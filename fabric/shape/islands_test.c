@@ -185,8 +185,8 @@ TEST(islands_are_cut_at_the_cables_between_them)
 enum { BRUTE_SWITCHES = 12 };
 
 /*
- * The least capacity for each host of the smaller part, over all cuts. Hosts stay with their switch,
- * or half of each are separated from it.
+ * The least capacity for each host of the smaller part, over all cuts of the switches; at most the
+ * rate of a link to a host.
  */
 static double narrowest(const struct fabric *fabric)
 {
@@ -254,7 +254,8 @@ TEST(no_cut_of_a_random_tree_is_narrower)
 			at[i] = net_switch(fabric, "s%u", i);
 			net_hosts(fabric, "n", i * 100, 4 + (unsigned)(net_random(&random) % 4), at[i]);
 			if (i)
-				net_links(fabric, at[i], at[net_random(&random) % i], 1 + (unsigned)(net_random(&random) % 4));
+				net_links(fabric, at[i], at[net_random(&random) % i],
+					  1 + (unsigned)(net_random(&random) % 4));
 		}
 		shape = net_shape(fabric, NULL);
 		assert_int_not_equal(shape->kind, SHAPE_NO_TREE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "fabric/shape.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,17 @@ const char *shape_why_text(uint8_t why)
 	return why < SHAPE_WHY_COUNT ? texts[why] : "unknown";
 }
 
+bool shape_serves_host(const struct shape *shape, uint32_t port)
+{
+	const struct port *ports = shape->fabric->ports;
+	uint8_t class;
+
+	if (shape->ports[port].way != WAY_HOST)
+		return false;
+	class = shape->nodes[ports[ports[port].peer].node].class;
+	return class != CLASS_AGGREGATION && class != CLASS_ROUTER;
+}
+
 unsigned shape_port_tier(const struct shape *shape, uint32_t port)
 {
 	return shape->nodes[shape->fabric->ports[port].node].tier;
@@ -56,6 +68,7 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 	static const char *const ways[] = {
 		[WAY_HOST] = "to-host", [WAY_UP] = "uplink", [WAY_DOWN] = "downlink",
 	};
+	const struct fabric *fabric = shape->fabric;
 	uint8_t way = shape->ports[port].way;
 	char tier[SHAPE_TIER_SIZE];
 
@@ -65,7 +78,10 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 		snprintf(ret, SHAPE_ROLE_SIZE, "across");
 	else if (way == WAY_SWITCH)
 		snprintf(ret, SHAPE_ROLE_SIZE, "%s",
-			 node_class_name(shape->nodes[shape->fabric->ports[port].node].class));
+			 node_class_name(shape->nodes[fabric->ports[port].node].class));
+	else if (way == WAY_HOST && !shape_serves_host(shape, port))
+		snprintf(ret, SHAPE_ROLE_SIZE, "%s-to-%s", shape_tier_name(shape_port_tier(shape, port), tier),
+			 node_class_name(shape->nodes[fabric->ports[fabric->ports[port].peer].node].class));
 	else
 		snprintf(ret, SHAPE_ROLE_SIZE, "%s-%s", shape_tier_name(shape_port_tier(shape, port), tier), ways[way]);
 	return ret;
@@ -112,14 +128,6 @@ static bool is_active(const struct port *port)
 	return port->state == PORT_ACTIVE;
 }
 
-static bool is_down_to_aggregation(const struct shape *shape, uint32_t port)
-{
-	const struct port *ports = shape->fabric->ports;
-
-	return shape->ports[port].way == WAY_HOST &&
-	       shape->nodes[ports[ports[port].peer].node].class == CLASS_AGGREGATION;
-}
-
 static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];
@@ -133,7 +141,7 @@ static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_
 		tier->links_up_active += is_active(port);
 		tier->up_bits_per_s += built;
 		tier->up_bits_per_s_now += now;
-	} else if ((way == WAY_HOST || way == WAY_DOWN) && !is_down_to_aggregation(build->shape, index)) {
+	} else if (way == WAY_DOWN || shape_serves_host(build->shape, index)) {
 		tier->down_bits_per_s += built;
 		tier->down_bits_per_s_now += now;
 	}
@@ -173,10 +181,10 @@ double shape_oversubscription(const struct shape *shape, uint32_t node, bool now
 
 		if (way == WAY_UP)
 			up += rate;
-		else if ((way == WAY_HOST || way == WAY_DOWN) && !is_down_to_aggregation(shape, i))
+		else if (way == WAY_DOWN || shape_serves_host(shape, i))
 			down += rate;
 	}
-	return up ? (double)down / (double)up : 0;
+	return up ? (double)down / (double)up : NAN;
 }
 
 static void __attribute__((format(printf, 2, 3))) add_reason(struct shape *shape, const char *fmt, ...)
@@ -209,10 +217,36 @@ static void add_small_tree(const struct shape_build *build)
 		   build->switch_count);
 }
 
+/* Do the unconnected parts of a fabric serve the same HCAs: is each that has a cable cabled to all of them? */
+static bool has_planes(const struct shape_build *build)
+{
+	const struct fabric *fabric = build->fabric;
+	const struct shape *shape = build->shape;
+	bool any = false;
+
+	if (shape->parts < 2 || shape->parts > 32)
+		return false;
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		uint32_t parts = 0;
+
+		if (!shape_is_hca(build, i))
+			continue;
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
+			if (fabric->ports[j].peer != FABRIC_NONE)
+				parts |= UINT32_C(1) << shape->nodes[fabric->ports[fabric->ports[j].peer].node].part;
+		if (parts && parts != (uint32_t)((UINT64_C(1) << shape->parts) - 1))
+			return false;
+		any |= parts != 0;
+	}
+	return any;
+}
+
 static void find_kind(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
 	uint32_t odd = 0, across = shape->across;
+	bool planar;
 
 	for (uint32_t i = 0; i < build->switch_count; i++)
 		odd += !shape->nodes[build->switches[i]].tier;
@@ -230,9 +264,12 @@ static void find_kind(struct shape_build *build)
 		    shape->across);
 		return;
 	}
-	shape->kind = odd || shape->across || shape->skips || shape->loops || shape->parts > 1 ? SHAPE_IRREGULAR :
-		      build->switch_count == 1 ? SHAPE_ONE_SWITCH : SHAPE_FAT_TREE;
-	if (shape->parts > 1)
+	planar = has_planes(build);
+	shape->kind = odd || shape->across || shape->skips || shape->loops || (shape->parts > 1 && !planar) ?
+		SHAPE_IRREGULAR : build->switch_count == 1 ? SHAPE_ONE_SWITCH : SHAPE_FAT_TREE;
+	if (planar)
+		add_reason(shape, "%u separate planes, each with a port of every HCA", shape->parts);
+	else if (shape->parts > 1)
 		add_reason(shape, "in %u unconnected parts", shape->parts);
 	if (odd)
 		add_reason(shape, "%u switch%s no tier", odd, odd == 1 ? " has" : "es have");

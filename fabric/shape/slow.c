@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Links between switches that run slower than comparable links, and the rate each link is built
- * for.
+ * Links that run slower than comparable links, and the rate each link is built for.
  *
- * A link is slow if a parallel link is faster, or if most uplinks of its lower switch and most
- * downlinks of its upper switch are. One of the two is not enough: spines of an older generation
- * are no fault.
+ * A link between switches is slow if a parallel link is faster, or if most uplinks of its lower
+ * switch and most downlinks of its upper switch are. One of the two is not enough: spines of an
+ * older generation are no fault.
+ *
+ * A link to an HCA is slow if it is below the width or speed that both ends have enabled. Where a
+ * dump does not tell these, it is compared with the HCAs of its model and class on switches of the
+ * same model: it is slow if three quarters of them are faster, and it has one lane, or a lower speed.
+ * Two lanes are a split port, which is a design.
  */
+#include <stdlib.h>
+
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape/build.h"
@@ -49,7 +55,8 @@ static uint64_t usual_rate(const struct rates *rates)
 }
 
 struct usual {
-	uint64_t *up, *down, *host; /* by node */
+	uint64_t *up, *down, *host; /* by node; host: unless a rate is known for its model */
+	uint64_t *models;           /* by port of a switch: usual rate of HCAs of that model; 0: unknown */
 	bool *mixed;                /* by node: its trunks have different rates */
 };
 
@@ -104,6 +111,83 @@ static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
 	return best;
 }
 
+/* A link to an HCA. @key: of links that are compared */
+struct host_link {
+	uint64_t key;
+	uint32_t port; /* of the switch */
+};
+
+static int compare_host_links(const void *a, const void *b)
+{
+	const struct host_link *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->port < y->port ? -1 : 1;
+}
+
+/* At least this number of HCAs of a model is compared. */
+enum { MODEL_HCAS = 4 };
+
+/* The usual rates of HCAs by model, where three quarters of them run at it. */
+static int find_models(struct shape_build *build, struct usual *usual)
+{
+	const struct fabric *fabric = build->fabric;
+	struct host_link *links = shape_scratch(build, fabric->port_count, sizeof(*links));
+	uint32_t count = 0, j;
+
+	if (!links)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		const struct node *hca;
+
+		if (!shape_serves_host(build->shape, i) || !port_rate_bits_per_s(port))
+			continue;
+		hca = &fabric->nodes[fabric->ports[port->peer].node];
+		links[count++] = (struct host_link){
+			(uint64_t)build->shape->nodes[fabric->ports[port->peer].node].class << 32 |
+			(uint64_t)hca->device_id << 16 | fabric->nodes[port->node].device_id, i,
+		};
+	}
+	qsort(links, count, sizeof(*links), compare_host_links);
+	for (uint32_t i = 0; i < count; i = j) {
+		struct rates rates = { .count = 0 };
+		uint32_t same = 0;
+		uint64_t rate;
+
+		for (j = i; j < count && links[j].key == links[i].key; j++)
+			count_rate(&rates, port_rate_bits_per_s(&fabric->ports[links[j].port]));
+		rate = usual_rate(&rates);
+		for (unsigned k = 0; k < rates.count; k++)
+			same += rates.rate[k] == rate ? rates.links[k] : 0;
+		if (j - i < MODEL_HCAS || same * 4 < (j - i) * 3)
+			continue;
+		for (uint32_t k = i; k < j; k++)
+			usual->models[links[k].port] = rate;
+	}
+	return 0;
+}
+
+/* The rate that a link to an HCA is built for. */
+static uint64_t expected_of_host(const struct shape_build *build, const struct usual *usual, uint32_t index)
+{
+	const struct port *port = &build->fabric->ports[index], *peer = &build->fabric->ports[port->peer];
+	uint8_t widths = port->width_enabled & peer->width_enabled;
+	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
+	uint64_t rate = port_rate_bits_per_s(port), expected = usual->models[index];
+
+	if (!rate)
+		return usual->host[port->node];
+	if (widths && speeds)
+		return port_is_below_enabled(port, peer) ?
+			link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds)) : rate;
+	if (expected <= rate || (port->width == LINK_WIDTH_2X &&
+				 link_rate_bits_per_s(LINK_WIDTH_4X, (enum link_speed)port->speed) >= expected))
+		return rate;
+	return expected;
+}
+
 /* The rate that a link is built for; 0: unknown, no comparable link is up. */
 static uint64_t expected_of(const struct shape_build *build, const struct usual *usual, uint32_t index)
 {
@@ -113,7 +197,7 @@ static uint64_t expected_of(const struct shape_build *build, const struct usual 
 
 	switch (build->shape->ports[index].way) {
 	case WAY_HOST:
-		return rate ? rate : usual->host[own];
+		return expected_of_host(build, usual, index);
 	case WAY_UP:
 		expected = smaller(usual->up[own], usual->down[other]);
 		break;
@@ -154,12 +238,15 @@ int shape_find_slow(struct shape_build *build)
 		.up = shape_scratch(build, nodes, sizeof(*usual.up)),
 		.down = shape_scratch(build, nodes, sizeof(*usual.down)),
 		.host = shape_scratch(build, nodes, sizeof(*usual.host)),
+		.models = shape_scratch(build, fabric->port_count, sizeof(*usual.models)),
 		.mixed = shape_scratch(build, nodes, sizeof(*usual.mixed)),
 	};
-	int code = usual.up && usual.down && usual.host && usual.mixed ? 0 : ERR_NOMEM;
+	int code = usual.up && usual.down && usual.host && usual.models && usual.mixed ? 0 : ERR_NOMEM;
 
 	for (uint32_t i = 0; i < build->switch_count && code == 0; i++)
 		find_usual(build, &usual, build->switches[i]);
+	if (code == 0)
+		code = find_models(build, &usual);
 	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
 		uint8_t way = build->shape->ports[i].way;
 		uint64_t rate;
@@ -168,7 +255,8 @@ int shape_find_slow(struct shape_build *build)
 			continue;
 		rate = link_rate(fabric, i);
 		build->expected_rate[i] = expected_of(build, &usual, i);
-		if (way != WAY_HOST && rate && rate < build->expected_rate[i] && i < fabric->ports[i].peer)
+		if (rate && rate < build->expected_rate[i] &&
+		    (way == WAY_HOST ? shape_serves_host(build->shape, i) : i < fabric->ports[i].peer))
 			code = add_slow(build, &capacity, i, rate);
 	}
 	return code;

@@ -55,7 +55,6 @@ static void mend_rate(struct port *port, struct port *peer, struct mend_notes *n
 	unsigned lanes = link_width_lanes(port->width), peer_lanes = link_width_lanes(peer->width);
 	uint8_t speed = port->speed < peer->speed ? port->speed : peer->speed;
 
-	notes->ends_differed += port->speed != peer->speed || lanes != peer_lanes;
 	lanes = peer_lanes < lanes ? peer_lanes : lanes;
 	notes->speeds_unknown += speed == LINK_SPEED_NONE || !lanes;
 	notes->speeds_lowered += speed > LINK_SPEED_HDR;
@@ -158,8 +157,6 @@ void mend_describe(const struct mend_notes *notes, netfile_print *print, void *c
 	const struct netfile_note kinds[] = {
 		{ notes->speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
 		  "links faster than HDR, the maximum of ibsim 0.10: set to HDR" },
-		{ notes->ends_differed, "link whose ends differ in speed or width: set to the lower one",
-		  "links whose ends differ in speed or width: set to the lower one" },
 		{ notes->speeds_unknown, "link of unknown speed or width: set to SDR or 4x",
 		  "links of unknown speed or width: set to SDR or 4x" },
 		{ notes->descs_changed, "NodeDescription that ibsim cannot represent: modified",

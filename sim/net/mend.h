@@ -21,7 +21,6 @@ struct text;
 struct mend_notes {
 	struct netfile_notes read;
 	size_t speeds_lowered;     /* links faster than HDR, set to HDR */
-	size_t ends_differed;      /* links whose ends differ in speed or width: set to the lower one */
 	size_t speeds_unknown;     /* links of unknown speed or width, set to SDR or 4x */
 	size_t descs_changed;      /* descriptions that ibsim cannot represent */
 	size_t ports_cut;          /* links of ports above MEND_MAX_PORTS, omitted */

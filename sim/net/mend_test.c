@@ -44,7 +44,7 @@ static void check_stable(const struct mended *mended)
 	assert_int_equal(mend(text_chars(&mended->net), mended->net.len, &again, &fabric, &notes, NULL), 0);
 	assert_string_equal(text_chars(&again), text_chars(&mended->net));
 	assert_int_equal(notes.read.lines_ignored + notes.read.peers_unknown + notes.read.peers_one_sided +
-			 notes.read.peers_conflicting + notes.speeds_lowered + notes.ends_differed, 0);
+			 notes.read.peers_conflicting + notes.speeds_lowered + notes.read.ends_differ, 0);
 	assert_int_equal(fabric->node_count, mended->fabric->node_count);
 	for (size_t i = 0; i < fabric->port_count; i++)
 		assert_int_equal(fabric->ports[i].peer, mended->fabric->ports[i].peer);
@@ -80,7 +80,7 @@ TEST(both_ends_of_a_link_get_the_same_supported_speed)
 	const char *net = text_chars(&mended.net);
 
 	assert_int_equal(mended.notes.speeds_lowered, 1);
-	assert_int_equal(mended.notes.ends_differed, 1);
+	assert_int_equal(mended.notes.read.ends_differ, 1);
 	assert_non_null(strstr(net, "# lid 2 lmc 0 \"sw\" lid 1 4xHDR\n"));
 	assert_non_null(strstr(net, "\"a\" lid 2 4xHDR\n"));
 	assert_non_null(strstr(net, "# lid 3 lmc 0 \"sw\" lid 1 4xFDR10\n"));

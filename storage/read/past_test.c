@@ -257,7 +257,7 @@ TEST_IN_FOLDER(a_name_map_precedes_the_last_name)
 	model->calm = true;
 	guid = (uint64_t)store_history(model, wall_us);
 	snprintf(map, sizeof(map), "0x%016llx \"mapped\"\n", (unsigned long long)guid);
-	assert_int_equal(name_map_parse(map, strlen(map), &names, NULL), 0);
+	assert_int_equal(name_map_parse(map, strlen(map), &names, NULL, NULL), 0);
 	reader = check_open_reader(path);
 	for (int i = 0; i < STEPS; i++)
 		assert_name(reader, wall_us[i], guid, names, "mapped");
