@@ -314,7 +314,7 @@ void text_append_wrapped(struct text *text, const char *line, unsigned column, u
 		if (column > indent && column + 1 + columns > width) {
 			text_appendf(text, "\n%*s", (int)indent, "");
 			column = indent;
-		} else if (text->len && text->chars[text->len - 1] != ' ') {
+		} else if (text->len && text->chars[text->len - 1] != ' ' && text->chars[text->len - 1] != '\n') {
 			text_append(text, " ");
 			column++;
 		}

@@ -110,10 +110,19 @@ static inline bool column_is_in_table(const struct column *column)
 	return column->title && !(column->flags & COLUMN_NO_TABLE);
 }
 
+static inline bool column_is_in_html(const struct column *column)
+{
+	return column->title && !(column->flags & COLUMN_NO_HTML) &&
+	       (!(column->flags & COLUMN_NO_TABLE) || (column->flags & COLUMN_HTML));
+}
+
 static inline bool column_is_in_data(const struct column *column)
 {
 	return column->key && !(column->flags & COLUMN_NO_DATA);
 }
+
+/* result_has_line - has a column of a kept record a line? See COLUMN_IF_SHOWN. */
+bool result_has_line(const struct result *kept, size_t row, size_t column);
 
 /* value_is_number - is it right-aligned in a table? */
 bool value_is_number(const struct column *column, const struct value *value);

@@ -85,25 +85,25 @@ static const char style[] =
 
 static const struct {
 	const char *class, *word, *sign;
-} states[HTML_STATES] = {
-	[HTML_PLAIN] = { "plain", "", "" },
-	[HTML_GOOD] = { "good", "clean", "\u2714" },
-	[HTML_INFO] = { "info", "note", "\u25cf" },
-	[HTML_WARNING] = { "warning", "warning", "\u25b2" },
-	[HTML_CRITICAL] = { "critical", "critical", "\u2716" },
+} states[PAGE_STATES] = {
+	[PAGE_PLAIN] = { "plain", "", "" },
+	[PAGE_GOOD] = { "good", "clean", "\u2714" },
+	[PAGE_INFO] = { "info", "note", "\u25cf" },
+	[PAGE_WARNING] = { "warning", "warning", "\u25b2" },
+	[PAGE_CRITICAL] = { "critical", "critical", "\u2716" },
 };
 
-const char *html_state_class(enum html_state state)
+const char *html_state_class(enum page_state state)
 {
 	return states[state].class;
 }
 
-const char *html_state_word(enum html_state state)
+const char *html_state_word(enum page_state state)
 {
 	return states[state].word;
 }
 
-const char *html_state_sign(enum html_state state)
+const char *html_state_sign(enum page_state state)
 {
 	return states[state].sign;
 }
@@ -180,7 +180,7 @@ void html_element(struct text *page, const char *tag, const char *class, const c
 	text_appendf(page, "</%s>\n", tag);
 }
 
-void html_sign_item(struct text *page, enum html_state state, const char *chars)
+void html_sign_item(struct text *page, enum page_state state, const char *chars)
 {
 	text_append(page, "<li>");
 	html_element(page, "span", html_state_class(state), "%s ", html_state_sign(state));
@@ -238,12 +238,12 @@ void html_row_end(struct text *page)
 	text_append(page, "</tr>\n");
 }
 
-void html_cell(struct text *page, const struct html_column *column, enum html_state state, const char *fmt, ...)
+void html_cell(struct text *page, const struct html_column *column, enum page_state state, const char *fmt, ...)
 {
 	va_list args;
 
 	text_appendf(page, "<td class=\"%s%s\">", html_state_class(state), column->is_number ? " number" : "");
-	if (state == HTML_WARNING || state == HTML_CRITICAL)
+	if (state == PAGE_WARNING || state == PAGE_CRITICAL)
 		text_appendf(page, "%s ", html_state_sign(state));
 	va_start(args, fmt);
 	escape_va(page, fmt, args);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * html.h - a page of HTML in one file: text, tables, and plots as inline SVG
+ * html.h - a page of HTML in one file: text, tables, and plots as inline SVG; the elements of page_html.c
  *
  * The page is well-formed XML, loads nothing and runs no script (its Content-Security-Policy forbids
  * both). It is dark or light as the browser prefers, and printable. Every plot is HTML_PLOT_WIDTH wide.
@@ -17,19 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct metric;
-struct series_step;
+#include "export/page.h"
+
 struct text;
 
 enum { HTML_PLOT_WIDTH = 720 };
 
-/* How serious something is: a colour, and the sign and word of html_state_word(). */
-enum html_state { HTML_PLAIN, HTML_GOOD, HTML_INFO, HTML_WARNING, HTML_CRITICAL, HTML_STATES };
-
-/* html_state_word - "clean", "warning" ...: "" for HTML_PLAIN. html_state_sign - a character. */
-const char *html_state_word(enum html_state state);
-const char *html_state_sign(enum html_state state);
-const char *html_state_class(enum html_state state);
+/* html_state_word - "clean", "warning" ...: "" for PAGE_PLAIN. html_state_sign - a character. */
+const char *html_state_word(enum page_state state);
+const char *html_state_sign(enum page_state state);
+const char *html_state_class(enum page_state state);
 
 /*
  * html_begin, html_end - everything before and after the content of the page
@@ -52,7 +49,7 @@ void html_element(struct text *page, const char *tag, const char *class, const c
 	__attribute__((format(printf, 4, 5)));
 
 /* html_sign_item - append an item of a list (ul of class "signs") with the sign of a state. */
-void html_sign_item(struct text *page, enum html_state state, const char *chars);
+void html_sign_item(struct text *page, enum page_state state, const char *chars);
 
 /* A table: html_table_begin(), for each row html_row() and html_row_end() around html_cell(), html_table_end(). */
 struct html_column {
@@ -62,52 +59,12 @@ struct html_column {
 void html_table_begin(struct text *page, const struct html_column *columns, size_t count);
 void html_row(struct text *page);
 void html_row_end(struct text *page);
-void html_cell(struct text *page, const struct html_column *column, enum html_state state, const char *fmt, ...)
+void html_cell(struct text *page, const struct html_column *column, enum page_state state, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void html_table_end(struct text *page);
 
-/* html_format - format a value for a plot. Return: @ret, of HTML_VALUE_SIZE bytes. */
-#define HTML_VALUE_SIZE 32
-typedef const char *html_format(double value, char *ret, size_t size);
-
-struct html_series {
-	const char *name;
-	const struct series_step *steps; /* their means are drawn */
-	size_t count;
-};
-
-/* A moment in a plot of lines: a dashed vertical line with a letter, "A" for the first. */
-struct html_mark {
-	int64_t wall_us;
-	const char *name, *text; /* shown below the plot */
-};
-
-struct html_lines {
-	const char *title;
-	const struct html_series *series;
-	size_t series_count;
-	int64_t from_us, until_us; /* wall clock at the left and the right edge */
-	const struct html_mark *marks;
-	size_t mark_count;
-	const struct metric *metric; /* of all series */
-};
-
 /* html_lines - values over time as a figure, with one line for each series. */
-void html_lines(struct text *page, const struct html_lines *lines);
-
-struct html_bar {
-	const char *name;
-	double value; /* from 0 up; NAN: unknown */
-	enum html_state state;
-};
-
-struct html_bars {
-	const char *title;
-	const struct html_bar *bars;
-	size_t count;
-	html_format *format;
-	double mean;  /* NAN: none; otherwise a line */
-};
+void html_lines(struct text *page, const struct page_lines *lines);
 
 /*
  * html_bars - one horizontal bar for each value with its name, in the order given
@@ -115,24 +72,15 @@ struct html_bars {
  * and only the ends are named.
  */
 enum { HTML_BARS_NAMED = 40 };
-void html_bars(struct text *page, const struct html_bars *bars);
-
-struct html_heat {
-	const char *title;
-	const char *const *row_names, *const *column_names;
-	size_t rows, columns;
-	const double *values; /* row by row; NAN: nothing there */
-	double top;           /* end of the scale, so that two maps share one; 0: the highest value */
-	html_format *format;
-};
+void html_bars(struct text *page, const struct page_bars *bars);
 
 /*
  * html_matrix - percentages as a table of numbers on the colours of a heat map
  * About 25 bytes for a cell, so that a page can have many. @heat: values in percent; top and format are not used
  */
-void html_matrix(struct text *page, const struct html_heat *heat);
+void html_matrix(struct text *page, const struct page_heat *heat);
 
 /* html_heat - a table of cells whose colour and filled height are their values, with numbers if they fit. */
-void html_heat(struct text *page, const struct html_heat *heat);
+void html_heat(struct text *page, const struct page_heat *heat);
 
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Pages of HTML: well-formed XML; in headless Chromium, no script error, no request and no clipped text.
-"""The pages are those that export/html_test writes, those of reports of jobs, and those named on the command line."""
+"""The pages are those that export/html_test and page_test write, those of reports of jobs, and those named on the command line."""
 import glob
 import json
 import os
@@ -67,11 +67,12 @@ def main():
     tap = Tap()
     build = os.environ["IBWIRE_BUILD"]
     run(build + "/export/html_test")
+    run(build + "/export/page_test")
     for name in ("output", "report", "stored"):
         run(f"{build}/tests/job/job_{name}_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
     jobs = sorted(glob.glob("job-*.html"))
     tap.result(jobs, "pages of job reports exist")
-    for name in ["figures.html", "hostile.html", *jobs, *sys.argv[1:]]:
+    for name in ["figures.html", "hostile.html", "page.html", "hostile-figures.html", *jobs, *sys.argv[1:]]:
         with tap.part(f"{name} is well-formed XML"):
             page = xml.dom.minidom.parse(name)
             wrong = [tag for tag in ("script", "img", "iframe") if page.getElementsByTagName(tag)]

@@ -74,13 +74,13 @@ enum { LINES_LEFT = 84, LINES_TOP = 22, LINES_BOTTOM = 26, LINES_HEIGHT = 220, Q
 enum { NAME_GAP = 22, SAMPLE = 26, SERIES_NAME = 18 };
 
 struct plane {
-	const struct html_lines *lines;
+	const struct page_lines *lines;
 	double left, right, top, bottom, high;
 };
 
 static double plane_x(const struct plane *plane, int64_t wall_us)
 {
-	const struct html_lines *lines = plane->lines;
+	const struct page_lines *lines = plane->lines;
 	double share = (double)(wall_us - lines->from_us) / (double)(lines->until_us - lines->from_us);
 
 	return plane->left + fmin(fmax(share, 0), 1) * (plane->right - plane->left);
@@ -91,7 +91,7 @@ static double plane_y(const struct plane *plane, double value)
 	return plane->bottom - value / plane->high * (plane->bottom - plane->top);
 }
 
-static double highest_point(const struct html_lines *lines)
+static double highest_point(const struct page_lines *lines)
 {
 	double high = 0;
 
@@ -103,17 +103,17 @@ static double highest_point(const struct html_lines *lines)
 
 static void append_axes(struct text *page, const struct plane *plane)
 {
-	const struct html_lines *lines = plane->lines;
+	const struct page_lines *lines = plane->lines;
 	struct plot_ticks ticks = plot_ticks_begin(lines->from_us, lines->until_us,
 						   (unsigned)(plane->right - plane->left) / LETTER);
-	char label[HTML_VALUE_SIZE];
+	char label[PAGE_VALUE_SIZE];
 	int64_t tick_us;
 
 	for (int i = 0; i <= QUARTERS; i++) {
 		double y = plane_y(plane, plane->high * i / QUARTERS);
 
 		append_rule(page, "grid", plane->left, y, plane->right, y);
-		append_label(page, plane->left - 8, y + 4, "end", "axis", HTML_VALUE_SIZE,
+		append_label(page, plane->left - 8, y + 4, "end", "axis", PAGE_VALUE_SIZE,
 			     metric_format_value(lines->metric, plane->high * i / QUARTERS, label, sizeof(label)));
 	}
 	while (plot_ticks_next(&ticks, &tick_us)) {
@@ -121,7 +121,7 @@ static void append_axes(struct text *page, const struct plane *plane)
 
 		append_rule(page, "grid", x, plane->bottom, x, plane->bottom + 5);
 		plot_ticks_format(&ticks, tick_us, label, sizeof(label));
-		append_label(page, x, plane->bottom + 19, "middle", "axis", HTML_VALUE_SIZE, label);
+		append_label(page, x, plane->bottom + 19, "middle", "axis", PAGE_VALUE_SIZE, label);
 	}
 }
 
@@ -138,7 +138,7 @@ static void append_look(struct text *page, size_t series)
 
 static void append_curve(struct text *page, const struct plane *plane, size_t number)
 {
-	const struct html_series *series = &plane->lines->series[number];
+	const struct page_series *series = &plane->lines->series[number];
 	bool joined = false;
 
 	append_look(page, number);
@@ -172,7 +172,7 @@ static int compare_places(const void *a, const void *b)
 /* Names at the right, in the order in which the curves end, at distances that can be read. */
 static void append_names(struct text *page, const struct plane *plane)
 {
-	const struct html_lines *lines = plane->lines;
+	const struct page_lines *lines = plane->lines;
 	struct name_place *places = calloc(lines->series_count + 1, sizeof(*places));
 	double limit = plane->bottom;
 
@@ -181,7 +181,7 @@ static void append_names(struct text *page, const struct plane *plane)
 		return;
 	}
 	for (size_t i = 0; i < lines->series_count; i++) {
-		const struct html_series *series = &lines->series[i];
+		const struct page_series *series = &lines->series[i];
 
 		places[i] = (struct name_place){ .series = i, .end_y = plane->bottom };
 		for (size_t k = 0; k < series->count; k++)
@@ -217,7 +217,7 @@ static void append_marks(struct text *page, const struct plane *plane)
 	}
 }
 
-void html_lines(struct text *page, const struct html_lines *lines)
+void html_lines(struct text *page, const struct page_lines *lines)
 {
 	size_t widest = 4, names = lines->series_count * TEXT_HEIGHT;
 	double high = highest_point(lines), height = names > LINES_HEIGHT ? (double)names : LINES_HEIGHT;
@@ -248,7 +248,7 @@ void html_lines(struct text *page, const struct html_lines *lines)
 
 enum { BAR_HEIGHT = 14, BAR_STEP = 21, BAR_VALUE = 92, PROFILE_HEIGHT = 160, PROFILE_LEFT = 84 };
 
-static double highest_bar(const struct html_bars *bars)
+static double highest_bar(const struct page_bars *bars)
 {
 	double high = isnan(bars->mean) ? 0 : bars->mean;
 
@@ -258,18 +258,18 @@ static double highest_bar(const struct html_bars *bars)
 }
 
 /* The sign of a state is part of the value, because colour alone is not enough. */
-static void append_value(struct text *page, const struct html_bars *bars, const struct html_bar *bar, double x,
+static void append_value(struct text *page, const struct page_bars *bars, const struct page_bar *bar, double x,
 			 double y)
 {
-	char value[HTML_VALUE_SIZE] = "unknown", both[HTML_VALUE_SIZE + 8];
+	char value[PAGE_VALUE_SIZE] = "unknown", both[PAGE_VALUE_SIZE + 8];
 
 	if (!isnan(bar->value))
 		bars->format(bar->value, value, sizeof(value));
-	snprintf(both, sizeof(both), "%s %s", value, bar->state > HTML_INFO ? html_state_sign(bar->state) : "");
+	snprintf(both, sizeof(both), "%s %s", value, bar->state > PAGE_INFO ? html_state_sign(bar->state) : "");
 	append_label(page, x, y, "start", "value", sizeof(both), both);
 }
 
-static void append_named_bars(struct text *page, const struct html_bars *bars, double high)
+static void append_named_bars(struct text *page, const struct page_bars *bars, double high)
 {
 	size_t widest = 4;
 	double left, scale, bottom = (double)bars->count * BAR_STEP;
@@ -279,7 +279,7 @@ static void append_named_bars(struct text *page, const struct html_bars *bars, d
 	left = (double)widest * LETTER + 14;
 	scale = (WIDTH - left - BAR_VALUE) / high;
 	for (size_t i = 0; i < bars->count; i++) {
-		const struct html_bar *bar = &bars->bars[i];
+		const struct page_bar *bar = &bars->bars[i];
 		double y = (double)i * BAR_STEP + (BAR_STEP - BAR_HEIGHT) / 2.0;
 		double wide = isnan(bar->value) ? 0 : bar->value * scale;
 
@@ -292,13 +292,13 @@ static void append_named_bars(struct text *page, const struct html_bars *bars, d
 		double x = left + bars->mean * scale;
 
 		append_rule(page, "rule", x, 0, x, bottom + 4);
-		append_label(page, x, bottom + 16, "middle", "axis", HTML_VALUE_SIZE, "mean");
+		append_label(page, x, bottom + 16, "middle", "axis", PAGE_VALUE_SIZE, "mean");
 	}
 }
 
 static int compare_bars(const void *a, const void *b)
 {
-	const struct html_bar *x = a, *y = b;
+	const struct page_bar *x = a, *y = b;
 
 	if (isnan(x->value) || isnan(y->value))
 		return isnan(y->value) - isnan(x->value);
@@ -306,11 +306,11 @@ static int compare_bars(const void *a, const void *b)
 }
 
 /* Unknown values come first and have no height. */
-static void append_profile(struct text *page, const struct html_bars *bars, struct html_bar *sorted, double high)
+static void append_profile(struct text *page, const struct page_bars *bars, struct page_bar *sorted, double high)
 {
 	double step = (double)(WIDTH - PROFILE_LEFT) / (double)bars->count, scale = (PROFILE_HEIGHT - 20) / high;
-	const struct html_bar *lowest = sorted, *highest = &sorted[bars->count - 1];
-	char value[HTML_VALUE_SIZE];
+	const struct page_bar *lowest = sorted, *highest = &sorted[bars->count - 1];
+	char value[PAGE_VALUE_SIZE];
 	struct text end = { 0 };
 
 	qsort(sorted, bars->count, sizeof(*sorted), compare_bars);
@@ -325,12 +325,12 @@ static void append_profile(struct text *page, const struct html_bars *bars, stru
 	}
 	for (int i = 0; i <= 1; i++)
 		append_label(page, PROFILE_LEFT - 8, PROFILE_HEIGHT - i * high * scale + 4, "end", "axis",
-			     HTML_VALUE_SIZE, bars->format(i * high, value, sizeof(value)));
+			     PAGE_VALUE_SIZE, bars->format(i * high, value, sizeof(value)));
 	if (!isnan(bars->mean)) {
 		double y = PROFILE_HEIGHT - bars->mean * scale;
 
 		append_rule(page, "rule", PROFILE_LEFT, y, WIDTH, y);
-		append_label(page, PROFILE_LEFT + 4, y - 5, "start", "axis", HTML_VALUE_SIZE, "mean");
+		append_label(page, PROFILE_LEFT + 4, y - 5, "start", "axis", PAGE_VALUE_SIZE, "mean");
 	}
 	text_appendf(&end, "lowest: %s", lowest->name);
 	append_label(page, PROFILE_LEFT, PROFILE_HEIGHT + 17, "start", "axis", NAME_COLUMNS + 10, text_chars(&end));
@@ -341,10 +341,10 @@ static void append_profile(struct text *page, const struct html_bars *bars, stru
 	text_done(&end);
 }
 
-void html_bars(struct text *page, const struct html_bars *bars)
+void html_bars(struct text *page, const struct page_bars *bars)
 {
 	bool named = bars->count <= HTML_BARS_NAMED;
-	struct html_bar *sorted = calloc(bars->count + 1, sizeof(*sorted));
+	struct page_bar *sorted = calloc(bars->count + 1, sizeof(*sorted));
 
 	if (!sorted) {
 		page->failed = true;
@@ -369,7 +369,7 @@ enum {
 };
 
 struct grid {
-	const struct html_heat *heat;
+	const struct page_heat *heat;
 	double left, top, wide, tall, scale_top;
 	bool numbers, turned;
 	size_t row_every, column_every; /* only every nth name has space */
@@ -384,7 +384,7 @@ static size_t widest_name(struct text *page, const char *const *names, size_t co
 	return widest;
 }
 
-static struct grid grid_of(struct text *page, const struct html_heat *heat)
+static struct grid grid_of(struct text *page, const struct page_heat *heat)
 {
 	size_t row_name = widest_name(page, heat->row_names, heat->rows);
 	size_t name = widest_name(page, heat->column_names, heat->columns);
@@ -419,7 +419,7 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	double x = grid->left + (double)column * grid->wide, y = grid->top + (double)row * grid->tall;
 	double gap = grid->wide > 8 && grid->tall > 8 ? 1 : 0.2, wide = grid->wide - gap, tall = grid->tall - gap;
 	double share = value / grid->scale_top, fill = grid->numbers ? tall : fmin(share, 1) * tall;
-	char label[HTML_VALUE_SIZE];
+	char label[PAGE_VALUE_SIZE];
 
 	if (isnan(value)) {
 		append_label(page, x + wide / 2, y + tall / 2 + 4, "middle", "axis", 1, grid->numbers ? "\u00b7" : "");
@@ -434,13 +434,13 @@ static void append_heat_cell(struct text *page, const struct grid *grid, size_t 
 	text_append(page, "</title></path>\n");
 	if (grid->numbers)
 		append_label(page, x + wide / 2, y + tall / 2 + 4, "middle",
-			     heat_step(share) <= HEAT_STEPS / 2 + 1 ? "low" : "high", HTML_VALUE_SIZE,
+			     heat_step(share) <= HEAT_STEPS / 2 + 1 ? "low" : "high", PAGE_VALUE_SIZE,
 			     grid->heat->format(value, label, sizeof(label)));
 }
 
 static void append_heat_names(struct text *page, const struct grid *grid)
 {
-	const struct html_heat *heat = grid->heat;
+	const struct page_heat *heat = grid->heat;
 
 	for (size_t i = 0; i < heat->rows; i += grid->row_every)
 		append_label(page, grid->left - 8, grid->top + ((double)i + 0.5) * grid->tall + 4, "end", "name",
@@ -460,17 +460,17 @@ static void append_heat_names(struct text *page, const struct grid *grid)
 
 static void append_legend(struct text *page, const struct grid *grid, double y)
 {
-	char label[HTML_VALUE_SIZE];
+	char label[PAGE_VALUE_SIZE];
 
 	for (int i = 0; i < HEAT_STEPS; i++)
 		text_appendf(page, "<path class=\"h%d\" d=\"M%.1f %.1fh24v10h-24z\"/>", i, grid->left + i * 26, y);
-	append_label(page, grid->left, y + 24, "start", "axis", HTML_VALUE_SIZE,
+	append_label(page, grid->left, y + 24, "start", "axis", PAGE_VALUE_SIZE,
 		     grid->heat->format(0, label, sizeof(label)));
-	append_label(page, grid->left + HEAT_STEPS * 26, y + 24, "end", "axis", HTML_VALUE_SIZE,
+	append_label(page, grid->left + HEAT_STEPS * 26, y + 24, "end", "axis", PAGE_VALUE_SIZE,
 		     grid->heat->format(grid->scale_top, label, sizeof(label)));
 }
 
-void html_heat(struct text *page, const struct html_heat *heat)
+void html_heat(struct text *page, const struct page_heat *heat)
 {
 	struct grid grid = grid_of(page, heat);
 	double bottom = grid.top + (double)heat->rows * grid.tall;
@@ -500,7 +500,7 @@ static void append_heading(struct text *page, const char *name)
 	text_append(page, "\u2026</th>\n");
 }
 
-void html_matrix(struct text *page, const struct html_heat *heat)
+void html_matrix(struct text *page, const struct page_heat *heat)
 {
 	text_append(page, "<figure>\n");
 	html_element(page, "h3", NULL, "%s", heat->title);

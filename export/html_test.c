@@ -65,16 +65,16 @@ TEST(controls_and_characters_that_xml_forbids_are_escaped)
 
 static void append_lines(struct text *page, char names[][64], size_t count, size_t points)
 {
-	struct html_series *series = calloc(count + 1, sizeof(*series));
+	struct page_series *series = calloc(count + 1, sizeof(*series));
 	struct series_step *step = calloc(count * points + 1, sizeof(*step));
-	const struct html_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "", "" } };
+	const struct page_mark marks[] = { { FIRST_US + 5 * STEP_US, names[0], names[1] }, { FIRST_US * 2, "", "" } };
 	struct metric metric;
 
 	assert_non_null(series);
 	assert_true(metric_find("xmit_bytes", &metric));
 	assert_non_null(step);
 	for (size_t i = 0; i < count; i++)
-		series[i] = (struct html_series){ names[i], &step[i * points], points };
+		series[i] = (struct page_series){ names[i], &step[i * points], points };
 	for (size_t i = 0; i < count * points; i++) {
 		size_t at = i % points;
 		int64_t from_us = FIRST_US + (int64_t)at * STEP_US;
@@ -82,7 +82,7 @@ static void append_lines(struct text *page, char names[][64], size_t count, size
 		step[i] = (struct series_step){ .from_us = from_us, .until_us = from_us + STEP_US,
 						.mean = at % 7 == 3 ? NAN : (double)(at % 9 + i / points) };
 	}
-	html_lines(page, &(struct html_lines){
+	html_lines(page, &(struct page_lines){
 		.title = names[0], .series = series, .series_count = count, .from_us = FIRST_US,
 		.until_us = FIRST_US + STEPS * INT64_C(1) * STEP_US, .marks = marks, .mark_count = 2, .metric = &metric,
 	});
@@ -101,9 +101,9 @@ static void append_heat(struct text *page, char names[][64], size_t rows, size_t
 		list[i] = names[i % HOSTS];
 	for (size_t i = 0; i < rows * columns; i++)
 		values[i] = missing && i % missing == 0 ? NAN : (double)(i % 11);
-	html_heat(page, &(struct html_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
+	html_heat(page, &(struct page_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
 					     .rows = rows, .columns = columns, .values = values, .format = format });
-	html_matrix(page, &(struct html_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
+	html_matrix(page, &(struct page_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
 					       .rows = rows, .columns = columns, .values = values });
 	free(values);
 	free(list);
@@ -111,11 +111,11 @@ static void append_heat(struct text *page, char names[][64], size_t rows, size_t
 
 static void append_bars(struct text *page, char names[][64], size_t count)
 {
-	struct html_bar bars[HOSTS];
+	struct page_bar bars[HOSTS];
 
 	for (size_t i = 0; i < count; i++)
-		bars[i] = (struct html_bar){ names[i], i % 9 == 4 ? NAN : (double)(i % 5), i % HTML_STATES };
-	html_bars(page, &(struct html_bars){ names[2], bars, count, format, 2.5 });
+		bars[i] = (struct page_bar){ names[i], i % 9 == 4 ? NAN : (double)(i % 5), i % PAGE_STATES };
+	html_bars(page, &(struct page_bars){ names[2], bars, count, format, 2.5 });
 }
 
 /* A page with all figures in several sizes. */
@@ -128,8 +128,8 @@ static void fill_page(struct text *page, char names[][64])
 	html_table_begin(page, columns, 2);
 	for (size_t i = 0; i < 5; i++) {
 		html_row(page);
-		html_cell(page, &columns[0], (enum html_state)i, "%s", names[i]);
-		html_cell(page, &columns[1], HTML_PLAIN, "%zu", i);
+		html_cell(page, &columns[0], (enum page_state)i, "%s", names[i]);
+		html_cell(page, &columns[1], PAGE_PLAIN, "%zu", i);
 		html_row_end(page);
 	}
 	html_table_end(page);

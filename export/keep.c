@@ -93,6 +93,11 @@ bool result_is_at_least(const struct result *kept, size_t row, size_t column)
 	return value_at(kept, row, column)->at_least;
 }
 
+bool result_has_line(const struct result *kept, size_t row, size_t column)
+{
+	return !(kept->columns[column].flags & COLUMN_IF_SHOWN) || value_at(kept, row, column)->has_shown;
+}
+
 void result_cell(const struct result *kept, size_t row, size_t column, unsigned columns, struct text *text,
 		 enum cell_style *ret_style)
 {

@@ -56,6 +56,8 @@ enum column_flags {
 	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
 	COLUMN_BELOW = 1 << 5,     /* of a table that is too wide: wrapped under its row, without a title */
 	COLUMN_IF_SHOWN = 1 << 6,  /* of a record: its line is left out of a table without result_show() */
+	COLUMN_HTML = 1 << 7,      /* with COLUMN_NO_TABLE: in HTML, which has space for it */
+	COLUMN_NO_HTML = 1 << 8,   /* not in HTML, although it is in tables */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 };
 

@@ -14,11 +14,11 @@
 /* Time span of the history of a finding, before and after its start. */
 enum { BEFORE_S = 30 * 60, AFTER_S = 90 * 60 };
 
-static enum html_state state_of(const struct health_row *health)
+static enum page_state state_of(const struct health_row *health)
 {
-	static const enum html_state states[] = { HTML_INFO, HTML_WARNING, HTML_CRITICAL };
+	static const enum page_state states[] = { PAGE_INFO, PAGE_WARNING, PAGE_CRITICAL };
 
-	return health->place != HEALTH_COUNTS || health->row.finding.closed_us ? HTML_INFO :
+	return health->place != HEALTH_COUNTS || health->row.finding.closed_us ? PAGE_INFO :
 		states[health->row.finding.severity];
 }
 
@@ -81,7 +81,7 @@ static void append_line(const struct view *view, const struct health_row *health
 static void append_finding(const struct view *view, const struct health_row *health, bool links, struct text *page)
 {
 	const struct finding *finding = &health->row.finding;
-	enum html_state state = state_of(health);
+	enum page_state state = state_of(health);
 
 	text_appendf(page, "<li id=\"finding-%" PRId64 "\"><p><strong class=\"%s\">%s ", finding->id,
 		     html_state_class(state), html_state_sign(state));

@@ -14,7 +14,7 @@
 
 struct command;
 struct error;
-struct html_mark;
+struct page_mark;
 struct text;
 
 enum { HISTORY_METRICS_MOST = 8 };
@@ -78,7 +78,7 @@ int history_read(struct history *history, const struct subject *subject, int64_t
  */
 int history_html(struct history *history, const struct subjects *subjects, struct error *err);
 int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
-		       const struct html_mark *marks, size_t mark_count, struct text *page, struct error *err);
+		       const struct page_mark *marks, size_t mark_count, struct text *page, struct error *err);
 
 /* history_nothing - error for a window without samples. Return: ERR_UNAVAILABLE. */
 int history_nothing(const struct history *history, const struct subject *subject, struct error *err);

@@ -28,11 +28,11 @@ struct figure {
 };
 
 static void append_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
-			  const struct series *series, const struct html_mark *marks, size_t mark_count,
+			  const struct series *series, const struct page_mark *marks, size_t mark_count,
 			  struct text *page)
 {
 	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
-	struct html_series lines[2 * SUBJECTS_MOST];
+	struct page_series lines[2 * SUBJECTS_MOST];
 	struct text names[2 * SUBJECTS_MOST] = { 0 };
 	size_t count = 0;
 
@@ -44,13 +44,13 @@ static void append_figure(const struct history *history, const struct figure *fi
 				continue;
 			text_appendf(&names[count], "%s%s", prefixes[metric], subjects->items[i].name);
 			page->failed |= text_failed(&names[count]);
-			lines[count] = (struct html_series){ text_chars(&names[count]), from->steps, from->count };
+			lines[count] = (struct page_series){ text_chars(&names[count]), from->steps, from->count };
 			count++;
 		}
 	if (!count)
 		html_element(page, "p", NULL, "%s: unknown", figure->title);
 	else
-		html_lines(page, &(struct html_lines){
+		html_lines(page, &(struct page_lines){
 			.title = figure->title, .series = lines, .series_count = count, .from_us = history->since_us,
 			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
 			.metric = &history->metrics[figure->first],
@@ -60,7 +60,7 @@ static void append_figure(const struct history *history, const struct figure *fi
 }
 
 int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
-		       const struct html_mark *marks, size_t mark_count, struct text *page, struct error *err)
+		       const struct page_mark *marks, size_t mark_count, struct text *page, struct error *err)
 {
 	const struct figure figures[] = {
 		{ "Rate, TX and RX", SENT, RECEIVED, rates },
@@ -130,17 +130,17 @@ static const struct html_column event_columns[] = { { "Time", false }, { "Severi
 
 static bool append_event(void *ctx, const struct event_row *row)
 {
-	static const enum html_state states[] = { HTML_PLAIN, HTML_WARNING, HTML_CRITICAL };
+	static const enum page_state states[] = { PAGE_PLAIN, PAGE_WARNING, PAGE_CRITICAL };
 	struct events *events = ctx;
 	char time[WHEN_SIZE], shown[sizeof(row->event.text)];
 
 	if (!is_shown(events, &row->event) || events->count-- > EVENTS_MOST)
 		return true;
 	html_row(events->page);
-	html_cell(events->page, &event_columns[0], HTML_PLAIN, "%s", when_format_local(row->event.wall_us, time));
+	html_cell(events->page, &event_columns[0], PAGE_PLAIN, "%s", when_format_local(row->event.wall_us, time));
 	html_cell(events->page, &event_columns[1], states[row->event.severity], "%s",
 		  event_severity_name(row->event.severity));
-	html_cell(events->page, &event_columns[2], HTML_PLAIN, "%s", event_text(row->event.text, shown, sizeof(shown)));
+	html_cell(events->page, &event_columns[2], PAGE_PLAIN, "%s", event_text(row->event.text, shown, sizeof(shown)));
 	html_row_end(events->page);
 	return true;
 }
@@ -173,7 +173,7 @@ static int append_events(struct history *history, const struct subjects *subject
 static int append_plots(struct history *history, const struct subjects *subjects, const struct health_rows *rows,
 			struct text *page, struct error *err)
 {
-	struct html_mark marks[MARKS_MOST];
+	struct page_mark marks[MARKS_MOST];
 	size_t count = 0;
 	int code;
 
@@ -182,7 +182,7 @@ static int append_plots(struct history *history, const struct subjects *subjects
 
 		if (finding->severity != FINDING_INFO && finding->since_us > history->since_us &&
 		    finding->since_us < history->until_us)
-			marks[count++] = (struct html_mark){ finding->since_us, finding->subject,
+			marks[count++] = (struct page_mark){ finding->since_us, finding->subject,
 							     finding_kind_name(finding->kind) };
 	}
 	html_card_begin(page, NULL);

@@ -35,9 +35,9 @@ static const char *at_least(bool is)
 
 /* --- verdict and key figures --- */
 
-static enum html_state state_of(enum finding_severity severity)
+static enum page_state state_of(enum finding_severity severity)
 {
-	return severity == FINDING_CRITICAL ? HTML_CRITICAL : severity == FINDING_WARNING ? HTML_WARNING : HTML_INFO;
+	return severity == FINDING_CRITICAL ? PAGE_CRITICAL : severity == FINDING_WARNING ? PAGE_WARNING : PAGE_INFO;
 }
 
 static void append_title(const struct job_report *report, struct text *page)
@@ -71,8 +71,8 @@ static void append_title(const struct job_report *report, struct text *page)
 static void append_verdict(const struct job_report *report, struct text *page)
 {
 	const struct job_line *first = report->verdict_count ? &report->verdict[0] : NULL;
-	enum html_state state = !first || first->verdict == JOB_VERDICT_UNKNOWN ? HTML_INFO :
-				first->verdict == JOB_VERDICT_CLEAN ? HTML_GOOD : state_of(first->severity);
+	enum page_state state = !first || first->verdict == JOB_VERDICT_UNKNOWN ? PAGE_INFO :
+				first->verdict == JOB_VERDICT_CLEAN ? PAGE_GOOD : state_of(first->severity);
 
 	text_appendf(page, "<section class=\"card verdict %s\">\n", html_state_class(state));
 	append_title(report, page);
@@ -100,8 +100,8 @@ static void append_tile(struct text *page, const char *name, const char *value, 
 static void append_traffic_tile(const struct job_report *report, struct text *page, bool sent)
 {
 	const struct job_sum *sum = &report->total;
-	char bytes[HTML_VALUE_SIZE], value[HTML_VALUE_SIZE + 8], mean[HTML_VALUE_SIZE], peak[HTML_VALUE_SIZE];
-	char note[2 * HTML_VALUE_SIZE + 32];
+	char bytes[PAGE_VALUE_SIZE], value[PAGE_VALUE_SIZE + 8], mean[PAGE_VALUE_SIZE], peak[PAGE_VALUE_SIZE];
+	char note[2 * PAGE_VALUE_SIZE + 32];
 
 	result_format_bytes((double)(sent ? sum->xmit_bytes : sum->rcv_bytes), bytes, sizeof(bytes));
 	snprintf(value, sizeof(value), "%s%s", at_least(sum->at_least), bytes);
@@ -114,7 +114,7 @@ static void append_traffic_tile(const struct job_report *report, struct text *pa
 static void append_evenness_tile(struct text *page, const char *name, const struct job_evenness *even,
 				 const char *lowest, const char *highest)
 {
-	char value[HTML_VALUE_SIZE];
+	char value[PAGE_VALUE_SIZE];
 	struct text note = { 0 };
 
 	snprintf(value, sizeof(value), isnan(even->cv) ? "unknown" : "cv %.2f", even->cv);
@@ -149,7 +149,7 @@ static void append_adaptive_tile(const struct job_report *report, struct text *p
 static void append_tiles(const struct job_report *report, struct text *page)
 {
 	const struct job_evenness *rails = &report->over_rails, *hosts = &report->over_hosts;
-	char value[WHEN_SIZE], note[256], begin[WHEN_SIZE], end[WHEN_SIZE], stall[HTML_VALUE_SIZE];
+	char value[WHEN_SIZE], note[256], begin[WHEN_SIZE], end[WHEN_SIZE], stall[PAGE_VALUE_SIZE];
 
 	text_append(page, "<dl class=\"tiles\">\n");
 	when_format_local(report->begin_us, begin);
@@ -181,7 +181,7 @@ static void append_tiles(const struct job_report *report, struct text *page)
 /* --- rails --- */
 
 /* Findings on links of the job that began while it ran. */
-static size_t find_marks(const struct job_report *report, struct html_mark *ret, size_t most)
+static size_t find_marks(const struct job_report *report, struct page_mark *ret, size_t most)
 {
 	size_t count = 0;
 
@@ -190,15 +190,15 @@ static size_t find_marks(const struct job_report *report, struct html_mark *ret,
 
 		if (finding->on_job && finding->severity != FINDING_INFO && finding->since_us > report->begin_us &&
 		    finding->since_us < report->end_us)
-			ret[count++] = (struct html_mark){ finding->since_us, finding->subject, finding->text };
+			ret[count++] = (struct page_mark){ finding->since_us, finding->subject, finding->text };
 	}
 	return count;
 }
 
 static void append_rates(const struct job_report *report, struct text *page)
 {
-	struct html_series *series = calloc(report->rail_count + 1, sizeof(*series));
-	struct html_mark marks[MARKS_MOST];
+	struct page_series *series = calloc(report->rail_count + 1, sizeof(*series));
+	struct page_mark marks[MARKS_MOST];
 	struct metric metric;
 	size_t known = 0;
 
@@ -206,10 +206,10 @@ static void append_rates(const struct job_report *report, struct text *page)
 	page->failed |= !series;
 	for (size_t i = 0; series && i < report->rail_count; i++)
 		if (report->rails[i].series.count)
-			series[known++] = (struct html_series){ report->rails[i].name, report->rails[i].series.steps,
+			series[known++] = (struct page_series){ report->rails[i].name, report->rails[i].series.steps,
 								report->rails[i].series.count };
 	if (known && report->end_us > report->begin_us)
-		html_lines(page, &(struct html_lines){
+		html_lines(page, &(struct page_lines){
 			.title = "Rate over time per rail, busier direction", .series = series, .series_count = known,
 			.from_us = report->begin_us, .until_us = report->end_us, .marks = marks,
 			.mark_count = find_marks(report, marks, MARKS_MOST), .metric = &metric,
@@ -221,25 +221,25 @@ static void append_rates(const struct job_report *report, struct text *page)
 
 static void put_bytes(struct text *page, const struct html_column *column, const struct job_sum *sum, uint64_t bytes)
 {
-	char value[HTML_VALUE_SIZE];
+	char value[PAGE_VALUE_SIZE];
 
 	if (sum->known)
-		html_cell(page, column, HTML_PLAIN, "%s%s", at_least(sum->at_least),
+		html_cell(page, column, PAGE_PLAIN, "%s%s", at_least(sum->at_least),
 			  result_format_bytes((double)bytes, value, sizeof(value)));
 	else
-		html_cell(page, column, HTML_INFO, "unknown");
+		html_cell(page, column, PAGE_INFO, "unknown");
 }
 
 static void put_rate(struct text *page, const struct html_column *column, double bytes_per_s)
 {
-	char value[HTML_VALUE_SIZE];
+	char value[PAGE_VALUE_SIZE];
 
-	html_cell(page, column, HTML_PLAIN, "%s", rate_format_bits(bytes_per_s, value, sizeof(value)));
+	html_cell(page, column, PAGE_PLAIN, "%s", rate_format_bits(bytes_per_s, value, sizeof(value)));
 }
 
 static void put_errors(struct text *page, const struct html_column *column, const struct job_sum *sum)
 {
-	html_cell(page, column, sum->errors ? HTML_WARNING : HTML_PLAIN, "%s%" PRIu64, at_least(sum->errors_at_least),
+	html_cell(page, column, sum->errors ? PAGE_WARNING : PAGE_PLAIN, "%s%" PRIu64, at_least(sum->errors_at_least),
 		  sum->errors);
 }
 
@@ -250,19 +250,19 @@ static void append_rail_row(const struct job_report *report, struct text *page, 
 	const char *name = lowest < report->port_count ? report->hosts[report->ports[lowest].host].name : NULL;
 
 	html_row(page);
-	html_cell(page, columns++, HTML_PLAIN, "%s", rail->name);
-	html_cell(page, columns++, HTML_PLAIN, "%" PRIu32, rail->sum.ports);
+	html_cell(page, columns++, PAGE_PLAIN, "%s", rail->name);
+	html_cell(page, columns++, PAGE_PLAIN, "%" PRIu32, rail->sum.ports);
 	put_bytes(page, columns++, &rail->sum, rail->sum.xmit_bytes);
 	put_bytes(page, columns++, &rail->sum, rail->sum.rcv_bytes);
 	put_rate(page, columns++, fmax(rail->sum.mean_xmit, rail->sum.mean_rcv));
 	put_rate(page, columns++, fmax(rail->sum.peak_xmit, rail->sum.peak_rcv));
-	html_cell(page, columns++, HTML_PLAIN, isnan(rail->hosts.cv) ? "-" : "%.2f", rail->hosts.cv);
+	html_cell(page, columns++, PAGE_PLAIN, isnan(rail->hosts.cv) ? "-" : "%.2f", rail->hosts.cv);
 	if (rail->hosts.cv < EVEN)
-		html_cell(page, columns++, HTML_PLAIN, "even");
+		html_cell(page, columns++, PAGE_PLAIN, "even");
 	else if (name)
-		html_cell(page, columns++, HTML_PLAIN, "%s (%.2f)", name, rail->hosts.lowest_ratio);
+		html_cell(page, columns++, PAGE_PLAIN, "%s (%.2f)", name, rail->hosts.lowest_ratio);
 	else
-		html_cell(page, columns++, HTML_PLAIN, "-");
+		html_cell(page, columns++, PAGE_PLAIN, "-");
 	put_errors(page, columns++, &rail->sum);
 	html_row_end(page);
 }
@@ -289,11 +289,11 @@ static void append_rails(const struct job_report *report, struct text *page)
 
 /* --- hosts --- */
 
-static enum html_state host_state(const struct job_report *report, size_t host)
+static enum page_state host_state(const struct job_report *report, size_t host)
 {
 	const struct job_host *self = &report->hosts[host];
 
-	return self->missing || self->used < self->count || report->slowest == host ? HTML_WARNING : HTML_PLAIN;
+	return self->missing || self->used < self->count || report->slowest == host ? PAGE_WARNING : PAGE_PLAIN;
 }
 
 static void append_host_row(const struct job_report *report, struct text *page, const struct html_column *columns,
@@ -301,18 +301,18 @@ static void append_host_row(const struct job_report *report, struct text *page, 
 {
 	const struct job_host *self = &report->hosts[host];
 	const struct job_sum *sum = &self->sum;
-	char stall[HTML_VALUE_SIZE];
+	char stall[PAGE_VALUE_SIZE];
 
 	html_row(page);
-	html_cell(page, columns++, report->slowest == host ? HTML_WARNING : HTML_PLAIN, "%s%s", self->name,
+	html_cell(page, columns++, report->slowest == host ? PAGE_WARNING : PAGE_PLAIN, "%s%s", self->name,
 		  self->missing ? " (not in the fabric)" : report->slowest == host ? " (slowest)" : "");
-	html_cell(page, columns++, self->used < self->count || self->missing ? HTML_WARNING : HTML_PLAIN,
+	html_cell(page, columns++, self->used < self->count || self->missing ? PAGE_WARNING : PAGE_PLAIN,
 		  "%" PRIu32 " of %" PRIu32, self->used, self->count);
 	put_bytes(page, columns++, sum, sum->xmit_bytes);
 	put_bytes(page, columns++, sum, sum->rcv_bytes);
 	put_rate(page, columns++, fmax(sum->mean_xmit, sum->mean_rcv));
 	put_rate(page, columns++, fmax(sum->peak_xmit, sum->peak_rcv));
-	html_cell(page, columns++, HTML_PLAIN, "%s", format_percent(sum->stall_percent, stall, sizeof(stall)));
+	html_cell(page, columns++, PAGE_PLAIN, "%s", format_percent(sum->stall_percent, stall, sizeof(stall)));
 	put_errors(page, columns++, sum);
 	html_row_end(page);
 }
@@ -336,7 +336,7 @@ static void append_host_table(const struct job_report *report, struct text *page
 
 static void append_host_bars(const struct job_report *report, struct text *page)
 {
-	struct html_bar *bars = calloc(report->host_count + 1, sizeof(*bars));
+	struct page_bar *bars = calloc(report->host_count + 1, sizeof(*bars));
 	double sum = 0, known = 0;
 
 	page->failed |= !bars;
@@ -346,11 +346,11 @@ static void append_host_bars(const struct job_report *report, struct text *page)
 		const struct job_host *host = &report->hosts[i];
 		double bytes = job_bytes(&host->sum);
 
-		bars[i] = (struct html_bar){ host->name, bytes, host_state(report, i) };
+		bars[i] = (struct page_bar){ host->name, bytes, host_state(report, i) };
 		sum += isnan(bytes) ? 0 : bytes;
 		known += !isnan(bytes);
 	}
-	html_bars(page, &(struct html_bars){
+	html_bars(page, &(struct page_bars){
 		.title = "Bytes per host, sent and received", .bars = bars, .count = report->host_count,
 		.format = result_format_bytes, .mean = known > 1 ? sum / known : NAN,
 	});
@@ -384,7 +384,7 @@ static void append_host_map(const struct job_report *report, struct text *page)
 		if (port->rail < report->rail_count)
 			job_add_known(&values[port->host * report->rail_count + port->rail], job_bytes(&port->sum));
 	}
-	html_heat(page, &(struct html_heat){
+	html_heat(page, &(struct page_heat){
 		.title = "Bytes per host and rail", .row_names = names, .column_names = names + report->host_count,
 		.rows = report->host_count, .columns = report->rail_count, .values = values,
 		.format = result_format_bytes,
@@ -417,8 +417,8 @@ static void append_odd_ports(const struct job_report *report, struct text *page)
 		shown++;
 		html_row(page);
 		job_report_port_name(report, port->port, name, sizeof(name));
-		html_cell(page, &columns[0], HTML_PLAIN, "%s", name);
-		html_cell(page, &columns[1], HTML_WARNING, "%s",
+		html_cell(page, &columns[0], PAGE_PLAIN, "%s", name);
+		html_cell(page, &columns[1], PAGE_WARNING, "%s",
 			  port->down ? "down" : port->unused ? "unused" : "errors");
 		put_bytes(page, &columns[2], &port->sum, port->sum.xmit_bytes);
 		put_bytes(page, &columns[3], &port->sum, port->sum.rcv_bytes);

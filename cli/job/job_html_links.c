@@ -30,7 +30,7 @@ static void append_map(const struct job_report *report, struct text *page, int p
 	when_format_local(report->part_from_us[part], from);
 	when_format_local(report->part_until_us[part], until);
 	snprintf(title, sizeof(title), "%s, %s to %s", parts[report->running][part], from, until);
-	html_heat(page, &(struct html_heat){
+	html_heat(page, &(struct page_heat){
 		.title = title, .row_names = names, .column_names = names + map->rows, .rows = map->rows,
 		.columns = map->columns, .values = map->part[part], .top = top, .format = rate_format_bits,
 	});
@@ -72,44 +72,44 @@ static void put_hottest(const struct job_report *report, struct text *page, cons
 			const struct job_group *group)
 {
 	const struct balance_member *member;
-	char name[512], measured[HTML_VALUE_SIZE], predicted[HTML_VALUE_SIZE];
+	char name[512], measured[PAGE_VALUE_SIZE], predicted[PAGE_VALUE_SIZE];
 
 	if (group->hottest >= group->count) {
-		html_cell(page, columns, HTML_PLAIN, "-");
-		html_cell(page, columns + 1, HTML_PLAIN, "-");
+		html_cell(page, columns, PAGE_PLAIN, "-");
+		html_cell(page, columns + 1, PAGE_PLAIN, "-");
 		return;
 	}
 	member = &report->uplinks[group->first + group->hottest].member;
-	html_cell(page, columns, HTML_PLAIN, "%s", job_report_port_name(report, member->port, name, sizeof(name)));
-	html_cell(page, columns + 1, HTML_PLAIN, "%s (%s)", percent_text(member->measured, measured, sizeof(measured)),
+	html_cell(page, columns, PAGE_PLAIN, "%s", job_report_port_name(report, member->port, name, sizeof(name)));
+	html_cell(page, columns + 1, PAGE_PLAIN, "%s (%s)", percent_text(member->measured, measured, sizeof(measured)),
 		  percent_text(member->predicted, predicted, sizeof(predicted)));
 }
 
 static void append_group(const struct job_report *report, struct text *page, const struct html_column *columns,
 			 const struct job_group *group)
 {
-	char bytes[HTML_VALUE_SIZE], since[WHEN_SIZE], early[HTML_VALUE_SIZE], late[HTML_VALUE_SIZE];
+	char bytes[PAGE_VALUE_SIZE], since[WHEN_SIZE], early[PAGE_VALUE_SIZE], late[PAGE_VALUE_SIZE];
 	bool active = group->state == BALANCE_ACTIVE;
 
 	html_row(page);
-	html_cell(page, columns++, group->skewed ? HTML_WARNING : HTML_PLAIN, "%s",
+	html_cell(page, columns++, group->skewed ? PAGE_WARNING : PAGE_PLAIN, "%s",
 		  job_report_node_name(report, group->node));
-	html_cell(page, columns++, HTML_PLAIN, "%" PRIu32 " %s", group->count,
+	html_cell(page, columns++, PAGE_PLAIN, "%" PRIu32 " %s", group->count,
 		  group->direction == BALANCE_XMIT ? "up" : "down");
-	html_cell(page, columns++, HTML_PLAIN, "%s%s", result_format_bytes((double)group->bytes, bytes, sizeof(bytes)),
+	html_cell(page, columns++, PAGE_PLAIN, "%s%s", result_format_bytes((double)group->bytes, bytes, sizeof(bytes)),
 		  group->shared ? " shared" : "");
-	html_cell(page, columns++, HTML_PLAIN, "%s \u2192 %s",
+	html_cell(page, columns++, PAGE_PLAIN, "%s \u2192 %s",
 		  percent_text(active ? group->part_excess[JOB_EARLY] : NAN, early, sizeof(early)),
 		  percent_text(active ? group->part_excess[JOB_LATE] : NAN, late, sizeof(late)));
 	put_hottest(report, page, columns, group);
 	columns += 2;
-	html_cell(page, columns++, HTML_PLAIN, "%s", balance_adaptive_name(group->adaptive));
+	html_cell(page, columns++, PAGE_PLAIN, "%s", balance_adaptive_name(group->adaptive));
 	if (!active)
-		html_cell(page, columns, HTML_PLAIN, "%s", group->state == BALANCE_IDLE ? "idle" : "unknown");
+		html_cell(page, columns, PAGE_PLAIN, "%s", group->state == BALANCE_IDLE ? "idle" : "unknown");
 	else if (!group->skewed)
-		html_cell(page, columns, HTML_PLAIN, "ok");
+		html_cell(page, columns, PAGE_PLAIN, "ok");
 	else
-		html_cell(page, columns, HTML_WARNING, "%s%s%s",
+		html_cell(page, columns, PAGE_WARNING, "%s%s%s",
 			  group->cause == BALANCE_NONE ? "uneven" : balance_cause_name(group->cause),
 			  group->uneven_since_us ? " since " : "",
 			  group->uneven_since_us ? when_format_local(group->uneven_since_us, since) : "");
@@ -166,18 +166,18 @@ void job_html_uplinks(const struct job_report *report, struct text *page)
 
 static void append_finding(struct text *page, const struct html_column *columns, const struct job_finding *finding)
 {
-	enum html_state state = finding->severity == FINDING_CRITICAL ? HTML_CRITICAL :
-				finding->severity == FINDING_WARNING ? HTML_WARNING : HTML_PLAIN;
+	enum page_state state = finding->severity == FINDING_CRITICAL ? PAGE_CRITICAL :
+				finding->severity == FINDING_WARNING ? PAGE_WARNING : PAGE_PLAIN;
 	char since[WHEN_SIZE], closed[WHEN_SIZE];
 
 	html_row(page);
 	html_cell(page, &columns[0], state, "%s", finding_severity_name(finding->severity));
-	html_cell(page, &columns[1], HTML_PLAIN, "%s%s", when_format_local(finding->since_us, since),
+	html_cell(page, &columns[1], PAGE_PLAIN, "%s%s", when_format_local(finding->since_us, since),
 		  finding->before ? " (before the job)" : "");
-	html_cell(page, &columns[2], HTML_PLAIN, "%s",
+	html_cell(page, &columns[2], PAGE_PLAIN, "%s",
 		  finding->closed_us ? when_format_local(finding->closed_us, closed) : "open");
-	html_cell(page, &columns[3], HTML_PLAIN, "%s", finding->on_job ? "yes" : "no");
-	html_cell(page, &columns[4], HTML_PLAIN, "%s of %s: %s. %s", finding_kind_name(finding->kind),
+	html_cell(page, &columns[3], PAGE_PLAIN, "%s", finding->on_job ? "yes" : "no");
+	html_cell(page, &columns[4], PAGE_PLAIN, "%s of %s: %s. %s", finding_kind_name(finding->kind),
 		  finding->subject, finding->text, finding->advice ? finding->advice : "");
 	html_row_end(page);
 }
@@ -196,10 +196,10 @@ static void append_events(const struct job_report *report, struct text *page)
 		const struct job_event *event = &report->events[i];
 
 		html_row(page);
-		html_cell(page, &columns[0], HTML_PLAIN, "%s", when_format_local(event->wall_us, time));
-		html_cell(page, &columns[1], event->bad ? HTML_WARNING : HTML_PLAIN, "%s", event->kind);
-		html_cell(page, &columns[2], HTML_PLAIN, "%s", event->on_job ? "yes" : "no");
-		html_cell(page, &columns[3], HTML_PLAIN, "%s", event->text);
+		html_cell(page, &columns[0], PAGE_PLAIN, "%s", when_format_local(event->wall_us, time));
+		html_cell(page, &columns[1], event->bad ? PAGE_WARNING : PAGE_PLAIN, "%s", event->kind);
+		html_cell(page, &columns[2], PAGE_PLAIN, "%s", event->on_job ? "yes" : "no");
+		html_cell(page, &columns[3], PAGE_PLAIN, "%s", event->text);
 		html_row_end(page);
 	}
 	html_table_end(page);
@@ -237,8 +237,8 @@ void job_html_findings(const struct job_report *report, struct text *page)
 
 void job_html_nccl(const struct job_report *report, struct text *page)
 {
-	static const enum html_state states[] = {
-		[NCCL_OK] = HTML_GOOD, [NCCL_NOTE] = HTML_INFO, [NCCL_WARN] = HTML_WARNING, [NCCL_FAIL] = HTML_CRITICAL,
+	static const enum page_state states[] = {
+		[NCCL_OK] = PAGE_GOOD, [NCCL_NOTE] = PAGE_INFO, [NCCL_WARN] = PAGE_WARNING, [NCCL_FAIL] = PAGE_CRITICAL,
 	};
 
 	if (!report->nccl || !report->nccl_verdict->count)

@@ -19,6 +19,7 @@
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/pager.h"
+#include "export/page.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 
@@ -472,6 +473,25 @@ int output_file(struct text *text, const char *path, struct error *err)
 		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
 	}
 	text_done(text);
+	return code;
+}
+
+int output_page(struct page *page, const struct options *options, const char *html, struct error *err)
+{
+	const struct result_options output = options_result(options);
+	const struct page_options how = page_options_of(&output);
+	struct text text = { 0 };
+	int code;
+
+	if (html) {
+		code = page_html(page, &text, err);
+		if (code == 0)
+			code = output_file(&text, html, err);
+		text_done(&text);
+	} else {
+		code = page_render(page, stdout, &how, err);
+	}
+	page_destroy(page);
 	return code;
 }
 

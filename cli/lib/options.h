@@ -17,6 +17,7 @@
 struct command;
 struct error;
 struct name_map;
+struct page;
 struct text;
 
 enum common_option {
@@ -190,6 +191,14 @@ int output_text(struct text *text, struct error *err);
 
 /* output_file - write a text to a file, or to stdout for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
 int output_file(struct text *text, const char *path, struct error *err);
+
+/*
+ * output_page - write a page to stdout in the format of the options, or as HTML to a file, and destroy it
+ * @page:  NULL: no memory
+ * @html:  path, "-" for stdout; NULL: in the format of the options
+ * Return: 0; ERR_NOMEM; ERR_IO; or an error of the page.
+ */
+int output_page(struct page *page, const struct options *options, const char *html, struct error *err);
 
 /*
  * output_file_end - close a file that was written, and remove it if that failed

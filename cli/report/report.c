@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * report.c - `ibwire report`: one page about a link, port or node, to decide about a replacement
- *
- * Each section is a result of its own: consecutive tables, or members of one JSON object.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +17,7 @@
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
 #include "cli/lib/view.h"
+#include "export/page.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -32,21 +31,6 @@
 enum { EVENTS_SHOWN = 60 };
 
 /* --- sections --- */
-
-/* Begin a section: its title in tables, its key in JSON. */
-static struct result *begin_section(struct report *report, const char *key, const char *title, bool record,
-				    const struct column *columns, size_t count)
-{
-	struct result_options output = options_result(report->options);
-
-	output.record = record;
-	if (output.format == RESULT_JSON)
-		printf("%s\"%s\": ", report->first_part ? "{" : ",\n", key);
-	else if (!report->first_part || *title)
-		printf("%s%s\n", report->first_part ? "" : "\n", title);
-	report->first_part = false;
-	return result_create(stdout, &output, columns, count);
-}
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
        ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
@@ -99,22 +83,14 @@ static void put_about_peer(const struct report *report, struct result *result)
 		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
 }
 
-static int put_about(struct report *report, struct error *err)
+static int put_about(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
-	const struct node *node = &fabric->nodes[report->node];
-	struct column columns[ABOUT_COUNT];
+	const struct report *report = ctx;
+	const struct node *node = &report->view.fabric->nodes[report->node];
 	char model[DEVICE_MODEL_SIZE];
-	struct result *result;
 
-	memcpy(columns, about_columns, sizeof(columns));
-	if (report->departed_us)
-		columns[ABOUT_DEPARTED].flags = 0;
-	if (!report->of_node && report->past[0].guid)
-		columns[ABOUT_PEER_UNTIL].flags = 0;
-	if (report->of_node)
-		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
-	result = begin_section(report, "about", "", true, columns, ABOUT_COUNT);
+	(void)target;
+	(void)err;
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
 	else
@@ -130,7 +106,24 @@ static int put_about(struct report *report, struct error *err)
 	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
-	return output_end(result, 0, err);
+	return 0;
+}
+
+static void add_about(struct report *report, struct page *page)
+{
+	struct column *columns = page_alloc(page, ABOUT_COUNT, sizeof(*columns));
+
+	if (!columns)
+		return;
+	memcpy(columns, about_columns, sizeof(about_columns));
+	if (report->departed_us)
+		columns[ABOUT_DEPARTED].flags = 0;
+	if (!report->of_node && report->past[0].guid)
+		columns[ABOUT_PEER_UNTIL].flags = 0;
+	if (report->of_node)
+		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
+	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .key = "about",
+					       .table = { columns, ABOUT_COUNT, put_about, report } });
 }
 
 enum { PEER = 6, PEER_UNTIL };
@@ -152,22 +145,19 @@ static const struct cell_column port_columns[] = {
 
 enum { PORT_COLUMNS = sizeof(port_columns) / sizeof(*port_columns) };
 
-static int put_ends(struct report *report, struct error *err)
+static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	char title[96], then[WHEN_SIZE], name[NODE_NAME_SIZE + 16];
-	struct result *result;
-	struct cells cells;
+	const struct report *report = ctx;
+	char name[NODE_NAME_SIZE + 16];
 
-	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s",
-		 report->of_node ? "PORTS" : "BOTH ENDS", when_format_local(report->view.at_us, then));
-	cells_init(&cells, port_columns, PORT_COLUMNS);
-	result = begin_section(report, "ports", title, false, cells.columns, PORT_COLUMNS);
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct past_peer *past = &report->past[i];
 		struct port_facts port;
 
 		view_port_facts(&report->view, report->ports[i], &port);
-		cells_fill(&cells, result, &report->view, &port);
+		cells_fill(&report->cells, result, &report->view, &port);
 		if (past->guid) {
 			past_text(report, past, name, sizeof(name));
 			result_text(result, PEER, name);
@@ -176,7 +166,19 @@ static int put_ends(struct report *report, struct error *err)
 		}
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
+}
+
+static void add_ends(struct report *report, struct page *page)
+{
+	const char *title = report->of_node ? "Ports" : "Both ends";
+	char then[WHEN_SIZE];
+
+	cells_init(&report->cells, port_columns, PORT_COLUMNS);
+	if (report->departed_us)
+		title = page_print(page, "%s as of %s", title, when_format_local(report->view.at_us, then));
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "ports", .title = title,
+					       .table = { report->cells.columns, PORT_COLUMNS, put_ends, report } });
 }
 
 /* --- counters --- */
@@ -230,7 +232,7 @@ static const struct column sum_columns[SUM_COUNT] = {
 };
 
 /* One counter of one port, if it changed or is unknown. */
-static void put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
+static void put_counter(const struct report *report, struct result *result, size_t at, enum counter counter)
 {
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
@@ -252,15 +254,13 @@ static void put_counter(struct report *report, struct result *result, size_t at,
 	result_end_row(result);
 }
 
-static int put_sums(struct report *report, struct error *err)
+static int put_sums(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	char title[96], window[WHEN_SIZE];
+	const struct report *report = ctx;
 	bool any = false;
-	struct result *result;
 
-	snprintf(title, sizeof(title), "ERRORS (window: %s)",
-		 when_format_span(report->window_us[WINDOW_COUNT - 1], window));
-	result = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT);
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
@@ -270,7 +270,17 @@ static int put_sums(struct report *report, struct error *err)
 		}
 	if (!any)
 		result_none(result, "no errors in the window");
-	return output_end(result, 0, err);
+	return 0;
+}
+
+static void add_sums(struct report *report, struct page *page)
+{
+	char window[WHEN_SIZE];
+
+	when_format_span(report->window_us[WINDOW_COUNT - 1], window);
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "errors", .title = "Errors",
+					       .about = page_print(page, "window: %s", window),
+					       .table = { sum_columns, SUM_COUNT, put_sums, report } });
 }
 
 /* --- findings and events --- */
@@ -306,43 +316,86 @@ static bool concerns_report(const struct report *report, uint64_t guid, uint8_t 
 	return false;
 }
 
-static int put_findings(struct report *report, struct error *err)
+/* Load the findings of the subject. */
+static int load_findings(struct report *report, struct error *err)
 {
 	struct finding_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
 				       .until_us = report->until_us };
 	struct health_filter filter = { .options = report->options };
-	struct health_rows rows;
-	struct result *result;
-	bool any = false;
-	int code = health_load(&report->view, &filter, &query, &rows, err);
+	const struct health_rows *rows = &report->rows;
+	int code = health_load(&report->view, &filter, &query, &report->rows, err);
 
-	if (code < 0)
-		return code;
-	result = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS);
-	for (size_t i = 0; i < rows.count; i++) {
-		const struct finding *finding = &rows.list[i].row.finding;
+	report->findings = calloc(rows->count + 1, sizeof(*report->findings));
+	if (code == 0 && !report->findings)
+		return err_nomem(err);
+	for (size_t i = 0; code == 0 && i < rows->count; i++) {
+		const struct finding *finding = &rows->list[i].row.finding;
 		bool concerns = false;
 		uint64_t guid;
 		uint8_t port;
 
 		for (unsigned at = 0; !concerns && finding_end(finding, report->view.fabric, at, &guid, &port); at++)
 			concerns = concerns_report(report, guid, port);
-		if (!concerns)
-			continue;
+		if (concerns)
+			report->findings[report->finding_count++] = finding;
+	}
+	return code;
+}
+
+static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
+	const struct report *report = ctx;
+
+	(void)target;
+	(void)err;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct finding *finding = report->findings[i];
+
 		result_integer(result, FINDING_SINCE, finding->since_us);
 		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
+		result_show(result, FINDING_SEVERITY, NULL, finding->closed_us ? STYLE_DIM : styles[finding->severity]);
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);
 		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
 		result_text(result, FINDING_TEXT, finding->text);
 		result_end_row(result);
-		any = true;
 	}
-	health_rows_done(&rows);
-	if (!any)
+	if (!report->finding_count)
 		result_none(result, "none in the window");
-	return output_end(result, 0, err);
+	return 0;
+}
+
+/* The worst finding that is open at the end of the window. */
+static void add_verdict(const struct report *report, struct page *page)
+{
+	static const enum page_state states[] = { PAGE_INFO, PAGE_WARNING, PAGE_CRITICAL };
+	const struct finding *worst = NULL;
+	char name[PORT_NAME_SIZE], until[WHEN_SIZE];
+	size_t open = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct finding *finding = report->findings[i];
+
+		open += !finding->closed_us;
+		if (!finding->closed_us && (!worst || finding->severity > worst->severity))
+			worst = finding;
+	}
+	if (report->of_node)
+		snprintf(name, sizeof(name), "%s", report->view.names_shown.names[report->node]);
+	else
+		order_port_name(&report->view.names_shown, report->view.fabric, report->ports[0], name);
+	page_add(page, &(struct page_section){
+		.kind = PAGE_VERDICT, .in = PAGE_HTML,
+		.state = worst ? states[worst->severity] : report->departed_us ? PAGE_INFO : PAGE_GOOD,
+		.verdict = {
+			.heading = page_print(page, "%s at %s", name, when_format_local(report->until_us, until)),
+			.sentence = !worst ? report->departed_us ? "removed from the fabric" : "no open findings" :
+				    page_print(page, "%s: %s%s", finding_kind_name(worst->kind), worst->text,
+					       open > 1 ? page_print(page, ", and %zu more", open - 1) : ""),
+		},
+	});
 }
 
 enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
@@ -355,7 +408,7 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 };
 
 struct event_output {
-	struct report *report;
+	const struct report *report;
 	struct result *result;
 	uint64_t total, shown;
 };
@@ -389,51 +442,60 @@ static bool put_event(void *ctx, const struct event_row *row)
 	return result_end_row(output->result);
 }
 
-static int put_events(struct report *report, struct error *err)
+static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
+	const struct report *report = ctx;
 	struct event_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
 				     .until_us = report->until_us,
 				     .node_guid = report->view.fabric->nodes[report->node].guid };
-	struct event_output output = { .report = report };
+	struct event_output output = { .report = report, .result = result };
 	int code = reader_events(report->view.reader, &query, count_event, &output, err);
 
-	if (code < 0)
-		return code;
-	output.result = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS);
-	code = reader_events(report->view.reader, &query, put_event, &output, err);
+	(void)target;
+	if (code == 0)
+		code = reader_events(report->view.reader, &query, put_event, &output, err);
 	if (code == 0 && output.total > EVENTS_SHOWN)
-		result_note(output.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
+		result_note(result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
 			    output.total);
 	else if (code == 0 && !output.total)
-		result_none(output.result, "none in the window");
-	return output_end(output.result, code, err);
+		result_none(result, "none in the window");
+	return code;
 }
 
-static int put_report(struct report *report, struct error *err)
+static struct page *make_page(struct report *report)
+{
+	struct page *page = page_create("InfiniBand report");
+
+	add_verdict(report, page);
+	add_about(report, page);
+	add_ends(report, page);
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "findings", .title = "Findings",
+					       .table = { finding_columns, FINDING_COLUMNS, put_findings, report } });
+	add_sums(report, page);
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "events", .title = "Events",
+					       .table = { event_columns, EVENT_COLUMNS, put_events, report } });
+	return page;
+}
+
+static int print(struct report *report, const char *html, struct error *err)
 {
 	int code = sum_windows(report, err);
 
-	report->first_part = true;
 	if (code == 0)
-		code = put_about(report, err);
-	if (code == 0)
-		code = put_ends(report, err);
-	if (code == 0)
-		code = put_findings(report, err);
-	if (code == 0)
-		code = put_sums(report, err);
-	if (code == 0)
-		code = put_events(report, err);
-	if (code == 0 && report->options->format == RESULT_JSON)
-		printf("}\n");
-	return code;
+		code = load_findings(report, err);
+	return code < 0 ? code : output_page(make_page(report), report->options, html, err);
 }
 
 int report_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct report report = { 0 };
 	struct options options, now;
-	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
+	const char *html = NULL;
+	const struct option_spec specs[] = {
+		OPT_TEXT("html", 0, "FILE", &html, "write the report as a page of HTML to FILE (- is stdout)"),
+		{ 0 },
+	};
+	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
 				 &options, err);
 
 	if (code)
@@ -455,7 +517,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	if (code == 0 && report.departed_us && !options.since_us)
 		report.window_us[2] += report.until_us - report.departed_us;
 	if (code == 0)
-		code = put_report(&report, err);
+		code = print(&report, html, err);
 	view_warn_damage(report.damage.count, report.damage.first);
 	report_close(&report);
 	return code;

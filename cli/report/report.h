@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/health/health.h"
+#include "cli/lib/cells.h"
 #include "cli/lib/view.h"
 #include "storage/reader.h"
 #include "storage/history.h"
@@ -28,7 +30,10 @@ struct report {
 	int64_t until_us, window_us[WINDOW_COUNT];
 	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
 	struct history_damage damage;
-	bool first_part;
+	struct health_rows rows;   /* findings that were open in the longest window */
+	const struct finding **findings; /* those of the subject */
+	size_t finding_count;
+	struct cells cells;        /* columns of the ports */
 };
 
 /*

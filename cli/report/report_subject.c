@@ -227,6 +227,8 @@ void report_close(struct report *report)
 		free(report->sums[i]);
 	free(report->ports);
 	free(report->past);
+	free(report->findings);
+	health_rows_done(&report->rows);
 	if (report->opened)
 		view_done(&report->view);
 }

@@ -47,11 +47,11 @@ static void append_state(const char *status, struct text *ret)
 static void append_verdict(struct page *page, const char *status, const struct health_filter *filter,
 			   const struct health_rows *rows)
 {
-	static const enum html_state states[] = { HTML_GOOD, HTML_WARNING, HTML_CRITICAL };
+	static const enum page_state states[] = { PAGE_GOOD, PAGE_WARNING, PAGE_CRITICAL };
 	const struct sweep_info *sweep = page->view->snapshot ? &page->view->snapshot->sweep : NULL;
 	struct text state = { 0 }, summary = { 0 };
 	bool live, past = page->view->at_us;
-	enum html_state worst = states[health_worst(rows)];
+	enum page_state worst = states[health_worst(rows)];
 	char time[WHEN_SIZE];
 
 	append_state(status, &state);
@@ -61,10 +61,10 @@ static void append_verdict(struct page *page, const char *status, const struct h
 	else
 		text_append(&summary, text_chars(&state));
 	/* Without current or complete data nothing is clean. */
-	if (!live && !past && worst == HTML_GOOD)
-		worst = HTML_WARNING;
-	if (worst == HTML_GOOD && sweep && sweep->ports_answered < sweep->ports_polled)
-		worst = HTML_INFO;
+	if (!live && !past && worst == PAGE_GOOD)
+		worst = PAGE_WARNING;
+	if (worst == PAGE_GOOD && sweep && sweep->ports_answered < sweep->ports_polled)
+		worst = PAGE_INFO;
 	text_appendf(&page->text, "<section class=\"card verdict %s\">\n", html_state_class(worst));
 	html_element(&page->text, "h1", NULL, "InfiniBand fabric%s%s", sweep ? " at " : "",
 		     sweep ? when_format_local(sweep->wall_us, time) : "");
@@ -240,7 +240,7 @@ static int append_map(struct page *page, struct error *err)
 	if (code == 0 && map.row_count) {
 		fill_map(page, &map);
 		html_card_begin(&page->text, "Load between leaves and spines");
-		html_matrix(&page->text, &(struct html_heat){
+		html_matrix(&page->text, &(struct page_heat){
 			.title = "Busiest link of each pair, % of its rate",
 			.row_names = map.names, .column_names = map.names + map.row_count,
 			.rows = map.row_count, .columns = map.column_count, .values = map.values,
@@ -267,19 +267,19 @@ static const struct html_column link_columns[] = {
 static void append_link(struct page *page, uint32_t port, double percent)
 {
 	const struct balance_load *load = &page->loads[port];
-	char name[PORT_NAME_SIZE], tx[HTML_VALUE_SIZE], rx[HTML_VALUE_SIZE];
+	char name[PORT_NAME_SIZE], tx[PAGE_VALUE_SIZE], rx[PAGE_VALUE_SIZE];
 
 	html_row(&page->text);
 	order_port_name(&page->view->names_shown, page->view->fabric, port, name);
-	html_cell(&page->text, &link_columns[0], HTML_PLAIN, "%s", name);
+	html_cell(&page->text, &link_columns[0], PAGE_PLAIN, "%s", name);
 	order_port_name(&page->view->names_shown, page->view->fabric, page->view->fabric->ports[port].peer, name);
-	html_cell(&page->text, &link_columns[1], HTML_PLAIN, "%s", name);
-	html_cell(&page->text, &link_columns[2], HTML_PLAIN, "%.1f %%", percent);
-	html_cell(&page->text, &link_columns[3], HTML_PLAIN, "%s",
+	html_cell(&page->text, &link_columns[1], PAGE_PLAIN, "%s", name);
+	html_cell(&page->text, &link_columns[2], PAGE_PLAIN, "%.1f %%", percent);
+	html_cell(&page->text, &link_columns[3], PAGE_PLAIN, "%s",
 		  rate_format_bits(load->xmit_bytes * 1e6 / load->elapsed_us, tx, sizeof(tx)));
-	html_cell(&page->text, &link_columns[4], HTML_PLAIN, "%s",
+	html_cell(&page->text, &link_columns[4], PAGE_PLAIN, "%s",
 		  rate_format_bits(load->rcv_bytes * 1e6 / load->elapsed_us, rx, sizeof(rx)));
-	html_cell(&page->text, &link_columns[5], HTML_PLAIN, isnan(load->stall) ? "-" : "%.1f %%", 100 * load->stall);
+	html_cell(&page->text, &link_columns[5], PAGE_PLAIN, isnan(load->stall) ? "-" : "%.1f %%", 100 * load->stall);
 	html_row_end(&page->text);
 }
 
@@ -402,10 +402,10 @@ static void append_status(struct page *page, const char *status)
 		gap = strstr(status + indent, "  ");
 		gap = gap && gap < end ? gap : end;
 		html_row(&page->text);
-		html_cell(&page->text, &columns[0], HTML_PLAIN, "%s%.*s", indent ? "\u2003" : "",
+		html_cell(&page->text, &columns[0], PAGE_PLAIN, "%s%.*s", indent ? "\u2003" : "",
 			  (int)(gap - status - (ptrdiff_t)indent), status + indent);
 		gap += strspn(gap, " ");
-		html_cell(&page->text, &columns[1], HTML_PLAIN, "%.*s", (int)(end - gap), gap);
+		html_cell(&page->text, &columns[1], PAGE_PLAIN, "%.*s", (int)(end - gap), gap);
 		html_row_end(&page->text);
 		status = end + (*end == '\n');
 	}

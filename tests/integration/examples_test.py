@@ -107,7 +107,7 @@ COMMANDS = {
     "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
                      "--peers": [f"{LEAF} --peers"], "--html": [f"{LEAF} --html NEW.html"],
                      "--links": [f"{LEAF} --html - --links"]}),
-    "report": (f"{LEAF}/1", {}),
+    "report": (f"{LEAF}/1", {"--html": [f"{LEAF}/1 --html NEW.html"]}),
     "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
                                   "--yes": ["all --yes", f"'node0001 mlx5_0/1' {LEAF}/1 --yes"]}),

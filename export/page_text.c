@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* page_text.c - a page as text: one blank line between its sections, titles in capitals */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/metric.h"
+#include "analysis/series.h"
+#include "base/err.h"
+#include "base/plot.h"
+#include "base/text.h"
+#include "export/page_work.h"
+
+enum { WIDTH_WITHOUT = 100, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, PLOT_HEIGHT = 8, BAR_MOST = 40 };
+
+struct printing {
+	FILE *stream;
+	const struct page_options *options;
+	unsigned width;     /* of wrapped text */
+	struct text text;   /* what is not yet written */
+	bool begun;
+	enum page_kind last;
+};
+
+static const char *const colors[PAGE_STATES] = {
+	[PAGE_PLAIN] = "", [PAGE_GOOD] = "\033[1;32m", [PAGE_INFO] = "\033[1;32m", [PAGE_WARNING] = "\033[1;33m",
+	[PAGE_CRITICAL] = "\033[1;31m",
+};
+
+static const char *const style_colors[STYLE_COUNT] = {
+	[STYLE_PLAIN] = "", [STYLE_DIM] = "\033[2m", [STYLE_WARNING] = "\033[33m", [STYLE_CRITICAL] = "\033[1;31m",
+	[STYLE_STRONG] = "\033[1m",
+};
+
+static void color_on(struct printing *printing, const char *color)
+{
+	if (printing->options->color)
+		text_append(&printing->text, color);
+}
+
+static void color_off(struct printing *printing, const char *color)
+{
+	if (printing->options->color && *color)
+		text_append(&printing->text, "\033[0m");
+}
+
+/* Append text that may be of the fabric, without its end of line. */
+static void append_safe(struct printing *printing, const char *chars)
+{
+	text_append_escaped(&printing->text, chars, strlen(chars));
+}
+
+/* --- text --- */
+
+static void append_title(struct printing *printing, const struct page_section *section)
+{
+	size_t begin = printing->text.len;
+
+	append_safe(printing, section->title);
+	for (size_t i = begin; i < printing->text.len; i++)
+		printing->text.chars[i] = (char)toupper((unsigned char)printing->text.chars[i]);
+	if (section->about) {
+		text_append(&printing->text, " (");
+		append_safe(printing, section->about);
+		text_append(&printing->text, ")");
+	}
+	text_append(&printing->text, "\n");
+}
+
+static void append_verdict(struct printing *printing, const struct page_section *section)
+{
+	const struct page_verdict *verdict = &section->verdict;
+	size_t most = verdict->text_most ? verdict->text_most - 1 : verdict->sign_count;
+	unsigned column = verdict->subject ? (unsigned)text_columns(verdict->subject) + 2 : 0;
+
+	color_on(printing, colors[section->state]);
+	if (verdict->subject) {
+		append_safe(printing, verdict->subject);
+		text_append(&printing->text, ": ");
+	}
+	text_append_wrapped(&printing->text, verdict->sentence, column, 4, printing->width);
+	color_off(printing, colors[section->state]);
+	for (size_t i = 0; i < verdict->sign_count && i < most; i++) {
+		color_on(printing, colors[verdict->signs[i].state]);
+		text_append(&printing->text, "  - ");
+		text_append_wrapped(&printing->text, verdict->signs[i].text, 4, 4, printing->width);
+		color_off(printing, colors[verdict->signs[i].state]);
+	}
+	if (verdict->sign_count > most)
+		text_appendf(&printing->text, "  - and %zu more: --all\n", verdict->sign_count - most);
+}
+
+static void append_fields(struct printing *printing, const struct page_section *section)
+{
+	for (size_t i = 0; i < section->fields.count; i++) {
+		const struct page_field *field = &section->fields.list[i];
+		struct text line = { 0 };
+
+		text_append(&line, field->value);
+		if (field->note && *field->note)
+			text_appendf(&line, "%s%s", line.len ? "; " : "", field->note);
+		text_appendf(&printing->text, "%-*s", FIELD, field->name);
+		text_append_wrapped(&printing->text, text_chars(&line), FIELD, FIELD, printing->width);
+		printing->text.failed |= text_failed(&line);
+		text_done(&line);
+	}
+}
+
+static void append_signs(struct printing *printing, const struct page_section *section)
+{
+	for (size_t i = 0; i < section->signs.count; i++) {
+		const struct page_sign *sign = &section->signs.list[i];
+
+		color_on(printing, colors[sign->state]);
+		text_append(&printing->text, "- ");
+		text_append_wrapped(&printing->text, sign->text, 2, 2, printing->width);
+		color_off(printing, colors[sign->state]);
+	}
+}
+
+static void append_items(struct printing *printing, const struct page_section *section)
+{
+	struct text *text = &printing->text;
+
+	for (size_t i = 0; i < section->items.count; i++) {
+		const struct page_item *item = &section->items.list[i];
+		const char *color = style_colors[item->style];
+
+		color_on(printing, color);
+		text_appendf(text, "%-*s", ITEM_INDENT - 1, item->word);
+		/* Without colour of the item, a terminal gets the same bytes. */
+		if (printing->options->color)
+			text_append(text, "\033[0m");
+		text_append(text, " ");
+		append_safe(printing, item->name);
+		text_append(text, "  ");
+		append_safe(printing, item->about);
+		text_append(text, "\n");
+		for (size_t line = 0; line < PAGE_ITEM_LINES; line++) {
+			const char *chars = item->lines[line].chars;
+			unsigned indent = ITEM_INDENT + (chars && chars[0] == '>' ? 2 : 0);
+
+			if (!chars || !*chars)
+				continue;
+			text_appendf(text, "%*s%.*s", ITEM_INDENT, "", (int)(indent - ITEM_INDENT), chars);
+			text_append_wrapped(text, chars + (indent - ITEM_INDENT), indent, indent, printing->width);
+		}
+	}
+	if (!section->items.count && section->items.none)
+		text_appendf(text, "%s\n", section->items.none);
+}
+
+/* --- figures --- */
+
+static const char *label_of(const void *ctx, double value, char *ret, size_t size)
+{
+	return metric_format_value(ctx, value, ret, size);
+}
+
+/* A plot for each series, with the same axis. */
+static void append_lines(struct printing *printing, const struct page_lines *lines)
+{
+	struct plot plot = {
+		.from_us = lines->from_us, .until_us = lines->until_us, .width = printing->width,
+		.height = PLOT_HEIGHT, .ascii = printing->options->ascii, .label = label_of,
+		.label_ctx = lines->metric,
+	};
+
+	for (size_t i = 0; i < lines->series_count; i++)
+		for (size_t k = 0; k < lines->series[i].count; k++)
+			plot.reach = fmax(plot.reach, lines->series[i].steps[k].mean);
+	for (size_t i = 0; i < lines->series_count; i++) {
+		const struct page_series *series = &lines->series[i];
+		struct plot_point *points = calloc(series->count + 1, sizeof(*points));
+
+		if (!points) {
+			printing->text.failed = true;
+			return;
+		}
+		for (size_t k = 0; k < series->count; k++)
+			points[k] = (struct plot_point){ series->steps[k].from_us, series->steps[k].until_us,
+							 series->steps[k].mean, NAN };
+		plot.points = points;
+		plot.count = series->count;
+		append_safe(printing, lines->title);
+		text_append(&printing->text, ": ");
+		append_safe(printing, series->name);
+		text_append(&printing->text, "\n");
+		if (plot_draw(&plot, &printing->text) < 0)
+			printing->text.failed = true;
+		free(points);
+	}
+}
+
+static int end_table(struct result *result, struct error *err)
+{
+	int code = result_finish(result, err);
+
+	result_destroy(result);
+	return code;
+}
+
+static struct result *begin_table(const struct printing *printing, const struct column *columns, size_t count)
+{
+	const struct result_options output = { .format = RESULT_TABLE, .color = printing->options->color,
+					       .width = printing->options->width };
+
+	return result_create(printing->stream, &output, columns, count);
+}
+
+static int write_bars(struct printing *printing, const struct page_bars *bars, struct error *err)
+{
+	enum { NAME, VALUE, BAR, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[NAME] = { .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+		[VALUE] = { .title = "", .kind = COLUMN_REAL }, [BAR] = { .title = "", .kind = COLUMN_TEXT },
+	};
+	struct result *result = begin_table(printing, columns, COLUMNS);
+	double high = isnan(bars->mean) ? 0 : bars->mean;
+	char value[PAGE_VALUE_SIZE], bar[BAR_MOST + 1];
+
+	for (size_t i = 0; i < bars->count; i++)
+		high = fmax(high, bars->bars[i].value);
+	for (size_t i = 0; i < bars->count; i++) {
+		double share = high > 0 ? bars->bars[i].value / high : 0;
+		size_t len = isnan(share) ? 0 : (size_t)(share * BAR_MOST + 0.5);
+
+		memset(bar, '#', len);
+		bar[len] = '\0';
+		result_text(result, NAME, bars->bars[i].name);
+		result_real(result, VALUE, bars->bars[i].value);
+		result_show(result, VALUE, isnan(bars->bars[i].value) ? "unknown" :
+			    bars->format(bars->bars[i].value, value, sizeof(value)),
+			    bars->bars[i].state == PAGE_CRITICAL ? STYLE_CRITICAL :
+			    bars->bars[i].state == PAGE_WARNING ? STYLE_WARNING : STYLE_PLAIN);
+		result_text(result, BAR, bar);
+		result_end_row(result);
+	}
+	return end_table(result, err);
+}
+
+static const char *format_share(double value, char *ret, size_t size)
+{
+	snprintf(ret, size, "%.0f", value);
+	return ret;
+}
+
+/* A table of numbers; a cell without a value is a dot. */
+static int write_heat(struct printing *printing, const struct page_heat *heat, bool matrix, struct error *err)
+{
+	struct column *columns = calloc(heat->columns + 1, sizeof(*columns));
+	page_format *format = matrix ? format_share : heat->format;
+	struct result *result;
+	char value[PAGE_VALUE_SIZE];
+	int code;
+
+	if (!columns)
+		return err_nomem(err);
+	columns[0] = (struct column){ .title = "", .kind = COLUMN_TEXT };
+	for (size_t i = 0; i < heat->columns; i++)
+		columns[i + 1] = (struct column){ .title = heat->column_names[i], .kind = COLUMN_REAL };
+	result = begin_table(printing, columns, heat->columns + 1);
+	for (size_t row = 0; row < heat->rows; row++) {
+		result_text(result, 0, heat->row_names[row]);
+		for (size_t i = 0; i < heat->columns; i++) {
+			double number = heat->values[row * heat->columns + i];
+
+			result_show(result, i + 1, isnan(number) ? "\u00b7" : format(number, value, sizeof(value)),
+				    STYLE_PLAIN);
+		}
+		result_end_row(result);
+	}
+	code = end_table(result, err);
+	free(columns);
+	return code;
+}
+
+/* --- the page --- */
+
+static int flush_text(struct printing *printing, struct error *err)
+{
+	if (text_failed(&printing->text))
+		return err_nomem(err);
+	fputs(text_chars(&printing->text), printing->stream);
+	text_clear(&printing->text);
+	return 0;
+}
+
+static int write_section(struct printing *printing, const struct page_section *section, struct error *err)
+{
+	int code;
+
+	/* Notes follow each other without a blank line. */
+	if (printing->begun && !(section->kind == PAGE_NOTE && printing->last == PAGE_NOTE))
+		text_append(&printing->text, "\n");
+	printing->begun = true;
+	printing->last = section->kind;
+	if (section->title)
+		append_title(printing, section);
+	switch (section->kind) {
+	case PAGE_VERDICT:
+		append_verdict(printing, section);
+		break;
+	case PAGE_FIELDS:
+		append_fields(printing, section);
+		break;
+	case PAGE_NOTE:
+		color_on(printing, colors[section->state]);
+		text_append_wrapped(&printing->text, section->note, 0, 0, printing->width);
+		color_off(printing, colors[section->state]);
+		break;
+	case PAGE_SIGNS:
+		append_signs(printing, section);
+		break;
+	case PAGE_ITEMS:
+		append_items(printing, section);
+		break;
+	case PAGE_LINES:
+		append_lines(printing, &section->lines);
+		break;
+	case PAGE_BARS:
+	case PAGE_HEAT:
+	case PAGE_MATRIX:
+		append_safe(printing, section->kind == PAGE_BARS ? section->bars.title : section->heat.title);
+		text_append(&printing->text, "\n");
+		break;
+	default:
+		break;
+	}
+	code = flush_text(printing, err);
+	if (code < 0)
+		return code;
+	if (section->kind == PAGE_TABLE || section->kind == PAGE_RECORD)
+		return page_write_table(section, printing->stream, printing->options, err);
+	if (section->kind == PAGE_BARS)
+		return write_bars(printing, &section->bars, err);
+	if (section->kind == PAGE_HEAT || section->kind == PAGE_MATRIX)
+		return write_heat(printing, &section->heat, section->kind == PAGE_MATRIX, err);
+	return 0;
+}
+
+int page_render_text(const struct page *page, FILE *stream, const struct page_options *options, struct error *err)
+{
+	struct printing printing = {
+		.stream = stream, .options = options,
+		.width = !options->width ? WIDTH_WITHOUT : options->width < WIDTH_LEAST ? WIDTH_LEAST : options->width,
+	};
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < page->section_count && !ferror(stream); i++)
+		if (page_shows(&page->sections[i], PAGE_TEXT))
+			code = write_section(&printing, &page->sections[i], err);
+	text_done(&printing.text);
+	return code;
+}
