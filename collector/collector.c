@@ -86,8 +86,7 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 	return 0;
 }
 
-/* Wait for the first discovery: there is nothing to sweep without it. */
-/* Does the run go on? Between sweeps settings->proceed is called once in COLLECTOR_WAIT_US. */
+/* Return: whether the run continues. Between sweeps settings->proceed is called once in COLLECTOR_WAIT_US. */
 static bool proceeds(struct collector *collector, bool before_sweep)
 {
 	const struct collector_settings *settings = collector->settings;
@@ -100,6 +99,7 @@ static bool proceeds(struct collector *collector, bool before_sweep)
 	return !collector->halted && !stop_requested();
 }
 
+/* Wait for the first discovery: there is nothing to sweep without it. */
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {

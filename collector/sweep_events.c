@@ -35,8 +35,8 @@ static void list_counters(counter_set set, char *ret, size_t size)
 }
 
 /*
- * Counters of a port decreased: counted once per window. While the ports of the window are few, its
- * event is added to @few.
+ * Counters of a port decreased: counted once per window. While the window has fewer than CLEARED_TOGETHER
+ * ports, the event of the port is added to @pending.
  */
 static void count_cleared(struct sweep_events *state, struct events *pending, int64_t now_us, int64_t wall_us,
 			  const struct fabric *fabric, const struct port_sample *sample, struct port_entry *memory)

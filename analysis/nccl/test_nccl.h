@@ -14,7 +14,7 @@ extern struct nccl_verdict verdict;
 /* The output of all_reduce_perf with 6 ranks on the hosts alpha, beta and gamma. */
 extern const char tests_table[];
 
-/* read_text - read a log into text_log, in place of the last one. */
+/* read_bytes, read_text - read a log into text_log, in place of the last one. */
 void read_bytes(const char *bytes, size_t len);
 void read_text(const char *text);
 

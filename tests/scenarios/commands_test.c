@@ -19,6 +19,7 @@
 #include "tests/screen/record.h"
 
 /* The output of ibwire commands on the databases of recorded scenarios. */
+
 /* The name of the first node that `ibwire status` lists after a scenario file; "": none. */
 static void first_of_status(const char *name, const char *key, char ret[128])
 {

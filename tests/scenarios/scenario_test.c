@@ -20,6 +20,7 @@
  * Every scenario file and random scenarios: the expected findings open, and no others.
  * One test for each file, and for each shape of fabric and number of faults.
  */
+
 /*
  * Return: whether the findings are right; differences are printed. The times of random scenarios (@when false)
  * are not checked: with some traffic the tables are read late.
