@@ -100,15 +100,15 @@ struct balance_result {
 	enum balance_direction direction;
 	enum balance_state state;
 	enum adaptive_routing adaptive; /* of the switch that routes the load; for RCV of uplinks: the upper switches */
-	bool t, m, h;             /* which tests hold */
-	bool t_known, predicted_known;
+	bool tables_uneven, load_uneven, harmful; /* the tests T, M and H */
+	bool tables_known, predicted_known;
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
 	double table_excess;      /* the same of destinations; NAN */
 	double mean_utilization, max_utilization; /* NAN */
 	/*
-	 * Minimum number of flows of equal size (balance/flows.h); NAN: unknown, or neither t nor
-	 * m.
+	 * Minimum number of flows of equal size (balance/flows.h); NAN: unknown, or neither tables nor load
+	 * are uneven.
 	 */
 	double flows;
 	double chance_excess;     /* excess beyond chance for that many flows, or INFINITY; NAN where flows is */

@@ -101,7 +101,7 @@ static void fill_tables(const struct evaluation *eval, const struct shape_group 
 {
 	const struct balance_tables *tables = &eval->tables;
 
-	result->t_known = sums->working > 0;
+	result->tables_known = sums->working > 0;
 	/*
 	 * For RCV, one table alone is not enough: the tables of all upper switches have the same
 	 * destinations.
@@ -115,15 +115,15 @@ static void fill_tables(const struct evaluation *eval, const struct shape_group 
 
 		if (!member->works)
 			continue;
-		result->t_known &= tables->by_node[eval->fabric->ports[decides].node] != NULL;
+		result->tables_known &= tables->by_node[eval->fabric->ports[decides].node] != NULL;
 		member->lids = tables->given[decides].lids;
 		member->destinations = member->lids;
 		member->predicted = tables->carried ? tables->carried[decides] : tables->given[decides].weight;
 		sums->lids += member->lids;
 		sums->weight += member->predicted;
 	}
-	result->t_known &= sums->lids > 0;
-	result->predicted_known &= result->t_known && sums->weight > 0;
+	result->tables_known &= sums->lids > 0;
+	result->predicted_known &= result->tables_known && sums->weight > 0;
 }
 
 static void make_shares(const struct shape_group *group, struct balance_result *result, const struct balance_sums *sums)
@@ -133,7 +133,7 @@ static void make_shares(const struct shape_group *group, struct balance_result *
 
 		member->capacity = sums->capacity > 0 ? member->capacity / sums->capacity : 0;
 		member->measured = sums->rate > 0 && member->works ? member->measured / sums->rate : NAN;
-		member->destinations = result->t_known ? member->destinations / sums->lids : NAN;
+		member->destinations = result->tables_known ? member->destinations / sums->lids : NAN;
 		member->predicted = result->predicted_known ? member->predicted / sums->weight : NAN;
 	}
 }
@@ -147,7 +147,7 @@ static bool overloads(const struct balance_member *member, const struct balance_
 
 bool balance_follows(const struct balance_result *result, const struct balance_settings *settings)
 {
-	return result->t && result->m && result->hottest != UINT32_MAX &&
+	return result->tables_uneven && result->load_uneven && result->hottest != UINT32_MAX &&
 	       overloads(&result->members[result->hottest], settings);
 }
 
@@ -185,7 +185,7 @@ static void test_tables(const struct evaluation *eval, const struct shape_group 
 			const struct balance_sums *sums)
 {
 	result->table_excess = NAN;
-	if (!result->t_known)
+	if (!result->tables_known)
 		return;
 	result->table_excess = 0;
 	find_lids_means(eval, group, result, sums);
@@ -194,7 +194,7 @@ static void test_tables(const struct evaluation *eval, const struct shape_group 
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
 			result->table_excess = member->lids / member->lids_mean - 1;
-		result->t |= overloads(member, eval->settings);
+		result->tables_uneven |= overloads(member, eval->settings);
 	}
 }
 
@@ -315,7 +315,7 @@ static uint32_t find_hottest(const struct shape_group *group, const struct balan
 
 	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
-		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
+		double given = result->tables_uneven && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
 
 		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
 			continue;
@@ -328,7 +328,7 @@ static uint32_t find_hottest(const struct shape_group *group, const struct balan
 	return hottest;
 }
 
-/* Tests M and H; @result has shares, table data and t. */
+/* Tests M and H; @result has shares, table data and test T. */
 static void test_measured(const struct balance_input *input, const struct balance_settings *settings,
 			   const struct shape_group *group, struct balance_result *result,
 			   const struct balance_sums *sums)
@@ -355,8 +355,8 @@ static void test_measured(const struct balance_input *input, const struct balanc
 		result->excess = result->max_utilization / result->mean_utilization - 1;
 	if (result->state != BALANCE_ACTIVE || result->hottest == UINT32_MAX)
 		return;
-	result->m = result->excess > settings->measured_excess;
-	result->h = harms(group, settings, result);
+	result->load_uneven = result->excess > settings->measured_excess;
+	result->harmful = harms(group, settings, result);
 }
 
 static void evaluate_group(const struct evaluation *eval, struct balance_result *result)
@@ -376,7 +376,7 @@ static void evaluate_group(const struct evaluation *eval, struct balance_result 
 	make_shares(group, result, &sums);
 	test_tables(eval, group, result, &sums);
 	test_measured(eval->input, eval->settings, group, result, &sums);
-	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
+	if (result->state == BALANCE_ACTIVE && (result->load_uneven || result->tables_uneven) && sums.known > 1)
 		result->flows = balance_flows(eval->input, result, sums.rate, &eval->received);
 	if (!isnan(result->flows))
 		result->chance_excess = chance_excess(result->flows, sums.known, eval->settings->flows_percentile);

@@ -126,7 +126,7 @@ static double chance_of_even(const struct balance_result *result, uint32_t count
 
 static bool spreads(const struct balance_result *result, uint32_t count)
 {
-	return result->t && !result->m && result->predicted_known && result->flows >= 1 &&
+	return result->tables_uneven && !result->load_uneven && result->predicted_known && result->flows >= 1 &&
 	       chance_of_even(result, count) < EVEN_BY_CHANCE;
 }
 
@@ -209,7 +209,7 @@ static void find_not_following(struct step *step)
 		if (!is_busy_uplink(step, result))
 			continue;
 		tier->active++;
-		tier->spreading += result->adaptive == ADAPTIVE_ON && !result->m;
+		tier->spreading += result->adaptive == ADAPTIVE_ON && !result->load_uneven;
 	}
 	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
@@ -258,7 +258,8 @@ static bool collides(const struct step *step, const struct balance_result *resul
 	const struct shape_group *group = &step->shape->groups[result->group];
 	uint32_t from;
 
-	if (is_explained(result, group->count) || !result->m || !result->h || !result->t_known || result->t ||
+	if (is_explained(result, group->count) || !result->load_uneven || !result->harmful ||
+	    !result->tables_known || result->tables_uneven ||
 	    !(result->excess >= result->chance_excess))
 		return false;
 	/* Load received over links to one switch is evaluated at the sender. */

@@ -10,13 +10,14 @@
 
 bool balance_is_reported(const struct balance_result *result)
 {
-	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
+	return result->cause != BALANCE_NONE ||
+	       (result->state == BALANCE_ACTIVE && (result->load_uneven || result->tables_uneven));
 }
 
 static bool is_within_chance(const struct balance_result *result)
 {
-	return result->cause == BALANCE_NONE && result->state == BALANCE_ACTIVE && result->m && !result->t &&
-	       result->excess < result->chance_excess;
+	return result->cause == BALANCE_NONE && result->state == BALANCE_ACTIVE && result->load_uneven &&
+	       !result->tables_uneven && result->excess < result->chance_excess;
 }
 
 bool balance_is_second(const struct balance_result *result)
@@ -36,7 +37,7 @@ bool balance_is_of_interest(const struct shape *shape, const struct balance_resu
 	if (group->count < 2)
 		return false;
 	return result->direction == BALANCE_XMIT ||
-	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->m));
+	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->load_uneven));
 }
 
 /* Sort key: a cause with harm, a cause, harm, the excess. */
@@ -44,8 +45,9 @@ static double badness(const struct balance_result *result)
 {
 	double excess = isnan(result->excess) ? 0 : result->excess;
 
-	return (result->cause != BALANCE_NONE && !balance_is_second(result)) * 4e6 + (result->h && result->m) * 2e6 +
-	       (result->state == BALANCE_ACTIVE) * 1e6 + (result->m ? excess : excess / 1e3);
+	return (result->cause != BALANCE_NONE && !balance_is_second(result)) * 4e6 +
+	       (result->harmful && result->load_uneven) * 2e6 + (result->state == BALANCE_ACTIVE) * 1e6 +
+	       (result->load_uneven ? excess : excess / 1e3);
 }
 
 int balance_compare(const void *a, const void *b, void *ctx)
@@ -97,7 +99,7 @@ bool balance_is_echo(const struct shape *shape, const struct balance *balance, c
 	const struct fabric *fabric = shape->fabric;
 	uint32_t from;
 
-	if (result->direction != BALANCE_RCV || !result->m || result->hottest == UINT32_MAX)
+	if (result->direction != BALANCE_RCV || !result->load_uneven || result->hottest == UINT32_MAX)
 		return false;
 	from = fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node;
 	for (size_t i = 0; i < balance->count; i++) {
@@ -114,9 +116,9 @@ const char *balance_test_letters(const struct balance_result *result)
 {
 	static const char *const letters[8] = { "---", "--H", "-M-", "-MH", "T--", "T-H", "TM-", "TMH" };
 	static const char *const unknown[4] = { "?--", "?-H", "?M-", "?MH" };
-	unsigned measured = 2 * result->m + result->h;
+	unsigned measured = 2 * result->load_uneven + result->harmful;
 
-	return result->t_known ? letters[4 * result->t + measured] : unknown[measured];
+	return result->tables_known ? letters[4 * result->tables_uneven + measured] : unknown[measured];
 }
 
 static int percent(double part)
@@ -186,7 +188,7 @@ static void append_routing(const struct shape *shape, const struct balance_resul
 /* Uneven and harmful, without a cause so far. */
 static void append_chance(const struct balance_result *result, struct text *text)
 {
-	if (result->t)
+	if (result->tables_uneven)
 		text_append(text, "load and tables are uneven, but on different ports");
 	else if (result->excess >= result->chance_excess)
 		text_append(text, "uneven beyond chance, with even tables; reported as flows after 8 of 10 minutes");
@@ -229,16 +231,16 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 			text_append(text, "unknown: too few ports were read, or at times too far apart");
 		else if (result->state == BALANCE_IDLE)
 			text_append(text, "idle: not enough load to evaluate");
-		else if (result->t && !result->m)
+		else if (result->tables_uneven && !result->load_uneven)
 			text_append(text, "the tables are uneven, the load is even");
-		else if (result->m && !result->h)
+		else if (result->load_uneven && !result->harmful)
 			text_append(text, is_within_chance(result) ? "within chance, without harm" :
 					  "uneven, without harm");
-		else if (result->m && result->adaptive == ADAPTIVE_ON)
+		else if (result->load_uneven && result->adaptive == ADAPTIVE_ON)
 			text_append(text, "uneven although adaptive routing is on; static tables are not the cause");
-		else if (result->m && !result->t_known)
+		else if (result->load_uneven && !result->tables_known)
 			text_append(text, "uneven; the cause is unknown because the tables were not read");
-		else if (result->m)
+		else if (result->load_uneven)
 			append_chance(result, text);
 		else
 			text_append(text, "even");

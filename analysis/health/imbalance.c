@@ -107,7 +107,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 		health_number(open, "hottest_utilization_percent", 100 * hot->utilization);
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
-	health_number(open, "harm", result->h);
+	health_number(open, "harm", result->harmful);
 	health_window(health, open, health->window.start_us, health->window.end_us);
 	health_affected_below(health, open, node);
 }
@@ -169,7 +169,7 @@ static void record_hottest(struct health *health, const struct balance_result *r
 
 	for (uint32_t i = 0; result->state == BALANCE_ACTIVE && i < group->count; i++) {
 		struct health_port *port = health->port_of[result->members[i].port];
-		bool hottest = result->m && i == result->hottest;
+		bool hottest = result->load_uneven && i == result->hottest;
 		struct health_tracker *tracker = hottest ? health_track(health, port) : port->tracker;
 
 		if (!tracker)
@@ -204,7 +204,7 @@ static void hold_group(struct health *health, const struct imbalance *last, cons
 		health_request_table(health, node);
 		return;
 	}
-	if (result->h && routing)
+	if (result->harmful && routing)
 		what.severity = FINDING_CRITICAL;
 	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
 	describe(health, health_hold(health, &what), result, node);
@@ -222,7 +222,8 @@ static void extend_group(struct health *health, const struct balance_result *res
 	if (!open || result->state == BALANCE_ACTIVE)
 		return;
 	same = result->state == BALANCE_UNKNOWN ||
-	       (result->t && open->finding.cause && !strcmp(open->finding.cause, balance_cause_name(BALANCE_ROUTING)));
+	       (result->tables_uneven && open->finding.cause &&
+		!strcmp(open->finding.cause, balance_cause_name(BALANCE_ROUTING)));
 	if (same)
 		health_extend(health, open);
 }
@@ -233,12 +234,12 @@ static bool is_misplaced(const struct balance_result *result)
 	const struct balance_member *hot;
 	double off;
 
-	if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE || !result->m ||
+	if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE || !result->load_uneven ||
 	    result->adaptive == ADAPTIVE_ON || result->hottest == UINT32_MAX)
 		return false;
 	hot = &result->members[result->hottest];
 	if (!result->predicted_known || isnan(hot->predicted))
-		return result->h;
+		return result->harmful;
 	off = hot->measured - hot->predicted;
 	return off > 0.02 && off > 0.2 * hot->predicted;
 }
@@ -283,7 +284,7 @@ static void record_harm(struct health *health, const struct balance_result *resu
 {
 	struct health_tracker *tracker;
 
-	if (!result->h || result->direction != BALANCE_XMIT || result->hottest == UINT32_MAX)
+	if (!result->harmful || result->direction != BALANCE_XMIT || result->hottest == UINT32_MAX)
 		return;
 	tracker = health->port_of[result->members[result->hottest].port]->tracker;
 	if (tracker)

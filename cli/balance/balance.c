@@ -117,8 +117,8 @@ static int measure_window(struct search *search, const bool *which, int64_t sinc
 		if (!which[i])
 			continue;
 		balance_measure(&input, report->limits, now->group, now->direction, search->members, &then);
-		search->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
-		if (then.state == BALANCE_ACTIVE && then.m)
+		search->ended[i] = then.state == BALANCE_ACTIVE && !then.load_uneven;
+		if (then.state == BALANCE_ACTIVE && then.load_uneven)
 			report->began[search->results[i]].wall_us = since_us;
 	}
 	return code < 0 ? code : 0;
@@ -235,7 +235,7 @@ static void choose_searched(struct search *search)
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		/* Earlier windows are evaluated with the current rates of links: they cannot date a degraded link. */
-		if (result->state != BALANCE_ACTIVE || !result->m || result->cause == BALANCE_DEGRADED_MEMBER)
+		if (result->state != BALANCE_ACTIVE || !result->load_uneven || result->cause == BALANCE_DEGRADED_MEMBER)
 			continue;
 		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };
 		search->open[search->count] = true;
@@ -394,7 +394,7 @@ static int step_past(struct balance_report *report, struct balance_memory *memor
 			const struct balance_result *result = &report->balance.results[j];
 
 			if (result->state == BALANCE_ACTIVE)
-				*(result->m ? &report->was_uneven[j] : &report->was_even[j]) |= 1u << i;
+				*(result->load_uneven ? &report->was_uneven[j] : &report->was_even[j]) |= 1u << i;
 		}
 		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
 		balance_done(&report->balance);

@@ -76,12 +76,12 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_text(table, DIRECTION, result->direction == BALANCE_XMIT ? "xmit" : "rcv");
 	result_text(table, STATE, states[result->state]);
 	result_text(table, CAUSE, balance_cause_name(result->cause));
-	if (result->t_known)
-		result_bool(table, T, result->t);
+	if (result->tables_known)
+		result_bool(table, T, result->tables_uneven);
 	if (measured)
-		result_bool(table, M, result->m);
+		result_bool(table, M, result->load_uneven);
 	if (measured)
-		result_bool(table, H, result->h);
+		result_bool(table, H, result->harmful);
 	result_text(table, ADAPTIVE, balance_adaptive_name(result->adaptive));
 	if (report->began[index].wall_us) {
 		result_integer(table, BEGAN, report->began[index].wall_us);
@@ -114,7 +114,7 @@ static void put_member(const struct balance_report *report, struct result *table
 	result_real(table, PREDICTED, 100 * member->predicted);
 	result_real(table, FAIR, 100 * member->capacity);
 	result_real(table, DESTINATIONS, 100 * member->destinations);
-	if (result->t_known && member->works)
+	if (result->tables_known && member->works)
 		result_integer(table, LIDS, member->lids);
 	result_real(table, UTILIZATION, 100 * member->utilization);
 	result_real(table, STALL, 100 * member->stall);

@@ -91,7 +91,7 @@ static int percent(double part)
 static int print_heading(const struct balance_report *report, const struct balance_result *result,
 			 const struct balance_began *began, bool color, struct error *err)
 {
-	bool bad = result->cause != BALANCE_NONE && result->h;
+	bool bad = result->cause != BALANCE_NONE && result->harmful;
 	struct text text = { 0 };
 	char from[WHEN_SIZE], span[2 * WHEN_SIZE];
 
@@ -139,8 +139,8 @@ static void put_member(const struct balance_report *report, struct result *table
 	bool ascii = balance_is_ascii(report);
 	struct text peer = { 0 };
 	bool by_chance = result->cause == BALANCE_NONE && result->excess < result->chance_excess;
-	bool at_fault = index == result->hottest && result->m && !by_chance;
-	enum cell_style style = at_fault ? result->h ? STYLE_CRITICAL : STYLE_WARNING : STYLE_PLAIN;
+	bool at_fault = index == result->hottest && result->load_uneven && !by_chance;
+	enum cell_style style = at_fault ? result->harmful ? STYLE_CRITICAL : STYLE_WARNING : STYLE_PLAIN;
 
 	result_integer(table, PORT, port->num);
 	if (port->peer != FABRIC_NONE) {
@@ -158,7 +158,7 @@ static void put_member(const struct balance_report *report, struct result *table
 	put_share(table, MEASURED, member->measured, most, ascii, style);
 	put_share(table, PREDICTED, member->predicted, most, ascii, STYLE_PLAIN);
 	result_real(table, FAIR, 100 * member->capacity);
-	if (result->t_known)
+	if (result->tables_known)
 		result_integer(table, LIDS, member->lids);
 	result_real(table, FULL, 100 * member->utilization);
 	result_real(table, STALL, 100 * member->stall);

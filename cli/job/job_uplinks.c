@@ -237,8 +237,8 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 			group->cause = BALANCE_ROUTING;
 		}
 		/* It became uneven: without uneven tables other flows may have begun (see also job_findings.c). */
-		group->skewed |= !is_failed && result->m && job_became_uneven(group) &&
-				 (result->t || !result->t_known);
+		group->skewed |= !is_failed && result->load_uneven && job_became_uneven(group) &&
+				 (result->tables_uneven || !result->tables_known);
 	}
 }
 

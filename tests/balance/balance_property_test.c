@@ -73,7 +73,7 @@ TEST(even_tables_are_never_routing)
 			assert_int_equal(bed_count(&bed, BALANCE_DEGRADED_MEMBER), 0);
 			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
 			for (size_t i = 0; i < bed.balance.count; i++) {
-				if (bed.balance.results[i].t)
+				if (bed.balance.results[i].tables_uneven)
 					fail_msg("seed %u: even tables are reported to be uneven", seed);
 				windows += bed.balance.results[i].state == BALANCE_ACTIVE;
 			}
@@ -386,7 +386,7 @@ TEST(lasting_collisions_are_reported)
 		bed_run(&bed, NULL);
 		bed.flows.count = flows;
 		result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
-		assert_false(result->t);
+		assert_false(result->tables_uneven);
 		if (window % 3 == 0)
 			assert_int_equal(result->state, BALANCE_IDLE);
 		if (result->cause == BALANCE_FLOWS) {

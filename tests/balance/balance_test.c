@@ -116,7 +116,7 @@ SMALL_TEST(shares_are_of_capacity)
 	assert_int_equal(result->members[2].lids, 4);
 	assert_int_equal(result->hottest, 2);
 	assert_near(result->excess, 0.6);
-	assert_true(result->m && !result->t && !result->h);
+	assert_true(result->load_uneven && !result->tables_uneven && !result->harmful);
 	assert_int_equal(result->cause, BALANCE_NONE);
 	/* The ends at the spines receive the same. */
 	group = bed->shape->ports[bed->fabric->ports[uplink(bed, 2)].peer].group;
@@ -139,7 +139,7 @@ SMALL_TEST(routing_requires_uneven_tables_and_traffic)
 	skew(bed);
 	load_uplinks(bed, 0.9, 0.2, 0.2, 0.2);
 	result = evaluate(bed);
-	assert_true(result->t && result->m && result->h);
+	assert_true(result->tables_uneven && result->load_uneven && result->harmful);
 	assert_int_equal(result->members[0].lids, 12);
 	assert_int_equal(result->cause, BALANCE_ROUTING);
 	assert_near(result->members[0].predicted, 0.75);
@@ -151,7 +151,7 @@ SMALL_TEST(routing_requires_uneven_tables_and_traffic)
 	assert_int_equal(evaluate(bed)->cause, BALANCE_NONE);
 	load_uplinks(bed, 0.7, 0, 0.7, 0.7);
 	result = evaluate(bed);
-	assert_true(result->t && !result->m);
+	assert_true(result->tables_uneven && !result->load_uneven);
 	assert_int_equal(result->cause, BALANCE_NONE);
 }
 
@@ -174,7 +174,7 @@ SMALL_TEST(incast_to_few_is_no_routing)
 	for (unsigned i = 0; i < HOSTS; i++)
 		send(bed, hca(bed, 0, i), 0.95 / HOSTS);
 	result = evaluate(bed);
-	assert_true(result->m && result->h && !result->t);
+	assert_true(result->load_uneven && result->harmful && !result->tables_uneven);
 	assert_int_equal(result->cause, BALANCE_NONE);
 	/* The tables predict it for this load; one receiver is one flow. */
 	assert_near(result->members[1].predicted, 1);
@@ -197,22 +197,22 @@ SMALL_TEST(with_adaptive_routing_the_cause_is_never_routing)
 SMALL_TEST(harm_is_utilization_stall_or_discards_next_to_a_free_sibling)
 {
 	load_uplinks(bed, 0.6, 0.25, 0.25, 0.25);
-	assert_false(evaluate(bed)->h);
+	assert_false(evaluate(bed)->harmful);
 	bed->loads[uplink(bed, 0)].stall = 0.06;
-	assert_true(evaluate(bed)->h);
+	assert_true(evaluate(bed)->harmful);
 	/* All of them stall: congestion, not imbalance. */
 	bed->loads[uplink(bed, 1)].stall = bed->loads[uplink(bed, 2)].stall = 0.05;
-	assert_false(evaluate(bed)->h);
+	assert_false(evaluate(bed)->harmful);
 	bed->loads[uplink(bed, 0)].xmit_discards = 3;
-	assert_true(evaluate(bed)->h);
+	assert_true(evaluate(bed)->harmful);
 	bed->loads[uplink(bed, 0)].xmit_discards = NAN;
 	bed->loads[uplink(bed, 0)].stall = NAN;
-	assert_false(evaluate(bed)->h);
+	assert_false(evaluate(bed)->harmful);
 	load_uplinks(bed, 0.2, 0, 0, 0);
-	assert_true(evaluate(bed)->h);
+	assert_true(evaluate(bed)->harmful);
 	/* No sibling has less than half of its load. */
 	load_uplinks(bed, 0.1, 0.25, 0.25, 0.25);
-	assert_false(evaluate(bed)->h);
+	assert_false(evaluate(bed)->harmful);
 }
 
 /* One of four unread ports is too many; its peer has the same counts. */
@@ -230,7 +230,7 @@ SMALL_TEST(ports_that_were_not_read_are_unknown)
 	result = evaluate(bed);
 	assert_int_equal(result->state, BALANCE_UNKNOWN);
 	assert_true(isnan(result->members[0].measured) && isnan(result->excess));
-	assert_false(result->m || result->h);
+	assert_false(result->load_uneven || result->harmful);
 }
 
 SMALL_TEST(readings_far_apart_are_not_compared)
@@ -246,7 +246,7 @@ SMALL_TEST(only_busy_windows_count)
 {
 	load_uplinks(bed, 0.19, 0, 0, 0);
 	assert_int_equal(evaluate(bed)->state, BALANCE_IDLE);
-	assert_false(evaluate(bed)->m);
+	assert_false(evaluate(bed)->load_uneven);
 	load_uplinks(bed, 0.02, 0, 0, 0);
 	assert_int_equal(evaluate(bed)->state, BALANCE_ACTIVE);
 }
@@ -274,7 +274,7 @@ SMALL_TEST(each_path_of_a_destination_counts)
 	load_uplinks(bed, 0.3, 0.3, 0.3, 0.3);
 	assert_int_equal(evaluate(bed)->members[0].lids, 8);
 	assert_near(evaluate(bed)->members[0].predicted, 0.25);
-	assert_false(evaluate(bed)->t);
+	assert_false(evaluate(bed)->tables_uneven);
 }
 
 SMALL_TEST(no_tables_are_no_even_tables)
@@ -284,8 +284,8 @@ SMALL_TEST(no_tables_are_no_even_tables)
 	routes_done(&bed->lft.routes);
 	load_uplinks(bed, 0.9, 0.1, 0.1, 0.1);
 	result = evaluate(bed);
-	assert_true(result->m && result->h);
-	assert_false(result->t_known || result->t || result->predicted_known);
+	assert_true(result->load_uneven && result->harmful);
+	assert_false(result->tables_known || result->tables_uneven || result->predicted_known);
 	assert_true(isnan(result->members[0].predicted) && isnan(result->members[0].destinations));
 	assert_int_equal(result->cause, BALANCE_NONE);
 }

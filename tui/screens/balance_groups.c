@@ -222,8 +222,8 @@ static void column_widths(int columns, int name_columns, int ret[GROUP_COLUMNS])
 static enum role role_of(const struct balance_result *result)
 {
 	if (result->cause != BALANCE_NONE && !balance_is_second(result))
-		return result->h ? ROLE_CRITICAL : ROLE_WARNING;
-	return result->m && result->h ? ROLE_WARNING : result->m ? ROLE_TEXT : ROLE_FAINT;
+		return result->harmful ? ROLE_CRITICAL : ROLE_WARNING;
+	return result->load_uneven && result->harmful ? ROLE_WARNING : result->load_uneven ? ROLE_TEXT : ROLE_FAINT;
 }
 
 static void draw_group(const struct balance_view *view, const struct app *app, const struct rect *body,
@@ -304,8 +304,8 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	const struct port *port = &fabric->ports[member->port];
 	const struct brush brush = app_brush(app, false);
 	bool by_chance = result->cause == BALANCE_NONE && result->excess < result->chance_excess;
-	bool at_fault = index == result->hottest && result->m && !by_chance;
-	enum role role = at_fault ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
+	bool at_fault = index == result->hottest && result->load_uneven && !by_chance;
+	enum role role = at_fault ? result->harmful ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
 	int bar = widths[MEMBER_FAIR] - NARROW_COLUMNS;
 	char num[8], peer[NODE_NAME_SIZE + 16] = "", measured[128], predicted[128], fair[128], full[16], wait[16];
 
