@@ -16,9 +16,9 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/lib/polling.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 #include "wire/clear.h"
 #include "wire/hca.h"
@@ -342,7 +342,7 @@ int clear_run(const struct command *command, int argc, char **argv, struct error
 	if (code < 0)
 		return code;
 	all = !strcmp(options.common.argv[0], "all");
-	code = selection_init(&selection, view.fabric, options.common.argv, all ? 0 : options.common.argc, err);
+	code = view_select(&view, options.common.argv, all ? 0 : options.common.argc, &selection, err);
 	if (code == 0) {
 		code = plan_init(&plan, &view, &selection, err);
 		if (code == 0) {

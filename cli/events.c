@@ -11,13 +11,13 @@
 #include "cli/command.h"
 #include "cli/lib/cells.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 #include "facts/event_text.h"
+#include "facts/selection.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
@@ -191,7 +191,7 @@ static int open_view(const struct options *options, struct view *view, struct se
 
 	if (code < 0)
 		return code;
-	code = selection_init(selection, view->fabric, options->argv, options->argc, err);
+	code = view_select(view, options->argv, options->argc, selection, err);
 	if (code < 0)
 		view_done(view);
 	return code;

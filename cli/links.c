@@ -7,10 +7,10 @@
 #include "cli/lib/cells.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 /* Columns in table order. A is the end whose node sorts first by name, B its peer. */
@@ -162,7 +162,7 @@ static int show(const struct options *options, const struct links_options *own, 
 {
 	struct selection selection;
 	struct links links = { .view = view, .selection = &selection, .own = own };
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = view_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;

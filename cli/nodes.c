@@ -12,12 +12,12 @@
 #include "cli/command.h"
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 enum {
@@ -192,7 +192,7 @@ static int show(const struct options *options, const struct view *view, const st
 	struct selection selection;
 	struct result *result;
 	uint8_t *adaptive = NULL;
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = view_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;

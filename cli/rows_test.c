@@ -389,3 +389,46 @@ TEST(stored_event_kind_of_another_version_is_accepted)
 	assert_text(json_array_get(rows, 0), "text", "a switch was painted");
 	json_decref(rows);
 }
+
+TEST(sorting_puts_the_largest_first_and_the_unknown_last)
+{
+	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
+	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
+	double before = INFINITY;
+	bool unknown = false;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
+
+		assert_false(unknown && !json_is_null(rate));
+		unknown = json_is_null(rate);
+		assert_true(unknown || json_number_value(rate) <= before);
+		before = json_number_value(rate);
+	}
+	assert_int_equal(json_array_size(top), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(guid_of(json_array_get(top, i), "node_guid") ==
+			    guid_of(json_array_get(rows, i), "node_guid"));
+	json_decref(rows);
+	json_decref(top);
+}
+
+/* The default window is the last day, here the whole database. */
+TEST(errors_option_hides_ports_without_errors)
+{
+	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
+	size_t listed = 0;
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *port = json_array_get(all, i);
+		const json_t *row = find_row(bad, guid_of(port, "node_guid"), integer_of(port, "port"));
+
+		/* Every error of the newest sweep is one of the day. */
+		assert_true(row || !json_object_size(json_object_get(port, "errors")));
+		listed += row != NULL;
+	}
+	assert_int_equal(json_array_size(bad), listed);
+	assert_true(listed > 0 && listed < json_array_size(all));
+	json_decref(all);
+	json_decref(bad);
+}

@@ -30,7 +30,8 @@ static int no_such_node(const struct fabric *fabric, const char *typed, struct e
 	size_t best = strlen(typed) / 3 + 2;
 	const char *nearest = NULL;
 
-	for (size_t i = 0; i < fabric->node_count; i++) {
+	/* The distances take most of the time of a failed search. */
+	for (size_t i = 0; err && i < fabric->node_count; i++) {
 		size_t distance = text_distance(typed, fabric->nodes[i].name);
 
 		if (distance < best) {

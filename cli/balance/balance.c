@@ -477,8 +477,7 @@ static int report_groups(struct balance_report *report, struct error *err)
 
 static int report_all(struct balance_report *report, struct error *err)
 {
-	int code = selection_init(&report->selection, report->view.fabric, report->options.argv, report->options.argc,
-				  err);
+	int code = view_select(&report->view, report->options.argv, report->options.argc, &report->selection, err);
 
 	if (code < 0)
 		return code;

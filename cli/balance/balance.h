@@ -9,10 +9,10 @@
 
 #include "analysis/balance.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "fabric/routes.h"
+#include "facts/selection.h"
 #include "storage/history.h"
 
 struct error;

@@ -12,11 +12,11 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/names.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 /* Is the node an HCA of one of these hosts, or a switch connected to one? */
@@ -147,7 +147,7 @@ static int find_names(struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		name->typed = filter->names[i];
-		code = selection_init(&name->selection, loading->view->fabric, &name->typed, 1, err);
+		code = view_select(loading->view, &name->typed, 1, &name->selection, err);
 		name->missing = code == ERR_USAGE;
 		code = name->missing ? 0 : code;
 	}
@@ -183,7 +183,7 @@ static int check_names(const struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		if (name->missing && !name->found)
-			return selection_init(&name->selection, loading->view->fabric, &name->typed, 1, err);
+			return view_select(loading->view, &name->typed, 1, &name->selection, err);
 	}
 	return 0;
 }

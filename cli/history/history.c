@@ -14,9 +14,9 @@
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 struct metric_port history_port_of(const struct history *history, uint32_t index)
@@ -127,7 +127,7 @@ static int add_argument(struct subjects *subjects, const struct history *history
 	struct selection selection;
 	uint32_t node;
 	bool named = false;
-	int code = selection_init(&selection, fabric, (char *[]){ (char *)typed }, 1, err);
+	int code = view_select(&history->view, (char *[]){ (char *)typed }, 1, &selection, err);
 
 	if (code < 0)
 		return code;

@@ -14,6 +14,8 @@
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/shape.h"
+#include "facts/select.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 int view_open_reader(const struct options *options, struct view *ret, struct error *err)
@@ -152,6 +154,57 @@ int view_find_shape(struct view *view, struct error *err)
 		return err_nomem(err);
 	code = settings_load(NULL, view->settings, err);
 	return code < 0 ? code : shape_create(view->fabric, &view->settings->shape, &view->shape, err);
+}
+
+/* The facts for subjects; what they own is freed by facts_done(). */
+struct view_facts {
+	struct select_facts facts;
+	const struct view *view;
+	struct settings settings;
+	struct shape *shape; /* NULL: the view's, or not loaded */
+};
+
+static int load_facts(struct select_facts *facts, unsigned needs, struct error *err)
+{
+	struct view_facts *own = (struct view_facts *)facts; /* its first member */
+	int code = 0;
+
+	if (needs & SELECT_NEEDS_SHAPE && !facts->shape) {
+		code = settings_load(NULL, &own->settings, err);
+		if (code == 0)
+			code = shape_create(facts->fabric, &own->settings.shape, &own->shape, err);
+		facts->shape = own->shape;
+	}
+	return code;
+}
+
+static struct view_facts facts_of(const struct view *view)
+{
+	return (struct view_facts){ { view->fabric, view->shape, load_facts }, .view = view };
+}
+
+static void facts_done(struct view_facts *facts)
+{
+	shape_destroy(facts->shape);
+	settings_done(&facts->settings);
+}
+
+int view_select(const struct view *view, char **args, int count, struct selection *ret, struct error *err)
+{
+	struct view_facts own = facts_of(view);
+	int code = selection_init(ret, &own.facts, args, count, err);
+
+	facts_done(&own);
+	return code;
+}
+
+int view_find(const struct view *view, const char *typed, uint32_t *ret_node, uint32_t *ret_port, struct error *err)
+{
+	struct view_facts own = facts_of(view);
+	int code = selection_find(&own.facts, typed, ret_node, ret_port, err);
+
+	facts_done(&own);
+	return code;
 }
 
 void view_done(struct view *view)

@@ -15,6 +15,7 @@ struct fabric;
 struct name_map;
 struct options;
 struct reader;
+struct selection;
 struct settings;
 struct shape;
 struct snapshot;
@@ -64,6 +65,13 @@ void view_warn_damage(size_t count, const char *first);
  * ERR_NOMEM.
  */
 int view_find_shape(struct view *view, struct error *err);
+
+/*
+ * view_select - resolve subjects, as selection_init()
+ * view_find - resolve a subject that must select one node or one port, as selection_find()
+ */
+int view_select(const struct view *view, char **args, int count, struct selection *ret, struct error *err);
+int view_find(const struct view *view, const char *typed, uint32_t *ret_node, uint32_t *ret_port, struct error *err);
 
 /* view_port_facts - compute the numbers of a port. */
 void view_port_facts(const struct view *view, uint32_t port, struct port_facts *ret);

@@ -9,9 +9,9 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "cli/lib/cells.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 struct loading {

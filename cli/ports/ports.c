@@ -10,11 +10,11 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
-#include "cli/lib/selection.h"
 #include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 /* Maximum number of multi-plane ports listed below a table. */
@@ -260,7 +260,7 @@ static int show(const struct options *options, const struct ports_options *own, 
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = view_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;

@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
-#include "cli/lib/selection.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
+#include "facts/selection.h"
 
 static int add_port(struct report *report, uint32_t port)
 {
@@ -33,7 +33,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node;
 	uint32_t port;
-	int code = selection_find(fabric, typed, &report->node, &port, err);
+	int code = view_find(&report->view, typed, &report->node, &port, err);
 
 	if (code < 0)
 		return code;

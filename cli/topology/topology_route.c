@@ -9,11 +9,11 @@
 #include "cli/lib/cells.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "cli/topology/topology.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
+#include "facts/selection.h"
 #include "storage/reader.h"
 
 enum { TIME, HOP };
@@ -104,7 +104,7 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 static int find_end(const struct view *view, const char *typed, struct end *ret, struct error *err)
 {
 	uint32_t node;
-	int code = selection_find(view->fabric, typed, &node, &ret->port, err);
+	int code = view_find(view, typed, &node, &ret->port, err);
 
 	ret->lid = 0;
 	if (code < 0)

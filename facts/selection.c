@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cli/lib/selection.h"
+#include "facts/selection.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -8,14 +8,21 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/lib/settings.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
+#include "facts/select.h"
 
 /* --- what a subject selects --- */
+
+static void clear(struct selection *match, const struct fabric *fabric)
+{
+	memset(match->nodes, 0, fabric->node_count * sizeof(*match->nodes));
+	memset(match->ports, 0, fabric->port_count * sizeof(*match->ports));
+	memset(match->named, 0, fabric->port_count * sizeof(*match->named));
+}
 
 static void mark_node(struct selection *match, const struct fabric *fabric, uint32_t node)
 {
@@ -115,7 +122,8 @@ static bool is_host_list(const char *typed)
 	const char *open = strchr(typed, '['), *end = open ? open + 1 + strspn(open + 1, "0123456789,-") : NULL;
 	bool found = false;
 
-	if (!open || *end != ']')
+	/* "@FILE" of options is not allowed: a request must not open files. */
+	if (!open || *end != ']' || *typed == '@')
 		return false;
 	for (const char *at = open + 1; at < end; at++)
 		found |= *at == ',' || (isdigit((unsigned char)at[0]) && isdigit((unsigned char)at[1]));
@@ -203,19 +211,16 @@ static bool keep_uplinks(struct selection *match, const struct shape *shape)
 /* --- the notation --- */
 
 struct resolver {
+	struct select_facts *facts;
 	const struct fabric *fabric;
 	struct selection match; /* of one subject */
-	struct settings settings;
-	struct shape *shape; /* NULL until a subject needs it */
 };
 
 static int find_shape(struct resolver *resolver, struct error *err)
 {
-	int code = resolver->shape ? 0 : settings_load(NULL, &resolver->settings, err);
+	struct select_facts *facts = resolver->facts;
 
-	if (code == 0 && !resolver->shape)
-		code = shape_create(resolver->fabric, &resolver->settings.shape, &resolver->shape, err);
-	return code;
+	return facts->shape || !facts->load ? 0 : facts->load(facts, SELECT_NEEDS_SHAPE, err);
 }
 
 /* Rails that exist, for an error. */
@@ -229,28 +234,11 @@ static int no_rail(const struct shape *shape, const char *typed, struct error *e
 	return err_set(err, ERR_USAGE, "no rail is called '%s': the rails are %s", typed, *names ? names : "unknown");
 }
 
-static int resolve(struct resolver *resolver, const char *typed, struct error *err);
-
-/* 'SUBJECT uplinks', with its length without the suffix. */
-static int resolve_uplinks(struct resolver *resolver, const char *typed, size_t len, struct error *err)
-{
-	char *switches = strndup(typed, len);
-	int code = switches ? resolve(resolver, switches, err) : err_nomem(err);
-
-	if (code == 0)
-		code = find_shape(resolver, err);
-	if (code == 0 && !keep_uplinks(&resolver->match, resolver->shape))
-		code = err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", switches);
-	free(switches);
-	return code;
-}
-
 /* Subjects with a keyword. Return: 1; 0 without one; or an error. */
 static int resolve_keyword(struct resolver *resolver, const char *typed, struct error *err)
 {
-	static const char suffix[] = " uplinks";
-	size_t len = strlen(typed), suffix_len = sizeof(suffix) - 1;
 	bool rail = !strncmp(typed, "rail:", 5), tier = !strncmp(typed, "tier:", 5);
+	const struct shape *shape;
 	int code;
 
 	if (!strcmp(typed, "all")) {
@@ -260,34 +248,30 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 	}
 	if (!strcmp(typed, "hosts"))
 		return mark_host(&resolver->match, resolver->fabric, NULL);
-	if (len > suffix_len && !strcmp(typed + len - suffix_len, suffix)) {
-		code = resolve_uplinks(resolver, typed, len - suffix_len, err);
-		return code < 0 ? code : 1;
-	}
 	if (!rail && !tier)
 		return 0;
 	code = find_shape(resolver, err);
 	if (code < 0)
 		return code;
-	if (rail && !mark_rail(&resolver->match, resolver->shape, typed + 5))
-		return no_rail(resolver->shape, typed + 5, err);
-	if (tier && !mark_tier(&resolver->match, resolver->shape, typed + 5))
+	shape = resolver->facts->shape;
+	if (rail && !mark_rail(&resolver->match, shape, typed + 5))
+		return no_rail(shape, typed + 5, err);
+	if (tier && !mark_tier(&resolver->match, shape, typed + 5))
 		return err_set(err, ERR_USAGE, "no switch is of tier '%s': tiers are 1 to %u", typed + 5,
-			       resolver->shape->tier_count);
+			       shape->tier_count);
 	return 1;
 }
 
-/* Subjects without /PORTS. */
-static int resolve_whole(struct resolver *resolver, const char *typed, struct error *err)
+/* A subject without /PORTS and uplinks. */
+static int resolve_name(struct resolver *resolver, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = resolver->fabric;
 	struct selection *match = &resolver->match;
-	struct error as_name = { 0 };
 	uint32_t node;
 	char *end;
 	int code;
 
-	if (names_find_node(fabric, typed, &node, &as_name) == 0) {
+	if (names_find_node(fabric, typed, &node, NULL) == 0) {
 		mark_node(match, fabric, node);
 		return 0;
 	}
@@ -304,7 +288,7 @@ static int resolve_whole(struct resolver *resolver, const char *typed, struct er
 		return err_set(err, ERR_USAGE, "no port has LID %s", typed);
 	if (is_glob(typed))
 		return err_set(err, ERR_USAGE, "no node or host matches '%s': 'ibwire nodes' lists them", typed);
-	return err_set(err, as_name.code, "%s", as_name.text);
+	return err ? names_find_node(fabric, typed, &node, err) : ERR_USAGE;
 }
 
 /* "3", "17-20", "1,4,7-9" or a pattern. */
@@ -360,20 +344,48 @@ static int keep_ports(struct resolver *resolver, const char *list, struct error 
 		       first->port_count);
 }
 
-/* A name may contain a slash: try a node first, then ports. */
+/*
+ * A name may contain a slash or a blank, so each shorter subject is tried only if the longer one is unknown: the
+ * suffixes are cut off one after the other, and then applied once each.
+ */
 static int resolve(struct resolver *resolver, const char *typed, struct error *err)
 {
-	const char *slash = strrchr(typed, '/');
-	struct error as_whole = { 0 };
-	int code = resolve_whole(resolver, typed, &as_whole);
-	char *nodes;
+	static const char suffix[] = " uplinks";
+	const size_t suffix_len = sizeof(suffix) - 1;
+	char *name = strdup(typed), *list = NULL, *slash;
+	bool uplinks = false, ports_last = false;
+	int code = name ? ERR_USAGE : err_nomem(err);
 
-	if (code != ERR_USAGE || !slash || !is_list(slash + 1))
-		return code < 0 ? err_set(err, code, "%s", as_whole.text) : 0;
-	nodes = strndup(typed, (size_t)(slash - typed));
-	code = nodes ? resolve_whole(resolver, nodes, err) : err_nomem(err);
-	free(nodes);
-	return code < 0 ? code : keep_ports(resolver, slash + 1, err);
+	while (code == ERR_USAGE) {
+		size_t len = strlen(name);
+		bool has_suffix = len > suffix_len && !strcmp(name + len - suffix_len, suffix);
+
+		clear(&resolver->match, resolver->fabric); /* of a list of hosts, some may be marked */
+		slash = list ? NULL : strrchr(name, '/');
+		if (slash && !is_list(slash + 1))
+			slash = NULL;
+		code = resolve_name(resolver, name, has_suffix || slash ? NULL : err);
+		if (code != ERR_USAGE || (!has_suffix && !slash))
+			break;
+		if (has_suffix) {
+			name[len - suffix_len] = '\0';
+			uplinks = true;
+		} else {
+			*slash = '\0';
+			list = slash + 1;
+			ports_last = !uplinks;
+		}
+	}
+	if (code == 0 && list && !ports_last)
+		code = keep_ports(resolver, list, err);
+	if (code == 0 && uplinks)
+		code = find_shape(resolver, err);
+	if (code == 0 && uplinks && !keep_uplinks(&resolver->match, resolver->facts->shape))
+		code = err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
+	if (code == 0 && list && ports_last)
+		code = keep_ports(resolver, list, err);
+	free(name);
+	return code;
 }
 
 static int allocate(struct selection *selection, const struct fabric *fabric, struct error *err)
@@ -401,20 +413,17 @@ static int add(struct selection *selection, struct resolver *resolver, const cha
 	return code;
 }
 
-int selection_init(struct selection *selection, const struct fabric *fabric, char **args, int count,
-		   struct error *err)
+int selection_init(struct selection *selection, struct select_facts *facts, char **args, int count, struct error *err)
 {
-	struct resolver resolver = { .fabric = fabric };
+	struct resolver resolver = { .facts = facts, .fabric = facts->fabric };
 	int code;
 
 	*selection = (struct selection){ .all = count == 0 };
 	if (selection->all)
 		return 0;
-	code = allocate(selection, fabric, err);
+	code = allocate(selection, facts->fabric, err);
 	for (int i = 0; code == 0 && i < count; i++)
 		code = add(selection, &resolver, args[i], err);
-	shape_destroy(resolver.shape);
-	settings_done(&resolver.settings);
 	if (code < 0)
 		selection_done(selection);
 	return code;
@@ -435,9 +444,10 @@ static uint32_t first_node(const struct fabric *fabric, const struct selection *
 	return first;
 }
 
-int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+int selection_find(struct select_facts *facts, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
 		   struct error *err)
 {
+	const struct fabric *fabric = facts->fabric;
 	struct selection selection;
 	struct error ambiguous = { 0 };
 	uint32_t node, port = FABRIC_NONE;
@@ -451,7 +461,7 @@ int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret
 		*ret_port = FABRIC_NONE;
 		return 0;
 	}
-	code = selection_init(&selection, fabric, (char *[]){ (char *)typed }, 1, err);
+	code = selection_init(&selection, facts, (char *[]){ (char *)typed }, 1, err);
 	if (code < 0)
 		return code;
 	node = first_node(fabric, &selection, &nodes);

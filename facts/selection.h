@@ -16,14 +16,15 @@
  *	HOST[001-016]        hosts, as host_set_add() reads them
  *	SUBJECT/PORTS        ports of these: 3, 17-20, 1,4,7-9, or a pattern
  */
-#ifndef IBWIRE_CLI_SELECTION_H
-#define IBWIRE_CLI_SELECTION_H
+#ifndef IBWIRE_FACTS_SELECTION_H
+#define IBWIRE_FACTS_SELECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct error;
 struct fabric;
+struct select_facts;
 
 struct selection {
 	bool all;    /* no argument: everything is selected */
@@ -37,8 +38,7 @@ struct selection {
  * Return: 0; ERR_USAGE for a subject that selects nothing, or an ambiguous name; ERR_NOMEM. Nothing
  * to free after an error.
  */
-int selection_init(struct selection *selection, const struct fabric *fabric, char **args, int count,
-		   struct error *err);
+int selection_init(struct selection *selection, struct select_facts *facts, char **args, int count, struct error *err);
 void selection_done(struct selection *selection);
 
 /*
@@ -46,7 +46,7 @@ void selection_done(struct selection *selection);
  * @ret_port:  FABRIC_NONE for a node
  * Return: as selection_init().
  */
-int selection_find(const struct fabric *fabric, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+int selection_find(struct select_facts *facts, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
 		   struct error *err);
 
 /* selection_is_lid - is @typed the number of a LID of this port? Port 0 has the LIDs of a switch. */

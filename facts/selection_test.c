@@ -1,18 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Selection and order of rows: by name, host and GUID, by errors, sorted. */
-#define UNIT_TEST_SETUP make_database
-#define UNIT_TEST_TEARDOWN remove_database
+/* Subjects of commands: names, hosts, LIDs, patterns, rails, tiers, ports. */
+#include "base/unit_test.h"
+#include "facts/selection.h"
 
-#include <math.h>
-
-#include <jansson.h>
+#include <string.h>
 
 #include "base/err.h"
-#include "base/unit_test.h"
-#include "cli/lib/selection.h"
-#include "cli/test_commands.h"
 #include "fabric/fabric.h"
-#include "storage/test/test_model.h"
+#include "fabric/shape.h"
+#include "facts/select.h"
+
+/* The shape is made when a subject needs it. */
+static int load(struct select_facts *facts, unsigned needs, struct error *err)
+{
+	struct shape *shape = NULL;
+	int code = needs & SELECT_NEEDS_SHAPE ? shape_create(facts->fabric, NULL, &shape, err) : 0;
+
+	facts->shape = shape;
+	return code;
+}
+
+static int select_subjects(struct selection *selection, const struct fabric *fabric, const char *typed,
+			   struct error *err)
+{
+	struct select_facts facts = { .fabric = fabric, .load = load };
+	int code = selection_init(selection, &facts, (char *[]){ (char *)(uintptr_t)typed }, 1, err);
+
+	shape_destroy((struct shape *)(uintptr_t)facts.shape);
+	return code;
+}
 
 /* These nodes, each with all of its ports and no link, port 0 if it has a LID; for fabric_destroy(). */
 static struct fabric *make_fabric(const struct node *nodes, size_t count)
@@ -48,11 +64,10 @@ TEST(displayed_name_is_accepted)
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *argv[] = { (char *)(uintptr_t)cases[i].typed };
 		struct selection selection;
 		size_t ports = 0;
 
-		assert_int_equal(selection_init(&selection, fabric, argv, 1, NULL), cases[i].code);
+		assert_int_equal(select_subjects(&selection, fabric, cases[i].typed, NULL), cases[i].code);
 		if (cases[i].code)
 			continue;
 		for (size_t j = 0; j < 3; j++)
@@ -109,8 +124,8 @@ TEST(subject_is_found_as_people_write_it)
 		fabric->ports[fabric->nodes[4].first_port + i].lmc = 1;
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *typed = (char *)(uintptr_t)cases[i].typed;
-		int code = selection_init(&selection, fabric, &typed, 1, NULL);
+		const char *typed = cases[i].typed;
+		int code = select_subjects(&selection, fabric, typed, NULL);
 		unsigned has_nodes = 0, has_ports = 0;
 
 		for (uint32_t j = 0; code == 0 && j < COUNT; j++)
@@ -154,8 +169,10 @@ TEST(single_subject_must_be_unique)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct error err = { 0 };
 		uint32_t node, port;
-		int code = selection_find(fabric, cases[i].typed, &node, &port, &err);
+		struct select_facts facts = { .fabric = fabric, .load = load };
+		int code = selection_find(&facts, cases[i].typed, &node, &port, &err);
 
+		shape_destroy((struct shape *)(uintptr_t)facts.shape);
 		assert_int_equal(code, cases[i].error ? ERR_USAGE : 0);
 		if (code)
 			assert_string_equal(err.text, cases[i].error);
@@ -165,45 +182,33 @@ TEST(single_subject_must_be_unique)
 	fabric_destroy(fabric);
 }
 
-TEST(sorting_puts_the_largest_first_and_the_unknown_last)
+/* Each suffix is cut off once: trying both readings of each would never end. */
+TEST(repeated_suffixes_take_linear_time)
 {
-	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
-	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
-	double before = INFINITY;
-	bool unknown = false;
+	static const struct node nodes[] = {
+		{ .guid = 1, .type = NODE_SWITCH, .port_count = 1, .desc = "leaf-1" },
+	};
+	struct fabric *fabric = make_fabric(nodes, 1);
+	char typed[1024] = "leaf-1";
+	struct selection selection;
+	struct error err = { 0 };
 
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
-
-		assert_false(unknown && !json_is_null(rate));
-		unknown = json_is_null(rate);
-		assert_true(unknown || json_number_value(rate) <= before);
-		before = json_number_value(rate);
-	}
-	assert_int_equal(json_array_size(top), 3);
-	for (size_t i = 0; i < 3; i++)
-		assert_true(guid_of(json_array_get(top, i), "node_guid") ==
-			    guid_of(json_array_get(rows, i), "node_guid"));
-	json_decref(rows);
-	json_decref(top);
+	for (unsigned i = 0; i < 90; i++)
+		strcat(typed, "/1 uplinks");
+	assert_int_equal(select_subjects(&selection, fabric, typed, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "no node is called 'leaf-1/1 uplinks/1"));
+	fabric_destroy(fabric);
 }
 
-/* The default window is the last day, here the whole database. */
-TEST(errors_option_hides_ports_without_errors)
+/* Options read lists of hosts from files; a subject, which may be of a request, never does. */
+TEST(a_subject_opens_no_file)
 {
-	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
-	size_t listed = 0;
+	static const struct node nodes[] = { { .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" } };
+	struct fabric *fabric = make_fabric(nodes, 1);
+	struct selection selection;
+	struct error err = { 0 };
 
-	for (size_t i = 0; i < json_array_size(all); i++) {
-		const json_t *port = json_array_get(all, i);
-		const json_t *row = find_row(bad, guid_of(port, "node_guid"), integer_of(port, "port"));
-
-		/* Every error of the newest sweep is one of the day. */
-		assert_true(row || !json_object_size(json_object_get(port, "errors")));
-		listed += row != NULL;
-	}
-	assert_int_equal(json_array_size(bad), listed);
-	assert_true(listed > 0 && listed < json_array_size(all));
-	json_decref(all);
-	json_decref(bad);
+	assert_int_equal(select_subjects(&selection, fabric, "@hosts[01-02]", &err), ERR_USAGE);
+	assert_string_equal(err.text, "no node or host matches '@hosts[01-02]': 'ibwire nodes' lists them");
+	fabric_destroy(fabric);
 }
