@@ -197,7 +197,7 @@ TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
 {
 	static const struct wanted mixed = {
 		.file = "mixed-6ca-2sw.ibnetdiscover", .kind = SHAPE_IRREGULAR, .switches = { 2 }, .boxes = { 2 },
-		.hosts = 5, .classes = { [CLASS_MANAGEMENT] = 5 },
+		.hosts = 5, .rails = 2, .classes = { [CLASS_COMPUTE] = 5 },
 	}, sdr = {
 		.file = "sdr-4ca-2sw.ibnetdiscover", .kind = SHAPE_IRREGULAR, .switches = { 2 }, .boxes = { 2 },
 		.hosts = 4, .slow = 2, .classes = { [CLASS_COMPUTE] = 4 },

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/err.h"
-#include "fabric/names.h"
+#include "fabric/host.h"
 #include "fabric/shape/build.h"
 
 /* Position of a keyword in a host name. */
@@ -55,6 +55,8 @@ static const struct {
 	{ "mgt", CLASS_MANAGEMENT, WHOLE },     { "bcm", CLASS_MANAGEMENT, WHOLE },
 };
 
+enum { KEYWORDS = sizeof(keywords) / sizeof(keywords[0]), KEYWORD_DISTINCT = 1, KEYWORD_SHARED };
+
 /* A prefix of host names, and whether it is common; longer prefixes are not considered. */
 #define STEMS_MAX 16
 
@@ -68,6 +70,7 @@ struct stems {
 	char known[STEMS_MAX][32];
 	bool common[STEMS_MAX];
 	unsigned count;
+	uint8_t shared[KEYWORDS]; /* KEYWORD_SHARED, KEYWORD_DISTINCT; 0: not tested yet */
 };
 
 /* Common: at least a quarter of all HCAs, and at least three. */
@@ -116,10 +119,25 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	return false;
 }
 
+/* A keyword that is in the names of all hosts, such as that of a site, says nothing about one of them. */
+static bool is_in_all_names(struct stems *stems, size_t keyword)
+{
+	const struct shape_build *build = stems->build;
+
+	if (!stems->shared[keyword]) {
+		stems->shared[keyword] = KEYWORD_SHARED;
+		for (size_t i = 0; i < build->fabric->node_count && stems->shared[keyword] == KEYWORD_SHARED; i++)
+			if (build->host_of[i] && !name_has(stems, build->host_of[i], keywords[keyword].word,
+							   keywords[keyword].place))
+				stems->shared[keyword] = KEYWORD_DISTINCT;
+	}
+	return stems->shared[keyword] == KEYWORD_SHARED;
+}
+
 static uint8_t class_by_keywords(struct stems *stems, const char *name)
 {
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
-		if (name_has(stems, name, keywords[i].word, keywords[i].place))
+	for (size_t i = 0; i < KEYWORDS; i++)
+		if (name_has(stems, name, keywords[i].word, keywords[i].place) && !is_in_all_names(stems, i))
 			return keywords[i].class;
 	return CLASS_COMPUTE;
 }
@@ -188,37 +206,19 @@ static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 	return false;
 }
 
-/* "HOST DEVICE", or a product name of several words, which is no host name. */
 static int split_name(struct shape_build *build, uint32_t index)
 {
-	const char *name = build->fabric->nodes[index].name, *space, *device;
-	size_t len = strlen(name), was = strlen(NAMES_WAS);
-	char given[NODE_NAME_SIZE];
+	struct host_words words;
 
-	build->device_of[index] = "";
-	if (len > was && !strcmp(name + len - was, NAMES_WAS))
-		len -= was;
-	if (len >= sizeof(given))
-		return 0;
-	space = memchr(name, ' ', len);
-	device = space ? space + 1 : name;
-	if (!space && names_is_generic(name)) {
-		build->device_of[index] = name; /* device name only */
-		return 0;
-	}
-	if (space && memchr(device, ' ', len - (size_t)(device - name)))
-		return 0;
-	if (space) {
-		build->device_of[index] = shape_string(build->shape, device, len - (size_t)(device - name));
-		if (!build->device_of[index])
-			return ERR_NOMEM;
-	}
-	memcpy(given, name, len);
-	given[len] = '\0';
-	if (names_is_generic(given))
-		return 0;
-	build->host_of[index] = shape_string(build->shape, name, space ? (size_t)(space - name) : len);
-	return build->host_of[index] ? 0 : ERR_NOMEM;
+	host_split(build->fabric->nodes[index].name, &words);
+	build->device_of[index] = words.device_len ? shape_string(build->shape, words.device, words.device_len) : "";
+	if (words.host_len)
+		build->host_of[index] = shape_string(build->shape, words.host, words.host_len);
+	if (!build->device_of[index] || (words.host_len && !build->host_of[index]))
+		return ERR_NOMEM;
+	if (words.is_storage_cell)
+		build->shape->nodes[index].class = CLASS_STORAGE;
+	return 0;
 }
 
 /* At least three HCAs belong to hosts whose names differ from this one only by numbers. */
@@ -279,7 +279,7 @@ static int class_nodes(struct shape_build *build, struct stems *stems)
 			*class = CLASS_ROUTER;
 		else if (is_inside_switch(build, i))
 			*class = CLASS_AGGREGATION;
-		else if (build->host_of[i])
+		else if (build->host_of[i] && *class != CLASS_STORAGE)
 			code = class_by_name(stems, build->host_of[i], class);
 	}
 	return code;
