@@ -266,7 +266,7 @@ static int put_first_readings(struct exporting *exporting, struct error *err)
 	return result;
 }
 
-/* The last readings of ports in a span. */
+/* The last readings of ports in a gap. */
 static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";

@@ -42,7 +42,7 @@ static const struct {
 	{ DATA_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
 	{ DATA_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1",
 	  "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
-	{ DATA_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
+	{ DATA_GAPS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
 	{ DATA_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
 	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
 	{ DATA_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },

@@ -26,7 +26,7 @@ static int insert_codes(sqlite3 *db, struct error *err)
 	static const struct { const char *kind; int code; const char *name; } others[] = {
 		{ "width", LINK_WIDTH_1X, "1x" }, { "width", LINK_WIDTH_4X, "4x" }, { "width", LINK_WIDTH_8X, "8x" },
 		{ "width", LINK_WIDTH_12X, "12x" }, { "width", LINK_WIDTH_2X, "2x" },
-		{ "why", SPAN_ABSENT, "absent" }, { "window_state", WINDOW_WRITING, "being written" },
+		{ "why", GAP_ABSENT, "absent" }, { "window_state", WINDOW_WRITING, "being written" },
 		{ "window_state", WINDOW_COMPLETE, "complete" }, { "window_state", WINDOW_SUMS_ONLY, "sums only" },
 		{ "layout", FEC_LAYOUT_LANES, "lanes" }, { "layout", FEC_LAYOUT_RS, "rs" },
 		{ "layout", FEC_LAYOUT_RS_544, "rs-544" },

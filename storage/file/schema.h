@@ -32,8 +32,8 @@ struct log_files {
 	int64_t wal_bytes;
 };
 
-/* Reason of a span, in addition to enum sample_status: the port is not in the fabric. */
-#define SPAN_ABSENT 100
+/* Reason of a gap (table span), in addition to enum sample_status: the port is not in the fabric. */
+#define GAP_ABSENT 100
 
 /*
  * Rowids of hot and chunk. Port ids are below HISTORY_PORTS; sweeps and windows have the rest of 63

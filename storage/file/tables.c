@@ -348,7 +348,7 @@ static const char tables_absolute_end[] =
 #define TIME(us) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " us " / 1000000, 'unixepoch') || printf('.%06dZ', " us " % 1000000)"
 #define GUID(guid) "printf('0x%016x', " guid ")"
-/* The sweep, or the first remaining one after it: errors and spans have a longer retention than sweeps. */
+/* The sweep, or the first remaining one after it: errors and gaps have a longer retention than sweeps. */
 #define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
 /* The name of a node at a sweep (or its last one before), and its current name; "named" is reserved for them. */
 #define NAME_AT(node, sweep) \

@@ -51,7 +51,7 @@ struct run {
 /*
  * Removed with the samples of a window: ?1 its id, ?2 its first sweep, ?3 the first after it. Each statement
  * removes so many rows that other writers wait for some milliseconds, and is repeated until it finds none. These
- * stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a span
+ * stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a gap
  * covers; and the row of its last sweep, for the times of the sums.
  */
 #define RESTING \

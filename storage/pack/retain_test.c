@@ -73,7 +73,7 @@ TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact)
 		assert_true(check_first_kept(path) > 200);
 		assert_true(check_integer(path, "SELECT min(from_us) FROM chunk_window WHERE state = 1") >=
 			    model->wall_us - 2 * retention.raw_us);
-		/* Nothing of it is left, except last readings of ports that a span covers. */
+		/* Nothing of it is left, except last readings of ports that a gap covers. */
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM"
 					       " chunk_window w WHERE w.state = 1 AND w.id = c.id / 2097152)"), 0);
 		/* Some last readings of such ports remain until the next window expires. */

@@ -149,7 +149,7 @@ TEST_IN_FOLDER(every_view_can_be_read)
 	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM traffic WHERE xmit_bytes < 0 OR rcv_bytes < 0 OR"
 				     " xmit_packets < 0 OR rcv_packets < 0 OR xmit_wait_ticks < 0"), 0);
 	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
-	/* A port has one id; its spans do not overlap. */
+	/* A port has one id; its gaps do not overlap. */
 	assert_int_equal(sql_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
 	assert_int_equal(sql_integer(reader,
 				     "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"

@@ -87,7 +87,7 @@ struct loading {
 	uint32_t port; /* the only one; 0: all */
 	struct stored_reading *by_port; /* of all ports by id */
 	size_t count;
-	bool *covered; /* parallel: a span covers the port */
+	bool *covered; /* parallel: a gap covers the port */
 };
 
 static struct stored_reading *entry_of(const struct loading *loading, uint64_t port)
@@ -139,11 +139,11 @@ static int load_recent(struct loading *loading, int64_t from, struct error *err)
 	return result < 0 ? result : 0;
 }
 
-/* The readings of ports that a span covers: stored in the sweep that read them last. */
+/* The readings of ports that a gap covers: stored in the sweep that read them last. */
 static int load_covered(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(loading->db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
+	int result = db_prepare(loading->db, "SELECT a.* FROM " GAPS_AT " g CROSS JOIN absolute a"
 				" ON a.sweep = g.read_sweep AND a.port = g.port WHERE ?2 = 0 OR g.port = ?2", &rows,
 				err);
 

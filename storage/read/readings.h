@@ -22,11 +22,11 @@
 struct error;
 
 /*
- * The spans that cover sweep ?1, for a FROM clause: port, why, read_sweep. Both halves use the index on
- * to_sweep, so that spans which ended earlier cost nothing (for one condition with OR, SQLite 3.40 uses
+ * The gaps that cover sweep ?1, for a FROM clause: port, why, read_sweep. Both halves use the index on
+ * to_sweep, so that gaps which ended earlier cost nothing (for one condition with OR, SQLite 3.40 uses
  * the key).
  */
-#define SPANS_AT \
+#define GAPS_AT \
 	"(SELECT port, why, read_sweep FROM span WHERE to_sweep IS NULL AND +from_sweep <= ?1 UNION ALL" \
 	" SELECT port, why, read_sweep FROM span WHERE to_sweep > ?1 AND +from_sweep <= ?1)"
 

@@ -116,19 +116,19 @@ static int make_rows(struct loading *loading, struct error *err)
 	for (size_t i = 0; i < fabric->port_count; i++) {
 		bool pollable = port_is_pollable(fabric, &fabric->ports[i]);
 
-		/* Read in this sweep, unless a span covers the port. */
+		/* Read in this sweep, unless a gap covers the port. */
 		rows[i].status = pollable ? SAMPLE_OK : SAMPLE_UNSUPPORTED;
 		rows[i].last_wall_us = pollable ? loading->sweep.info.wall_us : 0;
 	}
 	return 0;
 }
 
-static int load_spans(struct loading *loading, struct error *err)
+static int load_gaps(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->reader->db,
 				"SELECT g.port, g.why, coalesce(s.wall_us, (SELECT a.wall_us FROM absolute a"
-				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " SPANS_AT " g"
+				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " GAPS_AT " g"
 				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* its row may be removed */
 				&rows, err);
 
@@ -275,7 +275,7 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 		return result;
 	result = make_rows(loading, err);
 	if (!result)
-		result = load_spans(loading, err);
+		result = load_gaps(loading, err);
 	if (!result)
 		result = load_sums(loading, after, err);
 	if (!result && query->absolute)

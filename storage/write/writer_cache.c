@@ -162,7 +162,7 @@ static int load_versions(sqlite3 *db, struct writer_cache *cache, struct error *
 	return 0;
 }
 
-static int load_spans(sqlite3 *db, struct writer_cache *cache, struct error *err)
+static int load_gaps(sqlite3 *db, struct writer_cache *cache, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(db, "SELECT port, from_sweep, why FROM span WHERE to_sweep IS NULL", &rows, err);
@@ -174,8 +174,8 @@ static int load_spans(sqlite3 *db, struct writer_cache *cache, struct error *err
 		if (result < 0)
 			break;
 		cache->ports[port].pollable = true;
-		cache->ports[port].span_from = sqlite3_column_int64(rows, 1);
-		cache->ports[port].span_why = sqlite3_column_int(rows, 2);
+		cache->ports[port].gap_from = sqlite3_column_int64(rows, 1);
+		cache->ports[port].gap_why = sqlite3_column_int(rows, 2);
 	}
 	sqlite3_finalize(rows);
 	return result;
@@ -199,7 +199,7 @@ static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *
 int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
 {
 	static int (*const parts[])(sqlite3 *db, struct writer_cache *cache, struct error *err) = {
-		load_identities, load_sweep, load_versions, load_spans, load_readings,
+		load_identities, load_sweep, load_versions, load_gaps, load_readings,
 	};
 	struct writer_cache cache = { 0 };
 	int result = db_exec(db, "BEGIN", err);

@@ -47,8 +47,8 @@ struct known_port {
 	uint64_t stamp;
 	struct port now;    /* its open version; node and peer are not used */
 	uint32_t peer;      /* id; 0: none */
-	int64_t span_from;  /* of its open span; 0: none */
-	int span_why;
+	int64_t gap_from;  /* of its open gap; 0: none */
+	int gap_why;
 	int64_t detail_sweep[DETAIL_ATTRIBUTE_COUNT]; /* last reading of slow counters since the database was opened */
 	struct stored_reading last;
 };
@@ -86,7 +86,7 @@ int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t
 
 enum writer_statement {
 	WRITE_NODE, WRITE_PORT, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP, OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
-	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_SPAN, CLOSE_SPAN,
+	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
 	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, SEE_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
@@ -176,7 +176,7 @@ int writer_store_topology(struct writer *writer, const struct fabric *fabric, in
  * The next functions store a part of sweep @id. The topology is to be stored before.
  *
  * writer_store_sweep    - its row, and that of its boot if it is new
- * writer_store_samples  - deltas, spans and absolute readings
+ * writer_store_samples  - deltas, gaps and absolute readings
  * writer_store_details  - readings of slow counters
  * writer_store_routes   - changed blocks of forwarding tables (routes.c)
  * writer_store_findings - findings that opened, changed or closed

@@ -28,8 +28,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[OPEN_ROUTE_VERSION] = "INSERT INTO route_version (from_sweep, node, block, ports) VALUES (?, ?, ?, ?)",
 	[CLOSE_ROUTE_VERSION] = "UPDATE route_version SET to_sweep = ? WHERE node = ? AND block = ? AND"
 				" to_sweep IS NULL",
-	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
-	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[OPEN_GAP] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
+	[CLOSE_GAP] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",
 	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
 	[WRITE_DETAIL] = "INSERT INTO detail (sweep, port, attribute, at_us, elapsed_us, layout, missing, unknown)"

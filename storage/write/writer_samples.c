@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * writer_samples.c - samples of one sweep as deltas, spans and absolute readings; slow counters
+ * writer_samples.c - samples of one sweep as deltas, gaps and absolute readings; slow counters
  *
- * A port has a delta or an absolute reading in a sweep (or both), or a span covers it. The writer
+ * A port has a delta or an absolute reading in a sweep (or both), or a gap covers it. The writer
  * adds each delta to the last reading as a reader does. If the result is not the reading of the
  * sample (the host was rebooted, a counter appeared, disappeared or changed its width), the reading
  * is stored too. So what is read back is always what was read.
@@ -102,7 +102,7 @@ static bool same_reading(const struct reading *a, const struct reading *b)
 	return true;
 }
 
-static int store_reading(struct writer *writer, const struct sweep *sweep, int64_t id, uint32_t port, bool after_span,
+static int store_reading(struct writer *writer, const struct sweep *sweep, int64_t id, uint32_t port, bool after_gap,
 			 struct codec_sample *ret, struct error *err)
 {
 	struct stored_reading *last = &writer->cache.ports[port].last;
@@ -130,25 +130,25 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 	last->there = true;
 	last->read_sweep = id;
 	last->wall_us = sweep->wall_us + (reading->at_us - sweep->start_us);
-	/* After a span too: no reading of it was stored at the end of a window within the span. */
-	if (!follows || after_span)
+	/* After a gap too: no reading of the port was stored at the end of a window within the gap. */
+	if (!follows || after_gap)
 		result = store_absolute(writer, port, err);
 	return result;
 }
 
-/* From sweep @id on, the port is in a span for the reason @why; SAMPLE_OK ends its span. */
-static int set_span(struct writer *writer, int64_t id, uint32_t port, int why, struct error *err)
+/* From sweep @id on, the port has a gap for the reason @why; SAMPLE_OK ends its gap. */
+static int set_gap(struct writer *writer, int64_t id, uint32_t port, int why, struct error *err)
 {
 	struct known_port *known = &writer->cache.ports[port];
-	sqlite3_stmt *close = writer->statements[CLOSE_SPAN], *open = writer->statements[OPEN_SPAN];
+	sqlite3_stmt *close = writer->statements[CLOSE_GAP], *open = writer->statements[OPEN_GAP];
 	int result = 0;
 
-	if (known->span_from ? known->span_why == why : why == SAMPLE_OK)
+	if (known->gap_from ? known->gap_why == why : why == SAMPLE_OK)
 		return 0;
-	if (known->span_from) {
-		DB_BIND(close, 1, id, known->span_from, port);
+	if (known->gap_from) {
+		DB_BIND(close, 1, id, known->gap_from, port);
 		result = db_run(close, err);
-		known->span_from = 0;
+		known->gap_from = 0;
 	}
 	if (result < 0 || why == SAMPLE_OK)
 		return result;
@@ -159,8 +159,8 @@ static int set_span(struct writer *writer, int64_t id, uint32_t port, int why, s
 		db_bind_nonzero(open, 4, known->last.there ? (uint64_t)known->last.read_sweep : 0);
 		result = db_run(open, err);
 	}
-	known->span_from = id;
-	known->span_why = why;
+	known->gap_from = id;
+	known->gap_why = why;
 	return result;
 }
 
@@ -170,7 +170,7 @@ static int store_port(struct writer *writer, const struct sweep *sweep, int64_t 
 {
 	const struct port_sample *sample = writer->samples[port];
 	struct known_port *known = &writer->cache.ports[port];
-	bool after_span = known->span_from != 0;
+	bool after_gap = known->gap_from != 0;
 	int why, result;
 
 	known->pollable |= sample != NULL;
@@ -179,11 +179,11 @@ static int store_port(struct writer *writer, const struct sweep *sweep, int64_t 
 	if (sample)
 		why = sample->status == SAMPLE_OK && !sample->reading ? SAMPLE_SILENT : (int)sample->status;
 	else
-		why = known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT;
-	/* The span first: it stores the last reading before it. */
-	result = set_span(writer, id, port, why, err);
+		why = known->from_sweep ? SAMPLE_UNPLANNED : GAP_ABSENT;
+	/* The gap first: set_gap() stores the last reading before it. */
+	result = set_gap(writer, id, port, why, err);
 	if (!result && why == SAMPLE_OK)
-		result = store_reading(writer, sweep, id, port, after_span, ret, err);
+		result = store_reading(writer, sweep, id, port, after_gap, ret, err);
 	return result;
 }
 

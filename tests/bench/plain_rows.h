@@ -2,7 +2,7 @@
 /*
  * plain_rows.h - the reference for the store: one row per port and sweep, with the same SQLite settings
  *
- * One commit per sweep. Topology, errors, spans and events are not stored.
+ * One commit per sweep. Topology, errors, gaps and events are not stored.
  */
 #ifndef IBWIRE_TESTS_BENCH_PLAIN_ROWS_H
 #define IBWIRE_TESTS_BENCH_PLAIN_ROWS_H
