@@ -62,18 +62,10 @@ enum port_status port_status(const struct port *port, enum sample_status status,
 	case SAMPLE_STATUS_COUNT:
 		break;
 	}
-	return rate_is_idle(rate_utilization_percent(xmit_bytes_per_s, rate),
-			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? STATUS_IDLE : STATUS_OK;
-}
-
-enum port_status port_status_now(const struct port *port, enum sample_status sample, double xmit_bytes_per_s,
-			     double rcv_bytes_per_s)
-{
-	enum port_status status = port_status(port, sample, xmit_bytes_per_s, rcv_bytes_per_s);
-
-	if (status != STATUS_OK && status != STATUS_IDLE)
-		return status;
 	if (port->state == PORT_INIT || port->state == PORT_ARMED)
 		return STATUS_INIT;
-	return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? STATUS_NEW : status;
+	if (isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s))
+		return STATUS_NEW;
+	return rate_is_idle(rate_utilization_percent(xmit_bytes_per_s, rate),
+			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? STATUS_IDLE : STATUS_OK;
 }

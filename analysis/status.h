@@ -25,11 +25,11 @@ const char *sample_status_name(enum sample_status status);
 enum port_status {
 	STATUS_OK,
 	STATUS_IDLE,        /* responds, and its link carries almost no traffic */
-	STATUS_NEW,         /* port_status_now() only: one reading so far, rates follow with the next */
+	STATUS_NEW,         /* responds, and has no rates: one reading so far, they follow with the next */
 	STATUS_MIRRORED,    /* no counters: those of the switch port at its other end are shown */
 	STATUS_UNPLANNED,
 	STATUS_UNFINISHED,
-	STATUS_INIT,        /* port_status_now() only: the link is up but not Active; not configured by the SM */
+	STATUS_INIT,        /* Init or Armed: responds, and the SM has not configured the link */
 	STATUS_UNSUPPORTED,
 	STATUS_LOCKED,
 	STATUS_SILENT,
@@ -44,7 +44,7 @@ const char *port_status_name(enum port_status status);
 enum port_status port_status_worse(enum port_status a, enum port_status b);
 
 /*
- * port_status - status in JSON, CSV and tables
+ * port_status - status of a port in every output
  * @status:  of the port in the displayed sweep
  * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: unknown
  *
@@ -53,13 +53,5 @@ enum port_status port_status_worse(enum port_status a, enum port_status b);
  */
 enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);
-
-/*
- * port_status_now - status on a screen that shows the newest sweep
- * As above, and distinguishes links that the subnet manager has not configured, and ports with a
- * single reading.
- */
-enum port_status port_status_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
-			     double rcv_bytes_per_s);
 
 #endif

@@ -30,8 +30,6 @@ TEST(each_status_without_a_sample_has_a_name)
 		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
 
 		assert_string_equal(port_status_name(port_status(&port, cases[i].status, rate, rate)), cases[i].word);
-		assert_string_equal(port_status_name(port_status_now(&port, cases[i].status, rate, rate)),
-				    cases[i].word);
 	}
 }
 
@@ -53,19 +51,17 @@ TEST(idle_is_known_in_both_directions)
 	assert_int_equal(port_status(&port, SAMPLE_OK, 0, NAN), STATUS_OK);
 }
 
-TEST(only_screens_distinguish_new_and_init)
+TEST(ports_that_are_new_or_not_active_are_not_ok)
 {
 	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
 	struct port no_rate = { .state = PORT_ACTIVE };
 
-	assert_int_equal(port_status_now(&active, SAMPLE_OK, NAN, NAN), STATUS_NEW);
-	assert_int_equal(port_status(&active, SAMPLE_OK, NAN, NAN), STATUS_OK);
-	assert_int_equal(port_status_now(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
-	assert_int_equal(port_status_now(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
-	assert_int_equal(port_status(&init, SAMPLE_OK, 0, 0), STATUS_IDLE);
+	assert_int_equal(port_status(&active, SAMPLE_OK, NAN, NAN), STATUS_NEW);
+	assert_int_equal(port_status(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
+	assert_int_equal(port_status(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
 	/* Read twice, so not new, even if the rate of the link is unknown. */
-	assert_int_equal(port_status_now(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
-	assert_int_equal(port_status_now(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
+	assert_int_equal(port_status(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
+	assert_int_equal(port_status(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
 }
 
 TEST(every_status_has_its_own_name)

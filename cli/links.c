@@ -197,7 +197,11 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 				    view_open(&options, false, &view, err);
 	if (code < 0)
 		return code;
-	code = show(&options, &own, &view, err);
+	/* The table marks links that are slower than built. */
+	if (options.format == RESULT_TABLE)
+		code = view_find_shape(&view, err);
+	if (code == 0)
+		code = show(&options, &own, &view, err);
 	view_done(&view);
 	return code;
 }

@@ -95,7 +95,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
  */
 static enum port_status node_status(const struct node_view *node)
 {
-	for (int status = STATUS_SILENT; status >= STATUS_MIRRORED; status--)
+	for (int status = STATUS_SILENT; status >= STATUS_NEW; status--)
 		if (node->by_status[status])
 			return (enum port_status)status;
 	if (node->by_status[STATUS_OK])

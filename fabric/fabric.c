@@ -223,6 +223,15 @@ size_t fabric_count_links(const struct fabric *fabric)
 	return links;
 }
 
+enum port_state fabric_link_state(const struct fabric *fabric, uint32_t index)
+{
+	const struct port *port = &fabric->ports[index];
+	uint8_t peer = port->peer == FABRIC_NONE ? port->state : fabric->ports[port->peer].state;
+	uint8_t state = peer < port->state ? peer : port->state;
+
+	return state <= PORT_ACTIVE ? (enum port_state)state : PORT_STATE_UNKNOWN;
+}
+
 uint64_t port_rate_bits_per_s(const struct port *port)
 {
 	return link_rate_bits_per_s(port->width, port->speed);

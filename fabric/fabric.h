@@ -182,6 +182,13 @@ bool port_is_sm(const struct port *port);
 /* fabric_count_links - number of pairs of ports that are peers. */
 size_t fabric_count_links(const struct fabric *fabric);
 
+/*
+ * fabric_link_state - PortState of the link of a port: the lower one of both ends
+ * A port in Init or Armed discards data packets, so a link is Active only if both ends are. A port without a peer has
+ * its own state. Source: IBA Vol 1, PortInfo.PortState.
+ */
+enum port_state fabric_link_state(const struct fabric *fabric, uint32_t port);
+
 /* port_rate_bits_per_s - data rate of the link in one direction; 0: unknown. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 

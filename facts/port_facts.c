@@ -42,6 +42,13 @@ double facts_errors(const struct delta *delta)
 	return (double)errors;
 }
 
+bool port_was_unused(const struct snapshot *snapshot, uint32_t port)
+{
+	int64_t last_us = snapshot->rows[port].last_wall_us;
+
+	return !last_us || snapshot->sweep.wall_us - last_us > PORT_UNUSED_US;
+}
+
 static void set_errors(const struct delta *sum, struct port_facts *ret)
 {
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
@@ -86,8 +93,6 @@ void port_facts_of(const struct snapshot *snapshot, uint32_t index, int64_t refe
 	};
 	set_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
 	set_errors(&row->sum, ret);
-	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
-							 ret->rcv_bytes_per_s);
-	ret->unused = ret->status == STATUS_DOWN &&
-		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
+	ret->status = port_status(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
+	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);
 }

@@ -49,7 +49,7 @@ struct port_facts {
 	struct ber ber[PORT_BER_COUNT];
 	bool stall_at_least;
 	bool errors_at_least;       /* an error counter is saturated */
-	bool unused;                /* down, and not read for an hour or never */
+	bool unused;                /* down, and port_was_unused() */
 };
 
 /* A port that is down and was not read for this long is unused. */
@@ -59,11 +59,13 @@ struct port_facts {
  * port_facts_of - compute the numbers of a port
  * @port:          index into the fabric's ports
  * @reference_us:  wall clock for its age
- * @newest:        of the newest sweep alone: a port that did not respond in it has no rates, and its
- *                 status is port_status_now()
+ * @newest:        of the newest sweep alone: a port that did not respond in it has no rates
  */
 void port_facts_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
 		   struct port_facts *ret);
+
+/* port_was_unused - the port was not read within PORT_UNUSED_US before the snapshot, or never. */
+bool port_was_unused(const struct snapshot *snapshot, uint32_t port);
 
 /* facts_errors - sum of the known error counters; NAN if none is known. */
 double facts_errors(const struct delta *delta);

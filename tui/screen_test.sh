@@ -153,7 +153,7 @@ top="$IBWIRE top --db fabric.db"
 start 80x24 "$top"
 shows "the data is live" "LIVE"
 contains "the share of responses, and the subnet manager" "$(line 1)" "responded 379/381  SM node0001 ok"
-contains "what there is" "$(line 2)" "128 hosts, 20 switches  links 193:  2 down  injection 25.6 Tb/s  1 port silent"
+contains "what there is" "$(line 2)" "128 hosts, 20 switches  links 192:  1 down  injection 25.6 Tb/s  1 port silent"
 shows "the overview comes first" "PROBLEMS 0"
 shows "the cursor is on the first group" ">compute out"
 shows "Down moves it" ">compute in" Down

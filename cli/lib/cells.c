@@ -12,6 +12,7 @@
 #include "fabric/names.h"
 #include "fabric/planes.h"
 #include "fabric/shape.h"
+#include "facts/link.h"
 #include "storage/reader.h"
 
 #define NUMBER(member) offsetof(struct port_facts, member)
@@ -169,7 +170,7 @@ void cells_status(struct result *result, size_t column, enum port_status status)
 {
 	static const enum cell_style styles[STATUS_COUNT] = {
 		[STATUS_OK] = STYLE_PLAIN,        [STATUS_IDLE] = STYLE_DIM,         [STATUS_UNPLANNED] = STYLE_DIM,
-		[STATUS_MIRRORED] = STYLE_PLAIN,
+		[STATUS_MIRRORED] = STYLE_PLAIN,   [STATUS_NEW] = STYLE_DIM,          [STATUS_INIT] = STYLE_WARNING,
 		[STATUS_UNFINISHED] = STYLE_DIM,  [STATUS_LOCKED] = STYLE_WARNING,   [STATUS_SILENT] = STYLE_CRITICAL,
 		[STATUS_UNSUPPORTED] = STYLE_DIM, [STATUS_DOWN] = STYLE_WARNING,
 	};
@@ -178,19 +179,17 @@ void cells_status(struct result *result, size_t column, enum port_status status)
 	result_show(result, column, NULL, styles[status]);
 }
 
-/* "4x HDR", and " low" below what both ends have enabled. */
-static void fill_link(struct result *result, size_t column, const struct fabric *fabric, const struct port *port)
+static void fill_link(struct result *result, size_t column, const struct view *view, uint32_t index)
 {
-	unsigned lanes = link_width_lanes(port->width);
-	const char *speed = link_speed_name((enum link_speed)port->speed);
-	char link[32];
+	const struct port *port = &view->fabric->ports[index];
+	bool degraded = link_is_degraded(view->fabric, view->shape, index);
+	char link[LINK_TEXT_SIZE];
 
-	if (!lanes || port->speed == LINK_SPEED_NONE)
+	if (!*link_text(port, false, link))
 		return;
-	snprintf(link, sizeof(link), "%ux %s", lanes, speed);
 	result_text(result, column, link);
-	if (port->peer != FABRIC_NONE && port_is_below_enabled(port, &fabric->ports[port->peer]))
-		result_showf(result, column, STYLE_WARNING, "%s low", link);
+	if (degraded)
+		result_show(result, column, link_text(port, true, link), STYLE_WARNING);
 }
 
 static bool ber_is_known(const struct ber *ber)
@@ -225,23 +224,13 @@ static void fill_ber_at_least(struct result *result, size_t column, const struct
 			result_item(result, column, "%s", port_ber_key((enum port_ber)which));
 }
 
-/* Table text: counts, '+' behind a saturated counter, a dash if unknown. */
+/* Table text: counts, a dash if unknown. */
 static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_facts *port)
 {
 	struct text shown = { 0 };
 
-	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
-		counter_set bit = COUNTER_BIT(counter);
-		bool saturated = sum->saturated & bit;
-
-		if (!(port->errors_known & bit) || (!sum->value[counter] && !saturated))
-			continue;
-		text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "",
-			     counter_info((enum counter)counter)->key, sum->value[counter],
-			     saturated ? "+ (saturated)" : "");
-	}
-	if (*result_chars(result, &shown))
-		result_show(result, column, text_chars(&shown), STYLE_WARNING);
+	if (errors_append(&shown, "", port->errors_known, sum->saturated, sum->value + COUNTER_TRAFFIC_COUNT))
+		result_show(result, column, result_chars(result, &shown), STYLE_WARNING);
 	else
 		result_show(result, column, port->errors_known ? "0" : "-", STYLE_DIM);
 	text_done(&shown);
@@ -305,7 +294,7 @@ static void fill_identity(struct result *result, size_t column, enum port_cell c
 		result_text(result, column, port_phys_state_name(port->phys_state));
 		break;
 	case CELL_LINK:
-		fill_link(result, column, view->fabric, port);
+		fill_link(result, column, view, index);
 		break;
 	case CELL_WIDTH:
 		snprintf(width, sizeof(width), "%ux", lanes);

@@ -245,15 +245,20 @@ static double finding_count(const struct metrics_page *page, uint32_t row)
 	return page->findings[row / (FINDING_CRITICAL + 1)][row % (FINDING_CRITICAL + 1)];
 }
 
-static void node_type_label(const struct metrics_page *page, uint32_t row, struct text *text)
+static void node_class_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
+	static const char *const names[METRICS_NODE_CLASSES] = {
+		[SUMMARY_HCAS] = "ca", [SUMMARY_SWITCHES] = "switch", [SUMMARY_ROUTERS] = "router",
+		[SUMMARY_AGGREGATION] = "aggregation",
+	};
+
 	(void)page;
-	metrics_label(text, "type", node_type_name((uint8_t)(row + 1)));
+	metrics_label(text, "type", names[row]);
 }
 
 static double node_count(const struct metrics_page *page, uint32_t row)
 {
-	return page->topology->nodes[row + 1];
+	return page->summary.nodes[row];
 }
 
 /* Numbers of the whole fabric. */
@@ -261,8 +266,8 @@ static double node_count(const struct metrics_page *page, uint32_t row)
 	static double function(const struct metrics_page *page, uint32_t row) { (void)row; return expression; }
 
 ONCE(acknowledged, page->acknowledged)
-ONCE(links, page->topology->links)
-ONCE(links_active, page->topology->links_active)
+ONCE(links, page->summary.links)
+ONCE(links_active, page->summary.links_by_state[PORT_ACTIVE])
 ONCE(live, page->live)
 ONCE(sweep_time, (double)page->status.last.wall_us / 1e6)
 ONCE(sweep_duration, (double)page->status.last.duration_us / 1e6)
@@ -318,9 +323,10 @@ static const struct metrics_family families[] = {
 	GAUGE("database_size_bytes", METRICS_ONCE, "bytes", database_size, NULL, "Size of the database and its log"),
 	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", build_time, NULL,
 	      "Time to read the newest sweep for this page"),
-	GAUGE("nodes", METRICS_NODE_TYPE, NULL, node_count, node_type_label, "Nodes of the fabric by type"),
+	GAUGE("nodes", METRICS_NODE_CLASS, NULL, node_count, node_class_label, "Nodes of the fabric by type"),
 	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
-	GAUGE("links_active", METRICS_ONCE, NULL, links_active, NULL, "Links of the fabric in state Active"),
+	GAUGE("links_active", METRICS_ONCE, NULL, links_active, NULL,
+	      "Links of the fabric with both ends in state Active"),
 	GAUGE("findings", METRICS_FINDING, NULL, finding_count, finding_labels,
 	      "Open findings that are not acknowledged, by kind and severity"),
 	GAUGE("findings_acknowledged", METRICS_ONCE, NULL, acknowledged, NULL, "Open findings that are acknowledged"),

@@ -30,6 +30,7 @@ enum metrics_scope {
 	METRICS_GROUP,     /* a group of equivalent links and a direction */
 	METRICS_FINDING,   /* a kind of finding and a severity */
 	METRICS_NODE_TYPE, /* a type of nodes, from 1 */
+	METRICS_NODE_CLASS, /* a class of nodes (facts/summary.h) */
 };
 
 struct metrics_family {

@@ -101,8 +101,6 @@ int metrics_topology_create(struct fabric *fabric, const struct settings *settin
 	code = topology->label_at && topology->shared ?
 		shape_create(fabric, &settings->shape, &topology->shape, err) : err_nomem(err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-
 		text_clear(&labels);
 		schema->port_labels(fabric, i, &labels);
 		if (encode) {
@@ -112,14 +110,7 @@ int metrics_topology_create(struct fabric *fabric, const struct settings *settin
 			text_append(&topology->labels, text_chars(&labels) + topology->shared[i]);
 		}
 		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
-		if (port->peer == FABRIC_NONE || port->peer < i)
-			continue;
-		topology->links++;
-		topology->links_active += port->state == PORT_ACTIVE;
 	}
-	for (size_t i = 0; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type <= NODE_ROUTER)
-			topology->nodes[fabric->nodes[i].type]++;
 	if (code == 0 && (text_failed(&labels) || text_failed(&topology->labels)))
 		code = err_nomem(err);
 	text_done(&labels);
@@ -411,16 +402,19 @@ int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_p
 	return reader_findings(reader, &(struct finding_query){ .at_us = at_us }, count_finding, page, err);
 }
 
-int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err)
+int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, struct metrics_page *page,
+		       struct error *err)
 {
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	if (!page->ports)
 		return err_nomem(err);
+	summary_begin(snapshot->fabric, &page->summary);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
 		struct port_facts view;
 
 		port_facts_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
+		summary_add_port(&page->summary, snapshot, &view);
 		page->ports[i] = (struct metrics_port){
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
@@ -428,7 +422,7 @@ int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *pag
 			.symbol_ber = row->status == SAMPLE_OK ? view.ber[PORT_BER_SYMBOL].rate : NAN,
 		};
 	}
-	return 0;
+	return summary_end(&page->summary, snapshot, reader, err);
 }
 
 /* What needs the counters of the snapshot: they are large, and are freed before the rest is read. */
@@ -443,7 +437,7 @@ static int fill_from_snapshot(struct metrics_source *source, const struct snapsh
 		return code;
 	/* A sweep may have been stored in between: the page is of the snapshot's. */
 	page->status.last = snapshot->sweep;
-	return metrics_fill_ports(snapshot, page, err);
+	return metrics_fill_ports(source->reader, snapshot, page, err);
 }
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)

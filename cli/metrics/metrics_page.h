@@ -17,6 +17,7 @@
 
 #include "analysis/finding.h"
 #include "base/text.h"
+#include "facts/summary.h"
 #include "fabric/counter.h"
 #include "storage/reader.h"
 
@@ -72,8 +73,6 @@ struct metrics_topology {
 	uint32_t *label_at; /* by port: the start of its labels in `labels`; one more at the end */
 	uint16_t *shared;   /* by port: the first bytes, which are those of the labels of the node's first port */
 	struct text labels; /* of struct metrics_schema */
-	uint32_t links, links_active;
-	uint32_t nodes[NODE_ROUTER + 1]; /* by enum node_type */
 };
 
 struct metrics_page {
@@ -83,6 +82,7 @@ struct metrics_page {
 	bool live;              /* a collector runs */
 	double build_s;
 	struct metrics_topology *topology;
+	struct fabric_summary summary;
 	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
 	struct metrics_port *ports;        /* parallel; NULL: freed for a newer page */
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
@@ -108,6 +108,9 @@ struct metrics_source {
 
 /* Pages that may exist at a time: responses of older ones are cut (metrics_server.c). */
 #define METRICS_PAGES_MAX 4
+
+/* Classes of nodes in ibwire_nodes: those with a name. */
+#define METRICS_NODE_CLASSES SUMMARY_OTHERS
 
 /*
  * metrics_source_page - the page of the newest sweep
@@ -137,8 +140,9 @@ void metrics_port_labels(const struct metrics_topology *topology, uint32_t port,
 /* metrics_counters_add - add a delta to the counters that are known; they stop at UINT64_MAX. */
 void metrics_counters_add(struct metrics_counters *counters, const struct delta *delta);
 
-/* metrics_fill_ports - allocate and fill page->ports. Return: 0 or ERR_NOMEM. */
-int metrics_fill_ports(const struct snapshot *snapshot, struct metrics_page *page, struct error *err);
+/* metrics_fill_ports - allocate and fill page->ports, and page->summary. Return: 0; ERR_IO; ERR_NOMEM. */
+int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, struct metrics_page *page,
+		       struct error *err);
 
 /*
  * metrics_fill_groups - allocate and fill page->groups, with the loads before page->status.last

@@ -34,6 +34,8 @@ uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope s
 		return FINDING_KIND_COUNT * (FINDING_CRITICAL + 1);
 	case METRICS_NODE_TYPE:
 		return NODE_ROUTER;
+	case METRICS_NODE_CLASS:
+		return METRICS_NODE_CLASSES;
 	case METRICS_ONCE:
 		break;
 	}

@@ -324,9 +324,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 			    view_open(&options, absolute, &view, err);
 	if (code < 0)
 		return code;
-	/* Tables have no topology columns. */
-	if (options.format != RESULT_TABLE)
-		code = view_find_shape(&view, err);
+	code = view_find_shape(&view, err);
 	if (code == 0)
 		code = show(&options, &own, &view, err);
 	view_done(&view);

@@ -19,13 +19,15 @@
 #include "cli/status/status.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
+#include "facts/summary.h"
 #include "storage/reader.h"
 
 enum {
 	STATE, LIVE, COLLECTOR_PID, WAITING_TIME, BLOCKED, BLOCKER_PID,
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_POLLED, UNPLANNED, MIRRORED, SILENT,
-	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, FEC_UNKNOWN,
+	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, AGGREGATION, ROUTERS, LINKS, LINKS_UP, LINKS_ARMED,
+	LINKS_INIT, LINKS_DOWN, NO_PEER, FEC_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
 	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
@@ -63,8 +65,13 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
 	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER },
 	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER },
+	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER },
+	[ROUTERS] = { .key = "routers", .kind = COLUMN_INTEGER },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER },
+	[LINKS_ARMED] = { .key = "links_armed", .kind = COLUMN_INTEGER },
+	[LINKS_INIT] = { .key = "links_init", .kind = COLUMN_INTEGER },
+	[LINKS_DOWN] = { .key = "links_down", .kind = COLUMN_INTEGER },
 	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
 		      .flags = COLUMN_IF_SHOWN },
 	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
@@ -102,6 +109,7 @@ struct page {
 	struct db_status db;
 	struct map locked;
 	struct event_state throttled, topology_file, device_removed;
+	struct fabric_summary summary;
 	int64_t fec_unknown; /* ports */
 };
 
@@ -375,33 +383,34 @@ static void fill_ports(struct result *result, const struct page *page)
 		     "ports", unplanned + mirrored, mirrored);
 }
 
-static void fill_fabric(struct result *result, const struct fabric *fabric)
+static void fill_fabric(struct result *result, const struct fabric_summary *summary)
 {
-	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
+	uint32_t active = summary->links_by_state[PORT_ACTIVE];
+	struct text nodes = { 0 }, links = { 0 };
 
-	for (size_t i = 0; i < fabric->node_count; i++) {
-		switches += fabric->nodes[i].type == NODE_SWITCH;
-		hcas += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
-	}
-	for (size_t i = 0; i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-
-		down += port_is_pollable(fabric, port) && port->state == PORT_DOWN;
-		if (port->peer == FABRIC_NONE || port->peer < i)
-			continue;
-		links++;
-		active += port->state == PORT_ACTIVE && fabric->ports[port->peer].state == PORT_ACTIVE;
-	}
-	result_integer(result, NODES, (int64_t)fabric->node_count);
-	result_integer(result, SWITCHES, switches);
-	result_integer(result, HCAS, hcas);
-	result_integer(result, LINKS, links);
+	result_integer(result, NODES, summary->node_count);
+	result_integer(result, SWITCHES, summary->nodes[SUMMARY_SWITCHES]);
+	result_integer(result, HCAS, summary->nodes[SUMMARY_HCAS]);
+	result_integer(result, AGGREGATION, summary->nodes[SUMMARY_AGGREGATION]);
+	result_integer(result, ROUTERS, summary->nodes[SUMMARY_ROUTERS]);
+	result_integer(result, LINKS, summary->links);
 	result_integer(result, LINKS_UP, active);
-	result_integer(result, PORTS_DOWN, down);
-	result_showf(result, NODES, STYLE_PLAIN, "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count,
-		     switches, hcas);
-	result_showf(result, LINKS, active < links ? STYLE_WARNING : STYLE_PLAIN,
-		     "%" PRId64 ", %" PRId64 " of them active", links, active);
+	result_integer(result, LINKS_ARMED, summary->links_by_state[PORT_ARMED]);
+	result_integer(result, LINKS_INIT, summary->links_by_state[PORT_INIT]);
+	result_integer(result, LINKS_DOWN, summary->links_by_state[PORT_DOWN]);
+	result_integer(result, PORTS_DOWN, summary->ports_down);
+	text_appendf(&nodes, "%" PRIu32 ": ", summary->node_count);
+	summary_append_nodes(summary, &nodes);
+	result_show(result, NODES, result_chars(result, &nodes), STYLE_PLAIN);
+	text_appendf(&links, "%" PRIu32 ", ", summary->links);
+	summary_append_links(summary, &links);
+	result_show(result, LINKS, result_chars(result, &links), active < summary->links ? STYLE_WARNING : STYLE_PLAIN);
+	text_done(&nodes);
+	text_done(&links);
+	/* The peer is not counted as an unresponsive node. */
+	fill_warning(result, NO_PEER, "", summary->ports_without_peer,
+		     " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
+		     "(--security-keys)");
 }
 
 static void fill_db(struct result *result, const struct page *page)
@@ -445,11 +454,7 @@ static void fill(struct result *result, const struct options *options, const str
 		fill_other_sms(result, page, &db->last.sm);
 	}
 	if (page->view.fabric) {
-		fill_fabric(result, page->view.fabric);
-		/* The peer is not counted as an unresponsive node. */
-		fill_warning(result, NO_PEER, "", (int64_t)fabric_count_unidentified(page->view.fabric),
-			     " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
-			     "(--security-keys)");
+		fill_fabric(result, &page->summary);
 		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", page->fec_unknown,
 			     " ports: no FEC counters of them are shown");
 		fill_ports(result, page);
@@ -510,6 +515,8 @@ static int load(struct page *page, struct error *err)
 
 	if (code == 0)
 		code = load_fabric(&page->view, page->at_us, err);
+	if (code == 0 && page->view.snapshot)
+		code = summary_load(page->view.snapshot, page->view.reader, &page->summary, err);
 	if (code == 0 && page->view.snapshot)
 		code = reader_details(page->view.reader, &details, count_fec_unknown, &page->fec_unknown, err);
 	if (code == 0)

@@ -186,7 +186,7 @@ def same_as_perfquery(sim):
         found = diags.extended_counters(sim.run("perfquery", "-t", "5000", "-x", "-l", lid, port).out)[port]
         theirs[f"0x{guid:016x}", port] = [found[way + "_data"] - 72 * found[way + "_packets"] for way in ("xmit", "rcv")]
     for row in sim.json("ports"):
-        if row["status"] == "ok" and row["port"]:
+        if row["status"] in ("ok", "new") and row["port"]:
             ours[row["node_guid"], row["port"]] = [row["counters"][way + "_data"] - 72 * row["counters"][way + "_packets"]
                                                    for way in ("xmit", "rcv")]
     tap.same("the counters equal perfquery's", ours, theirs)

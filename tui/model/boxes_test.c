@@ -68,7 +68,7 @@ static int setup(void **state)
 		return -1;
 	made->fabric = made->snapshot.fabric = fabric;
 	made->snapshot.rows = calloc(fabric->port_count, sizeof(*made->snapshot.rows));
-	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
+	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL, NULL) < 0 ||
 	    boxes_set(&made->boxes, &made->table, made->shape, NULL) < 0)
 		return -1;
 	*state = made;
@@ -161,7 +161,7 @@ MODEL_TEST(without_a_shape_each_node_is_a_box)
 {
 	assert_int_equal(boxes_set(&made->boxes, &made->table, NULL, NULL), 0);
 	assert_int_equal(made->boxes.count, made->fabric->node_count);
-	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL, NULL), 0);
 	assert_int_equal(boxes_set(&made->boxes, &made->table, NULL, NULL), 0);
 	assert_int_equal(made->boxes.count, 0);
 	assert_int_equal(boxes_find(&made->boxes, 1010), 0);

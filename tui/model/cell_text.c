@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "facts/link.h"
 #include "storage/reader.h"
 #include "tui/model/error_sums.h"
 #include "tui/model/format.h"
@@ -17,16 +19,6 @@ void cell_text_port(const struct port_table *table, uint32_t index, char *ret)
 	snprintf(ret, PORT_NAME_SIZE, "-");
 	if (index != FABRIC_NONE)
 		order_port_name(&table->order, table->snapshot->fabric, index, ret);
-}
-
-const char *cell_text_link(const struct port *port, char *ret)
-{
-	unsigned lanes = link_width_lanes(port->width);
-
-	ret[0] = '\0';
-	if (lanes)
-		snprintf(ret, CELL_LINK_SIZE, "%ux%s", lanes, link_speed_name(port->speed));
-	return ret;
 }
 
 const char *cell_text_guid(uint64_t guid, char *ret)
@@ -58,37 +50,22 @@ static void write_errors(const struct links *links, const struct link_row *link,
 		 format_errors(second->errors, second->errors_at_least, half, text[1], sizeof(text[1])));
 }
 
-/* "symbol_errors 12, rcv_errors 3", in the order of the catalogue. */
-static size_t write_which_of(const struct error_sum *sum, const char *before, size_t len, char *ret)
-{
-	bool any = false;
-
-	for (unsigned i = COUNTER_TRAFFIC_COUNT; sum && i < COUNTER_COUNT; i++) {
-		uint64_t value = sum->value[i - COUNTER_TRAFFIC_COUNT];
-		bool full = sum->full & COUNTER_BIT(i);
-
-		if ((!value && !full) || len >= CELL_SIZE)
-			continue;
-		len += (size_t)snprintf(ret + len, CELL_SIZE - len, "%s%s %" PRIu64 "%s", any ? ", " : before,
-					counter_info(i)->key, value, full ? "+ (full)" : "");
-		any = true;
-	}
-	return len < CELL_SIZE ? len : CELL_SIZE - 1;
-}
-
 static void write_which_errors(const struct links *links, const struct error_sums *sums, const struct link_row *link,
 			       char *ret)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
-	size_t len = 0;
+	struct text text = { 0 };
 
-	ret[0] = '\0';
 	for (unsigned place = 0; place < 2 && links_end(links, link, place) != FABRIC_NONE; place++) {
 		const struct port *port = &fabric->ports[links_end(links, link, place)];
+		const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
 
-		len = write_which_of(error_sums_find(sums, fabric->nodes[port->node].guid, port->num),
-				     !place ? "" : len ? "; peer: " : "peer: ", len, ret);
+		if (sum)
+			errors_append(&text, !place ? "" : text.len ? "; peer: " : "peer: ", COUNTER_ERROR_SET,
+				      sum->full, sum->value);
 	}
+	snprintf(ret, CELL_SIZE, "%s", text_chars(&text));
+	text_done(&text);
 }
 
 /* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
@@ -114,12 +91,6 @@ static void write_finding(const struct links *links, const struct link_row *link
 	if (columns > 12)
 		snprintf(ret, CELL_SIZE, "%-4s %s", mark,
 			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
-}
-
-static void write_link(const struct port *port, bool degraded, char *ret)
-{
-	if (link_width_lanes(port->width))
-		strcat((char *)cell_text_link(port, ret), degraded ? "!" : "");
 }
 
 const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
@@ -150,7 +121,7 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 			 port_phys_state_name(first->phys_state));
 		break;
 	case COLUMN_LINK:
-		write_link(&fabric->ports[link->ends[0]], link->degraded, ret);
+		link_text(&fabric->ports[link->ends[0]], link->degraded, ret);
 		break;
 	case COLUMN_XMIT:
 	case COLUMN_RCV:

@@ -12,14 +12,10 @@
 struct error_sums;
 struct port_table;
 
-#define CELL_LINK_SIZE 16
 #define CELL_GUID_SIZE 19
 
 /* cell_text_port - order_port_name(), or "-" for FABRIC_NONE. @ret: of PORT_NAME_SIZE. */
 void cell_text_port(const struct port_table *table, uint32_t port, char *ret);
-
-/* cell_text_link - "4xHDR", "" if the link is down. Return: @ret, of CELL_LINK_SIZE. */
-const char *cell_text_link(const struct port *port, char *ret);
 
 /* cell_text_guid - "0x..." with 16 digits. Return: @ret, of CELL_GUID_SIZE. */
 const char *cell_text_guid(uint64_t guid, char *ret);

@@ -275,22 +275,6 @@ void port_marks_find(const struct snapshot_context *context, const struct fabric
 		mark_finding(context, fabric, (uint32_t)i, ret);
 }
 
-bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t index)
-{
-	const uint32_t ends[2] = { index, fabric->ports[index].peer };
-
-	if (ends[1] == FABRIC_NONE)
-		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		const struct port *port = &fabric->ports[ends[i]], *peer = &fabric->ports[ends[!i]];
-		uint64_t rate = port_rate_bits_per_s(port);
-
-		if (rate && (port_is_below_enabled(port, peer) || (shape && rate < shape->built_bits_per_s[ends[i]])))
-			return true;
-	}
-	return false;
-}
-
 const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port)
 {
 	const struct fabric *fabric = context->shape ? context->shape->fabric : NULL;

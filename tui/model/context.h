@@ -81,13 +81,6 @@ bool finding_concerns_port(const struct snapshot_context *context, const struct 
 void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret);
 
 /*
- * port_is_degraded - whether a link is narrower or slower than both ends are enabled for, or
- * than built
- * @shape:  or NULL
- */
-bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);
-
-/*
  * context_finding - the worst open finding at a port, or NULL. Port 0: the node
  * or any port.
  */

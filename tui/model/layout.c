@@ -105,7 +105,7 @@ static const struct layout_step steps[] = {
 	{ COLUMN_PEER, 10, 0 },
 	{ COLUMN_XMIT_PERCENT, 4, 0 },
 	{ COLUMN_RCV_PERCENT, 4, 0 },
-	{ COLUMN_LINK, AS_LINK, 9 },
+	{ COLUMN_LINK, AS_LINK, 14 },
 	{ COLUMN_PORT, AS_PORT, 16 },
 	{ COLUMN_PEER, AS_PEER, 13 },
 	{ COLUMN_LOAD, 5, 0 },
@@ -196,9 +196,8 @@ static void set_positions(struct column_place *places, const uint8_t *order, siz
 
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	/* A degraded link has a mark behind width and speed. */
 	const int data_columns[] = {
-		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
+		needs->port_columns, needs->peer_columns, needs->link_columns < 5 ? 5 : needs->link_columns,
 		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
 	};
 	int left = columns;

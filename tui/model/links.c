@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/link.h"
 #include "storage/reader.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
@@ -106,7 +107,7 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 	ret->unused &= table->views[peer].unused;
 	if (rows[peer].last_wall_us > ret->last_wall_us)
 		ret->last_wall_us = rows[peer].last_wall_us;
-	ret->degraded = port_is_degraded(table->snapshot->fabric, shape, port);
+	ret->degraded = link_is_degraded(table->snapshot->fabric, shape, port);
 }
 
 static void widen(int *columns, size_t name_columns, uint8_t num)

@@ -12,6 +12,7 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
+#include "facts/link.h"
 #include "facts/order.h"
 
 struct candidate {
@@ -151,7 +152,7 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 }
 
 /* All texts of a link for the filter. */
-#define TEXT_SIZE (4 * (PORT_NAME_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
+#define TEXT_SIZE (4 * (PORT_NAME_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + LINK_TEXT_SIZE + 64)
 
 static void write_text(const struct port_table *table, const struct link_row *link, char *to)
 {
@@ -162,7 +163,7 @@ static void write_text(const struct port_table *table, const struct link_row *li
 	*to++ = '\n';
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");
-	cell_text_link(&table->snapshot->fabric->ports[link->ends[0]], to);
+	link_text(&table->snapshot->fabric->ports[link->ends[0]], link->degraded, to);
 }
 
 bool links_passes(const struct links *links, const struct link_row *link)

@@ -304,7 +304,7 @@ MODEL_TEST(errors_are_shown_by_end)
 	show(made);
 	link = link_of(made, LEAF(2), 2);
 	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "6/0+");
-	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (full)"));
+	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (saturated)"));
 	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
 	assert_string_equal(cell_text(links, &made->model.sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
@@ -313,12 +313,12 @@ MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 {
 	const struct link_row *link = link_of(made, LEAF(1), 4);
 
-	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4xHDR");
+	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4x HDR");
 	made->model.sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
 	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
 	show(made);
 	assert_true(link_of(made, LEAF(1), 4)->degraded);
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), COLUMN_LINK), "1xHDR!");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), COLUMN_LINK), "1x HDR low");
 	filter(made, "state:degraded");
 	assert_int_equal(made->links.row_count, 1);
 	filter(made, "width:1x");
@@ -469,7 +469,7 @@ MODEL_TEST(a_link_is_found_by_either_end_in_any_order)
 
 MODEL_TEST(no_snapshot_is_no_link)
 {
-	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL, NULL), 0);
 	assert_int_equal(links_set(&made->links, &made->model.table, &made->model.context, NULL), 0);
 	assert_int_equal(made->links.row_count, 0);
 	links_arrange(&made->links);

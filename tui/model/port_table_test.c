@@ -3,6 +3,7 @@
 #include "tui/model/port_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "fabric/fabric.h"
@@ -95,20 +96,19 @@ MODEL_TEST(errors_sum_up_over_sweeps)
 	assert_int_equal(sum->total, 30);
 	assert_true(sum->at_least);
 	assert_null(error_sums_find(&made->model.sums, guid, 1));
-	assert_int_equal(made->model.table.summary.errors, 30);
+	assert_int_equal(made->model.table.totals.errors, 30);
 }
 
 MODEL_TEST(the_summary_counts_what_is_there)
 {
 	const struct fabric_summary *summary = &made->model.table.summary;
 
-	assert_int_equal(summary->hcas, 4 * SAMPLE_HOSTS_PER_LEAF);
-	assert_int_equal(summary->switches, 4 + SAMPLE_SPINES);
-	assert_int_equal(summary->links_up, 4 * SAMPLE_HOSTS_PER_LEAF + 4 * SAMPLE_SPINES - 1);
+	assert_int_equal(summary->nodes[SUMMARY_HCAS], 4 * SAMPLE_HOSTS_PER_LEAF);
+	assert_int_equal(summary->nodes[SUMMARY_SWITCHES], 4 + SAMPLE_SPINES);
+	assert_int_equal(summary->links_by_state[PORT_ACTIVE], 4 * SAMPLE_HOSTS_PER_LEAF + 4 * SAMPLE_SPINES - 1);
 	assert_int_equal(summary->by_status[STATUS_SILENT], 1);
 	assert_int_equal(summary->by_status[STATUS_LOCKED], 1);
 	assert_int_equal(summary->by_status[STATUS_UNSUPPORTED], 1);
-	assert_int_equal(summary->link_columns, 5);
 }
 
 MODEL_TEST(ports_that_were_never_up_are_counted_apart)
@@ -121,12 +121,11 @@ MODEL_TEST(ports_that_were_never_up_are_counted_apart)
 	made->model.snapshot.rows[down_port(made)].last_wall_us = SAMPLE_START_US;
 	assert_int_equal(sample_model_set(&made->model), 0);
 	assert_int_equal(table->summary.ports_unused, unused - 1);
-	assert_int_equal(table->summary.ports_down, 1);
 }
 
 MODEL_TEST(no_snapshot_is_an_empty_table)
 {
-	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL, NULL), 0);
 	assert_null(made->model.table.snapshot);
 	assert_int_equal(made->model.table.summary.ports, 0);
 }
@@ -148,41 +147,16 @@ TEST_WITH(a_link_counts_once_up_or_down, setup_unread, teardown)
 	const struct fabric_summary *summary;
 
 	compare(made, &summary);
-	assert_int_equal(summary->hosts, HOSTS);
-	assert_int_equal(summary->links_up, HOSTS + TRUNKS - 1);
-	assert_int_equal(summary->links_degraded, 0);
+	assert_int_equal(made->model.table.totals.hosts, HOSTS);
+	assert_int_equal(summary->links_by_state[PORT_ACTIVE], HOSTS + TRUNKS - 1);
+	assert_int_equal(made->model.table.totals.links_degraded, 0);
 	/* What hosts can send: not the sum over all hops. */
 	assert_true(summary->injection_bits_per_s == HOSTS * port_rate_bits_per_s(&fabric->ports[0]));
 	/* Ports that were never read were never up, as far as is known. */
-	assert_int_equal(summary->links_down, 0);
+	assert_int_equal(summary->links_by_state[PORT_DOWN], 0);
 	made->model.snapshot.rows[down].last_wall_us = made->model.snapshot.sweep.wall_us - 1;
 	compare(made, &summary);
-	assert_int_equal(summary->links_down, 1);
-}
-
-TEST_WITH(two_ends_that_only_a_finding_knows_are_one_link, setup_unread, teardown)
-{
-	struct made *made = *state;
-	const struct fabric *fabric = made->model.sample.fabric;
-	uint32_t low = down_port(made), high = FABRIC_NONE;
-	const struct fabric_summary *summary;
-
-	for (uint32_t i = 0; i < fabric->port_count; i++)
-		if (fabric->ports[i].num == fabric->ports[low].num - 33 + 2 && fabric->ports[i].peer == FABRIC_NONE &&
-		    fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH && fabric->ports[i].node >= HOSTS + LEAVES)
-			high = i;
-	assert_true(high != FABRIC_NONE && fabric->ports[low].peer == FABRIC_NONE);
-	made->model.snapshot.rows[low].last_wall_us = made->model.snapshot.rows[high].last_wall_us =
-		made->model.snapshot.sweep.wall_us;
-	compare(made, &summary);
-	assert_int_equal(summary->links_down, 2);
-	made->finding.finding = (struct finding){ .kind = FINDING_LINK_DOWN, .cause = "",
-		.node_guid = fabric->nodes[fabric->ports[low].node].guid, .port = fabric->ports[low].num,
-		.peer_guid = fabric->nodes[fabric->ports[high].node].guid, .peer_port = fabric->ports[high].num };
-	made->model.context.findings = &made->finding;
-	made->model.context.finding_count = 1;
-	compare(made, &summary);
-	assert_int_equal(summary->links_down, 1);
+	assert_int_equal(summary->links_by_state[PORT_DOWN], 1);
 }
 
 TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, teardown)
@@ -194,7 +168,8 @@ TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, tea
 
 	fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
 	compare(made, &summary);
-	assert_int_equal(summary->links_degraded, 1);
+	assert_int_equal(made->model.table.totals.links_degraded, 1);
+	assert_int_equal(made->model.table.totals.link_columns, strlen("1x HDR low"));
 }
 
 /* All host links are slow, so the built rate is unknown. */
@@ -210,7 +185,7 @@ TEST_WITH(a_link_below_what_its_ends_are_set_to_is_degraded, setup_unread, teard
 		fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
 	}
 	compare(made, &summary);
-	assert_int_equal(summary->links_degraded, HOSTS);
+	assert_int_equal(made->model.table.totals.links_degraded, HOSTS);
 }
 
 TEST_WITH(the_port_of_the_subnet_manager_is_found_by_its_guid, setup_unread, teardown)
@@ -219,10 +194,10 @@ TEST_WITH(the_port_of_the_subnet_manager_is_found_by_its_guid, setup_unread, tea
 	const struct fabric_summary *summary;
 
 	compare(made, &summary);
-	assert_int_equal(summary->sm_port, FABRIC_NONE);
+	assert_int_equal(made->model.table.totals.sm_port, FABRIC_NONE);
 	made->model.snapshot.sweep.sm.guid = made->model.sample.fabric->ports[7].guid;
 	compare(made, &summary);
-	assert_int_equal(summary->sm_port, 7);
+	assert_int_equal(made->model.table.totals.sm_port, 7);
 }
 
 TEST_WITH(adaptive_routing_comes_from_the_settings, setup_unread, teardown)
@@ -233,9 +208,9 @@ TEST_WITH(adaptive_routing_comes_from_the_settings, setup_unread, teardown)
 	const struct fabric_summary *summary;
 
 	compare(made, &summary);
-	assert_int_equal(summary->adaptive_on + summary->adaptive_off, 0);
+	assert_int_equal(made->model.table.totals.adaptive_on + made->model.table.totals.adaptive_off, 0);
 	made->settings = &settings;
 	compare(made, &summary);
-	assert_int_equal(summary->adaptive_on, LEAVES - 1);
-	assert_int_equal(summary->adaptive_off, 1);
+	assert_int_equal(made->model.table.totals.adaptive_on, LEAVES - 1);
+	assert_int_equal(made->model.table.totals.adaptive_off, 1);
 }

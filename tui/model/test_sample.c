@@ -265,7 +265,7 @@ int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int
 
 int sample_model_set(struct sample_model *model)
 {
-	return port_table_set(&model->table, &model->snapshot, &model->sums, NULL);
+	return port_table_set(&model->table, &model->snapshot, &model->sums, NULL, NULL);
 }
 
 void *sample_model_create(size_t size, unsigned leaves, bool read)

@@ -182,7 +182,7 @@ static int update_snapshot(struct app *app, struct error *err)
 {
 	struct live *live = app->live;
 	struct error trouble = { 0 };
-	int status = port_table_set(app->table, live->shown, &live->errors, err);
+	int status = port_table_set(app->table, live->shown, &live->errors, live->reader, err);
 
 	if (status < 0)
 		return status;

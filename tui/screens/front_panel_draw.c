@@ -17,6 +17,7 @@
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
 #include "facts/event_text.h"
+#include "facts/link.h"
 #include "facts/order.h"
 
 /* What the cell of a port shows. */
@@ -42,7 +43,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 
 	return (struct face){
 		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
-		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
+		.degraded = link_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
 		.errors = view->errors > 0 || view->errors_at_least,
 		.percent = fmax(view->xmit_percent, view->rcv_percent),
 	};
@@ -388,7 +389,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.facts;
 	struct segments line = { 0 };
-	char name[256] = "", peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE];
+	char name[256] = "", peer[PORT_NAME_SIZE], link[LINK_TEXT_SIZE];
 	struct face face;
 	uint32_t port, finding;
 
@@ -400,8 +401,8 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	if (app->context->shape)
 		shape_port_name(app->context->shape, port, name, sizeof(name) - 90);
 	segment_add(&line, 0, ROLE_STRONG, "%s%s%.80s", name, peer[0] ? " - " : "", peer);
-	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s%s",
-		    cell_text_link(&app->table->snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
+	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s",
+		    link_text(&app->table->snapshot->fabric->ports[port], face.degraded, link));
 	segment_add(&line, 1, status_role(face.status), "%s",
 		    face.view->unused ? "unused" : port_status_name(face.status));
 	if (area->rows == 1)

@@ -91,7 +91,7 @@ static const char *sm_name(const struct app *app, char *ret, size_t size)
 {
 	const struct sm_state *sm = &app->live->shown->sweep.sm;
 	const struct fabric *fabric = app->live->shown->fabric;
-	uint32_t port = app->table->summary.sm_port;
+	uint32_t port = app->table->totals.sm_port;
 	char host[NODE_NAME_SIZE];
 
 	if (port == FABRIC_NONE)
@@ -171,22 +171,32 @@ static void draw_status(const struct app *app, const struct brush *brush, const 
 	draw_segments(brush, area->y, area->x, area->columns, &line);
 }
 
-/* Number of links, and those that are not as built. */
+/* Number of links, and those that are not Active or not as built. */
 static void add_links(const struct app *app, struct segments *line)
 {
+	static const struct { enum port_state state; const char *word; enum role role; } states[] = {
+		{ PORT_DOWN, "down", ROLE_DOWN }, { PORT_INIT, "init", ROLE_WARNING },
+		{ PORT_ARMED, "armed", ROLE_WARNING },
+	};
 	const struct fabric_summary *summary = &app->table->summary;
+	const struct table_totals *totals = &app->table->totals;
 	const struct shape *shape = app->context->shape;
+	bool bad = summary->links_by_state[PORT_ACTIVE] < summary->links || totals->links_degraded;
 	char number[32];
 
-	segment_add(line, 0, ROLE_TEXT, "links %s%s",
-		    write_count(summary->links_up + summary->links_down, number, sizeof(number)),
-		    summary->links_down || summary->links_degraded ? ":" : "");
-	if (summary->links_down)
-		segment_add(line, 0, ROLE_DOWN, "%s down", write_count(summary->links_down, number, sizeof(number)));
-	if (summary->links_degraded)
+	segment_add(line, 0, ROLE_TEXT, "links %s%s", write_count(summary->links, number, sizeof(number)),
+		    bad ? ":" : "");
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		uint32_t count = summary->links_by_state[states[i].state];
+
+		if (count)
+			segment_add(line, 0, states[i].role, "%s %s", write_count(count, number, sizeof(number)),
+				    states[i].word);
+	}
+	if (totals->links_degraded)
 		segment_add(line, 0, ROLE_WARNING, "%s degraded",
-			    write_count(summary->links_degraded, number, sizeof(number)));
-	if (!summary->links_down && !summary->links_degraded)
+			    write_count(totals->links_degraded, number, sizeof(number)));
+	if (!bad)
 		segment_add(line, 1, ROLE_TEXT, "all up");
 	if (summary->injection_bits_per_s)
 		segment_add(line, 3, ROLE_TEXT, "injection %s",
@@ -202,17 +212,24 @@ static void draw_counts(const struct app *app, const struct brush *brush, const 
 	static const struct { enum port_status status; enum role role; } words[] = {
 		{ STATUS_SILENT, ROLE_SILENT }, { STATUS_INIT, ROLE_WARNING }, { STATUS_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
+	static const struct { enum summary_nodes class; const char *word; } classes[] = {
+		{ SUMMARY_HCAS, "HCA" }, { SUMMARY_AGGREGATION, "aggregation node" }, { SUMMARY_ROUTERS, "router" },
+	};
 	const struct fabric_summary *summary = &app->table->summary;
+	const struct table_totals *totals = &app->table->totals;
 	struct segments line = { 0 };
 	char number[32], more[32];
 
 	segment_add(&line, 1, ROLE_TEXT, "%s hosts, %s switches",
-		    write_count(summary->hosts, number, sizeof(number)),
-		    write_count(summary->switches, more, sizeof(more)));
-	if (summary->hcas != summary->hosts)
-		segment_add(&line, 4, ROLE_TEXT, "%s HCAs", write_count(summary->hcas, number, sizeof(number)));
-	if (summary->others)
-		segment_add(&line, 4, ROLE_TEXT, "%s routers", write_count(summary->others, number, sizeof(number)));
+		    write_count(totals->hosts, number, sizeof(number)),
+		    write_count(summary->nodes[SUMMARY_SWITCHES], more, sizeof(more)));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		uint32_t count = summary->nodes[classes[i].class];
+
+		if (count && (classes[i].class != SUMMARY_HCAS || count != totals->hosts))
+			segment_add(&line, 4, ROLE_TEXT, "%s %s%s", write_count(count, number, sizeof(number)),
+				    classes[i].word, count == 1 ? "" : "s");
+	}
 	add_links(app, &line);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t count = summary->by_status[words[i].status];
@@ -221,10 +238,10 @@ static void draw_counts(const struct app *app, const struct brush *brush, const 
 			segment_add(&line, 1, words[i].role, "%s port%s %s", write_count(count, number, sizeof(number)),
 				    count == 1 ? "" : "s", port_status_name(words[i].status));
 	}
-	if (summary->adaptive_on || summary->adaptive_off)
+	if (totals->adaptive_on || totals->adaptive_off)
 		segment_add(&line, 3, ROLE_TEXT, "AR on %s, off %s",
-			    write_count(summary->adaptive_on, number, sizeof(number)),
-			    write_count(summary->adaptive_off, more, sizeof(more)));
+			    write_count(totals->adaptive_on, number, sizeof(number)),
+			    write_count(totals->adaptive_off, more, sizeof(more)));
 	if (summary->ports_unused)
 		segment_add(&line, 5, ROLE_TEXT, "%s unused",
 			    write_count(summary->ports_unused, number, sizeof(number)));
@@ -234,6 +251,7 @@ static void draw_counts(const struct app *app, const struct brush *brush, const 
 static void draw_load(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct fabric_summary *summary = &app->table->summary;
+	const struct table_totals *totals = &app->table->totals;
 	bool unknown = isnan(summary->hosts_xmit_bytes_per_s);
 	char xmit[16], rcv[16], number[32], at[16];
 	struct segments line = { 0 };
@@ -247,8 +265,8 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 		segment_add(&line, 0, ROLE_TEXT, "%s: rates since %s",
 			    app->limit.name[0] ? app->limit.name : "BASELINE",
 			    write_clock(app->live->baseline_us, at, sizeof(at)));
-	segment_add(&line, 1, summary->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s since %s",
-		    write_count(summary->errors, number, sizeof(number)), summary->errors_at_least ? "+" : "",
+	segment_add(&line, 1, totals->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s since %s",
+		    write_count(totals->errors, number, sizeof(number)), totals->errors_at_least ? "+" : "",
 		    write_clock(app->live->errors.since_us, at, sizeof(at)));
 	draw_segments(brush, area->y + 2, area->x, area->columns, &line);
 }

@@ -20,7 +20,7 @@ void links_places(const struct app *app, const struct links *links, int columns,
 {
 	const struct column_needs needs = {
 		.port_columns = links->end_columns[links->swapped], .peer_columns = links->end_columns[!links->swapped],
-		.link_columns = app->table->summary.link_columns,
+		.link_columns = app->table->totals.link_columns,
 		.findings = links->has_marks, .tags = links->tag_count > 0,
 		.hidden = app->setup->hidden, .order = app->setup->order,
 	};

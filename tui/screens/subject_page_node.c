@@ -16,6 +16,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "facts/link.h"
 #include "facts/order.h"
 
 enum { LABEL = 10, CELL = 64 };
@@ -52,13 +53,14 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	/* For port 0, any finding of the switch would match. */
 	const struct finding_row *finding =
 		port->num ? context_finding(app->context, subject.node_guid, subject.port) : NULL;
-	char num[8], peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE], out[CELL], in[CELL], stall[16], errors[32];
+	bool degraded = link_is_degraded(fabric, app->context->shape, index);
+	char num[8], peer[PORT_NAME_SIZE], link[LINK_TEXT_SIZE], out[CELL], in[CELL], stall[16], errors[32];
 	const struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },
 		[WORD] = { port_status_name(view->status), view->status <= STATUS_IDLE ? ROLE_TEXT : ROLE_WARNING,
 			   ALIGN_LEFT },
-		[LINK] = { cell_text_link(port, link), ROLE_TEXT, ALIGN_LEFT },
+		[LINK] = { link_text(port, degraded, link), degraded ? ROLE_WARNING : ROLE_TEXT, ALIGN_LEFT },
 		[TX] = { out, role_of_load(view->xmit_percent), ALIGN_RIGHT },
 		[RX] = { in, role_of_load(view->rcv_percent), ALIGN_RIGHT },
 		[STALL] = { stall, ROLE_TEXT, ALIGN_RIGHT },
@@ -81,7 +83,7 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 {
 	static const struct table_cell heads[COLUMNS] = {
 		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_PEER, ROLE_HEAD, ALIGN_LEFT },
-		{ HEADING_STATE, ROLE_HEAD, ALIGN_LEFT }, { HEADING_LINK, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_STATUS, ROLE_HEAD, ALIGN_LEFT }, { HEADING_LINK, ROLE_HEAD, ALIGN_LEFT },
 		{ HEADING_TX, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_RX, ROLE_HEAD, ALIGN_RIGHT },
 		{ HEADING_STALL, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_ERRORS, ROLE_HEAD, ALIGN_RIGHT },
 	};
@@ -226,17 +228,21 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 	const struct shape *shape = app->context->shape;
 	const struct snapshot *shown = app->live->shown;
 	struct text_page *page = &detail->page;
+	struct text text = { 0 };
 	char out[32], in[32], at[WHEN_SIZE];
 
 	page_text(page, ROLE_STRONG, "The fabric at %s", when_format_local(shown->sweep.wall_us, at));
-	page_text(page, ROLE_TEXT,
-		  "%zu switches, %zu HCAs, %zu others; %zu links up; %zu ports, %zu of them down, %zu unused",
-		  summary->switches, summary->hcas, summary->others, summary->links_up, summary->ports,
-		  summary->ports_down, summary->ports_unused);
+	summary_append_nodes(summary, &text);
+	text_appendf(&text, "; %" PRIu32 " links, ", summary->links);
+	summary_append_links(summary, &text);
+	text_appendf(&text, "; %" PRIu32 " ports, %" PRIu32 " of them down, %" PRIu32 " unused", summary->ports,
+		     summary->ports_down, summary->ports_unused);
+	page_text(page, ROLE_TEXT, "%s", text_chars(&text));
+	text_done(&text);
 	page_text(page, ROLE_TEXT, "hosts TX %s, RX %s; errors %" PRIu64 "%s",
 		  rate_format_bits(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
-		  rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), summary->errors,
-		  summary->errors_at_least ? "+" : "");
+		  rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), app->table->totals.errors,
+		  app->table->totals.errors_at_least ? "+" : "");
 	page_text(page, ROLE_TEXT,
 		  "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
 		  shown->sweep.ports_polled, shown->sweep.ports_planned, shown->sweep.ports_answered,
@@ -249,7 +255,7 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 	for (int word = 0; word < STATUS_COUNT; word++) {
 		if (!summary->by_status[word])
 			continue;
-		page_text(page, ROLE_TEXT, "%8zu ports %s", summary->by_status[word],
+		page_text(page, ROLE_TEXT, "%8" PRIu32 " ports %s", summary->by_status[word],
 			  port_status_name((enum port_status)word));
 	}
 	subject_page_findings(detail, app, 0, 0);

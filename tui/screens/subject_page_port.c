@@ -15,6 +15,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "facts/link.h"
 #include "facts/order.h"
 
 enum { NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
@@ -57,7 +58,7 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 	const struct shape *shape = app->context->shape;
 	const struct port *port = &fabric->ports[index];
 	uint64_t now = port_rate_bits_per_s(port), built = 0;
-	char link[CELL_LINK_SIZE], rate[32], built_rate[32];
+	char link[LINK_TEXT_SIZE], rate[32], built_rate[32];
 	int x = LABEL;
 
 	if (shape) {
@@ -67,7 +68,8 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 	}
 	page_label(page, NULL, "link", LABEL);
 	if (now)
-		x = page_putf(page, x, ROLE_TEXT, "%s %s", cell_text_link(port, link),
+		x = page_putf(page, x, ROLE_TEXT, "%s %s",
+			      link_text(port, link_is_degraded(fabric, shape, index), link),
 			      rate_format_bits((double)now / 8, rate, sizeof(rate)));
 	else
 		x = page_putf(page, x, ROLE_DOWN, "no rate");

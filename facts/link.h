@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* link.h - width, speed and errors of a link in words */
+#ifndef IBWIRE_FACTS_LINK_H
+#define IBWIRE_FACTS_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric/counter.h"
+
+struct fabric;
+struct port;
+struct shape;
+struct text;
+
+/*
+ * link_is_degraded - whether a link is up and narrower or slower than both ends are enabled for, or
+ * than built
+ * @shape:  or NULL: only the enabled width and speed count
+ */
+bool link_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);
+
+/*
+ * link_text - "4x HDR", "4x HDR low" for a degraded link, "" if the link is down
+ * Return: @ret.
+ */
+#define LINK_TEXT_SIZE 24
+const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT_SIZE]);
+
+/*
+ * errors_append - "symbol_errors 12, rcv_errors 3+ (saturated)": error counters that are not 0
+ * @before:     text before the first of them
+ * @known:      those with a value
+ * @saturated:  those of which the value is a lower bound because they are at their maximum
+ * @values:     of all error counters, from COUNTER_TRAFFIC_COUNT on
+ * Return: whether there are any.
+ */
+bool errors_append(struct text *text, const char *before, counter_set known, counter_set saturated,
+		   const uint64_t *values);
+
+#endif
