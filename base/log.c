@@ -6,13 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static const char *log_program = "ibwire";
+static _Thread_local struct text *collected;
 static enum log_level log_level = LOG_LEVEL_INFO;
 
 void log_init(const char *program, enum log_level level)
 {
 	log_program = program;
 	log_level = level;
+}
+
+void log_collect(struct text *lines)
+{
+	collected = lines;
 }
 
 __attribute__((format(printf, 3, 0)))
@@ -31,6 +39,10 @@ static void log_write(enum log_level level, const char *prefix, const char *fmt,
 		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
 			line[i] = '?';
 	line[len++] = '\n';
+	if (collected) {
+		text_append_bytes(collected, line, len);
+		return;
+	}
 	/* An error of the log itself cannot be reported. */
 	if (write(STDERR_FILENO, line, len) < 0)
 		return;

@@ -8,6 +8,8 @@
 #ifndef IBWIRE_BASE_LOG_H
 #define IBWIRE_BASE_LOG_H
 
+struct text;
+
 enum log_level { LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /*
@@ -18,6 +20,12 @@ enum log_level { LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_I
  * The default is "ibwire", LOG_LEVEL_INFO.
  */
 void log_init(const char *program, enum log_level level);
+
+/*
+ * log_collect - append the lines of this thread to a text instead of stderr
+ * @lines:  NULL: to stderr again
+ */
+void log_collect(struct text *lines);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

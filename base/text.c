@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,10 +246,12 @@ void text_append_escaped(struct text *text, const char *bytes, size_t len)
 /* wcwidth() depends on the locale, which is "C" in a daemon: switch to C.UTF-8. Return: the previous locale. */
 static locale_t enter_utf8(void)
 {
-	static locale_t utf8;
+	static _Atomic(locale_t) utf8;
+	locale_t none = (locale_t)0, made;
 
-	if (!utf8)
-		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (!utf8 && (made = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0)) &&
+	    !atomic_compare_exchange_strong(&utf8, &none, made))
+		freelocale(made);
 	return utf8 ? uselocale(utf8) : (locale_t)0;
 }
 

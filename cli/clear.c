@@ -127,24 +127,25 @@ static void print_plan(const struct clear_options *options, const struct view *v
 		       const struct clear *clear)
 {
 	size_t excluded = plan->count - count_outcome(plan, CLEAR_UNTRIED);
+	FILE *out = options->common.out;
 	char when[WHEN_SIZE];
 
-	printf("To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
-	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
-	       plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
+	fprintf(out, "To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
+		options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
+		plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
 	if (excluded)
-		printf("  excluded: %zu port%s that cannot be cleared, see above\n", excluded, plural(excluded));
+		fprintf(out, "  excluded: %zu port%s that cannot be cleared, see above\n", excluded, plural(excluded));
 	if (plan->without_lid)
-		printf("  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
-		       plural(plan->without_lid));
+		fprintf(out, "  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
+			plural(plan->without_lid));
 	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)
-			printf("  %s of %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
-			       plural(ports), i > CLEAR_EXTENDED ? ", where supported" : "");
+			fprintf(out, "  %s of %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
+				plural(ports), i > CLEAR_EXTENDED ? ", where supported" : "");
 	}
-	printf("Every tool that reads these counters sees them drop. A running ibwire collector records the "
+	fprintf(out, "Every tool that reads these counters sees them drop. A running ibwire collector records the "
 		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
 }
 
@@ -226,12 +227,12 @@ static int check_reached(const struct plan *plan, struct error *err)
 	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared", plan->count);
 }
 
-static bool is_confirmed(void)
+static bool is_confirmed(FILE *out)
 {
 	char line[16] = "";
 
-	printf("type yes to clear them: ");
-	fflush(stdout);
+	fprintf(out, "type yes to clear them: ");
+	fflush(out);
 	return fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n");
 }
 
@@ -242,6 +243,7 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 			  struct clear *clear, struct error *err)
 {
 	size_t failed = report_failures(view, plan), done, untried;
+	FILE *out = options->common.out;
 	int64_t started_us;
 	char took[WHEN_SIZE];
 	int code = check_reached(plan, err);
@@ -250,11 +252,11 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 		return code;
 	print_plan(options, view, plan, clear);
 	if (options->dry_run) {
-		printf("nothing was cleared: --dry-run\n");
+		fprintf(out, "nothing was cleared: --dry-run\n");
 		return failed ? STATUS_NOT_ALL : 0;
 	}
-	if (!options->yes && !is_confirmed()) {
-		printf("nothing was cleared\n");
+	if (!options->yes && !is_confirmed(out)) {
+		fprintf(out, "nothing was cleared\n");
 		return STATUS_NOT_ALL;
 	}
 	stop_install();
@@ -263,8 +265,8 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	report_failures(view, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
-	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
-	       when_format_span(clock_boottime_us(clock_system()) - started_us, took));
+	fprintf(out, "cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
+		when_format_span(clock_boottime_us(clock_system()) - started_us, took));
 	if (untried)
 		log_warning("interrupted with %zu ports left; counters of ports in progress may be partly cleared",
 			    untried);

@@ -385,12 +385,12 @@ static int set_retention(const struct collect_options *options, const char *path
 	return code;
 }
 
-static int show_settings(const struct settings *settings, struct error *err)
+static int show_settings(const struct options *options, const struct settings *settings, struct error *err)
 {
 	struct text text = { 0 };
 
 	settings_append(settings, &text);
-	return output_text(&text, err);
+	return output_text(options, &text, err);
 }
 
 /*
@@ -582,7 +582,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		return code < 0 ? code : 0;
 	code = settings_load(options.settings_path, &options.settings, err);
 	if (code == 0 && options.show_settings)
-		code = show_settings(&options.settings, err);
+		code = show_settings(&options.common, &options.settings, err);
 	else if (code == 0)
 		code = collect_with_lease(&options, err);
 	settings_done(&options.settings);

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/call.h"
+
 struct command;
 struct error;
 
@@ -21,6 +23,7 @@ struct command {
 	const char *summary; /* one line for 'ibwire help' */
 	bool hidden;         /* not listed: run by ibwire itself */
 	command_function *run;
+	struct call_context call; /* set by command_call() in a copy of the entry */
 };
 
 /* commands_all - the table; the last entry has a NULL name. */
@@ -28,6 +31,12 @@ const struct command *commands_all(void);
 
 /* command_find - Return: the command with this name, or NULL. */
 const struct command *command_find(const char *name);
+
+/*
+ * command_call - run a command in a thread of another one; a call_fn of base/call.h
+ * For commands that only read the database. Nothing is paged or coloured by default.
+ */
+int command_call(const struct call_context *context, int argc, char **argv, struct error *err);
 
 /*
  * command_unknown - error for an unknown command, with the nearest match

@@ -193,7 +193,7 @@ static int check(const struct request *request, struct error *err)
 	int code = admin_check(request->path, put_fault, result, &faults, err);
 
 	if (code == 0 && !faults && request->options->format == RESULT_TABLE) {
-		printf("%s: no damage found\n", request->path);
+		fprintf(request->options->out, "%s: no damage found\n", request->path);
 		result_destroy(result);
 		return 0;
 	}

@@ -68,7 +68,7 @@ static int print_text(const struct options *options, const struct checks *checks
 	}
 	text_appendf(&text, "%u passed, %u warning%s, %u failed; %u not known\n", counts[CHECK_PASS],
 		     counts[CHECK_WARN], counts[CHECK_WARN] == 1 ? "" : "s", counts[CHECK_FAIL], counts[CHECK_SKIP]);
-	return output_text(&text, err);
+	return output_text(options, &text, err);
 }
 
 /* Exit status: that of the worst result. */

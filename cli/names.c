@@ -255,7 +255,7 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 	return code;
 }
 
-static int print_map(const struct topology *topology, struct error *err)
+static int print_map(const struct options *options, const struct topology *topology, struct error *err)
 {
 	size_t slots = SHAPE_TIERS_MAX + 1 + topology->shape->rail_count + 1;
 	struct suggestion suggestion = {
@@ -267,7 +267,7 @@ static int print_map(const struct topology *topology, struct error *err)
 	int code = suggestion.place && suggestion.counted ? suggest(&suggestion, &text) : ERR_NOMEM;
 
 	if (code == 0) {
-		code = output_text(&text, err);
+		code = output_text(options, &text, err);
 	} else {
 		text_done(&text);
 		code = err_nomem(err);
@@ -298,7 +298,7 @@ int names_run(const struct command *command, int argc, char **argv, struct error
 	code = topology_open(&options, &topology, err);
 	if (code < 0)
 		return code;
-	code = print_map(&topology, err);
+	code = print_map(&options.common, &topology, err);
 	topology_close(&topology);
 	return code;
 }

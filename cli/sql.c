@@ -13,6 +13,7 @@
 #include "storage/reader.h"
 
 struct printer {
+	FILE *out;
 	struct result_options output;
 	struct result *result; /* NULL until the header arrived */
 	struct column *columns;
@@ -71,7 +72,7 @@ static bool put_header(void *ctx, const char *const *names, int count)
 			.flags = COLUMN_FLEXIBLE,
 		};
 	}
-	printer->result = result_create(stdout, &printer->output, printer->columns, (size_t)count);
+	printer->result = result_create(printer->out, &printer->output, printer->columns, (size_t)count);
 	if (!printer->result)
 		err_nomem(&printer->failure);
 	return printer->result;
@@ -122,7 +123,7 @@ static void printer_done(struct printer *printer)
 
 static int run_statement(const struct options *options, const char *statement, int64_t timeout_us, struct error *err)
 {
-	struct printer printer = { .output = options_result(options) };
+	struct printer printer = { .out = options->out, .output = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
 	struct view view;
 	int code = view_open_reader(options, &view, err);

@@ -8,6 +8,7 @@
 #ifndef IBWIRE_STORAGE_READER_H
 #define IBWIRE_STORAGE_READER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,13 @@ bool reader_has_collector(const char *path);
  */
 int reader_open(const char *path, struct reader **ret, struct error *err);
 void reader_close(struct reader *reader);
+
+/*
+ * reader_set_stop - let another thread end the queries of a reader
+ * @stop:  once it is set, every call fails with ERR_IO, a running one within milliseconds; NULL: never. It must
+ *         outlive the reader. saved_load_two() uses it for its second connection, too.
+ */
+void reader_set_stop(struct reader *reader, const atomic_bool *stop);
 
 /* A stored sweep. Counts and times as in struct sweep. */
 struct sweep_info {

@@ -112,7 +112,7 @@ static int print_heading(const struct balance_report *report, const struct balan
 		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(report, began, true, span),
 			     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
 	text_append(&text, "\n");
-	return output_text(&text, err);
+	return output_text(&report->options, &text, err);
 }
 
 /* "######      56%" */
@@ -175,7 +175,7 @@ static int print_members(const struct balance_report *report, const struct balan
 	uint32_t shown = report->all || !report->selection.all || count < MEMBERS_SHOWN ? count : MEMBERS_SHOWN;
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
-	struct result *table = result_create(stdout, output, member_columns, MEMBER_COLUMNS);
+	struct result *table = result_create(report->options.out, output, member_columns, MEMBER_COLUMNS);
 
 	balance_order_members(result, count, order);
 	for (uint32_t i = 0; i < shown; i++)
@@ -229,26 +229,29 @@ static void put_group(const struct balance_report *report, struct result *table,
 /* The window and the number of hidden groups, to explain an empty page. */
 static void print_summary(const struct balance_report *report, size_t causes, size_t uneven, size_t chance)
 {
+	FILE *out = report->options.out;
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 
-	printf("%s to %s\n", when_format_local(report->since_us, from), when_format_local(report->until_us, until));
-	printf("%zu %s with a cause, %zu uneven without one", causes, causes == 1 ? "group" : "groups", uneven);
+	fprintf(out, "%s to %s\n", when_format_local(report->since_us, from),
+		when_format_local(report->until_us, until));
+	fprintf(out, "%zu %s with a cause, %zu uneven without one", causes, causes == 1 ? "group" : "groups", uneven);
 	if (chance)
-		printf(", %zu ok within chance", chance);
+		fprintf(out, ", %zu ok within chance", chance);
 	if (!report->all && report->selection.all)
-		printf(", %zu even, %zu idle, %zu unknown%s", report->fine, report->idle, report->unknown,
-		       report->fine + report->idle + report->unknown ? " (hidden; --all shows them)" : "");
-	printf("\n");
+		fprintf(out, ", %zu even, %zu idle, %zu unknown%s", report->fine, report->idle, report->unknown,
+			report->fine + report->idle + report->unknown ? " (hidden; --all shows them)" : "");
+	fprintf(out, "\n");
 	if (!report->shape->group_count)
-		printf("this fabric has no equivalent links: %s\n", report->shape->reason);
+		fprintf(out, "this fabric has no equivalent links: %s\n", report->shape->reason);
 	if (!report->routes_known)
-		printf("no forwarding tables at this time: no predictions and no routing causes\n");
+		fprintf(out, "no forwarding tables at this time: no predictions and no routing causes\n");
 }
 
 int balance_print(const struct balance_report *report, struct error *err)
 {
 	struct result_options output = options_result(&report->options);
 	size_t causes = 0, uneven = 0, chance = 0, lines = 0, i;
+	FILE *out = report->options.out;
 	bool at_length = !report->selection.all;
 	struct result *table;
 	int code = 0;
@@ -269,17 +272,17 @@ int balance_print(const struct balance_report *report, struct error *err)
 				   (i >= GROUPS_SHOWN && !report->all)))
 			break;
 		/* main() reports it. */
-		if (ferror(stdout))
+		if (ferror(out))
 			return 0;
-		printf("\n");
+		fprintf(out, "\n");
 		code = print_heading(report, result, &report->began[report->shown[i]], output.color, err);
 		if (code == 0)
 			code = print_members(report, result, &output, err);
 	}
 	if (code < 0 || i == report->shown_count)
 		return code;
-	printf("\n");
-	table = result_create(stdout, &output, group_columns, GROUP_COLUMNS);
+	fprintf(out, "\n");
+	table = result_create(out, &output, group_columns, GROUP_COLUMNS);
 	for (; i < report->shown_count && (report->all || lines < LINES_SHOWN); i++, lines++)
 		put_group(report, table, report->shown[i]);
 	if (i < report->shown_count)

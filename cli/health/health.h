@@ -106,7 +106,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
  * @watch:  rows are written one by one, with the additional column "change"
  * health_put_row - add a row. @change: with @watch, else NULL
  */
-struct result *health_result(FILE *stream, const struct options *options, bool watch);
+struct result *health_result(const struct options *options, bool watch);
 void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 

@@ -60,17 +60,17 @@ static const struct column columns[COLUMN_COUNT] = {
 	[UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME },
 };
 
-static void print_sentence(const struct finding *finding, const struct acknowledgement *ack)
+static void print_sentence(FILE *out, const struct finding *finding, const struct acknowledgement *ack)
 {
 	char until[WHEN_SIZE];
 
-	printf("#%" PRId64 " %s ", finding->id, finding->subject);
+	fprintf(out, "#%" PRId64 " %s ", finding->id, finding->subject);
 	if (ack->until_us == ack->at_us)
-		puts("is no longer acknowledged");
+		fputs("is no longer acknowledged\n", out);
 	else if (ack->until_us)
-		printf("is acknowledged until %s\n", when_format_local(ack->until_us, until));
+		fprintf(out, "is acknowledged until %s\n", when_format_local(ack->until_us, until));
 	else
-		printf("is acknowledged; undo with: ibwire health unack %" PRId64 "\n", finding->id);
+		fprintf(out, "is acknowledged; undo with: ibwire health unack %" PRId64 "\n", finding->id);
 }
 
 static void print_row(struct result *result, const struct finding *finding, const struct acknowledgement *ack)
@@ -87,7 +87,7 @@ static void print_row(struct result *result, const struct finding *finding, cons
 }
 
 /* @result: NULL: text output. */
-static int acknowledge(const struct view *view, const char *path, const char *typed,
+static int acknowledge(const struct options *options, const struct view *view, const char *path, const char *typed,
 		       const struct acknowledgement *ack, struct result *result, struct error *err)
 {
 	struct finding_query query = { 0 };
@@ -108,7 +108,7 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 	if (result)
 		print_row(result, &search.found, ack);
 	else
-		print_sentence(&search.found, ack);
+		print_sentence(options->out, &search.found, ack);
 	return 0;
 }
 
@@ -133,10 +133,10 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		code = view_open_reader(options, &view, err);
 	if (code < 0)
 		return code;
-	if (output.format != RESULT_TABLE && !(result = result_create(stdout, &output, columns, COLUMN_COUNT)))
+	if (output.format != RESULT_TABLE && !(result = result_create(options->out, &output, columns, COLUMN_COUNT)))
 		code = err_nomem(err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
-		code = acknowledge(&view, path, options->argv[i], &ack, result, err);
+		code = acknowledge(options, &view, path, options->argv[i], &ack, result, err);
 	/* Acknowledged findings are printed even if a later number is invalid. */
 	finished = result ? result_finish(result, code == 0 ? err : NULL) : 0;
 	result_destroy(result);

@@ -152,7 +152,7 @@ void notify_add(struct notify *notify, const struct view *view, int64_t wall_us,
 					.kind = finding_kind_name(finding->kind) };
 	stream = open_memstream(&added->json, &added->len);
 	if (stream)
-		result = health_result(stream, &(struct options){ .format = RESULT_JSON }, true);
+		result = health_result(&(struct options){ .format = RESULT_JSON, .out = stream }, true);
 	health_put_row(result, view, wall_us, change, row);
 	failed = result_finish(result, NULL) < 0;
 	result_destroy(result);

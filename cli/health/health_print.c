@@ -119,18 +119,18 @@ void health_put_row(struct result *result, const struct view *view, int64_t time
 	result_end_row(result);
 }
 
-struct result *health_result(FILE *stream, const struct options *options, bool watch)
+struct result *health_result(const struct options *options, bool watch)
 {
 	struct result_options output = options_result(options);
 
 	output.lines = watch;
-	return result_create(stream, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE);
+	return result_create(options->out, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE);
 }
 
 static int print_data(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		      struct error *err)
 {
-	struct result *result = health_result(stdout, filter->options, false);
+	struct result *result = health_result(filter->options, false);
 
 	for (size_t i = 0; i < rows->count; i++)
 		health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]);
@@ -414,7 +414,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 		append_text(&output, "+ ", &echoes, &page);
 	}
 	text_done(&echoes);
-	return output_text(&page, err);
+	return output_text(filter->options, &page, err);
 }
 
 static int explain_data(int first, int last, const struct options *options, struct error *err)
@@ -462,5 +462,5 @@ int health_explain(const char *word, const struct options *options, struct error
 		append_wrapped(&output, "why:     ", info->reason, &page);
 		append_wrapped(&output, "do:      ", info->advice, &page);
 	}
-	return output_text(&page, err);
+	return output_text(options, &page, err);
 }

@@ -46,11 +46,11 @@ static void print_line(const struct watching *watching, const char *change, int6
 		health_put_row(watching->result, &watching->view, wall_us, change, health);
 		return;
 	}
-	printf("%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when), change,
-	       finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
-	       finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
-	       health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
-	       health->place == HEALTH_DRAINED ? " (drained)" : "");
+	fprintf(watching->filter.options->out, "%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when),
+		change, finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
+		finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
+		health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
+		health->place == HEALTH_DRAINED ? " (drained)" : "");
 }
 
 /* Print and deliver a change. */
@@ -192,7 +192,7 @@ int health_watch(const struct health_filter *filter, struct error *err)
 	if (filter->webhook)
 		code = notify_webhook(&watching.webhook, filter->webhook, clock, err);
 	if (code == 0 && filter->options->format != RESULT_TABLE &&
-	    !(watching.result = health_result(stdout, filter->options, true)))
+	    !(watching.result = health_result(filter->options, true)))
 		code = err_nomem(err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
@@ -201,7 +201,7 @@ int health_watch(const struct health_filter *filter, struct error *err)
 			code = poll_sweep(&watching, err);
 			shown = newest;
 			/* The reader closed the pipe. */
-			if (fflush(stdout) || ferror(stdout))
+			if (fflush(filter->options->out) || ferror(filter->options->out))
 				break;
 		}
 		check_age(&watching);

@@ -239,7 +239,7 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	html_end(&page);
 	health_rows_done(&rows);
 	if (code == 0)
-		return output_file(&page, history->html, err);
+		return output_file(&history->options, &page, history->html, err);
 	text_done(&page);
 	return code;
 }

@@ -246,7 +246,7 @@ static void append_heading(const struct reading_one *one, const struct series *f
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,
 		       struct error *err)
 {
-	struct result *result = result_create(stdout, output, point_columns, COLUMN_COUNT);
+	struct result *result = result_create(one->history->options.out, output, point_columns, COLUMN_COUNT);
 
 	put_points(result, one->history, one->subject, series);
 	return output_end(result, 0, err);
@@ -270,7 +270,7 @@ static int print_text(const struct reading_one *one, bool first, struct error *e
 				     one->subject->port_count > 1 ? " (nor do the other devices)" : "");
 		else if (output.width)
 			append_plot(one->history, fine, output.width, &text);
-		code = output_text(&text, err);
+		code = output_text(&one->history->options, &text, err);
 		if (code == 0 && !unknown)
 			code = print_table(one, rows, &output, err);
 	}
@@ -305,7 +305,7 @@ int history_series(struct history *history, const struct subjects *subjects, str
 		if (code == 0 && !one.any && subjects->count == 1)
 			code = history_nothing(history, one.subject, err);
 		if (code == 0 && i == 0 && output.format != RESULT_TABLE)
-			result = result_create(stdout, &output, point_columns, COLUMN_COUNT);
+			result = result_create(history->options.out, &output, point_columns, COLUMN_COUNT);
 		if (code == 0)
 			code = show(&one, result, i == 0, err);
 		done(&one);

@@ -456,7 +456,7 @@ static int find_jobs(struct reader *reader, const struct options *common, struct
 int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	struct comparing comparing = { .output = { .print = job_print_of(options), .stream = stdout } };
+	struct comparing comparing = { .output = { .print = job_print_of(options), .stream = common->out } };
 	struct job_report *reports[2] = { NULL, NULL };
 	struct job jobs[2];
 	struct view view;

@@ -48,7 +48,8 @@ struct job_print job_print_of(const struct job_options *options)
 
 	return (struct job_print){ .format = output.format, .color = output.color, .csv_raw = output.csv_raw,
 				   .all = options->snapshot.all,
-				   .width = output.width ? output.width : options_env_columns() };
+				   .width = output.width ? output.width :
+							   options->snapshot.common.wrap_columns };
 }
 
 /* --- to a file --- */
@@ -123,7 +124,7 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = options->html ? write_to(report, options->html, true, err) :
-				       job_report_print(report, &print, stdout, err);
+				       job_report_print(report, &print, common->out, err);
 	job_report_destroy(report);
 	view_done(&view);
 done:

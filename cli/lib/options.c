@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -283,12 +284,12 @@ static int set_value(const struct parser *parser, const struct option_spec *entr
 	return code < 0 ? err_prefix(err, "%s: --%s", parser->command->name, entry->name) : 0;
 }
 
-static void print_help(const struct parser *parser)
+static void print_help(FILE *out, const struct parser *parser)
 {
 	const struct command *command = parser->command;
 
-	printf("usage: ibwire %s [options]%s%s\n%s\n\n", command->name, *command->args ? " " : "", command->args,
-	       command->summary);
+	fprintf(out, "usage: ibwire %s [options]%s%s\n%s\n\n", command->name, *command->args ? " " : "", command->args,
+		command->summary);
 	for (size_t i = 0; i < parser->count; i++) {
 		const struct option_spec *entry = &parser->entries[i];
 		char left[64];
@@ -296,12 +297,12 @@ static void print_help(const struct parser *parser)
 		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", entry->letter ? '-' : ' ',
 			 entry->letter ? entry->letter : ' ', entry->letter ? ',' : ' ', entry->name,
 			 entry->argument ? " " : "", entry->argument ? entry->argument : "");
-		printf("%-28s %s\n", left, entry->help);
+		fprintf(out, "%-28s %s\n", left, entry->help);
 	}
 	if (strstr(command->args, "SUBJECT"))
-		printf("\nSUBJECT: node0017, leaf01/17-20, 'leaf*', LID, 0xGUID, rail:2, tier:1, 'leaf01 uplinks', "
-		       "all;\nsee ibwire(1), NODES AND PORTS.\n");
-	printf("\nSee ibwire-%s(1).\n", command->name);
+		fprintf(out, "\nSUBJECT: node0017, leaf01/17-20, 'leaf*', LID, 0xGUID, rail:2, tier:1, "
+			"'leaf01 uplinks', all;\nsee ibwire(1), NODES AND PORTS.\n");
+	fprintf(out, "\nSee ibwire-%s(1).\n", command->name);
 }
 
 static int check_times(const struct parser *parser, const struct options *options, struct error *err)
@@ -315,7 +316,7 @@ static int check_times(const struct parser *parser, const struct options *option
 	return 0;
 }
 
-unsigned options_env_columns(void)
+static unsigned env_columns(void)
 {
 	const char *columns = getenv("COLUMNS");
 	long typed = columns ? strtol(columns, NULL, 10) : 0;
@@ -327,7 +328,7 @@ unsigned options_env_columns(void)
 static unsigned terminal_width(void)
 {
 	struct winsize size;
-	unsigned typed = options_env_columns();
+	unsigned typed = env_columns();
 
 	if (typed)
 		return typed;
@@ -336,32 +337,51 @@ static unsigned terminal_width(void)
 	return 80;
 }
 
+/* getopt has global state, and commands run in several threads. */
+static pthread_mutex_t getopt_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Return: 0; 1 for --help; ERR_USAGE. */
+static int parse_words(const struct parser *parser, int argc, char **argv, struct options *options, struct error *err)
+{
+	int value, code;
+
+	opterr = 0;
+	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
+	while ((value = getopt_long(argc, argv, parser->shorts, parser->longs, NULL)) != -1) {
+		const struct option_spec *entry;
+
+		if (value == '?')
+			return parse_error(parser, argv[optind - 1], optopt, err);
+		if (value == ':')
+			return options_usage_error(parser->command, err, "%.64s requires a value", argv[optind - 1]);
+		entry = entry_of(parser, value);
+		if (entry->kind == OPTION_HELP)
+			return 1;
+		code = set_value(parser, entry, optarg, options->now_us, err);
+		if (code < 0)
+			return code;
+	}
+	options->argc = argc - optind;
+	options->argv = argv + optind;
+	return 0;
+}
+
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
 		  char **argv, struct options *ret, struct error *err)
 {
 	struct parser parser = { .command = command };
-	struct options options = { .now_us = clock_wall_us(clock_system()) };
-	int value, code;
+	struct options options = { .now_us = clock_wall_us(clock_system()), .stop = command->call.stop,
+				   .out = command->call.out ? command->call.out : stdout };
+	int code;
 
 	build_parser(&parser, common, specs, &options);
-	opterr = 0;
-	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
-	while ((value = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
-		const struct option_spec *entry;
-
-		if (value == '?')
-			return parse_error(&parser, argv[optind - 1], optopt, err);
-		if (value == ':')
-			return options_usage_error(command, err, "%.64s requires a value", argv[optind - 1]);
-		entry = entry_of(&parser, value);
-		if (entry->kind == OPTION_HELP) {
-			print_help(&parser);
-			return 1;
-		}
-		code = set_value(&parser, entry, optarg, options.now_us, err);
-		if (code < 0)
-			return code;
-	}
+	pthread_mutex_lock(&getopt_lock);
+	code = parse_words(&parser, argc, argv, &options, err);
+	pthread_mutex_unlock(&getopt_lock);
+	if (code > 0)
+		print_help(options.out, &parser);
+	if (code)
+		return code;
 	if (options.csv_raw && options.format == RESULT_JSON)
 		return options_usage_error(command, err, "--csv-raw and --format json exclude each other");
 	if (options.csv_raw)
@@ -369,9 +389,8 @@ int options_parse(const struct command *command, unsigned common, const struct o
 	code = check_times(&parser, &options, err);
 	if (code < 0)
 		return code;
-	options.argc = argc - optind;
-	options.argv = argv + optind;
-	options.columns = isatty(STDOUT_FILENO) ? terminal_width() : 0;
+	options.columns = !command->call.out && isatty(STDOUT_FILENO) ? terminal_width() : 0;
+	options.wrap_columns = command->call.out ? command->call.columns : env_columns();
 	if (common & COMMON_PAGER && options.columns && !options.no_pager)
 		pager_begin();
 	*ret = options;
@@ -392,7 +411,7 @@ struct result *output_begin(const struct options *options, bool record, const st
 	struct result_options output = options_result(options);
 
 	output.record = record;
-	return result_create(stdout, &output, columns, count);
+	return result_create(options->out, &output, columns, count);
 }
 
 int output_end(struct result *result, int code, struct error *err)
@@ -431,13 +450,13 @@ int output_record(const struct options *options, const struct column *columns, s
 	return output_end(result, 0, err);
 }
 
-int output_text(struct text *text, struct error *err)
+int output_text(const struct options *options, struct text *text, struct error *err)
 {
 	int code = 0;
 
 	if (text_failed(text))
 		code = err_nomem(err);
-	else if (fwrite(text_chars(text), 1, text->len, stdout) != text->len && errno != EPIPE)
+	else if (fwrite(text_chars(text), 1, text->len, options->out) != text->len && errno != EPIPE)
 		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
 	text_done(text);
 	return code;
@@ -458,13 +477,13 @@ int output_file_end(FILE *stream, const char *path, int code, struct error *err)
 	return code;
 }
 
-int output_file(struct text *text, const char *path, struct error *err)
+int output_file(const struct options *options, struct text *text, const char *path, struct error *err)
 {
 	FILE *stream;
 	int code = 0;
 
 	if (text_failed(text) || !strcmp(path, "-"))
-		return output_text(text, err);
+		return output_text(options, text, err);
 	stream = fopen(path, "we");
 	if (stream) {
 		fwrite(text_chars(text), 1, text->len, stream);
@@ -486,10 +505,10 @@ int output_page(struct page *page, const struct options *options, const char *ht
 	if (html) {
 		code = page_html(page, &text, err);
 		if (code == 0)
-			code = output_file(&text, html, err);
+			code = output_file(options, &text, html, err);
 		text_done(&text);
 	} else {
-		code = page_render(page, stdout, &how, err);
+		code = page_render(page, options->out, &how, err);
 	}
 	page_destroy(page);
 	return code;

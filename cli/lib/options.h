@@ -7,6 +7,7 @@
 #ifndef IBWIRE_CLI_OPTIONS_H
 #define IBWIRE_CLI_OPTIONS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +49,10 @@ struct options {
 	bool csv_raw;          /* result_options.csv_raw */
 	enum color_when color;
 	bool no_pager;
-	unsigned columns;      /* width of the terminal at stdout; 0: it is none */
+	FILE *out;             /* for all that the command prints: stdout, or as its caller in this process sets it */
+	unsigned columns;      /* width of the terminal at @out; 0: it is none */
+	unsigned wrap_columns; /* width of wrapped text without a terminal; 0: the default */
+	const atomic_bool *stop; /* of struct call_context: for reader_set_stop() */
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
 	bool notes;            /* set by a command: notes below a table in a pipe, too */
@@ -156,17 +160,14 @@ int options_name_map(const struct options *options, struct name_map **ret, struc
  */
 int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err);
 
-/* options_env_columns - COLUMNS of the environment, which the screen sets for its commands; 0: not set. */
-unsigned options_env_columns(void);
-
 /*
- * options_result - output options for stdout: format, colour (--color, NO_COLOR, terminal), width
+ * options_result - output options for @out: format, colour (--color, NO_COLOR, terminal), width
  * (COLUMNS or the terminal; unlimited on a pipe)
  */
 struct result_options options_result(const struct options *options);
 
 /*
- * output_begin - begin a result on stdout, in the format and width of the options
+ * output_begin - begin a result, in the format and width of the options
  * @record:  exactly one row: an object in JSON, one line per column in a table
  * output_end - write it unless @code is an error, and free it
  *
@@ -184,13 +185,13 @@ int output_record(const struct options *options, const struct column *columns, s
 		  const double *numbers, struct error *err);
 
 /*
- * output_text - write a text to stdout and free it
+ * output_text - write a text and free it
  * A closed pipe is no error. Return: 0; ERR_NOMEM where the text is incomplete; ERR_IO.
  */
-int output_text(struct text *text, struct error *err);
+int output_text(const struct options *options, struct text *text, struct error *err);
 
-/* output_file - write a text to a file, or to stdout for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
-int output_file(struct text *text, const char *path, struct error *err);
+/* output_file - write a text to a file, or to the output for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
+int output_file(const struct options *options, struct text *text, const char *path, struct error *err);
 
 /*
  * output_page - write a page to stdout in the format of the options, or as HTML to a file, and destroy it

@@ -34,6 +34,7 @@ int view_open_reader(const struct options *options, struct view *ret, struct err
 		name_map_destroy(view.names);
 		return code;
 	}
+	reader_set_stop(view.reader, options->stop);
 	*ret = view;
 	return 0;
 }
@@ -52,7 +53,7 @@ static int default_window(const struct options *options, const struct view *view
 
 void view_warn_damage(size_t count, const char *first)
 {
-	static bool warned; /* commands read the same samples several times */
+	static _Thread_local bool warned; /* commands read the same samples several times */
 
 	if (count && !warned)
 		log_warning("the database is damaged: %zu packs of samples are unreadable and omitted (%s); "

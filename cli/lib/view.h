@@ -57,7 +57,7 @@ int view_open_errors(struct options *options, bool absolute, struct view *ret, s
 #define VIEW_SINCE_RESET ", or since the last reset"
 const char *view_format_window(const struct view *view, char ret[VIEW_WINDOW_SIZE]);
 
-/* view_warn_damage - warn if @count packs of samples are unreadable, once in a process. */
+/* view_warn_damage - warn if @count packs of samples are unreadable, once in a thread. */
 void view_warn_damage(size_t count, const char *first);
 
 /*

@@ -177,7 +177,7 @@ static int print_details(const struct view *view, const struct options *options,
 			 const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
-	struct result *result = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
+	struct result *result = result_create(options->out, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
 	size_t zeros = 0;
 
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++)
@@ -224,7 +224,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 
 	cells_init(&cells, port_columns, COLUMN_COUNT);
 	port_details_columns(&names, &cells.columns[COLUMN_COUNT]);
-	result = result_create(stdout, &output, is_long ? long_columns : cells.columns, count);
+	result = result_create(options->out, &output, is_long ? long_columns : cells.columns, count);
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++) {
 		if (is_long) {
 			put_long_rows(result, view, &rows->views[i]);

@@ -352,7 +352,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	size_t hidden = 0;
 
 	describe_columns(&printer);
-	printer.result = result_create(stdout, &output, printer.columns, COLUMN_COUNT);
+	printer.result = result_create(options->out, &output, printer.columns, COLUMN_COUNT);
 	for (size_t i = 0; i < rows->count; i++) {
 		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
 			hidden++;

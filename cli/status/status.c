@@ -582,7 +582,7 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	code = load(&page, err);
 	if (code == 0)
 		code = html ? print_html(&options, &page, html, links, err) :
-			      print_status(stdout, &options, &page, err);
+			      print_status(options.out, &options, &page, err);
 	map_done(&page.locked);
 	view_done(&page.view);
 	return code;

@@ -434,7 +434,7 @@ int status_html(struct view *view, const struct options *options, const char *pa
 	html_end(&page.text);
 	free(page.loads);
 	if (code == 0)
-		return output_file(&page.text, path, err);
+		return output_file(options, &page.text, path, err);
 	text_done(&page.text);
 	return code;
 }

@@ -44,7 +44,8 @@ static int write_file(const char *path, const struct text *text, struct error *e
 	return failure ? err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(failure)) : 0;
 }
 
-int topology_save(const struct topology *topology, const char *path, struct error *err)
+int topology_save(const struct topology_options *options, const struct topology *topology, const char *path,
+		  struct error *err)
 {
 	struct text text = { 0 };
 	size_t left_out;
@@ -52,7 +53,7 @@ int topology_save(const struct topology *topology, const char *path, struct erro
 
 	left_out = netfile_write(&text, topology->fabric);
 	if (!strcmp(path, "-"))
-		code = output_text(&text, err);
+		code = output_text(&options->common, &text, err);
 	else
 		code = text_failed(&text) ? err_nomem(err) : write_file(path, &text, err);
 	text_done(&text);
@@ -66,7 +67,7 @@ int topology_dot(const struct topology_options *options, const struct topology *
 	struct text text = { 0 };
 
 	dot_write(&text, topology->shape, topology->shown.names, options->hosts);
-	return output_text(&text, err);
+	return output_text(&options->common, &text, err);
 }
 
 static void warn(void *path, const char *line)
@@ -158,7 +159,7 @@ static int run_subcommand(int word, const struct topology_options *options, stru
 		code = topology_show(options, &topology, err);
 		break;
 	case SAVE:
-		code = topology_save(&topology, options->common.argv[1], err);
+		code = topology_save(options, &topology, options->common.argv[1], err);
 		break;
 	case DIFF:
 		code = topology_diff(options, &topology, options->common.argv[1], err);

@@ -60,7 +60,8 @@ int topology_read_file(const char *path, const struct name_map *names, struct fa
 
 /* The sub-commands. Each returns the result of the command. */
 int topology_show(const struct topology_options *options, const struct topology *topology, struct error *err);
-int topology_save(const struct topology *topology, const char *path, struct error *err);
+int topology_save(const struct topology_options *options, const struct topology *topology, const char *path,
+		  struct error *err);
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err);
 int topology_dot(const struct topology_options *options, const struct topology *topology, struct error *err);

@@ -216,17 +216,17 @@ static int unknown_route(const struct view *view, const struct route_trace *trac
 		"collect --routes)", view->names_shown.names[trace->at]);
 }
 
-static void describe_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
-			 const struct end *to, uint16_t lid)
+static void describe_end(FILE *out, const struct view *view, const struct routes *routes,
+			 const struct route_trace *trace, const struct end *to, uint16_t lid)
 {
 	const struct port *port = &view->fabric->ports[to->port];
 	char text[3 * NODE_NAME_SIZE];
 
-	printf("%s%s\n", trace->hops ? "\n" : "", end_text(view, routes, trace, to, lid, text, sizeof(text)));
+	fprintf(out, "%s%s\n", trace->hops ? "\n" : "", end_text(view, routes, trace, to, lid, text, sizeof(text)));
 	if (port->lmc && !to->lid)
-		printf("The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
+		fprintf(out, "The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
 		       1u << (port->lmc & 7), lid);
-	printf("Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
+	fprintf(out, "Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
 }
 
 static int show(const struct options *options, const struct view *view, const struct routes *routes,
@@ -241,7 +241,7 @@ static int show(const struct options *options, const struct view *view, const st
 
 	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
 	cells_init(&cells, route_columns, COLUMN_COUNT);
-	result = result_create(stdout, &output, cells.columns, COLUMN_COUNT);
+	result = result_create(options->out, &output, cells.columns, COLUMN_COUNT);
 	put_hops(result, &cells, view, &trace, lid, output.format != RESULT_TABLE);
 	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);
@@ -250,7 +250,7 @@ static int show(const struct options *options, const struct view *view, const st
 	if (trace.end == ROUTE_UNKNOWN)
 		return unknown_route(view, &trace, to, lid, err);
 	if (output.format == RESULT_TABLE)
-		describe_end(view, routes, &trace, to, lid);
+		describe_end(options->out, view, routes, &trace, to, lid);
 	return trace.end == ROUTE_ARRIVES ? 0 : 1;
 }
 

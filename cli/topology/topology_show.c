@@ -249,7 +249,7 @@ static int print_text(const struct topology_options *options, const struct topol
 		topology_tree(topology, &text);
 		topology_matrix(topology, width, &text);
 	}
-	return output_text(&text, err);
+	return output_text(&options->common, &text, err);
 }
 
 int topology_show(const struct topology_options *options, const struct topology *topology, struct error *err)

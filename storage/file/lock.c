@@ -175,20 +175,27 @@ void lock_release(struct db_lock *lock)
 	*lock = DB_LOCK_NONE;
 }
 
-/* probe() a file with an open descriptor if there is one: close() would drop SQLite's locks. */
+/*
+ * probe() a file with the open descriptors of it if there are any: close() would drop SQLite's locks. Another thread
+ * may close one of them meanwhile; that of the caller's own connection remains.
+ */
 static bool probe_file(const char *path, const char *suffix, int type, off_t start, struct flock *ret)
 {
 	char name[PATH_MAX];
 	struct stat st, open_st;
-	bool refused;
+	bool refused, is_open = false;
 	int fd;
 
 	if (suffixed(path, suffix, name, NULL) < 0 || stat(name, &st) < 0)
 		return false;
-	for (fd = 0; fd < DESCRIPTORS_MOST; fd++)
-		if (fstat(fd, &open_st) == 0 && same_file(&st, &open_st))
-			return probe(fd, type, start, 1, ret);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	for (fd = 0; fd < DESCRIPTORS_MOST; fd++) {
+		if (fstat(fd, &open_st) < 0 || !same_file(&st, &open_st))
+			continue;
+		if (probe(fd, type, start, 1, ret))
+			return true;
+		is_open = true;
+	}
+	fd = is_open ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	refused = probe(fd, type, start, 1, ret);

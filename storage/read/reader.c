@@ -27,6 +27,24 @@ static void close_database(struct reader *reader)
 	topology_done(&reader->topology);
 }
 
+bool reader_is_stopped(const struct reader *reader)
+{
+	return reader->stop && *reader->stop;
+}
+
+/* For SQLite. Return: whether to interrupt. */
+static int check_stop(void *reader)
+{
+	return reader_is_stopped(reader);
+}
+
+void reader_set_stop(struct reader *reader, const atomic_bool *stop)
+{
+	reader->stop = stop;
+	if (reader->db)
+		sqlite3_progress_handler(reader->db, READER_STEPS_A_CHECK, stop ? check_stop : NULL, reader);
+}
+
 static int open_database(struct reader *reader, struct error *err)
 {
 	struct log_files log;
@@ -43,6 +61,7 @@ static int open_database(struct reader *reader, struct error *err)
 		result = schema_open_reader(reader->path, &reader->db, &reader->immutable, err);
 	if (result < 0)
 		return result;
+	reader_set_stop(reader, reader->stop);
 	reader->device = st.st_dev;
 	reader->inode = st.st_ino;
 	schema_find_log(reader->path, &log);
@@ -116,6 +135,8 @@ int reader_begin(struct reader *reader, struct error *err)
 
 	if (reader->db && file_replaced(reader))
 		close_database(reader);
+	if (reader_is_stopped(reader))
+		return err_set(err, ERR_IO, "%s: interrupted", reader->path);
 	if (!reader->db)
 		result = open_database(reader, err);
 	if (result < 0)

@@ -26,7 +26,14 @@ struct reader {
 	const struct name_map *names; /* that it was loaded with */
 	uint32_t from_node;
 	uint8_t from_port;
+	const atomic_bool *stop; /* of reader_set_stop() */
 };
+
+/* Steps of SQLite's virtual machine between two checks whether to go on: some 0.1 ms. */
+enum { READER_STEPS_A_CHECK = 10000 };
+
+/* reader_is_stopped - is its stop set? */
+bool reader_is_stopped(const struct reader *reader);
 
 /*
  * reader_begin - begin a short read transaction

@@ -384,6 +384,7 @@ struct second {
 	const char *path;
 	int64_t id;
 	const struct name_map *names;
+	const atomic_bool *stop;
 	struct saved *saved;
 	struct error err;
 	int result;
@@ -397,6 +398,8 @@ static void *load_second(void *ctx)
 
 	second->result = reader_open(second->path, &reader, &second->err);
 	if (!second->result)
+		reader_set_stop(reader, second->stop);
+	if (!second->result)
 		second->result = saved_load(reader, second->id, second->names, &second->saved, &second->err);
 	reader_close(reader);
 	return NULL;
@@ -405,7 +408,7 @@ static void *load_second(void *ctx)
 int saved_load_two(struct reader *reader, const int64_t ids[2], const struct name_map *names, struct saved *ret[2],
 		   struct error *err)
 {
-	struct second second = { .path = reader->path, .id = ids[1], .names = names };
+	struct second second = { .path = reader->path, .id = ids[1], .names = names, .stop = reader->stop };
 	struct saved *first = NULL;
 	pthread_t thread;
 	bool started = !thread_start(load_second, &second, &thread);

@@ -157,11 +157,9 @@ static int report_rows(sqlite3_stmt *statement, const struct sql_consumer *consu
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : statement_error(sqlite3_db_handle(statement), err);
 }
 
-/* Steps of SQLite's virtual machine between two checks of the time: some 0.1 ms. */
-enum { STEPS_A_CHECK = 10000 };
-
 /* The time limit of a statement. */
 struct limit {
+	const struct reader *reader;
 	int64_t until_us; /* CLOCK_BOOTTIME */
 	bool expired;
 };
@@ -172,7 +170,7 @@ static int check_limit(void *ctx)
 	struct limit *limit = ctx;
 
 	limit->expired |= clock_boottime_us(clock_system()) >= limit->until_us;
-	return limit->expired;
+	return limit->expired || reader_is_stopped(limit->reader);
 }
 
 static int limit_error(int64_t timeout_us, struct error *err)
@@ -187,7 +185,7 @@ static int limit_error(int64_t timeout_us, struct error *err)
 int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
 	       struct error *err)
 {
-	struct limit limit = { .until_us = clock_boottime_us(clock_system()) + timeout_us };
+	struct limit limit = { .reader = reader, .until_us = clock_boottime_us(clock_system()) + timeout_us };
 	sqlite3_stmt *compiled = NULL;
 	int result = reader_begin(reader, err);
 
@@ -206,7 +204,8 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 		return result;
 	/* A statement that runs notices a schema that another program has changed; compiling does not. */
 	result = reader_newest_id(reader, &(int64_t){ 0 }, err);
-	sqlite3_progress_handler(reader->db, STEPS_A_CHECK, timeout_us ? check_limit : NULL, &limit);
+	if (timeout_us)
+		sqlite3_progress_handler(reader->db, READER_STEPS_A_CHECK, check_limit, &limit);
 	if (!result)
 		result = sql_tables_connect(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
@@ -215,7 +214,7 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 	if (!result)
 		result = report_rows(compiled, consumer, err);
 	sqlite3_finalize(compiled);
-	sqlite3_progress_handler(reader->db, 0, NULL, NULL);
+	reader_set_stop(reader, reader->stop);
 	sqlite3_set_authorizer(reader->db, NULL, NULL);
 	reader_end(reader);
 	return limit.expired ? limit_error(timeout_us, err) : result;
