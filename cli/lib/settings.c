@@ -197,22 +197,43 @@ static int no_memory(struct parsing *parsing)
 	return 0;
 }
 
-/*
- * Append a rule to a list that ends with an empty rule.
- * @rules:  address of the list's pointer
- * Return: false: no memory, and the list is unchanged.
- */
-static bool add_rule(void *rules, size_t *count, const void *rule, size_t size)
+/* Append a rule to a list that ends with an empty rule. Return: false: no memory, and the list is unchanged. */
+static bool add_class(struct settings *settings, struct shape_class_rule rule)
 {
-	char *grown;
+	struct shape_class_rule *rules = settings->shape.classes;
 
-	memcpy(&grown, rules, sizeof(grown));
-	grown = reallocarray(grown, *count + 2, size);
-	if (!grown)
+	rules = reallocarray(rules, settings->class_count + 2, sizeof(*rules));
+	if (!rules)
 		return false;
-	memcpy(grown + *count * size, rule, size);
-	memset(grown + ++*count * size, 0, size);
-	memcpy(rules, &grown, sizeof(grown));
+	rules[settings->class_count++] = rule;
+	rules[settings->class_count] = (struct shape_class_rule){ 0 };
+	settings->shape.classes = rules;
+	return true;
+}
+
+static bool add_rail(struct settings *settings, struct shape_rail_rule rule)
+{
+	struct shape_rail_rule *rules = settings->shape.rails;
+
+	rules = reallocarray(rules, settings->rail_count + 2, sizeof(*rules));
+	if (!rules)
+		return false;
+	rules[settings->rail_count++] = rule;
+	rules[settings->rail_count] = (struct shape_rail_rule){ 0 };
+	settings->shape.rails = rules;
+	return true;
+}
+
+static bool add_adaptive(struct settings *settings, struct shape_adaptive_rule rule)
+{
+	struct shape_adaptive_rule *rules = settings->shape.adaptive;
+
+	rules = reallocarray(rules, settings->adaptive_count + 2, sizeof(*rules));
+	if (!rules)
+		return false;
+	rules[settings->adaptive_count++] = rule;
+	rules[settings->adaptive_count] = (struct shape_adaptive_rule){ 0 };
+	settings->shape.adaptive = rules;
 	return true;
 }
 
@@ -220,20 +241,16 @@ static int add_pattern(struct parsing *parsing, const char *section, const char 
 		       size_t len)
 {
 	struct settings *settings = parsing->settings;
-	struct shape_settings *shape = &settings->shape;
-	const struct shape_class_rule class_rule = { keep_string(settings, pattern, len), (uint8_t)class };
-	const char *kept = class_rule.pattern, *rail;
+	const char *kept = keep_string(settings, pattern, len), *rail;
 	bool added = kept;
 
 	if (added && !strcmp(section, "class")) {
-		added = add_rule(&shape->classes, &settings->class_count, &class_rule, sizeof(class_rule));
+		added = add_class(settings, (struct shape_class_rule){ kept, (uint8_t)class });
 	} else if (added && !strcmp(section, "rail")) {
 		rail = keep_string(settings, key, strlen(key));
-		added = rail && add_rule(&shape->rails, &settings->rail_count,
-					 &(struct shape_rail_rule){ kept, rail }, sizeof(*shape->rails));
+		added = rail && add_rail(settings, (struct shape_rail_rule){ kept, rail });
 	} else if (added) {
-		added = add_rule(&shape->adaptive, &settings->adaptive_count,
-				 &(struct shape_adaptive_rule){ kept, !strcmp(key, "on") }, sizeof(*shape->adaptive));
+		added = add_adaptive(settings, (struct shape_adaptive_rule){ kept, !strcmp(key, "on") });
 	}
 	return added ? 1 : no_memory(parsing);
 }
