@@ -104,13 +104,14 @@ static void add_member(struct health *health, struct health_group *group, struct
 	health->any_merged_held = true;
 }
 
-void health_finish_member(struct health *health)
+void health_add_pending(struct health *health)
 {
-	struct health_group *group = health->member_group;
+	struct health_group *group = health->pending.group;
 
-	health->member_group = NULL;
+	/* Before add_member(), which calls health_hold(). */
+	health->pending.group = NULL;
 	if (group)
-		add_member(health, group, health->member_port, &health->member);
+		add_member(health, group, health->pending.port, &health->pending.open);
 }
 
 void health_restore_group(struct health *health, const struct finding *finding)
@@ -161,7 +162,7 @@ void health_finish_groups(struct health *health)
 {
 	struct health_group *first = health->groups[0], *end = first + HEALTH_GROUPED * 256;
 
-	health_finish_member(health);
+	health_add_pending(health);
 	for (size_t i = 0; i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
 		struct health_group *group = open->group;

@@ -197,67 +197,107 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	open->finding.cause = cause;
 }
 
-struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
+static int64_t held_us(const struct health *health, const struct health_case *what)
 {
-	const struct health_port *port = what->port;
-	const struct health_node *node = port ? port->node : what->node;
-	struct finding finding = {
+	return what->at_us ? what->at_us : health->now_us;
+}
+
+/* A new finding of this case, without its subject. */
+static struct finding make_finding(const struct health *health, const struct health_case *what)
+{
+	const struct health_node *node = what->port ? what->port->node : what->node;
+
+	return (struct finding){
 		.kind = what->kind, .severity = what->severity, .node_guid = node ? node->guid : 0,
-		.port = port ? port->num : 0, .tag = what->tag,
+		.port = what->port ? what->port->num : 0, .tag = what->tag,
 		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
+		.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us,
 		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
 	};
-	int64_t at_us = what->at_us ? what->at_us : health->now_us;
-	struct health_open_finding *open;
+}
 
-	health_finish_member(health);
-	if (health->settings.limits[what->kind].off)
-		return &health->ignored;
-	open = health_find_open(health, what->kind, finding.node_guid, finding.port, what->tag);
-	if (!open && what->either_end && port->peer)
-		open = health_find_open(health, what->kind, port->peer->node->guid, port->peer->num, 0);
-	if (!open) {
-		struct health_group *group = health_find_group(health, what);
+/* The open finding of this case alone, or NULL. */
+static struct health_open_finding *find_single(const struct health *health, const struct health_case *what)
+{
+	const struct health_port *port = what->port, *peer = port && what->either_end ? port->peer : NULL;
+	const struct health_node *node = port ? port->node : what->node;
+	struct health_open_finding *open = health_find_open(health, what->kind, node ? node->guid : 0,
+							    port ? port->num : 0, what->tag);
 
-		health->member_port = group ? health_find_member(health, what, group) : NULL;
-		if (health->member_port) {
-			health->member_group = group;
-			health->member.finding = finding;
-			health->member.finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
-			health->member.held_us = at_us;
-			return &health->member;
-		}
-		open = append(health, &finding);
-		if (!open)
-			return &health->ignored;
-		open->is_new = true;
-		open->severe_us = at_us;
-		open->opened_us = health->now_us;
-		open->group = group;
-		if (group) {
-			group->link = what->link;
-			group->due++;
-		}
+	return open || !peer ? open : health_find_open(health, what->kind, peer->node->guid, peer->num, 0);
+}
+
+/* Return: NULL: out of memory. */
+static struct health_open_finding *open_single(struct health *health, const struct health_case *what,
+					       struct health_group *group)
+{
+	const struct finding finding = make_finding(health, what);
+	struct health_open_finding *open = append(health, &finding);
+
+	if (!open)
+		return NULL;
+	open->is_new = true;
+	open->severe_us = held_us(health, what);
+	open->opened_us = health->now_us;
+	open->group = group;
+	if (group) {
+		group->link = what->link;
+		group->due++;
 	}
+	return open;
+}
+
+/* The condition of a finding holds in this step; the rule sets its text and numbers afterwards. */
+static void hold_single(struct health *health, struct health_open_finding *open, const struct health_case *what)
+{
+	const struct health_port *port = what->port;
+
 	open->restored = false;
-	open->held_us = at_us;
+	open->held_us = held_us(health, what);
 	open->held_step = health->step;
 	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
 	open->finding.number_count = 0;
-	if (what->link && port->peer && open->finding.node_guid == finding.node_guid) {
+	/* An open finding of the other end names that end first. */
+	if (what->link && port->peer && open->finding.node_guid == port->node->guid) {
 		open->finding.peer_guid = port->peer->node->guid;
 		open->finding.peer_port = port->peer->num;
 	}
-	health_set_severity(open, what->severity, at_us);
+	health_set_severity(open, what->severity, open->held_us);
 	set_cause(open, what->cause);
 	if (what->subject)
 		health_subject(open, "%s", what->subject);
 	else if (port)
 		health_name_port(health, open, port, what->link);
 	else
-		health_subject(open, "%s", node ? node->name : "fabric");
+		health_subject(open, "%s", what->node ? what->node->name : "fabric");
 	if (what->link)
 		health_affected_link(health, open, port);
+}
+
+struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
+{
+	struct health_open_finding *open;
+
+	health_add_pending(health);
+	if (health->settings.limits[what->kind].off)
+		return &health->ignored;
+	open = find_single(health, what);
+	if (!open) {
+		struct health_group *group = health_find_group(health, what);
+		struct health_port *member = group ? health_find_member(health, what, group) : NULL;
+
+		if (member) {
+			health->pending.group = group;
+			health->pending.port = member;
+			health->pending.open.finding = make_finding(health, what);
+			health->pending.open.held_us = held_us(health, what);
+			return &health->pending.open;
+		}
+		open = open_single(health, what, group);
+	}
+	if (!open)
+		return &health->ignored;
+	hold_single(health, open, what);
 	return open;
 }
 

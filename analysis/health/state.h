@@ -265,10 +265,16 @@ struct health {
 	struct health_open_finding ignored; /* what health_hold() returns instead of none */
 	/* By kind and tag. If two keys have the same tag, findings of the second one have no group. */
 	struct health_group groups[HEALTH_GROUPED][256];
-	/* The last port of a group that was held; its text and numbers are set after health_hold(). */
-	struct health_open_finding member;
-	struct health_group *member_group; /* NULL: none */
-	struct health_port *member_port;
+	/*
+	 * A port whose finding is part of the open finding of a group. health_hold() returns pending.open, in
+	 * which the rule sets text and numbers. Therefore the port is added to the group later: by the next
+	 * health_hold(), or at the end of the step (health_add_pending).
+	 */
+	struct {
+		struct health_group *group; /* NULL: no port is pending */
+		struct health_port *port;
+		struct health_open_finding open;
+	} pending;
 	bool any_merged_held;         /* a port has bits in merged_held */
 };
 
@@ -292,9 +298,11 @@ struct health_case {
 
 /*
  * health_hold - open a finding, or keep it open
- * Its numbers are emptied, its subject is set. The first number decides which port of a group is the
- * worst. Return: the finding, for its text and numbers; one
- * that is never reported where the kind is disabled or memory is out (health->failed).
+ * It clears the numbers and sets the subject. The first number decides which port of a group is the worst.
+ *
+ * Return: the finding, whose text and numbers the caller sets before the next call: of this case alone, or
+ * health->pending where it is part of a group. One that is never reported if the kind is disabled or memory
+ * is exhausted (health->failed).
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
 /* health_extend - keep a finding open whose condition cannot be measured in this window; its text is of the past. */
@@ -353,8 +361,8 @@ struct health_group *health_find_group(struct health *health, const struct healt
  */
 struct health_port *health_find_member(struct health *health, const struct health_case *what,
 				       const struct health_group *group);
-/* health_finish_member - the port that was held last (health->member) becomes part of its group's finding. */
-void health_finish_member(struct health *health);
+/* health_add_pending - add the pending port, if there is one, to the finding of its group. */
+void health_add_pending(struct health *health);
 /*
  * health_start_groups - before the rules
  * health_finish_groups - after them: fold many recent findings of one group into the finding of the group
