@@ -339,18 +339,21 @@ void result_at_least(struct result *result, size_t column)
 		result->values[column].at_least = true;
 }
 
+void result_fill_cell(struct result *result, size_t at, const void *row)
+{
+	const struct column *column = &result->columns[at];
+
+	if (column->fill)
+		column->fill(result, at, column, row);
+	else if (column->offset)
+		result_real(result, at, *(const double *)((const char *)row + column->offset));
+}
+
 void result_fill(struct result *result, const void *row)
 {
-	for (size_t i = 0; result && i < result->column_count; i++) {
-		const struct column *column = &result->columns[i];
-
-		if ((!column->fill && !column->offset) || !result_has(result, i))
-			continue;
-		if (column->fill)
-			column->fill(result, i, column, row);
-		else
-			result_real(result, i, *(const double *)((const char *)row + column->offset));
-	}
+	for (size_t i = 0; result && i < result->column_count; i++)
+		if (result_has(result, i))
+			result_fill_cell(result, i, row);
 }
 
 static void clear_row(struct result *result)

@@ -152,6 +152,9 @@ void result_at_least(struct result *result, size_t column);
 /* result_fill - set the cells of all columns in the output that describe how they are read from @row. */
 void result_fill(struct result *result, const void *row);
 
+/* result_fill_cell - the same for one column, also if it is not in the output */
+void result_fill_cell(struct result *result, size_t at, const void *row);
+
 /* result_end_row - finish the row. Return: false after a failure. */
 bool result_end_row(struct result *result);
 

@@ -66,6 +66,40 @@ TEST_ON_STAGE(snapshots_are_listed_and_compared_older_first)
 	wait_for("-- diff before a name with a \\ in it");
 }
 
+/* The line of the screen with a text, from its first row. */
+static int row_of(const char *text)
+{
+	int row = canvas_find(text);
+
+	assert_true(row >= 0);
+	return row;
+}
+
+TEST_ON_STAGE(snapshots_are_sorted_and_filtered)
+{
+	begin("/bin/echo", 140);
+	stage_keys("6");
+	assert_true(row_of("a name with") < row_of("after"));
+	stage_expect("TAKEN\xe2\x96\xbc");
+	stage_key(KEY_SPECIAL(KEY_LEFT));
+	stage_expect("NAME\xe2\x96\xb2");
+	assert_true(row_of("after ") < row_of("before "));
+	stage_keys("I");
+	assert_true(row_of("before ") < row_of("after "));
+	/* The filter reads all columns; what it finds is emphasised in rows without the cursor. */
+	stage_try("/of the", "1 of 3 snapshots");
+	stage_hides("after ");
+	stage_key(KEY_ESCAPE);
+	stage_try("/after|before", "2 of 3 snapshots");
+	assert_int_equal(canvas.roles[row_of("after ")][0], ROLE_MATCH);
+	stage_key(KEY_ESCAPE);
+	stage_try("/nothing", "No snapshot matches");
+	stage_key(KEY_ESCAPE);
+	stage_try("s", "SORT BY");
+	stage_key(KEY_ESCAPE);
+	stage_expect("3 of 3 snapshots");
+}
+
 TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 {
 	char hosts[] = "node[0001-0003]", command[] = "";

@@ -130,7 +130,7 @@ TEST_ON_STAGE(unknown_settings_are_ignored_and_invalid_values_reported)
 	char wrong[160] = "";
 
 	stage_begin("nothing", 0, 30, 100);
-	config_put(&config, "jobs.sort", "name");
+	config_put(&config, "racks.sort", "name");
 	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	config_put(&config, "links.sort", "beauty");
 	assert_false(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
@@ -143,7 +143,7 @@ TEST_ON_STAGE(hidden_columns_are_not_shown)
 	stage_try("2", "AGE");
 	stage_key(KEY_SPECIAL(KEY_F(2)));
 	stage_expect("COLUMNS OF LINKS");
-	while (stage.app.setup->hidden != 1u << COLUMN_AGE) {
+	while (stage.app.setup->hidden != 1u << LINK_COLUMN_AGE) {
 		stage.app.setup->hidden = 0;
 		stage_key(KEY_SPECIAL(KEY_DOWN));
 		stage_key(' ');

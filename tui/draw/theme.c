@@ -31,6 +31,7 @@ static const struct paint paints[ROLE_COUNT] = {
 	[ROLE_HEAD] = { -1, -1, -1, A_REVERSE, A_REVERSE },
 	[ROLE_SORTED] = { -1, -1, -1, A_REVERSE | A_BOLD, A_REVERSE | A_BOLD | A_UNDERLINE },
 	[ROLE_KEY] = { -1, -1, -1, A_BOLD, A_BOLD },
+	[ROLE_MATCH] = { -1, -1, -1, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE },
 };
 
 static bool colors_wanted(enum tui_color color)

@@ -94,7 +94,7 @@ static void write_finding(const struct links *links, const struct link_row *link
 }
 
 const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
-		      enum column column, int columns, int64_t now_us, char *ret)
+		      enum link_column column, int columns, int64_t now_us, char *ret)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	const struct port *first = &fabric->ports[links_end(links, link, 0)];
@@ -103,63 +103,63 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 
 	snprintf(ret, CELL_SIZE, "-");
 	switch (column) {
-	case COLUMN_TAG:
+	case LINK_COLUMN_TAG:
 		snprintf(ret, CELL_SIZE, "%s", links_is_tagged(links, link) ? "*" : "");
 		break;
-	case COLUMN_FINDING:
+	case LINK_COLUMN_FINDING:
 		write_finding(links, link, columns, ret);
 		break;
-	case COLUMN_PORT:
-	case COLUMN_PEER:
-		cell_text_port(links->table, links_end(links, link, column == COLUMN_PEER), ret);
+	case LINK_COLUMN_PORT:
+	case LINK_COLUMN_PEER:
+		cell_text_port(links->table, links_end(links, link, column == LINK_COLUMN_PEER), ret);
 		break;
-	case COLUMN_STATUS:
+	case LINK_COLUMN_STATUS:
 		write_status(links, link, columns, ret);
 		break;
-	case COLUMN_STATE:
+	case LINK_COLUMN_STATE:
 		snprintf(ret, CELL_SIZE, "%s/%s", port_state_name(first->state),
 			 port_phys_state_name(first->phys_state));
 		break;
-	case COLUMN_LINK:
+	case LINK_COLUMN_LINK:
 		link_text(&fabric->ports[link->ends[0]], link->degraded, ret);
 		break;
-	case COLUMN_XMIT:
-	case COLUMN_RCV:
+	case LINK_COLUMN_XMIT:
+	case LINK_COLUMN_RCV:
 		format_rate(number, (unsigned)columns, ret, CELL_SIZE);
 		break;
-	case COLUMN_STALL:
-	case COLUMN_STALL_BACK:
+	case LINK_COLUMN_STALL:
+	case LINK_COLUMN_STALL_BACK:
 		format_percent(number, ret, CELL_SIZE);
-		end = links_end(links, link, column == COLUMN_STALL_BACK);
+		end = links_end(links, link, column == LINK_COLUMN_STALL_BACK);
 		if (end != FABRIC_NONE && links->table->views[end].stall_at_least)
 			strcat(ret, "+");
 		break;
-	case COLUMN_LOAD:
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_RCV_PERCENT:
+	case LINK_COLUMN_LOAD:
+	case LINK_COLUMN_XMIT_PERCENT:
+	case LINK_COLUMN_RCV_PERCENT:
 		format_percent(number, ret, CELL_SIZE);
 		break;
-	case COLUMN_XMIT_PACKETS:
-	case COLUMN_RCV_PACKETS:
-	case COLUMN_WAIT:
-	case COLUMN_WAIT_BACK:
+	case LINK_COLUMN_XMIT_PACKETS:
+	case LINK_COLUMN_RCV_PACKETS:
+	case LINK_COLUMN_WAIT:
+	case LINK_COLUMN_WAIT_BACK:
 		format_per_s(number, ret, CELL_SIZE);
 		break;
-	case COLUMN_ERRORS:
+	case LINK_COLUMN_ERRORS:
 		write_errors(links, link, columns, ret);
 		break;
-	case COLUMN_WHICH_ERRORS:
+	case LINK_COLUMN_WHICH_ERRORS:
 		write_which_errors(links, sums, link, ret);
 		break;
-	case COLUMN_AGE:
+	case LINK_COLUMN_AGE:
 		if (link->last_wall_us)
 			format_age(now_us > link->last_wall_us ? now_us - link->last_wall_us : 0, ret, CELL_SIZE);
 		break;
-	case COLUMN_LID:
+	case LINK_COLUMN_LID:
 		if (fabric_port_lid(fabric, first))
 			snprintf(ret, CELL_SIZE, "%u", fabric_port_lid(fabric, first));
 		break;
-	case COLUMN_GUID:
+	case LINK_COLUMN_GUID:
 		cell_text_guid(fabric->nodes[first->node].guid, ret);
 		break;
 	default: /* bars are drawn, not written */

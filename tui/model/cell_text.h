@@ -27,6 +27,6 @@ const char *cell_text_guid(uint64_t guid, char *ret);
  * Return: @ret, of at least CELL_SIZE bytes
  */
 const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
-		       enum column column, int columns, int64_t now_us, char *ret);
+		       enum link_column column, int columns, int64_t now_us, char *ret);
 
 #endif

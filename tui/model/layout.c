@@ -24,228 +24,151 @@ bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 	return true;
 }
 
-const struct column_info *column_info(enum column column)
+const struct column_info *column_info(enum link_column column)
 {
-	static const struct column_info infos[COLUMN_COUNT] = {
-		[COLUMN_TAG] = { "TAG", "", "tagged with T or Insert", false },
-		[COLUMN_FINDING] = { "FINDING", "FIND", "worst open finding of the link", false },
-		[COLUMN_PORT] = { "PORT", "PORT", "end nearer to the hosts (x: the other end): node/port", false },
-		[COLUMN_PEER] = { HEADING_PEER, HEADING_PEER, "port at the other end of the cable", false },
-		[COLUMN_STATUS] = { HEADING_STATUS, HEADING_STATUS, "status of the worse end: ok, idle, silent, ...",
-				    false },
-		[COLUMN_STATE] = { HEADING_STATE, HEADING_STATE,
+	static const struct column_info infos[LINK_COLUMN_COUNT] = {
+		[LINK_COLUMN_TAG] = { "TAG", "", "tagged with T or Insert", false },
+		[LINK_COLUMN_FINDING] = { "FINDING", "FIND", "worst open finding of the link", false },
+		[LINK_COLUMN_PORT] = { "PORT", "PORT", "end nearer to the hosts (x: the other end): node/port", false },
+		[LINK_COLUMN_PEER] = { HEADING_PEER, HEADING_PEER, "port at the other end of the cable", false },
+		[LINK_COLUMN_STATUS] = { HEADING_STATUS, HEADING_STATUS,
+					 "status of the worse end: ok, idle, silent, ...", false },
+		[LINK_COLUMN_STATE] = { HEADING_STATE, HEADING_STATE,
 				   "logical and physical state of PORT (PortInfo)", false },
-		[COLUMN_LINK] = { HEADING_LINK, HEADING_LINK,
+		[LINK_COLUMN_LINK] = { HEADING_LINK, HEADING_LINK,
 				  "width and speed; !: below enabled or built value", false },
-		[COLUMN_LOAD] = { "LOAD", "LOAD", "utilization of the busier direction", true },
-		[COLUMN_XMIT] = { HEADING_TX, "TXb/s", "bits per second from PORT to PEER", true },
-		[COLUMN_XMIT_PERCENT] = { HEADING_TX_PERCENT, HEADING_TX_PERCENT,
+		[LINK_COLUMN_LOAD] = { "LOAD", "LOAD", "utilization of the busier direction", true },
+		[LINK_COLUMN_XMIT] = { HEADING_TX, "TXb/s", "bits per second from PORT to PEER", true },
+		[LINK_COLUMN_XMIT_PERCENT] = { HEADING_TX_PERCENT, HEADING_TX_PERCENT,
 					  "the same in % of the link's data rate", true },
-		[COLUMN_XMIT_BAR] = { "TX LOAD", "TX", "the same as a bar", false },
-		[COLUMN_RCV] = { HEADING_RX, "RXb/s", "bits per second from PEER to PORT", true },
-		[COLUMN_RCV_PERCENT] = { HEADING_RX_PERCENT, HEADING_RX_PERCENT,
+		[LINK_COLUMN_XMIT_BAR] = { "TX LOAD", "TX", "the same as a bar", false },
+		[LINK_COLUMN_RCV] = { HEADING_RX, "RXb/s", "bits per second from PEER to PORT", true },
+		[LINK_COLUMN_RCV_PERCENT] = { HEADING_RX_PERCENT, HEADING_RX_PERCENT,
 					  "the same in % of the link's data rate", true },
-		[COLUMN_RCV_BAR] = { "RX LOAD", "RX", "the same as a bar", false },
-		[COLUMN_SPARK] = { "LAST SWEEPS", "LAST", "LOAD in the last sweeps, the newest at the right", false },
-		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second sent by PORT", true },
-		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second received by PORT", true },
-		[COLUMN_STALL] = { "TXWait%", "TXWt%",
+		[LINK_COLUMN_RCV_BAR] = { "RX LOAD", "RX", "the same as a bar", false },
+		[LINK_COLUMN_SPARK] = { "LAST SWEEPS", "LAST", "LOAD in the last sweeps, the newest at the right",
+					false },
+		[LINK_COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second sent by PORT", true },
+		[LINK_COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second received by PORT", true },
+		[LINK_COLUMN_STALL] = { "TXWait%", "TXWt%",
 				   "time waiting for credits, estimated from XmitWait", true },
-		[COLUMN_STALL_BACK] = { "RXWait%", "RXWt%", "the same for PEER", true },
-		[COLUMN_WAIT] = { "TXWAIT/s", "TXw/s", "XmitWait ticks per second of PORT", true },
-		[COLUMN_WAIT_BACK] = { "RXWAIT/s", "RXw/s", "the same for PEER", true },
-		[COLUMN_ERRORS] = { HEADING_ERRORS, "ERR", "errors of PORT / PEER since the time in the header", true },
-		[COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "error counters that increased", false },
-		[COLUMN_AGE] = { HEADING_AGE, HEADING_AGE, "age of the link's newest reading", true },
-		[COLUMN_LID] = { HEADING_LID, HEADING_LID, "LID at which PORT is polled", true },
-		[COLUMN_GUID] = { "NODE GUID", "GUID", "node GUID of PORT", false },
+		[LINK_COLUMN_STALL_BACK] = { "RXWait%", "RXWt%", "the same for PEER", true },
+		[LINK_COLUMN_WAIT] = { "TXWAIT/s", "TXw/s", "XmitWait ticks per second of PORT", true },
+		[LINK_COLUMN_WAIT_BACK] = { "RXWAIT/s", "RXw/s", "the same for PEER", true },
+		[LINK_COLUMN_ERRORS] = { HEADING_ERRORS, "ERR", "errors of PORT / PEER since the time in the header",
+					 true },
+		[LINK_COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "error counters that increased", false },
+		[LINK_COLUMN_AGE] = { HEADING_AGE, HEADING_AGE, "age of the link's newest reading", true },
+		[LINK_COLUMN_LID] = { HEADING_LID, HEADING_LID, "LID at which PORT is polled", true },
+		[LINK_COLUMN_GUID] = { "NODE GUID", "GUID", "node GUID of PORT", false },
 	};
 
 	return &infos[column];
 }
 
-bool column_by_title(const char *title, enum column *ret)
+bool column_by_title(const char *title, enum link_column *ret)
 {
-	for (int column = 0; column < COLUMN_COUNT; column++)
-		if (!strcmp(column_info((enum column)column)->title, title)) {
-			*ret = (enum column)column;
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
+		if (!strcmp(column_info((enum link_column)column)->title, title)) {
+			*ret = (enum link_column)column;
 			return true;
 		}
 	return false;
 }
 
-bool column_can_hide(enum column column)
+bool column_can_hide(enum link_column column)
 {
 	/* Not the identity of a row, and marks that appear only if needed. */
-	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
+	return column != LINK_COLUMN_PORT && column != LINK_COLUMN_TAG && column != LINK_COLUMN_FINDING;
 }
 
-/* Widths that come from the data. */
-enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
-
-/*
- * Steps are applied in order if there is room: a column appears or grows to a width. Names and bars
- * may also grow by less.
- */
-struct layout_step {
-	int8_t column;
-	int16_t columns; /* or one of AS_* */
-	int16_t at_most; /* of AS_*; 0: no limit */
-};
-
-static const struct layout_step steps[] = {
+static const struct column_step steps[] = {
 	/* Minimum for every width. */
-	{ COLUMN_PORT, 12, 0 },
-	{ COLUMN_STATUS, 6, 0 },
-	{ COLUMN_XMIT, 6, 0 },
-	{ COLUMN_RCV, 6, 0 },
-	{ COLUMN_ERRORS, 4, 0 },
-	{ COLUMN_FINDING, AS_FINDING, 0 },
-	{ COLUMN_TAG, AS_TAG, 0 },
-	{ COLUMN_PEER, 10, 0 },
-	{ COLUMN_XMIT_PERCENT, 4, 0 },
-	{ COLUMN_RCV_PERCENT, 4, 0 },
-	{ COLUMN_LINK, AS_LINK, 14 },
-	{ COLUMN_PORT, AS_PORT, 16 },
-	{ COLUMN_PEER, AS_PEER, 13 },
-	{ COLUMN_LOAD, 5, 0 },
-	{ COLUMN_AGE, 3, 0 },
-	{ COLUMN_PORT, AS_PORT, 17 },
-	{ COLUMN_PEER, AS_PEER, 17 },
+	{ LINK_COLUMN_PORT, 12, 0 },
+	{ LINK_COLUMN_STATUS, 6, 0 },
+	{ LINK_COLUMN_XMIT, 6, 0 },
+	{ LINK_COLUMN_RCV, 6, 0 },
+	{ LINK_COLUMN_ERRORS, 4, 0 },
+	{ LINK_COLUMN_FINDING, 4, 0 },
+	{ LINK_COLUMN_TAG, COLUMN_WIDEST, 0 },
+	{ LINK_COLUMN_PEER, 10, 0 },
+	{ LINK_COLUMN_XMIT_PERCENT, 4, 0 },
+	{ LINK_COLUMN_RCV_PERCENT, 4, 0 },
+	{ LINK_COLUMN_LINK, COLUMN_WIDEST, 14 },
+	{ LINK_COLUMN_PORT, COLUMN_WIDEST, 16 },
+	{ LINK_COLUMN_PEER, COLUMN_WIDEST, 13 },
+	{ LINK_COLUMN_LOAD, 5, 0 },
+	{ LINK_COLUMN_AGE, 3, 0 },
+	{ LINK_COLUMN_PORT, COLUMN_WIDEST, 17 },
+	{ LINK_COLUMN_PEER, COLUMN_WIDEST, 17 },
 	/* Up to a terminal of about 120 columns: full words and numbers. */
-	{ COLUMN_XMIT_BAR, 4, 0 },
-	{ COLUMN_RCV_BAR, 4, 0 },
-	{ COLUMN_XMIT, 10, 0 },
-	{ COLUMN_RCV, 10, 0 },
-	{ COLUMN_PORT, AS_PORT, 24 },
-	{ COLUMN_PEER, AS_PEER, 24 },
-	{ COLUMN_STATUS, 11, 0 },
-	{ COLUMN_XMIT_BAR, 9, 0 },
-	{ COLUMN_RCV_BAR, 9, 0 },
-	{ COLUMN_ERRORS, 7, 0 },
+	{ LINK_COLUMN_XMIT_BAR, 4, 0 },
+	{ LINK_COLUMN_RCV_BAR, 4, 0 },
+	{ LINK_COLUMN_XMIT, 10, 0 },
+	{ LINK_COLUMN_RCV, 10, 0 },
+	{ LINK_COLUMN_PORT, COLUMN_WIDEST, 24 },
+	{ LINK_COLUMN_PEER, COLUMN_WIDEST, 24 },
+	{ LINK_COLUMN_STATUS, 11, 0 },
+	{ LINK_COLUMN_XMIT_BAR, 9, 0 },
+	{ LINK_COLUMN_RCV_BAR, 9, 0 },
+	{ LINK_COLUMN_ERRORS, 7, 0 },
 	/* Wider: additional columns. */
-	{ COLUMN_STALL, 7, 0 },
-	{ COLUMN_STALL_BACK, 7, 0 },
-	{ COLUMN_FINDING, AS_KIND, 0 },
-	{ COLUMN_SPARK, 20, 0 },
-	{ COLUMN_ERRORS, 9, 0 },
-	{ COLUMN_WHICH_ERRORS, 16, 0 },
-	{ COLUMN_WAIT, 6, 0 },
-	{ COLUMN_WAIT_BACK, 6, 0 },
-	{ COLUMN_PORT, AS_PORT, 32 },
-	{ COLUMN_PEER, AS_PEER, 32 },
-	{ COLUMN_XMIT_PACKETS, 7, 0 },
-	{ COLUMN_RCV_PACKETS, 7, 0 },
-	{ COLUMN_LID, 5, 0 },
-	{ COLUMN_STATE, 15, 0 },
-	{ COLUMN_WHICH_ERRORS, 24, 0 },
-	{ COLUMN_GUID, 18, 0 },
-	{ COLUMN_XMIT_BAR, 16, 0 },
-	{ COLUMN_RCV_BAR, 16, 0 },
-	{ COLUMN_PORT, AS_PORT, 0 },
-	{ COLUMN_PEER, AS_PEER, 0 },
-	{ COLUMN_SPARK, 60, 0 },
-	{ COLUMN_WHICH_ERRORS, 400, 0 },
+	{ LINK_COLUMN_STALL, 7, 0 },
+	{ LINK_COLUMN_STALL_BACK, 7, 0 },
+	{ LINK_COLUMN_FINDING, 22, 0 },
+	{ LINK_COLUMN_SPARK, 20, 0 },
+	{ LINK_COLUMN_ERRORS, 9, 0 },
+	{ LINK_COLUMN_WHICH_ERRORS, 16, 0 },
+	{ LINK_COLUMN_WAIT, 6, 0 },
+	{ LINK_COLUMN_WAIT_BACK, 6, 0 },
+	{ LINK_COLUMN_PORT, COLUMN_WIDEST, 32 },
+	{ LINK_COLUMN_PEER, COLUMN_WIDEST, 32 },
+	{ LINK_COLUMN_XMIT_PACKETS, 7, 0 },
+	{ LINK_COLUMN_RCV_PACKETS, 7, 0 },
+	{ LINK_COLUMN_LID, 5, 0 },
+	{ LINK_COLUMN_STATE, 15, 0 },
+	{ LINK_COLUMN_WHICH_ERRORS, 24, 0 },
+	{ LINK_COLUMN_GUID, 18, 0 },
+	{ LINK_COLUMN_XMIT_BAR, 16, 0 },
+	{ LINK_COLUMN_RCV_BAR, 16, 0 },
+	{ LINK_COLUMN_PORT, COLUMN_WIDEST, 0 },
+	{ LINK_COLUMN_PEER, COLUMN_WIDEST, 0 },
+	{ LINK_COLUMN_SPARK, 60, 0 },
+	{ LINK_COLUMN_WHICH_ERRORS, 400, 0 },
 };
 
 static bool is_elastic(int column)
 {
-	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_SPARK || column == COLUMN_WHICH_ERRORS ||
-	       column == COLUMN_FINDING;
-}
-
-static int wanted(const struct layout_step *step, const int *data_columns)
-{
-	int columns = step->columns >= 0 ? step->columns : data_columns[-step->columns - 1];
-
-	return step->at_most && columns > step->at_most ? step->at_most : columns;
-}
-
-static bool is_hidden(const struct column_needs *needs, enum column column)
-{
-	return needs->hidden & 1u << column && column_can_hide(column);
-}
-
-/*
- * Let a column appear, or grow to a width, if there is room. @elastic: it may also grow by less.
- * @columns: of the table; @left: of these, not used yet
- */
-static void grow_column(struct column_place *place, int width, bool elastic, int columns, int *left)
-{
-	int gap = !place->columns && *left < columns, more = width - place->columns;
-
-	if (elastic && place->columns && more > *left)
-		more = *left;
-	if (more <= 0 || more + gap > *left)
-		return;
-	place->columns += more;
-	*left -= more + gap;
-}
-
-/* @order: or NULL */
-static void set_positions(struct column_place *places, const uint8_t *order, size_t count, int x)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct column_place *place = &places[order ? order[i] : i];
-
-		place->x = x;
-		x += place->columns ? place->columns + 1 : 0;
-	}
+	return column == LINK_COLUMN_PORT || column == LINK_COLUMN_PEER || column == LINK_COLUMN_XMIT_BAR ||
+	       column == LINK_COLUMN_RCV_BAR || column == LINK_COLUMN_SPARK || column == LINK_COLUMN_WHICH_ERRORS ||
+	       column == LINK_COLUMN_FINDING;
 }
 
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	const int data_columns[] = {
-		needs->port_columns, needs->peer_columns, needs->link_columns < 5 ? 5 : needs->link_columns,
-		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
-	};
-	int left = columns;
+	struct column_set set = { .count = LINK_COLUMN_COUNT, .steps = steps, .order = needs->order,
+				  .step_count = sizeof(steps) / sizeof(steps[0]) };
+	int widest[LINK_COLUMN_COUNT];
 
-	memset(ret, 0, COLUMN_COUNT * sizeof(*ret));
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (!is_hidden(needs, (enum column)steps[i].column))
-			grow_column(&ret[steps[i].column], wanted(&steps[i], data_columns),
-				    is_elastic(steps[i].column), columns, &left);
-	/* Both bars are equally long, for comparison. */
-	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
-		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
-			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;
-	set_positions(ret, needs->order, COLUMN_COUNT, 0);
-}
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
+		bool hidden = needs->hidden & 1u << column && column_can_hide((enum link_column)column);
 
-static int position_of(const uint8_t *order, enum column column)
-{
-	int at = 0;
-
-	while (order[at] != column)
-		at++;
-	return at;
-}
-
-enum column layout_neighbour(const uint8_t *order, const struct column_place *places, enum column column, int step)
-{
-	int at = position_of(order, column);
-
-	for (int tries = 0; tries < COLUMN_COUNT; tries++) {
-		at = (at + step + COLUMN_COUNT) % COLUMN_COUNT;
-		if (places[order[at]].columns)
-			break;
+		widest[column] = COLUMN_WIDEST;
+		set.hidden |= (uint64_t)hidden << column;
+		set.elastic |= (uint64_t)is_elastic(column) << column;
 	}
-	return (enum column)order[at];
-}
-
-bool layout_move(uint8_t *order, const struct column_place *places, enum column column, int step)
-{
-	int from = position_of(order, column);
-	int to = position_of(order, layout_neighbour(order, places, column, step));
-
-	if (to == from || (to > from) != (step > 0))
-		return false;
-	for (; from != to; from += step)
-		order[from] = order[from + step];
-	order[to] = (uint8_t)column;
-	return true;
+	widest[LINK_COLUMN_PORT] = needs->port_columns > 1 ? needs->port_columns : 1;
+	widest[LINK_COLUMN_PEER] = needs->peer_columns > 1 ? needs->peer_columns : 1;
+	widest[LINK_COLUMN_LINK] = needs->link_columns < 5 ? 5 : needs->link_columns;
+	widest[LINK_COLUMN_TAG] = needs->tags;
+	widest[LINK_COLUMN_FINDING] = needs->findings;
+	set.widest = widest;
+	columns_fit(&set, columns, ret);
+	/* Both bars are equally long, for comparison. */
+	if (ret[LINK_COLUMN_XMIT_BAR].columns && ret[LINK_COLUMN_RCV_BAR].columns)
+		ret[LINK_COLUMN_XMIT_BAR].columns = ret[LINK_COLUMN_RCV_BAR].columns =
+			(ret[LINK_COLUMN_XMIT_BAR].columns + ret[LINK_COLUMN_RCV_BAR].columns) / 2;
+	columns_set_positions(&set, ret);
 }
 
 void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown)
@@ -399,28 +322,28 @@ const char *group_column_title(enum group_column column, bool *ret_right)
 }
 
 /* Steps are applied in order if there is room: a column appears or grows. */
-static const struct { enum group_column column; int columns; } column_steps[] = {
-	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
-	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 9 }, { GROUP_COLUMN_MIN, 4 },
-	{ GROUP_COLUMN_ERRORS, 6 }, { GROUP_COLUMN_SILENT, 6 }, { GROUP_COLUMN_NAME, 20 }, { GROUP_COLUMN_STATE, 12 },
-	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
-	{ GROUP_COLUMN_STATE, 22 }, { GROUP_COLUMN_HOTTEST, 40 }, { GROUP_COLUMN_NAME, 40 },
+static const struct column_step group_steps[] = {
+	{ GROUP_COLUMN_NAME, COLUMN_WIDEST, 14 }, { GROUP_COLUMN_MEAN, 4, 0 }, { GROUP_COLUMN_MAX, 4, 0 },
+	{ GROUP_COLUMN_STATE, 7, 0 }, { GROUP_COLUMN_PORTS, 5, 0 }, { GROUP_COLUMN_HISTOGRAM, 10, 0 },
+	{ GROUP_COLUMN_STALL, 9, 0 }, { GROUP_COLUMN_MIN, 4, 0 }, { GROUP_COLUMN_ERRORS, 6, 0 },
+	{ GROUP_COLUMN_SILENT, 6, 0 }, { GROUP_COLUMN_NAME, COLUMN_WIDEST, 20 }, { GROUP_COLUMN_STATE, 12, 0 },
+	{ GROUP_COLUMN_PORTS, 6, 0 }, { GROUP_COLUMN_RATE, 10, 0 }, { GROUP_COLUMN_HOTTEST, 17, 0 },
+	{ GROUP_COLUMN_STATE, 22, 0 }, { GROUP_COLUMN_HOTTEST, 40, 0 }, { GROUP_COLUMN_NAME, COLUMN_WIDEST, 40 },
 };
 
 void overview_columns(int columns, int name_columns, struct column_place *ret)
 {
+	int widest[GROUP_COLUMN_COUNT];
+	const struct column_set set = { .count = GROUP_COLUMN_COUNT, .steps = group_steps, .widest = widest,
+					.step_count = sizeof(group_steps) / sizeof(group_steps[0]) };
+
+	for (int i = 0; i < GROUP_COLUMN_COUNT; i++)
+		widest[i] = COLUMN_WIDEST;
+	widest[GROUP_COLUMN_NAME] = name_columns > 5 ? name_columns : INT16_MAX;
 	/* The mark of the cursor has the first column. */
-	int left = columns - 1;
-
-	memset(ret, 0, GROUP_COLUMN_COUNT * sizeof(*ret));
-	for (size_t i = 0; i < sizeof(column_steps) / sizeof(column_steps[0]); i++) {
-		int width = column_steps[i].columns;
-
-		if (column_steps[i].column == GROUP_COLUMN_NAME && width > name_columns && name_columns > 5)
-			width = name_columns;
-		grow_column(&ret[column_steps[i].column], width, false, columns - 1, &left);
-	}
-	set_positions(ret, NULL, GROUP_COLUMN_COUNT, 1);
+	columns_fit(&set, columns - 1, ret);
+	for (int i = 0; i < GROUP_COLUMN_COUNT; i++)
+		ret[i].x++;
 }
 
 void overview_problem_places(int columns, struct problem_places *ret)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/model/columns.h"
+
 /* Smaller terminals get only a message. */
 #define LAYOUT_MIN_COLUMNS 40
 #define LAYOUT_MIN_ROWS 10
@@ -36,34 +38,34 @@ struct frame {
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
 /* The columns of the links table, in order of position unless they were moved. */
-enum column {
-	COLUMN_TAG,
-	COLUMN_FINDING,
-	COLUMN_PORT,
-	COLUMN_PEER,
-	COLUMN_STATUS,
-	COLUMN_STATE,
-	COLUMN_LINK,
-	COLUMN_LOAD,
-	COLUMN_XMIT,
-	COLUMN_XMIT_PERCENT,
-	COLUMN_XMIT_BAR,
-	COLUMN_RCV,
-	COLUMN_RCV_PERCENT,
-	COLUMN_RCV_BAR,
-	COLUMN_SPARK,
-	COLUMN_XMIT_PACKETS,
-	COLUMN_RCV_PACKETS,
-	COLUMN_STALL,
-	COLUMN_STALL_BACK,
-	COLUMN_WAIT,
-	COLUMN_WAIT_BACK,
-	COLUMN_ERRORS,
-	COLUMN_WHICH_ERRORS,
-	COLUMN_AGE,
-	COLUMN_LID,
-	COLUMN_GUID,
-	COLUMN_COUNT,
+enum link_column {
+	LINK_COLUMN_TAG,
+	LINK_COLUMN_FINDING,
+	LINK_COLUMN_PORT,
+	LINK_COLUMN_PEER,
+	LINK_COLUMN_STATUS,
+	LINK_COLUMN_STATE,
+	LINK_COLUMN_LINK,
+	LINK_COLUMN_LOAD,
+	LINK_COLUMN_XMIT,
+	LINK_COLUMN_XMIT_PERCENT,
+	LINK_COLUMN_XMIT_BAR,
+	LINK_COLUMN_RCV,
+	LINK_COLUMN_RCV_PERCENT,
+	LINK_COLUMN_RCV_BAR,
+	LINK_COLUMN_SPARK,
+	LINK_COLUMN_XMIT_PACKETS,
+	LINK_COLUMN_RCV_PACKETS,
+	LINK_COLUMN_STALL,
+	LINK_COLUMN_STALL_BACK,
+	LINK_COLUMN_WAIT,
+	LINK_COLUMN_WAIT_BACK,
+	LINK_COLUMN_ERRORS,
+	LINK_COLUMN_WHICH_ERRORS,
+	LINK_COLUMN_AGE,
+	LINK_COLUMN_LID,
+	LINK_COLUMN_GUID,
+	LINK_COLUMN_COUNT,
 };
 
 struct column_info {
@@ -74,18 +76,13 @@ struct column_info {
 };
 
 /* column_info - constant. */
-const struct column_info *column_info(enum column column);
+const struct column_info *column_info(enum link_column column);
 
 /* column_by_title - Return: whether a column has this title. */
-bool column_by_title(const char *title, enum column *ret);
+bool column_by_title(const char *title, enum link_column *ret);
 
 /* column_can_hide - whether the setup may hide the column. */
-bool column_can_hide(enum column column);
-
-/* Position of a column; columns is 0 if it is not shown. */
-struct column_place {
-	int x, columns;
-};
+bool column_can_hide(enum link_column column);
 
 /* Requirements of the rows. */
 struct column_needs {
@@ -98,18 +95,9 @@ struct column_needs {
 /*
  * layout_columns - select columns and their widths
  * @columns:  of the table
- * @ret:      COLUMN_COUNT places in order of x, one blank column apart, all inside the table
+ * @ret:      LINK_COLUMN_COUNT places in order of x, one blank column apart, all inside the table
  */
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
-
-/*
- * layout_neighbour - the next shown column to the right (@step 1) or left (-1), around the ends
- * layout_move - move a column past that one, but not around the ends
- * @order, @places:  of layout_columns()
- * Return: layout_neighbour(): @column itself if no other is shown; layout_move(): whether it was moved.
- */
-enum column layout_neighbour(const uint8_t *order, const struct column_place *places, enum column column, int step);
-bool layout_move(uint8_t *order, const struct column_place *places, enum column column, int step);
 
 /*
  * layout_segments - select the parts of a line that fit

@@ -53,10 +53,11 @@ TEST(a_screen_below_the_least_size_is_refused)
 
 static void check_columns(int columns, const struct column_place *places)
 {
-	static const enum column always[] = { COLUMN_PORT, COLUMN_STATUS, COLUMN_XMIT, COLUMN_RCV, COLUMN_ERRORS };
+	static const enum link_column always[] = { LINK_COLUMN_PORT, LINK_COLUMN_STATUS, LINK_COLUMN_XMIT,
+						   LINK_COLUMN_RCV, LINK_COLUMN_ERRORS };
 	int end = -1;
 
-	for (int column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
 		if (!places[column].columns)
 			continue;
 		assert_true(places[column].columns > 0);
@@ -67,14 +68,14 @@ static void check_columns(int columns, const struct column_place *places)
 	}
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		assert_true(places[always[i]].columns >= 4);
-	if (places[COLUMN_XMIT_BAR].columns && places[COLUMN_RCV_BAR].columns)
-		assert_int_equal(places[COLUMN_XMIT_BAR].columns, places[COLUMN_RCV_BAR].columns);
+	if (places[LINK_COLUMN_XMIT_BAR].columns && places[LINK_COLUMN_RCV_BAR].columns)
+		assert_int_equal(places[LINK_COLUMN_XMIT_BAR].columns, places[LINK_COLUMN_RCV_BAR].columns);
 }
 
 TEST(columns_never_overlap_nor_leave_the_table)
 {
 	static const int needs[] = { 0, 4, 10, 17, 24, 33, 64, 261 };
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
 	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
 		for (size_t port = 0; port < sizeof(needs) / sizeof(needs[0]); port++)
@@ -88,8 +89,9 @@ TEST(columns_never_overlap_nor_leave_the_table)
 						layout_columns(columns, &all, places);
 						check_columns(columns, places);
 						if (columns >= 46) {
-							assert_true(!all.findings == !places[COLUMN_FINDING].columns);
-							assert_true(!all.tags == !places[COLUMN_TAG].columns);
+							assert_true(!all.findings ==
+								    !places[LINK_COLUMN_FINDING].columns);
+							assert_true(!all.tags == !places[LINK_COLUMN_TAG].columns);
 						}
 					}
 }
@@ -97,42 +99,42 @@ TEST(columns_never_overlap_nor_leave_the_table)
 TEST(a_wider_terminal_never_shows_fewer_columns)
 {
 	const struct column_needs needs = { 17, 17, 5, true, true, 0, NULL };
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 	int before = 0;
 
 	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 		int shown = 0;
 
 		layout_columns(columns, &needs, places);
-		for (int column = 0; column < COLUMN_COUNT; column++)
+		for (int column = 0; column < LINK_COLUMN_COUNT; column++)
 			shown += places[column].columns > 0;
 		/* A column may give way to the growth of one before it, but not more than one. */
 		assert_true(shown >= before - 1);
 		before = shown > before ? shown : before;
 	}
-	assert_int_equal(before, COLUMN_COUNT);
+	assert_int_equal(before, LINK_COLUMN_COUNT);
 }
 
 TEST(hidden_columns_leave_their_room_to_others)
 {
 	struct column_needs needs = { 17, 17, 5, true, true, 0, NULL };
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
-	for (int column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
 		needs.hidden = 1u << column;
 		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
 			layout_columns(columns, &needs, places);
-			for (int other = 0; other < COLUMN_COUNT; other++)
+			for (int other = 0; other < LINK_COLUMN_COUNT; other++)
 				assert_true(!places[other].columns ||
 					    places[other].x + places[other].columns <= columns);
-			if (column_can_hide((enum column)column))
+			if (column_can_hide((enum link_column)column))
 				assert_int_equal(places[column].columns, 0);
 		}
-		assert_true(column_can_hide((enum column)column) || places[column].columns);
+		assert_true(column_can_hide((enum link_column)column) || places[column].columns);
 	}
 	needs.hidden = UINT32_MAX;
 	layout_columns(80, &needs, places);
-	assert_int_equal(places[COLUMN_PORT].columns, 17);
+	assert_int_equal(places[LINK_COLUMN_PORT].columns, 17);
 }
 
 /* Titles of the shown columns from the left. */
@@ -140,53 +142,54 @@ static const char *titles(const struct column_place *places, char ret[256])
 {
 	ret[0] = '\0';
 	for (int x = 0; x < MOST_COLUMNS; x++)
-		for (int column = 0; column < COLUMN_COUNT; column++)
+		for (int column = 0; column < LINK_COLUMN_COUNT; column++)
 			if (places[column].columns && places[column].x == x)
-				sprintf(ret + strlen(ret), "%s ", column_info((enum column)column)->title);
+				sprintf(ret + strlen(ret), "%s ", column_info((enum link_column)column)->title);
 	return ret;
 }
 
 TEST(a_column_moves_past_its_shown_neighbour)
 {
-	uint8_t order[COLUMN_COUNT];
-	const struct column_needs needs = { 17, 17, 5, false, false, 1u << COLUMN_LINK, order };
-	struct column_place places[COLUMN_COUNT];
+	uint8_t order[LINK_COLUMN_COUNT];
+	const struct column_needs needs = { 17, 17, 5, false, false, 1u << LINK_COLUMN_LINK, order };
+	struct column_place places[LINK_COLUMN_COUNT];
 	char text[256];
 
-	for (int i = 0; i < COLUMN_COUNT; i++)
+	for (int i = 0; i < LINK_COLUMN_COUNT; i++)
 		order[i] = (uint8_t)i;
 	layout_columns(80, &needs, places);
 	assert_string_equal(titles(places, text), "PORT PEER STATUS LOAD TX TX% RX RX% ERRORS AGE ");
 	/* STATE and LINK between are not shown. */
-	assert_true(layout_move(order, places, COLUMN_LOAD, -1));
+	assert_true(columns_move(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, -1));
 	layout_columns(80, &needs, places);
 	assert_string_equal(titles(places, text), "PORT PEER LOAD STATUS TX TX% RX RX% ERRORS AGE ");
 	for (int i = 0; i < 6; i++)
-		assert_true(layout_move(order, places, COLUMN_LOAD, 1));
+		assert_true(columns_move(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, 1));
 	layout_columns(80, &needs, places);
 	assert_string_equal(titles(places, text), "PORT PEER STATUS TX TX% RX RX% ERRORS LOAD AGE ");
-	assert_true(layout_move(order, places, COLUMN_LOAD, 1));
-	assert_false(layout_move(order, places, COLUMN_LOAD, 1));
+	assert_true(columns_move(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, 1));
+	assert_false(columns_move(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, 1));
 	layout_columns(80, &needs, places);
-	assert_int_equal(layout_neighbour(order, places, COLUMN_LOAD, -1), COLUMN_AGE);
-	assert_int_equal(layout_neighbour(order, places, COLUMN_LOAD, 1), COLUMN_PORT);
-	assert_int_equal(layout_neighbour(order, places, COLUMN_PORT, -1), COLUMN_LOAD);
+	assert_int_equal(columns_neighbour(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, -1), LINK_COLUMN_AGE);
+	assert_int_equal(columns_neighbour(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_LOAD, 1), LINK_COLUMN_PORT);
+	assert_int_equal(columns_neighbour(order, places, LINK_COLUMN_COUNT, LINK_COLUMN_PORT, -1), LINK_COLUMN_LOAD);
 }
 
 TEST(eighty_columns_hold_the_ten_that_matter)
 {
-	static const enum column wanted[] = {
-		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
-		COLUMN_XMIT_PERCENT, COLUMN_RCV_PERCENT, COLUMN_ERRORS,
+	static const enum link_column wanted[] = {
+		LINK_COLUMN_PORT, LINK_COLUMN_PEER, LINK_COLUMN_STATUS, LINK_COLUMN_LINK, LINK_COLUMN_LOAD,
+		LINK_COLUMN_XMIT, LINK_COLUMN_RCV,
+		LINK_COLUMN_XMIT_PERCENT, LINK_COLUMN_RCV_PERCENT, LINK_COLUMN_ERRORS,
 	};
 	const struct column_needs needs = { 17, 17, 5, false, false, 0, NULL };
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
 	layout_columns(80, &needs, places);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		assert_true(places[wanted[i]].columns > 0);
 	/* "node0001 mlx5_0/1" all but whole. */
-	assert_true(places[COLUMN_PORT].columns >= 16);
+	assert_true(places[LINK_COLUMN_PORT].columns >= 16);
 }
 
 TEST(the_most_important_parts_of_a_line_stay)

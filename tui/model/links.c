@@ -21,7 +21,7 @@ void links_init(struct links *links)
 {
 	memset(links, 0, sizeof(*links));
 	/* The busiest links first. */
-	links->sort = COLUMN_LOAD;
+	links->sort = LINK_COLUMN_LOAD;
 	links->descending = true;
 }
 
@@ -191,36 +191,36 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	return 0;
 }
 
-double links_number(const struct links *links, const struct link_row *link, enum column column)
+double links_number(const struct links *links, const struct link_row *link, enum link_column column)
 {
 	const struct port_facts *views = links->table->views;
-	bool back = column == COLUMN_STALL_BACK || column == COLUMN_WAIT_BACK;
+	bool back = column == LINK_COLUMN_STALL_BACK || column == LINK_COLUMN_WAIT_BACK;
 	unsigned side = links_side(links, link, 0);
 	uint32_t end = links_end(links, link, back);
 
 	switch (column) {
-	case COLUMN_LOAD:
-	case COLUMN_SPARK:
+	case LINK_COLUMN_LOAD:
+	case LINK_COLUMN_SPARK:
 		return links_load(link);
-	case COLUMN_XMIT:
+	case LINK_COLUMN_XMIT:
 		return link->bytes_per_s[side];
-	case COLUMN_RCV:
+	case LINK_COLUMN_RCV:
 		return link->bytes_per_s[!side];
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_XMIT_BAR:
+	case LINK_COLUMN_XMIT_PERCENT:
+	case LINK_COLUMN_XMIT_BAR:
 		return link->percent[side];
-	case COLUMN_RCV_PERCENT:
-	case COLUMN_RCV_BAR:
+	case LINK_COLUMN_RCV_PERCENT:
+	case LINK_COLUMN_RCV_BAR:
 		return link->percent[!side];
-	case COLUMN_XMIT_PACKETS:
+	case LINK_COLUMN_XMIT_PACKETS:
 		return views[end].xmit_packets_per_s;
-	case COLUMN_RCV_PACKETS:
+	case LINK_COLUMN_RCV_PACKETS:
 		return views[end].rcv_packets_per_s;
-	case COLUMN_STALL:
-	case COLUMN_STALL_BACK:
+	case LINK_COLUMN_STALL:
+	case LINK_COLUMN_STALL_BACK:
 		return end == FABRIC_NONE ? NAN : views[end].stall_percent;
-	case COLUMN_WAIT:
-	case COLUMN_WAIT_BACK:
+	case LINK_COLUMN_WAIT:
+	case LINK_COLUMN_WAIT_BACK:
 		return end == FABRIC_NONE ? NAN : views[end].wait_ticks_per_s;
 	default:
 		return NAN;
@@ -231,33 +231,33 @@ double links_number(const struct links *links, const struct link_row *link, enum
 static double key_of(const struct links *links, const struct link_row *link)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
-	uint32_t end = links_end(links, link, links->sort == COLUMN_PEER);
+	uint32_t end = links_end(links, link, links->sort == LINK_COLUMN_PEER);
 	uint64_t rate;
 
 	switch (links->sort) {
-	case COLUMN_TAG:
+	case LINK_COLUMN_TAG:
 		return links_is_tagged(links, link);
-	case COLUMN_FINDING:
+	case LINK_COLUMN_FINDING:
 		/* The worst finding first; a link without any is sorted as unknown. */
 		return link->finding ? (double)link->mark * 1e6 - link->finding : NAN;
-	case COLUMN_STATUS:
+	case LINK_COLUMN_STATUS:
 		return link->status;
-	case COLUMN_LINK:
+	case LINK_COLUMN_LINK:
 		rate = port_rate_bits_per_s(&fabric->ports[link->ends[0]]);
 		return rate ? (double)rate : NAN;
-	case COLUMN_ERRORS:
-	case COLUMN_WHICH_ERRORS:
+	case LINK_COLUMN_ERRORS:
+	case LINK_COLUMN_WHICH_ERRORS:
 		return links_errors(links, link);
-	case COLUMN_AGE:
+	case LINK_COLUMN_AGE:
 		return link->last_wall_us ? -(double)link->last_wall_us : NAN;
-	case COLUMN_PORT:
-	case COLUMN_PEER:
+	case LINK_COLUMN_PORT:
+	case LINK_COLUMN_PEER:
 		return end == FABRIC_NONE ? NAN : links->table->order.port_rank[end];
-	case COLUMN_STATE:
+	case LINK_COLUMN_STATE:
 		return fabric->ports[end].state * 16 + fabric->ports[end].phys_state;
-	case COLUMN_LID:
+	case LINK_COLUMN_LID:
 		return fabric_port_lid(fabric, &fabric->ports[end]);
-	case COLUMN_GUID: /* 64 bits do not fit: it is the tie */
+	case LINK_COLUMN_GUID: /* 64 bits do not fit: it is the tie */
 		return 0;
 	default:
 		return links_number(links, link, links->sort);
@@ -291,7 +291,7 @@ static void links_sort(struct links *links)
 		else if (links->descending)
 			key = -key;
 		entries[i] = (struct link_entry){ key, links->table->order.port_rank[first], links->rows[i] };
-		if (links->sort == COLUMN_GUID) {
+		if (links->sort == LINK_COLUMN_GUID) {
 			uint64_t guid = fabric->nodes[fabric->ports[first].node].guid;
 
 			entries[i].tie = links->descending ? ~guid : guid;
@@ -418,9 +418,9 @@ double links_errors(const struct links *links, const struct link_row *link)
 	return errors;
 }
 
-bool links_descending_first(enum column column)
+bool links_descending_first(enum link_column column)
 {
-	return column_info(column)->right || column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR ||
-	       column == COLUMN_SPARK || column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS ||
-	       column == COLUMN_FINDING || column == COLUMN_TAG;
+	return column_info(column)->right || column == LINK_COLUMN_XMIT_BAR || column == LINK_COLUMN_RCV_BAR ||
+	       column == LINK_COLUMN_SPARK || column == LINK_COLUMN_STATUS || column == LINK_COLUMN_WHICH_ERRORS ||
+	       column == LINK_COLUMN_FINDING || column == LINK_COLUMN_TAG;
 }

@@ -55,7 +55,7 @@ struct links {
 	struct link_entry *entries;  /* buffer for sorting */
 	int end_columns[2];          /* longest name of the lower and the upper ends */
 	bool has_marks;              /* whether any link has a finding */
-	enum column sort;
+	enum link_column sort;
 	bool descending;
 	bool swapped;                /* the upper end is displayed first */
 	bool show_unused, tagged_only;
@@ -99,13 +99,13 @@ bool links_is_tagged(const struct links *links, const struct link_row *link);
 void links_untag_all(struct links *links);
 
 /* links_descending_first - whether a column is sorted in descending order at first. */
-bool links_descending_first(enum column column);
+bool links_descending_first(enum link_column column);
 
 /* links_passes - whether a link matches the filter. In links_filter.c. */
 bool links_passes(const struct links *links, const struct link_row *link);
 
 /* links_number - the rate, utilization or count of a column of numbers except errors; NAN: unknown. */
-double links_number(const struct links *links, const struct link_row *link, enum column column);
+double links_number(const struct links *links, const struct link_row *link, enum link_column column);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
 double links_load(const struct link_row *link);

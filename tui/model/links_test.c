@@ -52,14 +52,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static const char *cell_of(const struct made *made, const struct link_row *link, enum column column)
+static const char *cell_of(const struct made *made, const struct link_row *link, enum link_column column)
 {
 	static char text[CELL_SIZE];
 
 	return cell_text(&made->links, &made->model.sums, link, column, 80, START_US, text);
 }
 
-static const char *cell_at(const struct made *made, size_t row, enum column column)
+static const char *cell_at(const struct made *made, size_t row, enum link_column column)
 {
 	assert_true(row < made->links.row_count);
 	return cell_of(made, links_row(&made->links, row), column);
@@ -178,14 +178,15 @@ static void fill_random(const struct fabric *fabric, uint64_t seed, struct snaps
 }
 
 /* Columns whose cell is "-" if and only if their sort key is unknown. */
-static bool shows_unknown(enum column column)
+static bool shows_unknown(enum link_column column)
 {
-	return column == COLUMN_PEER || column == COLUMN_LOAD || column == COLUMN_XMIT || column == COLUMN_RCV ||
-	       column == COLUMN_XMIT_PERCENT || column == COLUMN_RCV_PERCENT || column == COLUMN_ERRORS ||
-	       column == COLUMN_AGE || column == COLUMN_WAIT || column == COLUMN_WAIT_BACK || column == COLUMN_STALL;
+	return column == LINK_COLUMN_PEER || column == LINK_COLUMN_LOAD || column == LINK_COLUMN_XMIT ||
+	       column == LINK_COLUMN_RCV || column == LINK_COLUMN_XMIT_PERCENT ||
+	       column == LINK_COLUMN_RCV_PERCENT || column == LINK_COLUMN_ERRORS || column == LINK_COLUMN_AGE ||
+	       column == LINK_COLUMN_WAIT || column == LINK_COLUMN_WAIT_BACK || column == LINK_COLUMN_STALL;
 }
 
-static void check_order(struct made *made, enum column column)
+static void check_order(struct made *made, enum link_column column)
 {
 	struct links *links = &made->links;
 	uint32_t *before = calloc(links->count + 1, sizeof(*before));
@@ -197,7 +198,7 @@ static void check_order(struct made *made, enum column column)
 	assert_int_equal(links->row_count, links->count);
 	memcpy(before, links->rows, links->row_count * sizeof(*before));
 	/* The order does not depend on the previous one. */
-	links->sort = COLUMN_GUID;
+	links->sort = LINK_COLUMN_GUID;
 	links->descending = !links->descending;
 	links_arrange(links);
 	links->sort = column;
@@ -225,11 +226,11 @@ TEST(in_any_fabric_each_link_is_there_once_in_every_order)
 		assert_int_equal(shape_create(fabric, NULL, &made.model.context.shape, NULL), 0);
 		show(&made);
 		check_complete(&made.links);
-		for (int column = 0; column < COLUMN_COUNT; column++)
+		for (int column = 0; column < LINK_COLUMN_COUNT; column++)
 			for (int way = 0; way < 4; way++) {
 				made.links.descending = way & 1;
 				made.links.swapped = way & 2;
-				check_order(&made, (enum column)column);
+				check_order(&made, (enum link_column)column);
 			}
 		links_done(&made.links);
 		port_table_done(&made.model.table);
@@ -246,18 +247,18 @@ MODEL_TEST(the_busiest_link_is_first)
 
 	/* In whichever direction. */
 	link = links_row(&made->links, 0);
-	assert_string_equal(cell_of(made, link, COLUMN_LOAD), "95%");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_LOAD), "95%");
 	made->links.swapped = true;
-	assert_string_equal(cell_of(made, link, COLUMN_PORT), "leaf01/1");
-	assert_string_equal(cell_of(made, link, COLUMN_PEER), "node0001 mlx5_0/1");
-	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "95%");
-	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "50%");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_PORT), "leaf01/1");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_PEER), "node0001 mlx5_0/1");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_XMIT_PERCENT), "95%");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_RCV_PERCENT), "50%");
 	/* With ends exchanged the numbers are exchanged. */
 	made->links.swapped = false;
-	assert_string_equal(cell_of(made, link, COLUMN_PORT), "node0001 mlx5_0/1");
-	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "50%");
-	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "95%");
-	made->links.sort = COLUMN_RCV;
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_PORT), "node0001 mlx5_0/1");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_XMIT_PERCENT), "50%");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_RCV_PERCENT), "95%");
+	made->links.sort = LINK_COLUMN_RCV;
 	links_arrange(&made->links);
 	assert_ptr_equal(links_row(&made->links, 0), link);
 }
@@ -268,7 +269,7 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 	uint32_t host = link->ends[0];
 
 	assert_int_equal(link->status, STATUS_SILENT);
-	assert_string_equal(cell_of(made, link, COLUMN_STATUS), "peer silent");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_STATUS), "peer silent");
 	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s));
 	assert_true(link->bytes_per_s[0] == made->model.table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
 	assert_true(link->bytes_per_s[1] == made->model.table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
@@ -276,10 +277,10 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 	made->model.snapshot.rows[host].status = SAMPLE_SILENT;
 	show(made);
 	link = link_of(made, LEAF(1), 3);
-	assert_string_equal(cell_of(made, link, COLUMN_XMIT), "-");
-	assert_string_equal(cell_of(made, link, COLUMN_RCV), "-");
-	assert_string_equal(cell_of(made, link, COLUMN_WAIT), "-");
-	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_XMIT), "-");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_RCV), "-");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_WAIT), "-");
+	assert_string_equal(cell_of(made, link_of(made, 8, 1), LINK_COLUMN_XMIT), "0 b/s");
 }
 
 MODEL_TEST(errors_are_shown_by_end)
@@ -288,13 +289,13 @@ MODEL_TEST(errors_are_shown_by_end)
 	const struct link_row *link = link_of(made, LEAF(2), 2);
 	char text[CELL_SIZE];
 
-	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "0/3");
-	assert_string_equal(cell_of(made, link, COLUMN_WHICH_ERRORS), "peer: symbol_errors 2, rcv_errors 1");
-	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_ERRORS), "0/3");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_WHICH_ERRORS), "peer: symbol_errors 2, rcv_errors 1");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), LINK_COLUMN_ERRORS), "0");
 	links->swapped = true;
-	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "3/0");
-	assert_string_equal(cell_of(made, link, COLUMN_WHICH_ERRORS), "symbol_errors 2, rcv_errors 1");
-	links->sort = COLUMN_ERRORS;
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_ERRORS), "3/0");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_WHICH_ERRORS), "symbol_errors 2, rcv_errors 1");
+	links->sort = LINK_COLUMN_ERRORS;
 	links_arrange(links);
 	assert_ptr_equal(links_row(links, 0), link);
 	/* A full counter is never no error, and a full traffic counter none of the errors. */
@@ -303,22 +304,22 @@ MODEL_TEST(errors_are_shown_by_end)
 	assert_int_equal(error_sums_add(&made->model.sums, &made->model.snapshot, NULL), 0);
 	show(made);
 	link = link_of(made, LEAF(2), 2);
-	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "6/0+");
-	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (saturated)"));
-	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
-	assert_string_equal(cell_text(links, &made->model.sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_ERRORS), "6/0+");
+	assert_non_null(strstr(cell_of(made, link, LINK_COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (saturated)"));
+	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), LINK_COLUMN_ERRORS), "0");
+	assert_string_equal(cell_text(links, &made->model.sums, link, LINK_COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
 
 MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 {
 	const struct link_row *link = link_of(made, LEAF(1), 4);
 
-	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4x HDR");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_LINK), "4x HDR");
 	made->model.sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
 	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
 	show(made);
 	assert_true(link_of(made, LEAF(1), 4)->degraded);
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), COLUMN_LINK), "1x HDR low");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), LINK_COLUMN_LINK), "1x HDR low");
 	filter(made, "state:degraded");
 	assert_int_equal(made->links.row_count, 1);
 	filter(made, "width:1x");
@@ -333,7 +334,7 @@ MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 	struct delta *sum = &made->model.snapshot.rows[link->ends[1]].sum;
 
 	assert_non_null(caps);
-	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "-");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_STALL_BACK), "-");
 	fabric->nodes[LEAF(1)].vendor_id = 0x2c9;
 	fabric->nodes[LEAF(1)].device_id = 0xd2f0;
 	for (size_t i = 0; i < fabric->node_count; i++)
@@ -343,13 +344,13 @@ MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 	sum->value[COUNTER_XMIT_WAIT] = 781250000;
 	show(made);
 	link = link_of(made, LEAF(1), 1);
-	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "12%");
-	assert_string_equal(cell_of(made, link, COLUMN_STALL), "-");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_STALL_BACK), "12%");
+	assert_string_equal(cell_of(made, link, LINK_COLUMN_STALL), "-");
 	/* Ticks are shown for every device. */
-	assert_string_not_equal(cell_of(made, link, COLUMN_WAIT), "-");
+	assert_string_not_equal(cell_of(made, link, LINK_COLUMN_WAIT), "-");
 	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	show(made);
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), COLUMN_STALL_BACK), "12%+");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), LINK_COLUMN_STALL_BACK), "12%+");
 	made->model.snapshot.caps = NULL;
 	free(caps);
 }
@@ -373,11 +374,11 @@ MODEL_TEST(findings_mark_their_link_at_either_end)
 	made->model.context.finding_count = 3;
 	show(made);
 	assert_true(made->links.has_marks);
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), COLUMN_FINDING), "CRIT link-degraded");
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 41), COLUMN_FINDING), "WARN uplink-imbalance");
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), COLUMN_FINDING), "");
-	assert_string_equal(cell_of(made, link_of(made, 50, 1), COLUMN_FINDING), "ack  nic-unused");
-	made->links.sort = COLUMN_FINDING;
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), LINK_COLUMN_FINDING), "CRIT link-degraded");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 41), LINK_COLUMN_FINDING), "WARN uplink-imbalance");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), LINK_COLUMN_FINDING), "");
+	assert_string_equal(cell_of(made, link_of(made, 50, 1), LINK_COLUMN_FINDING), "ack  nic-unused");
+	made->links.sort = LINK_COLUMN_FINDING;
 	made->links.descending = true;
 	links_arrange(&made->links);
 	assert_ptr_equal(links_row(&made->links, 0), link_of(made, LEAF(1), 40));
@@ -457,12 +458,12 @@ MODEL_TEST(a_link_is_found_by_either_end_in_any_order)
 	const struct fabric *fabric = made->model.sample.fabric;
 	size_t row = links_find(&made->links, fabric->nodes[7].guid, 1);
 
-	assert_string_equal(cell_at(made, row, COLUMN_PORT), "node0008 mlx5_0/1");
+	assert_string_equal(cell_at(made, row, LINK_COLUMN_PORT), "node0008 mlx5_0/1");
 	made->links.descending = false;
 	links_arrange(&made->links);
 	assert_true(links_find(&made->links, fabric->nodes[7].guid, 1) != row);
 	row = links_find(&made->links, fabric->nodes[LEAF(1)].guid, 8);
-	assert_string_equal(cell_at(made, row, COLUMN_PORT), "node0008 mlx5_0/1");
+	assert_string_equal(cell_at(made, row, LINK_COLUMN_PORT), "node0008 mlx5_0/1");
 	assert_int_equal(links_find(&made->links, fabric->nodes[7].guid, 9), made->links.row_count);
 	assert_int_equal(links_find(&made->links, 1, 1), made->links.row_count);
 }

@@ -22,6 +22,7 @@ enum role {
 	ROLE_HEAD,    /* heads of columns */
 	ROLE_SORTED,  /* the head of the column that rows are ordered by */
 	ROLE_KEY,     /* a key in the footer */
+	ROLE_MATCH,   /* what a filter found */
 	ROLE_COUNT,
 };
 

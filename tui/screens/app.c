@@ -20,6 +20,7 @@
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
+#include "tui/screens/list_screen.h"
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
@@ -40,6 +41,22 @@ void *screen_state(const struct app *app, const struct screen *screen)
 	return app->states[i];
 }
 
+static struct list_screen *list_of(void *state, const struct screen_table *table)
+{
+	return (struct list_screen *)((char *)state + table->offset);
+}
+
+struct list_screen *screen_list(const struct app *app, const struct screen *screen)
+{
+	void *state = screen_state(app, screen);
+	size_t which = screen->table ? screen->table(state, app) : 0;
+
+	for (const struct screen_table *table = screen->tables; table && table->view; table++)
+		if (!which--)
+			return list_of(state, table);
+	return NULL;
+}
+
 const struct screen *app_screen(const struct app *app)
 {
 	return app->path[app->depth - 1].screen;
@@ -54,9 +71,13 @@ struct subject app_subject_here(const struct app *app)
 {
 	const struct screen *screen = app_screen(app);
 	struct subject here = { .kind = SUBJECT_NONE };
+	const struct list_screen *list = screen_list(app, screen);
+	size_t index;
 
 	if (app->live->shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, &here);
+	else if (app->live->shown && list && list->table.view->subject && list_screen_index(list, &index))
+		here = list->table.view->subject(list->table.state, app, index);
 	return here;
 }
 
@@ -110,6 +131,8 @@ static int create_screens(struct app *app, struct error *err)
 		app->states[i] = calloc(1, screens[i]->size);
 		if (!app->states[i])
 			return err_nomem(err);
+		for (const struct screen_table *table = screens[i]->tables; table && table->view; table++)
+			table_init(&list_of(app->states[i], table)->table, table->view, app->states[i], app);
 		if (screens[i]->init)
 			screens[i]->init(app->states[i], app);
 	}
@@ -119,7 +142,11 @@ static int create_screens(struct app *app, struct error *err)
 static void destroy_screens(const struct app *app)
 {
 	for (size_t i = 0; i < SCREEN_COUNT; i++) {
-		if (app->states[i] && screens[i]->done)
+		if (!app->states[i])
+			continue;
+		for (const struct screen_table *table = screens[i]->tables; table && table->view; table++)
+			table_done(&list_of(app->states[i], table)->table);
+		if (screens[i]->done)
 			screens[i]->done(app->states[i]);
 		free(app->states[i]);
 	}
@@ -235,10 +262,13 @@ bool app_move_list(struct app *app, const struct mouse *mouse, int key)
 {
 	const struct screen *screen = app_screen(app);
 	void *state = screen_state(app, screen);
-	struct list *list = screen->list ? screen->list(state, app) : NULL;
+	struct list_screen *self = screen_list(app, screen);
+	struct list *list = self ? &self->list : screen->list ? screen->list(state, app) : NULL;
 	bool moved = list && (mouse ? list_mouse(list, mouse) : list_key(list, key));
 
-	if (moved && screen->moved)
+	if (moved && self)
+		list_screen_moved(self);
+	else if (moved && screen->moved)
 		screen->moved(state, app);
 	return moved;
 }
@@ -246,9 +276,17 @@ bool app_move_list(struct app *app, const struct mouse *mouse, int key)
 static void dispatch_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
-	bool usable = app->live->shown || screen->needs_nothing;
+	struct list_screen *list = screen_list(app, screen);
 
-	if (!usable || !(screen->key(screen_state(app, screen), app, key) || app_move_list(app, NULL, key)))
+	if (!app->live->shown && !screen->needs_nothing) {
+		common_key(app, key);
+		return;
+	}
+	if (list)
+		list_screen_update(list, app);
+	if (!(list && list_screen_has_focus(list)) && screen->key && screen->key(screen_state(app, screen), app, key))
+		return;
+	if (!(list && list_screen_key(list, app, key)) && !app_move_list(app, NULL, key))
 		common_key(app, key);
 }
 
@@ -268,13 +306,17 @@ static void click(struct app *app, const struct screen *screen, const struct mou
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	const struct subject before = app_subject_here(app);
+	struct list_screen *list = screen_list(app, screen);
 	bool twice = mouse->twice, chosen;
 
 	if (app->press.at_us && mouse->y == app->press.y && abs(mouse->x - app->press.x) <= 1)
 		twice |= subject_equal(&before, &app->press.subject) &&
 			 (now_us - app->press.at_us < DOUBLE_PRESS_US || before.kind != SUBJECT_NONE);
 	app->press.at_us = 0;
-	chosen = screen->mouse ? screen->mouse(screen_state(app, screen), app, mouse) : app_move_list(app, mouse, 0);
+	if (screen->mouse)
+		chosen = screen->mouse(screen_state(app, screen), app, mouse);
+	else
+		chosen = list ? list_screen_mouse(list, app, mouse) : app_move_list(app, mouse, 0);
 	if (mouse->wheel || app_screen(app) != screen)
 		return;
 	if (twice) {
@@ -332,11 +374,14 @@ static void draw_footer(struct app *app, const struct rect *footer)
 {
 	const struct brush brush = { app->theme, 0 };
 	const struct screen *screen = app_screen(app);
+	struct list_screen *list = app->live->shown ? screen_list(app, screen) : NULL;
 
 	if (app->prompt->done)
 		draw_prompt(app->prompt, &brush, footer);
 	else if (screen->draw_footer)
 		screen->draw_footer(screen_state(app, screen), app, footer);
+	else if (list)
+		list_screen_draw_footer(list, app, footer, screen->footer_keys);
 	else
 		footer_draw_keys(app, footer, screen->footer_keys);
 }
@@ -410,6 +455,8 @@ void app_draw(struct app *app, int rows, int columns)
 		tabs_draw(app, &around.frame.tabs);
 	if (!app->live->shown && !screen->needs_nothing)
 		draw_waiting(app, &around.frame.body);
+	else if (!screen->draw)
+		list_screen_draw(screen_list(app, screen), app, &around.frame.body);
 	else
 		screen->draw(screen_state(app, screen), app, &around.frame.body);
 	draw_footer(app, &around.frame.footer);

@@ -22,6 +22,7 @@ struct error;
 struct finding_row;
 struct job_list;
 struct list;
+struct list_screen;
 struct live;
 struct mouse;
 struct port_table;
@@ -30,6 +31,7 @@ struct screen;
 struct setup;
 struct shape_group;
 struct snapshot_context;
+struct table_view;
 struct theme;
 struct tui_child_state;
 struct trend;
@@ -91,10 +93,16 @@ struct key_help {
 /* A setting that is a member of a state. Lists end with an entry of NULL name. */
 struct setting {
 	const char *name;
-	/* A bool, an enum by its words, an enum column by its title. */
+	/* A bool, an enum by its words, an enum link_column by its title. */
 	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind;
 	size_t offset;
 	const char *const *words; /* SETTING_CHOICE: NULL-terminated */
+};
+
+/* A list of a screen (tui/model/table.h). */
+struct screen_table {
+	const struct table_view *view;
+	size_t offset; /* of its struct list_screen in the state */
 };
 
 struct screen {
@@ -106,11 +114,17 @@ struct screen {
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
 	/* Called several times per second, visible or not. Return: whether a redraw is needed. */
 	bool (*poll)(void *state, struct app *app);
+	/*
+	 * The lists of the screen, ending with a view NULL; NULL: none. The visible one (NULL function: the first) gets
+	 * keys and clicks that the screen does not handle, and does what is NULL below.
+	 */
+	const struct screen_table *tables;
+	size_t (*table)(void *state, const struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
 	/* Draws the footer; NULL: footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
 	const struct key_help *footer_keys;
-	/* Return: whether the key was handled; else those of the list and the common keys are tried. */
+	/* Return: whether the key was handled; else those of the list and the common keys are tried. NULL: none. */
 	bool (*key)(void *state, struct app *app, int key);
 	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: app_move_list(). */
 	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
@@ -168,6 +182,9 @@ extern const struct screen screen_overview, screen_links, screen_balance, screen
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);
+
+/* screen_list - the visible one of the tables of a screen, or NULL. */
+struct list_screen *screen_list(const struct app *app, const struct screen *screen);
 
 /* list_at_start - struct screen's list of a state that begins with it. */
 struct list *list_at_start(void *state, const struct app *app);

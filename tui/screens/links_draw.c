@@ -56,36 +56,36 @@ static bool has_errors(const struct links *links, const struct link_row *link)
 	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);
 }
 
-static enum role cell_role(const struct links *links, const struct link_row *link, enum column column)
+static enum role cell_role(const struct links *links, const struct link_row *link, enum link_column column)
 {
 	unsigned side = links_side(links, link, 0);
 
 	switch (column) {
-	case COLUMN_TAG:
+	case LINK_COLUMN_TAG:
 		return ROLE_GOOD;
-	case COLUMN_FINDING:
+	case LINK_COLUMN_FINDING:
 		return mark_role(link->mark);
-	case COLUMN_STATUS:
-	case COLUMN_STATE:
+	case LINK_COLUMN_STATUS:
+	case LINK_COLUMN_STATE:
 		return status_role(link->status);
-	case COLUMN_LOAD:
-	case COLUMN_SPARK:
+	case LINK_COLUMN_LOAD:
+	case LINK_COLUMN_SPARK:
 		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
-	case COLUMN_XMIT:
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_XMIT_BAR:
+	case LINK_COLUMN_XMIT:
+	case LINK_COLUMN_XMIT_PERCENT:
+	case LINK_COLUMN_XMIT_BAR:
 		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
-	case COLUMN_RCV:
-	case COLUMN_RCV_PERCENT:
-	case COLUMN_RCV_BAR:
+	case LINK_COLUMN_RCV:
+	case LINK_COLUMN_RCV_PERCENT:
+	case LINK_COLUMN_RCV_BAR:
 		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
-	case COLUMN_ERRORS:
-	case COLUMN_WHICH_ERRORS:
+	case LINK_COLUMN_ERRORS:
+	case LINK_COLUMN_WHICH_ERRORS:
 		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
-	case COLUMN_LINK:
+	case LINK_COLUMN_LINK:
 		return link->degraded ? ROLE_WARNING : ROLE_TEXT;
-	case COLUMN_PORT:
-	case COLUMN_PEER:
+	case LINK_COLUMN_PORT:
+	case LINK_COLUMN_PEER:
 		return link->status == STATUS_DOWN || link->status == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
 	default:
 		return ROLE_FAINT;
@@ -94,19 +94,19 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 
 /* Write the text of a cell. */
 static void write_cell(const struct app *app, const struct links *links, const struct link_row *link,
-		       enum column column, int columns, char *ret)
+		       enum link_column column, int columns, char *ret)
 {
-	bool back = column == COLUMN_RCV_BAR;
+	bool back = column == LINK_COLUMN_RCV_BAR;
 	struct text line = { 0 };
 
-	if (column == COLUMN_SPARK) {
+	if (column == LINK_COLUMN_SPARK) {
 		trend_spark(app->trend, &link->ends[0], 1, columns < TREND_LOADS ? columns : TREND_LOADS,
 			    app->theme->unicode, &line);
 		snprintf(ret, CELL_SIZE, "%s", text_chars(&line));
 		text_done(&line);
 		return;
 	}
-	if (column != COLUMN_XMIT_BAR && !back)
+	if (column != LINK_COLUMN_XMIT_BAR && !back)
 		cell_text(links, &app->live->errors, link, column, columns, app->now_us, ret);
 	else /* Traffic of an idle link is from polling. */
 		format_bar(link->status == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back],
@@ -119,17 +119,17 @@ static void draw_row(const struct app *app, const struct links *links, const str
 	char text[CELL_SIZE];
 
 	draw_cell(brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (int column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
 		const struct column_place *place = &places[column];
-		enum align align = column_info((enum column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
+		enum align align = column_info((enum link_column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
 
 		if (!place->columns)
 			continue;
-		if (column == COLUMN_PORT || column == COLUMN_PEER)
+		if (column == LINK_COLUMN_PORT || column == LINK_COLUMN_PEER)
 			align = ALIGN_MIDDLE;
-		write_cell(app, links, link, (enum column)column, place->columns, text);
+		write_cell(app, links, link, (enum link_column)column, place->columns, text);
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
-			  cell_role(links, link, (enum column)column));
+			  cell_role(links, link, (enum link_column)column));
 	}
 }
 
@@ -141,15 +141,15 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 						(app->theme->unicode ? "\xe2\x96\xb2" : "^");
 
 	draw_cell(&brush, body->y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (int column = 0; column < COLUMN_COUNT; column++) {
-		const struct column_info *info = column_info((enum column)column);
-		bool sorted = links->sort == (enum column)column;
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
+		const struct column_info *info = column_info((enum link_column)column);
+		bool sorted = links->sort == (enum link_column)column;
 		const char *title = (int)strlen(info->title) + sorted <= places[column].columns ? info->title :
 												    info->narrow;
 		char text[64];
 
 		/* Below 10 columns the unit is in the head. */
-		if ((column == COLUMN_XMIT || column == COLUMN_RCV) && places[column].columns < 10)
+		if ((column == LINK_COLUMN_XMIT || column == LINK_COLUMN_RCV) && places[column].columns < 10)
 			title = info->narrow;
 		snprintf(text, sizeof(text), "%s%s", title, sorted ? arrow : "");
 		draw_cell(&brush, body->y, body->x + places[column].x, places[column].columns, text,
@@ -174,11 +174,11 @@ static void draw_empty(const struct app *app, const struct links *links, const s
 
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)
 {
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 	struct brush brush;
 
 	links_places(app, links, body->columns, places);
-	app->trend->wanted |= places[COLUMN_SPARK].columns > 0;
+	app->trend->wanted |= places[LINK_COLUMN_SPARK].columns > 0;
 	draw_heads(app, links, body, places);
 	for (int y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
 		size_t row = list->first + (size_t)y;
@@ -190,15 +190,16 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 		draw_empty(app, links, body);
 }
 
-void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body)
+void links_draw_menu(const struct app *app, const struct links *links, enum link_column chosen,
+		     const struct rect *body)
 {
 	const struct brush plain = { app->theme, 0 }, cursor = { app->theme, DRAW_CURSOR };
 	int columns = body->columns < 74 ? body->columns : 74, rows = body->rows - 1;
-	int first = (int)layout_scroll(0, chosen, COLUMN_COUNT, rows);
+	int first = (int)layout_scroll(0, chosen, LINK_COLUMN_COUNT, rows);
 
 	draw_cell(&plain, body->y, body->x, columns, " SORT BY", ALIGN_LEFT, ROLE_HEAD);
-	for (int y = 0; y < rows && first + y < COLUMN_COUNT; y++) {
-		enum column column = (enum column)(first + y);
+	for (int y = 0; y < rows && first + y < LINK_COLUMN_COUNT; y++) {
+		enum link_column column = (enum link_column)(first + y);
 		char text[160];
 
 		snprintf(text, sizeof(text), " %-12s  %s", column_info(column)->title, column_info(column)->meaning);

@@ -23,6 +23,7 @@ void links_places(const struct app *app, const struct links *links, int columns,
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body);
 
 /* links_draw_menu - the sort menu over the rows; @chosen: the selected column. */
-void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body);
+void links_draw_menu(const struct app *app, const struct links *links, enum link_column chosen,
+		     const struct rect *body);
 
 #endif

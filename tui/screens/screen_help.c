@@ -6,6 +6,7 @@
 #include "tui/draw/terminal.h"
 #include "tui/draw/text_page.h"
 #include "tui/screens/app.h"
+#include "tui/screens/list_screen.h"
 
 /* Columns of the keys, on terminals of fewer than WIDE columns, and on others. */
 enum { KEYS_NARROW = 14, KEYS_WIDE = 18, WIDE = 60 };
@@ -86,17 +87,28 @@ static void make(struct text_page *page, const struct app *app, int columns)
 {
 	const struct screen *from = app->path[app->depth > 1 ? app->depth - 2 : 0].screen;
 	int indent = columns < WIDE ? KEYS_NARROW : KEYS_WIDE;
+	const struct list_screen *list;
 
 	page_begin(page, columns);
 	add_part(page, "KEYS OF THIS SCREEN", from->help, indent);
+	list = screen_list(app, from);
+	if (list)
+		add_part(page, "LIST", list_screen_help, indent);
 	add_part(page, "", common_help, indent);
 	add_part(page, "MOUSE", mouse_help, indent);
 	add_part(page, "STATUS AND NOTATION", words, indent);
+	for (size_t i = 0; list && i < list->table.column_count; i++) {
+		if (!i)
+			add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more", indent);
+		if (table_title(&list->table, i))
+			add(page, table_title(&list->table, i), table_help(&list->table, i), indent);
+	}
 	if (from != &screen_links)
 		return;
 	add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more; F2 hides columns", indent);
-	for (int column = 0; column < COLUMN_COUNT; column++)
-		add(page, column_info((enum column)column)->title, column_info((enum column)column)->meaning, indent);
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
+		add(page, column_info((enum link_column)column)->title,
+		    column_info((enum link_column)column)->meaning, indent);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)

@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/list.h"
 #include "tui/model/context.h"
 #include "tui/model/format.h"
 #include "tui/model/job_list.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/screens/list_screen.h"
 #include "tui/tui.h"
 
 /* A report is started if a job was selected for this time. */
@@ -24,9 +24,17 @@
 /* The report of the selected job is below the list if the body has this height. */
 enum { ARGS_MOST = 32, PREVIEW_BODY = 24 };
 
+/* What the cells of a job are read from. */
+struct row {
+	const struct job_row *job;
+	int64_t now_us;
+};
+
 struct screen_state {
-	struct list list;
-	int64_t cursor_number; /* of the selected job; 0: the cursor stays on its row */
+	struct list_screen rows;
+	int64_t seen_boot_us; /* when the jobs were loaded that are shown */
+	bool bytes_read;      /* of a job since then */
+	struct row row;       /* the last one that was read */
 	/* The report below the list. */
 	struct {
 		struct child_command run;
@@ -45,27 +53,12 @@ static void done(void *data)
 	free(state->preview.text);
 }
 
-/* A row of the display, the newest job first, or NULL. */
-static struct job_row *row_at(const struct app *app, size_t row)
+/* The selected job, or NULL. */
+static struct job_row *job_here(const struct screen_state *state, const struct app *app)
 {
-	return row < app->jobs->count ? &app->jobs->rows[app->jobs->count - 1 - row] : NULL;
-}
+	size_t index;
 
-static void save_cursor(void *data, struct app *app)
-{
-	struct screen_state *state = data;
-	const struct job_row *here = row_at(app, state->list.cursor);
-
-	/* A cursor on the first row stays on the newest job. */
-	state->cursor_number = here && state->list.cursor ? here->job.number : 0;
-}
-
-static void load(struct screen_state *state, const struct app *app)
-{
-	job_list_load(app->jobs, app->live);
-	for (size_t i = 0; state->cursor_number && i < app->jobs->count; i++)
-		if (row_at(app, i)->job.number == state->cursor_number)
-			state->list.cursor = i;
+	return list_screen_index(&state->rows, &index) && index < app->jobs->count ? &app->jobs->rows[index] : NULL;
 }
 
 /* --- what keys do --- */
@@ -113,7 +106,7 @@ static void show_window(struct app *app, const struct job *job)
 static bool key(void *data, struct app *app, int pressed)
 {
 	const struct screen_state *state = data;
-	const struct job_row *here = row_at(app, state->list.cursor);
+	const struct job_row *here = job_here(state, app);
 
 	if (!here)
 		return false;
@@ -159,7 +152,7 @@ static bool has_preview(const struct app *app)
 /* Return: whether a redraw is needed. */
 static bool poll_preview(struct screen_state *state, const struct app *app)
 {
-	const struct job_row *here = row_at(app, state->list.cursor);
+	const struct job_row *here = job_here(state, app);
 	int64_t now_us = clock_boottime_us(app->options->clock);
 
 	if (!here || !has_preview(app))
@@ -202,127 +195,206 @@ static void draw_preview(const struct screen_state *state, const struct brush *b
 
 /* --- drawing --- */
 
-enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, COLUMNS };
-
-static void column_widths(const struct app *app, int columns, int ret[COLUMNS])
+static const struct job *job_of(const void *row)
 {
-	int id = 4, name = 4, rest;
-
-	for (size_t i = 0; i < app->jobs->count; i++) {
-		int id_columns = (int)text_columns(app->jobs->rows[i].job.id);
-		int name_columns = (int)text_columns(app->jobs->rows[i].job.name);
-
-		id = id_columns > id ? id_columns : id;
-		name = name_columns > name ? name_columns : name;
-	}
-	ret[HOSTS] = 5;
-	ret[BEGAN] = 16;
-	ret[DURATION] = 8;
-	ret[BYTES] = columns >= 72 ? 9 : 0;
-	ret[STATE] = columns >= 60 ? 18 : 8;
-	rest = columns - ret[HOSTS] - ret[BEGAN] - ret[DURATION] - ret[BYTES] - ret[STATE] - COLUMNS;
-	ret[ID] = id < rest / 2 || rest < 8 ? id : rest / 2;
-	ret[ID] = ret[ID] > 8 && rest < 16 ? 8 : ret[ID];
-	rest -= ret[ID];
-	ret[NAME] = rest < 4 ? 0 : name < rest ? name : rest;
+	return &((const struct row *)row)->job->job;
 }
 
-static void write_bytes(const struct job_row *row, char *ret, size_t size)
+static void fill_id(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, job_of(row)->id);
+	result_show(result, at, NULL, STYLE_STRONG);
+}
+
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, job_of(row)->name);
+}
+
+static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	size_t hosts = ((const struct row *)row)->job->hosts;
+
+	(void)column;
+	if (hosts)
+		result_unsigned(result, at, hosts);
+	else
+		result_show(result, at, "all", STYLE_PLAIN);
+}
+
+static void fill_began(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	char began[WHEN_SIZE];
+
+	(void)column;
+	result_integer(result, at, job_of(row)->begin_us);
+	result_show(result, at, format_time(job_of(row)->begin_us, "%F %H:%M", began, sizeof(began)), STYLE_PLAIN);
+}
+
+static void fill_duration(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct job now = { .end_us = ((const struct row *)row)->now_us };
+
+	(void)column;
+	result_integer(result, at, job_duration_us(job_of(row), &now) / US_PER_S * US_PER_S);
+}
+
+static void fill_bytes(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
-	double bytes = row->bytes;
+	const struct job_row *job = ((const struct row *)row)->job;
+	double bytes = job->bytes;
 	size_t unit = 0;
 
+	(void)column;
+	result_real(result, at, bytes);
 	while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units)) {
 		bytes /= 1000;
 		unit++;
 	}
 	if (isnan(bytes))
-		snprintf(ret, size, "%s", row->read_boot_us ? "-" : "");
+		result_show(result, at, job->read_boot_us ? "-" : "", STYLE_PLAIN);
 	else
-		snprintf(ret, size, "~%.3g %s", bytes, units[unit]);
+		result_showf(result, at, STYLE_PLAIN, "~%.3g %s", bytes, units[unit]);
 }
 
-static enum role write_state(const struct job *job, char *ret, size_t size)
+static void fill_state(struct result *result, size_t at, const struct column *column, const void *row)
 {
+	const struct job *job = job_of(row);
+	bool failed = job->ending == JOB_ENDED && job->exit_status > 0;
+
+	(void)column;
 	switch (job->ending) {
 	case JOB_RUNNING:
-		snprintf(ret, size, "running");
-		return ROLE_GOOD;
+		result_text(result, at, "running");
+		break;
 	case JOB_ENDED:
+		result_text(result, at, "ended");
 		if (job->exit_status >= 0)
-			snprintf(ret, size, "exit %d", job->exit_status);
-		else
-			snprintf(ret, size, "ended");
-		return job->exit_status > 0 ? ROLE_WARNING : ROLE_TEXT;
+			result_showf(result, at, failed ? STYLE_WARNING : STYLE_PLAIN, "exit %d", job->exit_status);
+		break;
 	case JOB_REPLACED:
-		snprintf(ret, size, "replaced by %.*s", JOB_ID_SIZE, job->ended_by);
-		return ROLE_FAINT;
+		result_showf(result, at, STYLE_DIM, "replaced by %.*s", JOB_ID_SIZE, job->ended_by);
+		break;
 	default:
-		snprintf(ret, size, "%s", job_ending_name(job->ending));
-		return ROLE_FAINT;
+		result_show(result, at, job_ending_name(job->ending), STYLE_DIM);
+		break;
 	}
 }
 
-static void draw_row(const struct app *app, const struct brush *brush, const int *widths, int y,
-		     const struct rect *body, const struct job_row *row)
-{
-	const struct job *job = &row->job;
-	/* Jobs that began after the shown time are faint. */
-	bool later = app->live->at_us && job->begin_us > app->live->shown->sweep.wall_us;
-	char hosts[24], began[WHEN_SIZE], span[WHEN_SIZE], bytes[24], ending[JOB_ID_SIZE + 16];
-	int64_t duration_us = job_duration_us(job, &(struct job){ .end_us = app->now_us });
-	enum role role = later ? ROLE_FAINT : ROLE_TEXT, ending_role = write_state(job, ending, sizeof(ending));
+enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, COLUMNS };
 
-	if (row->hosts)
-		format_count(row->hosts, (unsigned)widths[HOSTS], hosts, sizeof(hosts));
-	else
-		snprintf(hosts, sizeof(hosts), "all");
-	write_bytes(row, bytes, sizeof(bytes));
-	draw_cells(brush, y, body, widths, (const struct table_cell[]){
-		[ID] = { job->id, later ? ROLE_FAINT : ROLE_STRONG, ALIGN_MIDDLE },
-		[NAME] = { job->name, role, ALIGN_MIDDLE },
-		[HOSTS] = { hosts, role, ALIGN_RIGHT },
-		[BEGAN] = { format_time(job->begin_us, "%F %H:%M", began, sizeof(began)), role, ALIGN_LEFT },
-		[DURATION] = { when_format_span(duration_us / US_PER_S * US_PER_S, span), role, ALIGN_RIGHT },
-		[BYTES] = { bytes, role, ALIGN_RIGHT },
-		[STATE] = { ending, later ? ROLE_FAINT : ending_role, ALIGN_LEFT },
-	}, COLUMNS);
+static const struct column columns[COLUMNS] = {
+	[ID] = { .title = "JOB", .fill = fill_id, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .help = "its id" },
+	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1,
+		   .help = "its name" },
+	[HOSTS] = { .title = "HOSTS", .kind = COLUMN_INTEGER, .fill = fill_hosts, .priority = 2,
+		    .help = "number of its hosts; all: of the fabric" },
+	[BEGAN] = { .title = "BEGAN", .kind = COLUMN_TIME, .fill = fill_began, .priority = 2,
+		    .help = "time when it began" },
+	[DURATION] = { .title = "DURATION", .narrow = "TIME", .kind = COLUMN_SPAN_US, .fill = fill_duration,
+		       .priority = 1, .help = "from its begin to its end, or until now" },
+	[BYTES] = { .title = "BYTES", .kind = COLUMN_BYTES, .fill = fill_bytes, .priority = 3,
+		    .help = "sent and received by the HCAs of its hosts; ~: whole sweeps, the report is exact" },
+	[STATE] = { .title = "STATE", .fill = fill_state, .flags = COLUMN_FLEXIBLE,
+		    .help = "running, exit status; replaced: it never ended, and was closed when a job began on its "
+			    "hosts; expired: closed by its age" },
+};
+
+static size_t count(void *data, const struct app *app)
+{
+	(void)data;
+	return app->jobs->count;
 }
+
+static void read_row(void *data, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	struct screen_state *state = data;
+
+	state->row = (struct row){ &app->jobs->rows[index], app->now_us };
+	ret[0] = &state->row;
+}
+
+static struct table_id identity(void *data, const struct app *app, size_t index)
+{
+	(void)data;
+	return (struct table_id){ 0, (uint64_t)app->jobs->rows[index].job.number };
+}
+
+/* Jobs that began after the shown time are faint. */
+static enum role role(void *data, const struct app *app, size_t index, size_t column, enum role usual)
+{
+	const struct job *job = &app->jobs->rows[index].job;
+
+	(void)data;
+	if (app->live->at_us && job->begin_us > app->live->shown->sweep.wall_us)
+		return ROLE_FAINT;
+	return column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
+}
+
+static bool update(void *data, struct app *app)
+{
+	struct screen_state *state = data;
+	bool news;
+
+	job_list_load(app->jobs, app->live);
+	news = state->seen_boot_us != app->jobs->loaded_boot_us || state->bytes_read;
+	state->seen_boot_us = app->jobs->loaded_boot_us;
+	state->bytes_read = false;
+	return news;
+}
+
+static const struct table_view table = {
+	.name = "jobs",
+	.noun = "job",
+	.plural = "jobs",
+	.none = "no jobs: ibwire run -- COMMAND, or ibwire job begin ID",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.fixed = 1 << ID,
+	.descending = 1 << BEGAN,
+	.sort = BEGAN,
+	.sort_descending = true,
+	.update = update,
+	.count = count,
+	.row = read_row,
+	.id = identity,
+	.role = role,
+};
 
 /* The bytes of one more of the visible jobs in each frame. */
 static bool poll_data(void *data, struct app *app)
 {
 	struct screen_state *state = data;
+	const struct list *list = &state->rows.list;
+	const struct table *rows = &state->rows.table;
 
 	if (app_screen(app) != &screen_jobs || !app->live->shown)
 		return false;
+	list_screen_update(&state->rows, app);
 	if (poll_preview(state, app))
 		return true;
-	for (int y = 0; y < state->list.height; y++) {
-		struct job_row *row = row_at(app, state->list.first + (size_t)y);
+	for (size_t row = list->first; row < list->first + (size_t)list->height && row < rows->row_count; row++) {
+		size_t index = rows->rows[row];
 
-		if (row && job_list_read_bytes(row, app->live, app->context->shape))
-			return true;
+		if (index >= app->jobs->count ||
+		    !job_list_read_bytes(&app->jobs->rows[index], app->live, app->context->shape))
+			continue;
+		state->bytes_read = true;
+		return true;
 	}
 	return false;
 }
 
 static void draw(void *data, struct app *app, const struct rect *area)
 {
-	static const struct table_cell heads[COLUMNS] = {
-		{ "JOB", ROLE_HEAD, ALIGN_LEFT }, { "NAME", ROLE_HEAD, ALIGN_LEFT },
-		{ "HOSTS", ROLE_HEAD, ALIGN_RIGHT },
-		{ "BEGAN", ROLE_HEAD, ALIGN_LEFT }, { "DURATION", ROLE_HEAD, ALIGN_RIGHT },
-		{ "BYTES", ROLE_HEAD, ALIGN_RIGHT }, { "STATE", ROLE_HEAD, ALIGN_LEFT },
-	};
+	const struct brush brush = { app->theme, 0 };
 	struct screen_state *state = data;
-	struct brush brush = { app->theme, 0 };
 	struct rect upper = *area, lower = *area;
-	const struct rect *body = &upper;
-	int widths[COLUMNS];
 
-	load(state, app);
+	list_screen_update(&state->rows, app);
 	if (has_preview(app) && app->jobs->count) {
 		int most = area->rows / 3, needed = (int)(app->jobs->count < 100 ? app->jobs->count : 100) + 2;
 
@@ -331,36 +403,23 @@ static void draw(void *data, struct app *app, const struct rect *area)
 		lower.rows -= upper.rows;
 		draw_preview(state, &brush, &lower);
 	}
-	column_widths(app, body->columns, widths);
-	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
-	list_place(&state->list, app->jobs->count, body->y + 1, body->rows - 2);
-	if (!app->jobs->count)
-		draw_line(&brush, body, 1, ROLE_FAINT, "no jobs: ibwire run -- COMMAND, or ibwire job begin ID");
-	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < app->jobs->count; y++) {
-		size_t row = state->list.first + (size_t)y;
-
-		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(app, &brush, widths, body->y + 1 + y, body, row_at(app, row));
-	}
-	brush.flags = 0;
-	draw_line(&brush, body, body->rows - 1, app->jobs->problem[0] ? ROLE_WARNING : ROLE_FAINT, "%s",
+	upper.rows--;
+	list_screen_draw(&state->rows, app, &upper);
+	draw_line(&brush, &upper, upper.rows, app->jobs->problem[0] ? ROLE_WARNING : ROLE_FAINT, "%s",
 		  app->jobs->problem[0] ? app->jobs->problem :
 		  "bytes: sent and received by the HCAs of its hosts, in whole sweeps");
 }
 
 static const struct key_help footer_keys[] = {
-	{ "Enter", "report" }, { "c", "compare" }, { "w", "its window" }, { "b", "begin" },
-	{ "?", "help" }, { "q", "quit" }, { NULL, NULL },
+	{ "?", "help" }, { "Enter", "report" }, { "/", "filter" }, { "s", "sort" }, { "c", "compare" },
+	{ "w", "its window" }, { "b", "begin" }, { "q", "quit" }, { NULL, NULL },
 };
 
 static const struct key_help help[] = {
-	{ "Up Down PgUp PgDn", "move" },
 	{ "Enter r", "report of the job, as printed by ibwire job report" },
 	{ "c", "compare with the earlier job of the same name" },
 	{ "w", "limit all screens to the job: rates and histories from its begin to its end; L ends this" },
 	{ "b", "go to the time when it began" },
-	{ "BYTES", "sent and received by the HCAs of its hosts; ~: whole sweeps, the report is exact" },
-	{ "replaced", "it never ended; closed when a job began on its hosts. expired: closed by its age" },
 	{ NULL, NULL },
 };
 
@@ -371,8 +430,7 @@ const struct screen screen_jobs = {
 	.poll = poll_data,
 	.draw = draw,
 	.key = key,
-	.list = list_at_start,
-	.moved = save_cursor,
+	.tables = (const struct screen_table[]){ { &table, offsetof(struct screen_state, rows) }, { NULL, 0 } },
 	.footer_keys = footer_keys,
 	.help = help,
 };

@@ -31,7 +31,7 @@ struct links_screen {
 	bool follows;
 	uint64_t node_guid; /* selected link: the port at its lower end */
 	uint8_t port;
-	enum column menu;   /* selected in the sort menu */
+	enum link_column menu;   /* selected in the sort menu */
 };
 
 static void init(void *state, const struct app *app)
@@ -111,7 +111,7 @@ static int draw_count(const struct links_screen *self, const struct app *app, co
 {
 	const struct brush brush = { app->theme, 0 };
 	const struct links *links = &self->links;
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 	char shown[32], all[32], order[32] = "", text[200];
 
 	/* The sort column may be hidden on a narrow terminal. */
@@ -171,7 +171,7 @@ void screen_links_show(struct app *app, const char *typed)
 	app_show(app, &screen_links);
 }
 
-static void sort_by(struct links_screen *self, enum column column)
+static void sort_by(struct links_screen *self, enum link_column column)
 {
 	if (self->links.sort != column)
 		self->links.descending = links_descending_first(column);
@@ -182,23 +182,24 @@ static void sort_by(struct links_screen *self, enum column column)
 /* Sort by the next visible column to the left or right. */
 static void sort_by_neighbour(struct links_screen *self, const struct app *app, int step)
 {
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
 	links_places(app, &self->links, app->body.columns, places);
-	sort_by(self, layout_neighbour(app->setup->order, places, self->links.sort, step));
+	sort_by(self, (enum link_column)columns_neighbour(app->setup->order, places, LINK_COLUMN_COUNT,
+							  self->links.sort, step));
 }
 
 /* Move the sort column past its neighbour. */
 static void move_column(const struct links_screen *self, struct app *app, int step)
 {
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
 	links_places(app, &self->links, app->body.columns, places);
 	if (!places[self->links.sort].columns)
 		app_message(app, "%s is not shown: Left or Right selects a shown column",
 			    column_info(self->links.sort)->title);
 	else
-		layout_move(app->setup->order, places, self->links.sort, step);
+		columns_move(app->setup->order, places, LINK_COLUMN_COUNT, self->links.sort, step);
 }
 
 static void moved(void *state, struct app *app)
@@ -226,10 +227,10 @@ static bool menu_key(struct links_screen *self, int key)
 {
 	switch (key_motion(key)) {
 	case KEY_SPECIAL(KEY_UP):
-		self->menu = self->menu ? self->menu - 1 : COLUMN_COUNT - 1;
+		self->menu = self->menu ? self->menu - 1 : LINK_COLUMN_COUNT - 1;
 		break;
 	case KEY_SPECIAL(KEY_DOWN):
-		self->menu = (self->menu + 1) % COLUMN_COUNT;
+		self->menu = (self->menu + 1) % LINK_COLUMN_COUNT;
 		break;
 	case '\r':
 	case ' ':
@@ -348,16 +349,16 @@ static bool key(void *state, struct app *app, int pressed)
 /* A click on a column head: sort by it, or reverse. */
 static void press_head(struct links_screen *self, const struct app *app, int x)
 {
-	struct column_place places[COLUMN_COUNT];
+	struct column_place places[LINK_COLUMN_COUNT];
 
 	links_places(app, &self->links, app->body.columns, places);
-	for (int column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++) {
 		/* The blank behind a column belongs to it. */
 		if (!places[column].columns || x < places[column].x || x > places[column].x + places[column].columns)
 			continue;
-		if (self->links.sort == (enum column)column)
+		if (self->links.sort == (enum link_column)column)
 			self->links.descending = !self->links.descending;
-		sort_by(self, (enum column)column);
+		sort_by(self, (enum link_column)column);
 		return;
 	}
 }

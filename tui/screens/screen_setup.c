@@ -13,6 +13,7 @@
 #include "tui/draw/terminal.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/screens/list_screen.h"
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
@@ -48,7 +49,7 @@ static void save_settings(const struct setting *setting, const void *state, stru
 		else if (setting->kind == SETTING_CHOICE)
 			value = setting->words[*(const unsigned *)field];
 		else
-			value = column_info(*(const enum column *)field)->title;
+			value = column_info(*(const enum link_column *)field)->title;
 		config_put(config, setting->name, value);
 	}
 }
@@ -84,10 +85,10 @@ static void save_columns(const struct setup *setup, struct config *config)
 	char text[CONFIG_VALUE_SIZE] = "";
 	size_t len = 0;
 
-	for (int column = 0; column < COLUMN_COUNT; column++)
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
 		if (setup->hidden & 1u << column && len < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
-						column_info((enum column)column)->title);
+						column_info((enum link_column)column)->title);
 	config_put(config, "hidden-columns", text);
 }
 
@@ -97,7 +98,7 @@ static bool restore_columns(struct setup *setup, const char *value)
 
 	snprintf(text, sizeof(text), "%s", value);
 	while ((title = strsep(&next, ",")) != NULL) {
-		enum column column;
+		enum link_column column;
 
 		title += strspn(title, " ");
 		if (!*title)
@@ -111,7 +112,7 @@ static bool restore_columns(struct setup *setup, const char *value)
 
 static void default_order(struct setup *setup)
 {
-	for (int i = 0; i < COLUMN_COUNT; i++)
+	for (int i = 0; i < LINK_COLUMN_COUNT; i++)
 		setup->order[i] = (uint8_t)i;
 }
 
@@ -122,9 +123,9 @@ static void save_order(const struct setup *setup, struct config *config)
 	size_t len = 0;
 	bool moved = false;
 
-	for (int i = 0; i < COLUMN_COUNT && len < sizeof(text); i++) {
+	for (int i = 0; i < LINK_COLUMN_COUNT && len < sizeof(text); i++) {
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
-					column_info((enum column)setup->order[i])->title);
+					column_info((enum link_column)setup->order[i])->title);
 		moved |= setup->order[i] != i;
 	}
 	config_put(config, "column-order", moved ? text : "");
@@ -134,13 +135,13 @@ static void save_order(const struct setup *setup, struct config *config)
 static bool restore_order(struct setup *setup, const char *value)
 {
 	char text[CONFIG_VALUE_SIZE], *next = text, *title;
-	uint8_t order[COLUMN_COUNT];
+	uint8_t order[LINK_COLUMN_COUNT];
 	uint32_t named = 0;
 	int count = 0;
 
 	snprintf(text, sizeof(text), "%s", value);
 	while ((title = strsep(&next, ",")) != NULL) {
-		enum column column;
+		enum link_column column;
 
 		title += strspn(title, " ");
 		if (!*title)
@@ -150,26 +151,153 @@ static bool restore_order(struct setup *setup, const char *value)
 		named |= 1u << column;
 		order[count++] = (uint8_t)column;
 	}
-	for (int column = 0; column < COLUMN_COUNT; column++)
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
 		if (!(named & 1u << column))
 			order[count++] = (uint8_t)column;
 	memcpy(setup->order, order, sizeof(order));
 	return true;
 }
 
+/* --- lists: NAME.sort, NAME.descending, and titles of columns in NAME.hidden and NAME.order --- */
+
+static void save_titles(const struct table *table, const char *name, const char *member, const uint8_t *columns,
+			size_t count, struct config *config)
+{
+	char text[CONFIG_VALUE_SIZE] = "", full[CONFIG_NAME_SIZE];
+	size_t len = 0;
+
+	for (size_t i = 0; i < count && len < sizeof(text); i++)
+		if (table_title(table, columns[i]))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+						table_title(table, columns[i]));
+	snprintf(full, sizeof(full), "%s.%s", name, member);
+	config_put(config, full, text);
+}
+
+static void save_table(const struct table *table, struct config *config)
+{
+	const char *name = table->view->name;
+	uint8_t usual[TABLE_COLUMNS], hidden[TABLE_COLUMNS];
+	char full[CONFIG_NAME_SIZE];
+	size_t hidden_count = 0;
+
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->hidden >> i & 1)
+			hidden[hidden_count++] = (uint8_t)i;
+	snprintf(full, sizeof(full), "%s.sort", name);
+	config_put(config, full, table_title(table, table->sort));
+	snprintf(full, sizeof(full), "%s.descending", name);
+	config_put(config, full, flag_names[table->descending]);
+	save_titles(table, name, "hidden", hidden, hidden_count, config);
+	table_usual_order(table, usual);
+	save_titles(table, name, "order", table->order,
+		    memcmp(table->order, usual, table->column_count) ? table->column_count : 0, config);
+}
+
+/* Titles to columns. Return: whether all are valid and none is named twice. */
+static bool read_titles(const struct table *table, const char *value, uint8_t *ret, size_t *ret_count)
+{
+	char text[CONFIG_VALUE_SIZE], *next = text, *title;
+	uint64_t named = 0;
+	size_t column;
+
+	*ret_count = 0;
+	snprintf(text, sizeof(text), "%s", value);
+	while ((title = strsep(&next, ",")) != NULL) {
+		title += strspn(title, " ");
+		if (!*title)
+			continue;
+		if (!table_find_column(table, title, &column) || named >> column & 1)
+			return false;
+		named |= UINT64_C(1) << column;
+		ret[(*ret_count)++] = (uint8_t)column;
+	}
+	return true;
+}
+
+static bool restore_hidden(struct table *table, const char *value)
+{
+	uint8_t columns[TABLE_COLUMNS];
+	uint64_t hidden = 0;
+	size_t count;
+
+	if (!read_titles(table, value, columns, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!table_can_hide(table, columns[i]))
+			return false;
+		hidden |= UINT64_C(1) << columns[i];
+	}
+	table->hidden = hidden;
+	return true;
+}
+
+/* Columns that are not named, such as those of a newer version, follow the named ones. */
+static bool restore_order_of(struct table *table, const char *value)
+{
+	uint8_t order[TABLE_COLUMNS], usual[TABLE_COLUMNS];
+	size_t count;
+
+	if (!read_titles(table, value, order, &count))
+		return false;
+	table_usual_order(table, usual);
+	for (size_t i = 0; i < table->column_count; i++)
+		if (!memchr(order, usual[i], count))
+			order[count++] = usual[i];
+	memcpy(table->order, order, count);
+	return true;
+}
+
+/* Return: as restore_setting(). */
+static int restore_table(struct table *table, const struct config_pair *pair)
+{
+	size_t len = strlen(table->view->name);
+	const char *member = pair->name + len + 1;
+
+	if (strncmp(pair->name, table->view->name, len) || pair->name[len] != '.')
+		return 0;
+	if (!strcmp(member, "sort"))
+		return table_find_column(table, pair->value, &table->sort) ? 1 : -1;
+	if (!strcmp(member, "hidden"))
+		return restore_hidden(table, pair->value) ? 1 : -1;
+	if (!strcmp(member, "order"))
+		return restore_order_of(table, pair->value) ? 1 : -1;
+	if (strcmp(member, "descending"))
+		return 0;
+	if (strcmp(pair->value, "yes") && strcmp(pair->value, "no"))
+		return -1;
+	table->descending = !strcmp(pair->value, "yes");
+	return 1;
+}
+
+static struct table *table_at(const struct app *app, size_t screen, size_t which)
+{
+	const struct screen_table *table = screens[screen]->tables;
+
+	if (!table || !table[which].view)
+		return NULL;
+	return &((struct list_screen *)((char *)app->states[screen] + table[which].offset))->table;
+}
+
 void setup_save(const struct app *app, struct config *config)
 {
+	const struct table *table;
+
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
 	save_order(app->setup, config);
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		save_settings(screens[i]->settings, app->states[i], config);
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		for (size_t which = 0; (table = table_at(app, i, which)) != NULL; which++)
+			save_table(table, config);
 }
 
 /* Return: as restore_setting(). */
 static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
 	int restored = restore_setting(settings, app->setup, pair->name, pair->value);
+	struct table *table;
 
 	if (!strcmp(pair->name, "hidden-columns"))
 		return restore_columns(app->setup, pair->value) ? 1 : -1;
@@ -177,6 +305,9 @@ static int restore_pair(const struct app *app, const struct config_pair *pair)
 		return restore_order(app->setup, pair->value) ? 1 : -1;
 	for (size_t i = 0; !restored && i < SCREEN_COUNT; i++)
 		restored = restore_setting(screens[i]->settings, app->states[i], pair->name, pair->value);
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		for (size_t which = 0; !restored && (table = table_at(app, i, which)) != NULL; which++)
+			restored = restore_table(table, pair);
 	return restored;
 }
 
@@ -263,7 +394,7 @@ enum { ROW_COLUMNS = sizeof(rows) / sizeof(rows[0]) };
 struct setup_screen {
 	struct list list;
 	size_t first;                      /* first visible line */
-	enum column columns[COLUMN_COUNT]; /* that can be hidden */
+	enum link_column columns[LINK_COLUMN_COUNT]; /* that can be hidden */
 	size_t column_count;
 };
 
@@ -272,9 +403,9 @@ static void init(void *state, const struct app *app)
 	struct setup_screen *self = state;
 
 	(void)app;
-	for (int column = 0; column < COLUMN_COUNT; column++)
-		if (column_can_hide((enum column)column))
-			self->columns[self->column_count++] = (enum column)column;
+	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
+		if (column_can_hide((enum link_column)column))
+			self->columns[self->column_count++] = (enum link_column)column;
 }
 
 static unsigned *row_value(const struct app *app, size_t row)
@@ -300,7 +431,7 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 		cells[1].text = rows[row].words[*row_value(app, row)];
 		cells[2].text = rows[row].meaning;
 	} else {
-		enum column column = self->columns[row - ROW_COLUMNS];
+		enum link_column column = self->columns[row - ROW_COLUMNS];
 
 		cells[0].text = column_info(column)->title;
 		cells[1].text = app->setup->hidden & 1u << column ? "hidden" : "shown";

@@ -13,22 +13,21 @@
 #include "storage/saved.h"
 #include "base/child_command.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/list.h"
 #include "tui/draw/prompt.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/screens/list_screen.h"
 #include "tui/tui.h"
 
 /* Minimum interval of reading the list while following the fabric. */
 #define RELOAD_US (3 * US_PER_S)
 
-enum { ARGS_MOST = 32, NONE = 0 };
+enum { ARGS_MOST = 32 };
 
 struct screen_state {
-	struct list list;
-	struct saved_info *rows;   /* oldest first; the newest is displayed first: row_at() */
+	struct list_screen list;
+	struct saved_info *rows;   /* oldest first */
 	size_t count, capacity;
-	int64_t tagged;            /* id; NONE: no tag */
 	size_t by;                 /* index into text_by_words */
 	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
@@ -64,35 +63,23 @@ static bool add_row(void *ctx, const struct saved_info *info)
 }
 
 /* Read the list, only while the screen is visible. */
-static void load(struct screen_state *state, struct app *app)
+static bool update(void *data, struct app *app)
 {
+	struct screen_state *state = data;
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct error trouble = { 0 };
 
 	if (!app->live->reader ||
 	    (state->loaded_boot_us &&
 	     (state->generation == app->generation || now_us - state->loaded_boot_us < RELOAD_US)))
-		return;
+		return false;
 	state->count = 0;
 	state->problem[0] = '\0';
 	if (saved_list(app->live->reader, add_row, state, &trouble) < 0)
 		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
 	state->loaded_boot_us = now_us;
 	state->generation = app->generation;
-}
-
-/* A row of the display, or NULL. */
-static const struct saved_info *row_at(const struct screen_state *state, size_t row)
-{
-	return row < state->count ? &state->rows[state->count - 1 - row] : NULL;
-}
-
-static const struct saved_info *find(const struct screen_state *state, int64_t id)
-{
-	for (size_t i = 0; id && i < state->count; i++)
-		if (state->rows[i].id == id)
-			return &state->rows[i];
-	return NULL;
+	return true;
 }
 
 /* --- the difference of two --- */
@@ -115,19 +102,21 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 }
 
 /* Enter tags a snapshot, or compares with the tagged one. */
-static void tag(struct screen_state *state, struct app *app)
+static void tag(struct screen_state *state, struct app *app, const struct saved_info *here)
 {
-	const struct saved_info *here = row_at(state, state->list.cursor), *first = find(state, state->tagged);
+	struct error trouble = { 0 };
+	size_t tagged;
 
-	if (!first) {
-		state->tagged = here->id;
-		app_message(app, "%s selected: press Enter on another snapshot to compare",
-			here->name);
-	} else {
-		state->tagged = NONE;
-		if (first != here)
-			show_difference(state, app, first, here);
+	if (!list_screen_tagged(&state->list, &tagged)) {
+		if (table_tag(&state->list.table, state->list.list.cursor, &trouble) < 0)
+			app_message(app, "%s", trouble.text);
+		else
+			app_message(app, "%s selected: press Enter on another snapshot to compare", here->name);
+		return;
 	}
+	if (&state->rows[tagged] != here)
+		show_difference(state, app, &state->rows[tagged], here);
+	table_untag_all(&state->list.table);
 }
 
 /* --- taking one --- */
@@ -201,38 +190,102 @@ static bool poll_run(void *data, struct app *app)
 
 /* --- drawing --- */
 
-enum { TAG, NAME, TAKEN, RESPONDED, SLOW, NOTE, COLUMNS };
-
-static void column_widths(const struct screen_state *state, int columns, int ret[COLUMNS])
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	int name = 12;
-
-	for (size_t i = 0; i < state->count; i++)
-		if ((int)text_columns(state->rows[i].name) > name)
-			name = (int)text_columns(state->rows[i].name);
-	if (name > columns / 3)
-		name = columns / 3;
-	memcpy(ret, (const int[COLUMNS]){ 1, name, 23, 15, 5, columns }, COLUMNS * sizeof(*ret));
+	(void)column;
+	result_text(result, at, ((const struct saved_info *)row)->name);
+	result_show(result, at, NULL, STYLE_STRONG);
 }
 
-static void draw_row(const struct screen_state *state, const struct app *app, const struct brush *brush,
-		     const int *widths, int y, const struct rect *body, const struct saved_info *row)
+static void fill_taken(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	/* Snapshots taken after the shown time are faint. */
-	bool later = app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us;
-	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
-	char taken[WHEN_SIZE], responded[32];
-
-	snprintf(responded, sizeof(responded), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_polled);
-	draw_cells(brush, y, body, widths, (const struct table_cell[]){
-		[TAG] = { row->id == state->tagged ? "*" : "", ROLE_STRONG, ALIGN_LEFT },
-		[NAME] = { row->name, later ? ROLE_FAINT : ROLE_STRONG, ALIGN_MIDDLE },
-		[TAKEN] = { when_format_local(row->wall_us, taken), role, ALIGN_LEFT },
-		[RESPONDED] = { responded, row->ports_answered < row->ports_polled ? ROLE_WARNING : role, ALIGN_RIGHT },
-		[SLOW] = { row->slow ? "yes" : "no", role, ALIGN_LEFT },
-		[NOTE] = { row->note, role, ALIGN_LEFT },
-	}, COLUMNS);
+	(void)column;
+	result_integer(result, at, ((const struct saved_info *)row)->wall_us);
 }
+
+static void fill_responded(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct saved_info *info = row;
+
+	(void)column;
+	result_unsigned(result, at, info->ports_answered);
+	result_showf(result, at, info->ports_answered < info->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
+		     "%" PRIu32 "/%" PRIu32, info->ports_answered, info->ports_polled);
+}
+
+static void fill_slow(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_bool(result, at, ((const struct saved_info *)row)->slow);
+}
+
+static void fill_note(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const char *note = ((const struct saved_info *)row)->note;
+
+	(void)column;
+	result_show(result, at, note, STYLE_PLAIN);
+}
+
+enum { NAME, TAKEN, RESPONDED, SLOW, NOTE, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+		   .help = "its name" },
+	[TAKEN] = { .title = "TAKEN", .kind = COLUMN_TIME, .fill = fill_taken, .flags = COLUMN_FLEXIBLE,
+		    .priority = 1, .help = "when all counters were read" },
+	[RESPONDED] = { .title = "RESPONDED", .narrow = "RESP.", .kind = COLUMN_INTEGER, .fill = fill_responded,
+			.priority = 2, .help = "ports that responded, of those that were polled" },
+	[SLOW] = { .title = "SLOW", .kind = COLUMN_BOOL, .fill = fill_slow, .priority = 4,
+		   .help = "detail counters were read, too" },
+	[NOTE] = { .title = "NOTE", .fill = fill_note, .flags = COLUMN_FLEXIBLE, .priority = 3, .help = "its note" },
+};
+
+static size_t count(void *data, const struct app *app)
+{
+	(void)app;
+	return ((const struct screen_state *)data)->count;
+}
+
+static void read_row(void *data, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	(void)app;
+	ret[0] = &((const struct screen_state *)data)->rows[index];
+}
+
+static struct table_id identity(void *data, const struct app *app, size_t index)
+{
+	(void)app;
+	return (struct table_id){ 0, (uint64_t)((const struct screen_state *)data)->rows[index].id };
+}
+
+/* Snapshots taken after the shown time are faint. */
+static enum role role(void *data, const struct app *app, size_t index, size_t column, enum role usual)
+{
+	const struct saved_info *row = &((const struct screen_state *)data)->rows[index];
+
+	(void)column;
+	return app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us ? ROLE_FAINT : usual;
+}
+
+static const struct table_view table = {
+	.name = "snapshots",
+	.noun = "snapshot",
+	.plural = "snapshots",
+	.none = "no snapshots: n takes one of all counters of all ports",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.fixed = 1 << NAME,
+	.descending = 1 << TAKEN,
+	.sort = TAKEN,
+	.sort_descending = true,
+	.tags = true,
+	.update = update,
+	.count = count,
+	.row = read_row,
+	.id = identity,
+	.role = role,
+};
 
 /* The last line: progress, result, or a hint for differences. */
 static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush,
@@ -254,53 +307,40 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 
 static void draw(void *data, struct app *app, const struct rect *body)
 {
-	static const struct table_cell heads[COLUMNS] = {
-		{ "", ROLE_HEAD, ALIGN_LEFT }, { "NAME", ROLE_HEAD, ALIGN_LEFT }, { "TAKEN", ROLE_HEAD, ALIGN_LEFT },
-		{ "RESPONDED", ROLE_HEAD, ALIGN_RIGHT }, { "SLOW", ROLE_HEAD, ALIGN_LEFT },
-		{ "NOTE", ROLE_HEAD, ALIGN_LEFT },
-	};
+	const struct brush brush = { app->theme, 0 };
 	struct screen_state *state = data;
-	struct brush brush = { app->theme, 0 };
-	int widths[COLUMNS];
+	struct rect upper = *body;
 
-	load(state, app);
-	column_widths(state, body->columns, widths);
-	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
-	list_place(&state->list, state->count, body->y + 1, body->rows - 2);
-	if (!state->count)
-		draw_line(&brush, body, 1, ROLE_FAINT, "no snapshots: n takes one of all counters of all ports");
-	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < state->count; y++) {
-		size_t row = state->list.first + (size_t)y;
-
-		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(state, app, &brush, widths, body->y + 1 + y, body, row_at(state, row));
-	}
-	brush.flags = 0;
+	upper.rows--;
+	list_screen_draw(&state->list, app, &upper);
 	draw_status(state, app, &brush, body);
 }
 
 static bool key(void *data, struct app *app, int pressed)
 {
 	struct screen_state *state = data;
-	const struct saved_info *here = row_at(state, state->list.cursor);
+	const struct saved_info *here = NULL;
+	size_t index;
 
+	if (list_screen_index(&state->list, &index))
+		here = &state->rows[index];
 	switch (pressed) {
 	case 'n':
 		prompt_name(state, app);
 		return true;
 	case '\r':
 		if (here)
-			tag(state, app);
+			tag(state, app, here);
 		return true;
 	case 'd':
-		/* The newest snapshot is the first row. */
-		if (state->count < 2 || state->list.cursor == 0)
+		/* The newest snapshot is the last one that was read. */
+		if (!here || index == state->count - 1)
 			app_message(app, "d on an older snapshot compares it with the newest");
 		else
-			show_difference(state, app, here, row_at(state, 0));
+			show_difference(state, app, here, &state->rows[state->count - 1]);
 		return true;
 	case 'u':
-		state->tagged = NONE;
+		table_untag_all(&state->list.table);
 		return true;
 	case 'y':
 		state->by = text_by_words[state->by + 1] ? state->by + 1 : 0;
@@ -312,12 +352,11 @@ static bool key(void *data, struct app *app, int pressed)
 }
 
 static const struct key_help footer_keys[] = {
-	{ "n", "new" }, { "Enter", "compare two" }, { "d", "to the newest" }, { "y", "rows by" },
-	{ "?", "help" }, { "q", "quit" }, { NULL, NULL },
+	{ "?", "help" }, { "n", "new" }, { "Enter", "compare two" }, { "/", "filter" }, { "s", "sort" },
+	{ "d", "to the newest" }, { "y", "rows by" }, { "q", "quit" }, { NULL, NULL },
 };
 
 static const struct key_help help[] = {
-	{ "Up Down PgUp PgDn", "move" },
 	{ "Enter", "select; on a second snapshot: show the difference" },
 	{ "d", "show the difference to the newest snapshot" },
 	{ "y", "rows of a difference: port, link, switch or host" },
@@ -333,7 +372,7 @@ const struct screen screen_snapshots = {
 	.poll = poll_run,
 	.draw = draw,
 	.key = key,
-	.list = list_at_start,
+	.tables = (const struct screen_table[]){ { &table, offsetof(struct screen_state, list) }, { NULL, 0 } },
 	.footer_keys = footer_keys,
 	.help = help,
 };

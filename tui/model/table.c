@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/names.h"
+
+/* Sort key of a row. */
+struct entry {
+	struct table_key key;
+	size_t text; /* 1 + offset of a text that is compared after the number; 0: none */
+	uint32_t row;
+};
+
+/* TAG is behind the columns of the view. */
+static bool is_tag(const struct table *table, size_t column)
+{
+	return column == table->view->column_count;
+}
+
+static const struct column *column_of(const struct table *table, size_t column)
+{
+	static const struct column tag = { .title = "TAG", .narrow = "", .help = "tagged with T or Insert" };
+
+	return is_tag(table, column) ? &tag : &table->view->columns[column];
+}
+
+void table_init(struct table *table, const struct table_view *view, void *state, const struct app *app)
+{
+	const struct result_options keep = { .format = RESULT_KEEP };
+
+	*table = (struct table){ .view = view, .state = state, .app = app, .sort = view->sort,
+				 .descending = view->sort_descending,
+				 .column_count = view->column_count + view->tags };
+	table->cells = result_create(NULL, &keep, view->columns, view->column_count);
+	table_usual_order(table, table->order);
+}
+
+void table_usual_order(const struct table *table, uint8_t *ret)
+{
+	size_t columns = table->view->column_count;
+
+	/* TAG is the first one from the left. */
+	for (size_t i = 0; i < table->column_count; i++)
+		ret[i] = (uint8_t)(table->view->tags ? (i ? i - 1 : columns) : i);
+}
+
+void table_done(struct table *table)
+{
+	if (!table->view)
+		return;
+	free(table->rows);
+	filter_done(&table->filter);
+	map_done(&table->tags);
+	if (table->cells)
+		result_finish(table->cells, NULL);
+	result_destroy(table->cells);
+	text_done(&table->text);
+	*table = (struct table){ 0 };
+}
+
+const char *table_title(const struct table *table, size_t column)
+{
+	return column_of(table, column)->title;
+}
+
+const char *table_help(const struct table *table, size_t column)
+{
+	return column_of(table, column)->help;
+}
+
+bool table_is_right(const struct table *table, size_t column)
+{
+	return !is_tag(table, column) && column_is_right(column_of(table, column));
+}
+
+bool table_can_hide(const struct table *table, size_t column)
+{
+	return !is_tag(table, column) && table_title(table, column) && !(table->view->fixed >> column & 1);
+}
+
+bool table_find_column(const struct table *table, const char *title, size_t *ret)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table_title(table, i) && !strcmp(table_title(table, i), title)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+const char *table_head(const struct table *table, size_t column, int columns, bool unicode, char *ret)
+{
+	const struct column *info = column_of(table, column);
+	const char *arrow = table->descending ? (unicode ? "\xe2\x96\xbc" : "v") : (unicode ? "\xe2\x96\xb2" : "^");
+	bool sorted = table->sort == column;
+	const char *title = info->title;
+
+	/* A narrow rate has no unit: the short title has it. */
+	if (info->narrow && ((int)text_columns(title) + sorted > columns ||
+			     (info->kind == COLUMN_RATE && columns < 10)))
+		title = info->narrow;
+	snprintf(ret, TABLE_HEAD_SIZE, "%s%s", title, sorted && (int)text_columns(title) < columns ? arrow : "");
+	return ret;
+}
+
+/* --- cells --- */
+
+static void read_row(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	memset(ret, 0, TABLE_STRUCTS * sizeof(*ret));
+	table->view->row(table->state, table->app, index, ret);
+}
+
+/* Fill a cell of the row whose structs were read. Return: false without memory. */
+static bool fill_cell(struct table *table, const void *const *row, size_t column)
+{
+	if (!table->cells)
+		return false;
+	result_clear(table->cells);
+	result_fill_cell(table->cells, column, row[0]);
+	return result_end_row(table->cells);
+}
+
+static enum role role_of(enum cell_style style)
+{
+	static const enum role roles[STYLE_COUNT] = {
+		[STYLE_PLAIN] = ROLE_TEXT, [STYLE_DIM] = ROLE_FAINT, [STYLE_WARNING] = ROLE_WARNING,
+		[STYLE_CRITICAL] = ROLE_CRITICAL, [STYLE_STRONG] = ROLE_STRONG,
+	};
+
+	return roles[style];
+}
+
+static const char *cell_of(struct table *table, size_t index, size_t column, int columns, enum role *ret_role)
+{
+	const struct table_view *view = table->view;
+	enum cell_style style = STYLE_PLAIN;
+	const void *row[TABLE_STRUCTS];
+
+	text_clear(&table->text);
+	if (is_tag(table, column)) {
+		*ret_role = ROLE_GOOD;
+		return table_is_tagged(table, view->id(table->state, table->app, index)) ? "*" : "";
+	}
+	if (!view->text || !view->text(table->state, table->app, index, column, columns, &table->text)) {
+		read_row(table, index, row);
+		if (fill_cell(table, row, column))
+			result_cell(table->cells, 0, column, (unsigned)columns, &table->text, &style);
+	}
+	*ret_role = role_of(style);
+	if (view->role)
+		*ret_role = view->role(table->state, table->app, index, column, *ret_role);
+	return text_chars(&table->text);
+}
+
+const char *table_cell(struct table *table, size_t row, size_t column, int columns, enum role *ret_role)
+{
+	return cell_of(table, table->rows[row], column, columns, ret_role);
+}
+
+/* --- widths --- */
+
+/* Widths do not shrink while the list is shown, so that columns stay where they are. */
+static void measure(struct table *table, size_t all)
+{
+	const struct table_view *view = table->view;
+	enum role role;
+
+	for (size_t i = 0; i < view->column_count; i++) {
+		if (!table_title(table, i))
+			continue;
+		/* With room for the mark of the order. */
+		if (!table->widest[i])
+			table->widest[i] = (int)text_columns(table_title(table, i)) + 1;
+		for (size_t row = 0; row < all; row++) {
+			int columns = (int)text_columns(cell_of(table, row, i, 0, &role));
+
+			if (columns > table->widest[i])
+				table->widest[i] = columns;
+		}
+	}
+}
+
+/* Columns that a cell needs at least. */
+static int least_of(const struct table *table, size_t column)
+{
+	const struct column *info = &table->view->columns[column];
+	int widest = table->widest[column], title = (int)text_columns(info->narrow ? info->narrow : info->title);
+	int least = widest;
+
+	if (info->flags & COLUMN_FLEXIBLE)
+		least = 8;
+	else if (info->kind == COLUMN_RATE || info->kind == COLUMN_BYTES || info->kind == COLUMN_INTEGER)
+		least = 6;
+	least = least > title ? least : title;
+	return least < widest ? least : widest;
+}
+
+/* All columns by priority: first as narrow as they can be, then as wide as their cells. */
+static size_t make_steps(const struct table *table, struct column_step ret[2 * TABLE_COLUMNS])
+{
+	const struct table_view *view = table->view;
+	size_t count = 0;
+
+	if (view->tags)
+		ret[count++] = (struct column_step){ (uint8_t)view->column_count, 1, 0 };
+	for (int wide = 0; wide < 2; wide++)
+		for (unsigned priority = 0; priority < 16; priority++)
+			for (size_t i = 0; i < view->column_count; i++) {
+				if (!view->columns[i].title || view->columns[i].priority != priority)
+					continue;
+				ret[count++] = (struct column_step){
+					(uint8_t)i, (int16_t)(wide ? table->widest[i] : least_of(table, i)), 0,
+				};
+			}
+	return count;
+}
+
+void table_places(const struct table *table, int columns, struct column_place *ret)
+{
+	const struct table_view *view = table->view;
+	struct column_step steps[2 * TABLE_COLUMNS];
+	struct column_set set = { .count = table->column_count, .steps = view->steps, .step_count = view->step_count,
+				  .order = table->order };
+	int widest[TABLE_COLUMNS];
+
+	for (size_t i = 0; i < table->column_count; i++) {
+		if (table_can_hide(table, i))
+			set.hidden |= table->hidden & UINT64_C(1) << i;
+		if (column_of(table, i)->flags & COLUMN_FLEXIBLE)
+			set.elastic |= UINT64_C(1) << i;
+		if (is_tag(table, i))
+			widest[i] = table->tag_count > 0;
+		else if (view->widest)
+			widest[i] = view->widest(table->state, table->app, i);
+		else
+			widest[i] = view->steps ? COLUMN_WIDEST : table->widest[i];
+	}
+	set.widest = widest;
+	if (!view->steps) {
+		set.step_count = make_steps(table, steps);
+		set.steps = steps;
+	}
+	columns_fit(&set, columns, ret);
+}
+
+/* --- order --- */
+
+static int compare_entries(const void *a, const void *b, void *ctx)
+{
+	const struct entry *entry_a = a, *entry_b = b;
+	const struct table_key *key_a = &entry_a->key, *key_b = &entry_b->key;
+	int order;
+
+	if (key_a->number != key_b->number)
+		return key_a->number < key_b->number ? -1 : 1;
+	if (entry_a->text && entry_b->text) {
+		const struct table *table = ctx;
+		const char *chars = text_chars(&table->text);
+
+		order = names_compare(chars + entry_a->text - 1, chars + entry_b->text - 1);
+		if (order)
+			return table->descending ? -order : order;
+	}
+	if (key_a->rest != key_b->rest)
+		return key_a->rest < key_b->rest ? -1 : 1;
+	if (key_a->tie != key_b->tie)
+		return key_a->tie < key_b->tie ? -1 : 1;
+	return entry_a->row < entry_b->row ? -1 : entry_a->row > entry_b->row;
+}
+
+/* Read the key of a row from its cell. @keys: texts of all rows, NUL-terminated */
+static void read_key(struct table *table, struct entry *entry, struct text *keys)
+{
+	const struct column *column = &table->view->columns[table->sort];
+	const void *row[TABLE_STRUCTS];
+
+	read_row(table, entry->row, row);
+	if (!fill_cell(table, row, table->sort))
+		return;
+	if (column_is_right(column) || column->kind == COLUMN_TIME || column->kind == COLUMN_BOOL) {
+		entry->key.number = result_number_of(table->cells, 0, table->sort);
+		return;
+	}
+	result_cell(table->cells, 0, table->sort, 0, &table->text, NULL);
+	if (!strcmp(text_chars(&table->text), "-") || !table->text.len)
+		return;
+	entry->key.number = 0;
+	entry->text = keys->len + 1;
+	text_append_bytes(keys, text_chars(&table->text), table->text.len + 1);
+}
+
+static void sort_rows(struct table *table, struct entry *entries)
+{
+	const struct table_view *view = table->view;
+	struct text keys = { 0 }, text;
+
+	for (size_t i = 0; i < table->row_count; i++) {
+		struct entry *entry = &entries[i];
+
+		*entry = (struct entry){ .key.number = NAN, .row = table->rows[i] };
+		if (is_tag(table, table->sort))
+			entry->key.number = table_is_tagged(table, table_id(table, i));
+		else if (!view->key)
+			read_key(table, entry, &keys);
+		if (view->key)
+			view->key(table->state, table->app, entry->row, table->sort, &entry->key);
+		/* Unknown values are the last ones in both orders. */
+		if (isnan(entry->key.number)) {
+			entry->key.number = INFINITY;
+		} else if (table->descending) {
+			entry->key.number = -entry->key.number;
+			entry->key.rest = ~entry->key.rest;
+		}
+	}
+	/* The comparison finds the texts of the keys in table->text. */
+	text = table->text;
+	table->text = keys;
+	qsort_r(entries, table->row_count, sizeof(*entries), compare_entries, table);
+	table->text = text;
+	text_done(&keys);
+	for (size_t i = 0; i < table->row_count; i++)
+		table->rows[i] = entries[i].row;
+}
+
+/* --- filter --- */
+
+static bool matches(struct table *table, size_t index, struct text *line)
+{
+	const struct table_view *view = table->view;
+	enum role role;
+
+	if (view->matches)
+		return view->matches(table->state, table->app, index, &table->filter);
+	text_clear(line);
+	for (size_t i = 0; i < view->column_count; i++)
+		if (view->columns[i].title)
+			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
+	return filter_matches(&table->filter, text_chars(line), NULL, NULL);
+}
+
+static bool is_shown(struct table *table, size_t index, struct text *line)
+{
+	const struct table_view *view = table->view;
+
+	if (table->tagged_only && !table_is_tagged(table, view->id(table->state, table->app, index)))
+		return false;
+	return !table->filter.term_count || matches(table, index, line);
+}
+
+void table_arrange(struct table *table, bool changed)
+{
+	const struct table_view *view = table->view;
+	size_t all = view->count(table->state, table->app);
+	struct entry *entries = calloc(all + 1, sizeof(*entries));
+	struct text line = { 0 };
+
+	if (all > table->capacity) {
+		uint32_t *rows = reallocarray(table->rows, all, sizeof(*rows));
+
+		table->rows = rows ? rows : table->rows;
+		table->capacity = rows ? all : table->capacity;
+	}
+	table->count = table->row_count = 0;
+	table->failed = !entries || all > table->capacity;
+	if (table->failed)
+		goto out;
+	for (size_t i = 0; i < all; i++) {
+		if (view->is_listed && !view->is_listed(table->state, table->app, i))
+			continue;
+		table->count++;
+		if (is_shown(table, i, &line))
+			table->rows[table->row_count++] = (uint32_t)i;
+	}
+	if (changed && !view->steps)
+		measure(table, all);
+	sort_rows(table, entries);
+out:
+	text_done(&line);
+	free(entries);
+}
+
+void table_sort_by(struct table *table, size_t column)
+{
+	if (table->sort != column)
+		table->descending = is_tag(table, column) || table_is_right(table, column) ||
+				    table->view->descending >> column & 1;
+	table->sort = column;
+}
+
+const char *table_match(const struct table *table, const char *text, size_t *ret_len)
+{
+	for (size_t i = 0; i < table->filter.term_count; i++) {
+		const struct filter_term *term = &table->filter.terms[i];
+		const char *found = term->word == FILTER_TEXT && !term->negated ? strcasestr(text, term->text) : NULL;
+
+		if (found) {
+			*ret_len = strlen(term->text);
+			return found;
+		}
+	}
+	return NULL;
+}
+
+/* --- identity --- */
+
+struct table_id table_id(const struct table *table, size_t row)
+{
+	return table->view->id(table->state, table->app, table->rows[row]);
+}
+
+size_t table_find(const struct table *table, struct table_id id)
+{
+	size_t row;
+
+	for (row = 0; row < table->row_count; row++) {
+		struct table_id here = table_id(table, row);
+
+		if (here.high == id.high && here.low == id.low)
+			break;
+	}
+	return row;
+}
+
+static uint64_t tag_key(struct table_id id)
+{
+	return map_mix(id.high) ^ id.low;
+}
+
+bool table_is_tagged(const struct table *table, struct table_id id)
+{
+	uint32_t tagged;
+
+	return table->tag_count && map_get(&table->tags, tag_key(id), &tagged) && tagged;
+}
+
+int table_tag(struct table *table, size_t row, struct error *err)
+{
+	struct table_id id = table_id(table, row);
+	bool tagged = table_is_tagged(table, id);
+
+	if (map_put(&table->tags, tag_key(id), !tagged) < 0)
+		return err_nomem(err);
+	table->tag_count += tagged ? (size_t)-1 : 1;
+	return 0;
+}
+
+void table_untag_all(struct table *table)
+{
+	map_done(&table->tags);
+	table->tag_count = 0;
+	table->tagged_only = false;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unit_test.h"
+#include "tui/model/table.h"
+
+/* The rows are rooms of a house. */
+struct room {
+	const char *name;
+	double area;
+	uint64_t number;
+};
+
+static struct room rooms[] = {
+	{ "room10", 12, 3 }, { "room2", 30, 1 }, { "cellar", NAN, 2 }, { "hall", 12, 4 },
+};
+
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, ((const struct room *)row)->name);
+}
+
+enum { NAME, AREA, SECRET, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE },
+	[AREA] = { .title = "AREA", .kind = COLUMN_REAL, .offset = offsetof(struct room, area), .priority = 1 },
+	[SECRET] = { .key = "secret", .fill = fill_name },
+};
+
+static size_t room_count;
+
+static size_t count(void *state, const struct app *app)
+{
+	(void)state;
+	(void)app;
+	return room_count;
+}
+
+static void read_row(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	(void)state;
+	(void)app;
+	ret[0] = &rooms[index];
+}
+
+static struct table_id identity(void *state, const struct app *app, size_t index)
+{
+	(void)state;
+	(void)app;
+	return (struct table_id){ 0, rooms[index].number };
+}
+
+static const struct table_view view = {
+	.name = "rooms", .noun = "room", .plural = "rooms", .none = "no rooms", .columns = columns,
+	.column_count = COLUMNS, .fixed = 1 << NAME, .sort = NAME, .tags = true, .count = count, .row = read_row,
+	.id = identity,
+};
+
+static void begin(struct table *table)
+{
+	room_count = sizeof(rooms) / sizeof(rooms[0]);
+	table_init(table, &view, NULL, NULL);
+	table_arrange(table, true);
+}
+
+/* The names of the rows. */
+static const char *names(struct table *table, char ret[256])
+{
+	enum role role;
+
+	ret[0] = '\0';
+	for (size_t row = 0; row < table->row_count; row++)
+		sprintf(ret + strlen(ret), "%s%s", row ? " " : "", table_cell(table, row, NAME, 20, &role));
+	return ret;
+}
+
+TEST(texts_are_in_natural_order_and_unknown_numbers_last_in_both_orders)
+{
+	struct table table;
+	char text[256];
+
+	begin(&table);
+	assert_string_equal(names(&table, text), "cellar hall room2 room10");
+	table.descending = true;
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "room10 room2 hall cellar");
+	/* Numbers begin with the largest one; equal ones keep the order of the data. */
+	table_sort_by(&table, AREA);
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "room2 room10 hall cellar");
+	table.descending = false;
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "room10 hall room2 cellar");
+	table_done(&table);
+}
+
+TEST(a_filter_reads_all_shown_columns_and_its_match_is_found)
+{
+	struct table table;
+	char text[256];
+	size_t len = 0;
+
+	begin(&table);
+	filter_set(&table.filter, "ROOM");
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "room2 room10");
+	assert_int_equal(table.count, 4);
+	assert_string_equal(table_match(&table, "my room2", &len), "room2");
+	assert_int_equal(len, 4);
+	assert_null(table_match(&table, "hall", &len));
+	filter_set(&table.filter, "30|hall");
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "hall room2");
+	filter_set(&table.filter, "!room");
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "cellar hall");
+	assert_null(table_match(&table, "room2", &len));
+	filter_set(&table.filter, "m[0-9]$");
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "room2");
+	table_done(&table);
+}
+
+TEST(tags_stay_on_their_rows)
+{
+	struct table table;
+	char text[256];
+	enum role role;
+
+	begin(&table);
+	assert_int_equal(table_tag(&table, 1, NULL), 0);
+	assert_true(table_is_tagged(&table, (struct table_id){ 0, 4 }));
+	room_count = 2;
+	table_arrange(&table, true);
+	room_count = 4;
+	table_arrange(&table, true);
+	table.tagged_only = true;
+	table_arrange(&table, false);
+	assert_string_equal(names(&table, text), "hall");
+	assert_string_equal(table_cell(&table, 0, COLUMNS, 1, &role), "*");
+	assert_int_equal(table_find(&table, (struct table_id){ 0, 4 }), 0);
+	assert_int_equal(table_find(&table, (struct table_id){ 0, 1 }), table.row_count);
+	table_untag_all(&table);
+	table_arrange(&table, false);
+	assert_int_equal(table.row_count, 4);
+	table_done(&table);
+}
+
+TEST(columns_fit_any_width_and_those_without_a_title_are_not_shown)
+{
+	struct column_place places[TABLE_COLUMNS];
+	struct table table;
+	char head[TABLE_HEAD_SIZE];
+
+	begin(&table);
+	for (int width = 6; width < 40; width++) {
+		table_places(&table, width, places);
+		assert_true(places[NAME].columns > 0);
+		assert_int_equal(places[SECRET].columns, 0);
+		/* Nothing is tagged. */
+		assert_int_equal(places[COLUMNS].columns, 0);
+		for (size_t i = 0; i < table.column_count; i++)
+			assert_true(!places[i].columns || places[i].x + places[i].columns <= width);
+	}
+	assert_true(places[AREA].x > places[NAME].x);
+	assert_string_equal(table_head(&table, NAME, places[NAME].columns, false, head), "NAME^");
+	assert_string_equal(table_head(&table, NAME, 4, false, head), "NAME");
+	assert_string_equal(table_head(&table, AREA, places[AREA].columns, false, head), "AREA");
+	/* The name is fixed, also where the settings hide it. */
+	table.hidden = UINT64_MAX;
+	table_places(&table, 40, places);
+	assert_true(places[NAME].columns > 0 && !places[AREA].columns);
+	assert_false(table_can_hide(&table, NAME));
+	table_done(&table);
+}
