@@ -150,7 +150,7 @@ int page_write_table(const struct page_section *section, FILE *stream, const str
 	return code;
 }
 
-/* JSON: one object with a member for each section. CSV: the rows of one table. */
+/* JSON: one object with a member for each section, or the only one. CSV: the rows of one table. */
 static int render_data(const struct page *page, FILE *stream, const struct page_options *options, struct error *err)
 {
 	bool json = options->target == PAGE_JSON, any = false;
@@ -161,6 +161,8 @@ static int render_data(const struct page *page, FILE *stream, const struct page_
 
 		if (!page_shows(section, options->target))
 			continue;
+		if (json && !*section->key)
+			return page_write_table(section, stream, options, err);
 		if (json)
 			fprintf(stream, "%s\"%s\": ", any ? ",\n" : "{", section->key);
 		any = true;

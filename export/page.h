@@ -118,6 +118,8 @@ struct page_verdict {
 	const char *detail;   /* HTML: behind the heading, faint; NULL: none */
 	const char *word;     /* HTML; NULL: that of the state */
 	const char *sentence; /* without full stop */
+	const char *note;     /* HTML: a line below it; NULL: none */
+	enum page_state note_state;
 	const struct page_sign *signs; /* further sentences */
 	size_t sign_count;
 	size_t text_most;     /* number of sentences in text, the others are counted; 0: all */
@@ -163,7 +165,8 @@ typedef int page_fill(struct result *result, const void *ctx, enum page_target t
 struct page_section {
 	enum page_kind kind;
 	unsigned in;        /* mask of enum page_target; 0: all, as far as they have the kind */
-	const char *key;    /* member of the object in JSON, which has only sections with a key */
+	/* Member of the object in JSON, which has only sections with a key; "": the JSON is this section alone. */
+	const char *key;
 	const char *title;  /* NULL: none; in capitals in text */
 	const char *about;  /* behind the title; NULL: none */
 	enum page_state state; /* of a verdict or note */
@@ -222,7 +225,7 @@ struct page_options {
 	enum page_target target;
 	bool color, csv_raw, notes; /* as in struct result_options */
 	bool ascii;                 /* plots in text without block characters */
-	unsigned width;             /* of text in columns; 0: no limit for tables, 100 otherwise */
+	unsigned width;             /* of text in columns; 0: no limit for tables and notes, 120 for the rest */
 };
 
 /*

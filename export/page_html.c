@@ -8,8 +8,8 @@
 #include "export/html.h"
 #include "export/page_work.h"
 
-/* Depth of groups within groups. */
-enum { DEPTH_MOST = 8 };
+/* Depth of groups within groups; columns of a table that fits on a phone. */
+enum { DEPTH_MOST = 8, NARROW_COLUMNS = 4 };
 
 struct printing {
 	struct text *text;
@@ -55,6 +55,14 @@ static void close_group(struct printing *printing)
 
 /* --- sections --- */
 
+static void append_note(struct text *text, enum page_state state, bool soft, const char *chars)
+{
+	bool sign = state >= PAGE_WARNING;
+
+	html_element(text, "p", soft ? "soft" : state ? html_state_class(state) : NULL, "%s%s%s",
+		     sign ? html_state_sign(state) : "", sign ? " " : "", chars);
+}
+
 static void append_verdict(struct text *text, const struct page_section *section)
 {
 	const struct page_verdict *verdict = &section->verdict;
@@ -64,6 +72,8 @@ static void append_verdict(struct text *text, const struct page_section *section
 	html_element(text, "p", "word", "%s %s", html_state_sign(section->state),
 		     verdict->word ? verdict->word : html_state_word(section->state));
 	html_element(text, "p", "sentence", "%s", verdict->sentence);
+	if (verdict->note)
+		append_note(text, verdict->note_state, false, verdict->note);
 	if (!verdict->sign_count)
 		return;
 	text_append(text, "<ul class=\"signs\">\n");
@@ -87,14 +97,6 @@ static void append_fields(struct text *text, const struct page_section *section)
 		text_append(text, "</dd></div>\n");
 	}
 	text_append(text, "</dl>\n");
-}
-
-static void append_note(struct text *text, const struct page_section *section)
-{
-	bool sign = section->state >= PAGE_WARNING;
-
-	html_element(text, "p", section->soft ? "soft" : section->state ? html_state_class(section->state) : NULL,
-		     "%s%s%s", sign ? html_state_sign(section->state) : "", sign ? " " : "", section->note);
 }
 
 static void append_signs(struct text *text, const struct page_section *section)
@@ -204,9 +206,9 @@ static void append_cell(struct text *text, const struct result *kept, size_t row
 /* One line per column; a title that begins with blanks belongs to the one above it. */
 static void append_record(struct text *text, const struct result *kept, struct text *cell)
 {
-	static const struct html_column heads[] = { { "", false }, { "", false } };
+	static const struct html_column plain = { NULL, false };
 
-	html_table_begin(text, heads, 2);
+	text_append(text, "<table>\n<tbody>");
 	for (size_t i = 0; result_rows(kept) && i < kept->column_count; i++) {
 		const struct column *column = &kept->columns[i];
 		enum cell_style style;
@@ -214,10 +216,10 @@ static void append_record(struct text *text, const struct result *kept, struct t
 		if (!column_is_in_html(column) || !result_has_line(kept, 0, i))
 			continue;
 		html_row(text);
-		html_cell(text, &heads[0], PAGE_PLAIN, "%s%s", column->title[0] == ' ' ? "\u2003" : "",
+		html_cell(text, &plain, PAGE_PLAIN, "%s%s", column->title[0] == ' ' ? "\u2003" : "",
 			  column->title + strspn(column->title, " "));
 		result_cell(kept, 0, i, 0, cell, &style);
-		html_cell(text, &heads[1], state_of(style, PAGE_PLAIN), "%s", text_chars(cell));
+		html_cell(text, &plain, state_of(style, PAGE_PLAIN), "%s", text_chars(cell));
 		html_row_end(text);
 	}
 	html_table_end(text);
@@ -225,6 +227,11 @@ static void append_record(struct text *text, const struct result *kept, struct t
 
 static void append_rows(struct text *text, const struct result *kept, struct text *cell)
 {
+	size_t count = 0;
+
+	for (size_t i = 0; i < kept->column_count; i++)
+		count += column_is_in_html(&kept->columns[i]);
+	text_append(text, count > NARROW_COLUMNS ? "<div class=\"wide\">\n" : "");
 	text_append(text, "<table>\n<thead><tr>");
 	for (size_t i = 0; i < kept->column_count; i++)
 		if (column_is_in_html(&kept->columns[i]))
@@ -239,6 +246,7 @@ static void append_rows(struct text *text, const struct result *kept, struct tex
 		html_row_end(text);
 	}
 	html_table_end(text);
+	text_append(text, count > NARROW_COLUMNS ? "</div>\n" : "");
 }
 
 /* Lines of a result below or instead of its table. */
@@ -314,7 +322,7 @@ static int append_section(struct printing *printing, const struct page_section *
 		code = append_table(text, section, err);
 		break;
 	case PAGE_NOTE:
-		append_note(text, section);
+		append_note(text, section->state, section->soft, section->note);
 		break;
 	case PAGE_SIGNS:
 		append_signs(text, section);

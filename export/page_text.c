@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* page_text.c - a page as text: one blank line between its sections, titles in capitals */
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,10 @@
 #include "base/err.h"
 #include "base/plot.h"
 #include "base/text.h"
+#include "base/when.h"
 #include "export/page_work.h"
 
-enum { WIDTH_WITHOUT = 100, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, PLOT_HEIGHT = 8, BAR_MOST = 40 };
+enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, PLOT_HEIGHT = 8, BAR_MOST = 40 };
 
 struct printing {
 	FILE *stream;
@@ -139,7 +141,7 @@ static void append_items(struct printing *printing, const struct page_section *s
 		text_append(text, "\n");
 		for (size_t line = 0; line < PAGE_ITEM_LINES; line++) {
 			const char *chars = item->lines[line].chars;
-			unsigned indent = ITEM_INDENT + (chars && chars[0] == '>' ? 2 : 0);
+			unsigned indent = ITEM_INDENT + (chars && (chars[0] == '>' || chars[0] == '+') ? 2 : 0);
 
 			if (!chars || !*chars)
 				continue;
@@ -153,43 +155,38 @@ static void append_items(struct printing *printing, const struct page_section *s
 
 /* --- figures --- */
 
-static const char *label_of(const void *ctx, double value, char *ret, size_t size)
-{
-	return metric_format_value(ctx, value, ret, size);
-}
-
 /* A plot for each series, with the same axis. */
 static void append_lines(struct printing *printing, const struct page_lines *lines)
 {
 	struct plot plot = {
 		.from_us = lines->from_us, .until_us = lines->until_us, .width = printing->width,
-		.height = PLOT_HEIGHT, .ascii = printing->options->ascii, .label = label_of,
-		.label_ctx = lines->metric,
+		.height = PLOT_HEIGHT, .ascii = printing->options->ascii,
 	};
 
 	for (size_t i = 0; i < lines->series_count; i++)
 		for (size_t k = 0; k < lines->series[i].count; k++)
-			plot.reach = fmax(plot.reach, lines->series[i].steps[k].mean);
+			plot.reach = fmax(plot.reach, lines->series[i].steps[k].mean *
+						      metric_shown_factor(lines->metric));
 	for (size_t i = 0; i < lines->series_count; i++) {
-		const struct page_series *series = &lines->series[i];
-		struct plot_point *points = calloc(series->count + 1, sizeof(*points));
+		const struct series series = { .metric = *lines->metric,
+					       .steps = (struct series_step *)lines->series[i].steps,
+					       .count = lines->series[i].count };
 
-		if (!points) {
-			printing->text.failed = true;
-			return;
-		}
-		for (size_t k = 0; k < series->count; k++)
-			points[k] = (struct plot_point){ series->steps[k].from_us, series->steps[k].until_us,
-							 series->steps[k].mean, NAN };
-		plot.points = points;
-		plot.count = series->count;
 		append_safe(printing, lines->title);
 		text_append(&printing->text, ": ");
-		append_safe(printing, series->name);
+		append_safe(printing, lines->series[i].name);
 		text_append(&printing->text, "\n");
-		if (plot_draw(&plot, &printing->text) < 0)
+		if (series_plot(&series, plot, &printing->text) < 0)
 			printing->text.failed = true;
-		free(points);
+	}
+	for (size_t i = 0; i < lines->mark_count; i++) {
+		char at[WHEN_SIZE];
+
+		text_appendf(&printing->text, "%s  ", when_format_local(lines->marks[i].wall_us, at));
+		append_safe(printing, lines->marks[i].name);
+		text_append(&printing->text, ": ");
+		append_safe(printing, lines->marks[i].text);
+		text_append(&printing->text, "\n");
 	}
 }
 
@@ -291,8 +288,9 @@ static int write_section(struct printing *printing, const struct page_section *s
 {
 	int code;
 
-	/* Notes follow each other without a blank line. */
-	if (printing->begun && !(section->kind == PAGE_NOTE && printing->last == PAGE_NOTE))
+	/* Notes and the list below them are lines without a blank one. */
+	if (printing->begun &&
+	    !(printing->last == PAGE_NOTE && (section->kind == PAGE_NOTE || section->kind == PAGE_ITEMS)))
 		text_append(&printing->text, "\n");
 	printing->begun = true;
 	printing->last = section->kind;
@@ -307,7 +305,8 @@ static int write_section(struct printing *printing, const struct page_section *s
 		break;
 	case PAGE_NOTE:
 		color_on(printing, colors[section->state]);
-		text_append_wrapped(&printing->text, section->note, 0, 0, printing->width);
+		text_append_wrapped(&printing->text, section->note, 0, 0,
+				    printing->options->width ? printing->width : UINT_MAX);
 		color_off(printing, colors[section->state]);
 		break;
 	case PAGE_SIGNS:

@@ -14,6 +14,7 @@
 
 struct error;
 struct fabric;
+struct page;
 struct result;
 struct sweep_info;
 struct text;
@@ -63,36 +64,24 @@ bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 /* health_touches - does a finding affect one of these hosts? */
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
 
-/* Lines of a finding, besides its text. */
-enum health_line {
-	HEALTH_WORD,   /* "CRITICAL" */
-	HEALTH_CAUSE,  /* "symbol-errors, cause: cable" */
-	HEALTH_TIMES,  /* "since 14:02:11 (12m30s), measured 14:05:00 to 14:10:00   #17" */
-	HEALTH_HOSTS,  /* "affects 2 hosts: node0001, node0002"; or nothing */
-	HEALTH_ACTION, /* "> replace the cable", "acknowledged by ..."; or nothing */
+/* health_append_summary - "2 critical, 1 warning; sweep 3.2 s old, 40 of 40 ports responded" */
+void health_append_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			   struct text *ret);
+
+struct health_layout {
+	unsigned in;       /* as in struct page_section */
+	const char *title; /* NULL: none */
+	const char *none;  /* text if no finding is listed; NULL: none */
+	bool links;        /* HTML: to pages of `ibwire metrics` */
+	size_t html_most;  /* bytes of HTML after which findings are only counted; 0: no limit */
 };
 
 /*
- * health_append_summary - "2 critical, 1 warning; sweep 3.2 s old, 40 of 40 ports responded"
- * health_append_row - one line of a finding
- * health_append_echoes - "+ 10 related: sm-lost, node-silent 8, black-hole leaf03"
- * health_is_shown - is this finding listed, or only counted?
+ * health_add_findings - add a list of findings, each with the command that shows its history
+ * @rows:  borrowed until the page is rendered
  */
-void health_append_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-			   struct text *ret);
-void health_append_row(const struct view *view, const struct health_row *health, enum health_line line,
-		       struct text *text);
-void health_append_echoes(const struct health_filter *filter, const struct health_rows *rows,
-			  const struct health_row *origin, struct text *text);
-bool health_is_shown(const struct health_filter *filter, const struct health_row *row);
-
-/*
- * health_html - a list of findings, each with the command that shows its history
- * @links:  with links to pages of `ibwire metrics`
- * @most_bytes:  after this many bytes findings are only counted
- */
-void health_html(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-		 bool links, size_t most_bytes, struct text *page);
+void health_add_findings(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			 const struct health_layout *layout, struct page *page);
 
 /* health_worst - the worst severity that counts: the exit status. */
 int health_worst(const struct health_rows *rows);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
+#include <string.h>
+
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
 #include "cli/history/history.h"
-#include "export/html.h"
+#include "export/page.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "facts/event_text.h"
@@ -24,48 +26,52 @@ static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "
 struct figure {
 	const char *title;
 	int first, last; /* metrics */
-	size_t subjects;
 };
 
-static void append_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
-			  const struct series *series, const struct page_mark *marks, size_t mark_count,
-			  struct text *page)
+static void add_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
+		       size_t subject_count, const struct series *series, const struct page_mark *marks,
+		       size_t mark_count, struct page *page)
 {
 	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
-	struct page_series lines[2 * SUBJECTS_MOST];
-	struct text names[2 * SUBJECTS_MOST] = { 0 };
+	struct page_series *lines = page_alloc(page, 2 * SUBJECTS_MOST, sizeof(*lines));
+	struct metric *metric_copy = page_alloc(page, 1, sizeof(*metric_copy));
 	size_t count = 0;
 
-	for (size_t i = 0; i < figure->subjects; i++)
+	if (!lines || !metric_copy)
+		return;
+	*metric_copy = history->metrics[figure->first];
+	for (size_t i = 0; i < subject_count; i++)
 		for (int metric = figure->first; metric <= figure->last; metric++) {
 			const struct series *from = &series[i * METRICS + (size_t)metric];
+			struct series_step *steps;
 
 			if (series_is_unknown(from))
 				continue;
-			text_appendf(&names[count], "%s%s", prefixes[metric], subjects->items[i].name);
-			page->failed |= text_failed(&names[count]);
-			lines[count] = (struct page_series){ text_chars(&names[count]), from->steps, from->count };
-			count++;
+			steps = page_alloc(page, from->count, sizeof(*steps));
+			if (!steps)
+				return;
+			memcpy(steps, from->steps, from->count * sizeof(*steps));
+			lines[count++] = (struct page_series){
+				page_print(page, "%s%s", prefixes[metric], subjects->items[i].name), steps, from->count,
+			};
 		}
 	if (!count)
-		html_element(page, "p", NULL, "%s: unknown", figure->title);
+		page_add_note(page, PAGE_HTML, false, "%s: unknown", figure->title);
 	else
-		html_lines(page, &(struct page_lines){
+		page_add(page, &(struct page_section){ .kind = PAGE_LINES, .in = PAGE_HTML, .lines = {
 			.title = figure->title, .series = lines, .series_count = count, .from_us = history->since_us,
 			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
-			.metric = &history->metrics[figure->first],
-		});
-	while (count--)
-		text_done(&names[count]);
+			.metric = metric_copy,
+		} });
 }
 
-int history_html_plots(struct history *history, const struct subjects *subjects, size_t rates,
-		       const struct page_mark *marks, size_t mark_count, struct text *page, struct error *err)
+int history_add_plots(struct history *history, const struct subjects *subjects, size_t rates,
+		      const struct page_mark *marks, size_t mark_count, struct page *page, struct error *err)
 {
-	const struct figure figures[] = {
-		{ "Rate, TX and RX", SENT, RECEIVED, rates },
-		{ "XmitWait: share of the time (estimate)", STALL, STALL, subjects->count },
-		{ "Errors", ERRORS, ERRORS, subjects->count },
+	static const struct figure figures[] = {
+		{ "Rate, TX and RX", SENT, RECEIVED },
+		{ "XmitWait: share of the time (estimate)", STALL, STALL },
+		{ "Errors", ERRORS, ERRORS },
 	};
 	struct series series[SUBJECTS_MOST * METRICS] = { 0 };
 	size_t ports = 0, count = subjects->count;
@@ -84,10 +90,11 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 				  sweeps * (int64_t)ports > SAMPLES_MOST ? POINTS_FEW : POINTS);
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
-	text_append(page, "<div class=\"pair\">\n");
+	page_add(page, &(struct page_section){ .kind = PAGE_PAIR });
 	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
-		append_figure(history, &figures[i], subjects, series, marks, mark_count, page);
-	text_append(page, "</div>\n");
+		add_figure(history, &figures[i], subjects, figures[i].first == SENT ? rates : count, series, marks,
+			   mark_count, page);
+	page_close(page);
 	for (size_t i = 0; i < count * METRICS; i++)
 		series_done(&series[i]);
 	return code;
@@ -98,7 +105,7 @@ int history_html_plots(struct history *history, const struct subjects *subjects,
 struct events {
 	const struct history *history;
 	const struct subjects *subjects;
-	struct text *page;
+	struct result *result;
 	size_t count;
 };
 
@@ -126,58 +133,57 @@ static bool count_event(void *ctx, const struct event_row *row)
 	return true;
 }
 
-static const struct html_column event_columns[] = { { "Time", false }, { "Severity", false }, { "Event", false } };
+enum { EVENT_TIME, EVENT_SEVERITY, EVENT_TEXT, EVENT_COLUMNS };
 
-static bool append_event(void *ctx, const struct event_row *row)
+static const struct column event_columns[EVENT_COLUMNS] = {
+	[EVENT_TIME] = { .title = "Time", .kind = COLUMN_TIME },
+	[EVENT_SEVERITY] = { .title = "Severity", .kind = COLUMN_TEXT },
+	[EVENT_TEXT] = { .title = "Event", .kind = COLUMN_TEXT },
+};
+
+static bool put_event(void *ctx, const struct event_row *row)
 {
-	static const enum page_state states[] = { PAGE_PLAIN, PAGE_WARNING, PAGE_CRITICAL };
+	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
 	struct events *events = ctx;
-	char time[WHEN_SIZE], shown[sizeof(row->event.text)];
+	char shown[sizeof(row->event.text)];
 
 	if (!is_shown(events, &row->event) || events->count-- > EVENTS_MOST)
 		return true;
-	html_row(events->page);
-	html_cell(events->page, &event_columns[0], PAGE_PLAIN, "%s", when_format_local(row->event.wall_us, time));
-	html_cell(events->page, &event_columns[1], states[row->event.severity], "%s",
-		  event_severity_name(row->event.severity));
-	html_cell(events->page, &event_columns[2], PAGE_PLAIN, "%s", event_text(row->event.text, shown, sizeof(shown)));
-	html_row_end(events->page);
-	return true;
+	result_integer(events->result, EVENT_TIME, row->event.wall_us);
+	result_text(events->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
+	result_show(events->result, EVENT_SEVERITY, NULL, styles[row->event.severity]);
+	result_text(events->result, EVENT_TEXT, event_text(row->event.text, shown, sizeof(shown)));
+	return result_end_row(events->result);
 }
 
-static int append_events(struct history *history, const struct subjects *subjects, struct text *page,
-			 struct error *err)
+static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	struct events events = { .history = history, .subjects = subjects, .page = page };
-	const struct event_query query = { .since_us = history->since_us, .until_us = history->until_us };
-	int code = reader_events(history->view.reader, &query, count_event, &events, err);
+	struct events events = *(const struct events *)ctx;
+	const struct event_query query = { .since_us = events.history->since_us,
+					   .until_us = events.history->until_us };
+	int code = reader_events(events.history->view.reader, &query, count_event, &events, err);
 	size_t all = events.count;
 
-	html_card_begin(page, "Events");
-	if (all)
-		html_table_begin(page, event_columns, sizeof(event_columns) / sizeof(*event_columns));
-	if (code == 0 && all)
-		code = reader_events(history->view.reader, &query, append_event, &events, err);
-	if (all)
-		html_table_end(page);
-	else
-		html_element(page, "p", NULL, "No events.");
+	(void)target;
+	events.result = result;
+	if (code == 0)
+		code = reader_events(events.history->view.reader, &query, put_event, &events, err);
+	result_none(result, "No events.");
 	if (all > EVENTS_MOST)
-		html_element(page, "p", "soft", "and %zu older ones: ibwire events", all - EVENTS_MOST);
-	html_card_end(page);
+		result_note(result, "and %zu older ones: ibwire events", all - EVENTS_MOST);
 	return code;
 }
 
 /* --- the page --- */
 
-static int append_plots(struct history *history, const struct subjects *subjects, const struct health_rows *rows,
-			struct text *page, struct error *err)
+static int add_plots(struct history *history, const struct subjects *subjects, const struct health_rows *rows,
+		     struct page *page, struct error *err)
 {
-	struct page_mark marks[MARKS_MOST];
+	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
 	size_t count = 0;
 	int code;
 
-	for (size_t i = 0; i < rows->count && count < MARKS_MOST; i++) {
+	for (size_t i = 0; marks && i < rows->count && count < MARKS_MOST; i++) {
 		const struct finding *finding = &rows->list[i].row.finding;
 
 		if (finding->severity != FINDING_INFO && finding->since_us > history->since_us &&
@@ -185,29 +191,30 @@ static int append_plots(struct history *history, const struct subjects *subjects
 			marks[count++] = (struct page_mark){ finding->since_us, finding->subject,
 							     finding_kind_name(finding->kind) };
 	}
-	html_card_begin(page, NULL);
-	code = history_html_plots(history, subjects, subjects->count, marks, count, page, err);
-	html_card_end(page);
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD });
+	code = history_add_plots(history, subjects, subjects->count, marks, count, page, err);
+	page_close(page);
 	return code;
 }
 
-static void append_title(const struct history *history, const struct subjects *subjects, struct text *page)
+static struct page *begin(const struct history *history, const struct subjects *subjects)
 {
+	static const struct page_link links[] = { { "./", "All findings" } };
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct text title = { 0 };
+	struct page *page;
 
 	text_append(&title, "History of");
 	for (size_t i = 0; i < subjects->count; i++)
 		text_appendf(&title, "%s %s", i ? "," : "", subjects->items[i].name);
-	html_begin(page, text_chars(&title));
-	html_card_begin(page, NULL);
-	html_element(page, "h1", NULL, "%s", text_chars(&title));
-	html_element(page, "p", NULL, "%s to %s", when_format_local(history->since_us, since),
-		     when_format_local(history->until_us, until));
+	page = page_create(text_chars(&title));
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = page_keep(page, &title) });
+	page_add_note(page, PAGE_HTML, false, "%s to %s", when_format_local(history->since_us, since),
+		      when_format_local(history->until_us, until));
 	if (history->links)
-		text_append(page, "<p><a href=\"./\">All findings</a></p>\n");
-	page->failed |= text_failed(&title);
-	text_done(&title);
+		page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, 1 } });
+	page_close(page);
+	return page;
 }
 
 int history_html(struct history *history, const struct subjects *subjects, struct error *err)
@@ -215,31 +222,28 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	const struct health_filter filter = { .options = &history->options, .names = history->options.argv,
 					      .name_count = history->options.argc, .may_be_unknown = true,
 					      .all = true };
+	const struct health_layout layout = { .title = "Findings", .none = "No open findings.", .links = history->links,
+					      .html_most = FINDINGS_BYTES };
 	const struct finding_query query = { .since_us = history->since_us, .until_us = history->until_us };
+	const struct events events = { .history = history, .subjects = subjects };
 	struct health_rows rows = { 0 };
-	struct text page = { 0 };
+	struct page *page;
 	int code;
 
 	/* A new database: the plots begin with its first sweep. */
 	if (history->range.oldest_us > history->since_us)
 		history->since_us = history->range.oldest_us;
+	page = begin(history, subjects);
 	code = subjects->count > SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
-
-	append_title(history, subjects, &page);
-	if (code == 0) {
-		html_card_end(&page);
-		code = append_plots(history, subjects, &rows, &page, err);
-	}
-	if (code == 0) {
-		html_card_begin(&page, "Findings");
-		health_html(&history->view, &filter, &rows, history->links, FINDINGS_BYTES, &page);
-		html_card_end(&page);
-		code = append_events(history, subjects, &page, err);
-	}
-	html_end(&page);
-	health_rows_done(&rows);
 	if (code == 0)
-		return output_file(&history->options, &page, history->html, err);
-	text_done(&page);
+		code = add_plots(history, subjects, &rows, page, err);
+	health_add_findings(&history->view, &filter, &rows, &layout, page);
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .title = "Events",
+					       .table = { event_columns, EVENT_COLUMNS, put_events, &events } });
+	if (code == 0)
+		code = output_page(page, &history->options, history->html, err);
+	else
+		page_destroy(page);
+	health_rows_done(&rows);
 	return code;
 }

@@ -2,24 +2,23 @@
 /* status.c - `ibwire status`: collector status */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/cells.h"
-#include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "cli/status/status.h"
 #include "collector/events.h"
+#include "export/page.h"
 #include "fabric/fabric.h"
-#include "facts/summary.h"
 #include "storage/reader.h"
 
 enum {
@@ -101,78 +100,86 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
 };
 
-/* Input of the status page. */
-struct page {
-	const char *path; /* of the database */
-	int64_t at_us;    /* selected wall clock time; 0: now */
-	struct view view;
-	struct db_status db;
-	struct map locked;
-	struct event_state throttled, topology_file, device_removed;
-	struct fabric_summary summary;
-	int64_t fec_unknown; /* ports */
-};
-
 /* Age in intervals above which a live collector is stalled. */
 enum { STALLED_INTERVALS = 3 };
 
-/* The state at a selected time. */
-static void fill_past(struct result *result, const struct page *page, double age_s)
-{
-	char at[WHEN_SIZE], age[WHEN_SIZE];
-	const struct sweep_info *last = &page->db.last;
-	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
+static void set_state(struct status *status, const char *word, enum cell_style style, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
-	when_format_local(page->at_us, at);
-	when_format_span((int64_t)(age_s * 1e6), age);
-	result_text(result, STATE, "past");
-	result_showf(result, STATE, gap ? STYLE_WARNING : STYLE_STRONG,
-		     gap ? "past: state at %s; no sweep was stored in the %s before" :
-			   "past: state at %s; the last sweep was %s old", at, age);
+static void set_state(struct status *status, const char *word, enum cell_style style, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(status->state.text, sizeof(status->state.text), fmt, args);
+	va_end(args);
+	status->state.word = word;
+	status->state.style = style;
 }
 
-static void fill_state(struct result *result, const struct page *page, int64_t now_us)
+/* The state at a selected time. */
+static void find_past_state(struct status *status)
 {
-	const struct db_status *db = &page->db;
+	char at[WHEN_SIZE], age[WHEN_SIZE];
+	const struct sweep_info *last = &status->db.last;
+	double age_s = facts_age_s(status->at_us, status->db.last_wall_us);
+	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
+
+	when_format_local(status->at_us, at);
+	when_format_span((int64_t)(age_s * 1e6), age);
+	set_state(status, "past", gap ? STYLE_WARNING : STYLE_STRONG,
+		  gap ? "past: state at %s; no sweep was stored in the %s before" :
+			"past: state at %s; the last sweep was %s old", at, age);
+}
+
+static void find_state(struct status *status, int64_t now_us)
+{
+	const struct db_status *db = &status->db;
 	char age[WHEN_AGE_SIZE], blocker[96] = "", since[WHEN_SIZE];
 	bool empty = db->sweeps == 0;
 	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
 
-	result_bool(result, LIVE, db->live);
-	result_bool(result, BLOCKED, db->store_blocked);
-	cells_nonzero(result, BLOCKER_PID, db->store_blocked ? db->blocker_pid : 0);
-	cells_nonzero(result, COLLECTOR_PID, db->live ? db->collector_pid : 0);
 	when_format_age(now_us, db->last_wall_us, age);
 	if (empty && db->live) {
-		result_text(result, STATE, "starting");
-		result_show(result, STATE, "starting: the collector has not stored a sweep yet", STYLE_WARNING);
+		set_state(status, "starting", STYLE_WARNING, "starting: the collector has not stored a sweep yet");
 	} else if (empty) {
-		result_text(result, STATE, "empty");
-		result_show(result, STATE, "empty: no sweep is stored; start 'ibwire collect'", STYLE_WARNING);
+		set_state(status, "empty", STYLE_WARNING, "empty: no sweep is stored; start 'ibwire collect'");
 	} else if (!db->live) {
-		result_text(result, STATE, "stopped");
-		result_showf(result, STATE, STYLE_WARNING,
-			     "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
-	} else if (page->device_removed.on) {
-		result_text(result, STATE, "waiting");
-		result_integer(result, WAITING_TIME, page->device_removed.since_us);
-		result_showf(result, STATE, STYLE_CRITICAL, "waiting since %s: %s; the newest sweep is %s",
-			     when_format_local(page->device_removed.since_us, since), page->device_removed.text, age);
+		set_state(status, "stopped", STYLE_WARNING,
+			  "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
+	} else if (status->device_removed.on) {
+		set_state(status, "waiting", STYLE_CRITICAL, "waiting since %s: %s; the newest sweep is %s",
+			  when_format_local(status->device_removed.since_us, since), status->device_removed.text, age);
 	} else if (limit_us > 0 && age_us > limit_us) {
-		result_text(result, STATE, "stalled");
 		if (db->store_blocked && db->blocker_pid)
 			snprintf(blocker, sizeof(blocker), "; process %" PRId64 " locks the database (its -shm file)",
 				 db->blocker_pid);
 		else if (db->store_blocked)
 			snprintf(blocker, sizeof(blocker),
 				 "; another process locks the database (see lsof for its -shm file)");
-		result_showf(result, STATE, STYLE_CRITICAL,
-			     "stalled: the collector is running, but its newest sweep is %s%s", age, blocker);
+		set_state(status, "stalled", STYLE_CRITICAL,
+			  "stalled: the collector is running, but its newest sweep is %s%s", age, blocker);
 	} else {
-		result_text(result, STATE, "live");
-		result_showf(result, STATE, age_us < 0 ? STYLE_WARNING : STYLE_STRONG, "live: the newest sweep is %s",
-			     age);
+		status->state.is_live = true;
+		set_state(status, "live", age_us < 0 ? STYLE_WARNING : STYLE_STRONG, "live: the newest sweep is %s",
+			  age);
 	}
+}
+
+static void fill_state(struct result *result, const struct status *status)
+{
+	const struct db_status *db = &status->db;
+
+	result_text(result, STATE, status->state.word);
+	result_show(result, STATE, status->state.text, status->state.style);
+	if (status->at_us)
+		return;
+	result_bool(result, LIVE, db->live);
+	result_bool(result, BLOCKED, db->store_blocked);
+	cells_nonzero(result, BLOCKER_PID, db->store_blocked ? db->blocker_pid : 0);
+	cells_nonzero(result, COLLECTOR_PID, db->live ? db->collector_pid : 0);
+	if (!strcmp(status->state.word, "waiting"))
+		result_integer(result, WAITING_TIME, status->device_removed.since_us);
 }
 
 /* A number that is a warning above 0, with the text around it; below 0 it is unknown. */
@@ -226,12 +233,12 @@ static void fill_spread(struct result *result, const struct sweep_info *sweep)
 }
 
 /* A stopped collector has no rate. */
-static void fill_throttled(struct result *result, const struct page *page)
+static void fill_throttled(struct result *result, const struct status *status)
 {
-	const struct event_state *throttled = &page->throttled;
+	const struct event_state *throttled = &status->throttled;
 	char since[WHEN_SIZE];
 
-	if (!page->db.live && !page->at_us)
+	if (!status->db.live && !status->at_us)
 		return;
 	result_bool(result, THROTTLED, throttled->on);
 	if (!throttled->on)
@@ -252,9 +259,9 @@ static void fill_topology_file(struct result *result, const struct event_state *
 }
 
 /* Shown only if a reader blocks the checkpoint. */
-static void fill_log(struct result *result, const struct page *page)
+static void fill_log(struct result *result, const struct status *status)
 {
-	const struct db_status *db = &page->db;
+	const struct db_status *db = &status->db;
 	struct text shown = { 0 };
 
 	result_integer(result, LOG, db->log_bytes);
@@ -321,9 +328,9 @@ static void end_list(struct result *result, size_t column, struct node_list *lis
 }
 
 /* Other ports with IsSM in PortInfo, mostly standby SMs. */
-static void fill_other_sms(struct result *result, const struct page *page, const struct sm_state *sm)
+static void fill_other_sms(struct result *result, const struct status *status, const struct sm_state *sm)
 {
-	const struct fabric *fabric = page->view.fabric;
+	const struct fabric *fabric = status->view.fabric;
 	struct node_list others = { 0 };
 
 	result_empty(result, SM_OTHERS);
@@ -333,16 +340,16 @@ static void fill_other_sms(struct result *result, const struct page *page, const
 
 		if (port_is_sm(port) && (is_switch ? port->num == 0 : port->state >= PORT_INIT) &&
 		    !(sm->known && port->guid == sm->guid))
-			list_node(result, SM_OTHERS, &page->view, port->node, &others);
+			list_node(result, SM_OTHERS, &status->view, port->node, &others);
 	}
 	if (others.count)
 		end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
 }
 
 /* Unresponsive and locked nodes, and ports that are not polled. */
-static void fill_ports(struct result *result, const struct page *page)
+static void fill_ports(struct result *result, const struct status *status)
 {
-	const struct view *view = &page->view;
+	const struct view *view = &status->view;
 	struct node_list silent = { 0 }, locked = { 0 };
 	int64_t unplanned = 0, mirrored = 0;
 
@@ -353,7 +360,7 @@ static void fill_ports(struct result *result, const struct page *page)
 		uint32_t is_locked = 0;
 		bool is_silent = false;
 
-		map_get(&page->locked, node->guid, &is_locked);
+		map_get(&status->locked, node->guid, &is_locked);
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			struct port_facts port;
 
@@ -413,31 +420,31 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 		     "(--security-keys)");
 }
 
-static void fill_db(struct result *result, const struct page *page)
+static void fill_db(struct result *result, const struct status *status)
 {
-	const struct db_status *db = &page->db;
+	const struct db_status *db = &status->db;
 
-	result_text(result, DB, page->path);
+	result_text(result, DB, status->path);
 	result_integer(result, SIZE, db->size_bytes);
-	fill_log(result, page);
+	fill_log(result, status);
 	result_integer(result, SCHEMA, db->schema_version);
 	result_integer(result, SWEEPS, db->sweeps);
 	cells_nonzero(result, FIRST_TIME, db->first_wall_us);
 }
 
-static void fill(struct result *result, const struct options *options, const struct page *page)
+static int fill(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct db_status *db = &page->db;
-	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
+	const struct status *status = ctx;
+	const struct db_status *db = &status->db;
+	int64_t reference_us = status->at_us ? status->at_us : status->options->now_us;
 	double age_s = facts_age_s(reference_us, db->last_wall_us);
 
-	if (page->at_us)
-		fill_past(result, page, age_s);
-	else
-		fill_state(result, page, options->now_us);
-	fill_throttled(result, page);
-	fill_topology_file(result, &page->topology_file);
-	fill_db(result, page);
+	(void)target;
+	(void)err;
+	fill_state(result, status);
+	fill_throttled(result, status);
+	fill_topology_file(result, &status->topology_file);
+	fill_db(result, status);
 	if (db->last_wall_us) {
 		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);
@@ -450,27 +457,17 @@ static void fill(struct result *result, const struct options *options, const str
 			result_integer(result, DISCOVERY, db->discovery_us);
 			result_unsigned(result, SMPS, db->discovery_smps);
 		}
-		fill_sm(result, &page->view, &db->last.sm);
-		fill_other_sms(result, page, &db->last.sm);
+		fill_sm(result, &status->view, &db->last.sm);
+		fill_other_sms(result, status, &db->last.sm);
 	}
-	if (page->view.fabric) {
-		fill_fabric(result, &page->summary);
-		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", page->fec_unknown,
+	if (status->view.fabric) {
+		fill_fabric(result, &status->summary);
+		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", status->fec_unknown,
 			     " ports: no FEC counters of them are shown");
-		fill_ports(result, page);
+		fill_ports(result, status);
 	}
-}
-
-static int print_status(FILE *stream, const struct options *options, const struct page *page, struct error *err)
-{
-	struct result_options output = options_result(options);
-	struct result *result;
-
-	output.record = true;
-	result = result_create(stream, &output, status_columns, COLUMN_COUNT);
-	fill(result, options, page);
 	result_end_row(result);
-	return output_end(result, 0, err);
+	return 0;
 }
 
 /* Load the sweep of that time; an empty database is not an error. */
@@ -500,60 +497,54 @@ static bool count_fec_unknown(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-static int load(struct page *page, struct error *err)
+static int load(struct status *status, struct error *err)
 {
-	const struct detail_query details = { .at_us = page->at_us, .port = -1 };
+	const struct detail_query details = { .at_us = status->at_us, .port = -1 };
 	const struct {
 		const char *kind, *end;
 		struct event_state *ret;
 	} states[] = {
-		{ EVENT_THROTTLED, EVENT_UNTHROTTLED, &page->throttled },
-		{ EVENT_TOPOLOGY_FILE, NULL, &page->topology_file },
-		{ EVENT_DEVICE_REMOVED, NULL, &page->device_removed },
+		{ EVENT_THROTTLED, EVENT_UNTHROTTLED, &status->throttled },
+		{ EVENT_TOPOLOGY_FILE, NULL, &status->topology_file },
+		{ EVENT_DEVICE_REMOVED, NULL, &status->device_removed },
 	};
-	int code = reader_status_at(page->view.reader, page->at_us, &page->db, err);
+	int code = reader_status_at(status->view.reader, status->at_us, &status->db, err);
 
 	if (code == 0)
-		code = load_fabric(&page->view, page->at_us, err);
-	if (code == 0 && page->view.snapshot)
-		code = summary_load(page->view.snapshot, page->view.reader, &page->summary, err);
-	if (code == 0 && page->view.snapshot)
-		code = reader_details(page->view.reader, &details, count_fec_unknown, &page->fec_unknown, err);
+		code = load_fabric(&status->view, status->at_us, err);
+	if (code == 0 && status->view.snapshot)
+		code = summary_load(status->view.snapshot, status->view.reader, &status->summary, err);
+	if (code == 0 && status->view.snapshot)
+		code = reader_details(status->view.reader, &details, count_fec_unknown, &status->fec_unknown, err);
 	if (code == 0)
-		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
+		code = locked_load(status->view.reader, status->at_us, &status->locked, err);
 	for (size_t i = 0; code == 0 && i < sizeof(states) / sizeof(*states); i++)
-		code = event_state_load(page->view.reader, page->at_us, states[i].kind, states[i].end, states[i].ret,
-					err);
+		code = event_state_load(status->view.reader, status->at_us, states[i].kind, states[i].end,
+					states[i].ret, err);
 	return code;
 }
 
-/* The page has the lines of the table. */
-static int print_html(const struct options *options, struct page *page, const char *path, bool links,
-		      struct error *err)
+/* The record is the data of the page, and its last section in HTML. */
+static int print(struct status *status, const char *html, bool links, struct error *err)
 {
-	struct options plain = *options;
-	char *lines = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&lines, &size);
-	int code = stream ? 0 : err_nomem(err);
+	struct page *page = page_create("InfiniBand fabric");
+	int code = html ? status_add_fabric(status, links, page, err) : 0;
 
-	plain.format = RESULT_TABLE;
-	plain.color = COLOR_NEVER;
-	plain.columns = 0;
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Collector" });
+	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .key = "",
+					       .table = { status_columns, COLUMN_COUNT, fill, status } });
+	if (links)
+		status_add_links(page);
+	page_close(page);
 	if (code == 0)
-		code = print_status(stream, &plain, page, err);
-	/* glibc reports no error if the last allocation fails. */
-	if (stream && (fclose(stream) || !lines) && code == 0)
-		code = err_nomem(err);
-	if (code == 0)
-		code = status_html(&page->view, &plain, path, links, lines, err);
-	free(lines);
+		return output_page(page, status->options, html, err);
+	page_destroy(page);
 	return code;
 }
 
 int status_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct page page = { 0 };
+	struct status status = { 0 };
 	struct options options;
 	const char *html = NULL;
 	bool links = false;
@@ -570,20 +561,25 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 		return code < 0 ? code : 0;
 	if (links && !html)
 		return options_usage_error(command, err, "--links requires --html");
-	page.path = path;
-	page.at_us = options.at_us;
+	status.path = path;
+	status.options = &options;
+	status.at_us = options.at_us;
 	code = options_no_arguments(command, &options, err);
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
 	if (code == 0)
-		code = view_open_reader(&options, &page.view, err);
+		code = view_open_reader(&options, &status.view, err);
 	if (code < 0)
 		return code;
-	code = load(&page, err);
+	code = load(&status, err);
+	if (code == 0 && status.at_us)
+		find_past_state(&status);
+	else if (code == 0)
+		find_state(&status, options.now_us);
 	if (code == 0)
-		code = html ? print_html(&options, &page, html, links, err) :
-			      print_status(options.out, &options, &page, err);
-	map_done(&page.locked);
-	view_done(&page.view);
+		code = print(&status, html, links, err);
+	health_rows_done(&status.findings);
+	map_done(&status.locked);
+	view_done(&status.view);
 	return code;
 }
