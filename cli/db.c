@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "storage/admin.h"
 

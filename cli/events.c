@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "collector/events.h"

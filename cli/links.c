@@ -1,50 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links.c - `ibwire links`: one row per link with both ends */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "cli/lib/cells.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
+#include "facts/port_columns.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
-/* Columns in table order. A is the end whose node sorts first by name, B its peer. */
-static const struct cell_column link_columns[] = {
-	{ .cell = CELL_TIME },
-	{ .cell = CELL_NAME, .title = "A" },
-	{ .cell = CELL_GUID }, { .cell = CELL_NODE }, { .cell = CELL_PORT }, { .cell = CELL_LID },
-	{ .cell = CELL_NAME, .peer = true, .title = "B" },
-	{ .cell = CELL_GUID, .peer = true }, { .cell = CELL_NODE, .peer = true }, { .cell = CELL_PORT, .peer = true },
-	{ .cell = CELL_LID, .peer = true },
-	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 9 }, { .cell = CELL_STATE, .peer = true },
-	{ .cell = CELL_PHYS_STATE }, { .cell = CELL_PHYS_STATE, .peer = true },
-	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 5 },
-	{ .cell = CELL_WIDTH }, { .cell = CELL_SPEED }, { .cell = CELL_RATE },
-	{ .cell = CELL_LINK_STATUS, .title = HEADING_STATUS },
-	{ .cell = CELL_STATUS, .key = "node_status" }, { .cell = CELL_STATUS, .peer = true },
-	{ .cell = CELL_XMIT, .title = "A " HEADING_TX, .priority = 8 },
-	{ .cell = CELL_XMIT_PERCENT, .title = "A " HEADING_TX_PERCENT, .priority = 1 },
-	{ .cell = CELL_RCV, .title = "A " HEADING_RX, .priority = 11 },
-	{ .cell = CELL_RCV_PERCENT },
-	{ .cell = CELL_STALL, .title = "A " HEADING_STALL, .priority = 7 },
-	{ .cell = CELL_XMIT, .peer = true, .title = "B " HEADING_TX, .priority = 8 },
-	{ .cell = CELL_XMIT_PERCENT, .peer = true, .title = "B " HEADING_TX_PERCENT, .priority = 1 },
-	{ .cell = CELL_RCV, .peer = true, .title = "B " HEADING_RX, .priority = 11 },
-	{ .cell = CELL_RCV_PERCENT, .peer = true },
-	{ .cell = CELL_STALL, .peer = true, .title = "B " HEADING_STALL, .priority = 7 },
-	{ .cell = CELL_ERRORS, .title = "A " HEADING_ERRORS, .priority = 2 },
-	{ .cell = CELL_ERRORS, .peer = true, .title = "B " HEADING_ERRORS, .priority = 2 },
-	{ .cell = CELL_ERRORS_UNKNOWN }, { .cell = CELL_ERRORS_UNKNOWN, .peer = true },
-	{ .cell = CELL_WINDOW },
-	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 10 }, { .cell = CELL_AGE, .peer = true },
+/* A is the end whose node sorts first by name, B its peer. */
+static const struct column_item link_items[] = {
+	{ .key = "time" },
+	{ .key = "name", .table = true, .no_data = true, .title = "A" },
+	{ .key = "node_guid" }, { .key = "node" }, { .key = "port" }, { .key = "lid" },
+	{ .key = "name", .row = PEER_ROW, .table = true, .no_data = true, .title = "B" },
+	{ .key = "node_guid", .row = PEER_ROW, .as = "peer_guid" }, { .key = "node", .row = PEER_ROW, .as = "peer" },
+	{ .key = "port", .row = PEER_ROW },
+	{ .key = "lid", .row = PEER_ROW },
+	{ .key = "state", .table = true, .title = HEADING_STATE, .priority = 9 }, { .key = "state", .row = PEER_ROW },
+	{ .key = "phys_state" }, { .key = "phys_state", .row = PEER_ROW },
+	{ .key = "link", .table = true, .no_data = true, .title = HEADING_LINK, .priority = 5 },
+	{ .key = "width" }, { .key = "speed" }, { .key = "rate_gbps" },
+	{ .key = "status", .row = LINK_ROW, .table = true },
+	{ .key = "status", .as = "node_status" }, { .key = "status", .row = PEER_ROW },
+	{ .key = "xmit_bytes_per_s", .table = true, .priority = 8 },
+	{ .key = "xmit_utilization_percent", .table = true, .priority = 1 },
+	{ .key = "rcv_bytes_per_s", .table = true, .priority = 11 },
+	{ .key = "rcv_utilization_percent" },
+	{ .key = "stall_percent", .table = true, .priority = 7 },
+	{ .key = "xmit_bytes_per_s", .row = PEER_ROW, .table = true, .priority = 8 },
+	{ .key = "xmit_utilization_percent", .row = PEER_ROW, .table = true, .priority = 1 },
+	{ .key = "rcv_bytes_per_s", .row = PEER_ROW, .table = true, .priority = 11 },
+	{ .key = "rcv_utilization_percent", .row = PEER_ROW },
+	{ .key = "stall_percent", .row = PEER_ROW, .table = true, .priority = 7 },
+	{ .key = "errors", .table = true, .priority = 2 },
+	{ .key = "errors", .row = PEER_ROW, .table = true, .priority = 2 },
+	{ .key = "errors_unknown" }, { .key = "errors_unknown", .row = PEER_ROW },
+	{ .key = "window_s" },
+	{ .key = "age_s", .table = true, .title = HEADING_AGE, .priority = 10 }, { .key = "age_s", .row = PEER_ROW },
 };
-
-enum { COLUMN_COUNT = sizeof(link_columns) / sizeof(*link_columns) };
 
 static bool has_errors(const struct port_facts *end)
 {
@@ -53,19 +52,21 @@ static bool has_errors(const struct port_facts *end)
 
 struct links_options {
 	bool errors;
-	const char *sort;
+	const char *sort, *columns;
 	struct sorting sorting;
+	struct columns shown;
 	int64_t top; /* 0: unlimited */
 };
 
 /* A link with the number that it is sorted by: that of the end with the larger one. */
 struct link_row {
-	struct port_facts a;
+	struct port_facts a, b;
 	double value;
 };
 
 struct links {
 	const struct view *view;
+	struct port_scope scope;
 	const struct selection *selection;
 	const struct links_options *own;
 	bool *done; /* by port: its link was seen from this end */
@@ -73,25 +74,39 @@ struct links {
 	size_t selected, count; /* links in the selection, and of these the rows */
 };
 
+/* The rows of result_fill_rows(). */
+struct link_cells {
+	struct link_facts link;
+	const void *rows[LINK_ROW + 1];
+};
+
+static void set_cells(const struct link_row *row, struct link_cells *ret)
+{
+	link_facts_of(&row->a, &row->b, &ret->link);
+	ret->rows[PORT_ROW] = &row->a;
+	ret->rows[PEER_ROW] = &row->b;
+	ret->rows[LINK_ROW] = &ret->link;
+}
+
 /* Add the link of one port, unless it was added from its other end. */
 static void add_link(struct links *links, uint32_t index)
 {
 	const struct view *view = links->view;
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct link_row *row = &links->rows[links->count];
-	struct port_facts b;
+	struct link_cells cells;
 
 	if (peer == FABRIC_NONE || links->done[peer] ||
 	    (!selection_has_port(links->selection, index) && !selection_has_port(links->selection, peer)))
 		return;
 	links->done[index] = true;
 	links->selected++;
-	view_port_facts(view, index, &row->a);
-	view_port_facts(view, peer, &b);
-	if (links->own->errors && !has_errors(&row->a) && !has_errors(&b))
+	port_facts_of(&links->scope, index, &row->a);
+	port_facts_of(&links->scope, peer, &row->b);
+	if (links->own->errors && !has_errors(&row->a) && !has_errors(&row->b))
 		return;
-	row->value = fmax(sorting_value(&links->own->sorting, view, &row->a),
-			  sorting_value(&links->own->sorting, view, &b));
+	set_cells(row, &cells);
+	row->value = sorting_value(&links->own->sorting, cells.rows);
 	links->count++;
 }
 
@@ -119,7 +134,7 @@ static int collect(struct links *links, struct error *err)
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			add_link(links, j);
 	}
-	if (links->own->sorting.cell != CELL_OWN && links->count)
+	if (!sorting_is_by_name(&links->own->sorting) && links->count)
 		qsort_r(links->rows, links->count, sizeof(*links->rows), compare_links, links);
 	return 0;
 }
@@ -144,13 +159,14 @@ static void note(const struct links *links, struct result *result)
 
 static int print(const struct options *options, const struct links *links, struct error *err)
 {
-	struct cells cells;
-	struct result *result;
+	const struct columns *shown = &links->own->shown;
+	struct result *result = output_begin(options, false, shown->list, shown->count);
 
-	cells_init(&cells, link_columns, COLUMN_COUNT);
-	result = output_begin(options, false, cells.columns, COLUMN_COUNT);
 	for (size_t i = 0; i < links->count && (!links->own->top || i < (size_t)links->own->top); i++) {
-		cells_fill(&cells, result, links->view, &links->rows[i].a);
+		struct link_cells cells;
+
+		set_cells(&links->rows[i], &cells);
+		result_fill_rows(result, cells.rows);
 		result_end_row(result);
 	}
 	note(links, result);
@@ -161,7 +177,7 @@ static int show(const struct options *options, const struct links_options *own, 
 		struct error *err)
 {
 	struct selection selection;
-	struct links links = { .view = view, .selection = &selection, .own = own };
+	struct links links = { .view = view, .scope = view_scope(view), .selection = &selection, .own = own };
 	int code = view_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
@@ -175,12 +191,30 @@ static int show(const struct options *options, const struct links_options *own, 
 	return code;
 }
 
+static int check(const struct command *command, const struct options *options, struct links_options *own,
+		 struct error *err)
+{
+	const struct column_source sources[] = {
+		{ .columns = link_columns, .row = LINK_ROW },
+		{ .columns = port_columns, .row = PORT_ROW, .title_prefix = "A ",
+		  .append = true },
+		{ .columns = port_columns, .row = PEER_ROW, .key_prefix = "peer_",
+		  .title_prefix = "B ", .append = true },
+	};
+	const struct column_list list = { .sources = sources, .source_count = sizeof(sources) / sizeof(*sources),
+					  .items = link_items, .count = sizeof(link_items) / sizeof(*link_items) };
+	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
+
+	return code < 0 ? code : columns_create(command, options, &list, own->columns, &own->shown, err);
+}
+
 int links_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct links_options own = { 0 };
 	const struct option_spec specs[] = {
 		OPT_FLAG("errors", 'e', &own.errors,
 			 "show only links with errors at either end (since their last reset, at most 24 h)"),
+		OPT_TEXT("columns", 'c', "LIST", &own.columns, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
 		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
 		{ 0 },
@@ -191,17 +225,21 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = sorting_parse(command, own.sort, &own.sorting, err);
-	if (code == 0)
-		code = own.errors ? view_open_errors(&options, false, &view, err) :
-				    view_open(&options, false, &view, err);
-	if (code < 0)
+	code = check(command, &options, &own, err);
+	if (code)
+		return code < 0 ? code : 0;
+	code = own.errors ? view_open_errors(&options, own.columns, &view, err) :
+			    view_open(&options, own.columns, &view, err);
+	if (code < 0) {
+		columns_done(&own.shown);
 		return code;
+	}
 	/* The table marks links that are slower than built. */
-	if (options.format == RESULT_TABLE)
+	if (options.format == RESULT_TABLE || own.columns)
 		code = view_find_shape(&view, err);
 	if (code == 0)
 		code = show(&options, &own, &view, err);
 	view_done(&view);
+	columns_done(&own.shown);
 	return code;
 }

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/command.h"
 #include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
@@ -65,6 +65,7 @@ struct node_view {
 static void node_view_init(const struct view *view, const struct map *locked, const struct node *node,
 			   struct node_view *ret)
 {
+	const struct port_scope scope = view_scope(view);
 	uint32_t is_locked = 0;
 
 	*ret = (struct node_view){ .xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .age_s = NAN };
@@ -74,7 +75,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 
 		if (!port_is_pollable(view->fabric, port))
 			continue;
-		view_port_facts(view, i, &one);
+		port_facts_of(&scope, i, &one);
 		ret->pollable++;
 		ret->active += port->num > 0 && port->state == PORT_ACTIVE;
 		ret->by_status[one.status]++;

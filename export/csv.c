@@ -63,11 +63,11 @@ static bool csv_begin(struct result *result)
 
 		if (!column_is_in_data(column))
 			continue;
-		for (size_t j = 0; j < (column->members ? column->member_count : 1); j++) {
+		for (size_t j = 0; column->member ? column->member(j) != NULL : j < 1; j++) {
 			text_clear(&result->scratch);
 			text_append(&result->scratch, column->key);
-			if (column->members)
-				text_appendf(&result->scratch, ".%s", column->members[j]);
+			if (column->member)
+				text_appendf(&result->scratch, ".%s", column->member(j));
 			write_field(result, true, &first);
 		}
 	}
@@ -86,15 +86,15 @@ static const struct member *find_member(const struct value *value, const char *n
 
 static void write_members(struct result *result, const struct column *column, const struct value *value, bool *first)
 {
-	for (size_t i = 0; column->members && i < column->member_count; i++) {
-		const struct member *member = find_member(value, column->members[i]);
+	for (size_t i = 0; column->member && column->member(i); i++) {
+		const struct member *member = find_member(value, column->member(i));
 
 		text_clear(&result->scratch);
 		if (member)
 			text_appendf(&result->scratch, "%" PRIu64, member->value);
 		write_field(result, false, first);
 	}
-	if (column->members)
+	if (column->member)
 		return;
 	text_clear(&result->scratch);
 	for (size_t i = 0; value->type == VALUE_MEMBERS && i < value->member_count; i++) {

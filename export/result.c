@@ -339,14 +339,43 @@ void result_at_least(struct result *result, size_t column)
 		result->values[column].at_least = true;
 }
 
+bool column_has_number(const struct column *column)
+{
+	return column->number || column->offset;
+}
+
+double column_number(const struct column *column, const void *row)
+{
+	if (column->number)
+		return column->number(row);
+	return column->offset ? *(const double *)((const char *)row + column->offset) : NAN;
+}
+
+static void fill_number(struct result *result, size_t at, double number)
+{
+	enum column_kind kind = result->columns[at].kind;
+
+	if (isfinite(number) && (kind == COLUMN_INTEGER || kind == COLUMN_TIME || kind == COLUMN_SPAN_US))
+		result_integer(result, at, (int64_t)number);
+	else
+		result_real(result, at, number);
+}
+
 void result_fill_cell(struct result *result, size_t at, const void *row)
 {
 	const struct column *column = &result->columns[at];
 
 	if (column->fill)
 		column->fill(result, at, column, row);
-	else if (column->offset)
-		result_real(result, at, *(const double *)((const char *)row + column->offset));
+	else if (column_has_number(column))
+		fill_number(result, at, column_number(column, row));
+}
+
+void result_fill_rows(struct result *result, const void *const *rows)
+{
+	for (size_t i = 0; result && i < result->column_count; i++)
+		if (rows[result->columns[i].row] && result_has(result, i))
+			result_fill_cell(result, i, rows[result->columns[i].row]);
 }
 
 void result_fill(struct result *result, const void *row)

@@ -59,6 +59,7 @@ enum column_flags {
 	COLUMN_HTML = 1 << 7,      /* with COLUMN_NO_TABLE: in HTML, which has space for it */
 	COLUMN_NO_HTML = 1 << 8,   /* not in HTML, although it is in tables */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
+	COLUMN_APPEND = 1 << 9,    /* of a table of columns: in the data of each list, behind the columns it names */
 };
 
 struct column {
@@ -68,18 +69,21 @@ struct column {
 	unsigned flags;
 	/* On narrow terminals columns are hidden by descending priority; 0 is never hidden. */
 	unsigned priority;
-	/* COLUMN_OBJECT: all member names, each a column KEY.NAME in CSV; NULL: one column. */
-	const char *const *members;
-	size_t member_count;
+	/* COLUMN_OBJECT: names of all members, then NULL; each is a column KEY.NAME in CSV. Without it: one column. */
+	const char *(*member)(size_t at);
 	const char *narrow; /* title in a narrow column of the screen; NULL: title */
 	const char *help;   /* one sentence, without a period */
 	/*
-	 * How the cell is read from a row: result_fill() calls fill, or else sets the double at this
-	 * offset of the row. Offset 0 without fill: the caller sets the cell.
+	 * How the cell is read from a row: result_fill() calls fill, or else sets column_number(): what
+	 * number returns, or the double at this offset of the row. A column with fill may have a number
+	 * too, by which it is sorted. None of them: the caller sets the cell.
 	 */
 	void (*fill)(struct result *result, size_t at, const struct column *column, const void *row);
+	double (*number)(const void *row);
 	size_t offset;
-	int which; /* free for fill: an enumerator, a counter */
+	int which;    /* free for fill: an enumerator, a counter */
+	unsigned row; /* result_fill_rows(): of which of the rows */
+	const char *metric; /* name of its metric, without prefix; NULL: none */
 };
 
 /* Style of a table cell; the text alone is sufficient. */
@@ -149,8 +153,20 @@ void result_showf(struct result *result, size_t column, enum cell_style style, c
 /* result_at_least - the value of the cell is a lower bound: "12.3+" in tables, null in data. */
 void result_at_least(struct result *result, size_t column);
 
-/* result_fill - set the cells of all columns in the output that describe how they are read from @row. */
+/*
+ * result_fill - set the cells of all columns in the output that describe how they are read from @row
+ * result_fill_rows - the same with several rows, such as both ends of a link: columns choose one by their index
+ * @rows:  cells of a row that is NULL remain unknown
+ */
 void result_fill(struct result *result, const void *row);
+void result_fill_rows(struct result *result, const void *const *rows);
+
+/*
+ * column_has_number - can rows be sorted by the column?
+ * column_number - the number of a row; NAN: unknown, or it has none
+ */
+bool column_has_number(const struct column *column);
+double column_number(const struct column *column, const void *row);
 
 /* result_fill_cell - the same for one column, also if it is not in the output */
 void result_fill_cell(struct result *result, size_t at, const void *row);

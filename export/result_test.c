@@ -17,6 +17,11 @@ enum { TEXT, NUMBER, COUNT, RATE, LIST, OBJECT, COLUMN_COUNT };
 
 static const char *const members[] = { "symbol_errors", "rcv_errors" };
 
+static const char *member(size_t at)
+{
+	return at < 2 ? members[at] : NULL;
+}
+
 static const struct column columns[COLUMN_COUNT] = {
 	[TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[NUMBER] = { .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER },
@@ -25,7 +30,7 @@ static const struct column columns[COLUMN_COUNT] = {
 	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST,
 		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
 	[OBJECT] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO,
-		     .priority = 4, .members = members, .member_count = 2 },
+		     .priority = 4, .member = member },
 };
 
 struct output {
@@ -231,14 +236,14 @@ static void fill_errors(struct result *result, size_t at, const struct column *c
 	const struct sample_row *sample = row;
 
 	result_empty(result, at);
-	result_member(result, at, column->members[0], sample->errors);
+	result_member(result, at, column->member(0), sample->errors);
 }
 
 static const struct column sample_columns[] = {
 	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .fill = fill_text },
 	{ .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE,
 	  .offset = offsetof(struct sample_row, bytes_per_s) },
-	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .members = members, .member_count = 2,
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .member = member,
 	  .fill = fill_errors },
 	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER },
 };
@@ -316,6 +321,34 @@ TEST(a_cell_has_its_style_and_a_shorter_form)
 	assert_true(result_number_of(kept, 1, SAMPLE_COUNT) == 123456);
 	text_done(&text);
 	result_destroy(kept);
+}
+
+static double number_of(const void *row)
+{
+	const struct sample_row *sample = row;
+
+	return sample->text ? 7 : NAN;
+}
+
+TEST(a_column_chooses_one_of_several_rows)
+{
+	static const struct column of_rows[] = {
+		{ .key = "own", .kind = COLUMN_INTEGER, .number = number_of },
+		{ .key = "other", .kind = COLUMN_REAL, .number = number_of, .row = 1 },
+		{ .key = "rate", .kind = COLUMN_REAL, .offset = offsetof(struct sample_row, bytes_per_s), .row = 1 },
+		{ .key = "none", .kind = COLUMN_REAL, .number = number_of, .row = 2 },
+	};
+	const void *const rows[] = { &sample_rows[0], &sample_rows[2], NULL };
+	struct output output;
+
+	begin_with(&output, &(struct result_options){ .format = RESULT_CSV }, of_rows, 4);
+	result_fill_rows(output.result, rows);
+	result_end_row(output.result);
+	finish(&output);
+	assert_string_equal(output.chars, "own,other,rate,none\r\n7,,0,\r\n");
+	free(output.chars);
+	assert_true(column_number(&of_rows[0], rows[0]) == 7 && isnan(column_number(&of_rows[1], rows[1])));
+	assert_false(column_has_number(&sample_columns[0]));
 }
 
 TEST(a_lower_bound_is_no_number_in_data)

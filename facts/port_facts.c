@@ -6,6 +6,7 @@
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "storage/reader.h"
 
 const char *port_ber_key(enum port_ber which)
@@ -75,24 +76,39 @@ static void set_rates(const struct snapshot *snapshot, const struct delta *sum, 
 	ret->stall_at_least = stall.at_least;
 }
 
-void port_facts_of(const struct snapshot *snapshot, uint32_t index, int64_t reference_us, bool newest,
-		   struct port_facts *ret)
+void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_facts *ret)
 {
+	const struct snapshot *snapshot = scope->snapshot;
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct port_row *row = &snapshot->rows[index];
 	const struct delta nothing = { 0 };
 	uint64_t rate = port_rate_bits_per_s(port);
 
 	*ret = (struct port_facts){
+		.scope = scope,
 		.port = index,
 		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
-		.age_s = facts_age_s(reference_us, row->last_wall_us),
+		.age_s = facts_age_s(scope->reference_us, row->last_wall_us),
 		.ber = { [PORT_BER_SYMBOL] = ber_symbol(&row->sum, rate), [PORT_BER_EFFECTIVE].rate = NAN,
 			 [PORT_BER_RAW].rate = NAN },
 	};
-	set_rates(snapshot, newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
+	set_rates(snapshot, scope->newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
 	set_errors(&row->sum, ret);
 	ret->status = port_status(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);
+}
+
+struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port)
+{
+	const struct fabric *fabric = scope->snapshot->fabric;
+	struct plane_sum sum = { 0 };
+
+	for (port = port_first_plane(fabric, port); port != FABRIC_NONE; port = port_next_plane(fabric, port)) {
+		struct port_facts plane;
+
+		port_facts_of(scope, port, &plane);
+		plane_sum_add(&sum, &fabric->ports[port], plane.xmit_bytes_per_s, plane.rcv_bytes_per_s);
+	}
+	return sum;
 }

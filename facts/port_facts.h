@@ -11,6 +11,9 @@
 #include "fabric/counter.h"
 
 struct delta;
+struct order;
+struct plane_sum;
+struct shape;
 struct snapshot;
 
 /* Headings of the columns of a port, in tables and on the screen. */
@@ -31,8 +34,18 @@ struct snapshot;
 enum port_ber { PORT_BER_SYMBOL, PORT_BER_EFFECTIVE, PORT_BER_RAW, PORT_BER_COUNT };
 const char *port_ber_key(enum port_ber which);
 
-/* Numbers of one port; NAN if unknown. */
+/* What the rows of ports are of: a fabric and its counters at one time. Borrowed by each row. */
+struct port_scope {
+	const struct snapshot *snapshot;
+	const struct order *order;  /* displayed names; or NULL if no column has them */
+	const struct shape *shape;  /* tiers, rails; NULL: these columns are unknown */
+	int64_t reference_us;       /* wall clock for ages */
+	bool newest;                /* of the newest sweep alone: a port that did not respond in it has no rates */
+};
+
+/* A row of a table of ports (port_columns.h): numbers of one port; NAN if unknown. */
 struct port_facts {
+	const struct port_scope *scope;
 	uint32_t port; /* index into the fabric's ports */
 	enum port_status status;
 	double rate_gbps;
@@ -57,12 +70,12 @@ struct port_facts {
 
 /*
  * port_facts_of - compute the numbers of a port
- * @port:          index into the fabric's ports
- * @reference_us:  wall clock for its age
- * @newest:        of the newest sweep alone: a port that did not respond in it has no rates
+ * @port:  index into the fabric's ports
  */
-void port_facts_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
-		   struct port_facts *ret);
+void port_facts_of(const struct port_scope *scope, uint32_t port, struct port_facts *ret);
+
+/* port_facts_planes - sum of all planes of the port that @port is a plane of. */
+struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port);
 
 /* port_was_unused - the port was not read within PORT_UNUSED_US before the snapshot, or never. */
 bool port_was_unused(const struct snapshot *snapshot, uint32_t port);

@@ -92,11 +92,14 @@ int summary_end(struct fabric_summary *summary, const struct snapshot *snapshot,
 int summary_load(const struct snapshot *snapshot, struct reader *reader, struct fabric_summary *ret,
 		 struct error *err)
 {
+	const struct port_scope scope = { .snapshot = snapshot, .reference_us = snapshot->sweep.wall_us,
+					  .newest = true };
+
 	summary_begin(snapshot->fabric, ret);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		struct port_facts port;
 
-		port_facts_of(snapshot, i, snapshot->sweep.wall_us, true, &port);
+		port_facts_of(&scope, i, &port);
 		summary_add_port(ret, snapshot, &port);
 	}
 	return summary_end(ret, snapshot, reader, err);

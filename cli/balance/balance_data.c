@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "cli/balance/balance.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/view.h"
 #include "export/page.h"
 #include "fabric/fabric.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/history/history.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 

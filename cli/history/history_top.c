@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/history/history.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -100,10 +100,10 @@ static void put_row(struct result *result, const struct history *history, const 
 
 	result_integer(result, SINCE, history->since_us);
 	result_integer(result, UNTIL, history->until_us);
-	cells_port_name(result, NODE_PORT, &history->view, row->index);
+	cells_port_name(result, NODE_PORT, &history->view.names_shown, history->view.fabric, row->index);
 	cells_port(result, NODE_GUID, history->view.fabric, row->index);
 	if (peer != FABRIC_NONE) {
-		cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
+		cells_port_name(result, PEER_PORT_NAME, &history->view.names_shown, history->view.fabric, peer);
 		cells_port(result, PEER_GUID, history->view.fabric, peer);
 	}
 	result_text(result, COUNTER, metric->key);

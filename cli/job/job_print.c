@@ -17,7 +17,7 @@
 #include "base/when.h"
 #include "cli/job/job_tables.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 

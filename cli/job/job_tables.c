@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 

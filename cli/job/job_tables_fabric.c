@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "cli/job/job_tables.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 

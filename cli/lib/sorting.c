@@ -8,60 +8,85 @@
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
+#include "facts/port_columns.h"
+#include "facts/port_facts.h"
 #include "storage/reader.h"
 
-/* Words of the column titles, in addition to the keys of --format json. */
-static const struct { const char *word; enum port_cell cell; } words[] = {
-	{ "node", CELL_OWN }, { "name", CELL_OWN },
-	{ HEADING_TX, CELL_XMIT }, { HEADING_RX, CELL_RCV },
-	{ HEADING_TX_PERCENT, CELL_XMIT_PERCENT }, { HEADING_RX_PERCENT, CELL_RCV_PERCENT },
-	{ HEADING_STALL, CELL_STALL }, { "xmitwait", CELL_STALL }, { "stall", CELL_STALL },
-	{ "tx pkts", CELL_XMIT_PACKETS }, { "rx pkts", CELL_RCV_PACKETS },
-	{ HEADING_AGE, CELL_AGE }, { HEADING_LINK, CELL_RATE },
+/* Words beside the keys and titles of the columns; NULL: by name. */
+static const struct { const char *word, *key; } words[] = {
+	{ "node", NULL }, { "name", NULL }, { "stall", "stall_percent" }, { "xmitwait", "stall_percent" },
 };
 
 enum { WORD_COUNT = sizeof(words) / sizeof(*words) };
 
-static bool find(const char *typed, struct sorting *ret)
+static bool find(const struct column_list *list, const char *typed, struct sorting *ret)
 {
-	for (size_t i = 0; i < WORD_COUNT; i++) {
-		ret->cell = words[i].cell;
-		if (!strcasecmp(words[i].word, typed))
-			return true;
+	for (size_t i = 0; i < WORD_COUNT; i++)
+		if (!strcasecmp(words[i].word, typed)) {
+			if (!words[i].key)
+				return true;
+			typed = words[i].key;
+		}
+	for (size_t i = 0; i < list->source_count; i++) {
+		const struct column *column = columns_find(&list->sources[i], typed);
+
+		if (list->sources[i].key_prefix || !column || !column_has_number(column))
+			continue;
+		ret->column = column;
+		ret->row = list->sources[i].row;
+		return true;
 	}
-	for (ret->cell = CELL_OWN; ret->cell < CELL_COUNT; ret->cell++)
-		if (cells_sort_key(ret->cell) && !strcasecmp(cells_sort_key(ret->cell), typed))
-			return true;
 	ret->counter = counter_by_key(typed);
 	return ret->counter != COUNTER_COUNT;
 }
 
-int sorting_parse(const struct command *command, const char *typed, struct sorting *ret, struct error *err)
+int sorting_parse(const struct command *command, const struct column_list *list, const char *typed,
+		  struct sorting *ret, struct error *err)
 {
 	struct nearest nearest;
 
-	*ret = (struct sorting){ .cell = CELL_OWN };
-	if (!typed || find(typed, ret))
+	*ret = (struct sorting){ .counter = COUNTER_COUNT };
+	if (!typed || find(list, typed, ret))
 		return 0;
 	nearest_init(&nearest, typed);
 	for (size_t i = 0; i < WORD_COUNT; i++)
 		nearest_offer(&nearest, words[i].word);
-	for (enum port_cell cell = CELL_OWN; cell < CELL_COUNT; cell++)
-		if (cells_sort_key(cell))
-			nearest_offer(&nearest, cells_sort_key(cell));
+	for (size_t i = 0; i < list->source_count; i++)
+		for (const struct column *column = list->sources[i].columns;
+		     !list->sources[i].key_prefix && column->key; column++)
+			if (column_has_number(column))
+				nearest_offer(&nearest, column->key);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		nearest_offer(&nearest, counter_info((enum counter)i)->key);
 	return options_usage_error(command, err, "unknown sort key '%.64s'%s", typed, nearest.best ?
 				   nearest_hint(&nearest) : ": use for example load, util, stall, errors, age or node");
 }
 
-double sorting_value(const struct sorting *sorting, const struct view *view, const struct port_facts *port)
+bool sorting_is_by_name(const struct sorting *sorting)
 {
-	const struct delta *sum = &view->snapshot->rows[port->port].sum;
+	return !sorting->column && sorting->counter == COUNTER_COUNT;
+}
 
-	if (sorting->cell != CELL_COUNT)
-		return sorting->cell == CELL_OWN ? NAN : cells_number(sorting->cell, port);
+static double end_value(const struct sorting *sorting, const struct port_facts *port)
+{
+	const struct delta *sum;
+
+	if (!port)
+		return NAN;
+	if (sorting->column)
+		return column_number(sorting->column, port);
+	sum = &port->scope->snapshot->rows[port->port].sum;
 	return sum->known & COUNTER_BIT(sorting->counter) ? (double)sum->value[sorting->counter] : NAN;
+}
+
+double sorting_value(const struct sorting *sorting, const void *const *rows)
+{
+	if (sorting_is_by_name(sorting))
+		return NAN;
+	if (sorting->row != PORT_ROW)
+		return column_number(sorting->column, rows[sorting->row]);
+	/* fmax() ignores an unknown value. */
+	return fmax(end_value(sorting, rows[PORT_ROW]), end_value(sorting, rows[PEER_ROW]));
 }
 
 int sorting_compare(double x, double y, uint32_t x_rank, uint32_t y_rank)

@@ -222,9 +222,10 @@ void view_done(struct view *view)
 	memset(view, 0, sizeof(*view));
 }
 
-void view_port_facts(const struct view *view, uint32_t port, struct port_facts *ret)
+struct port_scope view_scope(const struct view *view)
 {
-	port_facts_of(view->snapshot, port, view->reference_us, false, ret);
+	return (struct port_scope){ .snapshot = view->snapshot, .order = &view->names_shown, .shape = view->shape,
+				    .reference_us = view->reference_us };
 }
 
 bool view_port_was_seen(const struct view *view, uint32_t index)

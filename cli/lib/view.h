@@ -73,8 +73,8 @@ int view_find_shape(struct view *view, struct error *err);
 int view_select(const struct view *view, char **args, int count, struct selection *ret, struct error *err);
 int view_find(const struct view *view, const char *typed, uint32_t *ret_node, uint32_t *ret_port, struct error *err);
 
-/* view_port_facts - compute the numbers of a port. */
-void view_port_facts(const struct view *view, uint32_t port, struct port_facts *ret);
+/* view_scope - what rows of ports are of. Borrows from @view. */
+struct port_scope view_scope(const struct view *view);
 
 /* view_port_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
 bool view_port_was_seen(const struct view *view, uint32_t port);

@@ -405,6 +405,9 @@ int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_p
 int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, struct metrics_page *page,
 		       struct error *err)
 {
+	const struct port_scope scope = { .snapshot = snapshot, .reference_us = snapshot->sweep.wall_us,
+					  .newest = true };
+
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	if (!page->ports)
 		return err_nomem(err);
@@ -413,7 +416,7 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 		const struct port_row *row = &snapshot->rows[i];
 		struct port_facts view;
 
-		port_facts_of(snapshot, i, snapshot->sweep.wall_us, true, &view);
+		port_facts_of(&scope, i, &view);
 		summary_add_port(&page->summary, snapshot, &view);
 		page->ports[i] = (struct metrics_port){
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "facts/selection.h"
@@ -119,65 +119,7 @@ void port_details_ber(const struct view *view, const struct port_details *detail
 
 /* --- JSON and CSV --- */
 
-static const struct column data_columns[PORT_DETAILS_COLUMNS] = {
-	[PORT_DETAILS_EFFECTIVE] = { .key = "effective_ber", .kind = COLUMN_REAL },
-	[PORT_DETAILS_EFFECTIVE_BELOW] = { .key = "effective_ber_below", .kind = COLUMN_REAL },
-	[PORT_DETAILS_RAW] = { .key = "raw_ber", .kind = COLUMN_REAL },
-	[PORT_DETAILS_RAW_BELOW] = { .key = "raw_ber_below", .kind = COLUMN_REAL },
-	[PORT_DETAILS_FEC] = { .key = "fec_layout", .kind = COLUMN_TEXT },
-	[PORT_DETAILS_READINGS] = { .key = "details", .kind = COLUMN_OBJECT },
-	[PORT_DETAILS_COUNTED] = { .key = "details_counted", .kind = COLUMN_OBJECT },
-	[PORT_DETAILS_UNKNOWN] = { .key = "details_unknown", .kind = COLUMN_LIST },
-	[PORT_DETAILS_AT_LEAST] = { .key = "details_at_least", .kind = COLUMN_LIST },
-	[PORT_DETAILS_WINDOW] = { .key = "details_window_us", .kind = COLUMN_OBJECT },
-	[PORT_DETAILS_AGE] = { .key = "details_age_us", .kind = COLUMN_OBJECT },
-};
-
-static void set_members(struct column *column, const char *const *names, size_t count)
-{
-	column->members = names;
-	column->member_count = count;
-}
-
-void port_details_columns(struct port_details_names *names, struct column ret[PORT_DETAILS_COLUMNS])
-{
-	size_t count = 0;
-
-	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
-		names->attributes[attribute] = detail_attribute_name((enum detail_attribute)attribute);
-		for (unsigned number = 0; number < detail_count((enum detail_attribute)attribute); number++)
-			names->counters[count++] = detail_info((enum detail_attribute)attribute, number)->key;
-	}
-	memcpy(ret, data_columns, sizeof(data_columns));
-	for (size_t i = 0; i < PORT_DETAILS_COLUMNS; i++)
-		ret[i].flags = COLUMN_NO_TABLE;
-	set_members(&ret[PORT_DETAILS_READINGS], names->counters, count);
-	set_members(&ret[PORT_DETAILS_COUNTED], names->counters, count);
-	set_members(&ret[PORT_DETAILS_WINDOW], names->attributes, DETAIL_ATTRIBUTE_COUNT);
-	set_members(&ret[PORT_DETAILS_AGE], names->attributes, DETAIL_ATTRIBUTE_COUNT);
-}
-
-static void fill_counters(struct result *result, size_t first, const struct detail_row *row)
-{
-	const struct detail_delta *sum = &row->sum;
-
-	for (unsigned number = 0; number < detail_count((enum detail_attribute)row->reading.attribute); number++) {
-		const char *key = detail_info((enum detail_attribute)row->reading.attribute, number)->key;
-		uint32_t bit = UINT32_C(1) << number;
-
-		if (row->reading.present & bit)
-			result_member(result, first + PORT_DETAILS_READINGS, key, row->reading.value[number]);
-		if (sum->known & bit)
-			result_member(result, first + PORT_DETAILS_COUNTED, key, sum->value[number]);
-		else if (row->reading.present & bit)
-			result_item(result, first + PORT_DETAILS_UNKNOWN, "%s", key);
-		if (sum->known & bit && (sum->reset | sum->saturated) & bit)
-			result_item(result, first + PORT_DETAILS_AT_LEAST, "%s", key);
-	}
-}
-
-void port_details_fill(struct result *result, size_t first, const struct view *view,
-		       const struct port_details *details, const struct port_facts *port)
+static void fill_layout(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	static const char *const layouts[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown",
@@ -185,30 +127,87 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		[FEC_LAYOUT_RS] = "rs",
 		[FEC_LAYOUT_RS_544] = "rs-544",
 	};
-	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
+	const struct port_details_row *of = row;
+	const struct detail_row *speeds = find_row(of->details, of->port->port, DETAIL_EXTENDED_SPEEDS);
 
-	cells_ber(result, first + PORT_DETAILS_EFFECTIVE, first + PORT_DETAILS_EFFECTIVE_BELOW,
-		  &port->ber[PORT_BER_EFFECTIVE]);
-	cells_ber(result, first + PORT_DETAILS_RAW, first + PORT_DETAILS_RAW_BELOW, &port->ber[PORT_BER_RAW]);
+	(void)column;
 	if (speeds && speeds->reading.layout < sizeof(layouts) / sizeof(layouts[0]))
-		result_text(result, first + PORT_DETAILS_FEC, layouts[speeds->reading.layout]);
-	for (size_t i = PORT_DETAILS_READINGS; i < PORT_DETAILS_COLUMNS; i++)
-		result_empty(result, first + i);
-	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
-		const struct detail_row *row = find_row(details, port->port, (enum detail_attribute)attribute);
-		const char *name = detail_attribute_name((enum detail_attribute)attribute);
+		result_text(result, at, layouts[speeds->reading.layout]);
+}
 
-		if (!row)
-			continue;
-		fill_counters(result, first, row);
-		if (row->sum.elapsed_us > 0)
-			result_member(result, first + PORT_DETAILS_WINDOW, name, (uint64_t)row->sum.elapsed_us);
-		/* Unknown if the clock was set back. */
-		if (view->reference_us >= row->wall_us)
-			result_member(result, first + PORT_DETAILS_AGE, name,
-				      (uint64_t)(view->reference_us - row->wall_us));
+enum { READINGS, DELTAS, UNKNOWN, AT_LEAST };
+
+/* One counter as a member or an item of a column. */
+static void fill_counter(struct result *result, size_t at, int which, const struct detail_row *row, unsigned number)
+{
+	const char *key = detail_info((enum detail_attribute)row->reading.attribute, number)->key;
+	const struct detail_delta *sum = &row->sum;
+	uint32_t bit = UINT32_C(1) << number;
+
+	if (which == READINGS && row->reading.present & bit)
+		result_member(result, at, key, row->reading.value[number]);
+	else if (which == DELTAS && sum->known & bit)
+		result_member(result, at, key, sum->value[number]);
+	else if (which == UNKNOWN && !(sum->known & bit) && row->reading.present & bit)
+		result_item(result, at, "%s", key);
+	else if (which == AT_LEAST && sum->known & bit && (sum->reset | sum->saturated) & bit)
+		result_item(result, at, "%s", key);
+}
+
+static void fill_counters(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct port_details_row *of = row;
+
+	result_empty(result, at);
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+		const struct detail_row *found = find_row(of->details, of->port->port,
+							  (enum detail_attribute)attribute);
+
+		for (unsigned number = 0; found && number < detail_count((enum detail_attribute)attribute); number++)
+			fill_counter(result, at, column->which, found, number);
 	}
 }
+
+enum { WINDOW_OF, AGE_OF };
+
+/* Window or age of each attribute; the age is unknown if the clock was set back. */
+static void fill_times(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct port_details_row *of = row;
+	int64_t reference_us = of->port->scope->reference_us;
+
+	result_empty(result, at);
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+		const struct detail_row *found = find_row(of->details, of->port->port,
+							  (enum detail_attribute)attribute);
+		const char *name = detail_attribute_name((enum detail_attribute)attribute);
+
+		if (!found)
+			continue;
+		if (column->which == WINDOW_OF && found->sum.elapsed_us > 0)
+			result_member(result, at, name, (uint64_t)found->sum.elapsed_us);
+		if (column->which == AGE_OF && reference_us >= found->wall_us)
+			result_member(result, at, name, (uint64_t)(reference_us - found->wall_us));
+	}
+}
+
+const struct column port_details_columns[] = {
+	{ .key = "fec_layout", .title = "FEC", .kind = COLUMN_TEXT, .fill = fill_layout,
+	  .help = "layout of the FEC counters: lanes, rs, rs-544, unknown" },
+	{ .key = "details", .title = "DETAILS", .kind = COLUMN_OBJECT, .member = cells_detail_key,
+	  .fill = fill_counters, .which = READINGS, .help = "absolute detail counters" },
+	{ .key = "details_counted", .title = "COUNTED", .kind = COLUMN_OBJECT, .member = cells_detail_key,
+	  .fill = fill_counters, .which = DELTAS, .help = "their change in the window" },
+	{ .key = "details_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_counters,
+	  .which = UNKNOWN, .help = "detail counters without a delta in the window" },
+	{ .key = "details_at_least", .title = "AT LEAST", .kind = COLUMN_LIST, .fill = fill_counters,
+	  .which = AT_LEAST, .help = "detail counters that were reset or are saturated: the change is a lower bound" },
+	{ .key = "details_window_us", .title = "WINDOWS", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,
+	  .fill = fill_times, .which = WINDOW_OF, .help = "time that the change of each attribute is of" },
+	{ .key = "details_age_us", .title = "AGES", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,
+	  .fill = fill_times, .which = AGE_OF, .help = "age of each attribute's newest reading" },
+	{ 0 },
+};
 
 /* --- table --- */
 
@@ -249,7 +248,7 @@ static void put_line(struct result *result, const struct view *view, uint32_t po
 		(*zeros)++;
 		return;
 	}
-	cells_port_name(result, PORT, view, port);
+	cells_port_name(result, PORT, &view->names_shown, view->fabric, port);
 	result_text(result, COUNTER, line->key);
 	if (line->counted_known) {
 		result_unsigned(result, COUNTED, line->counted);
@@ -359,7 +358,7 @@ static void put_ber(struct result *result, const struct view *view, const struct
 	char chars[CELLS_BER_SIZE];
 	const char *shown = cells_ber_text(ber, chars);
 
-	cells_port_name(result, PORT, view, port->port);
+	cells_port_name(result, PORT, &view->names_shown, view->fabric, port->port);
 	result_text(result, COUNTER, port_ber_key(which));
 	if (shown) {
 		result_show(result, COUNTED, shown, is_bad ? STYLE_WARNING : STYLE_PLAIN);
@@ -388,7 +387,7 @@ static void put_fec(struct result *result, const struct view *view, uint32_t por
 
 	if (!speeds || speeds->reading.layout >= FEC_LAYOUT_COUNT)
 		return;
-	cells_port_name(result, PORT, view, port);
+	cells_port_name(result, PORT, &view->names_shown, view->fabric, port);
 	result_text(result, COUNTER, "FEC");
 	result_show(result, COUNTED, words[speeds->reading.layout],
 		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);

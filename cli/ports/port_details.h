@@ -56,24 +56,11 @@ extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
 void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
 			   const struct port_facts *port, size_t *zeros);
 
-/* The same for JSON and CSV: columns behind those of a port's row. */
-enum {
-	PORT_DETAILS_EFFECTIVE, PORT_DETAILS_EFFECTIVE_BELOW, PORT_DETAILS_RAW, PORT_DETAILS_RAW_BELOW,
-	PORT_DETAILS_FEC, PORT_DETAILS_READINGS, PORT_DETAILS_COUNTED, PORT_DETAILS_UNKNOWN, PORT_DETAILS_AT_LEAST,
-	PORT_DETAILS_WINDOW, PORT_DETAILS_AGE, PORT_DETAILS_COLUMNS,
+/* The same for JSON and CSV: columns of a row of these. */
+struct port_details_row {
+	const struct port_details *details;
+	const struct port_facts *port;
 };
-
-/* Names of the columns' members. */
-struct port_details_names {
-	const char *counters[DETAIL_ATTRIBUTE_COUNT * DETAIL_MAX];
-	const char *attributes[DETAIL_ATTRIBUTE_COUNT];
-};
-
-/* port_details_columns - describe the columns. @names: filled; borrowed by the columns. */
-void port_details_columns(struct port_details_names *names, struct column ret[PORT_DETAILS_COLUMNS]);
-
-/* port_details_fill - fill the cells of the current row. @first: index of the first column. */
-void port_details_fill(struct result *result, size_t first, const struct view *view,
-		       const struct port_details *details, const struct port_facts *port);
+extern const struct column port_details_columns[]; /* the last one has no key */
 
 #endif

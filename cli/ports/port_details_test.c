@@ -13,7 +13,9 @@
 
 #include "analysis/ber.h"
 #include "base/when.h"
-#include "cli/lib/cells.h"
+#include "facts/port_columns.h"
+#include "cli/lib/columns.h"
+#include "cli/lib/view.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -288,10 +290,11 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 	char *output = NULL;
 	size_t size, zeros = 0;
 	FILE *stream = open_memstream(&output, &size);
+	const struct port_scope scope = view_scope(&made->view);
 	struct port_facts port;
 	struct result *result;
 
-	view_port_facts(&made->view, 0, &port);
+	port_facts_of(&scope, 0, &port);
 	port_details_ber(&made->view, &made->details, &port);
 	result = result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
 	port_details_put_rows(result, &made->view, &made->details, &port, &zeros);
@@ -415,19 +418,18 @@ TEST(zero_fec_blocks_are_unknown)
 /* XmitWait% of the port, as JSON or as a table. */
 static void assert_xmit_wait(const struct made *made, enum result_format format, const char *expected)
 {
-	static const struct cell_column column = { .cell = CELL_STALL, .title = "XmitWait%" };
+	static const struct column_source source = { .columns = port_columns };
 	const struct result_options options = { .format = format };
 	char *output = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&output, &size);
+	const struct port_scope scope = view_scope(&made->view);
 	struct port_facts port;
 	struct result *result;
-	struct cells cells;
 
-	view_port_facts(&made->view, 0, &port);
-	cells_init(&cells, &column, 1);
-	result = result_create(stream, &options, cells.columns, 1);
-	cells_fill(&cells, result, &made->view, &port);
+	port_facts_of(&scope, 0, &port);
+	result = result_create(stream, &options, columns_find(&source, "stall_percent"), 1);
+	result_fill(result, &port);
 	result_end_row(result);
 	assert_int_equal(result_finish(result, NULL), 0);
 	result_destroy(result);
@@ -440,6 +442,7 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 /* JSON and CSV must not show a lower bound as a value. */
 TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 {
+	struct port_scope scope;
 	struct port_facts port;
 	struct made made;
 
@@ -459,7 +462,8 @@ TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
 	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
 	made.snapshot.caps = NULL;
-	view_port_facts(&made.view, 0, &port);
+	scope = view_scope(&made.view);
+	port_facts_of(&scope, 0, &port);
 	assert_true(isnan(port.stall_percent));
 	assert_true(fabs(port.wait_ticks_per_s - 781250000) < 1);
 	fabric_destroy(made.fabric);

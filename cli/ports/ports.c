@@ -2,59 +2,74 @@
 /* ports.c - `ibwire ports`: one row per port */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/lib/cells.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
 #include "cli/lib/sorting.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
+#include "facts/cells.h"
+#include "facts/port_columns.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
 /* Maximum number of multi-plane ports listed below a table. */
 #define PLANES_LISTED 4
 
+/* The rows of result_fill_rows(); the last one with --details. */
+enum { DETAILS_ROW = LINK_ROW };
+
 /* Columns in table order. */
-static const struct cell_column port_columns[] = {
-	{ .cell = CELL_TIME },
-	{ .cell = CELL_NAME, .title = "PORT" },
-	{ .cell = CELL_GUID }, { .cell = CELL_NODE }, { .cell = CELL_PORT },
-	{ .cell = CELL_LID, .title = HEADING_LID, .priority = 9 },
-	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 7 },
-	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 3 },
-	{ .cell = CELL_STATUS, .title = HEADING_STATUS },
-	{ .cell = CELL_XMIT, .title = HEADING_TX },
-	{ .cell = CELL_RCV, .title = HEADING_RX },
-	{ .cell = CELL_XMIT_PERCENT, .title = HEADING_TX_PERCENT, .priority = 5 },
-	{ .cell = CELL_RCV_PERCENT, .title = HEADING_RX_PERCENT, .priority = 5 },
-	{ .cell = CELL_STALL, .title = HEADING_STALL, .priority = 8 },
-	{ .cell = CELL_XMIT_PACKETS, .title = "TX PKTS", .priority = 10 },
-	{ .cell = CELL_RCV_PACKETS, .title = "RX PKTS", .priority = 10 },
-	{ .cell = CELL_ERRORS, .title = HEADING_ERRORS, .priority = 1 },
-	{ .cell = CELL_NAME, .peer = true, .title = HEADING_PEER, .priority = 2 },
-	{ .cell = CELL_GUID, .peer = true }, { .cell = CELL_NODE, .peer = true }, { .cell = CELL_PORT, .peer = true },
-	{ .cell = CELL_TIER }, { .cell = CELL_ROLE }, { .cell = CELL_RAIL }, { .cell = CELL_CAGE },
-	{ .cell = CELL_PHYS_STATE }, { .cell = CELL_WIDTH }, { .cell = CELL_SPEED }, { .cell = CELL_RATE },
-	{ .cell = CELL_XMIT_WAIT }, { .cell = CELL_WINDOW }, { .cell = CELL_ERRORS_UNKNOWN },
-	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 6 },
-	{ .cell = CELL_COUNTERS }, { .cell = CELL_SYMBOL_BER }, { .cell = CELL_SYMBOL_BER_BELOW },
-	{ .cell = CELL_BER_AT_LEAST },
-	{ .cell = CELL_PLANES }, { .cell = CELL_PLANES_RATE }, { .cell = CELL_PLANES_XMIT },
-	{ .cell = CELL_PLANES_RCV },
+static const struct column_item port_items[] = {
+	{ .key = "time" },
+	{ .key = "name", .table = true, .no_data = true },
+	{ .key = "node_guid" }, { .key = "node" }, { .key = "port" },
+	{ .key = "lid", .table = true, .priority = 9 },
+	{ .key = "state", .table = true, .priority = 7 },
+	{ .key = "link", .table = true, .no_data = true, .priority = 3 },
+	{ .key = "status", .table = true },
+	{ .key = "xmit_bytes_per_s", .table = true },
+	{ .key = "rcv_bytes_per_s", .table = true },
+	{ .key = "xmit_utilization_percent", .table = true, .priority = 5 },
+	{ .key = "rcv_utilization_percent", .table = true, .priority = 5 },
+	{ .key = "stall_percent", .table = true, .priority = 8 },
+	{ .key = "xmit_packets_per_s", .table = true, .priority = 10 },
+	{ .key = "rcv_packets_per_s", .table = true, .priority = 10 },
+	{ .key = "errors", .table = true, .priority = 1 },
+	{ .key = "name", .row = PEER_ROW, .table = true, .no_data = true, .title = HEADING_PEER, .priority = 2 },
+	{ .key = "node_guid", .row = PEER_ROW, .as = "peer_guid" }, { .key = "node", .row = PEER_ROW, .as = "peer" },
+	{ .key = "port", .row = PEER_ROW },
+	{ .key = "tier" }, { .key = "role" }, { .key = "rail" }, { .key = "cage" },
+	{ .key = "phys_state" }, { .key = "width" }, { .key = "speed" }, { .key = "rate_gbps" },
+	{ .key = "xmit_wait_ticks_per_s" }, { .key = "window_s" }, { .key = "errors_unknown" },
+	{ .key = "age_s", .table = true, .priority = 6 },
+	{ .key = "counters" }, { .key = "symbol_ber" }, { .key = "symbol_ber_below" }, { .key = "ber_at_least" },
+	{ .key = "planes" }, { .key = "planes_rate_gbps" }, { .key = "planes_xmit_bytes_per_s" },
+	{ .key = "planes_rcv_bytes_per_s" },
+	/* With --details: */
+	{ .key = "effective_ber" }, { .key = "effective_ber_below" }, { .key = "raw_ber" },
+	{ .key = "raw_ber_below" },
+	{ .key = "fec_layout", .row = DETAILS_ROW }, { .key = "details", .row = DETAILS_ROW },
+	{ .key = "details_counted", .row = DETAILS_ROW },
+	{ .key = "details_unknown", .row = DETAILS_ROW }, { .key = "details_at_least", .row = DETAILS_ROW },
+	{ .key = "details_window_us", .row = DETAILS_ROW },
+	{ .key = "details_age_us", .row = DETAILS_ROW },
 };
 
-enum { COLUMN_COUNT = sizeof(port_columns) / sizeof(*port_columns) };
+enum { ITEM_COUNT = sizeof(port_items) / sizeof(*port_items), DETAIL_ITEMS = 11 };
 
 struct ports_options {
 	bool all, errors, counters, details;
-	const char *sort;
+	const char *sort, *columns;
 	struct sorting sorting;
+	struct columns shown;
 	int64_t top; /* 0: unlimited */
 };
 
@@ -78,7 +93,7 @@ static void put_long_rows(struct result *result, const struct view *view, const 
 
 		if (!(row->reading->present & COUNTER_BIT(counter)))
 			continue;
-		cells_port_name(result, LONG_PORT, view, port->port);
+		cells_port_name(result, LONG_PORT, &view->names_shown, view->fabric, port->port);
 		result_text(result, LONG_COUNTER, info->key);
 		result_unsigned(result, LONG_VALUE, row->reading->value[counter]);
 		if (row->reading->value[counter] == reading_max(row->reading, (enum counter)counter))
@@ -91,6 +106,7 @@ static void put_long_rows(struct result *result, const struct view *view, const 
 
 /* The selected ports with their numbers. */
 struct rows {
+	struct port_scope scope;
 	struct port_facts *views;
 	size_t count;
 	size_t hidden; /* omitted from tables because they were never up */
@@ -113,7 +129,7 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 {
 	struct port_facts *row = &rows->views[rows->count];
 
-	view_port_facts(view, index, row);
+	port_facts_of(&rows->scope, index, row);
 	if (own->details)
 		port_details_ber(view, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
@@ -126,6 +142,7 @@ static int collect_rows(const struct view *view, const struct selection *selecti
 {
 	int code;
 
+	rows->scope = view_scope(view);
 	rows->views = calloc(view->fabric->port_count + 1, sizeof(*rows->views));
 	if (!rows->views)
 		return err_nomem(err);
@@ -203,7 +220,7 @@ static void note_planes(struct result *result, const struct view *view, const st
 		if (port_first_plane(view->fabric, port) != port || !port_is_plane(view->fabric, port) ||
 		    ++listed > PLANES_LISTED)
 			continue;
-		sum = cells_sum_planes(view, port);
+		sum = port_facts_planes(&rows->scope, port);
 		result_note(result, "%s/%u: %s", node->name, view->fabric->ports[port].num,
 			    plane_sum_text(&sum, text, sizeof(text)));
 	}
@@ -212,28 +229,35 @@ static void note_planes(struct result *result, const struct view *view, const st
 			    listed - PLANES_LISTED);
 }
 
+/* The usual columns of the other end are its identity. */
+static void put_row(struct result *result, const struct rows *rows, const struct ports_options *own,
+		    const struct port_facts *port)
+{
+	uint32_t index = rows->scope.snapshot->fabric->ports[port->port].peer;
+	struct port_facts peer = { .scope = &rows->scope, .port = index };
+	const struct port_details_row details = { &rows->details, port };
+	const void *const cells[] = { [PORT_ROW] = port, [PEER_ROW] = index == FABRIC_NONE ? NULL : &peer,
+				      [DETAILS_ROW] = &details };
+
+	if (own->columns && index != FABRIC_NONE)
+		port_facts_of(&rows->scope, index, &peer);
+	result_fill_rows(result, cells);
+	result_end_row(result);
+}
+
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
 		      const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
 	bool is_long = own->counters && output.format == RESULT_TABLE;
-	size_t count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
-	struct port_details_names names;
-	struct cells cells;
-	struct result *result;
+	struct result *result = result_create(options->out, &output, is_long ? long_columns : own->shown.list,
+					      is_long ? LONG_COUNT : own->shown.count);
 
-	cells_init(&cells, port_columns, COLUMN_COUNT);
-	port_details_columns(&names, &cells.columns[COLUMN_COUNT]);
-	result = result_create(options->out, &output, is_long ? long_columns : cells.columns, count);
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++) {
-		if (is_long) {
+		if (is_long)
 			put_long_rows(result, view, &rows->views[i]);
-			continue;
-		}
-		cells_fill(&cells, result, view, &rows->views[i]);
-		if (own->details)
-			port_details_fill(result, COLUMN_COUNT, view, &rows->details, &rows->views[i]);
-		result_end_row(result);
+		else
+			put_row(result, rows, own, &rows->views[i]);
 	}
 	note_planes(result, view, rows);
 	note_rows(result, view, own, rows);
@@ -245,14 +269,18 @@ struct ordering {
 	const struct sorting *sorting;
 };
 
+static double value_of(const struct ordering *by, const struct port_facts *port)
+{
+	return sorting_value(by->sorting, (const void *const[]){ [PORT_ROW] = port, [PEER_ROW] = NULL });
+}
+
 static int compare_ports(const void *a, const void *b, void *ctx)
 {
 	const struct ordering *by = ctx;
 	const struct port_facts *left = a, *right = b;
 	const uint32_t *rank = by->view->names_shown.port_rank;
 
-	return sorting_compare(sorting_value(by->sorting, by->view, left), sorting_value(by->sorting, by->view, right),
-			       rank[left->port], rank[right->port]);
+	return sorting_compare(value_of(by, left), value_of(by, right), rank[left->port], rank[right->port]);
 }
 
 static int show(const struct options *options, const struct ports_options *own, const struct view *view,
@@ -267,10 +295,10 @@ static int show(const struct options *options, const struct ports_options *own, 
 	code = collect_rows(view, &selection, own, &rows, err);
 	selection_done(&selection);
 	/* Rows are in order of name. */
-	if (code == 0 && own->sorting.cell != CELL_OWN && rows.count)
+	if (code == 0 && !sorting_is_by_name(&own->sorting) && rows.count)
 		qsort_r(rows.views, rows.count, sizeof(*rows.views), compare_ports,
 			&(struct ordering){ view, &own->sorting });
-	if (code == 0 && own->details && options->format == RESULT_TABLE)
+	if (code == 0 && own->details && !own->columns && options->format == RESULT_TABLE)
 		code = print_details(view, options, own, &rows, err);
 	else if (code == 0)
 		code = print_rows(view, options, own, &rows, err);
@@ -279,17 +307,32 @@ static int show(const struct options *options, const struct ports_options *own, 
 	return code;
 }
 
-static int check(const struct command *command, struct ports_options *own, struct error *err)
+static int check(const struct command *command, const struct options *options, struct ports_options *own,
+		 struct error *err)
 {
-	int code = sorting_parse(command, own->sort, &own->sorting, err);
+	const struct column_source sources[] = {
+		{ .columns = port_columns, .row = PORT_ROW, .append = true },
+		{ .columns = port_columns, .row = PEER_ROW, .key_prefix = "peer_",
+		  .title_prefix = HEADING_PEER " " },
+		{ .columns = port_details_columns, .row = DETAILS_ROW },
+	};
+	const struct column_list list = {
+		.sources = sources, .source_count = own->details ? 3 : 2,
+		.items = port_items, .count = own->details ? ITEM_COUNT : ITEM_COUNT - DETAIL_ITEMS,
+	};
+	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
 
 	if (code < 0)
 		return code;
 	if (own->counters && own->details)
 		return options_usage_error(command, err, "--counters and --details are mutually exclusive");
-	if (!own->details && (own->sorting.cell == CELL_EFFECTIVE_BER || own->sorting.cell == CELL_RAW_BER))
+	if (own->counters && own->columns)
+		return options_usage_error(command, err, "--counters and --columns are mutually exclusive");
+	if (!own->details && own->sorting.column &&
+	    (!strcmp(own->sorting.column->key, port_ber_key(PORT_BER_EFFECTIVE)) ||
+	     !strcmp(own->sorting.column->key, port_ber_key(PORT_BER_RAW))))
 		return options_usage_error(command, err, "--sort %s requires --details", own->sort);
-	return 0;
+	return columns_create(command, options, &list, own->columns, &own->shown, err);
 }
 
 int ports_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -303,6 +346,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 			 "absolute counters, one per line (JSON and CSV always have them)"),
 		OPT_FLAG("details", 0, &own.details,
 			 "bit error rates, FEC, errors and detail counters, one per line"),
+		OPT_TEXT("columns", 'c', "LIST", &own.columns, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
 		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
 		{ 0 },
@@ -314,19 +358,22 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = check(command, &own, err);
-	if (code < 0)
-		return code;
+	code = check(command, &options, &own, err);
+	if (code)
+		return code < 0 ? code : 0;
 	own.all |= options.format != RESULT_TABLE;
-	absolute = own.counters || own.details || options.format != RESULT_TABLE;
+	absolute = own.counters || own.details || own.columns || options.format != RESULT_TABLE;
 	options.window_sweeps = own.details ? PORT_DETAILS_SWEEPS : 0;
 	code = own.errors ? view_open_errors(&options, absolute, &view, err) :
 			    view_open(&options, absolute, &view, err);
-	if (code < 0)
+	if (code < 0) {
+		columns_done(&own.shown);
 		return code;
+	}
 	code = view_find_shape(&view, err);
 	if (code == 0)
 		code = show(&options, &own, &view, err);
 	view_done(&view);
+	columns_done(&own.shown);
 	return code;
 }

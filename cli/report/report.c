@@ -11,9 +11,10 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/command.h"
 #include "cli/health/health.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
 #include "cli/lib/view.h"
@@ -24,6 +25,7 @@
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "facts/event_text.h"
+#include "facts/port_columns.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
@@ -75,7 +77,7 @@ static void put_about_peer(const struct report *report, struct result *result)
 		past_text(report, past, name, sizeof(name));
 		result_text(result, ABOUT_PEER, name);
 	} else {
-		cells_port_name(result, ABOUT_PEER, &report->view, report->ports[1]);
+		cells_port_name(result, ABOUT_PEER, &report->view.names_shown, report->view.fabric, report->ports[1]);
 	}
 	result_unsigned(result, ABOUT_PEER_GUID,
 			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
@@ -94,7 +96,7 @@ static int put_about(struct result *result, const void *ctx, enum page_target ta
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
 	else
-		cells_port_name(result, ABOUT_NODE, &report->view, report->ports[0]);
+		cells_port_name(result, ABOUT_NODE, &report->view.names_shown, report->view.fabric, report->ports[0]);
 	result_unsigned(result, ABOUT_GUID, node->guid);
 	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	result_text(result, ABOUT_TYPE, node_type_name(node->type));
@@ -126,47 +128,92 @@ static void add_about(struct report *report, struct page *page)
 					       .table = { columns, ABOUT_COUNT, put_about, report } });
 }
 
-enum { PEER = 6, PEER_UNTIL };
-
-static const struct cell_column port_columns[] = {
-	{ .cell = CELL_NAME, .key = "port", .title = "PORT" },
-	{ .cell = CELL_STATE, .title = HEADING_STATE },
-	{ .cell = CELL_PHYS_STATE, .title = "PHYS", .priority = 3 },
-	{ .cell = CELL_LINK, .key = "link", .title = HEADING_LINK },
-	{ .cell = CELL_RATE, .title = "Gb/s", .priority = 2 },
-	{ .cell = CELL_LID, .title = HEADING_LID, .priority = 5 },
-	[PEER] = { .cell = CELL_NAME, .peer = true, .key = "peer", .title = HEADING_PEER },
-	[PEER_UNTIL] = { .own = { .key = "peer_until", .kind = COLUMN_TIME } },
-	{ .cell = CELL_XMIT, .title = HEADING_TX, .priority = 1 },
-	{ .cell = CELL_RCV, .title = HEADING_RX, .priority = 1 },
-	{ .cell = CELL_STATUS, .title = HEADING_STATUS },
-	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 4 },
+/* A port of the report, or its last peer that was unplugged. */
+struct past_row {
+	const struct report *report;
+	const struct past_peer *past; /* guid 0: none */
+	const struct port_facts *peer; /* NULL: none */
 };
 
-enum { PORT_COLUMNS = sizeof(port_columns) / sizeof(*port_columns) };
+static void fill_peer(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct past_row *of = row;
+	char name[NODE_NAME_SIZE + 16];
+
+	(void)column;
+	if (of->past->guid) {
+		past_text(of->report, of->past, name, sizeof(name));
+		result_text(result, at, name);
+		result_showf(result, at, STYLE_PLAIN, "%s" NAMES_WAS, name);
+	} else if (of->peer) {
+		cells_port_name(result, at, &of->report->view.names_shown, of->report->view.fabric, of->peer->port);
+	}
+}
+
+static void fill_peer_until(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct past_row *of = row;
+
+	(void)column;
+	if (of->past->guid)
+		result_integer(result, at, of->past->until_us);
+}
+
+static const struct column past_columns[] = {
+	{ .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+	  .fill = fill_peer, .help = "port at the other end of the link, or of the last one" },
+	{ .key = "peer_until", .title = "UNTIL", .kind = COLUMN_TIME, .fill = fill_peer_until,
+	  .help = "removal of the last cable" },
+	{ 0 },
+};
+
+enum { PAST_ROW = LINK_ROW };
+
+static const struct column_source end_sources[] = {
+	{ .columns = port_columns, .row = PORT_ROW },
+	{ .columns = past_columns, .row = PAST_ROW },
+};
+
+static const struct column_item end_items[] = {
+	{ .key = "name", .table = true, .as = "port" },
+	{ .key = "state", .table = true },
+	{ .key = "phys_state", .table = true, .priority = 3 },
+	{ .key = "link", .table = true },
+	{ .key = "rate_gbps", .table = true, .priority = 2 },
+	{ .key = "lid", .table = true, .priority = 5 },
+	{ .key = "peer", .row = PAST_ROW, .table = true }, { .key = "peer_until", .row = PAST_ROW },
+	{ .key = "xmit_bytes_per_s", .table = true, .priority = 1 },
+	{ .key = "rcv_bytes_per_s", .table = true, .priority = 1 },
+	{ .key = "status", .table = true },
+	{ .key = "age_s", .table = true, .priority = 4 },
+};
 
 static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	char name[NODE_NAME_SIZE + 16];
+	const struct port_scope scope = view_scope(&report->view);
 
 	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->port_count; i++) {
-		const struct past_peer *past = &report->past[i];
-		struct port_facts port;
+		struct port_facts port, peer = { .port = report->view.fabric->ports[report->ports[i]].peer };
+		const struct past_row past = { report, &report->past[i], peer.port == FABRIC_NONE ? NULL : &peer };
 
-		view_port_facts(&report->view, report->ports[i], &port);
-		cells_fill(&report->cells, result, &report->view, &port);
-		if (past->guid) {
-			past_text(report, past, name, sizeof(name));
-			result_text(result, PEER, name);
-			result_integer(result, PEER_UNTIL, past->until_us);
-			result_showf(result, PEER, STYLE_PLAIN, "%s" NAMES_WAS, name);
-		}
+		port_facts_of(&scope, report->ports[i], &port);
+		result_fill_rows(result, (const void *const[]){ [PORT_ROW] = &port, [PAST_ROW] = &past });
 		result_end_row(result);
 	}
 	return 0;
+}
+
+static int choose_columns(struct report *report, struct error *err)
+{
+	const struct column_list list = {
+		.sources = end_sources, .source_count = sizeof(end_sources) / sizeof(*end_sources),
+		.items = end_items, .count = sizeof(end_items) / sizeof(*end_items),
+	};
+
+	return columns_create(NULL, report->options, &list, NULL, &report->end_columns, err);
 }
 
 static void add_ends(struct report *report, struct page *page)
@@ -174,11 +221,11 @@ static void add_ends(struct report *report, struct page *page)
 	const char *title = report->of_node ? "Ports" : "Both ends";
 	char then[WHEN_SIZE];
 
-	cells_init(&report->cells, port_columns, PORT_COLUMNS);
 	if (report->departed_us)
 		title = page_print(page, "%s as of %s", title, when_format_local(report->view.at_us, then));
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "ports", .title = title,
-					       .table = { report->cells.columns, PORT_COLUMNS, put_ends, report } });
+					       .table = { report->end_columns.list, report->end_columns.count,
+							  put_ends, report } });
 }
 
 /* --- counters --- */
@@ -243,7 +290,7 @@ static void put_counter(const struct report *report, struct result *result, size
 		return;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
 		return;
-	cells_port_name(result, SUM_PORT, &report->view, report->ports[at]);
+	cells_port_name(result, SUM_PORT, &report->view.names_shown, report->view.fabric, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
 	for (int i = 0; i < WINDOW_COUNT; i++)
@@ -483,6 +530,8 @@ static int print(struct report *report, const char *html, struct error *err)
 
 	if (code == 0)
 		code = load_findings(report, err);
+	if (code == 0)
+		code = choose_columns(report, err);
 	return code < 0 ? code : output_page(make_page(report), report->options, html, err);
 }
 

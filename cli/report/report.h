@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cli/health/health.h"
-#include "cli/lib/cells.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/view.h"
 #include "storage/reader.h"
 #include "storage/history.h"
@@ -33,7 +33,7 @@ struct report {
 	struct health_rows rows;   /* findings that were open in the longest window */
 	const struct finding **findings; /* those of the subject */
 	size_t finding_count;
-	struct cells cells;        /* columns of the ports */
+	struct columns end_columns; /* of its ports */
 };
 
 /*

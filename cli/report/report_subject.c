@@ -228,6 +228,7 @@ void report_close(struct report *report)
 	free(report->ports);
 	free(report->past);
 	free(report->findings);
+	columns_done(&report->end_columns);
 	health_rows_done(&report->rows);
 	if (report->opened)
 		view_done(&report->view);

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
 
@@ -66,8 +66,8 @@ static const unsigned column_rows[FIRST_SIDE] = {
 	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER }, \
 	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER }, \
 	[ERRORS_SHOWN] = { .title = a "ERRORS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE }, \
-	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT }, \
-	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT }, \
+	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT, .member = cells_error_key }, \
+	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT, .member = cells_detail_key }, \
 	[RESET] = { .key = peer "reset", .kind = COLUMN_LIST }, \
 	[SATURATED] = { .key = peer "saturated", .kind = COLUMN_LIST }, \
 	[AT_LEAST] = { .key = peer "at_least", .kind = COLUMN_LIST }, \
@@ -90,9 +90,6 @@ struct printer {
 	enum diff_by by;
 	bool is_table; /* skip cells that the format does not show */
 	struct column columns[COLUMN_COUNT];
-	const char *keys[COUNTED_COUNT]; /* NULL: not a counter column */
-	const char *details[COUNTED_COUNT];
-	size_t detail_count;
 };
 
 /* Columns without key and title are in no format. */
@@ -103,11 +100,6 @@ static void describe_columns(struct printer *printer)
 	};
 	struct column *columns = printer->columns;
 
-	for (size_t i = 0; i < COUNTED_COUNT; i++) {
-		printer->keys[i] = counted_key(i);
-		if (i >= COUNTER_COUNT && printer->keys[i])
-			printer->details[printer->detail_count++] = printer->keys[i];
-	}
 	memcpy(columns, about_columns, sizeof(about_columns));
 	for (size_t i = 0; i < FIRST_SIDE; i++)
 		if (column_rows[i] && !(column_rows[i] & 1u << printer->by))
@@ -122,12 +114,6 @@ static void describe_columns(struct printer *printer)
 	}
 	if (printer->by == DIFF_BY_HOST)
 		columns[NODE].key = "host";
-	for (size_t i = FIRST_SIDE; i < NOTE; i += SIDE_COUNT) {
-		columns[i + ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
-		columns[i + ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
-		columns[i + DETAILS].members = printer->details;
-		columns[i + DETAILS].member_count = printer->detail_count;
-	}
 	columns[NOTE] = (struct column){ .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE };
 }
 
@@ -160,7 +146,7 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 
 		known |= wanted && one->known;
 		if (wanted && one->known && one->value)
-			text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "", printer->keys[i], one->value,
+			text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "", counted_key(i), one->value,
 				     one->reset || one->saturated ? "+" : "");
 	}
 	if (known)
@@ -176,7 +162,7 @@ static void put_lists(struct printer *printer, size_t first, const struct counte
 		if (!(is_sum && (i == RESET || i == SATURATED)))
 			result_empty(result, first + i);
 	for (size_t i = 0; i < COUNTED_COUNT; i++) {
-		const char *key = printer->keys[i];
+		const char *key = counted_key(i);
 
 		if (!key)
 			continue;
@@ -206,7 +192,7 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 	result_empty(result, first + DETAILS);
 	for (size_t i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
 		if (side->counters[i].known)
-			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), printer->keys[i],
+			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), counted_key(i),
 				      side->counters[i].value);
 }
 

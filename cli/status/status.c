@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "cli/status/status.h"
@@ -350,6 +350,7 @@ static void fill_other_sms(struct result *result, const struct status *status, c
 static void fill_ports(struct result *result, const struct status *status)
 {
 	const struct view *view = &status->view;
+	const struct port_scope scope = view_scope(view);
 	struct node_list silent = { 0 }, locked = { 0 };
 	int64_t unplanned = 0, mirrored = 0;
 
@@ -366,7 +367,7 @@ static void fill_ports(struct result *result, const struct status *status)
 
 			if (!port_is_pollable(view->fabric, &view->fabric->ports[j]))
 				continue;
-			view_port_facts(view, j, &port);
+			port_facts_of(&scope, j, &port);
 			is_silent |= port.status == STATUS_SILENT;
 			is_locked |= port.status == STATUS_LOCKED;
 			unplanned += port.status == STATUS_UNPLANNED;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/topology/topology.h"
 #include "export/result.h"
 #include "fabric/fabric.h"

@@ -2,53 +2,120 @@
 /*
  * topology_route.c - `ibwire topology route A B`: the hops of a static route with load and errors
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "cli/lib/cells.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/topology/topology.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
+#include "facts/port_columns.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
-enum { TIME, HOP };
-
-/* Columns in table order: of the port that sends to the next hop, and of its peer. */
-static const struct cell_column route_columns[] = {
-	[TIME] = { .cell = CELL_TIME },
-	[HOP] = { .own = { .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER } },
-	{ .cell = CELL_NAME, .title = "OUT OF" },
-	{ .cell = CELL_GUID }, { .cell = CELL_NODE }, { .cell = CELL_PORT },
-	{ .cell = CELL_NAME, .peer = true, .title = "INTO" },
-	{ .cell = CELL_GUID, .peer = true }, { .cell = CELL_NODE, .peer = true }, { .cell = CELL_PORT, .peer = true },
-	{ .cell = CELL_STATE, .title = HEADING_STATE, .priority = 8 },
-	{ .cell = CELL_LINK, .title = HEADING_LINK, .priority = 3 },
-	{ .cell = CELL_WIDTH }, { .cell = CELL_SPEED }, { .cell = CELL_RATE },
-	{ .cell = CELL_STATUS, .title = HEADING_STATUS }, { .cell = CELL_STATUS, .peer = true },
-	{ .cell = CELL_XMIT, .title = HEADING_TX, .priority = 6 },
-	{ .cell = CELL_XMIT_PERCENT, .title = HEADING_TX_PERCENT },
-	{ .cell = CELL_RCV },
-	{ .cell = CELL_RCV_PERCENT, .title = HEADING_RX_PERCENT, .priority = 4 },
-	{ .cell = CELL_STALL, .title = HEADING_STALL, .priority = 5 }, { .cell = CELL_STALL, .peer = true },
-	{ .cell = CELL_ERRORS, .title = HEADING_ERRORS, .priority = 1 },
-	{ .cell = CELL_ERRORS, .peer = true, .title = "ERRORS INTO", .priority = 2 },
-	{ .cell = CELL_ERRORS_UNKNOWN }, { .cell = CELL_ERRORS_UNKNOWN, .peer = true },
-	{ .cell = CELL_WINDOW },
-	{ .cell = CELL_AGE, .title = HEADING_AGE, .priority = 7 },
-	{ .own = { .key = "lid", .kind = COLUMN_INTEGER } },
-	{ .own = { .key = "route", .kind = COLUMN_TEXT } },
-	{ .own = { .key = "route_node_guid", .kind = COLUMN_GUID } },
-	{ .own = { .key = "route_node", .kind = COLUMN_TEXT } },
+/* A hop of a route: the row of the port that sends to the next hop, with its peer, and this one. */
+struct hop {
+	const struct view *view;
+	const struct route_trace *trace;
+	unsigned number; /* 0: there is none */
+	uint16_t lid;
 };
 
-enum {
-	COLUMN_COUNT = sizeof(route_columns) / sizeof(*route_columns),
-	LID = COLUMN_COUNT - 4, ROUTE, ROUTE_GUID, ROUTE_NODE,
+static double number_hop(const void *row)
+{
+	return ((const struct hop *)row)->number;
+}
+
+static double number_lid(const void *row)
+{
+	const struct hop *hop = row;
+
+	return hop->lid ? hop->lid : NAN;
+}
+
+static void fill_end(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, route_end_name(((const struct hop *)row)->trace->end));
+}
+
+static const struct node *end_node(const struct hop *hop)
+{
+	return &hop->view->fabric->nodes[hop->trace->at];
+}
+
+static void fill_end_guid(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_unsigned(result, at, end_node(row)->guid);
+}
+
+static void fill_end_node(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, end_node(row)->name);
+}
+
+static void fill_time(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_integer(result, at, ((const struct hop *)row)->view->snapshot->sweep.wall_us);
+}
+
+enum { HOP_ROW = LINK_ROW };
+
+static const struct column hop_columns[] = {
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .fill = fill_time,
+	  .help = "time of the sweep that the numbers are of" },
+	{ .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER, .number = number_hop,
+	  .help = "number of the hop, from 1; 0: the route has none" },
+	{ .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .number = number_lid,
+	  .help = "LID that the route leads to" },
+	{ .key = "route", .title = "ROUTE", .kind = COLUMN_TEXT, .fill = fill_end,
+	  .help = "end of the route: arrives, black-hole, down, loop, wrong-end, unknown" },
+	{ .key = "route_node_guid", .title = "END GUID", .kind = COLUMN_GUID, .fill = fill_end_guid,
+	  .help = "GUID of the node at which it ends" },
+	{ .key = "route_node", .title = "END", .kind = COLUMN_TEXT, .fill = fill_end_node,
+	  .help = "node at which it ends" },
+	{ 0 },
+};
+
+static const struct column_source route_sources[] = {
+	{ .columns = hop_columns, .row = HOP_ROW },
+	{ .columns = port_columns, .row = PORT_ROW },
+	{ .columns = port_columns, .row = PEER_ROW, .key_prefix = "peer_", .title_prefix = "PEER " },
+};
+
+/* Columns in table order. */
+static const struct column_item route_items[] = {
+	{ .key = "time", .row = HOP_ROW },
+	{ .key = "hop", .row = HOP_ROW, .table = true },
+	{ .key = "name", .table = true, .no_data = true, .title = "OUT OF" },
+	{ .key = "node_guid" }, { .key = "node" }, { .key = "port" },
+	{ .key = "name", .row = PEER_ROW, .table = true, .no_data = true, .title = "INTO" },
+	{ .key = "node_guid", .row = PEER_ROW, .as = "peer_guid" }, { .key = "node", .row = PEER_ROW, .as = "peer" },
+	{ .key = "port", .row = PEER_ROW },
+	{ .key = "state", .table = true, .priority = 8 },
+	{ .key = "link", .table = true, .no_data = true, .priority = 3 },
+	{ .key = "width" }, { .key = "speed" }, { .key = "rate_gbps" },
+	{ .key = "status", .table = true }, { .key = "status", .row = PEER_ROW },
+	{ .key = "xmit_bytes_per_s", .table = true, .priority = 6 },
+	{ .key = "xmit_utilization_percent", .table = true },
+	{ .key = "rcv_bytes_per_s" },
+	{ .key = "rcv_utilization_percent", .table = true, .priority = 4 },
+	{ .key = "stall_percent", .table = true, .priority = 5 }, { .key = "stall_percent", .row = PEER_ROW },
+	{ .key = "errors", .table = true, .priority = 1 },
+	{ .key = "errors", .row = PEER_ROW, .table = true, .title = "ERRORS INTO", .priority = 2 },
+	{ .key = "errors_unknown" }, { .key = "errors_unknown", .row = PEER_ROW },
+	{ .key = "window_s" },
+	{ .key = "age_s", .table = true, .priority = 7 },
+	{ .key = "lid", .row = HOP_ROW }, { .key = "route", .row = HOP_ROW },
+	{ .key = "route_node_guid", .row = HOP_ROW }, { .key = "route_node", .row = HOP_ROW },
 };
 
 /* One end of a route: a port, and the given LID or 0. */
@@ -119,34 +186,29 @@ static int find_end(const struct view *view, const char *typed, struct end *ret,
 
 /* --- hops --- */
 
-static void fill_route(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid)
-{
-	const struct node *node = &view->fabric->nodes[trace->at];
-
-	cells_nonzero(result, LID, lid);
-	result_text(result, ROUTE, route_end_name(trace->end));
-	result_unsigned(result, ROUTE_GUID, node->guid);
-	result_text(result, ROUTE_NODE, node->name);
-}
-
 /* Without hops JSON and CSV still have one row with the result. */
-static void put_hops(struct result *result, const struct cells *cells, const struct view *view,
-		     const struct route_trace *trace, uint16_t lid, bool data)
+static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
+		     bool data)
 {
-	for (unsigned hop = 0; hop < trace->hops; hop++) {
-		struct port_facts port;
+	const struct port_scope scope = view_scope(view);
+	struct hop hop = { .view = view, .trace = trace, .lid = lid };
 
-		view_port_facts(view, trace->ports[hop], &port);
-		cells_fill(cells, result, view, &port);
-		fill_route(result, view, trace, lid);
-		result_integer(result, HOP, hop + 1);
+	for (unsigned i = 0; i < trace->hops; i++) {
+		uint32_t peer_index = view->fabric->ports[trace->ports[i]].peer;
+		struct port_facts port, peer;
+		const void *const rows[] = { [PORT_ROW] = &port, [PEER_ROW] = peer_index == FABRIC_NONE ? NULL : &peer,
+					     [HOP_ROW] = &hop };
+
+		hop.number = i + 1;
+		port_facts_of(&scope, trace->ports[i], &port);
+		if (peer_index != FABRIC_NONE)
+			port_facts_of(&scope, peer_index, &peer);
+		result_fill_rows(result, rows);
 		result_end_row(result);
 	}
 	if (trace->hops || !data)
 		return;
-	result_integer(result, TIME, view->snapshot->sweep.wall_us);
-	fill_route(result, view, trace, lid);
-	result_integer(result, HOP, 0);
+	result_fill_rows(result, (const void *const[]){ [PORT_ROW] = NULL, [PEER_ROW] = NULL, [HOP_ROW] = &hop });
 	result_end_row(result);
 }
 
@@ -229,22 +291,28 @@ static void describe_end(FILE *out, const struct view *view, const struct routes
 	fprintf(out, "Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
 }
 
-static int show(const struct options *options, const struct view *view, const struct routes *routes,
-		const struct end *from, const struct end *to, struct error *err)
+static int show(const struct command *command, const struct options *options, const struct view *view,
+		const struct routes *routes, const struct end *from, const struct end *to, struct error *err)
 {
+	const struct column_list list = {
+		.sources = route_sources, .source_count = sizeof(route_sources) / sizeof(*route_sources),
+		.items = route_items, .count = sizeof(route_items) / sizeof(*route_items),
+	};
 	struct result_options output = options_result(options);
 	uint16_t lid = to->lid ? to->lid : fabric_port_lid(view->fabric, &view->fabric->ports[to->port]);
 	struct route_trace trace;
-	struct cells cells;
+	struct columns shown;
 	struct result *result;
-	int code;
+	int code = columns_create(command, options, &list, NULL, &shown, err);
 
+	if (code < 0)
+		return code;
 	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
-	cells_init(&cells, route_columns, COLUMN_COUNT);
-	result = result_create(options->out, &output, cells.columns, COLUMN_COUNT);
-	put_hops(result, &cells, view, &trace, lid, output.format != RESULT_TABLE);
+	result = result_create(options->out, &output, shown.list, shown.count);
+	put_hops(result, view, &trace, lid, output.format != RESULT_TABLE);
 	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);
+	columns_done(&shown);
 	if (code < 0)
 		return code;
 	if (trace.end == ROUTE_UNKNOWN)
@@ -272,7 +340,7 @@ int topology_route(const struct command *command, const struct options *options,
 	if (code == 0)
 		code = reader_routes(view.reader, view.at_us, &routes, err);
 	if (code == 0)
-		code = show(options, &view, &routes, &from, &to, err);
+		code = show(command, options, &view, &routes, &from, &to, err);
 	routes_done(&routes);
 	view_done(&view);
 	return code;

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/lib/cells.h"
+#include "facts/cells.h"
 #include "cli/lib/options.h"
 #include "cli/topology/topology.h"
 #include "export/result.h"

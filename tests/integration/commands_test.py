@@ -74,6 +74,28 @@ with tap.part("--sort"):
             tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
     tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
 
+with tap.part("--columns"):
+    for command in "ports", "links":
+        keys = [row["key"] for row in rows(command, "--columns", "help")]
+        tap.equal(f"{command} --columns help has each key once", sorted(keys), sorted(set(keys)))
+        tap.equal(f"{command}: each key of the data is one of them", set(rows(command)[0]) - set(keys), set())
+        tap.equal(f"{command}: each has a meaning and a title",
+                  [row for row in rows(command, "--columns", "help") if not row["meaning"] or not row["title"]], [])
+        tap.equal(f"{command}: each may be chosen", list(rows(command, "--columns", ",".join(keys))[0]), keys)
+        usual = rows(command)
+        for row, chosen in zip(usual, rows(command, "--columns", "peer_port,age_s,xmit_bytes_per_s")):
+            wanted = {key: row[key] for key in ("peer_port", "age_s", "xmit_bytes_per_s")}
+            wanted["age_s"] = chosen["age_s"]
+            if list(chosen.items()) != list(wanted.items()):
+                tap.equal(f"{command} --columns has the values of the usual columns, in its order", chosen, wanted)
+        tap.equal(f"{command}: the title line has the chosen columns",
+                  text(command, "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split("  ")[-1].strip(),
+                  "MAX UTIL%")
+        tap.one_line(f"{command}: an unknown column is an error with the nearest one",
+                     run(IBWIRE, command, "--columns", "lid,xmit_byte_per_s", check=False), 64,
+                     "did you mean 'xmit_bytes_per_s'")
+        tap.one_line(f"{command}: no column twice", run(IBWIRE, command, "--columns", "lid,lid", check=False), 64, "twice")
+
 with tap.part("report"):
     out = text("report", "leaf-u02-r0/5")
     tap.contains("it has the product name", out, "Quantum QM8700")

@@ -30,13 +30,14 @@ void port_table_done(struct port_table *table)
 }
 
 /* The view of a port, with its errors since the display was started instead of those of the window. */
-static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
+static void view_port(const struct port_scope *scope, uint32_t index, const struct error_sums *sums,
 		      struct port_facts *ret)
 {
+	const struct snapshot *snapshot = scope->snapshot;
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
-	port_facts_of(snapshot, index, 0, true, ret);
+	port_facts_of(scope, index, ret);
 	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & ERRORS_COUNTED ? 0 : NAN;
 	ret->errors_at_least = sum && sum->at_least;
 }
@@ -77,11 +78,12 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 		goto fail;
 	}
 	table->snapshot = snapshot;
+	table->scope = (struct port_scope){ .snapshot = snapshot, .order = &table->order, .newest = true };
 	status = order_names(&table->order, snapshot->fabric, err);
 	if (status < 0)
 		goto fail;
 	for (size_t i = 0; i < count; i++)
-		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
+		view_port(&table->scope, (uint32_t)i, sums, &table->views[i]);
 	summarise(table, sums, reader);
 	return 0;
 fail:
