@@ -97,7 +97,7 @@ static void add_link(struct links *links, uint32_t index)
 	struct link_cells cells;
 
 	if (peer == FABRIC_NONE || links->done[peer] ||
-	    (!selection_has_port(links->selection, index) && !selection_has_port(links->selection, peer)))
+	    !selection_has_link(links->selection, index))
 		return;
 	links->done[index] = true;
 	links->selected++;

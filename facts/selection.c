@@ -61,23 +61,10 @@ static bool mark_host(struct selection *match, const struct fabric *fabric, cons
 	return found;
 }
 
-bool selection_is_lid(const struct fabric *fabric, uint32_t index, const char *typed)
-{
-	const struct port *port = &fabric->ports[index];
-	uint16_t base = fabric_port_lid(fabric, port);
-	char *end;
-	unsigned long lid = strtoul(typed, &end, 0);
-
-	if (!isdigit((unsigned char)*typed) || *end || !base ||
-	    (fabric->nodes[port->node].type == NODE_SWITCH && port->num > 0))
-		return false;
-	return lid >= base && lid < base + (1ul << (port->lmc & 7));
-}
-
 static bool mark_lid(struct selection *match, const struct fabric *fabric, const char *typed)
 {
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		if (!selection_is_lid(fabric, i, typed))
+		if (!select_is_lid(fabric, i, typed))
 			continue;
 		if (fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH)
 			mark_node(match, fabric, fabric->ports[i].node);
@@ -116,20 +103,6 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 	return found;
 }
 
-/* "node[001-016]", "node[1,10]" of batch systems; "node[1-4]" is the same as a pattern. */
-static bool is_host_list(const char *typed)
-{
-	const char *open = strchr(typed, '['), *end = open ? open + 1 + strspn(open + 1, "0123456789,-") : NULL;
-	bool found = false;
-
-	/* "@FILE" of options is not allowed: a request must not open files. */
-	if (!open || *end != ']' || *typed == '@')
-		return false;
-	for (const char *at = open + 1; at < end; at++)
-		found |= *at == ',' || (isdigit((unsigned char)at[0]) && isdigit((unsigned char)at[1]));
-	return found;
-}
-
 static int mark_host_list(struct selection *match, const struct fabric *fabric, const char *typed, struct error *err)
 {
 	struct host_set hosts = { 0 };
@@ -141,51 +114,6 @@ static int mark_host_list(struct selection *match, const struct fabric *fabric, 
 				       hosts.names[i]);
 	host_set_done(&hosts);
 	return code;
-}
-
-/* The number at the end of "mlx5_3" or "rail 3"; -1: none. */
-static long trailing_number(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len && isdigit((unsigned char)name[len - 1]))
-		len--;
-	return name[len] ? strtol(name + len, NULL, 10) : -1;
-}
-
-static bool mark_rail(struct selection *match, const struct shape *shape, const char *typed)
-{
-	bool by_name = false, found = false, is_number = isdigit((unsigned char)*typed) && trailing_number(typed) >= 0;
-
-	for (size_t i = 0; i < shape->rail_count; i++)
-		by_name |= !strcmp(shape->rails[i].name, typed);
-	for (size_t i = 0; i < shape->rail_count; i++) {
-		const struct shape_rail *rail = &shape->rails[i];
-
-		if (by_name ? strcmp(rail->name, typed) != 0 :
-		    !matches(typed, rail->name) &&
-		    !(is_number && trailing_number(rail->name) == strtol(typed, NULL, 10)))
-			continue;
-		for (uint32_t j = rail->first; j < rail->first + rail->count; j++)
-			mark_port(match, shape->fabric, shape->rail_ports[j]);
-		found = true;
-	}
-	return found;
-}
-
-static bool mark_tier(struct selection *match, const struct shape *shape, const char *typed)
-{
-	char *end;
-	unsigned long tier = strtoul(typed, &end, 10);
-	bool found = false;
-
-	for (uint32_t i = 0; tier && !*end && i < shape->fabric->node_count; i++) {
-		if (shape->fabric->nodes[i].type != NODE_SWITCH || shape->nodes[i].tier != tier)
-			continue;
-		mark_node(match, shape->fabric, i);
-		found = true;
-	}
-	return found;
 }
 
 /* Replace the marked switches by their uplinks. */
@@ -216,6 +144,22 @@ struct resolver {
 	struct selection match; /* of one subject */
 };
 
+/* Keys of the screen, and what parsing left out. */
+static int check_key(const struct select *select, struct error *err)
+{
+	if (select->cut)
+		return err_set(err, ERR_USAGE, "an expression has at most %d terms and %d bytes", SELECT_TERMS,
+			       SELECT_SIZE - 1);
+	if (select->incomplete)
+		return err_set(err, ERR_USAGE, "'%.80s' is incomplete: a key needs a value, and '!' a term",
+			       select->typed);
+	for (size_t i = 0; i < select->term_count; i++)
+		if (select->terms[i].key < SELECT_KEY_COUNT && select_keys[select->terms[i].key].screen_only)
+			return err_set(err, ERR_USAGE, "'%s:' is a key of the screen only",
+				       select_keys[select->terms[i].key].key);
+	return 0;
+}
+
 static int find_shape(struct resolver *resolver, struct error *err)
 {
 	struct select_facts *facts = resolver->facts;
@@ -223,22 +167,34 @@ static int find_shape(struct resolver *resolver, struct error *err)
 	return facts->shape || !facts->load ? 0 : facts->load(facts, SELECT_NEEDS_SHAPE, err);
 }
 
-/* Rails that exist, for an error. */
-static int no_rail(const struct shape *shape, const char *typed, struct error *err)
+/* A single KEY:VALUE, whose port marks and names are those of bit 0. */
+static int resolve_key(struct resolver *resolver, const struct select *select, struct error *err)
 {
-	char names[160] = "";
-	size_t len = 0;
+	const struct select_key_info *key = &select_keys[select->terms[0].key];
+	const struct fabric *fabric = resolver->fabric;
+	struct select_marks marks = { 0 };
+	int code = check_key(select, err);
 
-	for (size_t i = 0; i < shape->rail_count && len < sizeof(names); i++)
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", shape->rails[i].name);
-	return err_set(err, ERR_USAGE, "no rail is called '%s': the rails are %s", typed, *names ? names : "unknown");
+	if (code == 0)
+		code = select_mark(select, resolver->facts, &marks, err);
+	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
+		resolver->match.nodes[i] = select_has(marks.nodes[i], 0);
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		bool has = select_has(marks.ports[i], 0), whole = resolver->match.nodes[fabric->ports[i].node];
+
+		resolver->match.ports[i] = has;
+		resolver->match.named[i] = has && !whole && key->names_ports;
+	}
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
+		resolver->match.nodes[fabric->ports[i].node] |= resolver->match.ports[i];
+	select_marks_done(&marks);
+	return code;
 }
 
 /* Subjects with a keyword. Return: 1; 0 without one; or an error. */
 static int resolve_keyword(struct resolver *resolver, const char *typed, struct error *err)
 {
-	bool rail = !strncmp(typed, "rail:", 5), tier = !strncmp(typed, "tier:", 5);
-	const struct shape *shape;
+	struct select select;
 	int code;
 
 	if (!strcmp(typed, "all")) {
@@ -248,18 +204,19 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 	}
 	if (!strcmp(typed, "hosts"))
 		return mark_host(&resolver->match, resolver->fabric, NULL);
-	if (!rail && !tier)
+	if (!strcmp(typed, "uplinks")) {
+		resolve_keyword(resolver, "all", err);
+		code = find_shape(resolver, err);
+		return code < 0 ? code : keep_uplinks(&resolver->match, resolver->facts->shape);
+	}
+	select_parse(&select, typed);
+	if (select.term_count == 1 && select.terms[0].is_unknown && !select.terms[0].negated)
+		return select_unknown_key(&select.terms[0], err);
+	if (select.term_count != 1 || select.terms[0].key == SELECT_WORD || select.terms[0].negated ||
+	    select.incomplete)
 		return 0;
-	code = find_shape(resolver, err);
-	if (code < 0)
-		return code;
-	shape = resolver->facts->shape;
-	if (rail && !mark_rail(&resolver->match, shape, typed + 5))
-		return no_rail(shape, typed + 5, err);
-	if (tier && !mark_tier(&resolver->match, shape, typed + 5))
-		return err_set(err, ERR_USAGE, "no switch is of tier '%s': tiers are 1 to %u", typed + 5,
-			       shape->tier_count);
-	return 1;
+	code = resolve_key(resolver, &select, err);
+	return code < 0 ? code : 1;
 }
 
 /* A subject without /PORTS and uplinks. */
@@ -280,7 +237,7 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 	code = resolve_keyword(resolver, typed, err);
 	if (code)
 		return code < 0 ? code : 0;
-	if (is_host_list(typed))
+	if (select_is_host_list(typed))
 		return mark_host_list(match, fabric, typed, err);
 	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
 		return 0;
@@ -289,30 +246,6 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 	if (is_glob(typed))
 		return err_set(err, ERR_USAGE, "no node or host matches '%s': 'ibwire nodes' lists them", typed);
 	return err ? names_find_node(fabric, typed, &node, err) : ERR_USAGE;
-}
-
-/* "3", "17-20", "1,4,7-9" or a pattern. */
-static bool has_number(const char *list, unsigned num)
-{
-	char digits[4];
-
-	snprintf(digits, sizeof(digits), "%u", num & 255u);
-	if (is_glob(list))
-		return matches(list, digits);
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
-
-		if (num >= first && num <= last)
-			return true;
-		list = end + (*end == ',');
-	}
-	return false;
-}
-
-static bool is_list(const char *typed)
-{
-	return is_glob(typed) || (isdigit((unsigned char)*typed) && !typed[strspn(typed, "0123456789-,")]);
 }
 
 /* Keep the marked ports of these numbers. */
@@ -331,7 +264,7 @@ static int keep_ports(struct resolver *resolver, const char *list, struct error 
 			first = node;
 		match->nodes[i] = false;
 		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			bool kept = match->ports[port] && has_number(list, fabric->ports[port].num);
+			bool kept = match->ports[port] && select_has_port(list, fabric->ports[port].num);
 
 			match->ports[port] = match->named[port] = kept;
 			match->nodes[i] |= kept;
@@ -362,7 +295,7 @@ static int resolve(struct resolver *resolver, const char *typed, struct error *e
 
 		clear(&resolver->match, resolver->fabric); /* of a list of hosts, some may be marked */
 		slash = list ? NULL : strrchr(name, '/');
-		if (slash && !is_list(slash + 1))
+		if (slash && !select_is_port_list(slash + 1))
 			slash = NULL;
 		code = resolve_name(resolver, name, has_suffix || slash ? NULL : err);
 		if (code != ERR_USAGE || (!has_suffix && !slash))
@@ -393,7 +326,140 @@ static int allocate(struct selection *selection, const struct fabric *fabric, st
 	selection->nodes = calloc(fabric->node_count + 1, sizeof(bool));
 	selection->ports = calloc(fabric->port_count + 1, sizeof(bool));
 	selection->named = calloc(fabric->port_count + 1, sizeof(bool));
-	return selection->nodes && selection->ports && selection->named ? 0 : err_nomem(err);
+	selection->links = calloc(fabric->port_count + 1, sizeof(bool));
+	return selection->nodes && selection->ports && selection->named && selection->links ? 0 : err_nomem(err);
+}
+
+/* --- expressions of several terms --- */
+
+struct expression {
+	struct select select;
+	struct select_marks marks;
+	uint32_t *named; /* by port: bits of the terms that name it */
+};
+
+/* Resolve @len bytes as one subject, and give its ports the bits of terms @first to @last. */
+static int resolve_words(struct resolver *resolver, struct expression *expression, size_t first, size_t last,
+			 struct error *err)
+{
+	const struct select_term *terms = expression->select.terms;
+	const struct fabric *fabric = resolver->fabric;
+	size_t start = terms[first].start + terms[first].negated;
+	char *typed = strndup(expression->select.typed + start, terms[last].end - start);
+	select_bits bits = ((UINT64_C(2) << last) - 1) & ~((UINT64_C(1) << first) - 1);
+	int code = typed ? resolve(resolver, typed, err) : err_nomem(err);
+
+	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
+		expression->marks.nodes[i] |= resolver->match.nodes[i] && !fabric->nodes[i].ports ? bits : 0;
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		expression->marks.ports[i] |= resolver->match.ports[i] ? bits : 0;
+		expression->named[i] |= resolver->match.named[i] ? (uint32_t)bits : 0;
+	}
+	free(typed);
+	return code;
+}
+
+/* Adjacent words are one subject, "node1 mlx5_0", or else one each. */
+static int resolve_all_words(struct resolver *resolver, struct expression *expression, struct error *err)
+{
+	const struct select_term *terms = expression->select.terms;
+	size_t count = expression->select.term_count, last;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < count; i = last + 1) {
+		last = i;
+		if (terms[i].key != SELECT_WORD)
+			continue;
+		while (!terms[i].negated && last + 1 < count && terms[last + 1].key == SELECT_WORD &&
+		       !terms[last + 1].negated && terms[last + 1].alternative == terms[i].alternative)
+			last++;
+		code = resolve_words(resolver, expression, i, last, err);
+		if (code != ERR_USAGE || last == i)
+			continue;
+		/* Of several words the error stays that of all. */
+		code = 0;
+		for (size_t word = i; code == 0 && word <= last; word++)
+			code = resolve_words(resolver, expression, word, word, NULL);
+	}
+	return code;
+}
+
+static void combine(struct selection *match, const struct fabric *fabric, const struct expression *expression)
+{
+	const struct select *select = &expression->select;
+	uint32_t positive = 0;
+
+	clear(match, fabric);
+	for (size_t i = 0; i < select->term_count; i++)
+		if (!select->terms[i].negated && (select->terms[i].key == SELECT_WORD ||
+						  select_keys[select->terms[i].key].names_ports))
+			positive |= UINT32_C(1) << i;
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		match->nodes[i] = !fabric->nodes[i].ports && select_passes(select, expression->marks.nodes[i]);
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		select_bits bits = expression->marks.ports[i];
+		/* Keys name ports that they select without their node. */
+		uint32_t named = expression->named[i] | (uint32_t)(bits & ~expression->marks.nodes[port->node]);
+
+		match->ports[i] = select_passes(select, bits);
+		match->named[i] = match->ports[i] && named & positive;
+		match->nodes[port->node] |= match->ports[i];
+		if (port->peer != FABRIC_NONE)
+			bits |= expression->marks.ports[port->peer];
+		match->links[i] = select_passes(select, bits);
+	}
+}
+
+static int resolve_expression(struct resolver *resolver, struct expression *expression, struct error *err)
+{
+	int code = check_key(&expression->select, err);
+
+	expression->named = calloc(resolver->fabric->port_count + 1, sizeof(*expression->named));
+	if (code == 0 && !expression->named)
+		code = err_nomem(err);
+	if (code == 0)
+		code = select_mark(&expression->select, resolver->facts, &expression->marks, err);
+	if (code == 0)
+		code = resolve_all_words(resolver, expression, err);
+	if (code == 0)
+		combine(&resolver->match, resolver->fabric, expression);
+	select_marks_done(&expression->marks);
+	free(expression->named);
+	return code;
+}
+
+/* Nothing but words is one subject, unless several alternatives or '!' make an expression of it. */
+static bool is_expression(const struct select *select)
+{
+	bool found = select->incomplete;
+
+	for (size_t i = 0; i < select->term_count; i++) {
+		const struct select_term *term = &select->terms[i];
+
+		found |= term->negated || term->alternative != select->terms[0].alternative ||
+			 (select->term_count > 1 && term->key != SELECT_WORD);
+	}
+	return found;
+}
+
+static int resolve_argument(struct resolver *resolver, const char *typed, struct error *err)
+{
+	const struct fabric *fabric = resolver->fabric;
+	struct expression expression = { 0 };
+	struct error as_subject = { 0 };
+	int code = resolve(resolver, typed, &as_subject);
+
+	select_parse(&expression.select, typed);
+	if (code == ERR_USAGE && is_expression(&expression.select))
+		return resolve_expression(resolver, &expression, err);
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		uint32_t peer = fabric->ports[i].peer;
+
+		resolver->match.links[i] = resolver->match.ports[i] ||
+					   (peer != FABRIC_NONE && resolver->match.ports[peer]);
+	}
+	return code < 0 ? err_set(err, code, "%s", as_subject.text) : 0;
 }
 
 static int add(struct selection *selection, struct resolver *resolver, const char *typed, struct error *err)
@@ -402,12 +468,13 @@ static int add(struct selection *selection, struct resolver *resolver, const cha
 	int code = allocate(&resolver->match, fabric, err);
 
 	if (code == 0)
-		code = resolve(resolver, typed, err);
+		code = resolve_argument(resolver, typed, err);
 	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
 		selection->nodes[i] |= resolver->match.nodes[i];
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		selection->ports[i] |= resolver->match.ports[i];
 		selection->named[i] |= resolver->match.named[i];
+		selection->links[i] |= resolver->match.links[i];
 	}
 	selection_done(&resolver->match);
 	return code;
@@ -472,6 +539,8 @@ int selection_find(struct select_facts *facts, const char *typed, uint32_t *ret_
 			port = i;
 	}
 	selection_done(&selection);
+	if (!nodes)
+		return err_set(err, ERR_USAGE, "'%s' selects no node or port", typed);
 	if (nodes > 1 && !strcmp(fabric->nodes[node].name, typed))
 		return err_set(err, ambiguous.code, "%s", ambiguous.text);
 	if (nodes > 1)
@@ -490,5 +559,6 @@ void selection_done(struct selection *selection)
 	free(selection->nodes);
 	free(selection->ports);
 	free(selection->named);
+	free(selection->links);
 	*selection = (struct selection){ 0 };
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * selection.h - nodes and ports selected by command arguments
+ * selection.h - nodes and ports selected by arguments of commands
  *
- * All commands resolve their subjects here; ibwire(1), NODES AND PORTS, documents the notation. The
- * first that matches counts:
+ * An argument is a subject or an expression of subjects and keys (facts/select.h); several arguments select what any of
+ * them selects. ibwire(1), NODES AND PORTS, documents the notation. The first that matches counts:
  *
  *	NAME, 0xGUID         a node, by its full or displayed name
  *	HOST                 all HCAs of a host
- *	all, hosts           all nodes; all HCAs of hosts
- *	rail:NAME, rail:N    HCA ports of a rail; N is the number at the end of its name
- *	tier:N               switches of a tier, 1 = leaves
- *	'SUBJECT uplinks'    uplinks of switches
+ *	all, hosts, uplinks  all nodes; all HCAs of hosts; all uplinks of switches
+ *	KEY:VALUE            facts/select.h
+ *	HOST[001-016]        hosts, as host_set_add() reads them
  *	LID                  a switch or HCA port
  *	GLOB                 nodes whose name, or host name, matches an fnmatch(3) pattern
- *	HOST[001-016]        hosts, as host_set_add() reads them
  *	SUBJECT/PORTS        ports of these: 3, 17-20, 1,4,7-9, or a pattern
+ *	'SUBJECT uplinks'    uplinks of switches
+ *	EXPRESSION           'class:storage !state:down', 'leaf01|leaf02 role:leaf-uplink'
+ *
+ * A name or value that does not exist is an error. An expression of which nothing holds now selects nothing.
  */
 #ifndef IBWIRE_FACTS_SELECTION_H
 #define IBWIRE_FACTS_SELECTION_H
@@ -31,6 +33,7 @@ struct selection {
 	bool *nodes; /* parallel to the fabric's nodes: selected, or with a selected port */
 	bool *ports; /* parallel to its ports: selected, directly or by node */
 	bool *named; /* parallel to its ports: selected directly */
+	bool *links; /* parallel to its ports: the port's link is selected, by either end */
 };
 
 /*
@@ -49,9 +52,6 @@ void selection_done(struct selection *selection);
 int selection_find(struct select_facts *facts, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
 		   struct error *err);
 
-/* selection_is_lid - is @typed the number of a LID of this port? Port 0 has the LIDs of a switch. */
-bool selection_is_lid(const struct fabric *fabric, uint32_t port, const char *typed);
-
 static inline bool selection_has_node(const struct selection *selection, uint32_t node)
 {
 	return selection->all || selection->nodes[node];
@@ -60,6 +60,11 @@ static inline bool selection_has_node(const struct selection *selection, uint32_
 static inline bool selection_has_port(const struct selection *selection, uint32_t port)
 {
 	return selection->all || selection->ports[port];
+}
+
+static inline bool selection_has_link(const struct selection *selection, uint32_t port)
+{
+	return selection->all || selection->links[port];
 }
 
 /* selection_names_port - was this port selected directly? */

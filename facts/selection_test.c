@@ -114,6 +114,20 @@ TEST(subject_is_found_as_people_write_it)
 		{ "rail:0", 0x14, 0x1400, 0 },   { "rail:mlx5_0", 0x14, 0x1400, 0 }, { "rail:*", 0x14, 0x1400, 0 },
 		{ "rail:7", 0, 0, ERR_USAGE },   { "tier:1x", 0, 0, ERR_USAGE },  { "leaf-1/", 0, 0, ERR_USAGE },
 		{ "leaf-1 uplinks", 0, 0, ERR_USAGE },
+		/* Keys and expressions; a name with a blank is one word. */
+		{ "name:leaf-1", 1, 0x1f, 0 },   { "name:LEAF-*/2", 3, 0x84, 0 }, { "guid:0x22", 8, 0x800, 0 },
+		{ "lid:103", 0x10, 0x2000, 0 },  { "host:node1", 0x0c, 0xc00, 0 }, { "host:node", 0x1c, 0x3c00, 0 },
+		{ "host:node[1,10]/2", 0x10, 0x2000, 0 }, { "host:node[1-10]", 0, 0, ERR_USAGE },
+		{ "class:switch", 0x83, 0x103ff, 0 }, { "class:sw port:1", 0x83, 0x10042, 0 },
+		{ "leaf-1|leaf-2/3", 3, 0x11f, 0 }, { "leaf* !leaf-2", 1, 0x1f, 0 },
+		{ "leaf* !port:0,1", 3, 0x39c, 0 }, { "!class:switch", 0x7c, 0xfc00, 0 },
+		{ "node1 mlx5_0|leaf-1/1", 5, 0x402, 0 }, { "node1 mlx5_1 !rail:7", 0, 0, ERR_USAGE },
+		{ "node1 mlx5_1 !rail:0", 8, 0x800, 0 }, { "host:node1 rail:0", 4, 0x400, 0 },
+		{ "name:\"node1 mlx5_1\" port:1", 8, 0x800, 0 }, { "name:\"node1 mlx5_1\"/1", 8, 0x800, 0 },
+		{ "hosts !host:node*", 0x60, 0xc000, 0 }, { "class:storage|leaf-1/1", 1, 2, 0 },
+		{ "class:storage !leaf-1", 0, 0, 0 }, { "leaf-1 tire:1", 0, 0, ERR_USAGE },
+		{ "tier:", 0, 0, ERR_USAGE }, { "!", 0, 0, ERR_USAGE }, { "leaf-1 !", 0, 0, ERR_USAGE },
+		{ "tagged:yes", 0, 0, ERR_USAGE }, { "|", 0, 0, ERR_USAGE },
 	};
 	struct fabric *fabric = make_fabric(nodes, COUNT);
 	struct selection selection;
@@ -163,6 +177,18 @@ TEST(single_subject_must_be_unique)
 		{ "node[1,3]", "no HCA of host 'node3': 'ibwire nodes' lists them", 0, 0 },
 		{ "x*", "no node or host matches 'x*': 'ibwire nodes' lists them", 0, 0 },
 		{ "rail:7", "no rail is called '7': the rails are mlx5_0, mlx5_1", 0, 0 },
+		{ "leaf1 rail:7", "no rail is called '7': the rails are mlx5_0, mlx5_1", 0, 0 },
+		{ "clas:switch", "there is no key 'clas': did you mean 'class'?", 0, 0 },
+		{ "colour:red", "there is no key 'colour': the keys are tier, rail, host, class, role, state, speed, "
+			"width, err, finding, name, guid, lid, port, tagged", 0, 0 },
+		{ "class:compte", "no class is called 'compte': did you mean 'compute'?", 0, 0 },
+		{ "class:tor", "no class is called 'tor': there are compute, storage, management, router, "
+			"aggregation, switch", 0, 0 },
+		{ "host:nodo1", "no host is called 'nodo1': did you mean 'node1'?", 0, 0 },
+		{ "width:3x !leaf1", "'3x' is no width: there are 1x, 2x, 4x, 8x, 12x", 0, 0 },
+		{ "leaf1 tier:", "'leaf1 tier:' is incomplete: a key needs a value, and '!' a term", 0, 0 },
+		{ "tagged:yes", "'tagged:' is a key of the screen only", 0, 0 },
+		{ "leaf1 !leaf*", "'leaf1 !leaf*' selects no node or port", 0, 0 },
 	};
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -14,8 +15,10 @@
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/shape.h"
+#include "facts/port_marks.h"
 #include "facts/select.h"
 #include "facts/selection.h"
+#include "storage/findings.h"
 #include "storage/reader.h"
 
 int view_open_reader(const struct options *options, struct view *ret, struct error *err)
@@ -163,7 +166,43 @@ struct view_facts {
 	const struct view *view;
 	struct settings settings;
 	struct shape *shape; /* NULL: the view's, or not loaded */
+	struct port_scope scope;
+	struct port_facts *ports;
+	uint32_t *finding_of;
+	struct finding_row *findings;
+	size_t finding_count, finding_capacity;
+	bool failed; /* no memory */
 };
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct view_facts *own = ctx;
+	struct finding_row *list = array_grow(own->findings, own->finding_count, &own->finding_capacity, sizeof(*list));
+
+	own->failed = !list;
+	if (list) {
+		own->findings = list;
+		list[own->finding_count++] = *row;
+	}
+	return list;
+}
+
+static int load_findings(struct view_facts *own, struct error *err)
+{
+	const struct finding_query query = { .at_us = own->view->at_us, .now_us = own->view->reference_us };
+	int code = reader_findings(own->view->reader, &query, add_finding, own, err);
+
+	own->finding_of = calloc(own->facts.fabric->port_count + 1, sizeof(*own->finding_of));
+	if (code == 0 && (own->failed || !own->finding_of))
+		code = err_nomem(err);
+	if (code < 0)
+		return code;
+	findings_arrange(own->findings, own->finding_count, own->facts.fabric);
+	port_marks_find(own->facts.shape, own->facts.fabric, own->findings, own->finding_count, own->finding_of);
+	own->facts.findings = own->findings;
+	own->facts.finding_of = own->finding_of;
+	return 0;
+}
 
 static int load_facts(struct select_facts *facts, unsigned needs, struct error *err)
 {
@@ -176,18 +215,32 @@ static int load_facts(struct select_facts *facts, unsigned needs, struct error *
 			code = shape_create(facts->fabric, &own->settings.shape, &own->shape, err);
 		facts->shape = own->shape;
 	}
-	return code;
+	if (code == 0 && needs & SELECT_NEEDS_PORTS && !facts->ports) {
+		own->ports = calloc(facts->fabric->port_count + 1, sizeof(*own->ports));
+		if (!own->ports)
+			return err_nomem(err);
+		own->scope = view_scope(own->view);
+		for (uint32_t i = 0; i < facts->fabric->port_count; i++)
+			port_facts_of(&own->scope, i, &own->ports[i]);
+		facts->ports = own->ports;
+	}
+	return code == 0 && needs & SELECT_NEEDS_FINDINGS && !facts->finding_of ? load_findings(own, err) : code;
 }
 
 static struct view_facts facts_of(const struct view *view)
 {
-	return (struct view_facts){ { view->fabric, view->shape, load_facts }, .view = view };
+	return (struct view_facts){
+		.facts = { .fabric = view->fabric, .shape = view->shape, .load = load_facts }, .view = view,
+	};
 }
 
 static void facts_done(struct view_facts *facts)
 {
 	shape_destroy(facts->shape);
 	settings_done(&facts->settings);
+	free(facts->ports);
+	free(facts->finding_of);
+	free(facts->findings);
 }
 
 int view_select(const struct view *view, char **args, int count, struct selection *ret, struct error *err)

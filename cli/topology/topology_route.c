@@ -15,7 +15,7 @@
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "facts/port_columns.h"
-#include "facts/selection.h"
+#include "facts/select.h"
 #include "storage/reader.h"
 
 /* A hop of a route: the row of the port that sends to the next hop, with its peer, and this one. */
@@ -179,7 +179,7 @@ static int find_end(const struct view *view, const char *typed, struct end *ret,
 	if (ret->port == FABRIC_NONE)
 		code = port_of_node(view, node, &ret->port, err);
 	/* Each LID of a port may have a route of its own. */
-	if (code == 0 && selection_is_lid(view->fabric, ret->port, typed))
+	if (code == 0 && select_is_lid(view->fabric, ret->port, typed))
 		ret->lid = (uint16_t)strtoul(typed, NULL, 0);
 	return code ? code : check_end(view, ret->port, err);
 }

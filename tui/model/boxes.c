@@ -89,12 +89,50 @@ const char *boxes_name(const struct boxes *boxes, const struct box *box)
 	return boxes->table->order.names[box->node];
 }
 
+static bool node_passes(const struct boxes *boxes, const struct select_marks *marks, uint32_t index, const char *name)
+{
+	const struct node *node = &boxes->table->snapshot->fabric->nodes[index];
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
+		if (filter_matches(&boxes->filter, name, marks->ports[i]))
+			return true;
+	return !node->ports && filter_matches(&boxes->filter, name, marks->nodes[index]);
+}
+
+static bool box_passes(const struct boxes *boxes, const struct select_marks *marks, const struct box *box)
+{
+	const struct shape_host *host = box->host != SHAPE_NONE ? &boxes->shape->hosts[box->host] : NULL;
+	const char *name = boxes_name(boxes, box);
+	bool passes = false;
+
+	if (!marks->ports)
+		return filter_matches(&boxes->filter, name, 0);
+	if (!host)
+		return node_passes(boxes, marks, box->node, name);
+	for (uint32_t i = host->first; !passes && i < host->first + host->count; i++)
+		passes = node_passes(boxes, marks, boxes->shape->host_nodes[i], name);
+	return passes;
+}
+
 void boxes_arrange(struct boxes *boxes)
 {
+	struct select_facts facts = {
+		.shape = boxes->shape, .finding_of = boxes->finding_of, .findings = boxes->findings,
+	};
+	struct select_marks marks = { 0 };
+	bool filtered;
+
 	boxes->row_count = 0;
+	if (!boxes->table)
+		return;
+	facts.fabric = boxes->table->snapshot->fabric;
+	facts.ports = boxes->table->views;
+	/* Without memory for the filter nothing is hidden. */
+	filtered = boxes->filter.select.term_count && filter_mark(&boxes->filter, &facts, &marks, NULL) == 0;
 	for (size_t i = 0; i < boxes->count; i++)
-		if (filter_matches(&boxes->filter, boxes_name(boxes, &boxes->all[i]), NULL, NULL))
+		if (!filtered || box_passes(boxes, &marks, &boxes->all[i]))
 			boxes->rows[boxes->row_count++] = (uint32_t)i;
+	select_marks_done(&marks);
 }
 
 size_t boxes_find(const struct boxes *boxes, uint64_t node_guid)

@@ -13,6 +13,7 @@
 #include "tui/model/filter.h"
 
 struct error;
+struct finding_row;
 struct shape;
 struct port_table;
 
@@ -29,7 +30,9 @@ struct boxes {
 	size_t count;
 	uint32_t *rows;            /* those matching the filter, in order */
 	size_t row_count;
-	struct filter filter;
+	struct filter filter;      /* of the name, and of the ports: a box passes if one of them does */
+	const uint32_t *finding_of; /* port_marks_find(), for the filter; NULL: unknown */
+	const struct finding_row *findings; /* borrowed, as finding_of */
 };
 
 /* One port of a front panel. */

@@ -59,57 +59,12 @@ static bool add_event(void *ctx, const struct event_row *row)
 	return to != NULL;
 }
 
-/* Unacknowledged findings first, then by severity. */
-static int compare_rows(const void *a, const void *b)
-{
-	const struct finding_row *x = a, *y = b;
-	bool known_x = x->acknowledged.at_us, known_y = y->acknowledged.at_us;
-
-	return known_x != known_y ? (int)known_x - (int)known_y : finding_compare(&x->finding, &y->finding);
-}
-
-/* Point into the row itself, which was copied. */
-static void relocate(struct finding_row *row)
-{
-	struct finding *finding = &row->finding;
-
-	finding->cause = row->cause;
-	finding->advice = row->advice;
-	for (unsigned i = 0; i < finding->number_count; i++)
-		finding->numbers[i].key = row->keys[i];
-}
-
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct finding_row *x = a, *y = b;
-
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-/* Origins first, each followed by its echoes. Without memory, nothing is folded. */
-static void fold(struct snapshot_context *context)
-{
-	struct finding_row **rows = calloc(context->finding_count + 1, sizeof(*rows));
-
-	for (size_t i = 0; rows && i < context->finding_count; i++)
-		rows[i] = &context->findings[i];
-	if (rows && context->finding_count) {
-		findings_fold(rows, context->finding_count, context->fabric);
-		qsort(context->findings, context->finding_count, sizeof(*context->findings), compare_ranks);
-	}
-	free(rows);
-}
-
 static void set_findings(struct snapshot_context *context, struct row_buffer *found)
 {
 	free(context->findings);
 	context->findings = found->rows;
 	context->finding_count = found->count;
-	if (found->count)
-		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
-	fold(context);
-	for (size_t i = 0; i < found->count; i++)
-		relocate(&context->findings[i]);
+	findings_arrange(context->findings, found->count, context->fabric);
 }
 
 static void set_events(struct snapshot_context *context, struct row_buffer *found)
@@ -189,92 +144,6 @@ void context_done(struct snapshot_context *context)
 	memset(context, 0, sizeof(*context));
 }
 
-const char *port_mark_name(enum port_mark mark)
-{
-	static const char *const names[] = { "", "ack", "ok", "info", "WARN", "CRIT" };
-
-	return names[mark];
-}
-
-enum port_mark port_mark_of(const struct finding_row *row)
-{
-	if (row->acknowledged.at_us)
-		return MARK_ACKNOWLEDGED;
-	if (row->finding.ok_since_us)
-		return MARK_CLEARING;
-	if (row->finding.severity == FINDING_CRITICAL)
-		return MARK_CRITICAL;
-	return row->finding.severity == FINDING_WARNING ? MARK_WARNING : MARK_INFO;
-}
-
-/* Whether a finding of a node concerns one of its ports. */
-static bool is_about(const struct shape *shape, const struct fabric *fabric, const struct finding *finding,
-		     uint32_t port)
-{
-	uint32_t peer = fabric->ports[port].peer;
-
-	switch (finding->kind) {
-	case FINDING_NODE_SILENT:
-	case FINDING_LOCKED:
-		return true;
-	case FINDING_UPLINK_IMBALANCE:
-	case FINDING_UPLINKS_MISSING:
-		if (finding->peer_guid)
-			return peer != FABRIC_NONE &&
-			       fabric->nodes[fabric->ports[peer].node].guid == finding->peer_guid;
-		return shape && shape->ports[port].way == WAY_UP;
-	default:
-		return fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH;
-	}
-}
-
-bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
-			   const struct finding *finding, uint32_t index)
-{
-	const struct port *port = &fabric->ports[index];
-	uint64_t guid = fabric->nodes[port->node].guid, end;
-	uint8_t num;
-
-	if (finding->node_guid == guid && !finding->port)
-		return is_about(context->shape, fabric, finding, index);
-	for (unsigned at = 0; finding_end(finding, fabric, at, &end, &num); at++)
-		if (end == guid && num == port->num && (num || !at))
-			return true;
-	return false;
-}
-
-static void mark_port(uint32_t port, uint32_t index, uint32_t *finding_of)
-{
-	/* The first finding is the worst. */
-	if (port != FABRIC_NONE && !finding_of[port])
-		finding_of[port] = index + 1;
-}
-
-static void mark_finding(const struct snapshot_context *context, const struct fabric *fabric, uint32_t index,
-			 uint32_t *finding_of)
-{
-	const struct finding *finding = &context->findings[index].finding;
-	uint32_t node = fabric_find_node(fabric, finding->node_guid);
-	uint64_t guid;
-	uint8_t num;
-
-	if (finding->port)
-		mark_port(fabric_find_port(fabric, finding->node_guid, finding->port), index, finding_of);
-	for (uint32_t i = 0; !finding->port && node != FABRIC_NONE && i < fabric->nodes[node].ports; i++)
-		if (is_about(context->shape, fabric, finding, fabric->nodes[node].first_port + i))
-			mark_port(fabric->nodes[node].first_port + i, index, finding_of);
-	if (finding->peer_port)
-		mark_port(fabric_find_port(fabric, finding->peer_guid, finding->peer_port), index, finding_of);
-	for (unsigned at = FINDING_END_PORTS; finding_end(finding, fabric, at, &guid, &num); at++)
-		mark_port(fabric_find_port(fabric, guid, num), index, finding_of);
-}
-
-void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret)
-{
-	for (size_t i = 0; i < context->finding_count; i++)
-		mark_finding(context, fabric, (uint32_t)i, ret);
-}
-
 const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port)
 {
 	const struct fabric *fabric = context->shape ? context->shape->fabric : NULL;
@@ -283,7 +152,7 @@ const struct finding_row *context_finding(const struct snapshot_context *context
 	for (size_t i = 0; i < context->finding_count; i++) {
 		const struct finding *finding = &context->findings[i].finding;
 
-		if (index != FABRIC_NONE ? finding_concerns_port(context, fabric, finding, index) :
+		if (index != FABRIC_NONE ? finding_concerns_port(context->shape, fabric, finding, index) :
 					   !port && finding->node_guid == node_guid)
 			return &context->findings[i];
 	}

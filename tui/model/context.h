@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "fabric/fabric.h"
+#include "facts/port_marks.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 
@@ -59,26 +60,6 @@ void context_done(struct snapshot_context *context);
 
 /* recent_event_copy - copy a stored event with its strings. */
 void recent_event_copy(const struct event_row *row, struct recent_event *ret);
-
-/* The worst open finding at a port. Acknowledged findings have the lowest severity. */
-enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_CLEARING, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
-
-enum port_mark port_mark_of(const struct finding_row *row);
-
-/* port_mark_name - "CRIT", "WARN", "info", "ack", "ok": clearing, "" for none. */
-const char *port_mark_name(enum port_mark mark);
-
-/*
- * finding_concerns_port - whether a finding concerns a port: at the port, at its peer, or at its node or group
- */
-bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
-			   const struct finding *finding, uint32_t port);
-
-/*
- * port_marks_find - the worst finding at each port, including those of its node or group
- * @ret:  by port of the fabric, zeroed by the caller: 1 + index into context->findings; 0: none
- */
-void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret);
 
 /*
  * context_finding - the worst open finding at a port, or NULL. Port 0: the node

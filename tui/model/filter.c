@@ -7,11 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const words[FILTER_WORD_COUNT] = {
-	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
-	[FILTER_ROLE] = "role",   [FILTER_HOST] = "host",   [FILTER_SPEED] = "speed",   [FILTER_WIDTH] = "width",
-	[FILTER_ERRORS] = "err",  [FILTER_FINDING] = "finding", [FILTER_TAGGED] = "tagged",
-};
+#include "base/err.h"
 
 /* Remove an incomplete UTF-8 sequence at the end. */
 static void drop_half_character(char *chars)
@@ -27,50 +23,6 @@ static void drop_half_character(char *chars)
 	want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
 	if (len - (start - 1) < want)
 		chars[start - 1] = '\0';
-}
-
-/* The end of a bracket expression, behind its ']'; @set if it is not closed. */
-static const char *set_end(const char *set)
-{
-	const char *at = set + 1;
-
-	at += *at == '^';
-	at += *at == ']';
-	for (; *at; at++) {
-		const char *class = at[0] == '[' && at[1] && strchr(":.=", at[1]) ? strstr(at + 2, "]") : NULL;
-
-		if (*at == ']')
-			return at + 1;
-		if (class && class[-1] == at[1])
-			at = class;
-	}
-	return set;
-}
-
-/* The end of a term: a blank or '|' outside parentheses and brackets. */
-static const char *term_end(const char *at)
-{
-	const char *start = at;
-	int depth = 0;
-
-	for (; *at && (depth || (*at != ' ' && *at != '|')); at++) {
-		if (*at == '\\' && at[1]) {
-			at++;
-		} else if (*at == '[' && set_end(at) != at) {
-			at = set_end(at) - 1;
-		} else {
-			depth += *at == '(';
-			depth -= *at == ')' && depth;
-		}
-	}
-	/* An unclosed parenthesis does not extend the term. */
-	return depth ? start + strcspn(start, " |") : at;
-}
-
-static void set_trouble(struct filter *filter, const char *term, const char *what)
-{
-	if (!filter->trouble[0])
-		snprintf(filter->trouble, sizeof(filter->trouble), "%.50s %.100s", term, what);
 }
 
 /*
@@ -103,7 +55,7 @@ static const char *find_excess(const char *at)
 			if (*at == '(')
 				before[depth] = 0;
 			if (*at == '[')
-				at = set_end(at) - (set_end(at) != at);
+				at = select_set_end(at) - (select_set_end(at) != at);
 			else if (*at == '\\' && at[1] && strchr("123456789", *++at))
 				return "back-references are not supported";
 		}
@@ -136,116 +88,124 @@ int filter_compile(regex_t *regex, const char *text, char *why, size_t size)
 	return code;
 }
 
-static void compile_text(struct filter *filter, struct filter_term *term)
+/* A word with special characters is an expression, if it is a valid one. */
+static void compile_word(struct filter *filter, size_t index)
 {
-	char what[100] = "matched as plain text: ";
+	const char *text = filter->select.terms[index].text;
+	char why[100];
 
-	if (term->text[strcspn(term->text, ".[]()*+?{}^$\\")]) {
-		if (!filter_compile(&term->regex, term->text, what + strlen(what), sizeof(what) - strlen(what))) {
-			term->word = FILTER_REGEX;
-			return;
-		}
-		set_trouble(filter, term->text, what);
-	}
-	term->word = FILTER_TEXT;
-}
-
-/*
- * "tier:2" is a keyword; text with any other colon is plain text. Return: whether the term is not
- * empty.
- */
-static bool compile_term(struct filter *filter, struct filter_term *term)
-{
-	size_t len = strspn(term->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	unsigned word;
-
-	if (!len || term->text[len] != ':') {
-		compile_text(filter, term);
-		return true;
-	}
-	for (word = 0; word < FILTER_WORD_COUNT; word++)
-		if (!strncasecmp(words[word], term->text, len) && !words[word][len])
-			break;
-	if (word == FILTER_WORD_COUNT) {
-		set_trouble(filter, term->text,
-		    "unknown keyword, matched as text; keywords: tier rail state class role host ...");
-		compile_text(filter, term);
-		return true;
-	}
-	term->word = (uint8_t)word;
-	term->text += len + 1;
-	return *term->text;
+	if (!text[strcspn(text, ".[]()*+?{}^$\\")])
+		return;
+	if (!filter_compile(&filter->regex[index], text, why, sizeof(why)))
+		filter->is_regex |= UINT32_C(1) << index;
+	else if (!filter->trouble[0])
+		snprintf(filter->trouble, sizeof(filter->trouble), "%.50s matched as plain text: %.80s", text, why);
 }
 
 void filter_done(struct filter *filter)
 {
-	for (size_t i = 0; i < filter->term_count; i++)
-		if (filter->terms[i].word == FILTER_REGEX)
-			regfree(&filter->terms[i].regex);
+	for (size_t i = 0; i < filter->select.term_count; i++)
+		if (filter->is_regex >> i & 1)
+			regfree(&filter->regex[i]);
 	memset(filter, 0, sizeof(*filter));
 }
 
 void filter_set(struct filter *filter, const char *typed)
 {
-	char copy[FILTER_SIZE], *to = filter->chars;
-	const char *at, *end;
-	uint8_t alternative = 0;
+	char copy[FILTER_SIZE];
+	struct error unknown = { 0 };
 
 	snprintf(copy, sizeof(copy), "%s", typed);
 	drop_half_character(copy);
 	filter_done(filter);
 	memcpy(filter->typed, copy, strlen(copy) + 1);
-	for (at = copy; *at && filter->term_count < FILTER_TERMS; at = end) {
-		struct filter_term *term = &filter->terms[filter->term_count];
+	select_parse(&filter->select, copy);
+	for (size_t i = 0; i < filter->select.term_count; i++) {
+		const struct select_term *term = &filter->select.terms[i];
 
-		end = at + 1;
-		alternative += *at == '|';
-		if (*at == '|' || *at == ' ')
-			continue;
-		end = term_end(at);
-		*term = (struct filter_term){ .text = to, .alternative = alternative };
-		term->negated = *at == '!';
-		at += term->negated;
-		memcpy(to, at, (size_t)(end - at));
-		to += end - at;
-		*to++ = '\0';
-		filter->term_count += *term->text && compile_term(filter, term);
+		if (term->is_unknown && !filter->trouble[0]) {
+			select_unknown_key(term, &unknown);
+			snprintf(filter->trouble, sizeof(filter->trouble), "matched as text: %.140s", unknown.text);
+		}
+		if (term->key == SELECT_WORD)
+			compile_word(filter, i);
 	}
+	filter->is_invalid = filter->trouble[0];
 }
 
-static bool term_matches(const struct filter_term *term, const char *text, filter_word_fn *has, void *ctx)
+int filter_mark(struct filter *filter, struct select_facts *facts, struct select_marks *ret, struct error *err)
 {
+	struct error why = { 0 };
+	int code = 0;
+
+	select_marks_done(ret);
+	if (filter_has_keys(filter))
+		code = select_mark(&filter->select, facts, ret, &why);
+	if (!filter->is_invalid)
+		snprintf(filter->trouble, sizeof(filter->trouble), "%.150s", code == ERR_USAGE ? why.text : "");
+	return code < 0 && code != ERR_USAGE ? err_set(err, code, "%s", why.text) : 0;
+}
+
+static bool term_matches(const struct filter *filter, size_t index, const char *text, select_bits bits)
+{
+	const struct select_term *term = &filter->select.terms[index];
 	bool matches;
 
-	if (term->word == FILTER_TEXT)
-		matches = strcasestr(text, term->text);
-	else if (term->word == FILTER_REGEX)
-		matches = regexec(&term->regex, text, 0, NULL, 0) == 0;
+	if (term->key != SELECT_WORD)
+		matches = select_has(bits, index);
+	else if (filter->is_regex >> index & 1)
+		matches = regexec(&filter->regex[index], text, 0, NULL, 0) == 0;
 	else
-		matches = has && has(ctx, term);
+		matches = strcasestr(text, term->text);
 	return matches != term->negated;
 }
 
-bool filter_matches(const struct filter *filter, const char *text, filter_word_fn *has, void *ctx)
+bool filter_matches(const struct filter *filter, const char *text, select_bits bits)
 {
+	const struct select *select = &filter->select;
 	size_t i = 0;
 
-	while (i < filter->term_count) {
-		uint8_t alternative = filter->terms[i].alternative;
+	while (i < select->term_count) {
+		uint8_t alternative = select->terms[i].alternative;
 		bool all = true;
 
-		for (; i < filter->term_count && filter->terms[i].alternative == alternative; i++)
-			all = all && term_matches(&filter->terms[i], text, has, ctx);
+		for (; i < select->term_count && select->terms[i].alternative == alternative; i++)
+			all = all && term_matches(filter, i, text, bits);
 		if (all)
 			return true;
 	}
-	return !filter->term_count;
+	return !select->term_count;
+}
+
+select_bits filter_tag_bits(const struct filter *filter, bool is_tagged)
+{
+	const char *word = is_tagged ? "yes" : "no";
+	select_bits bits = 0;
+
+	for (size_t i = 0; i < filter->select.term_count; i++) {
+		const struct select_term *term = &filter->select.terms[i];
+
+		/* A prefix, while it is being typed. */
+		if (term->key == SELECT_TAGGED && !strncasecmp(word, term->text, strlen(term->text)))
+			bits |= UINT64_C(1) << i;
+	}
+	return bits;
+}
+
+static bool has_term(const struct filter *filter, bool is_key)
+{
+	for (size_t i = 0; i < filter->select.term_count; i++)
+		if ((filter->select.terms[i].key != SELECT_WORD) == is_key)
+			return true;
+	return false;
 }
 
 bool filter_reads(const struct filter *filter)
 {
-	for (size_t i = 0; i < filter->term_count; i++)
-		if (filter->terms[i].word >= FILTER_WORD_COUNT)
-			return true;
-	return false;
+	return has_term(filter, false);
+}
+
+bool filter_has_keys(const struct filter *filter)
+{
+	return has_term(filter, true);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -30,6 +29,9 @@ static void drop_rows(struct links *links)
 	free(links->all);
 	free(links->rows);
 	free(links->entries);
+	free(links->finding_of);
+	select_marks_done(&links->marks);
+	links->finding_of = NULL;
 	links->all = NULL;
 	links->rows = NULL;
 	links->entries = NULL;
@@ -118,13 +120,13 @@ static void widen(int *columns, size_t name_columns, uint8_t num)
 		*columns = all;
 }
 
-static void finish_row(struct links *links, struct link_row *link, const uint32_t *finding_of)
+static void finish_row(struct links *links, struct link_row *link)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 
 	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
 		const struct port *port = &fabric->ports[link->ends[i]];
-		uint32_t finding = finding_of[link->ends[i]];
+		uint32_t finding = links->finding_of[link->ends[i]];
 
 		/* Findings are sorted by severity. */
 		if (finding && (!link->finding || finding < link->finding))
@@ -139,7 +141,7 @@ static void finish_row(struct links *links, struct link_row *link, const uint32_
 	links->unused_count += link->unused;
 }
 
-static void make_rows(struct links *links, const uint32_t *finding_of)
+static void make_rows(struct links *links)
 {
 	const struct port_table *table = links->table;
 	const struct fabric *fabric = table->snapshot->fabric;
@@ -157,26 +159,24 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 			fill_row(table, shape, i, peer, link);
 		else
 			fill_row(table, shape, peer, i, link);
-		finish_row(links, link, finding_of);
+		finish_row(links, link);
 	}
 }
 
 int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
 	      struct error *err)
 {
-	uint32_t *finding_of;
 	size_t room;
 
 	drop_rows(links);
 	if (!table->snapshot)
 		return 0;
 	room = table->snapshot->fabric->port_count + 1;
-	finding_of = calloc(room, sizeof(*finding_of));
+	links->finding_of = calloc(room, sizeof(*links->finding_of));
 	links->all = calloc(room, sizeof(*links->all));
 	links->rows = calloc(room, sizeof(*links->rows));
 	links->entries = calloc(room, sizeof(*links->entries));
-	if (!finding_of || !links->all || !links->rows || !links->entries) {
-		free(finding_of);
+	if (!links->finding_of || !links->all || !links->rows || !links->entries) {
 		drop_rows(links);
 		return err_nomem(err);
 	}
@@ -184,9 +184,9 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	links->context = context;
 	links->has_marks = false;
 	links->end_columns[0] = links->end_columns[1] = 0;
-	port_marks_find(context, table->snapshot->fabric, finding_of);
-	make_rows(links, finding_of);
-	free(finding_of);
+	port_marks_find(context->shape, table->snapshot->fabric, context->findings, context->finding_count,
+			links->finding_of);
+	make_rows(links);
 	links_arrange(links);
 	return 0;
 }
@@ -302,27 +302,15 @@ static void links_sort(struct links *links)
 		links->rows[i] = entries[i].link;
 }
 
-/* Whether the value of a term is the full name of a host or rail. */
-static bool is_full_name(const struct shape *shape, const struct filter_term *term)
-{
-	for (size_t i = 0; shape && term->word == FILTER_HOST && i < shape->host_count; i++)
-		if (!strcasecmp(shape->hosts[i].name, term->text))
-			return true;
-	for (size_t i = 0; shape && term->word == FILTER_RAIL && i < shape->rail_count; i++)
-		if (!strcasecmp(shape->rails[i].name, term->text))
-			return true;
-	return false;
-}
-
 void links_arrange(struct links *links)
 {
+	bool filtered;
+
 	links->row_count = 0;
 	if (!links->table)
 		return;
-	links->exact = 0;
-	for (uint32_t i = 0; i < links->filter.term_count; i++)
-		if (is_full_name(links->context->shape, &links->filter.terms[i]))
-			links->exact |= UINT32_C(1) << i;
+	/* Without memory for the filter nothing is hidden. */
+	filtered = links->filter.select.term_count && links_mark(links, NULL) == 0;
 	for (uint32_t i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];
 
@@ -330,7 +318,7 @@ void links_arrange(struct links *links)
 			continue;
 		if (links->tagged_only && !links_is_tagged(links, link))
 			continue;
-		if (links->filter.term_count && !links_passes(links, link))
+		if (filtered && !links_passes(links, link))
 			continue;
 		links->rows[links->row_count++] = i;
 	}

@@ -60,7 +60,8 @@ struct links {
 	bool swapped;                /* the upper end is displayed first */
 	bool show_unused, tagged_only;
 	struct filter filter;
-	uint32_t exact;              /* bits of the filter terms whose value is a full host or rail name */
+	struct select_marks marks;   /* of the filter, by port */
+	uint32_t *finding_of;        /* port_marks_find() */
 	struct map tags;             /* by identity of the link's lower end: 1, or 0 after untagging */
 	size_t tag_count;
 };
@@ -101,7 +102,12 @@ void links_untag_all(struct links *links);
 /* links_descending_first - whether a column is sorted in descending order at first. */
 bool links_descending_first(enum link_column column);
 
-/* links_passes - whether a link matches the filter. In links_filter.c. */
+/*
+ * In links_filter.c:
+ * links_mark - evaluate the keys of the filter. Return: 0 or ERR_NOMEM.
+ * links_passes - whether a link matches the filter, after links_mark()
+ */
+int links_mark(struct links *links, struct error *err);
 bool links_passes(const struct links *links, const struct link_row *link);
 
 /* links_number - the rate, utilization or count of a column of numbers except errors; NAN: unknown. */

@@ -384,7 +384,10 @@ MODEL_TEST(findings_mark_their_link_at_either_end)
 	assert_ptr_equal(links_row(&made->links, 0), link_of(made, LEAF(1), 40));
 	filter(made, "finding:critical");
 	assert_int_equal(made->links.row_count, 1);
+	/* Also of an end whose link has a worse one at the other end. */
 	filter(made, "finding:uplink");
+	assert_int_equal(made->links.row_count, SAMPLE_SPINES);
+	filter(made, "finding:uplink !finding:critical");
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES - 1);
 	filter(made, "finding:yes");
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES + 1);

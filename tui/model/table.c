@@ -341,7 +341,8 @@ static bool matches(struct table *table, size_t index, struct text *line)
 	for (size_t i = 0; i < view->column_count; i++)
 		if (view->columns[i].title)
 			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
-	return filter_matches(&table->filter, text_chars(line), NULL, NULL);
+	return filter_matches(&table->filter, text_chars(line), filter_tag_bits(&table->filter,
+				table_is_tagged(table, view->id(table->state, table->app, index))));
 }
 
 static bool is_shown(struct table *table, size_t index, struct text *line)
@@ -350,7 +351,7 @@ static bool is_shown(struct table *table, size_t index, struct text *line)
 
 	if (table->tagged_only && !table_is_tagged(table, view->id(table->state, table->app, index)))
 		return false;
-	return !table->filter.term_count || matches(table, index, line);
+	return !table->filter.select.term_count || matches(table, index, line);
 }
 
 void table_arrange(struct table *table, bool changed)
@@ -395,9 +396,10 @@ void table_sort_by(struct table *table, size_t column)
 
 const char *table_match(const struct table *table, const char *text, size_t *ret_len)
 {
-	for (size_t i = 0; i < table->filter.term_count; i++) {
-		const struct filter_term *term = &table->filter.terms[i];
-		const char *found = term->word == FILTER_TEXT && !term->negated ? strcasestr(text, term->text) : NULL;
+	for (size_t i = 0; i < table->filter.select.term_count; i++) {
+		const struct select_term *term = &table->filter.select.terms[i];
+		bool is_text = term->key == SELECT_WORD && !term->negated && !(table->filter.is_regex >> i & 1);
+		const char *found = is_text ? strcasestr(text, term->text) : NULL;
 
 		if (found) {
 			*ret_len = strlen(term->text);

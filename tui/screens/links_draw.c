@@ -164,7 +164,7 @@ static void draw_empty(const struct app *app, const struct links *links, const s
 
 	if (links->tagged_only)
 		draw_line(&brush, body, 2, ROLE_TEXT, "No tagged links. * shows all, T tags.");
-	else if (links->filter.term_count)
+	else if (links->filter.select.term_count)
 		draw_line(&brush, body, 2, ROLE_TEXT, "No link matches \"%s\". Esc shows all.", links->filter.typed);
 	else if (links->unused_count)
 		draw_line(&brush, body, 2, ROLE_TEXT, "All %zu ports are unused. d shows them.", links->unused_count);

@@ -140,7 +140,7 @@ static void draw_matched(const struct table *table, const struct brush *brush, i
 			 enum role role)
 {
 	size_t len = 0;
-	const char *found = table->filter.term_count ? table_match(table, fitted, &len) : NULL;
+	const char *found = table->filter.select.term_count ? table_match(table, fitted, &len) : NULL;
 	char part[CELL_SIZE];
 	const char *const starts[] = { fitted, found, found ? found + len : NULL, fitted + strlen(fitted) };
 

@@ -276,7 +276,8 @@ static enum role link_role(const struct app *app, uint32_t port)
 	for (size_t i = 0; i < app->context->finding_count; i++) {
 		const struct finding_row *row = &app->context->findings[i];
 
-		if (port_mark_of(row) > worst && finding_concerns_port(app->context, fabric, &row->finding, port))
+		if (port_mark_of(row) > worst &&
+		    finding_concerns_port(app->context->shape, fabric, &row->finding, port))
 			worst = port_mark_of(row);
 	}
 	return worst >= MARK_WARNING ? mark_role(worst) : ROLE_LOAD_LOW;

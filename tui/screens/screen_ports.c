@@ -137,17 +137,22 @@ static void load(struct front_panel *panel, struct app *app)
 {
 	const struct fabric *fabric = app->table->snapshot->fabric;
 	struct error err = { 0 };
-	int code = boxes_set(&panel->boxes, app->table, app->context->shape, &err);
+	int code;
 
 	drop_ports(panel);
 	free(panel->finding_of);
-	panel->finding_of = code < 0 ? NULL : calloc(fabric->port_count + 1, sizeof(*panel->finding_of));
-	if (!panel->finding_of) {
+	panel->finding_of = calloc(fabric->port_count + 1, sizeof(*panel->finding_of));
+	if (panel->finding_of)
+		port_marks_find(app->context->shape, fabric, app->context->findings, app->context->finding_count,
+				panel->finding_of);
+	panel->boxes.finding_of = panel->finding_of;
+	panel->boxes.findings = app->context->findings;
+	code = panel->finding_of ? boxes_set(&panel->boxes, app->table, app->context->shape, &err) : ERR_NOMEM;
+	if (code < 0) {
 		boxes_done(&panel->boxes);
 		app_message(app, "not enough memory for the front panels");
 		return;
 	}
-	port_marks_find(app->context, fabric, panel->finding_of);
 	if (!panel->box_guid && panel->boxes.count)
 		panel->box_guid = fabric->nodes[panel->boxes.all[0].node].guid;
 	find_row(panel);
@@ -250,6 +255,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 /* The filter changed: keep the shown box if it matches, else show the first match. */
 static void apply_filter(struct front_panel *panel, struct app *app)
 {
+	panel->boxes.findings = app->context->findings;
 	boxes_arrange(&panel->boxes);
 	if (!find_row(panel))
 		choose_row(panel, app, 0);

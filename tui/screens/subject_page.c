@@ -59,7 +59,7 @@ static bool is_at(const struct app *app, const struct finding *finding, uint64_t
 	uint8_t num;
 
 	if (index != FABRIC_NONE)
-		return finding_concerns_port(app->context, fabric, finding, index);
+		return finding_concerns_port(app->context->shape, fabric, finding, index);
 	for (unsigned at = 0; node_guid && finding_end(finding, fabric, at, &guid, &num); at++)
 		if (guid == node_guid)
 			return true;
