@@ -83,7 +83,7 @@ struct column {
 	size_t offset;
 	int which;    /* free for fill: an enumerator, a counter */
 	unsigned row; /* result_fill_rows(): of which of the rows */
-	const char *metric; /* name of its metric, without prefix; NULL: none */
+	const char *metric; /* name of the gauge of its number, which ends with the unit; NULL: none */
 };
 
 /* Style of a table cell; the text alone is sufficient. */

@@ -57,7 +57,7 @@ static double number_lid(const void *row)
 
 static double number_state(const void *row)
 {
-	return port_of(row)->state;
+	return port_of(row)->state ? port_of(row)->state : NAN;
 }
 
 static double number_phys_state(const void *row)
@@ -334,7 +334,7 @@ const struct column port_columns[] = {
 	{ .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .number = number_lid,
 	  .help = "LID at which the port is polled" },
 	{ .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT, .number = number_state, .fill = fill_state,
-	  .help = "PortState: Down, Init, Armed, Active" },
+	  .metric = "ibwire_port_state", .help = "PortState: 1 Down, 2 Init, 3 Armed, 4 Active" },
 	{ .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .number = number_phys_state,
 	  .fill = fill_phys_state, .help = "PortPhysicalState: LinkUp, Polling, Disabled, ..." },
 	{ .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT, NUMBER(rate_gbps), .fill = fill_link,
@@ -344,6 +344,7 @@ const struct column port_columns[] = {
 	{ .key = "speed", .title = "SPEED", .kind = COLUMN_TEXT, .fill = fill_speed,
 	  .help = "active speed of the link" },
 	{ .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, NUMBER(rate_gbps),
+	  .metric = "ibwire_port_rate_bits_per_second",
 	  .help = "data rate of the link in one direction" },
 	{ .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .number = number_tier,
 	  .help = "tier of the switch: 1 is next to the hosts" },
@@ -359,11 +360,13 @@ const struct column port_columns[] = {
 	{ .key = "rcv_bytes_per_s", .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE,
 	  NUMBER(rcv_bytes_per_s), .fill = fill_rate, .help = "received data rate" },
 	{ .key = "xmit_utilization_percent", .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT,
-	  NUMBER(xmit_percent), .help = "sent data in percent of the link's data rate" },
+	  NUMBER(xmit_percent), .metric = "ibwire_port_xmit_utilization_ratio",
+	  .help = "sent data, as a share of the link's data rate" },
 	{ .key = "rcv_utilization_percent", .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT,
-	  NUMBER(rcv_percent), .help = "received data in percent of the link's data rate" },
+	  NUMBER(rcv_percent), .metric = "ibwire_port_rcv_utilization_ratio",
+	  .help = "received data, as a share of the link's data rate" },
 	{ .key = "stall_percent", .title = HEADING_STALL, .narrow = "Wait%", .kind = COLUMN_PERCENT,
-	  NUMBER(stall_percent), .fill = fill_stall,
+	  NUMBER(stall_percent), .fill = fill_stall, .metric = "ibwire_port_xmit_wait_ratio",
 	  .help = "share of the time with data but no credits to send, estimated from PortXmitWait" },
 	{ .key = "xmit_wait_ticks_per_s", .title = "XmitWait/s", .narrow = "Wait/s", .kind = COLUMN_PER_S,
 	  NUMBER(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
@@ -383,7 +386,8 @@ const struct column port_columns[] = {
 	{ .key = "counters", .title = "COUNTERS", .kind = COLUMN_OBJECT, .flags = COLUMN_FLEXIBLE,
 	  .member = cells_counter_key, .fill = fill_counters, .help = "absolute counters" },
 	{ .key = "symbol_ber", .title = "BER", .kind = COLUMN_REAL, NUMBER(ber[PORT_BER_SYMBOL].rate),
-	  .fill = fill_ber, .which = PORT_BER_SYMBOL, .help = "symbol errors per bit" },
+	  .fill = fill_ber, .which = PORT_BER_SYMBOL, .metric = "ibwire_port_symbol_ber",
+	  .help = "symbol errors per bit" },
 	{ .key = "symbol_ber_below", .title = "BER BELOW", .kind = COLUMN_REAL, .fill = fill_ber_below,
 	  .which = PORT_BER_SYMBOL, .help = "upper bound of symbol_ber without errors (95 %)" },
 	{ .key = "ber_at_least", .title = "BER AT LEAST", .kind = COLUMN_LIST, .fill = fill_ber_at_least,

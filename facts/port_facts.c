@@ -83,6 +83,7 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 	const struct port_row *row = &snapshot->rows[index];
 	const struct delta nothing = { 0 };
 	uint64_t rate = port_rate_bits_per_s(port);
+	bool silent = scope->newest && row->status != SAMPLE_OK;
 
 	*ret = (struct port_facts){
 		.scope = scope,
@@ -90,10 +91,10 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
 		.age_s = facts_age_s(scope->reference_us, row->last_wall_us),
-		.ber = { [PORT_BER_SYMBOL] = ber_symbol(&row->sum, rate), [PORT_BER_EFFECTIVE].rate = NAN,
+		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : &row->sum, rate), [PORT_BER_EFFECTIVE].rate = NAN,
 			 [PORT_BER_RAW].rate = NAN },
 	};
-	set_rates(snapshot, scope->newest && row->status != SAMPLE_OK && !row->mirrored ? &nothing : &row->sum, ret);
+	set_rates(snapshot, silent && !row->mirrored ? &nothing : &row->sum, ret);
 	set_errors(&row->sum, ret);
 	ret->status = port_status(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);

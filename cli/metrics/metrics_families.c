@@ -12,6 +12,7 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/shape.h"
+#include "facts/port_columns.h"
 
 static void begin_label(struct text *text, const char *name)
 {
@@ -115,11 +116,6 @@ static double info_value(const struct metrics_page *page, uint32_t row)
 	return 1;
 }
 
-static double port_state(const struct metrics_page *page, uint32_t row)
-{
-	return port_of(page, row)->state ? port_of(page, row)->state : NAN;
-}
-
 /* Ports that are down, or have no counters, are not polled. */
 static double port_responding(const struct metrics_page *page, uint32_t row)
 {
@@ -135,13 +131,6 @@ static double port_responding(const struct metrics_page *page, uint32_t row)
 	}
 }
 
-static double port_rate(const struct metrics_page *page, uint32_t row)
-{
-	uint64_t rate = port_rate_bits_per_s(port_of(page, row));
-
-	return rate ? (double)rate : NAN;
-}
-
 static double port_degraded(const struct metrics_page *page, uint32_t row)
 {
 	const struct port *port = port_of(page, row);
@@ -149,26 +138,6 @@ static double port_degraded(const struct metrics_page *page, uint32_t row)
 	if (port->state != PORT_ACTIVE || port->peer == FABRIC_NONE)
 		return NAN;
 	return port_is_below_enabled(port, port_of(page, port->peer));
-}
-
-static double port_xmit(const struct metrics_page *page, uint32_t row)
-{
-	return page->ports[row].xmit_ratio;
-}
-
-static double port_rcv(const struct metrics_page *page, uint32_t row)
-{
-	return page->ports[row].rcv_ratio;
-}
-
-static double port_wait(const struct metrics_page *page, uint32_t row)
-{
-	return page->ports[row].wait_ratio;
-}
-
-static double port_ber(const struct metrics_page *page, uint32_t row)
-{
-	return page->ports[row].symbol_ber;
 }
 
 static double port_time(const struct metrics_page *page, uint32_t row)
@@ -341,20 +310,10 @@ static const struct metrics_family families[] = {
 	GAUGE("group_links_built", METRICS_GROUP, NULL, group_built, group_labels, "Links that a group is built with"),
 	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, info_value, port_info,
 	       "Peer, host, rail, role and active link of a port"),
-	GAUGE("port_state", METRICS_PORT, NULL, port_state, NULL, "PortState: 1 Down, 2 Init, 3 Armed, 4 Active"),
 	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
-	GAUGE("port_rate_bits_per_second", METRICS_PORT, "bits_per_second", port_rate, NULL,
-	      "Data rate of the link in one direction"),
 	GAUGE("port_degraded", METRICS_PORT, NULL, port_degraded, NULL,
 	      "1 if the link runs below the width or speed that both ends have enabled"),
-	GAUGE("port_xmit_utilization_ratio", METRICS_PORT, "ratio", port_xmit, NULL,
-	      "Sent data in the newest sweep, as a share of the data rate"),
-	GAUGE("port_rcv_utilization_ratio", METRICS_PORT, "ratio", port_rcv, NULL,
-	      "Received data in the newest sweep, as a share of the data rate"),
-	GAUGE("port_xmit_wait_ratio", METRICS_PORT, "ratio", port_wait, NULL,
-	      "Share of the time in the newest sweep with data but no credits to send, from PortXmitWait"),
-	GAUGE("port_symbol_ber", METRICS_PORT, NULL, port_ber, NULL, "Symbol error rate in the newest sweep"),
 	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, "seconds", port_time, NULL,
 	      "Time of the newest reading of the port"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
@@ -383,8 +342,70 @@ static const struct metrics_family families[] = {
 };
 
 static const struct metrics_schema own = {
-	.families = families, .count = sizeof(families) / sizeof(*families), .port_labels = port_labels,
+	.families = families, .count = sizeof(families) / sizeof(*families), .columns = true,
+	.port_labels = port_labels,
 };
+
+const struct column *metrics_column_next(const struct column *column)
+{
+	while (column->key && !column->metric)
+		column++;
+	return column->key ? column : NULL;
+}
+
+size_t metrics_family_count(const struct metrics_schema *schema)
+{
+	size_t count = schema->count;
+
+	if (schema->columns)
+		for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
+			count++;
+	return count;
+}
+
+/* The unit that a name ends with; NULL: it has none. */
+static const char *unit_of(const char *name)
+{
+	static const char *const units[] = { "ratio", "bits_per_second", "bytes_per_second", "bytes", "seconds" };
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (len > strlen(units[i]) && !strcmp(name + len - strlen(units[i]), units[i]))
+			return units[i];
+	return NULL;
+}
+
+struct metrics_family metrics_family_get(const struct metrics_schema *schema, size_t at)
+{
+	const struct column *column = port_columns;
+
+	if (at < schema->count)
+		return schema->families[at];
+	at -= schema->count;
+	for (size_t i = 0; (column = metrics_column_next(column)) && i < at; i++)
+		column++;
+	return (struct metrics_family){
+		.name = column->metric, .type = METRICS_GAUGE, .scope = METRICS_PORT, .unit = unit_of(column->metric),
+		.help = column->help, .column = column, .number = at,
+	};
+}
+
+double metrics_family_value(const struct metrics_family *family, const struct metrics_page *page, uint32_t row)
+{
+	double number;
+
+	if (family->value)
+		return family->value(page, row);
+	number = page->numbers[row * page->number_count + family->number];
+	switch (family->column->kind) {
+	case COLUMN_PERCENT:
+		return number / 100;
+	case COLUMN_GBPS:
+		return round(number * 1e9);
+	default:
+		return number;
+	}
+}
 
 const struct metrics_schema *metrics_schema_find(const char *name)
 {

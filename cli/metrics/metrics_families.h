@@ -15,6 +15,7 @@
 
 #include "fabric/counter.h"
 
+struct column;
 struct fabric;
 struct metrics_page;
 struct text;
@@ -39,8 +40,10 @@ struct metrics_family {
 	enum metrics_scope scope;
 	const char *unit; /* the end of its name, or NULL */
 	const char *help; /* one line */
-	/* Return: the value of a row; NAN: the row has none. NULL: counter times scale. */
+	/* Return: the value of a row; NAN: the row has none. NULL: that of a column, or counter times scale. */
 	double (*value)(const struct metrics_page *page, uint32_t row);
+	const struct column *column; /* of port_columns; its value is number @number of a port */
+	size_t number;
 	enum counter counter;
 	uint8_t scale;
 	uint8_t detail;
@@ -54,6 +57,7 @@ struct metrics_schema {
 	const char *name; /* of --compat; NULL: the own one */
 	const struct metrics_family *families;
 	size_t count;
+	bool columns; /* and a gauge for each column of ports that has a metric (facts/port_columns.h) */
 	void (*port_labels)(const struct fabric *fabric, uint32_t port, struct text *text);
 	bool linked; /* only ports with a link */
 	bool details; /* has families of METRICS_DETAIL_ROW */
@@ -61,6 +65,24 @@ struct metrics_schema {
 
 /* metrics_schema_find - @name: of --compat, or NULL. Return: NULL: there is none. */
 const struct metrics_schema *metrics_schema_find(const char *name);
+
+/*
+ * metrics_family_count - number of families of a schema
+ * metrics_family_get - the family with an index below it
+ * metrics_family_value - the value of a row of a family that is no counter; NAN: the row has none
+ */
+size_t metrics_family_count(const struct metrics_schema *schema);
+struct metrics_family metrics_family_get(const struct metrics_schema *schema, size_t at);
+double metrics_family_value(const struct metrics_family *family, const struct metrics_page *page, uint32_t row);
+
+/* metrics_family_counts - is it a counter of ports? */
+static inline bool metrics_family_counts(const struct metrics_family *family)
+{
+	return !family->value && !family->column;
+}
+
+/* metrics_column_next - the first column from @column on that is a metric; NULL: none. */
+const struct column *metrics_column_next(const struct column *column);
 
 /* The schemas for --compat. */
 extern const struct metrics_schema metrics_schema_treydock, metrics_schema_guilbaults;

@@ -17,6 +17,7 @@
 #include "fabric/shape.h"
 #include "storage/findings.h"
 #include "storage/history.h"
+#include "facts/port_columns.h"
 #include "facts/port_facts.h"
 
 void metrics_topology_release(struct metrics_topology *topology)
@@ -38,6 +39,7 @@ static void page_free(struct metrics_page *page)
 	metrics_topology_release(page->topology);
 	free(page->counters);
 	free(page->ports);
+	free(page->numbers);
 	free(page->groups);
 	free(page->details);
 	free(page);
@@ -180,7 +182,9 @@ static int prepare_last(struct metrics_source *source, struct error *err)
 	if (!last || last->references > 1)
 		return 0;
 	free(last->ports);
+	free(last->numbers);
 	last->ports = NULL;
+	last->numbers = NULL;
 	code = snapshot_load(source->reader, &query, &snapshot, err);
 	if (code < 0)
 		return code;
@@ -408,8 +412,13 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	const struct port_scope scope = { .snapshot = snapshot, .reference_us = snapshot->sweep.wall_us,
 					  .newest = true };
 
+	size_t count = 0;
+
+	for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
+		page->number_count++;
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
-	if (!page->ports)
+	page->numbers = calloc(snapshot->fabric->port_count * page->number_count + 1, sizeof(*page->numbers));
+	if (!page->ports || !page->numbers)
 		return err_nomem(err);
 	summary_begin(snapshot->fabric, &page->summary);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
@@ -420,10 +429,9 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 		summary_add_port(&page->summary, snapshot, &view);
 		page->ports[i] = (struct metrics_port){
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
-			.xmit_ratio = view.xmit_percent / 100, .rcv_ratio = view.rcv_percent / 100,
-			.wait_ratio = view.stall_percent / 100,
-			.symbol_ber = row->status == SAMPLE_OK ? view.ber[PORT_BER_SYMBOL].rate : NAN,
 		};
+		for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
+			page->numbers[count++] = column_number(column, &view);
 	}
 	return summary_end(&page->summary, snapshot, reader, err);
 }

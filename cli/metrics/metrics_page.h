@@ -35,11 +35,9 @@ struct metrics_counters {
 	uint64_t value[COUNTER_COUNT];
 };
 
-/* Numbers of a port in the newest sweep; NAN: unknown. */
+/* How a port was read in the newest sweep. */
 struct metrics_port {
 	int64_t last_wall_us; /* of its newest reading; 0: none */
-	double xmit_ratio, rcv_ratio, wait_ratio; /* 0 to 1 of the link's rate, and of the time */
-	double symbol_ber;
 	uint8_t sample; /* enum sample_status */
 	bool mirrored;  /* has no counters of its own: port_row.mirrored */
 };
@@ -85,6 +83,8 @@ struct metrics_page {
 	struct fabric_summary summary;
 	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
 	struct metrics_port *ports;        /* parallel; NULL: freed for a newer page */
+	double *numbers;                   /* parallel, number_count for each: of the columns that are metrics */
+	size_t number_count;
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
 	struct metrics_detail *details; /* in order of the database; only if the schema has them */

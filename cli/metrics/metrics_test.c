@@ -49,16 +49,16 @@ TEST(families_have_unique_names_that_follow_the_rules)
 	for (size_t s = 0; s < 3; s++) {
 		const struct metrics_schema *schema = metrics_schema_find(schema_names[s]);
 
-		for (size_t i = 0; i < schema->count; i++) {
-			const struct metrics_family *family = &schema->families[i];
+		for (size_t i = 0; i < metrics_family_count(schema); i++) {
+			const struct metrics_family of = metrics_family_get(schema, i), *family = &of;
 
 			for (const char *c = family->name; *c; c++)
 				assert_true(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_');
 			for (size_t j = 0; j < i; j++)
-				assert_string_not_equal(family->name, schema->families[j].name);
+				assert_string_not_equal(family->name, metrics_family_get(schema, j).name);
 			assert_true(!family->unit || ends_with(family->name, family->unit));
 			assert_false(ends_with(family->name, "_total"));
-			assert_true(family->value || family->scope == METRICS_DETAIL_ROW ||
+			assert_true(family->value || family->column || family->scope == METRICS_DETAIL_ROW ||
 				    (family->scale && family->scope == METRICS_PORT));
 			assert_null(strchr(family->help, '\n'));
 			assert_null(strchr(family->help, '\\'));

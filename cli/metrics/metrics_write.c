@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/metrics/metrics_write.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,7 +90,8 @@ static void append_header(struct metrics_writer *writer, const struct metrics_fa
 		     types[!writer->openmetrics && family->type == METRICS_INFO ? METRICS_GAUGE : family->type]);
 	if (writer->openmetrics && family->unit)
 		text_appendf(&writer->text, "# UNIT %s %s\n", family->name, family->unit);
-	text_appendf(&writer->text, "# HELP %s%s %s\n", family->name, named, family->help);
+	text_appendf(&writer->text, "# HELP %s%s %c%s\n", family->name, named, toupper((unsigned char)*family->help),
+		     family->help + 1);
 	text_clear(&writer->begin);
 	text_appendf(&writer->begin, "%s%s", family->name, suffix);
 }
@@ -116,12 +118,13 @@ static bool find_count(const struct metrics_page *page, const struct metrics_fam
 static void append_row(struct metrics_writer *writer, const struct metrics_family *family, uint32_t row)
 {
 	const struct metrics_page *page = writer->page;
-	double value = family->value ? family->value(page, row) : 0;
+	bool counts = metrics_family_counts(family);
+	double value = counts ? 0 : metrics_family_value(family, page, row);
 	uint64_t count = 0;
 	bool braces = family->labels || has_port_labels(family);
 	uint32_t port = family->scope == METRICS_DETAIL_ROW ? page->details[row].port : row;
 
-	if (text_failed(&writer->begin) || (family->value ? isnan(value) : !find_count(page, family, row, &count)))
+	if (text_failed(&writer->begin) || (counts ? !find_count(page, family, row, &count) : isnan(value)))
 		return;
 	text_append_bytes(&writer->text, writer->begin.chars, writer->begin.len);
 	if (braces)
@@ -131,7 +134,7 @@ static void append_row(struct metrics_writer *writer, const struct metrics_famil
 	if (family->labels)
 		family->labels(page, row, &writer->text);
 	text_append(&writer->text, braces ? "} " : " ");
-	if (family->value)
+	if (!counts)
 		append_value(&writer->text, family, value);
 	else
 		text_append_number(&writer->text, count, 10);
@@ -142,15 +145,17 @@ static void append_row(struct metrics_writer *writer, const struct metrics_famil
 static bool append_next(struct metrics_writer *writer)
 {
 	const struct metrics_schema *schema = writer->page->schema;
-	const struct metrics_family *family = &schema->families[writer->family];
+	const struct metrics_family *family = &writer->current;
 
-	if (writer->family == schema->count) {
+	if (writer->family == metrics_family_count(schema)) {
 		if (writer->openmetrics)
 			text_append(&writer->text, "# EOF\n");
 		return false;
 	}
-	if (writer->row == 0)
+	if (writer->row == 0) {
+		writer->current = metrics_family_get(schema, writer->family);
 		append_header(writer, family);
+	}
 	if (writer->row < metrics_row_count(writer->page, family->scope)) {
 		if (is_included(writer->page, family, writer->row))
 			append_row(writer, family, writer->row);

@@ -22,8 +22,9 @@ struct metrics_writer {
 	const struct metrics_page *page; /* borrowed */
 	bool openmetrics;  /* OpenMetrics 1.0; else the text format of Prometheus */
 	bool ended;
-	size_t family;     /* the next family and row */
+	size_t family;     /* index of the next family, and the next row of it */
 	uint32_t row;
+	struct metrics_family current; /* the family */
 	struct text begin; /* of the lines of this family: its name */
 	struct text text;  /* not fetched yet, from `at` on */
 	size_t at;

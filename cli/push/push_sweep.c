@@ -51,8 +51,11 @@ static bool forget_sent(struct push_source *source, size_t port_count)
 	source->sent = NULL;
 	if (!source->unchanged_us)
 		return true;
-	for (size_t i = 0; i < schema->count; i++)
-		count += can_be_left_out(&schema->families[i]) ? port_count : 0;
+	for (size_t i = 0; i < metrics_family_count(schema); i++) {
+		const struct metrics_family family = metrics_family_get(schema, i);
+
+		count += can_be_left_out(&family) ? port_count : 0;
+	}
 	source->sent = malloc((count + 1) * sizeof(*source->sent));
 	for (size_t i = 0; source->sent && i < count; i++)
 		source->sent[i] = NAN;
@@ -99,8 +102,8 @@ static double value_of(const struct push_source *source, const struct metrics_fa
 {
 	const struct metrics_counters *counters;
 
-	if (family->value)
-		return family->value(page, row);
+	if (!metrics_family_counts(family))
+		return metrics_family_value(family, page, row);
 	counters = &source->state->ports[source->slots[row]].counters;
 	if (!(counters->known & COUNTER_BIT(family->counter)))
 		return NAN;
@@ -246,12 +249,12 @@ static int send_sweep(struct push_source *source, const struct metrics_page *pag
 	source->wall_ms = page->status.last.wall_us / 1000;
 	text_clear(&source->request);
 	source->pending = 0;
-	for (size_t i = 0; i < schema->count && code > 0; i++) {
-		const struct metrics_family *family = &schema->families[i];
-		bool left_out = sent && can_be_left_out(family);
+	for (size_t i = 0; i < metrics_family_count(schema) && code > 0; i++) {
+		const struct metrics_family family = metrics_family_get(schema, i);
+		bool left_out = sent && can_be_left_out(&family);
 
-		if (is_pushed(family))
-			code = send_family(source, family, page, left_out ? sent : NULL, err);
+		if (is_pushed(&family))
+			code = send_family(source, &family, page, left_out ? sent : NULL, err);
 		if (left_out)
 			sent += page->topology->fabric->port_count;
 	}
@@ -276,6 +279,7 @@ int push_sweep(struct push_source *source, struct reader *reader, struct error *
 	if (code == 0)
 		code = send_sweep(source, &page, err);
 	free(page.ports);
+	free(page.numbers);
 	free(page.groups);
 	if (code <= 0)
 		return code;
