@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* page_html.c - a page as a document of HTML */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -26,6 +27,8 @@ static void open_group(struct printing *printing, const struct page_section *sec
 	if (printing->depth < DEPTH_MOST)
 		printing->open[printing->depth] = section->kind;
 	printing->depth++;
+	if (section->kind > PAGE_CARD && section->kind != PAGE_FOLD && section->title)
+		html_element(text, "h3", NULL, "%s", section->title);
 	if (section->kind == PAGE_CARD)
 		html_card_begin(text, section->title);
 	else if (section->kind == PAGE_PAIR)
@@ -36,8 +39,6 @@ static void open_group(struct printing *printing, const struct page_section *sec
 		text_append(text, "<details>");
 	if (section->kind == PAGE_FOLD)
 		html_element(text, "summary", NULL, "%s", section->title);
-	else if (section->kind != PAGE_CARD && section->title)
-		html_element(text, "h3", NULL, "%s", section->title);
 }
 
 static void close_group(struct printing *printing)
@@ -67,8 +68,11 @@ static void append_verdict(struct text *text, const struct page_section *section
 {
 	const struct page_verdict *verdict = &section->verdict;
 
-	html_element(text, "h1", NULL, "%s%s%s", verdict->heading ? verdict->heading : "",
-		     verdict->detail ? " \u00b7 " : "", verdict->detail ? verdict->detail : "");
+	text_append(text, "<h1>");
+	html_escape(text, verdict->heading);
+	if (verdict->detail)
+		html_element(text, "span", "soft", " \u00b7 %s", verdict->detail);
+	text_append(text, "</h1>\n");
 	html_element(text, "p", "word", "%s %s", html_state_sign(section->state),
 		     verdict->word ? verdict->word : html_state_word(section->state));
 	html_element(text, "p", "sentence", "%s", verdict->sentence);
@@ -89,7 +93,7 @@ static void append_fields(struct text *text, const struct page_section *section)
 		const struct page_field *field = &section->fields.list[i];
 
 		text_append(text, "<div>");
-		html_element(text, "dt", NULL, "%s", field->name);
+		html_element(text, "dt", NULL, "%c%s", toupper((unsigned char)field->name[0]), field->name + 1);
 		text_append(text, "<dd>");
 		html_escape(text, field->value);
 		if (field->note && *field->note)
@@ -199,7 +203,7 @@ static void append_cell(struct text *text, const struct result *kept, size_t row
 	enum cell_style style;
 
 	result_cell(kept, row, column, 0, cell, &style);
-	html_cell(text, &shape, state_of(style, PAGE_PLAIN), "%s", text_chars(cell));
+	html_cell(text, &shape, cell->len ? state_of(style, PAGE_PLAIN) : PAGE_PLAIN, "%s", text_chars(cell));
 	text->failed |= text_failed(cell);
 }
 

@@ -166,7 +166,7 @@ TEST(html_has_signs_and_groups)
 
 	assert_non_null(strstr(html, "<title>A &lt;page&gt;</title>"));
 	assert_non_null(strstr(html, "<section class=\"card verdict warning\">"));
-	assert_non_null(strstr(html, "<h1>Job 17 \u00b7 running</h1>"));
+	assert_non_null(strstr(html, "<h1>Job 17<span class=\"soft\"> \u00b7 running</span>"));
 	assert_non_null(strstr(html, "<h2>Ports</h2>\n<h3>All ports (1 h)</h3>\n<table>"));
 	assert_non_null(strstr(html, "<td class=\"warning number\">\u25b2 7</td>"));
 	assert_null(strstr(html, "leaf01/1"));

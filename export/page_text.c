@@ -14,7 +14,10 @@
 #include "base/when.h"
 #include "export/page_work.h"
 
-enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, PLOT_HEIGHT = 8, BAR_MOST = 40 };
+enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, BAR_MOST = 40 };
+
+/* Lines of a plot, and those of one of many. */
+enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
 
 struct printing {
 	FILE *stream;
@@ -160,7 +163,7 @@ static void append_lines(struct printing *printing, const struct page_lines *lin
 {
 	struct plot plot = {
 		.from_us = lines->from_us, .until_us = lines->until_us, .width = printing->width,
-		.height = PLOT_HEIGHT, .ascii = printing->options->ascii,
+		.height = lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT, .ascii = printing->options->ascii,
 	};
 
 	for (size_t i = 0; i < lines->series_count; i++)
@@ -288,9 +291,9 @@ static int write_section(struct printing *printing, const struct page_section *s
 {
 	int code;
 
-	/* Notes and the list below them are lines without a blank one. */
-	if (printing->begun &&
-	    !(printing->last == PAGE_NOTE && (section->kind == PAGE_NOTE || section->kind == PAGE_ITEMS)))
+	/* More of the same, and the list below notes, follow without a blank line. */
+	if (printing->begun && !(printing->last == PAGE_NOTE && section->kind == PAGE_ITEMS) &&
+	    !(printing->last == section->kind && (section->kind == PAGE_NOTE || section->kind == PAGE_FIELDS)))
 		text_append(&printing->text, "\n");
 	printing->begun = true;
 	printing->last = section->kind;

@@ -228,8 +228,8 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--nccl requires report");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
 		return options_usage_error(command, err, "--all requires report or compare");
-	if (strcmp(word, "report") != 0 && options->html)
-		return options_usage_error(command, err, "--html requires report");
+	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->html)
+		return options_usage_error(command, err, "--html requires report or compare");
 	if (!ends && options->status >= 0)
 		return options_usage_error(command, err, "--status requires end");
 	if (options->status > 255)
@@ -250,7 +250,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
 		OPT_FLAG("all", 'a', &options.snapshot.all,
 			 "report, compare: every host, uplink and change (JSON always does)"),
-		OPT_TEXT("html", 0, "FILE", &options.html, "report: write it to FILE as a page of HTML with plots"),
+		OPT_TEXT("html", 0, "FILE", &options.html, "report, compare: write it to FILE as a page of HTML"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },

@@ -66,7 +66,6 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
  */
 int job_record_end(struct job_options *options, const char *id, struct error *err);
 
-struct job_print;
 struct job_report;
 struct name_map;
 
@@ -74,8 +73,9 @@ struct name_map;
 int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
 		  struct job_report **ret, struct error *err);
 
-/* job_print_of - how to print a report on stdout. */
-struct job_print job_print_of(const struct job_options *options);
+/* job_output - write a page as the options say, and destroy it. @page: NULL: no memory. Return: as output_page(). */
+struct page;
+int job_output(const struct job_options *options, struct page *page, struct error *err);
 
 /* Sub-commands in files of their own. */
 int job_report_cmd(const struct command *command, struct job_options *options, struct error *err);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/job/job.h"
-#include "cli/job/job_tables.h"
+#include "cli/job/job_page.h"
 #include "cli/job/job_work.h"
 #include "cli/lib/view.h"
 #include "fabric/names.h"
@@ -48,9 +48,17 @@ static const struct metric_row {
 };
 
 struct comparing {
-	struct job_output output;
 	const struct job_report *runs[2]; /* the earlier one, this one */
+	bool all;                    /* every host */
 	double values[2][METRICS];   /* NAN: unknown */
+	char ids[2][4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
+	const char *sentence;
+};
+
+/* A table of hosts or of rails. */
+struct pairs {
+	const struct comparing *comparing;
+	bool rails;
 };
 
 static void measure(const struct job_report *run, double ret[METRICS])
@@ -160,40 +168,52 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 
 /* --- sections --- */
 
-static int put_metrics(struct comparing *comparing, struct error *err)
-{
-	enum { KEY, TITLE, BEFORE, NOW, CHANGE, COLUMNS };
-	char names[2][4 * JOB_ID_SIZE], text[2][48];
-	const struct column columns[COLUMNS] = {
-		[KEY] = { .key = "metric", .kind = COLUMN_TEXT }, [TITLE] = { .title = "", .kind = COLUMN_TEXT },
-		[BEFORE] = { .key = "before", .title = names[0], .kind = COLUMN_REAL },
-		[NOW] = { .key = "now", .title = names[1], .kind = COLUMN_REAL },
-		[CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
-	};
-	struct result *result;
+enum { METRIC_KEY, METRIC_TITLE, METRIC_BEFORE, METRIC_NOW, METRIC_CHANGE, METRIC_COLUMNS };
 
-	for (int i = 0; i < 2; i++)
-		job_shown(comparing->runs[i]->job.id, names[i], sizeof(names[i]));
-	result = job_section(&comparing->output, "metrics", false, columns, COLUMNS);
+static int put_metrics(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct comparing *comparing = ctx;
+	char text[2][48];
+
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
 		double before = comparing->values[0][i], now = comparing->values[1][i];
 		double change = 100 * change_of(before, now);
 
-		result_text(result, KEY, metric->key);
-		result_show(result, TITLE, metric->title, STYLE_PLAIN);
-		result_real(result, BEFORE, before);
-		result_show(result, BEFORE, value_text(metric->kind, before, text[0]), STYLE_PLAIN);
-		result_real(result, NOW, now);
-		result_show(result, NOW, value_text(metric->kind, now, text[1]), STYLE_PLAIN);
-		result_real(result, CHANGE, change);
+		result_text(result, METRIC_KEY, metric->key);
+		result_show(result, METRIC_TITLE, metric->title, STYLE_PLAIN);
+		result_real(result, METRIC_BEFORE, before);
+		result_show(result, METRIC_BEFORE, value_text(metric->kind, before, text[0]), STYLE_PLAIN);
+		result_real(result, METRIC_NOW, now);
+		result_show(result, METRIC_NOW, value_text(metric->kind, now, text[1]), STYLE_PLAIN);
+		result_real(result, METRIC_CHANGE, change);
 		if (!strcmp(text[0], text[1]) || !(fabs(change) >= 0.5))
-			result_show(result, CHANGE, "", STYLE_PLAIN);
+			result_show(result, METRIC_CHANGE, "", STYLE_PLAIN);
 		else
-			result_showf(result, CHANGE, STYLE_STRONG, "%+.0f %%", change);
+			result_showf(result, METRIC_CHANGE, STYLE_STRONG, "%+.0f %%", change);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
+}
+
+static void add_metrics(const struct comparing *comparing, struct page *page)
+{
+	const struct column columns[METRIC_COLUMNS] = {
+		[METRIC_KEY] = { .key = "metric", .kind = COLUMN_TEXT },
+		[METRIC_TITLE] = { .title = "", .kind = COLUMN_TEXT },
+		[METRIC_BEFORE] = { .key = "before", .title = comparing->ids[0], .kind = COLUMN_REAL },
+		[METRIC_NOW] = { .key = "now", .title = comparing->ids[1], .kind = COLUMN_REAL },
+		[METRIC_CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
+	};
+	struct column *copy = page_alloc(page, METRIC_COLUMNS, sizeof(*copy));
+
+	if (!copy)
+		return;
+	memcpy(copy, columns, sizeof(columns));
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "metrics",
+					       .table = { copy, METRIC_COLUMNS, put_metrics, comparing } });
 }
 
 /* A host or rail of both runs, or of one. */
@@ -271,120 +291,129 @@ static size_t pair_members(const struct comparing *comparing, bool rails, struct
 	return merged;
 }
 
-static int put_pairs(struct comparing *comparing, bool rails, struct error *err)
+enum { PAIR_NAME, PAIR_BEFORE, PAIR_NOW, PAIR_CHANGE, PAIR_COLUMNS };
+
+#define PAIR_COLUMNS_OF(pair_key, pair_title) { \
+	[PAIR_NAME] = { .key = pair_key, .title = pair_title, .kind = COLUMN_TEXT }, \
+	[PAIR_BEFORE] = { .key = "before_bytes_per_s", .title = "BEFORE/PORT", .kind = COLUMN_RATE }, \
+	[PAIR_NOW] = { .key = "now_bytes_per_s", .title = "NOW/PORT", .kind = COLUMN_RATE }, \
+	[PAIR_CHANGE] = { .key = "change_percent", .title = "CHANGE%", .kind = COLUMN_PERCENT }, \
+}
+
+static const struct column rail_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("rail", "RAIL");
+static const struct column host_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("host", "HOST");
+
+static int put_pairs(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	enum { NAME, BEFORE, NOW, CHANGE, COLUMNS };
-	const struct column columns[COLUMNS] = {
-		[NAME] = { .key = rails ? "rail" : "host", .title = rails ? "RAIL" : "HOST", .kind = COLUMN_TEXT },
-		[BEFORE] = { .key = "before_bytes_per_s", .title = "BEFORE/PORT", .kind = COLUMN_RATE },
-		[NOW] = { .key = "now_bytes_per_s", .title = "NOW/PORT", .kind = COLUMN_RATE },
-		[CHANGE] = { .key = "change_percent", .title = "CHANGE%", .kind = COLUMN_PERCENT },
-	};
-	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
-	bool all = comparing->output.print.all || comparing->output.print.format != RESULT_TABLE;
+	const struct pairs *of = ctx;
+	const struct job_report *before = of->comparing->runs[0], *now = of->comparing->runs[1];
+	bool all = of->comparing->all || target != PAGE_TEXT;
 	struct pair *pairs = calloc(before->host_count + now->host_count + before->rail_count + now->rail_count + 1,
 				    sizeof(*pairs));
-	struct result *result;
 	size_t count, shown = 0;
 
 	if (!pairs)
 		return err_nomem(err);
-	count = pair_members(comparing, rails, pairs);
+	count = pair_members(of->comparing, of->rails, pairs);
 	if (count)
-		qsort(pairs, count, sizeof(*pairs), rails ? compare_names : compare_pairs);
-	result = job_section(&comparing->output, rails ? "rails" : "hosts", false, columns, COLUMNS);
-	for (size_t i = 0; i < count && (all || rails || shown < HOSTS_MOST); i++, shown++) {
-		result_text(result, NAME, pairs[i].name);
-		result_real(result, BEFORE, pairs[i].rates[0]);
-		result_real(result, NOW, pairs[i].rates[1]);
-		result_real(result, CHANGE, 100 * pairs[i].change);
+		qsort(pairs, count, sizeof(*pairs), of->rails ? compare_names : compare_pairs);
+	for (size_t i = 0; i < count && (all || of->rails || shown < HOSTS_MOST); i++, shown++) {
+		result_text(result, PAIR_NAME, pairs[i].name);
+		result_real(result, PAIR_BEFORE, pairs[i].rates[0]);
+		result_real(result, PAIR_NOW, pairs[i].rates[1]);
+		result_real(result, PAIR_CHANGE, 100 * pairs[i].change);
 		result_end_row(result);
 	}
 	if (shown < count)
 		result_note(result, "hosts of one run only, then the slowest first; %zu more: --all", count - shown);
 	free(pairs);
-	return output_end(result, 0, err);
+	return 0;
 }
 
-static int put_text_head(struct comparing *comparing, char ids[2][4 * JOB_ID_SIZE], const char *name,
-			 const char *sentence, struct error *err)
+static void add_pairs(const struct comparing *comparing, bool rails, struct page *page)
 {
-	static const char *const words[] = { "  before: ", "  now:    " };
-	unsigned width = comparing->output.print.width;
-	struct text text = { 0 };
-	int code = 0;
+	struct pairs *of = page_alloc(page, 1, sizeof(*of));
 
-	text_appendf(&text, "job %s%s%s%s against %s:", ids[1], *name ? " (" : "", name, *name ? ")" : "", ids[0]);
-	text_append_wrapped(&text, sentence, (unsigned)text_columns(text_chars(&text)), 4, width);
-	for (int i = 0; i < 2; i++) {
-		text_append(&text, words[i]);
-		text_append_wrapped(&text, comparing->runs[i]->verdict[0].text, (unsigned)strlen(words[i]), 10, width);
-	}
-	if (text_failed(&text))
-		code = err_nomem(err);
-	else
-		fputs(text_chars(&text), comparing->output.stream);
-	text_done(&text);
-	return code;
+	if (!of)
+		return;
+	*of = (struct pairs){ comparing, rails };
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = PAGE_TEXT | PAGE_JSON | PAGE_HTML, .key = rails ? "rails" : "hosts",
+		.table = { rails ? rail_columns : host_columns, PAIR_COLUMNS, put_pairs, of } });
 }
 
-static int put_head(struct comparing *comparing, struct error *err)
+enum { BEFORE, BEFORE_NUMBER, NOW, NOW_NUMBER, NAME, TEXT, BEFORE_VERDICT, NOW_VERDICT, HEAD_COLUMNS };
+
+static const struct column head_columns[HEAD_COLUMNS] = {
+	[BEFORE] = { .key = "before", .kind = COLUMN_TEXT },
+	[BEFORE_NUMBER] = { .key = "before_number", .kind = COLUMN_INTEGER },
+	[NOW] = { .key = "now", .kind = COLUMN_TEXT },
+	[NOW_NUMBER] = { .key = "now_number", .kind = COLUMN_INTEGER },
+	[NAME] = { .key = "name", .kind = COLUMN_TEXT }, [TEXT] = { .key = "text", .kind = COLUMN_TEXT },
+	[BEFORE_VERDICT] = { .key = "before_verdict", .kind = COLUMN_TEXT },
+	[NOW_VERDICT] = { .key = "now_verdict", .kind = COLUMN_TEXT },
+};
+
+static int put_head(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	enum { BEFORE, BEFORE_NUMBER, NOW, NOW_NUMBER, NAME, TEXT, BEFORE_VERDICT, NOW_VERDICT, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[BEFORE] = { .key = "before", .kind = COLUMN_TEXT },
-		[BEFORE_NUMBER] = { .key = "before_number", .kind = COLUMN_INTEGER },
-		[NOW] = { .key = "now", .kind = COLUMN_TEXT },
-		[NOW_NUMBER] = { .key = "now_number", .kind = COLUMN_INTEGER },
-		[NAME] = { .key = "name", .kind = COLUMN_TEXT }, [TEXT] = { .key = "text", .kind = COLUMN_TEXT },
-		[BEFORE_VERDICT] = { .key = "before_verdict", .kind = COLUMN_TEXT },
-		[NOW_VERDICT] = { .key = "now_verdict", .kind = COLUMN_TEXT },
-	};
+	const struct comparing *comparing = ctx;
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
-	char ids[2][4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
-	struct text text = { 0 };
-	struct result *result;
-	int code = 0;
 
-	job_shown(before->job.id, ids[0], sizeof(ids[0]));
-	job_shown(now->job.id, ids[1], sizeof(ids[1]));
-	job_shown(now->job.name, name, sizeof(name));
-	append_sentence(comparing, &text);
-	if (text_failed(&text)) {
-		code = err_nomem(err);
-	} else if (comparing->output.print.format == RESULT_TABLE) {
-		code = put_text_head(comparing, ids, name, text_chars(&text), err);
-	} else if (comparing->output.print.format == RESULT_JSON) {
-		result = job_section(&comparing->output, "compare", true, columns, COLUMNS);
-		result_text(result, BEFORE, ids[0]);
-		result_integer(result, BEFORE_NUMBER, before->job.number);
-		result_text(result, NOW, ids[1]);
-		result_integer(result, NOW_NUMBER, now->job.number);
-		result_text(result, NAME, *name ? name : NULL);
-		result_text(result, TEXT, result_chars(result, &text));
-		result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
-		result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
-		result_end_row(result);
-		code = output_end(result, 0, err);
-	}
-	text_done(&text);
-	return code;
+	(void)target;
+	(void)err;
+	result_text(result, BEFORE, comparing->ids[0]);
+	result_integer(result, BEFORE_NUMBER, before->job.number);
+	result_text(result, NOW, comparing->ids[1]);
+	result_integer(result, NOW_NUMBER, now->job.number);
+	result_text(result, NAME, *comparing->name ? comparing->name : NULL);
+	result_text(result, TEXT, comparing->sentence);
+	result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
+	result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
+	result_end_row(result);
+	return 0;
 }
 
-static int put_comparison(struct comparing *comparing, struct error *err)
+static void add_head(const struct comparing *comparing, struct page *page)
 {
-	enum result_format format = comparing->output.print.format;
-	int code = put_head(comparing, err);
+	const char *name = comparing->name;
+	const char *title = page_print(page, "job %s%s%s%s against %s", comparing->ids[1], *name ? " (" : "", name,
+				       *name ? ")" : "", comparing->ids[0]);
+	double change = change_of(comparing->values[0][MEAN], comparing->values[1][MEAN]);
+	struct page_sign *runs = page_alloc(page, 2, sizeof(*runs));
 
-	if (code == 0)
-		code = put_metrics(comparing, err);
-	if (code == 0 && format != RESULT_CSV)
-		code = put_pairs(comparing, true, err);
-	if (code == 0 && format != RESULT_CSV)
-		code = put_pairs(comparing, false, err);
-	if (code == 0 && format == RESULT_JSON)
-		fputs("}\n", comparing->output.stream);
-	return code;
+	if (!runs)
+		return;
+	for (int i = 0; i < 2; i++)
+		runs[i].text = page_print(page, "%s: %s", i ? "now" : "before", comparing->runs[i]->verdict[0].text);
+	page_add(page, &(struct page_section){
+		.kind = PAGE_VERDICT,
+		.state = change <= -SAME ? PAGE_WARNING : fabs(change) < SAME ? PAGE_GOOD : PAGE_INFO,
+		.verdict = { .subject = title, .heading = title, .sentence = comparing->sentence,
+			     .word = change <= -SAME ? "slower" : change >= SAME ? "faster" :
+				     isnan(change) ? "unknown" : "the same",
+			     .signs = runs, .sign_count = 2 },
+	});
+	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .in = PAGE_JSON, .key = "compare",
+					       .table = { head_columns, HEAD_COLUMNS, put_head, comparing } });
+}
+
+/* @comparing: borrowed until the page is rendered */
+static struct page *make_page(struct comparing *comparing)
+{
+	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
+	struct page *page = page_create("Comparison of two jobs");
+	struct text sentence = { 0 };
+
+	job_shown(before->job.id, comparing->ids[0], sizeof(comparing->ids[0]));
+	job_shown(now->job.id, comparing->ids[1], sizeof(comparing->ids[1]));
+	job_shown(now->job.name, comparing->name, sizeof(comparing->name));
+	append_sentence(comparing, &sentence);
+	comparing->sentence = page_keep(page, &sentence);
+	add_head(comparing, page);
+	add_metrics(comparing, page);
+	add_pairs(comparing, true, page);
+	add_pairs(comparing, false, page);
+	return page;
 }
 
 /* --- the command --- */
@@ -456,7 +485,7 @@ static int find_jobs(struct reader *reader, const struct options *common, struct
 int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	struct comparing comparing = { .output = { .print = job_print_of(options), .stream = common->out } };
+	struct comparing comparing = { .all = options->snapshot.all };
 	struct job_report *reports[2] = { NULL, NULL };
 	struct job jobs[2];
 	struct view view;
@@ -465,8 +494,6 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 	(void)command;
 	if (code < 0)
 		return code;
-	if (!comparing.output.print.width)
-		comparing.output.print.width = JOB_WIDTH;
 	code = find_jobs(view.reader, common, jobs, &count, err);
 	for (int i = 0; code == 0 && i < 2; i++) {
 		code = job_report_of(view.reader, view.names, &jobs[i], common->now_us, &reports[i], err);
@@ -475,7 +502,7 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 	for (int i = 0; code == 0 && i < 2; i++)
 		measure(reports[i], comparing.values[i]);
 	if (code == 0)
-		code = put_comparison(&comparing, err);
+		code = job_output(options, make_page(&comparing), err);
 	for (int i = 0; i < 2; i++)
 		job_report_destroy(reports[i]);
 	for (int i = 0; i < count; i++)

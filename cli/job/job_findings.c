@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_findings.c - findings that were open during a job, and links and routes that changed */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,10 +5,9 @@
 
 #include "analysis/nccl.h"
 #include "base/err.h"
-#include "cli/job/job_tables.h"
+#include "cli/job/job_page.h"
 #include "cli/job/job_work.h"
 #include "facts/cells.h"
-#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 /* Descriptions are "HOST DEVICE" (fabric/host.h). */
@@ -82,121 +81,139 @@ int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, s
 
 /* --- in JSON --- */
 
-static int put_lines(struct job_output *output, struct error *err)
-{
-	static const struct column columns[] = {
-		{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
-	};
-	struct result *result = job_section(output, "nccl", false, columns, 2);
+static const struct column line_columns[] = {
+	{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
+};
 
-	for (size_t i = 0; i < output->report->nccl_verdict->count; i++) {
-		const struct nccl_line *line = &output->report->nccl_verdict->lines[i];
+static int put_lines(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+
+	(void)target;
+	(void)err;
+	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
+		const struct nccl_line *line = &report->nccl_verdict->lines[i];
 
 		result_text(result, 0, nccl_severity_name(line->severity));
 		result_text(result, 1, line->text);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-static int put_hcas(struct job_output *output, struct error *err)
-{
-	enum { HOST, HCA, PORT, FABRIC, SENDS, RECEIVES, DIRECT, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[HOST] = { .key = "host", .kind = COLUMN_TEXT }, [HCA] = { .key = "hca", .kind = COLUMN_TEXT },
-		[PORT] = { .key = "port", .kind = COLUMN_INTEGER }, [FABRIC] = { .key = "fabric", .kind = COLUMN_TEXT },
-		[SENDS] = { .key = "sends", .kind = COLUMN_INTEGER },
-		[RECEIVES] = { .key = "receives", .kind = COLUMN_INTEGER },
-		[DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
-	};
-	const struct nccl_log *log = output->report->nccl;
-	struct result *result = job_section(output, "nccl_hcas", false, columns, COLUMNS);
+enum { HCA_HOST, HCA_HCA, HCA_PORT, HCA_FABRIC, HCA_SENDS, HCA_RECEIVES, HCA_DIRECT, HCA_COLUMNS };
 
+static const struct column hca_columns[HCA_COLUMNS] = {
+	[HCA_HOST] = { .key = "host", .kind = COLUMN_TEXT }, [HCA_HCA] = { .key = "hca", .kind = COLUMN_TEXT },
+	[HCA_PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[HCA_FABRIC] = { .key = "fabric", .kind = COLUMN_TEXT },
+	[HCA_SENDS] = { .key = "sends", .kind = COLUMN_INTEGER },
+	[HCA_RECEIVES] = { .key = "receives", .kind = COLUMN_INTEGER },
+	[HCA_DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
+};
+
+static int put_hcas(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+	const struct nccl_log *log = report->nccl;
+
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
 
-		result_text(result, HOST, log->hosts[hca->host].name);
-		result_text(result, HCA, hca->name);
-		cells_nonzero(result, PORT, hca->port);
-		result_text(result, FABRIC, hca->fabric ? nccl_fabric_name(hca->fabric) : NULL);
-		result_integer(result, SENDS, hca->sends);
-		result_integer(result, RECEIVES, hca->receives);
-		result_integer(result, DIRECT, hca->direct);
+		result_text(result, HCA_HOST, log->hosts[hca->host].name);
+		result_text(result, HCA_HCA, hca->name);
+		cells_nonzero(result, HCA_PORT, hca->port);
+		result_text(result, HCA_FABRIC, hca->fabric ? nccl_fabric_name(hca->fabric) : NULL);
+		result_integer(result, HCA_SENDS, hca->sends);
+		result_integer(result, HCA_RECEIVES, hca->receives);
+		result_integer(result, HCA_DIRECT, hca->direct);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-static int put_settings(struct job_output *output, struct error *err)
+enum { SETTING_NAME, SETTING_VALUE, SETTING_COUNT, SETTING_COLUMNS };
+
+static const struct column setting_columns[SETTING_COLUMNS] = {
+	[SETTING_NAME] = { .key = "name", .kind = COLUMN_TEXT },
+	[SETTING_VALUE] = { .key = "value", .kind = COLUMN_TEXT },
+	[SETTING_COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
+};
+
+static int put_settings(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	enum { NAME, VALUE, COUNT, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[NAME] = { .key = "name", .kind = COLUMN_TEXT }, [VALUE] = { .key = "value", .kind = COLUMN_TEXT },
-		[COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
-	};
-	const struct nccl_log *log = output->report->nccl;
+	const struct job_report *report = ctx;
+	const struct nccl_log *log = report->nccl;
 	const struct { const struct nccl_setting *settings; size_t count; } lists[] = {
 		{ log->versions, log->version_count }, { log->networks, log->network_count },
 		{ log->settings, log->setting_count },
 	};
-	struct result *result = job_section(output, "nccl_settings", false, columns, COLUMNS);
 
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
 			const struct nccl_setting *setting = &lists[i].settings[j];
 
-			result_text(result, NAME, setting->name);
-			result_text(result, VALUE, setting->value);
-			result_integer(result, COUNT, setting->count);
+			result_text(result, SETTING_NAME, setting->name);
+			result_text(result, SETTING_VALUE, setting->value);
+			result_integer(result, SETTING_COUNT, setting->count);
 			result_end_row(result);
 		}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-static int put_tests(struct job_output *output, struct error *err)
-{
-	enum { OPERATION, RANKS, HOSTS, ITERATIONS, ROWS, LEAST, BUSBW, SIZE, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[OPERATION] = { .key = "operation", .kind = COLUMN_TEXT },
-		[RANKS] = { .key = "ranks", .kind = COLUMN_INTEGER },
-		[HOSTS] = { .key = "hosts", .kind = COLUMN_INTEGER },
-		[ITERATIONS] = { .key = "iterations", .kind = COLUMN_INTEGER },
-		[ROWS] = { .key = "rows", .kind = COLUMN_INTEGER },
-		[LEAST] = { .key = "least_bytes", .kind = COLUMN_BYTES },
-		[BUSBW] = { .key = "best_busbw_gb_per_s", .kind = COLUMN_REAL },
-		[SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
-	};
-	const struct nccl_log *log = output->report->nccl;
-	struct result *result = job_section(output, "nccl_tests", false, columns, COLUMNS);
+enum { TEST_OPERATION, TEST_RANKS, TEST_HOSTS, TEST_ITERATIONS, TEST_ROWS, TEST_LEAST, TEST_BUSBW, TEST_SIZE,
+       TEST_COLUMNS };
 
+static const struct column test_columns[TEST_COLUMNS] = {
+	[TEST_OPERATION] = { .key = "operation", .kind = COLUMN_TEXT },
+	[TEST_RANKS] = { .key = "ranks", .kind = COLUMN_INTEGER },
+	[TEST_HOSTS] = { .key = "hosts", .kind = COLUMN_INTEGER },
+	[TEST_ITERATIONS] = { .key = "iterations", .kind = COLUMN_INTEGER },
+	[TEST_ROWS] = { .key = "rows", .kind = COLUMN_INTEGER },
+	[TEST_LEAST] = { .key = "least_bytes", .kind = COLUMN_BYTES },
+	[TEST_BUSBW] = { .key = "best_busbw_gb_per_s", .kind = COLUMN_REAL },
+	[TEST_SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
+};
+
+static int put_tests(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+	const struct nccl_log *log = report->nccl;
+
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];
 		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
 
-		result_text(result, OPERATION, nccl_test_name(test));
-		result_integer(result, RANKS, test->ranks);
-		result_integer(result, HOSTS, test->hosts);
-		result_integer(result, ITERATIONS, test->iterations);
-		result_integer(result, ROWS, test->row_count);
+		result_text(result, TEST_OPERATION, nccl_test_name(test));
+		result_integer(result, TEST_RANKS, test->ranks);
+		result_integer(result, TEST_HOSTS, test->hosts);
+		result_integer(result, TEST_ITERATIONS, test->iterations);
+		result_integer(result, TEST_ROWS, test->row_count);
 		if (least)
-			result_unsigned(result, LEAST, least);
-		result_real(result, BUSBW, test->best.busbw_gb_per_s);
-		result_unsigned(result, SIZE, test->best.size_bytes);
+			result_unsigned(result, TEST_LEAST, least);
+		result_real(result, TEST_BUSBW, test->best.busbw_gb_per_s);
+		result_unsigned(result, TEST_SIZE, test->best.size_bytes);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-int job_put_nccl(struct job_output *output, struct error *err)
+void job_add_nccl(const struct job_report *report, struct page *page)
 {
-	int code = 0;
-
-	if (!output->report->nccl)
-		return 0;
-	code = put_lines(output, err);
-	if (code == 0)
-		code = put_hcas(output, err);
-	if (code == 0)
-		code = put_settings(output, err);
-	return code < 0 ? code : put_tests(output, err);
+	if (!report->nccl)
+		return;
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl",
+					       .table = { line_columns, 2, put_lines, report } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_hcas",
+					       .table = { hca_columns, HCA_COLUMNS, put_hcas, report } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_settings",
+					       .table = { setting_columns, SETTING_COLUMNS, put_settings, report } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_tests",
+					       .table = { test_columns, TEST_COLUMNS, put_tests, report } });
 }

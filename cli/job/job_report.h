@@ -2,7 +2,7 @@
 /*
  * job_report.h - traffic, evenness and errors of a job per host, rail and uplink
  *
- * job_report_compute() reads everything from the database; job_print.c and job_html.c only show it.
+ * job_report_compute() reads everything from the database; job_report_page() only shows it.
  * Unknown numbers are NAN, unknown times 0.
  *
  * The counters of a port are differences of two snapshots, or without these sums of the collector's
@@ -15,12 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "analysis/balance.h"
 #include "analysis/finding.h"
 #include "analysis/series.h"
-#include "export/result.h"
 #include "storage/jobs.h"
 
 struct error;
@@ -28,6 +26,7 @@ struct fabric;
 struct name_map;
 struct nccl_log;
 struct nccl_verdict;
+struct page;
 struct reader;
 struct shape;
 struct text;
@@ -244,19 +243,13 @@ void job_report_destroy(struct job_report *report);
  */
 int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, struct error *err);
 
-struct job_print {
-	enum result_format format; /* RESULT_TABLE: text; RESULT_CSV: a row for each port of its hosts */
-	bool color;
-	bool csv_raw;
-	bool all;                  /* text: every host, uplink and event */
-	unsigned width;            /* of text in columns; 0: 100 */
-};
-
 /*
- * job_report_print - write a report as text, JSON or CSV
- * Return: 0; ERR_IO; ERR_NOMEM.
+ * job_report_page - the report as a page; CSV has a row for each port of its hosts
+ * @report:  borrowed until page_destroy()
+ * @all:     text: every host, uplink and event, and figures
+ * Return: NULL: no memory.
  */
-int job_report_print(const struct job_report *report, const struct job_print *print, FILE *stream, struct error *err);
+struct page *job_report_page(const struct job_report *report, bool all);
 
 /*
  * job_report_write - compute the report of the newest job with an id, and write it

@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/job/job.h"
-#include "cli/job/job_html.h"
 #include "cli/job/job_report.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
+#include "export/page.h"
 
 int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
 		  struct job_report **ret, struct error *err)
@@ -42,14 +42,24 @@ static int compute(const struct view *view, const char *id, int64_t now_us, stru
 	return code;
 }
 
-struct job_print job_print_of(const struct job_options *options)
-{
-	const struct result_options output = options_result(&options->snapshot.common);
+/* Width of text that is not for a terminal, in columns. */
+enum { WIDTH = 100 };
 
-	return (struct job_print){ .format = output.format, .color = output.color, .csv_raw = output.csv_raw,
-				   .all = options->snapshot.all,
-				   .width = output.width ? output.width :
-							   options->snapshot.common.wrap_columns };
+int job_output(const struct job_options *options, struct page *page, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	const struct result_options output = options_result(common);
+	struct page_options how = page_options_of(&output);
+	int code;
+
+	if (options->html)
+		return output_page(page, common, options->html, err);
+	how.notes = true;
+	if (!how.width)
+		how.width = common->wrap_columns ? common->wrap_columns : WIDTH;
+	code = page_render(page, common->out, &how, err);
+	page_destroy(page);
+	return code;
 }
 
 /* --- to a file --- */
@@ -61,16 +71,24 @@ static bool has_suffix(const char *path, const char *suffix)
 	return len > most && !strcmp(path + len - most, suffix);
 }
 
-static int write_to(const struct job_report *report, const char *path, bool html, struct error *err)
+/* HTML, JSON or text, by the suffix. */
+static int write_to(const struct job_report *report, const char *path, struct error *err)
 {
-	const struct job_print print = { .format = path && has_suffix(path, ".json") ? RESULT_JSON : RESULT_TABLE,
-					 .all = path };
+	const struct page_options how = {
+		.target = !path ? PAGE_TEXT : has_suffix(path, ".html") ? PAGE_HTML :
+			  has_suffix(path, ".json") ? PAGE_JSON : PAGE_TEXT,
+		.notes = true, .width = WIDTH,
+	};
+	struct page *page = job_report_page(report, path);
 	FILE *stream = path ? fopen(path, "we") : stderr;
 	int code;
 
-	if (!stream)
+	if (!stream) {
+		page_destroy(page);
 		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	code = html ? job_report_html(report, stream, err) : job_report_print(report, &print, stream, err);
+	}
+	code = page_render(page, stream, &how, err);
+	page_destroy(page);
 	return path ? output_file_end(stream, path, code, err) : code;
 }
 
@@ -94,7 +112,7 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	if (code == 0 && nccl)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
-		code = write_to(report, path, path && has_suffix(path, ".html"), err);
+		code = write_to(report, path, err);
 	job_report_destroy(report);
 	nccl_done(&log);
 	view_done(&view);
@@ -106,7 +124,6 @@ int job_report_write(const struct options *common, const char *id, const char *p
 int job_report_cmd(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	const struct job_print print = job_print_of(options);
 	struct job_report *report = NULL;
 	struct nccl_log log;
 	struct view view;
@@ -123,8 +140,7 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	if (code == 0 && options->nccl)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
-		code = options->html ? write_to(report, options->html, true, err) :
-				       job_report_print(report, &print, common->out, err);
+		code = job_output(options, job_report_page(report, options->snapshot.all), err);
 	job_report_destroy(report);
 	view_done(&view);
 done:

@@ -1,43 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_tables.c - rails, hosts and ports of a report */
-#include "cli/job/job_tables.h"
+#include "cli/job/job_page.h"
 
 #include <math.h>
 
 #include "base/err.h"
 #include "cli/job/job_work.h"
 #include "facts/cells.h"
-#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };
-
-struct result *job_section(struct job_output *output, const char *key, bool record, const struct column *columns,
-			   size_t count)
-{
-	const struct result_options options = {
-		.format = output->print.format, .csv_raw = output->print.csv_raw, .color = output->print.color,
-		.record = record, .notes = true, .width = output->print.width,
-	};
-
-	if (options.format == RESULT_JSON)
-		fprintf(output->stream, "%s\"%s\": ", output->begun ? ",\n" : "{", key);
-	else if (options.format == RESULT_TABLE)
-		fputc('\n', output->stream);
-	output->begun = true;
-	return result_create(output->stream, &options, columns, count);
-}
+/* The same in HTML. */
+enum { HOSTS_SHOWN = 16, PORTS_SHOWN = 100 };
 
 /* --- what ports carried --- */
 
 enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, MEAN_XMIT, MEAN_RCV, PEAK_XMIT,
        PEAK_RCV, EARLY, LATE, STALL, ERRORS, ERRORS_AT_LEAST, PORTS, PORTS_KNOWN, SUM_COLUMNS };
 
+/* HTML has space for more columns. */
+#define ONLY_HTML (COLUMN_NO_TABLE | COLUMN_HTML)
+
 #define COLUMNS_OF_SUM(first) \
 	[first + BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES }, \
-	[first + XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES }, \
-	[first + RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES }, \
+	[first + XMIT] = { .key = "xmit_bytes", .title = "SENT", .kind = COLUMN_BYTES, .flags = ONLY_HTML }, \
+	[first + RCV] = { .key = "rcv_bytes", .title = "RECEIVED", .kind = COLUMN_BYTES, .flags = ONLY_HTML }, \
 	[first + XMIT_PACKETS] = { .key = "xmit_packets", .kind = COLUMN_INTEGER }, \
 	[first + RCV_PACKETS] = { .key = "rcv_packets", .kind = COLUMN_INTEGER }, \
 	[first + AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL }, \
@@ -131,23 +119,26 @@ static void put_rail(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-int job_put_rails(struct job_output *output, struct error *err)
+static int put_rails(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	bool is_table = output->print.format == RESULT_TABLE;
-	size_t count = report->rail_count;
-	struct result *result;
+	const struct job_part *part = ctx;
+	size_t count = part->report->rail_count;
 
-	if (is_table && !count)
-		return 0;
-	result = job_section(output, "rails", false, rail_columns, RAIL_COLUMNS);
-	if (is_table && !output->print.all && count > RAILS_MOST)
+	(void)err;
+	if (target == PAGE_TEXT && !part->all && count > RAILS_MOST)
 		count = RAILS_MOST;
 	for (size_t i = 0; i < count; i++)
-		put_rail(report, result, &report->rails[i]);
-	if (count < report->rail_count)
-		result_note(result, "%zu more rails: --all", report->rail_count - count);
-	return output_end(result, 0, err);
+		put_rail(part->report, result, &part->report->rails[i]);
+	if (count < part->report->rail_count)
+		result_note(result, "%zu more rails: --all", part->report->rail_count - count);
+	return 0;
+}
+
+void job_add_rails(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = report->rail_count ? in : in & ~(unsigned)PAGE_TEXT, .key = "rails",
+		.table = { rail_columns, RAIL_COLUMNS, put_rails, job_part_of(page, report, all) } });
 }
 
 /* --- hosts --- */
@@ -222,23 +213,20 @@ static void put_host(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-int job_put_hosts(struct job_output *output, struct error *err)
+static int put_hosts(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	bool is_table = output->print.format == RESULT_TABLE;
-	bool all = output->print.all || !is_table || report->host_count <= HOSTS_MOST;
-	size_t odd = 0, shown = 0;
-	struct result *result;
+	const struct job_part *part = ctx;
+	const struct job_report *report = part->report;
+	size_t most = target == PAGE_HTML ? HOSTS_SHOWN : HOSTS_MOST, odd = 0, shown = 0;
+	bool all = part->all || (target & (PAGE_JSON | PAGE_CSV)) || report->host_count <= most;
 
-	if (is_table && !report->host_count)
-		return 0;
-	result = job_section(output, "hosts", false, host_columns, HOST_COLUMNS);
+	(void)err;
 	for (size_t i = 0; i < report->host_count; i++)
 		odd += job_host_stands_out(report, i) > 0;
 	for (size_t i = 0; all && i < report->host_count; i++)
 		put_host(report, result, &report->hosts[i]);
 	for (unsigned level = 2; !all && level > 0; level--)
-		for (size_t i = 0; i < report->host_count && shown < HOSTS_MOST; i++)
+		for (size_t i = 0; i < report->host_count && shown < most; i++)
 			if (job_host_stands_out(report, i) == level) {
 				put_host(report, result, &report->hosts[i]);
 				shown++;
@@ -247,16 +235,25 @@ int job_put_hosts(struct job_output *output, struct error *err)
 		result_note(result, "standing out: %zu of %zu hosts; every host: --all", odd, report->host_count);
 	else if (!all)
 		result_none(result, "none of %zu hosts stands out; every host: --all", report->host_count);
-	return output_end(result, 0, err);
+	return 0;
+}
+
+void job_add_hosts(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = report->host_count ? in : in & ~(unsigned)PAGE_TEXT, .key = "hosts",
+		.table = { host_columns, HOST_COLUMNS, put_hosts, job_part_of(page, report, all) } });
 }
 
 /* --- ports --- */
 
-enum { PORT_HOST, PORT_RAIL, PORT_GUID, PORT_NODE, PORT_NUMBER, PORT_PEER_GUID, PORT_PEER, PORT_PEER_NUMBER, PORT_STATE,
-       PORT_GBPS, PORT_UNUSED_FLAG, PORT_MIRRORED, PORT_SUM, PORT_PEER_ERRORS = PORT_SUM + SUM_COLUMNS, PORT_OWN_STALL,
-       PORT_PEER_STALL, PORT_COLUMNS };
+enum { PORT_NAME, PORT_PROBLEM, PORT_HOST, PORT_RAIL, PORT_GUID, PORT_NODE, PORT_NUMBER, PORT_PEER_GUID, PORT_PEER,
+       PORT_PEER_NUMBER, PORT_STATE, PORT_GBPS, PORT_UNUSED_FLAG, PORT_MIRRORED, PORT_SUM,
+       PORT_PEER_ERRORS = PORT_SUM + SUM_COLUMNS, PORT_OWN_STALL, PORT_PEER_STALL, PORT_COLUMNS };
 
 static const struct column port_columns[PORT_COLUMNS] = {
+	[PORT_NAME] = { .title = "PORT", .kind = COLUMN_TEXT },
+	[PORT_PROBLEM] = { .title = "PROBLEM", .kind = COLUMN_TEXT },
 	[PORT_HOST] = { .key = "host", .kind = COLUMN_TEXT },
 	[PORT_RAIL] = { .key = "rail", .kind = COLUMN_TEXT },
 	CELLS_NODE_COLUMNS(PORT_GUID),
@@ -275,7 +272,10 @@ static void put_port(const struct job_report *report, struct result *result, con
 {
 	const struct port *of = &report->fabric->ports[port->port];
 	uint64_t rate = port_rate_bits_per_s(of);
+	char name[NODE_NAME_SIZE + 8];
 
+	result_show(result, PORT_NAME, job_report_port_name(report, port->port, name, sizeof(name)), STYLE_PLAIN);
+	result_show(result, PORT_PROBLEM, port->down ? "down" : port->unused ? "unused" : "errors", STYLE_WARNING);
 	result_text(result, PORT_HOST, report->hosts[port->host].name);
 	if (port->rail != UINT32_MAX)
 		result_text(result, PORT_RAIL, report->rails[port->rail].name);
@@ -293,11 +293,41 @@ static void put_port(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-int job_put_ports(struct job_output *output, struct error *err)
+static bool has_problem(const struct job_port *port)
 {
-	struct result *result = job_section(output, "ports", false, port_columns, PORT_COLUMNS);
+	return port->unused || port->down || port->sum.errors;
+}
 
-	for (size_t i = 0; i < output->report->port_count; i++)
-		put_port(output->report, result, &output->report->ports[i]);
-	return output_end(result, 0, err);
+/* In HTML the ports with problems. */
+static int put_ports(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+	size_t left_out = 0, shown = 0;
+
+	(void)err;
+	for (size_t i = 0; i < report->port_count; i++) {
+		if (target == PAGE_HTML && !has_problem(&report->ports[i]))
+			continue;
+		if (target == PAGE_HTML && shown == PORTS_SHOWN)
+			left_out++;
+		else
+			put_port(report, result, &report->ports[i]);
+		shown += shown < PORTS_SHOWN;
+	}
+	if (left_out)
+		result_note(result, "%zu more are not shown.", left_out);
+	return 0;
+}
+
+void job_add_ports(const struct job_report *report, unsigned in, struct page *page)
+{
+	size_t problems = 0;
+
+	for (size_t i = 0; i < report->port_count; i++)
+		problems += has_problem(&report->ports[i]);
+	if (in == PAGE_HTML && !problems)
+		return;
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = in, .key = "ports",
+					       .title = "Ports with problems",
+					       .table = { port_columns, PORT_COLUMNS, put_ports, report } });
 }

@@ -3,13 +3,18 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "cli/job/job_tables.h"
+#include "base/when.h"
+#include "cli/job/job_page.h"
 #include "facts/cells.h"
-#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 
 /* Rows of a table without --all. */
 enum { GROUPS_MOST = 4, FINDINGS_MOST = 4, EVENTS_MOST = 4 };
+/* The same in HTML; more groups are folded. */
+enum { GROUPS_SHOWN = 12, GROUPS_FOLDED = 400, EVENTS_SHOWN = 40 };
+
+/* HTML has space for more columns. */
+#define ONLY_HTML (COLUMN_NO_TABLE | COLUMN_HTML)
 
 /* --- groups of uplinks --- */
 
@@ -21,23 +26,25 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[SWITCH] = { .key = "node", .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
 	[DIRECTION] = { .key = "direction", .title = "DIR", .kind = COLUMN_TEXT },
-	[STATE] = { .key = "state", .kind = COLUMN_TEXT },
+	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
 	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER, .priority = 2 },
 	[BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES },
 	[SHARED] = { .key = "shared", .kind = COLUMN_BOOL },
 	[SKEWED] = { .key = "skewed", .kind = COLUMN_BOOL },
 	[CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT },
 	[EXCESS] = { .key = "imbalance_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
-	[EXCESS_EARLY] = { .key = "early_imbalance_percent", .kind = COLUMN_PERCENT },
-	[EXCESS_LATE] = { .key = "late_imbalance_percent", .kind = COLUMN_PERCENT },
+	[EXCESS_EARLY] = { .key = "early_imbalance_percent", .title = "BEFORE%", .kind = COLUMN_PERCENT,
+			   .flags = ONLY_HTML },
+	[EXCESS_LATE] = { .key = "late_imbalance_percent", .title = "AFTER%", .kind = COLUMN_PERCENT,
+			  .flags = ONLY_HTML },
 	[HOTTEST] = { .key = "hottest_port", .title = "PORT", .kind = COLUMN_INTEGER },
 	[MEASURED] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT },
 	[PREDICTED] = { .key = "predicted_share_percent", .title = "PREDICTED%", .kind = COLUMN_PERCENT,
 			.priority = 1 },
 	[DESTINATIONS] = { .key = "destinations_share_percent", .title = "LIDS%", .kind = COLUMN_PERCENT,
 			   .priority = 1 },
-	[ADAPTIVE] = { .key = "adaptive_routing", .kind = COLUMN_TEXT },
-	[SINCE] = { .key = "uneven_since", .kind = COLUMN_TIME },
+	[ADAPTIVE] = { .key = "adaptive_routing", .title = "ADAPTIVE", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
+	[SINCE] = { .key = "uneven_since", .title = "UNEVEN SINCE", .kind = COLUMN_TIME, .flags = ONLY_HTML },
 	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
@@ -90,29 +97,72 @@ static bool group_stands_out(const struct job_group *group)
 	return group->skewed || (group->state == BALANCE_ACTIVE && group->cause != BALANCE_NONE);
 }
 
-int job_put_groups(struct job_output *output, struct error *err)
+static int put_groups(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	bool is_table = output->print.format == RESULT_TABLE, all = output->print.all || !is_table;
+	const struct job_part *part = ctx;
+	const struct job_report *report = part->report;
+	bool brief = target == PAGE_TEXT && !part->all;
 	size_t active = 0, odd = 0, shown = 0;
-	struct result *result;
 
+	(void)err;
 	for (size_t i = 0; i < report->group_count; i++) {
 		active += report->groups[i].state == BALANCE_ACTIVE;
 		odd += group_stands_out(&report->groups[i]);
 	}
-	if (is_table && !active && !(output->print.all && report->group_count))
-		return 0;
-	result = job_section(output, "uplink_groups", false, group_columns, GROUP_COLUMNS);
-	for (size_t i = 0; i < report->group_count; i++)
-		if (all || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
+	for (size_t i = part->from; i < part->until; i++)
+		if (!brief || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
 			put_group(report, result, &report->groups[i]);
-	if (!all && odd)
+	if (brief && odd)
 		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd,
 			    active);
-	else if (!all)
+	else if (brief)
 		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
-	return output_end(result, 0, err);
+	return 0;
+}
+
+static void add_groups(const struct job_report *report, bool all, unsigned in, size_t from, size_t until,
+		       struct page *page)
+{
+	struct job_part *part = job_part_of(page, report, all);
+
+	if (!part)
+		return;
+	part->from = from;
+	part->until = until;
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = in, .key = "uplink_groups",
+					       .table = { group_columns, GROUP_COLUMNS, put_groups, part } });
+}
+
+void job_add_groups(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	size_t active = 0;
+
+	for (size_t i = 0; i < report->group_count; i++)
+		active += report->groups[i].state == BALANCE_ACTIVE;
+	if (!active && !(all && report->group_count))
+		in &= ~(unsigned)PAGE_TEXT;
+	if (in)
+		add_groups(report, all, in, 0, report->group_count, page);
+}
+
+void job_add_groups_folded(const struct job_report *report, struct page *page)
+{
+	size_t shown = report->group_count < GROUPS_SHOWN ? report->group_count : GROUPS_SHOWN;
+	size_t most = report->group_count < GROUPS_FOLDED ? report->group_count : GROUPS_FOLDED;
+
+	if (!report->group_count)
+		return;
+	add_groups(report, true, PAGE_HTML, 0, shown, page);
+	page_add_note(page, PAGE_HTML, true, "IMBALANCE%%: busiest uplink above the mean, relative to capacity. "
+		      "PREDICTED%%: the share that the forwarding tables predict%s.",
+		      report->routes_known ? "" : " (tables are unknown)");
+	if (most == shown)
+		return;
+	page_add(page, &(struct page_section){
+		.kind = PAGE_FOLD,
+		.title = page_print(page, "%zu more of %zu groups", most - shown, report->group_count) });
+	add_groups(report, true, PAGE_HTML, shown, most, page);
+	page_close(page);
 }
 
 /* --- their members --- */
@@ -166,18 +216,24 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	result_end_row(result);
 }
 
-int job_put_uplinks(struct job_output *output, struct error *err)
+static int put_uplinks(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	struct result *result;
+	const struct job_report *report = ctx;
 
-	if (output->print.format == RESULT_TABLE && (!output->print.all || !report->uplink_count))
-		return 0;
-	result = job_section(output, "uplinks", false, uplink_columns, UP_COLUMNS);
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < report->group_count; i++)
 		for (uint32_t j = 0; j < report->groups[i].count; j++)
 			put_uplink(report, result, &report->groups[i], &report->uplinks[report->groups[i].first + j]);
-	return output_end(result, 0, err);
+	return 0;
+}
+
+void job_add_uplinks(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	if (!all || !report->uplink_count)
+		in &= ~(unsigned)PAGE_TEXT;
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = in, .key = "uplinks",
+					       .table = { uplink_columns, UP_COLUMNS, put_uplinks, report } });
 }
 
 /* --- findings and changes --- */
@@ -187,7 +243,7 @@ enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SU
 
 static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_SINCE] = { .key = "since", .title = "SINCE", .kind = COLUMN_TIME, .priority = 1 },
-	[FINDING_CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
+	[FINDING_CLOSED] = { .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, .flags = ONLY_HTML },
 	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .priority = 2 },
 	[FINDING_KIND] = { .key = "kind", .title = "FINDING", .kind = COLUMN_TEXT },
 	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
@@ -196,25 +252,30 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
 	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 6 },
 	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
-	[FINDING_ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
+	[FINDING_ADVICE] = { .key = "advice", .title = "ACTION", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
 };
 
-int job_put_findings(struct job_output *output, struct error *err)
+static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	bool all = output->print.all || output->print.format != RESULT_TABLE;
-	struct result *result;
-	size_t shown = 0;
+	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
+	const struct job_part *part = ctx;
+	const struct job_report *report = part->report;
+	size_t most = target == PAGE_TEXT && !part->all ? FINDINGS_MOST : report->finding_count, shown = 0;
+	char since[WHEN_SIZE];
 
-	if (output->print.format == RESULT_TABLE && !report->finding_count)
-		return 0;
-	result = job_section(output, "findings", false, finding_columns, FINDING_COLUMNS);
-	for (size_t i = 0; i < report->finding_count && (all || shown < FINDINGS_MOST); i++) {
-		const struct job_finding *finding = &report->findings[i];
+	(void)err;
+	for (; shown < report->finding_count && shown < most; shown++) {
+		const struct job_finding *finding = &report->findings[shown];
 
 		result_integer(result, FINDING_SINCE, finding->since_us);
+		if (finding->before && target == PAGE_HTML)
+			result_showf(result, FINDING_SINCE, STYLE_PLAIN, "%s (before the job)",
+				     when_format_local(finding->since_us, since));
 		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
+		if (!finding->closed_us)
+			result_show(result, FINDING_CLOSED, "open", STYLE_PLAIN);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
+		result_show(result, FINDING_SEVERITY, NULL, styles[finding->severity]);
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);
 		result_bool(result, FINDING_BEFORE, finding->before);
@@ -223,11 +284,18 @@ int job_put_findings(struct job_output *output, struct error *err)
 		result_text(result, FINDING_TEXT, finding->text);
 		result_text(result, FINDING_ADVICE, finding->advice);
 		result_end_row(result);
-		shown++;
 	}
+	result_none(result, "No finding was open during the job.");
 	if (shown < report->finding_count)
 		result_note(result, "%zu more findings were open during the job: --all", report->finding_count - shown);
-	return output_end(result, 0, err);
+	return 0;
+}
+
+void job_add_findings(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = report->finding_count ? in : in & ~(unsigned)PAGE_TEXT, .key = "findings",
+		.table = { finding_columns, FINDING_COLUMNS, put_findings, job_part_of(page, report, all) } });
 }
 
 enum { EVENT_TIME, EVENT_KIND, EVENT_ON_JOB, EVENT_TEXT, EVENT_COLUMNS };
@@ -235,81 +303,102 @@ enum { EVENT_TIME, EVENT_KIND, EVENT_ON_JOB, EVENT_TEXT, EVENT_COLUMNS };
 static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[EVENT_KIND] = { .key = "kind", .title = "CHANGE", .kind = COLUMN_TEXT },
-	[EVENT_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
+	[EVENT_ON_JOB] = { .key = "on_job", .title = "ON ITS LINKS", .kind = COLUMN_BOOL, .flags = ONLY_HTML },
 	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
-int job_put_events(struct job_output *output, struct error *err)
+static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	const struct job_report *report = output->report;
-	bool all = output->print.all || output->print.format != RESULT_TABLE;
-	struct result *result;
-	size_t shown = 0;
+	const struct job_part *part = ctx;
+	const struct job_report *report = part->report;
+	size_t most = target == PAGE_HTML ? EVENTS_SHOWN : target == PAGE_TEXT && !part->all ? EVENTS_MOST :
+		      report->event_count, shown = 0;
 
-	if (output->print.format == RESULT_TABLE && !report->event_count)
-		return 0;
-	result = job_section(output, "events", false, event_columns, EVENT_COLUMNS);
-	for (size_t i = 0; i < report->event_count && (all || shown < EVENTS_MOST); i++) {
-		const struct job_event *event = &report->events[i];
+	(void)err;
+	for (; shown < report->event_count && shown < most; shown++) {
+		const struct job_event *event = &report->events[shown];
 
 		cells_nonzero(result, EVENT_TIME, event->wall_us);
 		result_text(result, EVENT_KIND, event->kind);
+		result_show(result, EVENT_KIND, NULL, event->bad ? STYLE_WARNING : STYLE_PLAIN);
 		result_bool(result, EVENT_ON_JOB, event->on_job);
 		result_text(result, EVENT_TEXT, event->text);
 		result_end_row(result);
-		shown++;
 	}
+	result_none(result, "No link or route changed during the job.");
 	if (shown < report->event_count || report->events_left_out)
 		result_note(result, "%zu more changes%s", report->event_count - shown + report->events_left_out,
 			    shown < report->event_count ? ": --all" : "");
-	return output_end(result, 0, err);
+	return 0;
+}
+
+void job_add_events(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = report->event_count ? in : in & ~(unsigned)PAGE_TEXT, .key = "events",
+		.table = { event_columns, EVENT_COLUMNS, put_events, job_part_of(page, report, all) } });
 }
 
 /* --- over time, in data only --- */
 
-int job_put_series(struct job_output *output, struct error *err)
-{
-	enum { RAIL, FROM, UNTIL, RATE, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[RAIL] = { .key = "rail", .kind = COLUMN_TEXT }, [FROM] = { .key = "from", .kind = COLUMN_TIME },
-		[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
-		[RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL },
-	};
-	const struct job_report *report = output->report;
-	struct result *result = job_section(output, "series", false, columns, COLUMNS);
+enum { SERIES_RAIL, SERIES_FROM, SERIES_UNTIL, SERIES_RATE, SERIES_COLUMNS };
 
+static const struct column series_columns[SERIES_COLUMNS] = {
+	[SERIES_RAIL] = { .key = "rail", .kind = COLUMN_TEXT }, [SERIES_FROM] = { .key = "from", .kind = COLUMN_TIME },
+	[SERIES_UNTIL] = { .key = "until", .kind = COLUMN_TIME },
+	[SERIES_RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL },
+};
+
+static int put_series(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < report->rail_count; i++)
 		for (size_t j = 0; j < report->rails[i].series.count; j++) {
 			const struct series_step *step = &report->rails[i].series.steps[j];
 
-			result_text(result, RAIL, report->rails[i].name);
-			result_integer(result, FROM, step->from_us);
-			result_integer(result, UNTIL, step->until_us);
-			result_real(result, RATE, step->mean);
+			result_text(result, SERIES_RAIL, report->rails[i].name);
+			result_integer(result, SERIES_FROM, step->from_us);
+			result_integer(result, SERIES_UNTIL, step->until_us);
+			result_real(result, SERIES_RATE, step->mean);
 			result_end_row(result);
 		}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-int job_put_map(struct job_output *output, struct error *err)
-{
-	enum { LEAF, SPINE, EARLY, LATE, COLUMNS };
-	static const struct column columns[COLUMNS] = {
-		[LEAF] = { .key = "leaf", .kind = COLUMN_TEXT }, [SPINE] = { .key = "spine", .kind = COLUMN_TEXT },
-		[EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL },
-		[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
-	};
-	const struct job_map *map = &output->report->map;
-	struct result *result = job_section(output, "map", false, columns, COLUMNS);
+enum { MAP_LEAF, MAP_SPINE, MAP_EARLY, MAP_LATE, MAP_COLUMNS };
 
+static const struct column map_columns[MAP_COLUMNS] = {
+	[MAP_LEAF] = { .key = "leaf", .kind = COLUMN_TEXT }, [MAP_SPINE] = { .key = "spine", .kind = COLUMN_TEXT },
+	[MAP_EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL },
+	[MAP_LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
+};
+
+static int put_map(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct job_report *report = ctx;
+	const struct job_map *map = &report->map;
+
+	(void)target;
+	(void)err;
 	for (size_t i = 0; i < (size_t)map->rows * map->columns; i++) {
 		if (isnan(map->part[JOB_EARLY][i]) && isnan(map->part[JOB_LATE][i]))
 			continue;
-		result_text(result, LEAF, job_report_node_name(output->report, map->row_nodes[i / map->columns]));
-		result_text(result, SPINE, job_report_node_name(output->report, map->column_nodes[i % map->columns]));
-		result_real(result, EARLY, map->part[JOB_EARLY][i]);
-		result_real(result, LATE, map->part[JOB_LATE][i]);
+		result_text(result, MAP_LEAF, job_report_node_name(report, map->row_nodes[i / map->columns]));
+		result_text(result, MAP_SPINE, job_report_node_name(report, map->column_nodes[i % map->columns]));
+		result_real(result, MAP_EARLY, map->part[JOB_EARLY][i]);
+		result_real(result, MAP_LATE, map->part[JOB_LATE][i]);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
+}
+
+void job_add_rates_in_data(const struct job_report *report, struct page *page)
+{
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "series",
+					       .table = { series_columns, SERIES_COLUMNS, put_series, report } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "map",
+					       .table = { map_columns, MAP_COLUMNS, put_map, report } });
 }

@@ -12,6 +12,7 @@
 #include "base/unit_test.h"
 #include "cli/job/job_report.h"
 #include "cli/test_commands.h"
+#include "export/page.h"
 #include "fabric/host.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
@@ -129,14 +130,17 @@ TEST(a_report_of_any_fabric_and_history_is_made)
 					   .end_us = model->sweeps[end ? end - 1 : 0].wall_us,
 					   .ending = end % 3 ? JOB_ENDED : JOB_RUNNING };
 			struct job_report *report;
+			struct page *page;
 
 			assert_int_equal(job_report_compute(reader, &job, &settings, &report, NULL), 0);
 			assert_true(report->verdict_count > 0);
-			for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
-				const struct job_print print = { .format = (enum result_format)format, .all = true };
+			page = job_report_page(report, true);
+			for (unsigned target = PAGE_TEXT; target <= PAGE_HTML; target *= 2) {
+				const struct page_options how = { .target = (enum page_target)target };
 
-				assert_int_equal(job_report_print(report, &print, sink, NULL), 0);
+				assert_int_equal(page_render(page, sink, &how, NULL), 0);
 			}
+			page_destroy(page);
 			job_report_destroy(report);
 		}
 	reader_close(reader);

@@ -12,7 +12,7 @@
 TEST_IN_FOLDER(a_clean_job_is_exact_to_the_byte)
 {
 	assert_both(FABRIC TRAIN, "clean", "8 hosts, 8 rails, even");
-	assert_shows("job|report|h", "rails cv 0.00 (all within 1 % of the mean)");
+	assert_shows("job|report|h", "rail cv   0.00; all within 1 % of the mean");
 }
 
 TEST_IN_FOLDER(one_nic_of_eight_is_unused)
@@ -39,7 +39,7 @@ TEST_IN_FOLDER(uneven_rails_are_reported)
 
 	assert_both(FABRIC "job main alltoall fan=7 load=0.5 rails=0-6\njob slow alltoall fan=7 load=0.2 rails=7\n",
 		    "rails-uneven", "mlx5_7 carried 43 % of the mean");
-	assert_shows("job|report|h", "(mlx5_7 43 %, mlx5_");
+	assert_shows("job|report|h", "rail cv   0.21; mlx5_7 43 %, mlx5_");
 	report = report_of("h");
 	assert_true(fabs(number_of(row_of(report, "rails", "rail", "mlx5_7"), "utilization_percent") - 20) < 0.5);
 	json_decref(report);
