@@ -2,15 +2,19 @@
 #include "base/call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/process.h"
+
+enum { NICE = 10 };
 
 struct call {
 	call_fn *run;
@@ -32,6 +36,8 @@ static void release(struct call *call)
 	free(call->argv);
 	if (call->event >= 0)
 		close(call->event);
+	if (call->settings.file >= 0)
+		close(call->settings.file);
 	text_done(&call->result.warnings);
 	text_done(&call->result.output);
 	free(call);
@@ -68,9 +74,12 @@ static void *run(void *ctx)
 	struct call *call = ctx;
 	struct call_result *result = &call->result;
 	FILE *out = fopencookie(call, "w", (cookie_io_functions_t){ .write = write_output });
-	const struct call_context context = { .out = out, .columns = call->settings.columns, .stop = &call->stop };
+	const struct call_context context = { .out = out, .columns = call->settings.columns, .stop = &call->stop,
+					      .most = call->settings.truncate ? 0 : call->settings.most };
 	bool lost;
 
+	/* Of this thread alone, on Linux: the main thread comes first. */
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	if (out) {
 		log_collect(&result->warnings);
 		result->code = call->run(&context, call->argc, call->argv, &result->err);
@@ -83,6 +92,7 @@ static void *run(void *ctx)
 	} else {
 		result->code = err_nomem(&result->err);
 	}
+	heap_give_back();
 	atomic_store(&call->ended, true);
 	/* The counter of the event cannot be full. */
 	if (write(call->event, &(uint64_t){ 1 }, sizeof(uint64_t)) < 0)
@@ -116,7 +126,10 @@ int call_start(call_fn *function, const char *const *argv, const struct call_set
 		return err_nomem(err);
 	*call = (struct call){ .run = function, .settings = *settings, .owners = 2,
 			       .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
-	failure = call->event < 0 ? errno : copy_arguments(call, argv) ? thread_start(run, call, &thread) : ENOMEM;
+	if (settings->file >= 0)
+		call->settings.file = fcntl(settings->file, F_DUPFD_CLOEXEC, 0);
+	failure = call->event < 0 || (settings->file >= 0 && call->settings.file < 0) ? errno :
+		  copy_arguments(call, argv) ? thread_start(run, call, &thread) : ENOMEM;
 	if (failure) {
 		call->owners = 1;
 		release(call);

@@ -22,6 +22,7 @@ struct call;
 struct call_context {
 	FILE *out;               /* NULL: the command is not in a thread; it writes to stdout */
 	unsigned columns;        /* width of plots and wrapped text; 0: the default of the command */
+	size_t most;             /* bytes: a command may end with an error when it has more output; 0: no limit */
 	const atomic_bool *stop; /* NULL, or: queries of the database fail once it is set */
 };
 
@@ -33,8 +34,9 @@ typedef int call_fn(const struct call_context *context, int argc, char **argv, s
 
 struct call_settings {
 	unsigned columns; /* of struct call_context */
-	size_t most;      /* output beyond these bytes is dropped */
-	int file;         /* for the output, from its beginning, borrowed; -1: in memory */
+	size_t most;      /* output beyond these bytes is dropped, */
+	bool truncate;    /* and the command goes on; else it is told the limit */
+	int file;         /* for the output, from its beginning; duplicated; -1: in memory */
 };
 
 struct call_result {

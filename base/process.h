@@ -20,7 +20,7 @@ int thread_start(void *(*run)(void *ctx), void *ctx, pthread_t *ret);
  */
 void heap_keep_small(void);
 
-/* heap_give_back - return free memory to the kernel, also from holes; takes 50 us for 10 MB. */
+/* heap_give_back - return free memory of all threads to the kernel, also from holes; takes 50 us for 10 MB. */
 void heap_give_back(void);
 
 /* login_name - name of the user, under sudo of the calling user; "uid 1000" without a name. @ret: printable */

@@ -55,6 +55,7 @@ enum { SPOOL_MEMORY_MOST = 16777216 };
 struct spool {
 	struct text memory;
 	int fd; /* the temporary file; -1: in memory */
+	size_t size, most; /* of what was written, and its limit; 0: none */
 };
 
 struct result {

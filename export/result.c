@@ -69,6 +69,11 @@ static ssize_t spool_write(void *ctx, const char *bytes, size_t len)
 {
 	struct spool *spool = ctx;
 
+	spool->size += len;
+	if (spool->most && spool->size > spool->most) {
+		errno = EFBIG;
+		return 0;
+	}
 	if (spool->fd < 0 && spool->memory.len + len <= SPOOL_MEMORY_MOST) {
 		text_append_bytes(&spool->memory, bytes, len);
 		errno = ENOMEM;
@@ -86,6 +91,7 @@ static ssize_t spool_write(void *ctx, const char *bytes, size_t len)
 static bool spool_begin(struct result *result)
 {
 	result->spool.fd = -1;
+	result->spool.most = result->options.most;
 	if (result->options.format == RESULT_KEEP)
 		return true;
 	result->stream = result->options.lines ? result->target :
@@ -461,6 +467,9 @@ int result_finish(struct result *result, struct error *err)
 	}
 	if (result->failure == ENOMEM)
 		return err_nomem(err);
+	if (result->failure == EFBIG && result->options.most)
+		return err_set(err, ERR_IO, "the result is larger than %zu MB; select fewer ports",
+			       result->options.most >> 20);
 	if (result->failure && result->stream != result->target)
 		return err_set(err, ERR_IO, "cannot write a temporary file in %s: %s; set TMPDIR to a "
 			"directory with more space", spool_folder(), strerror(result->failure));

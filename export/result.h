@@ -97,6 +97,7 @@ struct result_options {
 	bool lines;     /* JSON: one object per line, written immediately */
 	bool notes;     /* show result_note() */
 	unsigned width; /* of the terminal in columns; 0: no limit */
+	size_t most;    /* bytes; more is an error; 0: no limit */
 };
 
 /*

@@ -614,6 +614,34 @@ TEST(a_full_disk_is_an_error)
 	}
 }
 
+TEST(more_output_than_allowed_is_an_error_before_any_of_it)
+{
+	static const struct column one[] = { { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT } };
+	char bytes[64];
+
+	for (size_t rows = 1; rows <= 2; rows++) {
+		struct result_options options = { .format = RESULT_CSV, .most = 1 << 20 };
+		FILE *stream = tmpfile();
+		struct result *result = result_create(stream, &options, one, 1);
+		struct error err = { 0 };
+		char *half = calloc(1, (600 << 10) + 1);
+
+		memset(half, 'x', 600 << 10);
+		for (size_t i = 0; i < rows; i++) {
+			result_text(result, 0, half);
+			result_end_row(result);
+		}
+		assert_int_equal(result_finish(result, &err), rows == 1 ? 0 : ERR_IO);
+		if (rows == 2)
+			assert_string_equal(err.text, "the result is larger than 1 MB; select fewer ports");
+		result_destroy(result);
+		rewind(stream);
+		assert_int_equal(fread(bytes, 1, sizeof(bytes), stream), rows == 1 ? sizeof(bytes) : 0);
+		fclose(stream);
+		free(half);
+	}
+}
+
 TEST(closed_pipe_is_no_error)
 {
 	signal(SIGPIPE, SIG_IGN);

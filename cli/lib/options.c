@@ -370,8 +370,9 @@ int options_parse(const struct command *command, unsigned common, const struct o
 		  char **argv, struct options *ret, struct error *err)
 {
 	struct parser parser = { .command = command };
-	struct options options = { .now_us = clock_wall_us(clock_system()), .stop = command->call.stop,
-				   .out = command->call.out ? command->call.out : stdout };
+	const struct call_context *call = &command->call;
+	struct options options = { .now_us = clock_wall_us(clock_system()), .out = call->out ? call->out : stdout,
+				   .most = call->most, .stop = call->stop };
 	int code;
 
 	build_parser(&parser, common, specs, &options);
@@ -389,8 +390,8 @@ int options_parse(const struct command *command, unsigned common, const struct o
 	code = check_times(&parser, &options, err);
 	if (code < 0)
 		return code;
-	options.columns = !command->call.out && isatty(STDOUT_FILENO) ? terminal_width() : 0;
-	options.wrap_columns = command->call.out ? command->call.columns : env_columns();
+	options.columns = !call->out && isatty(STDOUT_FILENO) ? terminal_width() : 0;
+	options.wrap_columns = call->out ? call->columns : env_columns();
 	if (common & COMMON_PAGER && options.columns && !options.no_pager)
 		pager_begin();
 	*ret = options;
@@ -562,5 +563,6 @@ struct result_options options_result(const struct options *options)
 		.color = wants_color(options, options->columns),
 		.notes = options->columns || options->notes,
 		.width = options->columns,
+		.most = options->most,
 	};
 }

@@ -52,6 +52,7 @@ struct options {
 	FILE *out;             /* for all that the command prints: stdout, or as its caller in this process sets it */
 	unsigned columns;      /* width of the terminal at @out; 0: it is none */
 	unsigned wrap_columns; /* width of wrapped text without a terminal; 0: the default */
+	size_t most;           /* bytes of the output; 0: no limit */
 	const atomic_bool *stop; /* of struct call_context: for reader_set_stop() */
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -14,6 +15,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_api.h"
+#include "cli/metrics/metrics_command.h"
 #include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
@@ -21,7 +23,7 @@
 #include "cli/metrics/metrics_write.h"
 #include "fabric/name_map.h"
 
-static int write_once(struct metrics_source *source, struct error *err)
+static int write_once(struct metrics_source *source, FILE *out, struct error *err)
 {
 	static char block[64 << 10];
 	struct metrics_writer writer;
@@ -33,14 +35,14 @@ static int write_once(struct metrics_source *source, struct error *err)
 		return code;
 	metrics_writer_init(&writer, page, false);
 	while ((len = metrics_writer_fill(&writer, block, sizeof(block))) > 0)
-		if (fwrite(block, 1, (size_t)len, stdout) != (size_t)len)
+		if (fwrite(block, 1, (size_t)len, out) != (size_t)len)
 			break;
 	metrics_writer_done(&writer);
 	metrics_page_release(source, page);
 	if (len < 0)
 		return err_nomem(err);
-	if ((len > 0 || fflush(stdout)) && errno != EPIPE)
-		return err_set(err, ERR_IO, "cannot write to stdout: %s", strerror(errno));
+	if ((len > 0 || fflush(out)) && errno != EPIPE)
+		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
 	return 0;
 }
 
@@ -90,7 +92,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
-	struct metrics_api_config api = { 0 };
+	struct metrics_api_config api = { .run = command_call, .limit_us = METRICS_CALL_SECONDS * US_PER_S };
 	struct metrics_source source = { 0 };
 	struct name_map *names = NULL;
 	struct settings settings;
@@ -122,7 +124,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		code = err_nomem(err);
 	heap_keep_small();
 	if (code == 0)
-		code = once ? write_once(&source, err) : serve(listen_on, config, &source, &api, err);
+		code = once ? write_once(&source, options.out, err) : serve(listen_on, config, &source, &api, err);
 	metrics_source_done(&source);
 	name_map_destroy(names);
 	settings_done(&settings);

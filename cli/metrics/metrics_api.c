@@ -145,9 +145,7 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 			       "/, JSON at /api/status and others (ibwire-metrics(1))");
 	ret->html = strstr(route->command, "--html");
 	ret->is_page = route == &routes[0];
-	code = add_words(ret, "ibwire", err);
-	if (code == 0)
-		code = add_words(ret, route->command, err);
+	code = add_words(ret, route->command, err);
 	if (code == 0 && !ret->html)
 		code = add(ret, err, "--format=json");
 	if (code == 0)

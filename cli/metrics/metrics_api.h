@@ -10,13 +10,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/call.h"
 
 struct error;
 
 enum { METRICS_API_ARGS = 48, METRICS_API_VALUE = 256 };
 
-/* Options of all commands. */
+/* How commands are run, and options of all of them. */
 struct metrics_api_config {
+	call_fn *run;       /* command_call() */
+	int64_t limit_us;   /* of a command; then the response is an error */
 	const char *db;     /* path */
 	const char *names;  /* --node-name-map; NULL: the default */
 };
@@ -27,7 +32,7 @@ struct metrics_api_pair {
 };
 
 struct metrics_api_call {
-	char *argv[METRICS_API_ARGS + 1]; /* owned; ends with NULL */
+	char *argv[METRICS_API_ARGS + 1]; /* from the name of the command on; owned; ends with NULL */
 	size_t argc;
 	bool html;    /* the output is a page, not JSON */
 	bool is_page; /* it is the page of the fabric */

@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* metrics_api_test.c - command lines of requests, and the processes that run them */
+/* metrics_api_test.c - command lines of requests, and the threads that run them */
+#include <arpa/inet.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/unit_test.h"
+#include "cli/lib/settings.h"
 #include "cli/metrics/metrics_api.h"
-#include "cli/metrics/metrics_child.h"
+#include "cli/metrics/metrics_command.h"
+#include "cli/metrics/metrics_config.h"
+#include "cli/metrics/metrics_families.h"
+#include "cli/metrics/metrics_page.h"
+#include "cli/metrics/metrics_server.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
 
 static const struct metrics_api_config config = { .db = "/x y.db" };
 
 /* The arguments of a request, separated by '|'; or the error. */
-static int parse(const char *path, const struct metrics_api_pair *pairs, size_t count, struct text *ret)
+static int parse(const char *url, const struct metrics_api_pair *pairs, size_t count, struct text *ret)
 {
 	struct metrics_api_call call;
 	struct error err = { 0 };
-	int code = metrics_api_parse(path, pairs, count, &config, &call, &err);
+	int code = metrics_api_parse(url, pairs, count, &config, &call, &err);
 
 	text_clear(ret);
 	text_append(ret, err.text);
@@ -39,10 +55,10 @@ TEST(a_request_is_one_command_line)
 	struct text line = { 0 };
 
 	assert_int_equal(parse("/api/ports", ports, 5, &line), 0);
-	assert_string_equal(text_chars(&line), "ibwire|ports|--format=json|--db=/x y.db|--sort=load|--all|--top=3|--|"
+	assert_string_equal(text_chars(&line), "ports|--format=json|--db=/x y.db|--sort=load|--all|--top=3|--|"
 			    "-x|leaf 1/2; rm -rf /");
 	assert_int_equal(parse("/", NULL, 0, &line), 0);
-	assert_string_equal(text_chars(&line), "ibwire|status|--html=-|--links|--db=/x y.db|--");
+	assert_string_equal(text_chars(&line), "status|--html=-|--links|--db=/x y.db|--");
 	text_done(&line);
 }
 
@@ -93,98 +109,202 @@ TEST(the_number_of_arguments_is_limited)
 	text_done(&line);
 }
 
-/* --- processes: this program is executed again, and main() is not reached --- */
+/* --- requests to a server whose commands are this function --- */
 
-static void flood(void)
+enum { LIMIT_MS = 300 };
+
+/* Shared with the server, which is another process, since a stop is for a whole process. */
+static struct shared {
+	struct metrics_api_config api;
+	atomic_int port, running, most_running;
+	atomic_bool blocked; /* "block" does not end, as if it waited for a file system */
+} *shared;
+static pid_t server_pid;
+
+static void sleep_ms(int ms)
 {
-	static char block[1 << 20];
-
-	for (int i = 0; i <= METRICS_CHILD_MB; i++)
-		if (write(STDOUT_FILENO, block, sizeof(block)) < 0)
-			_exit(-ERR_IO);
+	poll(NULL, 0, ms);
 }
 
-/* The descriptors that a child has inherited, but for those of its start and of sanitizers. */
-static int count_descriptors(void)
+/* The last argument says what to do. */
+static int command(const struct call_context *context, int argc, char **argv, struct error *err)
 {
-	int count = 0;
+	const char *what = argv[argc - 1];
+	int now = ++shared->running;
 
-	for (int fd = 0; fd < 1000; fd++)
-		count += dup2(fd, fd) == fd;
-	return count;
-}
-
-__attribute__((constructor)) static void child_main(int argc, char **argv)
-{
-	const char *what = argc > 2 && !strcmp(argv[1], "child") ? argv[2] : "";
-
-	if (!*what)
-		return;
-	if (!strcmp(what, "hang"))
-		for (;;)
-			pause();
+	if (now > shared->most_running)
+		shared->most_running = now;
+	while (!strcmp(what, "hang") && !*context->stop)
+		sleep_ms(1);
+	while (!strcmp(what, "block") && shared->blocked)
+		sleep_ms(1);
+	if (!strcmp(what, "spin"))
+		for (volatile unsigned i = 0; !*context->stop; i++)
+			;
 	if (!strcmp(what, "flood"))
-		flood();
-	if (!strcmp(what, "kill"))
-		raise(SIGKILL);
-	if (!strcmp(what, "usage") && write(STDERR_FILENO, "ibwire: ports: wrong\nmore\n", 26) == 26)
-		_exit(-ERR_USAGE);
-	if (!strcmp(what, "none") && write(STDERR_FILENO, "ibwire: there is no database\n", 29) == 29)
-		_exit(-ERR_UNAVAILABLE);
-	if (!strcmp(what, "descriptors"))
-		_exit(count_descriptors() == 3 ? 0 : 70);
-	_exit(!strcmp(what, "health") && write(STDOUT_FILENO, "{}\n", 3) == 3 ? 2 : 0);
+		for (int i = 0; i <= METRICS_OUTPUT_MB << 10; i++)
+			fprintf(context->out, "%1024s", "");
+	shared->running--;
+	if (!strcmp(what, "usage"))
+		return err_set(err, ERR_USAGE, "ports: wrong");
+	if (!strcmp(what, "none"))
+		return err_set(err, ERR_UNAVAILABLE, "there is no database");
+	if (!strcmp(what, "io"))
+		return err_set(err, ERR_IO, "the disk failed");
+	fprintf(context->out, "{}\n");
+	return !strcmp(what, "health") ? 2 : 0;
 }
 
-static char program[] = "ibwire", role[] = "child", hang[] = "hang";
-
-static void run_child(const char *what, int64_t after_us, struct metrics_child *child)
+/* In the process of the server. */
+static void serve(void)
 {
-	char *argv[] = { program, role, (char *)(uintptr_t)what, NULL };
-	struct error err = { 0 };
+	struct metrics_config web;
+	struct settings settings;
+	struct metrics_source source = { .path = path, .settings = &settings, .schema = metrics_schema_find(NULL) };
+	struct metrics_server *server = NULL;
+	bool good = metrics_config_load(NULL, &web, NULL) == 0 && settings_load("/dev/null", &settings, NULL) == 0 &&
+		    metrics_server_create("127.0.0.1:0", &source, &web, &shared->api, &server, NULL) == 0;
 
-	signal(SIGXFSZ, SIG_IGN); /* as in the server */
-	if (metrics_child_start(child, argv, 0, &err) < 0)
-		fail_msg("%s", err.text);
-	while (metrics_child_poll(child, after_us)) {
-		struct pollfd wait = { .fd = child->messages, .events = POLLIN };
-
-		poll(&wait, 1, child->messages >= 0 ? 1000 : 1);
+	stop_install();
+	if (good) {
+		shared->port = atoi(strrchr(metrics_server_url(server), ':') + 1);
+		good = metrics_server_run(server, NULL) == 0;
 	}
+	metrics_server_destroy(server);
+	metrics_source_done(&source);
+	_exit(!good);
 }
 
-TEST(exit_statuses_become_those_of_http)
+static void serve_begin(void)
 {
-	static const struct { const char *what; unsigned status; const char *line; } cases[] = {
-		{ "ok", 200, "" }, { "health", 200, "" }, { "usage", 400, "ports: wrong" },
-		{ "none", 503, "there is no database" }, { "kill", 500, "the command was ended by signal 9" },
-		{ "flood", 500, "the result is larger than 64 MB; select fewer ports" }, { "descriptors", 200, "" },
+	struct model *model = model_create(11, 4, 8, 8);
+	struct writer *writer = check_open_writer(path);
+
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(shared, MAP_FAILED);
+	shared->api = (struct metrics_api_config){ .run = command, .limit_us = LIMIT_MS * 1000, .db = path };
+	server_pid = fork();
+	if (!server_pid)
+		serve();
+	assert_true(server_pid > 0);
+	while (!shared->port)
+		sleep_ms(1);
+}
+
+/* Return: milliseconds until the server has stopped. */
+static int64_t serve_end(void)
+{
+	int64_t began_us = clock_boottime_us(clock_system());
+	int status;
+
+	kill(server_pid, SIGTERM);
+	assert_int_equal(waitpid(server_pid, &status, 0), server_pid);
+	assert_int_equal(status, 0);
+	return (clock_boottime_us(clock_system()) - began_us) / 1000;
+}
+
+static int ask(const char *path_and_query)
+{
+	const struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+					     .sin_port = htons((uint16_t)shared->port) };
+	char request[512];
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n\r\n", path_and_query);
+	assert_int_equal(send(fd, request, strlen(request), 0), strlen(request));
+	return fd;
+}
+
+/* Return: the status. @ret_line: of the body, if not NULL */
+static int reply(int fd, char ret_line[128])
+{
+	char bytes[16384], *body;
+	size_t len = 0;
+	ssize_t got;
+
+	while (len < sizeof(bytes) - 1 && (got = recv(fd, bytes + len, sizeof(bytes) - 1 - len, 0)) > 0)
+		len += (size_t)got;
+	close(fd);
+	bytes[len] = '\0';
+	body = strstr(bytes, "\r\n\r\n");
+	assert_non_null(body);
+	if (ret_line)
+		snprintf(ret_line, 128, "%.*s", (int)strcspn(body + 4, "\n"), body + 4);
+	return atoi(bytes + strlen("HTTP/1.1 "));
+}
+
+TEST_IN_FOLDER(results_of_commands_become_statuses_of_http)
+{
+	static const struct { const char *what; int status; const char *line; } cases[] = {
+		{ "ok", 200, "{}" }, { "health", 200, "{}" }, { "usage", 400, "ports: wrong" },
+		{ "none", 503, "there is no database" }, { "io", 500, "the disk failed" },
+		{ "hang", 504, "no result within 0 s" }, { "spin", 504, "no result within 0 s" },
+		{ "flood", 500, "the result is larger than 64 MB; select fewer ports" },
 	};
+	char line[128], query[64];
 
+	serve_begin();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct metrics_child child;
-
-		run_child(cases[i].what, 0, &child);
-		assert_int_equal(child.status, cases[i].status);
-		assert_string_equal(child.line, cases[i].line);
-		assert_int_equal(child.size, !strcmp(cases[i].what, "health") ? 3 :
-				 !strcmp(cases[i].what, "flood") ? (uint64_t)METRICS_CHILD_MB << 20 : 0);
-		metrics_child_done(&child);
+		/* Time enough to write 64 MB under the sanitizers. */
+		shared->api.limit_us = (!strcmp(cases[i].what, "flood") ? 60000 : LIMIT_MS) * 1000LL;
+		snprintf(query, sizeof(query), "/api/ports?subject=%s", cases[i].what);
+		assert_int_equal(reply(ask(query), line), cases[i].status);
+		assert_string_equal(line, cases[i].line);
 	}
+	serve_end();
 }
 
-TEST(a_command_ends_at_its_time_limit)
+TEST_IN_FOLDER(commands_that_run_delay_no_metrics)
 {
-	struct metrics_child child;
-	pid_t pid;
+	int fds[8], status;
+	int64_t longest_us = 0;
+	char query[64];
 
-	run_child("hang", METRICS_CHILD_SECONDS * US_PER_S, &child);
-	assert_int_equal(child.status, 504);
-	assert_string_equal(child.line, "no result within 20 s");
-	metrics_child_done(&child);
-	/* And when it is not needed any more. */
-	assert_int_equal(metrics_child_start(&child, (char *[]){ program, role, hang, NULL }, 0, NULL), 0);
-	pid = child.pid;
-	metrics_child_done(&child);
-	assert_int_equal(kill(pid, 0), -1);
+	serve_begin();
+	shared->api.limit_us = 60 * 1000000LL;
+	assert_int_equal(reply(ask("/metrics"), NULL), 200);
+	for (int i = 0; i < 8; i++) {
+		snprintf(query, sizeof(query), "/api/ports?subject=%s&top=%d", i % 2 ? "hang" : "spin", i);
+		fds[i] = ask(query);
+	}
+	while (shared->running < METRICS_CALLS)
+		sleep_ms(1);
+	for (int i = 0; i < 20; i++) {
+		int64_t began_us = clock_boottime_us(clock_system()), took_us;
+
+		status = reply(ask("/metrics"), NULL);
+		assert_int_equal(status, 200);
+		took_us = clock_boottime_us(clock_system()) - began_us;
+		longest_us = took_us > longest_us ? took_us : longest_us;
+	}
+	print_message("# note: /metrics took at most %" PRId64 " us while commands ran\n", longest_us);
+	assert_int_equal(shared->running, METRICS_CALLS);
+	/* The stop ends those that run and those that wait. */
+	assert_in_range(serve_end(), 0, 1500);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(reply(fds[i], NULL), 503);
+	assert_int_equal(shared->most_running, METRICS_CALLS);
+	assert_int_equal(shared->running, 0);
+}
+
+/* One that does not react gets the response of its deadline, and keeps its place; others run in the second one. */
+TEST_IN_FOLDER(a_command_that_does_not_end_delays_neither_its_response_nor_the_stop)
+{
+	char line[128];
+
+	serve_begin();
+	shared->blocked = true;
+	assert_int_equal(reply(ask("/api/ports?subject=block"), line), 504);
+	assert_int_equal(shared->running, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(reply(ask("/api/ports"), line), 200);
+	/* An equal request is not given the response of the one before. */
+	assert_int_equal(reply(ask("/api/ports?subject=block"), line), 504);
+	assert_int_equal(shared->running, 2);
+	assert_int_equal(reply(ask("/metrics"), NULL), 200);
+	assert_in_range(serve_end(), 0, 4000);
 }

@@ -2,19 +2,21 @@
 #include "cli/metrics/metrics_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/call.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/metrics/metrics_api.h"
-#include "cli/metrics/metrics_child.h"
 #include "storage/reader.h"
 
 /*
@@ -22,6 +24,9 @@
  * wait for a command. The page shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
 enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+
+/* Time for commands to end when the server is stopped. One that waits for a file system then ends with the process. */
+enum { STOP_MS = 2000 };
 
 #define REFRESH "30" /* seconds, of the page of the fabric in a browser */
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " \
@@ -37,12 +42,14 @@ struct output {
 struct job {
 	struct job *next;
 	struct text key;        /* tag of the page, or ""; its arguments; all end with NUL */
-	struct metrics_api_call call;
-	struct metrics_child child;
+	struct metrics_api_call request;
+	struct call *call;      /* NULL: it waits */
+	int file;               /* for its output; -1: none */
+	int64_t deadline_us;    /* of the call; boot time */
 	struct MHD_Response *response; /* NULL: it waits or runs */
 	unsigned status;
 	struct waiter *waiters;
-	bool listed, kept;      /* in the list of jobs; as the newest page */
+	bool listed, kept;      /* in the list of jobs, also after its deadline; as the newest page */
 };
 
 struct waiter {
@@ -108,8 +115,9 @@ static void job_release(struct job *job)
 		return;
 	if (job->response)
 		MHD_destroy_response(job->response);
-	metrics_child_done(&job->child);
-	metrics_api_done(&job->call);
+	if (job->file >= 0)
+		close(job->file);
+	metrics_api_done(&job->request);
 	text_done(&job->key);
 	free(job);
 }
@@ -147,28 +155,28 @@ static void free_output(void *ctx)
 }
 
 /* Make the response with the output; all connections that wait for the command share it. */
-static void respond_output(struct metrics_commands *commands, struct job *job)
+static void respond_output(struct metrics_commands *commands, struct job *job, uint64_t size)
 {
 	struct output *output = malloc(sizeof(*output));
 
 	if (!output)
 		return;
-	*output = (struct output){ commands, job->child.output, !job->call.is_page };
-	job->response = MHD_create_response_from_callback(job->child.size, BLOCK_BYTES, read_output, output,
+	*output = (struct output){ commands, job->file, !job->request.is_page };
+	job->response = MHD_create_response_from_callback(size, BLOCK_BYTES, read_output, output,
 							   free_output);
 	if (!job->response) {
 		free(output);
 		return;
 	}
 	commands->outputs += output->counts;
-	job->child.output = -1;
-	MHD_add_response_header(job->response, "Content-Type", job->call.html ? "text/html; charset=utf-8" :
+	job->file = -1;
+	MHD_add_response_header(job->response, "Content-Type", job->request.html ? "text/html; charset=utf-8" :
 				"application/json");
 	MHD_add_response_header(job->response, "Content-Security-Policy", POLICY);
 	MHD_add_response_header(job->response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(job->response, "Cache-Control", job->call.is_page ? "no-cache" : "no-store");
+	MHD_add_response_header(job->response, "Cache-Control", job->request.is_page ? "no-cache" : "no-store");
 	MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
-	if (!job->call.is_page)
+	if (!job->request.is_page)
 		return;
 	MHD_add_response_header(job->response, "ETag", text_chars(&job->key));
 	MHD_add_response_header(job->response, "Refresh", REFRESH);
@@ -178,9 +186,19 @@ static void respond_output(struct metrics_commands *commands, struct job *job)
 	job->kept = true;
 }
 
-static void respond_line(struct job *job, const char *line)
+static void respond_line(struct job *job, unsigned status, const char *line)
 {
-	job->response = make_line(line, job->status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5");
+	job->status = status;
+	job->response = make_line(line, status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5");
+	if (status >= MHD_HTTP_INTERNAL_SERVER_ERROR && status != MHD_HTTP_SERVICE_UNAVAILABLE)
+		log_warning("%s: %s", job->request.argv[0], line);
+}
+
+/* The connections continue in metrics_commands_finish(). */
+static void resume_waiters(const struct job *job)
+{
+	for (const struct waiter *waiter = job->waiters; waiter; waiter = waiter->next)
+		MHD_resume_connection(waiter->connection);
 }
 
 static void job_unlink(struct metrics_commands *commands, struct job *job)
@@ -192,59 +210,91 @@ static void job_unlink(struct metrics_commands *commands, struct job *job)
 	*at = job->next;
 	job->listed = false;
 	commands->job_count--;
+	call_destroy(job->call);
+	job->call = NULL;
+	job_release(job);
 }
 
-/* The connections continue in metrics_commands_finish(). */
-static void job_finish(struct metrics_commands *commands, struct job *job)
+/* A file for the output: on disk, so that the memory of the server does not grow; else in memory. */
+static int open_output(void)
 {
-	job_unlink(commands, job);
-	for (const struct waiter *waiter = job->waiters; waiter; waiter = waiter->next)
-		MHD_resume_connection(waiter->connection);
-	job_release(job);
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("ibwire output", MFD_CLOEXEC);
 }
 
 static void job_start(struct metrics_commands *commands, struct job *job)
 {
+	const struct metrics_api_config *config = commands->config;
+	const char *const *argv = (const char *const *)job->request.argv;
+	struct call_settings settings = { .most = (size_t)METRICS_OUTPUT_MB << 20, .file = open_output() };
 	struct error err = { 0 };
 
-	if (metrics_child_start(&job->child, job->call.argv, now(), &err) == 0) {
+	job->file = settings.file;
+	job->deadline_us = now() + config->limit_us;
+	if (job->file < 0)
+		err_set(&err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno));
+	else if (call_start(config->run, argv, &settings, &job->call, &err) == 0)
 		commands->running++;
+	if (job->call)
 		return;
-	}
-	job->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-	respond_line(job, err.text);
-	job_finish(commands, job);
+	respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, err.text);
+	resume_waiters(job);
+	job_unlink(commands, job);
 }
 
 static void start_jobs(struct metrics_commands *commands)
 {
-	for (struct job *job = commands->jobs, *next; job && commands->running < METRICS_CHILDREN; job = next) {
+	for (struct job *job = commands->jobs, *next; job && commands->running < METRICS_CALLS; job = next) {
 		next = job->next;
-		if (!job->child.pid)
+		if (!job->call)
 			job_start(commands, job);
 	}
 }
 
-static void job_end(struct metrics_commands *commands, struct job *job)
+static unsigned status_of(int code)
 {
-	commands->running--;
-	job->status = job->child.status;
-	if (job->status == MHD_HTTP_OK)
-		respond_output(commands, job);
-	else
-		respond_line(job, job->child.line);
-	if (job->status >= MHD_HTTP_INTERNAL_SERVER_ERROR && job->status != MHD_HTTP_SERVICE_UNAVAILABLE)
-		log_warning("%s: %s", job->call.argv[1], job->child.line);
-	metrics_child_done(&job->child);
-	job_finish(commands, job);
+	return code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST :
+	       code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* After the end of the call, or for the first time after its deadline. */
+static void respond(struct metrics_commands *commands, struct job *job, const struct call_result *result)
+{
+	char line[64];
+
+	if (!result) {
+		call_stop(job->call);
+		snprintf(line, sizeof(line), "no result within %" PRId64 " s",
+			 (int64_t)(commands->config->limit_us / US_PER_S));
+		respond_line(job, MHD_HTTP_GATEWAY_TIMEOUT, line);
+	} else if (result->cut) {
+		snprintf(line, sizeof(line), "the result is larger than %d MB; select fewer ports", METRICS_OUTPUT_MB);
+		respond_line(job, MHD_HTTP_INTERNAL_SERVER_ERROR, line);
+	} else if (result->code < 0) {
+		respond_line(job, status_of(result->code), result->err.text);
+	} else {
+		job->status = MHD_HTTP_OK;
+		respond_output(commands, job, result->size);
+	}
+	resume_waiters(job);
 }
 
 void metrics_commands_poll(struct metrics_commands *commands)
 {
 	for (struct job *job = commands->jobs, *next; job; job = next) {
+		const struct call_result *result = job->call ? call_result(job->call) : NULL;
+
 		next = job->next;
-		if (job->child.pid && !metrics_child_poll(&job->child, now()))
-			job_end(commands, job);
+		if (!job->call || (!result && (job->status || now() < job->deadline_us)))
+			continue;
+		if (!job->status)
+			respond(commands, job, result);
+		if (!result)
+			continue;
+		commands->running--;
+		job_unlink(commands, job);
 	}
 	start_jobs(commands);
 }
@@ -254,12 +304,13 @@ size_t metrics_commands_wait(const struct metrics_commands *commands, struct pol
 	size_t count = 0;
 
 	for (const struct job *job = commands->jobs; job; job = job->next) {
-		if (!job->child.pid)
+		int64_t left_ms = (job->deadline_us - now()) / 1000 + 1;
+
+		if (!job->call)
 			continue;
-		if (job->child.messages >= 0)
-			ret[count++] = (struct pollfd){ .fd = job->child.messages, .events = POLLIN };
-		else if (*timeout_ms > 5) /* it is about to end */
-			*timeout_ms = 5;
+		ret[count++] = (struct pollfd){ .fd = call_descriptor(job->call), .events = POLLIN };
+		if (!job->status && left_ms < *timeout_ms)
+			*timeout_ms = left_ms > 0 ? (int)left_ms : 0;
 	}
 	return count;
 }
@@ -294,10 +345,11 @@ static int make_tag(struct metrics_commands *commands, char *ret, size_t size, s
 	return 0;
 }
 
+/* A command that waits or runs for equal requests. */
 static struct job *find_job(struct metrics_commands *commands, const struct text *key)
 {
 	for (struct job *job = commands->jobs; job; job = job->next)
-		if (job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
+		if (!job->status && job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
 			return job;
 	return NULL;
 }
@@ -312,7 +364,7 @@ static struct job *add_job(struct metrics_commands *commands, struct metrics_api
 	while (*at)
 		at = &(*at)->next;
 	*at = job;
-	*job = (struct job){ .call = *call, .key = *key, .child = { .output = -1, .messages = -1 }, .listed = true };
+	*job = (struct job){ .request = *call, .key = *key, .file = -1, .listed = true };
 	commands->job_count++;
 	*call = (struct metrics_api_call){ 0 };
 	*key = (struct text){ 0 };
@@ -458,13 +510,22 @@ struct metrics_commands *metrics_commands_create(const struct metrics_api_config
 
 void metrics_commands_stop(struct metrics_commands *commands)
 {
+	int64_t until_us = now() + STOP_MS * 1000LL;
+
+	for (const struct job *job = commands->jobs; job; job = job->next)
+		if (job->call)
+			call_stop(job->call);
 	while (commands->jobs) {
 		struct job *job = commands->jobs;
+		int64_t left_ms = (until_us - now()) / 1000;
 
-		metrics_child_done(&job->child);
-		job->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-		respond_line(job, "the server is being stopped");
-		job_finish(commands, job);
+		if (job->call)
+			call_wait(job->call, left_ms > 0 ? (int)left_ms : 0);
+		if (!job->status) {
+			respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is being stopped");
+			resume_waiters(job);
+		}
+		job_unlink(commands, job);
 	}
 }
 

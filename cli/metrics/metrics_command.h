@@ -2,8 +2,8 @@
 /*
  * metrics_command.h - requests that are served with the output of a command: /, /history, /api/...
  *
- * METRICS_CHILDREN commands run at a time; more wait, up to a limit. Equal requests share a command. The page of
- * the fabric is kept until the next sweep. Connections that wait are suspended, so that nothing delays the metrics.
+ * Commands run in threads, METRICS_CALLS at a time; more wait, up to a limit. Equal requests share a command. The page
+ * of the fabric is kept until the next sweep. Connections that wait are suspended, so that nothing delays the metrics.
  */
 #ifndef IBWIRE_CLI_METRICS_COMMAND_H
 #define IBWIRE_CLI_METRICS_COMMAND_H
@@ -15,7 +15,8 @@ struct metrics_api_config;
 struct metrics_commands;
 struct pollfd;
 
-enum { METRICS_CHILDREN = 2 };
+/* Limits of the commands of requests: number, time (struct metrics_api_config), output. */
+enum { METRICS_CALLS = 2, METRICS_CALL_SECONDS = 20, METRICS_OUTPUT_MB = 64 };
 
 /*
  * metrics_commands_create - @config: borrowed
@@ -41,7 +42,7 @@ void metrics_commands_forget(void *state);
 
 /*
  * metrics_commands_wait - list the descriptors to wait for
- * @ret:  METRICS_CHILDREN of them
+ * @ret:  METRICS_CALLS of them
  * Return: their number; @timeout_ms is shortened as needed.
  */
 size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms);

@@ -364,6 +364,8 @@ void metrics_server_destroy(struct metrics_server *server)
 	if (!server)
 		return;
 	metrics_commands_stop(server->commands);
+	/* The responses to connections that waited. */
+	MHD_run(server->daemon);
 	MHD_stop_daemon(server->daemon);
 	metrics_commands_destroy(server->commands);
 	free(server);
@@ -378,7 +380,7 @@ const char *metrics_server_url(const struct metrics_server *server)
 static void wait_ready(struct metrics_server *server)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[1 + METRICS_CHILDREN] = { { .fd = info->epoll_fd, .events = POLLIN } };
+	struct pollfd fds[1 + METRICS_CALLS] = { { .fd = info->epoll_fd, .events = POLLIN } };
 	MHD_UNSIGNED_LONG_LONG limit_ms;
 	int timeout_ms = WAIT_MS;
 	size_t count = 1 + metrics_commands_wait(server->commands, &fds[1], &timeout_ms);
