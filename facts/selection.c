@@ -142,6 +142,7 @@ struct resolver {
 	struct select_facts *facts;
 	const struct fabric *fabric;
 	struct selection match; /* of one subject */
+	bool is_known;          /* the subject exists, whatever its suffixes leave of it */
 };
 
 /* Keys of the screen, and what parsing left out. */
@@ -309,12 +310,14 @@ static int resolve(struct resolver *resolver, const char *typed, struct error *e
 			ports_last = !uplinks;
 		}
 	}
+	resolver->is_known = code == 0;
 	if (code == 0 && list && !ports_last)
 		code = keep_ports(resolver, list, err);
 	if (code == 0 && uplinks)
 		code = find_shape(resolver, err);
 	if (code == 0 && uplinks && !keep_uplinks(&resolver->match, resolver->facts->shape))
-		code = err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
+		code = err_set(err, ERR_USAGE, "%.*s has no uplinks: see ibwire topology show",
+			       (int)(ports_last ? strlen(name) : strlen(typed) - suffix_len), typed);
 	if (code == 0 && list && ports_last)
 		code = keep_ports(resolver, list, err);
 	free(name);
@@ -451,7 +454,7 @@ static int resolve_argument(struct resolver *resolver, const char *typed, struct
 	int code = resolve(resolver, typed, &as_subject);
 
 	select_parse(&expression.select, typed);
-	if (code == ERR_USAGE && is_expression(&expression.select))
+	if (code == ERR_USAGE && !resolver->is_known && is_expression(&expression.select))
 		return resolve_expression(resolver, &expression, err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		uint32_t peer = fabric->ports[i].peer;
