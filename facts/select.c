@@ -189,6 +189,8 @@ bool select_passes(const struct select *select, select_bits bits)
 
 bool select_is_port_list(const char *typed)
 {
+	if (strpbrk(typed, " |"))
+		return false;
 	return strpbrk(typed, "*?[") || (isdigit((unsigned char)*typed) && !typed[strspn(typed, "0123456789-,")]);
 }
 

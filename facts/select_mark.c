@@ -22,6 +22,9 @@
 
 /* --- values --- */
 
+/* Bytes of names in an error. */
+enum { NAMES_MOST = 100 };
+
 /* A typed value; how it selects names is known after all of them were offered. */
 struct wanted {
 	const char *typed;
@@ -65,7 +68,10 @@ static void wanted_suggest(struct wanted *wanted, const char *name)
 		wanted->distance = distance;
 		snprintf(wanted->nearest, sizeof(wanted->nearest), "%s", name);
 	}
-	text_appendf(&wanted->names, "%s%s", wanted->names.len ? ", " : "", name);
+	if (wanted->names.len < NAMES_MOST)
+		text_appendf(&wanted->names, "%s%s", wanted->names.len ? ", " : "", name);
+	else if (wanted->names.len > 4 && strcmp(wanted->names.chars + wanted->names.len - 4, " ..."))
+		text_append(&wanted->names, ", ...");
 }
 
 /* "no state is called 'donw': did you mean 'down'?", or all that exist. */
@@ -75,7 +81,7 @@ static int no_such(struct wanted *wanted, const char *what, struct error *err)
 		err_set(err, ERR_USAGE, "no %s is called '%s': did you mean '%s'?", what, wanted->typed,
 			wanted->nearest);
 	else
-		err_set(err, ERR_USAGE, "no %s is called '%s': there are %.160s", what, wanted->typed,
+		err_set(err, ERR_USAGE, "no %s is called '%s': there are %s", what, wanted->typed,
 			wanted->names.len ? text_chars(&wanted->names) : "none");
 	text_done(&wanted->names);
 	return ERR_USAGE;
@@ -521,20 +527,31 @@ static int mark_value(struct marking *marking, uint8_t key, const char *value, s
 	return functions[key] ? functions[key](marking, value, err) : 0;
 }
 
-/* Keep the marks of these ports; of nodes none remain. */
-static void keep_ports(struct marking *marking, const char *list)
+/* Keep the marks of these ports; of nodes none remain. A list without any port of the marked ones is an error. */
+static int keep_ports(struct marking *marking, const char *list, struct error *err)
 {
 	const struct fabric *fabric = marking->facts->fabric;
 	select_bits others = ~(marking->has | marking->excludes);
-	bool has[256];
+	const struct node *first = NULL;
+	bool has[256], found = false;
 
 	for (unsigned i = 0; i < 256; i++)
 		has[i] = select_has_port(list, i);
 	for (uint32_t i = 0; i < fabric->node_count; i++)
 		marking->marks->nodes[i] &= others;
-	for (uint32_t i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		bool marked = marking->marks->ports[i] & marking->has;
+
+		if (marked && !first)
+			first = &fabric->nodes[fabric->ports[i].node];
+		found |= marked && has[fabric->ports[i].num];
 		if (!has[fabric->ports[i].num])
 			marking->marks->ports[i] &= others;
+	}
+	if (found || !first)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", fabric->names.shown[first - fabric->nodes],
+		       list, first->port_count);
 }
 
 /* A value may contain a slash: try it first, then VALUE/PORTS. */
@@ -550,9 +567,11 @@ static int mark_term(struct marking *marking, const struct select_term *term, st
 	value = strndup(term->text, (size_t)(slash - term->text));
 	code = value ? mark_value(marking, term->key, value, err) : err_nomem(err);
 	free(value);
-	if (code == 0)
-		keep_ports(marking, slash + 1);
-	return code;
+	if (code < 0)
+		return code;
+	/* That no port of a list is down, for example, is no mistake. */
+	code = keep_ports(marking, slash + 1, select_keys[term->key].names_ports ? err : NULL);
+	return select_keys[term->key].names_ports ? code : 0;
 }
 
 void select_marks_done(struct select_marks *marks)

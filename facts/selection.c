@@ -143,6 +143,7 @@ struct resolver {
 	const struct fabric *fabric;
 	struct selection match; /* of one subject */
 	bool is_known;          /* the subject exists, whatever its suffixes leave of it */
+	bool is_key;            /* it is a single KEY:VALUE */
 };
 
 /* Keys of the screen, and what parsing left out. */
@@ -217,6 +218,7 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 	    select.incomplete)
 		return 0;
 	code = resolve_key(resolver, &select, err);
+	resolver->is_key = code == 0;
 	return code < 0 ? code : 1;
 }
 
@@ -294,6 +296,7 @@ static int resolve(struct resolver *resolver, const char *typed, struct error *e
 		size_t len = strlen(name);
 		bool has_suffix = len > suffix_len && !strcmp(name + len - suffix_len, suffix);
 
+		resolver->is_key = false;
 		clear(&resolver->match, resolver->fabric); /* of a list of hosts, some may be marked */
 		slash = list ? NULL : strrchr(name, '/');
 		if (slash && !select_is_port_list(slash + 1))
@@ -311,6 +314,7 @@ static int resolve(struct resolver *resolver, const char *typed, struct error *e
 		}
 	}
 	resolver->is_known = code == 0;
+	resolver->is_key &= !uplinks && !list;
 	if (code == 0 && list && !ports_last)
 		code = keep_ports(resolver, list, err);
 	if (code == 0 && uplinks)
@@ -454,7 +458,8 @@ static int resolve_argument(struct resolver *resolver, const char *typed, struct
 	int code = resolve(resolver, typed, &as_subject);
 
 	select_parse(&expression.select, typed);
-	if (code == ERR_USAGE && !resolver->is_known && is_expression(&expression.select))
+	/* Links of a key are those of its bits, which exclude some. */
+	if (resolver->is_key || (code == ERR_USAGE && !resolver->is_known && is_expression(&expression.select)))
 		return resolve_expression(resolver, &expression, err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		uint32_t peer = fabric->ports[i].peer;

@@ -125,7 +125,7 @@ void filter_set(struct filter *filter, const char *typed)
 
 		if (term->is_unknown && !filter->trouble[0]) {
 			select_unknown_key(term, &unknown);
-			snprintf(filter->trouble, sizeof(filter->trouble), "matched as text: %.140s", unknown.text);
+			snprintf(filter->trouble, sizeof(filter->trouble), "matched as text: %.480s", unknown.text);
 		}
 		if (term->key == SELECT_WORD)
 			compile_word(filter, i);
@@ -142,7 +142,7 @@ int filter_mark(struct filter *filter, struct select_facts *facts, struct select
 	if (filter_has_keys(filter))
 		code = select_mark(&filter->select, facts, ret, &why);
 	if (!filter->is_invalid)
-		snprintf(filter->trouble, sizeof(filter->trouble), "%.150s", code == ERR_USAGE ? why.text : "");
+		snprintf(filter->trouble, sizeof(filter->trouble), "%s", code == ERR_USAGE ? why.text : "");
 	return code < 0 && code != ERR_USAGE ? err_set(err, code, "%s", why.text) : 0;
 }
 

@@ -24,7 +24,7 @@ struct filter {
 	uint32_t is_regex;       /* bits of terms */
 	regex_t regex[SELECT_TERMS];
 	bool is_invalid;         /* the trouble is of the expression, not of values */
-	char trouble[160];       /* error message, "" for none */
+	char trouble[512];       /* error message, "" for none */
 };
 
 /*
