@@ -44,17 +44,14 @@ static bool handle_keys(struct app *app, int wait_ms)
 	return count > 0;
 }
 
-/* @whole: not only the time has changed. */
-static void draw(struct app *app, bool whole)
+static void draw(struct app *app)
 {
 	int rows, columns;
 
 	getmaxyx(stdscr, rows, columns);
 	paint_begin(app->theme->paint, rows, columns);
-	whole = whole || !app_draw_clock(app, rows, columns);
-	if (whole)
-		app_draw(app, rows, columns);
-	paint_end(app->theme->paint, whole);
+	app_draw(app, rows, columns);
+	paint_end(app->theme->paint);
 	/* The position for screen readers, and for terminals that cannot hide the cursor. */
 	move(rows - 1, 0);
 	wnoutrefresh(stdscr);
@@ -97,25 +94,25 @@ static void update_terminal(struct app *app, bool unicode, bool *ret_draw)
 static int loop(struct app *app, bool unicode, struct error *err)
 {
 	const struct clock *clock = app->options->clock;
-	int64_t drawn_s = -1;
+	int64_t drawn_us = -1;
 	int empty_reads = 0, status;
 
 	while (!app->quit && !stop_requested() && empty_reads < HANGUP_READS) {
 		bool news = false, keys;
 		int64_t before_us = clock_boottime_us(clock);
 
-		keys = handle_keys(app, drawn_s < 0 ? 0 : POLL_MS);
+		keys = handle_keys(app, drawn_us < 0 ? 0 : POLL_MS);
 		/*
 		 * The read returned at once without a key: a terminal that hung up does so forever.
 		 */
-		if (keys || drawn_s < 0 || clock_boottime_us(clock) - before_us > POLL_MS * US_PER_MS / 10)
+		if (keys || drawn_us < 0 || clock_boottime_us(clock) - before_us > POLL_MS * US_PER_MS / 10)
 			empty_reads = 0;
 		else
 			empty_reads++;
 		update_terminal(app, unicode, &keys);
 		/* A key has a visible effect at once, even if its data takes long to read. */
 		if (keys && live_load_is_slow(app->live))
-			draw(app, true);
+			draw(app);
 		status = app_poll(app, &news, err);
 		if (status < 0)
 			return status;
@@ -123,11 +120,10 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		if (status < 0)
 			return status;
 		/* Without new data, ages are updated once per second. */
-		if (!keys && !news && clock_boottime_us(clock) / US_PER_S == drawn_s)
+		if (!keys && !news && clock_boottime_us(clock) - drawn_us < US_PER_S)
 			continue;
-		news |= keys || drawn_s < 0;
-		drawn_s = clock_boottime_us(clock) / US_PER_S;
-		draw(app, news);
+		drawn_us = clock_boottime_us(clock);
+		draw(app);
 	}
 	return 0;
 }

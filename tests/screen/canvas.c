@@ -107,10 +107,9 @@ void paint_begin(struct paint *paint, int rows, int columns)
 	(void)columns;
 }
 
-void paint_end(struct paint *paint, bool whole)
+void paint_end(struct paint *paint)
 {
 	(void)paint;
-	(void)whole;
 }
 
 const char *canvas_line(int row, char ret[CANVAS_LINE_SIZE])

@@ -298,46 +298,6 @@ TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
 	stage_hides("TOP LINKS");
 }
 
-/* Poll a number of seconds later. */
-static void poll_later(int64_t seconds)
-{
-	struct error err = { 0 };
-	bool news = false;
-
-	stage.boot_us += seconds * US_PER_S;
-	stage.wall_us += seconds * US_PER_S;
-	if (app_poll(&stage.app, &news, &err) < 0)
-		fail_msg("%s", err.text);
-	assert_false(news);
-}
-
-TEST_ON_STAGE(without_a_sweep_only_the_lines_with_the_time_are_drawn)
-{
-	static char lines[40][CANVAS_LINE_SIZE];
-	char line[CANVAS_LINE_SIZE];
-
-	stage_begin("routes-skewed-story", 0, 40, 120);
-	for (char tab = '1'; tab <= '6'; tab++) {
-		stage_key(tab);
-		poll_later(1);
-		/* Links has the age of each port. */
-		assert_int_equal(app_draw_clock(&stage.app, 40, 120), tab != '2');
-		for (int y = 0; y < 40; y++)
-			canvas_line(y, lines[y]);
-		stage_draw(40, 120);
-		for (int y = 0; tab != '2' && y < 40; y++)
-			assert_string_equal(lines[y], canvas_line(y, line));
-	}
-	stage_key('1');
-	assert_false(app_draw_clock(&stage.app, 30, 120));
-	/* A notice that ends moves the body. */
-	app_message(&stage.app, "saved");
-	stage_draw(40, 120);
-	assert_true(app_draw_clock(&stage.app, 40, 120));
-	poll_later(60);
-	assert_true(app_draw_clock(&stage.app, 40, 120));
-}
-
 /* --- the trend, against what was stored --- */
 
 static struct trend_world {

@@ -44,8 +44,8 @@ void paint_destroy(struct paint *paint);
 /* paint_begin - begin a frame; after a change of the size, all of it is written. */
 void paint_begin(struct paint *paint, int rows, int columns);
 
-/* paint_end - write the frame to curses. @whole: rows without text are erased, else they stay as they are. */
-void paint_end(struct paint *paint, bool whole);
+/* paint_end - write the rows of the frame that differ from the terminal to curses. */
+void paint_end(struct paint *paint);
 
 /*
  * draw_wrapped - draw a text in at most @lines lines, broken between words; the last one is cut

@@ -125,14 +125,13 @@ static void write_row(int y, const struct text *row)
 	}
 }
 
-void paint_end(struct paint *paint, bool whole)
+void paint_end(struct paint *paint)
 {
 	for (int y = 0; y < paint->count; y++) {
 		struct paint_row *row = &paint->rows[y];
 		struct text drawn = row->drawn;
 
-		if ((!whole && !row->frame.len) ||
-		    (row->frame.len == drawn.len && !memcmp(text_chars(&row->frame), text_chars(&drawn), drawn.len)))
+		if (row->frame.len == drawn.len && !memcmp(text_chars(&row->frame), text_chars(&drawn), drawn.len))
 			continue;
 		write_row(y, &row->frame);
 		row->drawn = row->frame;

@@ -398,68 +398,34 @@ static void read_status(const struct app *app, int rows, char *ret, size_t size)
 	text_done(&text);
 }
 
-/* What is not part of a screen and may change without a key or a sweep. */
-struct surroundings {
-	char status[512], notice[768];
-	struct frame frame;
-};
-
-/* Return: false if the terminal is too small. */
-static bool surroundings_make(const struct app *app, int rows, int columns, struct surroundings *ret)
-{
-	read_status(app, rows, ret->status, sizeof(ret->status));
-	app_notice(app, ret->notice, sizeof(ret->notice));
-	return layout_frame(rows - (ret->status[0] != '\0'), columns, ret->notice[0] != '\0', &ret->frame);
-}
-
-static void draw_surroundings(const struct app *app, int rows, int columns, const struct surroundings *around)
-{
-	const struct brush brush = { app->theme, 0 };
-	const struct rect *notice = &around->frame.notice;
-
-	if (around->status[0])
-		draw_cell(&brush, rows - 1, 0, columns, around->status, ALIGN_LEFT, ROLE_FAINT);
-	if (!around->frame.header.rows)
-		return;
-	header_draw(app, &around->frame.header);
-	draw_cell(&brush, notice->y, notice->x, notice->rows ? columns : 0, around->notice, ALIGN_LEFT, ROLE_WARNING);
-}
-
-bool app_draw_clock(const struct app *app, int rows, int columns)
-{
-	struct surroundings around;
-	const struct rect *body = &around.frame.body;
-
-	if (!app->live->shown || app_screen(app)->ages || app->old != (app_brush(app, false).flags != 0) ||
-	    !surroundings_make(app, rows, columns, &around) || body->y != app->body.y || body->rows != app->body.rows)
-		return false;
-	draw_surroundings(app, rows, columns, &around);
-	return true;
-}
-
 void app_draw(struct app *app, int rows, int columns)
 {
 	const struct screen *screen = app_screen(app);
 	const struct brush brush = { app->theme, 0 };
-	struct surroundings around;
-	bool fits = surroundings_make(app, rows, columns, &around);
+	struct frame frame;
+	char status[512], notice[768];
 
-	draw_surroundings(app, rows, columns, &around);
-	if (!fits) {
+	read_status(app, rows, status, sizeof(status));
+	app_notice(app, notice, sizeof(notice));
+	if (status[0])
+		draw_cell(&brush, rows - 1, 0, columns, status, ALIGN_LEFT, ROLE_FAINT);
+	if (!layout_frame(rows - (status[0] != '\0'), columns, notice[0] != '\0', &frame)) {
 		draw_cell(&brush, 0, 0, columns, "terminal too small: at least 40x10", ALIGN_LEFT, ROLE_WARNING);
 		return;
 	}
-	app->body = around.frame.body;
-	app->old = app_brush(app, false).flags != 0;
-	if (around.frame.tabs.rows)
-		tabs_draw(app, &around.frame.tabs);
+	app->body = frame.body;
+	header_draw(app, &frame.header);
+	if (frame.tabs.rows)
+		tabs_draw(app, &frame.tabs);
+	draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
+		  ROLE_WARNING);
 	if (!app->live->shown && !screen->needs_nothing)
-		draw_waiting(app, &around.frame.body);
+		draw_waiting(app, &frame.body);
 	else if (!screen->draw)
-		list_screen_draw(screen_list(app, screen), app, &around.frame.body);
+		list_screen_draw(screen_list(app, screen), app, &frame.body);
 	else
-		screen->draw(screen_state(app, screen), app, &around.frame.body);
-	draw_footer(app, &around.frame.footer);
+		screen->draw(screen_state(app, screen), app, &frame.body);
+	draw_footer(app, &frame.footer);
 }
 
 struct subject subject_of_port(const struct app *app, uint32_t port)

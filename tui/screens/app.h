@@ -74,7 +74,6 @@ struct app {
 	struct place path[PATH_MAX_DEPTH]; /* the first one is a tab */
 	size_t depth;         /* places in path, at least 1 */
 	struct rect body;     /* of the last frame */
-	bool old;             /* the last frame was dimmed */
 	struct {
 		int y, x;
 		int64_t at_us;          /* boottime */
@@ -137,7 +136,6 @@ struct screen {
 	const struct key_help *help; /* ends with an entry of NULL keys */
 	const struct setting *settings; /* saved on exit, and restored before the first snapshot; NULL: none */
 	bool needs_nothing; /* also usable before the first snapshot */
-	bool ages; /* shows times since now: drawn every second */
 };
 
 /*
@@ -163,12 +161,6 @@ void app_mouse(struct app *app, const struct mouse *mouse);
 
 /* app_draw - draw the whole screen of an erased terminal of this size. */
 void app_draw(struct app *app, int rows, int columns);
-
-/*
- * app_draw_clock - draw the lines with the time and the state of the collector over the last frame
- * Return: false if that is not enough, and app_draw() is needed; nothing is drawn then.
- */
-bool app_draw_clock(const struct app *app, int rows, int columns);
 
 /* screens - all screens; the first TAB_COUNT are tabs, in the order of their numbers. */
 extern const struct screen *const screens[SCREEN_COUNT];

@@ -434,5 +434,4 @@ const struct screen screen_links = {
 	.moved = moved,
 	.help = help,
 	.settings = settings,
-	.ages = true,
 };
