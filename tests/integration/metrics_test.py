@@ -140,7 +140,7 @@ def pages(sim, server):
     tap.contains("with a policy for browsers", headers["Content-Security-Policy"], "default-src 'none'")
     tap.equal("HEAD has no body", (server.get(path="/", method="HEAD")[0], server.get(path="/", method="HEAD")[2]), (200, ""))
     status, headers, text = server.get(path="/history?subject=spine-01&since=-10m")
-    tap.contains("the history of a switch", text, "History of spine-01</h1>")
+    tap.contains("the history of a switch", text, "History of spine-01</h2>")
     tap.equal("an unknown subject is a usage error", server.get(path="/history?subject=none")[0], 400)
     newest = sim.json("status")["last_time"]
     tap.equal("the JSON of a sweep is that of the command", server.get(path=f"/api/health?all&at={newest}")[2],
