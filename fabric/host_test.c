@@ -14,14 +14,17 @@ TEST(descriptions_of_all_forms_name_their_host_and_device)
 	static const struct { const char *desc, *host, *device; } cases[] = {
 		{ "node0001 mlx5_0", "node0001", "mlx5_0" }, { "node0001 HCA-1", "node0001", "HCA-1" },
 		{ "node0001", "node0001", "" }, { "node0001 ibp11s0f0", "node0001", "ibp11s0f0" },
-		{ "node0001 rack4", "node0001", "rack4" }, { "n1.cluster.example mlx5_10", "n1.cluster.example", "mlx5_10" },
-		{ "rk1db01 S 10.9.8.1 HCA-1", "rk1db01", "HCA-1" }, { "rk1cel02 C 10.9.8.2 HCA-1", "rk1cel02", "HCA-1" },
+		{ "node0001 rack4", "node0001", "rack4" },
+		{ "n1.cluster.example mlx5_10", "n1.cluster.example", "mlx5_10" },
+		{ "rk1db01 S 10.9.8.1 HCA-1", "rk1db01", "HCA-1" },
+		{ "rk1cel02 C 10.9.8.2 HCA-1", "rk1cel02", "HCA-1" },
 		{ "rk1db01 S 10.9.8.1,10.9.8.2 HCA-2", "rk1db01", "HCA-2" },
 		{ "node7 sn4711 mlx5_1", "node7", "mlx5_1" }, { "node7 HCA-2 (Mellanox HCA)", "node7", "HCA-2" },
 		{ "node7 (vendor)", "node7", "" }, { "  node7   mlx4_0 ", "node7", "mlx4_0" },
 		{ "node7 mlx5_0 (was)", "node7", "mlx5_0" }, { "mlx5_0", "", "mlx5_0" }, { "hfi1_0", "", "hfi1_0" },
 		{ "localhost mlx5_0", "", "mlx5_0" }, { "(none) mlx5_0", "", "mlx5_0" },
-		{ "MT4129 ConnectX7   Mellanox Technologies", "", "" }, { "MT23108 InfiniHost Mellanox Technologies", "", "" },
+		{ "MT4129 ConnectX7   Mellanox Technologies", "", "" },
+		{ "MT23108 InfiniHost Mellanox Technologies", "", "" },
 		{ "SUN IB QDR GW switch", "", "" }, { "MF0;gw01:MODEL/U1", "", "" }, { "", "", "" }, { "   ", "", "" },
 	};
 

@@ -91,8 +91,8 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
 		.age_s = facts_age_s(scope->reference_us, row->last_wall_us),
-		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : &row->sum, rate), [PORT_BER_EFFECTIVE].rate = NAN,
-			 [PORT_BER_RAW].rate = NAN },
+		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : &row->sum, rate),
+			 [PORT_BER_EFFECTIVE].rate = NAN, [PORT_BER_RAW].rate = NAN },
 	};
 	set_rates(snapshot, silent && !row->mirrored ? &nothing : &row->sum, ret);
 	set_errors(&row->sum, ret);
