@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/job/job.h"
-#include "cli/job/job_report.h"
+#include "pages/job_report.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/run_local.h"
 

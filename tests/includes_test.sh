@@ -17,9 +17,10 @@ collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
 facts     base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/
+pages     base/ fabric/ analysis/ collector/events.h storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/page.h export/result.h facts/ pages/
 tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/ tui/
 local     base/ fabric/ local/
-cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ facts/ local/ cli/
+cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ facts/ pages/ local/ cli/
 cli/top.c tui/tui.h
 tui/model/test_sample.h collector/sink.h
 sim       base/ fabric/ sim/
@@ -119,6 +120,8 @@ plant "of the collector, storage includes only the sink" storage/bad.c '"collect
 plant "of storage, the screen includes only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
 plant "facts do not know the options" facts/bad.c '"cli/lib/options.h"' 'is private to its folder'
 plant "facts do not know curses" facts/bad.c '<ncurses.h>' 'facts/ may not'
+plant "a page does not know the options" pages/bad.c '"cli/command.h"' 'pages/ may not include "cli/command.h"'
+plant "a page does not know its renderings" pages/bad.c '"export/html.h"' 'pages/ may not'
 plant "a renderer does not know the facts" export/bad.c '"facts/order.h"' 'export/ may not'
 plant "the commands do not know the screen" cli/bad.c '"tui/tui.h"' 'cli/ may not include "tui/tui.h"'
 plant "of the screen, top includes only its start" cli/top.c '"tui/config_file.h"' 'cli/ may not'

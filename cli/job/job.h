@@ -69,9 +69,21 @@ int job_record_end(struct job_options *options, const char *id, struct error *er
 struct job_report;
 struct name_map;
 
-/* job_report_of - compute a report with the settings file (cli/job/job_report.h). */
+/* job_report_of - compute a report with the settings file (pages/job_report.h). */
 int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
 		  struct job_report **ret, struct error *err);
+
+/*
+ * job_report_write - compute the report of the newest job with an id, and write it
+ * @common:  of the command: database, name map, time
+ * @path:    HTML if it ends with .html, JSON if with .json, else text; NULL: text on stderr
+ * @nccl:    logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
+ *
+ * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;
+ * ERR_IO; ERR_NOMEM.
+ */
+int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
+		     struct error *err);
 
 /* job_output - write a page as the options say, and destroy it. @page: NULL: no memory. Return: as output_page(). */
 struct page;

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/job/job.h"
-#include "fabric/host_set.h"
 #include "fabric/host.h"
+#include "fabric/host_set.h"
 #include "storage/reader.h"
 
 /* --- ids --- */

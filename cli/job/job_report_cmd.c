@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/job/job.h"
-#include "cli/job/job_report.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
 #include "export/page.h"
+#include "pages/job_report.h"
 
 int job_report_of(struct reader *reader, const struct name_map *names, const struct job *job, int64_t now_us,
 		  struct job_report **ret, struct error *err)

@@ -10,10 +10,10 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
-#include "cli/job/job_report.h"
 #include "cli/test_commands.h"
 #include "export/page.h"
 #include "fabric/host.h"
+#include "pages/job_report.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
 

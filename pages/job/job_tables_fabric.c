@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 #include "base/when.h"
-#include "cli/job/job_page.h"
-#include "facts/cells.h"
 #include "fabric/fabric.h"
+#include "facts/cells.h"
+#include "pages/job/job_page.h"
 
 /* Rows of a table without --all. */
 enum { GROUPS_MOST = 4, FINDINGS_MOST = 4, EVENTS_MOST = 4 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* job_verdict.h - shared by the verdicts of a job; private to cli/job/ */
-#ifndef IBWIRE_CLI_JOB_VERDICT_H
-#define IBWIRE_CLI_JOB_VERDICT_H
+/* job_verdict.h - shared by the verdicts of a job; private to pages/job/ */
+#ifndef IBWIRE_PAGES_JOB_VERDICT_H
+#define IBWIRE_PAGES_JOB_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/job/job_report.h"
 #include "fabric/names.h"
+#include "pages/job_report.h"
 
 struct error;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* job_work.h - the steps of job_report_compute(); private to cli/job/ */
-#ifndef IBWIRE_CLI_JOB_WORK_H
-#define IBWIRE_CLI_JOB_WORK_H
+/* job_work.h - the steps of job_report_compute(); private to pages/job/ */
+#ifndef IBWIRE_PAGES_JOB_WORK_H
+#define IBWIRE_PAGES_JOB_WORK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/balance.h"
-#include "cli/job/job_report.h"
+#include "pages/job_report.h"
 #include "storage/history.h"
 
 struct pma_caps;

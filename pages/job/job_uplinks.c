@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/job/job_work.h"
-#include "fabric/host_set.h"
 #include "fabric/fabric.h"
+#include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
+#include "pages/job/job_work.h"
 #include "storage/reader.h"
 
 /* --- groups --- */

@@ -9,8 +9,8 @@
  * sweeps, which may begin and end up to one interval before the job. Rates over time, the halves of a job
  * and findings always come from the collector.
  */
-#ifndef IBWIRE_CLI_JOB_REPORT_H
-#define IBWIRE_CLI_JOB_REPORT_H
+#ifndef IBWIRE_PAGES_JOB_REPORT_H
+#define IBWIRE_PAGES_JOB_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -252,17 +252,12 @@ int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, s
 struct page *job_report_page(const struct job_report *report, bool all);
 
 /*
- * job_report_write - compute the report of the newest job with an id, and write it
- * @common:  of the command: database, name map, time
- * @path:    HTML if it ends with .html, JSON if with .json, else text; NULL: text on stderr
- * @nccl:    logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
- *
- * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;
- * ERR_IO; ERR_NOMEM.
+ * job_compare_page - a comparison with an earlier job as a page; CSV has the numbers of both
+ * @before, @now:  borrowed until page_destroy()
+ * @all:           text: every host
+ * Return: NULL: no memory.
  */
-struct options;
-int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
-		     struct error *err);
+struct page *job_compare_page(const struct job_report *before, const struct job_report *now, bool all);
 
 /*
  * job_report_node_name, job_report_port_name - displayed name: "leaf01", "leaf01/12", "node001 mlx5_0/1"

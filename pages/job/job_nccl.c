@@ -5,10 +5,10 @@
 
 #include "analysis/nccl.h"
 #include "base/err.h"
-#include "cli/job/job_page.h"
-#include "cli/job/job_work.h"
-#include "facts/cells.h"
 #include "fabric/fabric.h"
+#include "facts/cells.h"
+#include "pages/job/job_page.h"
+#include "pages/job/job_work.h"
 
 /* Descriptions are "HOST DEVICE" (fabric/host.h). */
 static const char *device_name(const struct node *node)

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/job/job_work.h"
 #include "fabric/fabric.h"
+#include "pages/job/job_work.h"
 
 /* Points of series. */
 enum { POINTS = 120 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_report.c - the report of a job: its steps, and its memory */
-#include "cli/job/job_report.h"
+#include "pages/job_report.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/job/job_work.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/port_facts.h"
+#include "pages/job/job_work.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
-#include "facts/port_facts.h"
 
 /* --- memory --- */
 

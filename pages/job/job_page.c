@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "cli/job/job_page.h"
+#include "pages/job/job_page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,9 +20,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/job/job_work.h"
-#include "facts/cells.h"
 #include "fabric/fabric.h"
+#include "facts/cells.h"
+#include "pages/job/job_work.h"
 
 /* Sentences of the verdict in text without --all; hosts that are all listed in HTML. */
 enum { LINES_MOST = 8, HOSTS_SHOWN = 16 };

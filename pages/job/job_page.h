@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job_page.h - the report of a job as a page; private to cli/job/
+ * job_page.h - the report of a job as a page; private to pages/job/
  *
  * job_page.c puts the page together; job_tables*.c and job_nccl.c have its tables, job_figures.c its plots.
  */
-#ifndef IBWIRE_CLI_JOB_PAGE_H
-#define IBWIRE_CLI_JOB_PAGE_H
+#ifndef IBWIRE_PAGES_JOB_PAGE_H
+#define IBWIRE_PAGES_JOB_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/job/job_report.h"
 #include "export/page.h"
+#include "pages/job_report.h"
 
 /* What a table shows. */
 struct job_part {

@@ -7,11 +7,11 @@
 
 #include "analysis/rate.h"
 #include "base/err.h"
-#include "cli/job/job_work.h"
-#include "fabric/host_set.h"
 #include "fabric/fabric.h"
+#include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
+#include "pages/job/job_work.h"
 
 /* A port is unused if it carried less than this share of the median of the other ports of its host. */
 #define UNUSED_SHARE 0.02

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* job_tables.c - rails, hosts and ports of a report */
-#include "cli/job/job_page.h"
+#include "pages/job/job_page.h"
 
 #include <math.h>
 
 #include "base/err.h"
-#include "cli/job/job_work.h"
-#include "facts/cells.h"
 #include "fabric/fabric.h"
+#include "facts/cells.h"
+#include "pages/job/job_work.h"
 
 /* Rows of a table without --all. */
 enum { HOSTS_MOST = 10, RAILS_MOST = 16 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* snapshot_diff.c - differences of two snapshots by port, link, host and switch */
+#include "facts/snapshot_diff.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
-#include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/names.h"

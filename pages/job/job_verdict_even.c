@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 #include "base/when.h"
-#include "cli/job/job_verdict.h"
-#include "cli/job/job_work.h"
 #include "fabric/fabric.h"
+#include "pages/job/job_verdict.h"
+#include "pages/job/job_work.h"
 
 /* A host is slow if the XmitWait% of the switch ports to it reaches this, and this multiple of the median. */
 #define SLOW_STALL_PERCENT 5.0

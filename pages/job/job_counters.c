@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
-#include "cli/job/job_work.h"
-#include "cli/snapshot/snapshot.h"
 #include "fabric/fabric.h"
+#include "facts/snapshot_diff.h"
+#include "pages/job/job_work.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
 

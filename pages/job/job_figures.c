@@ -6,8 +6,8 @@
 #include "analysis/metric.h"
 #include "analysis/rate.h"
 #include "base/when.h"
-#include "cli/job/job_page.h"
-#include "cli/job/job_work.h"
+#include "pages/job/job_page.h"
+#include "pages/job/job_work.h"
 
 /* Hosts in the map of hosts and rails; marks in a plot; spines in a map of text. */
 enum { HOSTS_MAP = 48, MARKS_MOST = 8, TEXT_SPINES = 10 };

@@ -9,11 +9,11 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "base/when.h"
-#include "cli/job/job_verdict.h"
-#include "cli/job/job_work.h"
 #include "collector/events.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
+#include "pages/job/job_verdict.h"
+#include "pages/job/job_work.h"
 
 /* Maximum peak of a port that carried no data; errors per hour of a link that are a warning without a collector. */
 #define IDLE_PEAK_BYTES_PER_S 1e6

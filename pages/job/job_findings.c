@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/job/job_work.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/speed.h"
+#include "facts/event_text.h"
+#include "pages/job/job_work.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
-#include "facts/event_text.h"
 
 struct taking {
 	struct job_work *work;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/unit_test.h"
-#include "cli/job/job_work.h"
 #include "fabric/fabric.h"
+#include "pages/job/job_work.h"
 
 /* Four hosts with two equal HCAs each. */
 static struct numbers {
