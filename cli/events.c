@@ -125,7 +125,7 @@ static const char *const kinds[] = {
 	EVENT_SWEEP_CUT, EVENT_CLOCK_STEPPED, EVENT_THROTTLED, EVENT_UNTHROTTLED, EVENT_FABRIC_SILENT,
 	EVENT_FABRIC_ANSWERS, EVENT_HCAS_SILENT, EVENT_HCAS_ANSWER, EVENT_FINDING_OPENED,
 	EVENT_FINDING_CHANGED, EVENT_FINDING_CLOSED, EVENT_STORE_FAILED, EVENT_EVENTS_LEFT_OUT, "history-trimmed",
-	"history-failed", "lock-blocked", "log-removed", "sweeps-lost",
+	"history-failed", "lock-blocked",
 };
 
 static bool stop_at_first(void *ctx, const struct event_row *row)

@@ -99,7 +99,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 
 /*
  * Report the first failure of the store, and its end; the readings still contain the deltas.
- * ERR_UNAVAILABLE ends the collector: another one stores the same counters.
+ * ERR_UNAVAILABLE ends the collector: another one stores the same counters. So does a store that has ended.
  */
 static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
 {
@@ -113,7 +113,8 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 		collector->store_failed = false;
 		return 0;
 	}
-	if (collector->settings->count == 1 || code == ERR_UNAVAILABLE)
+	if (collector->settings->count == 1 || code == ERR_UNAVAILABLE ||
+	    (collector->sink->has_ended && collector->sink->has_ended(collector->sink->ctx)))
 		return code;
 	if (!collector->store_failed) {
 		log_error("%s; polling continues, and no counts are lost", err->text);

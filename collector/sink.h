@@ -137,7 +137,7 @@ struct sink {
 	/*
 	 * Store one sweep in one transaction. @sweep and everything it points to is borrowed for
 	 * the call. Return: 0, or a negative error; then nothing was stored and the next sweep can
-	 * be tried.
+	 * be tried, unless has_ended().
 	 */
 	int (*store)(void *ctx, const struct sweep *sweep, struct error *err);
 	/* Fill @ret (zeroed by the caller; restored_done() frees it). */
@@ -152,6 +152,8 @@ struct sink {
 	 * unknown); 0: no.
 	 */
 	int64_t (*log_held)(void *ctx, char ret_holders[SINK_HOLDERS_SIZE]);
+	/* After an error: can nothing be stored until the process is started again? NULL: never. */
+	bool (*has_ended)(void *ctx);
 	void *ctx;
 };
 

@@ -92,10 +92,10 @@ static int read_header(const char *path, unsigned char header[HEADER_SIZE], stru
 
 static bool wal_is_empty(const char *path)
 {
-	struct log_files log;
+	struct db_files files;
 
-	schema_find_log(path, &log);
-	return log.wal_bytes == 0;
+	schema_find_files(path, &files);
+	return files.wal_bytes == 0;
 }
 
 /*
@@ -227,21 +227,23 @@ static void persist_wal(sqlite3 *db)
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
 }
 
-bool schema_find_log(const char *path, struct log_files *ret)
+bool schema_find_files(const char *path, struct db_files *ret)
 {
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
 	char real[PATH_MAX], name[PATH_MAX + 8];
-	struct stat wal = { 0 }, shm = { 0 };
-	bool known;
+	struct stat found[3] = { 0 };
 
-	*ret = (struct log_files){ 0 };
+	*ret = (struct db_files){ 0 };
 	if (schema_path(path, real, NULL) < 0)
 		return false;
-	snprintf(name, sizeof(name), "%s-wal", real);
-	known = stat(name, &wal) == 0 || errno == ENOENT;
-	snprintf(name, sizeof(name), "%s-shm", real);
-	known = known && (stat(name, &shm) == 0 || errno == ENOENT);
-	*ret = (struct log_files){ .wal = wal.st_ino, .wal_bytes = wal.st_size, .shm = shm.st_ino };
-	return known;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%s%s", real, suffixes[i]);
+		if (stat(name, &found[i]) < 0 && errno != ENOENT)
+			return false;
+	}
+	*ret = (struct db_files){ .device = found[0].st_dev, .inode = found[0].st_ino, .wal = found[1].st_ino,
+				  .wal_bytes = found[1].st_size, .shm = found[2].st_ino };
+	return true;
 }
 
 int schema_sync(const char *path, struct error *err)
@@ -410,7 +412,7 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 
 int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 {
-	static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0";
+	static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0";
 	char plain[PATH_MAX];
 	int result = schema_path(path, plain, err);
 

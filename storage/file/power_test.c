@@ -3,9 +3,8 @@
  * power_test.c - after a power failure at any point the database is whole, and no stored sweep is lost
  * (test_power_run.h has the run, test_power.h the disk)
  *
- * The writer's commits are flushed before they return (WAL mode, synchronous=FULL: "transactions are
- * durable", SQLite's pragma.html#pragma_synchronous), and so are those of snapshots and jobs. Those of
- * the compactor are not (NORMAL): they may be lost, but only all of them since some commit.
+ * All commits are flushed before they return (WAL mode, synchronous=FULL: "transactions are durable",
+ * SQLite's pragma.html#pragma_synchronous).
  * IBWIRE_POWER_POINTS is the number of failures (120), IBWIRE_POWER_SEED the seed of the first run (1).
  * A number above 120 makes more runs, and a new collector continues after each failure.
  */

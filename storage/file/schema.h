@@ -26,10 +26,11 @@ struct text;
 /* How long a process waits for the write lock before it fails with "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000
 
-/* Inodes of PATH-wal and PATH-shm (0: none), and the size of the log. */
-struct log_files {
-	uint64_t wal, shm;
-	int64_t wal_bytes;
+/* The files that have the names of a database and its log. */
+struct db_files {
+	uint64_t device, inode; /* of the database */
+	uint64_t wal, shm;      /* inodes of PATH-wal and PATH-shm; 0: none */
+	int64_t wal_bytes;      /* size of the log */
 };
 
 /* Reason of a gap (table span), in addition to enum sample_status: the port is not in the fabric. */
@@ -161,16 +162,13 @@ int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *f
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
 
 /*
- * schema_find_log - the files that have the names of the log
+ * schema_find_files - the files that have the names of a database and its log
  * If one of them is removed, SQLite does not detect it and continues with the unlinked file.
  * Return: false with errno if it is not known whether one exists.
  */
-bool schema_find_log(const char *path, struct log_files *ret);
+bool schema_find_files(const char *path, struct db_files *ret);
 
-/*
- * schema_open_second - another connection of the process that has the database open for writing
- * Its commits are flushed by the writer's next commit, or by a checkpoint.
- */
+/* schema_open_second - another connection of the process that has the database open for writing. */
 int schema_open_second(const char *path, sqlite3 **ret, struct error *err);
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
 

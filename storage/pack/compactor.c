@@ -45,7 +45,7 @@ struct compactor {
 	pthread_cond_t wake;
 	/* Protected by the mutex. */
 	bool woken, stop;
-	bool failed; /* a write or flush: idle until the writer has repaired the log */
+	bool failed; /* a write or flush: idle until the writer has recovered the log */
 	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
 	int log_frames;
 	int64_t reported_bytes; /* as held_bytes, after HELD_SWEEPS */
@@ -64,7 +64,7 @@ static bool may_go_on(struct compactor *compactor)
 	return may;
 }
 
-/* Did a write or flush fail? A retry could then copy pages into the file that the log has lost. */
+/* Did a write or flush fail? The next checkpoint would not copy again what the kernel may have lost. */
 static bool check_flush(struct compactor *compactor)
 {
 	switch (sqlite3_extended_errcode(compactor->db)) {

@@ -31,7 +31,7 @@ void compactor_wake(struct compactor *compactor, int log_frames);
 
 /*
  * compactor_failed - did a write or a flush fail? NULL: false
- * It is then idle: the writer stops it, repairs the log (wal.h), and starts a new one.
+ * It is then idle: the writer stops it, recovers the log (log.h), and starts a new one.
  */
 bool compactor_failed(struct compactor *compactor);
 

@@ -47,25 +47,24 @@ void reader_set_stop(struct reader *reader, const atomic_bool *stop)
 
 static int open_database(struct reader *reader, struct error *err)
 {
-	struct log_files log;
-	struct stat st;
+	struct db_files found;
 	bool there;
 	int result = schema_check(reader->path, &there, err);
 
 	if (!result && !there)
 		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; start one with: ibwire collect, "
 			       "or give another --db", reader->path);
-	if (!result && stat(reader->path, &st) < 0)
+	if (!result && (!schema_find_files(reader->path, &found) || !found.inode))
 		result = err_set(err, ERR_IO, "cannot read %s", reader->path);
 	if (!result)
 		result = schema_open_reader(reader->path, &reader->db, &reader->immutable, err);
 	if (result < 0)
 		return result;
 	reader_set_stop(reader, reader->stop);
-	reader->device = st.st_dev;
-	reader->inode = st.st_ino;
-	schema_find_log(reader->path, &log);
-	reader->wal = log.wal;
+	reader->files = found;
+	/* The log may have been created. */
+	schema_find_files(reader->path, &found);
+	reader->files.wal = found.wal;
 	result = db_prepare(reader->db, "SELECT id FROM sweep ORDER BY id DESC LIMIT 1", &reader->newest, err);
 	if (!result)
 		result = sql_tables_register(reader->db, err);
@@ -118,15 +117,13 @@ void reader_close(struct reader *reader)
 /* Was the file or its log replaced? A removed one was not. */
 static bool file_replaced(const struct reader *reader)
 {
-	struct log_files log;
-	struct stat st;
+	struct db_files now;
 
-	if (stat(reader->path, &st) < 0)
+	if (!schema_find_files(reader->path, &now) || !now.inode)
 		return false;
-	if (st.st_dev != reader->device || st.st_ino != reader->inode)
+	if (now.device != reader->files.device || now.inode != reader->files.inode)
 		return true;
-	schema_find_log(reader->path, &log);
-	return log.wal && (reader->immutable || log.wal != reader->wal);
+	return now.wal && (reader->immutable || now.wal != reader->files.wal);
 }
 
 int reader_begin(struct reader *reader, struct error *err)

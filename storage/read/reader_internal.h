@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/file/schema.h"
 #include "storage/reader.h"
 #include "storage/read/topology.h"
 
@@ -16,8 +17,7 @@ struct error;
 struct reader {
 	char *path;
 	sqlite3 *db;
-	uint64_t device, inode; /* of the file that db is */
-	uint64_t wal;           /* inode of the log that db has open */
+	struct db_files files;  /* that db has open */
 	bool immutable;         /* opened as a file that no process changes */
 	bool has_views;         /* db has the views of this program */
 	int64_t version;        /* of the schema; a writer may migrate it while the file is open */

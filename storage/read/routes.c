@@ -29,31 +29,12 @@ static int store_block(struct writer *writer, const struct routes *routes, const
 	return db_run(open, err);
 }
 
-/* Store every block: the database may be older than the state of the collector. */
-static int store_tables(struct writer *writer, const struct routes *routes, int64_t id, struct error *err)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < routes->count; i++) {
-		const struct route_table *table = &routes->tables[i];
-
-		for (uint32_t lid = 0; !result && lid < table->lids; lid += ROUTES_BLOCK) {
-			struct route_block block = { table->node_guid, (uint16_t)(lid / ROUTES_BLOCK) };
-
-			result = store_block(writer, routes, &block, id, err);
-		}
-	}
-	return result;
-}
-
 int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	int result = 0;
 
 	if (!sweep->routes)
 		return 0;
-	if (writer->resync_routes)
-		return store_tables(writer, sweep->routes, id, err);
 	for (size_t i = 0; !result && i < sweep->route_block_count; i++)
 		result = store_block(writer, sweep->routes, &sweep->route_blocks[i], id, err);
 	return result;

@@ -99,7 +99,7 @@ static struct operation *add(enum kind kind, int file)
 	return operation;
 }
 
-static struct operation *add_write(int file, const void *bytes, size_t len, int64_t at)
+static void add_write(int file, const void *bytes, size_t len, int64_t at)
 {
 	struct operation *operation = add(WRITE, file);
 
@@ -107,7 +107,6 @@ static struct operation *add_write(int file, const void *bytes, size_t len, int6
 	operation->len = len;
 	operation->bytes = check_allocated(malloc(len));
 	memcpy(operation->bytes, bytes, len);
-	return operation;
 }
 
 static void add_name(enum kind kind, const char *name, const char *to)
@@ -241,13 +240,9 @@ static int power_delete(sqlite3_vfs *vfs, const char *file_name, int flush_folde
 
 /* Calls of storage/ are linked to these (--wrap). */
 int __real_fsync(int fd);
-int __real_ftruncate(int fd, off_t size);
-ssize_t __real_pwrite(int fd, const void *bytes, size_t len, off_t at);
 int __real_rename(const char *from, const char *to);
 int __real_unlink(const char *name);
 int __wrap_fsync(int fd);
-int __wrap_ftruncate(int fd, off_t size);
-ssize_t __wrap_pwrite(int fd, const void *bytes, size_t len, off_t at);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_unlink(const char *name);
 
@@ -281,33 +276,6 @@ int __wrap_fsync(int fd)
 		add(file == FOLDER ? FLUSH_FOLDER : FLUSH, file);
 	pthread_mutex_unlock(&mutex);
 	return 0;
-}
-
-int __wrap_ftruncate(int fd, off_t size)
-{
-	int result, file;
-
-	pthread_mutex_lock(&mutex);
-	result = __real_ftruncate(fd, size);
-	file = file_of(fd);
-	if (!result && file >= 0)
-		add(TRUNCATE, file)->at = size;
-	pthread_mutex_unlock(&mutex);
-	return result;
-}
-
-ssize_t __wrap_pwrite(int fd, const void *bytes, size_t len, off_t at)
-{
-	ssize_t written;
-	int file;
-
-	pthread_mutex_lock(&mutex);
-	written = __real_pwrite(fd, bytes, len, at);
-	file = file_of(fd);
-	if (written > 0 && file >= 0)
-		add_write(file, bytes, (size_t)written, at)->again = true;
-	pthread_mutex_unlock(&mutex);
-	return written;
 }
 
 int __wrap_rename(const char *from, const char *to)

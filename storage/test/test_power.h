@@ -11,8 +11,6 @@
  *	writes     each sector (512 bytes or 4 KB) is new, old, garbage, or torn at any byte. Bytes that
  *	           no write covered do not change (powersafe overwrite, SQLite's default on Linux:
  *	           psow.html). An earlier write that replaces a later one equals a later one that is lost.
- *	           A sector that storage/ writes again with the same bytes keeps them: wal_repair() could
- *	           not write a log again otherwise.
  *	size       a lost write at the end may leave zeros; a truncation may be lost
  *	names      a created, renamed or removed name; a flush of the folder makes them permanent, also
  *	           the one with the first flush of a journal or log (os_unix.c, UNIXFILE_DIRSYNC)

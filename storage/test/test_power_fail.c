@@ -96,8 +96,7 @@ static void apply_maybe(struct loss *loss, struct content *content, const struct
 
 		if (next > end)
 			next = end;
-		if (!operation->again || next > content->size || memcmp(content->bytes + at, bytes, next - at) != 0)
-			put_sector(loss, content, at, bytes, next - at);
+		put_sector(loss, content, at, bytes, next - at);
 		at = next;
 	}
 	if (end > content->size && loss->kept_of_256 && draw(loss, 4) == 0)

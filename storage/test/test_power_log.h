@@ -18,7 +18,6 @@ struct operation {
 	int64_t at;    /* of a write; size of a truncation */
 	size_t len;
 	char *bytes;
-	bool again;    /* sectors that have these bytes keep them */
 	char name[NAME_BYTES], to[NAME_BYTES];
 	const char *phase;
 };

@@ -145,8 +145,8 @@ static void disturb(int i, const struct sweep *sweep)
 }
 
 /*
- * The flush of its commit fails, once the compactor has done what it does after the sweep before: its
- * commits are not flushed either. The next attempt to store the sweep repairs the log.
+ * The flush of its commit fails, once the compactor has done what it does after the sweep before, which must be
+ * on the disk. The writer recovers the log.
  */
 static void fail_to_store(struct writer *writer, const struct sweep *sweep)
 {

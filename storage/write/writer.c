@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,8 +14,8 @@
 #include "fabric/fabric.h"
 #include "storage/pack/compactor.h"
 #include "storage/file/db.h"
+#include "storage/file/log.h"
 #include "storage/file/schema.h"
-#include "storage/file/wal.h"
 #include "storage/write/writer_internal.h"
 
 #define SETTLE_TIMEOUT_MS 500
@@ -74,15 +73,6 @@ static void report_reader(struct writer *writer)
 	writer->lock_reported = report_event(writer, &event);
 }
 
-static void report_log_removed(struct writer *writer)
-{
-	struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
-			       "while in use; its contents were saved, and nothing is lost" };
-
-	if (writer->log_removed)
-		writer->log_removed = !report_event(writer, &event);
-}
-
 /* After a sweep. Without the thread, sweeps are not packed, and SQLite checkpoints the log. */
 static void wake_compactor(struct writer *writer)
 {
@@ -112,27 +102,25 @@ static void stop_compactor(struct writer *writer, int64_t finish_us)
 static void close_database(struct writer *writer)
 {
 	stop_compactor(writer, 0);
-	if (writer->db && writer->distrusted)
+	if (writer->db && (writer->unsafe || writer->distrusted))
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	writer_unprepare(writer);
 	sqlite3_close(writer->db);
-	wal_close(&writer->wal);
 	writer->db = NULL;
 	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 }
 
-static int find_log(const struct writer *writer, struct log_files *ret, struct error *err)
+static int find_files(const struct writer *writer, struct db_files *ret, struct error *err)
 {
-	return schema_find_log(writer->path, ret) ? 0 :
-		err_set(err, ERR_IO, "cannot read the log of %s: %s", writer->path, strerror(errno));
+	return schema_find_files(writer->path, ret) ? 0 :
+		err_set(err, ERR_IO, "cannot read %s: %s", writer->path, strerror(errno));
 }
 
 /* Open the file; create it if it does not exist. */
 static int open_or_create(struct writer *writer, struct error *err)
 {
-	struct stat st;
 	bool there = false;
 	int result = schema_check(writer->path, &there, err);
 
@@ -142,15 +130,8 @@ static int open_or_create(struct writer *writer, struct error *err)
 		result = lock_database(&writer->lock, writer->path, err);
 	if (!result)
 		result = schema_open_writer(writer->path, &writer->db, err);
-	if (!result && stat(writer->path, &st) < 0)
-		result = err_set(err, ERR_IO, "cannot read %s: %s", writer->path, strerror(errno));
-	if (!result) {
-		writer->device = st.st_dev;
-		writer->inode = st.st_ino;
-		result = find_log(writer, &writer->log, err);
-	}
 	if (!result)
-		result = wal_open(writer->path, &writer->wal, err);
+		result = find_files(writer, &writer->files, err);
 	if (!result)
 		result = writer_prepare(writer, err);
 	if (result < 0 && writer->db) {
@@ -163,135 +144,111 @@ static int open_or_create(struct writer *writer, struct error *err)
 	return result;
 }
 
+/* No sweep can be stored until the next process has opened the database. @unsafe: nor may the log be copied. */
+static int end_storing(struct writer *writer, bool unsafe)
+{
+	writer->ended = true;
+	writer->unsafe |= unsafe;
+	return ERR_IO;
+}
+
 /*
- * After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. An
- * index of the log that SQLite could not open for writing stays read-only until it is opened again.
+ * After an error of the disk, the kernel may have lost pages; so it may have if the database seems to be damaged.
+ * If it still does after the log was recovered, it is.
  */
 static void check_disk_error(struct writer *writer)
 {
 	int code = sqlite3_errcode(writer->db) & 0xff;
+	bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 
-	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_READONLY)
+	if (damaged && writer->recovered)
+		end_storing(writer, true);
+	else if (damaged || code == SQLITE_IOERR)
 		writer->distrusted = true;
 }
 
-/*
- * After a failed flush, data written since the last successful one must not be read: repair the log,
- * close the database and open it again. If that fails, the next sweep tries again.
- */
+/* If this fails, the next sweep tries again. */
 static int recover(struct writer *writer, struct error *err)
 {
-	struct wal old;
 	int result;
 
 	stop_compactor(writer, 0);
-	if (writer->db) {
-		result = wal_repair(&writer->wal, writer->path, err);
-		if (result < 0)
-			return result;
-		close_database(writer);
-	}
-	old = writer->wal;
-	writer->wal = WAL_NONE;
-	result = open_or_create(writer, err);
-	if (!result)
-		writer->distrusted = false;
-	/* If it could not be opened, the index is still to be rebuilt. */
-	if (result < 0)
-		writer->wal = old;
-	else
-		wal_unmap(&old);
+	result = log_recover(writer->db, err);
+	writer->recovered |= !result;
+	writer->distrusted = result < 0;
+	writer->stale = true;
 	return result;
 }
 
-/* The database may have fewer sweeps than were committed, or one more: deltas start there. */
-static void compare_with_committed(struct writer *writer)
+/*
+ * Is the newest sweep of the database the last one that this process stored? A sweep whose commit fails
+ * is not in the database, since SQLite flushes the log before it updates the log's index.
+ */
+static int check_newest(struct writer *writer, int64_t newest, struct error *err)
 {
-	if (writer->committed_sweep < 0)
-		writer->committed_sweep = writer->cache.sweep;
-	if (writer->cache.sweep == writer->committed_sweep)
-		return;
-	writer->diverged = true;
-	writer->resync_routes = true;
-	if (writer->cache.sweep < writer->committed_sweep)
-		writer->lost_until = writer->committed_sweep;
-	writer->committed_sweep = writer->cache.sweep;
-}
-
-static bool log_is_ours(const struct writer *writer)
-{
-	struct log_files log;
-
-	return find_log(writer, &log, NULL) < 0 || (log.wal == writer->log.wal && log.shm == writer->log.shm);
+	if (writer->stored_sweep < 0)
+		writer->stored_sweep = newest;
+	/* Two collectors would store every delta twice. */
+	if (newest > writer->stored_sweep)
+		return err_set(err, ERR_UNAVAILABLE, "another process stores sweeps in %s (sweep %lld); stop it, or "
+			       "give another --db", writer->path, (long long)newest);
+	if (newest < writer->stored_sweep) {
+		err_set(err, ERR_IO, "%s has lost sweeps after sweep %lld; check its disk, and start the collector "
+			"again", writer->path, (long long)newest);
+		return end_storing(writer, true);
+	}
+	return 0;
 }
 
 /*
- * PATH-wal or PATH-shm was removed. A log without a name disappears with this process, and other
- * processes do not see what is committed to it: its content is written to the file while it is
- * open, and the file is opened again. If another log exists, the file may have pages of that one,
- * which older pages must not overwrite: then the content of the removed log is lost, and the next
- * collector continues from the file. If only the index was removed, the log is complete.
+ * Do the names of the database and its log still belong to the files that are open? A removed log is
+ * copied into the database when it is closed, but not if there is another log, whose pages may be newer.
  */
-static int reopen_log(struct writer *writer, struct error *err)
+static int check_files(struct writer *writer, struct error *err)
 {
-	struct log_files log;
-	bool lost;
+	const struct db_files *opened = &writer->files;
+	struct db_files now;
+	bool replaced;
 
-	if (find_log(writer, &log, err) < 0)
+	if (writer->ended || !writer->db) {
+		err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
+		return end_storing(writer, false);
+	}
+	if (find_files(writer, &now, err) < 0)
 		return ERR_IO;
-	stop_compactor(writer, 0);
-	lost = log.wal != writer->log.wal && log.wal_bytes > 0;
-	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
-	if (log.wal != writer->log.wal && !lost &&
-	    sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) != SQLITE_OK)
-		return err_set(err, ERR_IO, "%s-wal was removed while in use, and its contents are not saved yet (%s); "
-			       "ibwire retries with each sweep, so do not stop the collector", writer->path,
-			       sqlite3_errmsg(writer->db));
-	sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	close_database(writer);
-	if (lost)
-		return err_set(err, ERR_IO, "%s-wal was replaced while in use: the newest sweeps may be lost; "
-			       "start the collector again", writer->path);
-	writer->log_removed = true;
-	return open_or_create(writer, err);
+	if (now.device != opened->device || now.inode != opened->inode) {
+		err_set(err, ERR_IO, "%s was moved or removed while it was written to; start the collector again",
+			writer->path);
+		return end_storing(writer, false);
+	}
+	if (now.wal == opened->wal && now.shm == opened->shm)
+		return 0;
+	replaced = now.wal != opened->wal && now.wal_bytes > 0;
+	err_set(err, ERR_IO, replaced ? "%s-wal was replaced while in use: the newest sweeps may be lost; start the "
+				      "collector again"
+				      : "the log of %s (-wal or -shm) was removed while in use; start the collector "
+				      "again", writer->path);
+	return end_storing(writer, replaced);
 }
 
 int writer_refresh(struct writer *writer, struct error *err)
 {
-	struct stat st;
-	int result;
+	int result = check_files(writer, err);
 
-	if (!writer->db && !writer->distrusted)
-		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
-	if (stat(writer->path, &st) < 0 || st.st_dev != writer->device || st.st_ino != writer->inode)
-		return err_set(err, ERR_IO,
-			       "%s was moved or removed while it was written to; start the collector again",
-			       writer->path);
-	if (compactor_failed(writer->compactor))
-		writer->distrusted = true;
-	if (writer->distrusted) {
+	if (!result && (writer->distrusted || compactor_failed(writer->compactor)))
 		result = recover(writer, err);
-		if (result < 0)
-			return result;
-	}
-	if (!log_is_ours(writer)) {
-		result = reopen_log(writer, err);
-		if (result < 0)
-			return result;
-	}
-	if (!writer->stale)
-		return 0;
+	if (result < 0 || !writer->stale)
+		return result;
 	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 	result = writer_cache_load(writer->db, &writer->cache, err);
-	if (!result) {
-		writer->stale = false;
-		compare_with_committed(writer);
-	} else {
+	if (result < 0) {
 		check_disk_error(writer);
+		return result;
 	}
-	return result;
+	writer->stale = false;
+	return check_newest(writer, writer->cache.sweep, err);
 }
 
 static int begin(struct writer *writer, struct error *err)
@@ -326,24 +283,11 @@ static int end(struct writer *writer, int result, struct error *err)
 		if (!sqlite3_get_autocommit(writer->db))
 			sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 		writer->stale = true;
-		/* Now: until the log is truncated, a recovery could read the failed sweep. */
+		/* Now, so that no other process recovers the failed transaction. */
 		if (writer->distrusted)
 			recover(writer, NULL);
 	}
 	return result;
-}
-
-/* Report sweeps that were committed and then lost by a failed flush. */
-static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
-{
-	struct event event = { .kind = "sweeps-lost", .severity = EVENT_WARNING, .wall_us = sweep->wall_us };
-
-	if (!writer->lost_until)
-		return 0;
-	snprintf(event.text, sizeof(event.text), "%lld sweeps stored after sweep %lld were lost by a disk that failed "
-		 "to flush; deltas reach back to that sweep, so counters are complete; details and events are missing",
-		 (long long)(writer->lost_until - writer->cache.sweep), (long long)writer->cache.sweep);
-	return writer_store_events(writer, &event, 1, id, err);
 }
 
 static int store_sweep_events(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
@@ -355,22 +299,15 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 {
 	static int (*const parts[])(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err) = {
 		writer_store_sweep, writer_store_samples, writer_store_details, writer_store_routes, store_sweep_events,
-		store_loss, writer_store_findings,
+		writer_store_findings,
 	};
 	struct writer_cache *cache = &writer->cache;
 	int64_t id = cache->sweep + 1, newest;
 	bool changed = false;
 	int result = db_integer(writer->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 
-	/* Two collectors would store every delta twice. */
-	if (!result && newest > cache->sweep)
-		result = err_set(err, ERR_UNAVAILABLE, "another process stores sweeps in %s (sweep %lld); stop it, or "
-				 "give another --db", writer->path, (long long)newest);
-	if (!result && newest < cache->sweep) {
-		writer->distrusted = true;
-		result = err_set(err, ERR_IO, "%s has lost sweeps after sweep %lld; check its disk", writer->path,
-				 (long long)newest);
-	}
+	if (!result)
+		result = check_newest(writer, newest, err);
 	if (result < 0)
 		return result;
 	if (!writer->generation_known || writer->generation != sweep->generation) {
@@ -397,15 +334,13 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	if (result < 0)
 		return result;
 	cache->sweep++;
-	writer->committed_sweep = cache->sweep;
-	writer->resync_routes = false;
-	writer->lost_until = 0;
+	writer->stored_sweep = cache->sweep;
+	writer->recovered = false;
 	cache->sweep_wall_us = sweep->wall_us;
 	cache->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
 	report_reader(writer);
-	report_log_removed(writer);
 	wake_compactor(writer);
 	return 0;
 }
@@ -431,6 +366,13 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return end(writer, writer_store_caps(writer, caps, count, err), err);
 }
 
+static bool has_ended(void *ctx)
+{
+	const struct writer *writer = ctx;
+
+	return writer->ended;
+}
+
 static int64_t log_held(void *ctx, char ret_holders[SINK_HOLDERS_SIZE])
 {
 	const struct writer *writer = ctx;
@@ -448,10 +390,10 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	if (!writer)
 		return err_nomem(err);
 	writer->lock = DB_LOCK_NONE;
-	writer->wal = WAL_NONE;
-	writer->committed_sweep = -1;
+	writer->stored_sweep = -1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
-				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
+				      .store_caps = store_caps, .log_held = log_held, .has_ended = has_ended,
+				      .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)
@@ -474,13 +416,17 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 static void finish_database(struct writer *writer)
 {
 	stop_compactor(writer, FINISH_US);
-	if (begin(writer, NULL) == 0)
-		end(writer, writer_store_last(writer, NULL), NULL);
-	/* Pages that were freed by hot. */
-	sqlite3_exec(writer->db, "PRAGMA incremental_vacuum(8192)", NULL, NULL, NULL);
+	if (writer->unsafe || begin(writer, NULL) < 0 || end(writer, writer_store_last(writer, NULL), NULL) < 0)
+		return;
 	/* Do not wait for a long read transaction: then the log remains. */
 	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
-	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+	/* Pages that were freed by hot. */
+	if (sqlite3_exec(writer->db, "PRAGMA incremental_vacuum(8192); PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL,
+			 NULL) == SQLITE_OK)
+		return;
+	check_disk_error(writer);
+	if (writer->distrusted)
+		recover(writer, NULL);
 }
 
 void writer_close(struct writer *writer)
@@ -491,7 +437,6 @@ void writer_close(struct writer *writer)
 		finish_database(writer);
 		close_database(writer);
 	}
-	wal_unmap(&writer->wal);
 	lock_release(&writer->lock);
 	free(writer->port_ids);
 	free(writer->samples);
@@ -515,8 +460,7 @@ const struct sink *writer_sink(struct writer *writer)
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
 {
 	if (!writer->db)
-		return err_set(err, ERR_UNAVAILABLE, "%s is not open since a write failed; ibwire retries",
-			       writer->path);
+		return err_set(err, ERR_UNAVAILABLE, "%s is not open; start the collector again", writer->path);
 	return schema_check_fabric(writer->db, writer->path, fabric,
 				   "give another --db, or --new-fabric to move it aside and create another", err);
 }
@@ -571,6 +515,6 @@ int writer_forget_fabric(struct writer *writer, struct error *err)
 	/* A log that a reader kept from being checkpointed belongs to the old file. */
 	move_with(writer->path, old, "-wal");
 	move_with(writer->path, old, "-shm");
-	writer->committed_sweep = -1;
+	writer->stored_sweep = -1;
 	return open_or_create(writer, err);
 }

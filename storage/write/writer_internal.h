@@ -23,7 +23,6 @@
 #include "storage/codec/codec.h"
 #include "storage/file/lock.h"
 #include "storage/file/schema.h"
-#include "storage/file/wal.h"
 #include "storage/read/readings.h"
 #include "storage/read/topology.h"
 #include "storage/writer.h"
@@ -121,18 +120,15 @@ struct writer {
 	struct db_lock lock;
 	bool lock_reported;     /* an event names the reader that blocks it */
 	sqlite3 *db;
-	struct wal wal;         /* of db */
-	uint64_t device, inode; /* of the file that db has open */
-	struct log_files log;   /* that db has open */
-	bool log_removed;       /* and saved: an event has to report it */
+	struct db_files files;  /* that db has open */
+	bool ended;             /* no further sweep can be stored by this process */
+	bool unsafe;            /* with that: the log must not be copied into the file */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
 	struct writer_cache cache;
 	bool stale;             /* the cache has to be loaded again */
-	bool distrusted;        /* a flush failed, or pages are damaged: recover first */
-	int64_t committed_sweep; /* the newest that this process found or committed; -1: not read yet */
-	bool diverged;          /* the newest sweep of the database was once another one */
-	bool resync_routes;     /* store all forwarding tables: those of the last sweeps may be lost */
-	int64_t lost_until;     /* the newest lost sweep that no event has reported; 0: none */
+	bool distrusted;        /* a write or flush failed, or pages are damaged: recover the log first */
+	bool recovered;         /* that was done since the last stored sweep */
+	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
 	/* The fabric whose generation was stored last; ids of its ports by index. */
 	bool generation_known;
 	uint64_t generation;
@@ -156,7 +152,10 @@ struct writer {
 int writer_prepare(struct writer *writer, struct error *err);
 void writer_unprepare(struct writer *writer);
 
-/* writer_refresh - check that the file is the one that was opened; load the cache if it is stale. */
+/*
+ * writer_refresh - check that the file is the one that was opened; load the cache if it is stale
+ * Return: 0 or an error; writer->ended is set if no later call can succeed.
+ */
 int writer_refresh(struct writer *writer, struct error *err);
 
 /* writer_restore - restore() of struct sink; @ctx is the writer. */

@@ -109,14 +109,8 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 	const struct reading *reading = writer->samples[port]->reading;
 	const struct delta *delta = writer->samples[port]->delta;
 	bool follows = last->there && delta;
-	struct delta since_stored;
 	int result = 0;
 
-	/* The delta starts at a lost reading, or before the newest sweep of the database. */
-	if (writer->diverged && follows && reading->at_us - delta->elapsed_us != last->reading.at_us) {
-		delta_between(&last->reading, reading, &since_stored);
-		delta = &since_stored;
-	}
 	if (delta)
 		result = store_delta(writer, id, port, delta, ret, err);
 	if (result < 0)
@@ -310,9 +304,6 @@ static int store_detail(struct writer *writer, int64_t id, const struct detail_s
 	if (*newest == id)
 		return err_set(err, ERR_INTERNAL, "%s of port %u twice in one sweep", detail_attribute_name(attribute),
 			       sample->port);
-	/* The reading where the delta starts may be lost: then this is a first reading. */
-	if (writer->diverged && !*newest)
-		delta = NULL;
 	*newest = id;
 	if (!delta)
 		delta = &nothing_known;

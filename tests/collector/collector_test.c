@@ -307,6 +307,14 @@ LAB_TEST(a_collector_ends_if_another_one_stores)
 	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
 }
 
+LAB_TEST(a_collector_ends_if_its_store_has_ended)
+{
+	lab_during(lab, &lab->store_ended, 4, 0);
+	assert_int_equal(lab_try(lab, 7), ERR_IO);
+	assert_string_equal(lab->err.text, "the database was moved");
+	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
+}
+
 LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 {
 	lab_during(lab, &lab->store_fails, 4, 0);

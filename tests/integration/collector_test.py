@@ -153,6 +153,12 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         tap.equal("status shows it as live", sim.json("status")["collector_pid"], process.pid)
     before = sweeps(sim)[0]
     tap.result(wait_for(lambda: sweeps(sim)[0] > before + 1), "the first one goes on")
+    os.unlink(database + "-wal")
+    output = process.communicate(timeout=30)[0].decode()
+    tap.result(process.returncode == 74 and "start the collector again" in output.splitlines()[-1],
+               "it ends if its log was removed", output)
+    tap.result(sweeps(sim)[0] > before, "with its sweeps in the database", sweeps(sim))
+    process = collect(sim, "--interval", "500ms")
     process.kill()
     process.wait()
     tap.equal("integrity_check after SIGKILL", sweeps(sim)[1], "ok")

@@ -97,7 +97,7 @@ struct lab {
 	struct error err;
 	/* The store. */
 	struct sink sink;
-	bool store_fails, store_taken;
+	bool store_fails, store_taken, store_ended;
 	int64_t store_us;        /* time to store a sweep */
 	uint64_t sweeps;
 	struct sweep last_sweep; /* its pointers are not valid */

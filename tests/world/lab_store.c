@@ -179,6 +179,8 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	lab->run.now_us += lab->store_us;
 	if (lab->store_taken)
 		return err_set(err, ERR_UNAVAILABLE, "another process stores sweeps");
+	if (lab->store_ended)
+		return err_set(err, ERR_IO, "the database was moved");
 	if (store_events(lab, sweep->events, sweep->event_count, err) < 0)
 		return ERR_IO;
 	for (size_t i = 0; i < sweep->sample_count; i++)
@@ -241,10 +243,17 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return 0;
 }
 
+static bool has_ended(void *ctx)
+{
+	const struct lab *lab = ctx;
+
+	return lab->store_ended;
+}
+
 struct sink lab_sink(struct lab *lab)
 {
 	return (struct sink){ .store = store, .restore = restore, .store_events = store_events,
-			      .store_caps = store_caps, .ctx = lab };
+			      .store_caps = store_caps, .has_ended = has_ended, .ctx = lab };
 }
 
 size_t lab_events_of(const struct lab *lab, const char *kind)
