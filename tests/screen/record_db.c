@@ -2,9 +2,10 @@
 /*
  * record_db.c - store a scenario in a database
  *
- * record_db SCENARIO PATH [END]
+ * record_db SCENARIO PATH [END [LENGTH]]
  *
- * The last sweep ends at END (seconds since 1970; default: now).
+ * The last sweep begins at END (seconds since 1970; default: now). Only the first LENGTH seconds of the scenario are
+ * stored (0, the default: all).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,13 @@ int main(int argc, char **argv)
 {
 	struct error err = { 0 };
 	int64_t end_us = argc > 3 ? atoll(argv[3]) * US_PER_S : clock_wall_us(clock_system());
+	int64_t length_us = argc > 4 ? atoll(argv[4]) * US_PER_S : 0;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: record_db SCENARIO PATH [END]\n");
+		fprintf(stderr, "usage: record_db SCENARIO PATH [END [LENGTH]]\n");
 		return 64;
 	}
-	if (record_scenario(argv[1], argv[2], 0, end_us, &err) < 0) {
+	if (record_scenario(argv[1], argv[2], length_us, end_us, &err) < 0) {
 		fprintf(stderr, "record_db: %s\n", err.text);
 		return -err.code;
 	}
