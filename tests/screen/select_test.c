@@ -6,6 +6,7 @@
  * Left out: err, as the screen counts errors of another window than a command, tagged, and words, which are subjects
  * in commands and texts on the screen.
  */
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/command.h"
 #include "cli/metrics/metrics_api.h"
@@ -20,6 +22,7 @@
 #include "fabric/shape.h"
 #include "facts/select.h"
 #include "storage/reader.h"
+#include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/model/links.h"
 
@@ -170,7 +173,7 @@ static int run_request(const char *request, const char *typed, json_t **ret, str
 	int code;
 
 	assert_int_equal(metrics_api_parse(request, &pair, 1, &config, &call, NULL), 0);
-	code = run_rows((int)call.argc - 1, call.argv + 1, ret, err);
+	code = run_rows((int)call.argc, call.argv, ret, err);
 	metrics_api_done(&call);
 	return code;
 }
@@ -278,11 +281,44 @@ static void check_scenario(const char *name)
 TEST_ON_STAGE(an_expression_selects_the_same_on_all_faces)
 {
 	seed = 5;
-	check_scenario("locked-switch");
+	check_scenario("cable-pulled-and-more");
 }
 
 TEST_ON_STAGE(an_expression_selects_the_same_with_locked_nodes)
 {
 	seed = 6;
 	check_scenario("locked-switch");
+}
+
+/* The manual has the sentences of the table, and so has the help of the screen. */
+TEST_ON_STAGE(each_key_is_described_where_it_can_be_typed)
+{
+	const char *dir = getenv("IBWIRE_SRCDIR");
+	struct text common = { 0 }, top = { 0 };
+	char file[1024];
+
+	snprintf(file, sizeof(file), "%s/man/ibwire.1", dir ? dir : ".");
+	assert_int_equal(text_read_file(file, "", TEXT_SMALL_MOST, &common, NULL), 0);
+	snprintf(file, sizeof(file), "%s/man/ibwire-top.1", dir ? dir : ".");
+	assert_int_equal(text_read_file(file, "", TEXT_SMALL_MOST, &top, NULL), 0);
+	stage_begin("nothing", 0, CANVAS_ROWS, 120);
+	stage_keys("2?");
+	for (unsigned i = 0; i < SELECT_KEY_COUNT; i++) {
+		const struct select_key_info *key = &select_keys[i];
+		char entry[160], line[160];
+		size_t len;
+
+		snprintf(entry, sizeof(entry), ".It Li %s\n", key->example);
+		if (!strstr(text_chars(key->screen_only ? &top : &common), entry))
+			fail_msg("the manual has no '%s'", key->example);
+		len = (size_t)snprintf(line, sizeof(line), "%s%s\n", entry, key->help);
+		line[strlen(entry)] = (char)toupper((unsigned char)key->help[0]);
+		line[len - 1] = '\0';
+		if (!strstr(text_chars(key->screen_only ? &top : &common), line))
+			fail_msg("the manual has not '%s'", line);
+		stage_expect(key->example);
+		stage_expect(key->help);
+	}
+	text_done(&common);
+	text_done(&top);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_help.c - keys and notation of the previous screen */
 #include "base/text.h"
+#include "facts/select.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/terminal.h"
@@ -82,6 +83,15 @@ static void add_part(struct text_page *page, const char *title, const struct key
 			add_title(page, part->keys, "", indent);
 }
 
+static void add_filter_keys(struct text_page *page, int columns, int indent)
+{
+	add_title(page, "FILTER KEYS", columns < WIDE ? "" : "also in arguments of commands, see ibwire(1)", indent);
+	for (unsigned i = 0; i < SELECT_KEY_COUNT; i++)
+		add(page, select_keys[i].example, select_keys[i].help, indent);
+	add(page, "tier:1/1-4", "those of the ports 1 to 4; name:\"a b\": a value with blanks", indent);
+	add(page, "rail:mlx5_1*", "a name is the full one, else a pattern or the beginning; case is ignored", indent);
+}
+
 /* Built for each frame: it is cheap, and the previous screen may be another one. */
 static void make(struct text_page *page, const struct app *app, int columns)
 {
@@ -96,6 +106,8 @@ static void make(struct text_page *page, const struct app *app, int columns)
 		add_part(page, "LIST", list_screen_help, indent);
 	add_part(page, "", common_help, indent);
 	add_part(page, "MOUSE", mouse_help, indent);
+	if (from == &screen_links || from == &screen_ports)
+		add_filter_keys(page, columns, indent);
 	add_part(page, "STATUS AND NOTATION", words, indent);
 	for (size_t i = 0; list && i < list->table.column_count; i++) {
 		if (!i)

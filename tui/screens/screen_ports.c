@@ -383,6 +383,7 @@ static const struct key_help help[] = {
 	{ "Arrows", "select a port by its place on the front; Home End: first, last" },
 	{ "PgUp PgDn", "previous, next switch or host: leaves, then upper tiers, then hosts" },
 	{ "/ F3 F4", "find a switch or host by part of a name or regular expression; Esc: all" },
+	{ "  state:down", "by a key of its ports: see FILTER KEYS below" },
 	{ "v", "cell contents: load of the busier direction, errors, or state" },
 	{ "Enter", "details of the port" },
 	{ "! e < ", "marks: open finding, errors, width or speed below built" },
