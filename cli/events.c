@@ -9,33 +9,21 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "facts/cells.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
-#include "facts/event_text.h"
+#include "facts/event_columns.h"
 #include "facts/selection.h"
 
-enum {
-	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
-};
-
-static const struct column event_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
-	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
-	[SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
-	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
-	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
-			.flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
-	CELLS_NODE_COLUMNS(NODE_GUID),
-	CELLS_PEER_COLUMNS(PEER_GUID),
-	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
-};
+static const struct column_source event_source = { .columns = event_columns };
+static const struct column_list event_list = { .sources = &event_source, .source_count = 1 };
 
 struct printer {
+	struct columns shown;
 	struct result *result;
 	const struct view *view;
 	const struct selection *selection;
@@ -83,33 +71,17 @@ static bool count_row(void *ctx, const struct event_row *row)
 
 static bool put_row(void *ctx, const struct event_row *row)
 {
-	static const enum cell_style styles[] = {
-		[EVENT_INFO] = STYLE_PLAIN, [EVENT_WARNING] = STYLE_WARNING, [EVENT_CRITICAL] = STYLE_CRITICAL,
-	};
 	struct printer *printer = ctx;
 	const struct event *event = &row->event;
-	struct result *result = printer->result;
-	char name[NODE_NAME_SIZE], text[sizeof(event->text)];
+	char names[2][NODE_NAME_SIZE];
+	const struct event_facts facts = { .row = row, .node = names[0], .peer = names[1] };
 
 	if (!is_selected(printer, event) || printer->rows++ < printer->skipped)
 		return true;
-	result_integer(result, ID, row->id);
-	result_integer(result, TIME, event->wall_us);
-	result_text(result, SEVERITY, event_severity_name(event->severity));
-	result_show(result, SEVERITY, NULL, styles[event->severity]);
-	result_text(result, KIND, event->kind);
-	result_text(result, TEXT, event->text);
-	result_show(result, TEXT, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
-	if (event->node_guid) {
-		event_name(printer, event->node_guid, row->node, name, sizeof(name));
-		cells_identity(result, NODE_GUID, event->node_guid, name, event->port);
-		cells_displayed_name(result, NODE_PORT, name, event->port ? event->port : -1);
-	}
-	if (event->peer_guid) {
-		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));
-		cells_identity(result, PEER_GUID, event->peer_guid, name, event->peer_port);
-	}
-	return result_end_row(result);
+	event_name(printer, event->node_guid, row->node, names[0], sizeof(names[0]));
+	event_name(printer, event->peer_guid, row->peer, names[1], sizeof(names[1]));
+	result_fill(printer->result, &facts);
+	return result_end_row(printer->result);
 }
 
 /* All event kinds of this version; the last three are written by storage/. */
@@ -166,7 +138,7 @@ static int print_events(const struct options *options, struct printer *printer, 
 	struct db_status status;
 	int code = 0;
 
-	printer->result = output_begin(options, false, event_columns, COLUMN_COUNT);
+	printer->result = output_begin(options, false, printer->shown.list, printer->shown.count);
 	/* The reader limits events of any subject. */
 	if (!printer->selection->all && limit) {
 		query.limit = 0;
@@ -200,8 +172,10 @@ static int open_view(const struct options *options, struct view *view, struct se
 int events_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct event_query query = { 0 };
+	const char *columns = NULL;
 	int64_t limit = 0;
 	const struct option_spec specs[] = {
+		OPT_TEXT("columns", 'c', "LIST", &columns, COLUMNS_HELP),
 		OPT_TEXT("kind", 'k', "KIND", &query.kind, "show only events of this kind"),
 		OPT_NUMBER("limit", 'n', "N", &limit, 1, "show only the newest N"),
 		{ 0 },
@@ -212,19 +186,24 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct printer printer = { .view = &view, .selection = &selection };
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
+	if (code == 0)
+		code = columns_create(command, &options, &event_list, columns, &printer.shown, err);
 	if (code)
 		return code < 0 ? code : 0;
 	query.since_us = options.since_us;
 	query.until_us = options.until_us ? options.until_us : options.at_us;
 	query.limit = limit > INT32_MAX ? 0 : (int)limit;
 	code = open_view(&options, &view, &selection, err);
-	if (code < 0)
+	if (code < 0) {
+		columns_done(&printer.shown);
 		return code;
+	}
 	if (query.kind)
 		code = check_kind(command, query.kind, view.reader, err);
 	if (code == 0)
 		code = print_events(&options, &printer, query, err);
 	selection_done(&selection);
 	view_done(&view);
+	columns_done(&printer.shown);
 	return code;
 }

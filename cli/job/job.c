@@ -10,8 +10,10 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/view.h"
+#include "facts/saved_columns.h"
 #include "storage/reader.h"
 
 /* Time limit of the shutdown: a call to the device may never return. */
@@ -100,27 +102,8 @@ static int remove_one(const struct command *command, struct job_options *options
 
 /* --- list --- */
 
-enum {
-	ID, NAME, HOSTS, BEGIN, END, DURATION, ENDING, ENDED_BY, STATUS, COMMAND, NUMBER, BEGIN_SNAPSHOT, END_SNAPSHOT,
-	COLUMN_COUNT,
-};
-
-static const struct column list_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .title = "JOB", .kind = COLUMN_TEXT },
-	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
-	[HOSTS] = { .key = "hosts", .title = "HOSTS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
-	[BEGIN] = { .key = "begin", .title = "BEGIN", .kind = COLUMN_TIME, .priority = 2 },
-	[END] = { .key = "end", .kind = COLUMN_TIME },
-	[DURATION] = { .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US },
-	[ENDING] = { .key = "ending", .title = "ENDING", .kind = COLUMN_TEXT },
-	[ENDED_BY] = { .key = "ended_by", .kind = COLUMN_TEXT },
-	[STATUS] = { .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 1 },
-	[COMMAND] = { .key = "command", .title = "COMMAND", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE,
-		      .priority = 3 },
-	[NUMBER] = { .key = "number", .kind = COLUMN_INTEGER },
-	[BEGIN_SNAPSHOT] = { .key = "begin_snapshot", .kind = COLUMN_TEXT },
-	[END_SNAPSHOT] = { .key = "end_snapshot", .kind = COLUMN_TEXT },
-};
+static const struct column_source job_source = { .columns = job_columns };
+static const struct column_list job_list = { .sources = &job_source, .source_count = 1 };
 
 struct listing {
 	struct result *result;
@@ -128,51 +111,15 @@ struct listing {
 	int64_t since_us, until_us; /* jobs that ran in this window */
 };
 
-/* A text that may be missing: null in JSON, an empty cell in a table. */
-static void put_text(struct result *result, int column, const char *text)
-{
-	result_text(result, (size_t)column, *text ? text : NULL);
-	if (!*text)
-		result_show(result, (size_t)column, "", STYLE_PLAIN);
-}
-
-static void put_snapshot(struct result *result, int column, int64_t id, const struct job *job)
-{
-	char name[JOB_SNAPSHOT_NAME_SIZE];
-
-	result_text(result, (size_t)column, id ? job_snapshot_name(job->number, column == END_SNAPSHOT, name) : NULL);
-}
-
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
-	struct result *result = listing->result;
-	char ending[32 + JOB_ID_SIZE];
+	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
 
 	if ((job->end_us && job->end_us <= listing->since_us) || job->begin_us > listing->until_us)
 		return true;
-	result_text(result, ID, job->id);
-	put_text(result, NAME, job->name);
-	put_text(result, HOSTS, job->hosts);
-	if (!*job->hosts)
-		result_show(result, HOSTS, "all", STYLE_PLAIN);
-	result_integer(result, BEGIN, job->begin_us);
-	if (job->end_us)
-		result_integer(result, END, job->end_us);
-	result_integer(result, DURATION, job_duration_us(job, &listing->now));
-	result_text(result, ENDING, job_ending_name(job->ending));
-	if (job->ending == JOB_REPLACED) {
-		snprintf(ending, sizeof(ending), "replaced by %s", job->ended_by);
-		result_show(result, ENDING, ending, STYLE_PLAIN);
-	}
-	put_text(result, ENDED_BY, job->ended_by);
-	if (job->exit_status >= 0)
-		result_integer(result, STATUS, job->exit_status);
-	put_text(result, COMMAND, job->command);
-	result_integer(result, NUMBER, job->number);
-	put_snapshot(result, BEGIN_SNAPSHOT, job->begin_snapshot, job);
-	put_snapshot(result, END_SNAPSHOT, job->end_snapshot, job);
-	return result_end_row(result);
+	result_fill(listing->result, &facts);
+	return result_end_row(listing->result);
 }
 
 static int list(const struct command *command, struct job_options *options, struct error *err)
@@ -181,16 +128,20 @@ static int list(const struct command *command, struct job_options *options, stru
 	struct listing listing = {
 		.since_us = common->since_us, .until_us = common->until_us ? common->until_us : INT64_MAX,
 	};
+	struct columns shown;
 	struct view view;
-	int code = view_open_reader(common, &view, err);
+	int code = columns_create(command, common, &job_list, options->snapshot.columns, &shown, err);
 
-	(void)command;
-	if (code < 0)
-		return code;
-	job_set_end(&listing.now);
-	listing.result = output_begin(common, false, list_columns, COLUMN_COUNT);
-	code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
-	view_done(&view);
+	if (code)
+		return code < 0 ? code : 0;
+	code = view_open_reader(common, &view, err);
+	if (code == 0) {
+		job_set_end(&listing.now);
+		listing.result = output_begin(common, false, shown.list, shown.count);
+		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
+		view_done(&view);
+	}
+	columns_done(&shown);
 	return code;
 }
 
@@ -218,6 +169,8 @@ static int check_options(const struct command *command, const struct job_options
 
 	if (strcmp(word, "list") != 0 && (common->since_us || common->until_us))
 		return options_usage_error(command, err, "--since and --until require list");
+	if (strcmp(word, "list") != 0 && options->snapshot.columns)
+		return options_usage_error(command, err, "--columns requires list");
 	if (!ends && options->keep_us)
 		return options_usage_error(command, err, "--keep requires end");
 	if (!begins && (options->hosts || options->name || options->lenient || options->shared))
@@ -252,6 +205,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 			 "report, compare: every host, uplink and change (JSON always does)"),
 		OPT_TEXT("html", 0, "FILE", &options.html, "report, compare: write it to FILE as a page of HTML"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
+		OPT_TEXT("columns", 'c', "LIST", &options.snapshot.columns, "list: " COLUMNS_HELP),
 		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
 	};

@@ -13,8 +13,10 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
+#include "facts/saved_columns.h"
 #include "wire/engine.h"
 
 static const char *const by_names[DIFF_BY_COUNT] = {
@@ -67,58 +69,31 @@ static int check_note(const struct command *command, const char *note, struct er
 
 /* --- list --- */
 
-enum {
-	NAME, TIME, NOTE, PORTS_POLLED, PORTS_RESPONDING, PORTS_PLANNED, SLOW, DISCOVERED, DURATION, SPREAD, MADS_SENT,
-	MADS_TIMED_OUT, COLUMN_COUNT,
-};
-
-static const struct column list_columns[COLUMN_COUNT] = {
-	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
-	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
-	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
-	[PORTS_POLLED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS_RESPONDING] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
-	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
-	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
-	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL },
-	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US },
-	[SPREAD] = { .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6 },
-	[MADS_SENT] = { .key = "mads_sent", .kind = COLUMN_INTEGER },
-	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .kind = COLUMN_INTEGER },
-};
+static const struct column_source list_source = { .columns = snapshot_columns };
+static const struct column_list snapshot_list = { .sources = &list_source, .source_count = 1 };
 
 static bool put_info(void *ctx, const struct saved_info *info)
 {
-	struct result *result = ctx;
-
-	result_text(result, NAME, info->name);
-	result_integer(result, TIME, info->wall_us);
-	result_text(result, NOTE, *info->note ? info->note : NULL);
-	if (!*info->note)
-		result_show(result, NOTE, "", STYLE_PLAIN);
-	result_integer(result, PORTS_POLLED, info->ports_polled);
-	result_integer(result, PORTS_RESPONDING, info->ports_answered);
-	result_integer(result, PORTS_PLANNED, info->ports_planned);
-	result_bool(result, SLOW, info->slow);
-	result_bool(result, DISCOVERED, info->discovered);
-	result_integer(result, DURATION, info->end_us - info->start_us);
-	result_integer(result, SPREAD, info->spread_us);
-	result_unsigned(result, MADS_SENT, info->mads_sent);
-	result_unsigned(result, MADS_TIMED_OUT, info->mads_timed_out);
-	return result_end_row(result);
+	result_fill(ctx, info);
+	return result_end_row(ctx);
 }
 
-static int list(const struct snapshot_options *options, struct error *err)
+static int list(const struct command *command, const struct snapshot_options *options, struct error *err)
 {
+	struct columns shown;
 	struct result *result;
 	struct view view;
-	int code = view_open_reader(&options->common, &view, err);
+	int code = columns_create(command, &options->common, &snapshot_list, options->columns, &shown, err);
 
-	if (code < 0)
-		return code;
-	result = output_begin(&options->common, false, list_columns, COLUMN_COUNT);
-	code = output_end(result, saved_list(view.reader, put_info, result, err), err);
-	view_done(&view);
+	if (code)
+		return code < 0 ? code : 0;
+	code = view_open_reader(&options->common, &view, err);
+	if (code == 0) {
+		result = output_begin(&options->common, false, shown.list, shown.count);
+		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
+		view_done(&view);
+	}
+	columns_done(&shown);
 	return code;
 }
 
@@ -350,6 +325,8 @@ static int run_subcommand(const struct command *command, struct snapshot_options
 					   words[i].most == 1 ? "%s requires the name of one snapshot" :
 					   "%s takes at most two snapshots", word);
 	code = check_options(command, options, i == TAKE, i == DIFF, err);
+	if (code == 0 && options->columns && i != LIST)
+		code = options_usage_error(command, err, "--columns requires list");
 	if (code == 0)
 		code = find_by(command, options->by, &by, err);
 	if (code == 0 && i == TAKE)
@@ -362,7 +339,7 @@ static int run_subcommand(const struct command *command, struct snapshot_options
 	case TAKE:
 		return snapshot_take(options, common->argv[1], err);
 	case LIST:
-		return list(options, err);
+		return list(command, options, err);
 	case DIFF:
 		return diff(options, by, err);
 	default:
@@ -374,6 +351,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 {
 	struct snapshot_options options = SNAPSHOT_DEFAULTS;
 	const struct option_spec specs[] = {
+		OPT_TEXT("columns", 'c', "LIST", &options.columns, "list: " COLUMNS_HELP),
 		OPT_TEXT("note", 0, "TEXT", &options.note, "take: description, one line"),
 		OPT_FLAG("fast", 0, &options.fast, "take: skip detail counters (a third of the MADs)"),
 		OPT_TEXT("by", 0, "WHAT", &options.by, "diff: one row per host, switch, link or port (port)"),

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "facts/event_columns.h"
+
+#include <math.h>
+
+#include "facts/cells.h"
+#include "facts/event_text.h"
+#include "storage/reader.h"
+
+static const struct event *event_of(const void *row)
+{
+	return &((const struct event_facts *)row)->row->event;
+}
+
+static double number_id(const void *row)
+{
+	return (double)((const struct event_facts *)row)->row->id;
+}
+
+static double number_time(const void *row)
+{
+	return (double)event_of(row)->wall_us;
+}
+
+static double number_severity(const void *row)
+{
+	return event_of(row)->severity;
+}
+
+static void fill_severity(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	static const enum cell_style styles[] = {
+		[EVENT_INFO] = STYLE_PLAIN, [EVENT_WARNING] = STYLE_WARNING, [EVENT_CRITICAL] = STYLE_CRITICAL,
+	};
+	enum event_severity severity = event_of(row)->severity;
+
+	(void)column;
+	result_text(result, at, event_severity_name(severity));
+	result_show(result, at, NULL, styles[severity]);
+}
+
+static void fill_kind(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, event_of(row)->kind);
+}
+
+static void fill_subject(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct event *event = event_of(row);
+
+	(void)column;
+	if (event->node_guid)
+		cells_displayed_name(result, at, ((const struct event_facts *)row)->node,
+				     event->port ? event->port : -1);
+}
+
+/* Columns of the two ends have their number in `which`. */
+static void fill_guid(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	uint64_t guid = column->which ? event_of(row)->peer_guid : event_of(row)->node_guid;
+
+	if (guid)
+		result_unsigned(result, at, guid);
+}
+
+static void fill_node(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct event_facts *facts = row;
+
+	if (column->which ? event_of(row)->peer_guid : event_of(row)->node_guid)
+		result_text(result, at, column->which ? facts->peer : facts->node);
+}
+
+static double number_port(const void *row)
+{
+	const struct event *event = event_of(row);
+
+	return event->node_guid && event->port ? event->port : NAN;
+}
+
+static double number_peer_port(const void *row)
+{
+	const struct event *event = event_of(row);
+
+	return event->peer_guid && event->peer_port ? event->peer_port : NAN;
+}
+
+static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct event *event = event_of(row);
+	char text[sizeof(event->text)];
+
+	(void)column;
+	result_text(result, at, event->text);
+	result_show(result, at, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
+}
+
+const struct column event_columns[] = {
+	{ .key = "id", .title = "ID", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE, .number = number_id,
+	  .help = "number of the event" },
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time, .help = "time of the event" },
+	{ .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .number = number_severity,
+	  .fill = fill_severity, .help = "info, warning or critical" },
+	{ .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2, .fill = fill_kind,
+	  .help = "kind of the event, as --kind accepts it" },
+	{ .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
+	  .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL | COLUMN_NO_DATA, .priority = 1, .fill = fill_subject,
+	  .help = "displayed name of the node, and port number" },
+	{ .key = "node_guid", .title = "NODE GUID", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_guid, .help = "node GUID" },
+	{ .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE, .fill = fill_node,
+	  .help = "full name of the node" },
+	{ .key = "port", .title = "NUM", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE, .number = number_port,
+	  .help = "port number" },
+	{ .key = "peer_guid", .title = "PEER GUID", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_guid, .which = 1, .help = "node GUID of the other end" },
+	{ .key = "peer", .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE, .fill = fill_node,
+	  .which = 1, .help = "full name of the node at the other end" },
+	{ .key = "peer_port", .title = "PEER NUM", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_peer_port, .help = "port number at the other end" },
+	{ .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_text,
+	  .help = "what happened" },
+	{ 0 },
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* event_columns.h - the columns of events, each described once */
+#ifndef IBWIRE_FACTS_EVENT_COLUMNS_H
+#define IBWIRE_FACTS_EVENT_COLUMNS_H
+
+#include "export/result.h"
+
+struct event_row;
+
+/* A row of a table of events. */
+struct event_facts {
+	const struct event_row *row;
+	const char *node, *peer; /* names of the nodes that the event has; from the name map, else as stored, or GUIDs */
+};
+
+/* Columns of a struct event_facts; the last one has no key. */
+extern const struct column event_columns[];
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "facts/node_facts.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "fabric/device.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "facts/cells.h"
+#include "facts/order.h"
+#include "facts/port_facts.h"
+#include "storage/reader.h"
+
+/*
+ * Status of a node: that of its linked ports; if they differ, the worst, where "ok" and "idle"
+ * together are "ok".
+ */
+static enum port_status status_of(const uint32_t by_status[STATUS_COUNT])
+{
+	for (int status = STATUS_SILENT; status >= STATUS_NEW; status--)
+		if (by_status[status])
+			return (enum port_status)status;
+	if (by_status[STATUS_OK])
+		return STATUS_OK;
+	return by_status[STATUS_IDLE] ? STATUS_IDLE : STATUS_DOWN;
+}
+
+void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, const char *adaptive_routing,
+		   struct node_facts *ret)
+{
+	const struct fabric *fabric = scope->snapshot->fabric;
+	const struct node *node = &fabric->nodes[index];
+	uint32_t by_status[STATUS_COUNT] = { 0 };
+
+	*ret = (struct node_facts){
+		.scope = scope, .node = index, .adaptive_routing = adaptive_routing,
+		.xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .errors = NAN, .age_s = NAN,
+	};
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+		const struct port *port = &fabric->ports[i];
+		struct port_facts one;
+
+		if (!port_is_pollable(fabric, port))
+			continue;
+		port_facts_of(scope, i, &one);
+		ret->ports_active += port->num > 0 && port->state == PORT_ACTIVE;
+		by_status[one.status]++;
+		ret->xmit_bytes_per_s = facts_sum(ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
+		ret->rcv_bytes_per_s = facts_sum(ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
+		ret->errors = facts_sum(ret->errors, one.errors);
+		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
+			ret->age_s = one.age_s;
+	}
+	/* A node that does not respond to SMPs counts as a "locked" port. */
+	by_status[STATUS_LOCKED] += locked;
+	ret->status = status_of(by_status);
+}
+
+/* --- columns --- */
+
+static const struct node *node_of(const struct node_facts *facts)
+{
+	return &facts->scope->snapshot->fabric->nodes[facts->node];
+}
+
+static const struct shape_node *place_of(const struct node_facts *facts)
+{
+	return facts->scope->shape ? &facts->scope->shape->nodes[facts->node] : NULL;
+}
+
+static double number_time(const void *row)
+{
+	return (double)((const struct node_facts *)row)->scope->snapshot->sweep.wall_us;
+}
+
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node_facts *facts = row;
+
+	(void)column;
+	result_text(result, at, node_of(row)->name);
+	result_show(result, at, facts->scope->order->names[facts->node], STYLE_PLAIN);
+}
+
+static void fill_type(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, node_type_name(node_of(row)->type));
+}
+
+static void fill_class(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct shape_node *place = place_of(row);
+
+	(void)column;
+	if (place)
+		result_text(result, at, node_class_name(place->class));
+}
+
+static double number_tier(const void *row)
+{
+	const struct shape_node *place = place_of(row);
+
+	return place && place->tier ? place->tier : NAN;
+}
+
+/* Other nodes than switches have none. */
+static void fill_tier(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	double tier = number_tier(row);
+
+	(void)column;
+	if (!isnan(tier))
+		result_integer(result, at, (int64_t)tier);
+	else if (node_of(row)->type != NODE_SWITCH)
+		result_show(result, at, "", STYLE_PLAIN);
+}
+
+static void fill_host(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node_facts *facts = row;
+	const struct shape_node *place = place_of(row);
+
+	(void)column;
+	if (place && place->host != SHAPE_NONE)
+		result_text(result, at, facts->scope->shape->hosts[place->host].name);
+}
+
+static void fill_rails(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node_facts *facts = row;
+	const struct shape *shape = facts->scope->shape;
+	const struct node *node = node_of(row);
+
+	(void)column;
+	if (node->type == NODE_SWITCH || !shape)
+		return;
+	result_empty(result, at);
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
+		if (shape->ports[i].rail != SHAPE_NONE)
+			result_item(result, at, "%s", shape->rails[shape->ports[i].rail].name);
+}
+
+enum { NODE_GUID, SYSTEM_GUID, VENDOR_ID, REVISION };
+
+static void fill_unsigned(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node *node = node_of(row);
+
+	result_unsigned(result, at, column->which == NODE_GUID   ? node->guid :
+				    column->which == SYSTEM_GUID ? node->system_guid :
+				    column->which == VENDOR_ID   ? node->vendor_id :
+								   node->revision);
+}
+
+/* The LID of a switch, else the next one of its ports from @port on, which is set behind it; 0: none. */
+static unsigned next_lid(const struct node_facts *facts, uint32_t *port)
+{
+	const struct node *node = node_of(facts);
+	unsigned lid = 0;
+
+	if (node->type == NODE_SWITCH) {
+		lid = *port == node->first_port ? node->lid : 0;
+		*port = node->first_port + 1;
+		return lid;
+	}
+	while (!lid && *port < node->first_port + node->ports)
+		lid = facts->scope->snapshot->fabric->ports[(*port)++].lid;
+	return lid;
+}
+
+static double number_lid(const void *row)
+{
+	uint32_t port = node_of(row)->first_port;
+	unsigned lid = next_lid(row, &port);
+
+	return lid ? lid : NAN;
+}
+
+static void fill_lids(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	uint32_t port = node_of(row)->first_port;
+	unsigned lid;
+
+	(void)column;
+	result_empty(result, at);
+	while ((lid = next_lid(row, &port)))
+		result_item(result, at, "%u", lid);
+}
+
+static double number_ports(const void *row)
+{
+	return node_of(row)->port_count;
+}
+
+static double number_active(const void *row)
+{
+	return ((const struct node_facts *)row)->ports_active;
+}
+
+static double number_status(const void *row)
+{
+	return ((const struct node_facts *)row)->status;
+}
+
+static void fill_status(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	cells_status(result, at, ((const struct node_facts *)row)->status);
+}
+
+static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	double errors = ((const struct node_facts *)row)->errors;
+
+	(void)column;
+	if (!isnan(errors))
+		result_unsigned(result, at, (uint64_t)errors);
+	if (errors > 0)
+		result_show(result, at, NULL, STYLE_WARNING);
+}
+
+static void fill_model(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node *node = node_of(row);
+	char buffer[DEVICE_MODEL_SIZE];
+	const char *model = device_model(node, buffer);
+
+	(void)column;
+	result_text(result, at, model);
+	/* To be looked up in pci.ids. */
+	if (!model)
+		result_showf(result, at, STYLE_DIM, "%#x:%#x", node->vendor_id, node->device_id);
+}
+
+static double number_device(const void *row)
+{
+	return node_of(row)->device_id;
+}
+
+static void fill_adaptive(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, ((const struct node_facts *)row)->adaptive_routing);
+}
+
+static void fill_description(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct node *node = node_of(row);
+	char description[NODE_NAME_SIZE];
+
+	(void)column;
+	text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
+	result_text(result, at, description);
+}
+
+#define NUMBER(member) .offset = offsetof(struct node_facts, member)
+
+const struct column node_columns[] = {
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE, .number = number_time,
+	  .help = "time of the sweep that the numbers are of" },
+	{ .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+	  .fill = fill_name, .help = "name of the node" },
+	{ .key = "type", .title = "TYPE", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE, .fill = fill_type,
+	  .help = "node type: switch, CA, router" },
+	{ .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1, .fill = fill_class,
+	  .help = "role of the node: switch, HCA, aggregation, router, ..." },
+	{ .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .priority = 6, .number = number_tier,
+	  .fill = fill_tier, .help = "tier of a switch: 1 is next to the hosts" },
+	{ .key = "host", .title = "HOST", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE, .fill = fill_host,
+	  .help = "host that the HCA belongs to" },
+	{ .key = "rails", .title = "RAILS", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE, .fill = fill_rails,
+	  .help = "rails of its ports" },
+	{ .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5, .fill = fill_unsigned,
+	  .which = NODE_GUID, .help = "node GUID" },
+	{ .key = "system_guid", .title = "SYSTEM GUID", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_unsigned, .which = SYSTEM_GUID, .help = "system image GUID" },
+	{ .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4, .number = number_lid,
+	  .help = "LID of the switch, or the first one of its ports" },
+	{ .key = "lids", .title = "LIDS", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE, .fill = fill_lids,
+	  .help = "LIDs of all ports" },
+	{ .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER, .number = number_ports,
+	  .help = "number of ports" },
+	{ .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER, .number = number_active,
+	  .help = "ports in PortState Active" },
+	{ .key = "status", .title = "STATUS", .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
+	  .help = "status of its linked ports; if they differ, the worst" },
+	{ .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 2, NUMBER(xmit_bytes_per_s),
+	  .help = "data rate sent by all ports" },
+	{ .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 2, NUMBER(rcv_bytes_per_s),
+	  .help = "data rate received by all ports" },
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, NUMBER(errors),
+	  .fill = fill_errors, .help = "errors of all ports in the window" },
+	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,
+	  .help = "product name, or vendor and device ID" },
+	{ .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE, .fill = fill_unsigned,
+	  .which = VENDOR_ID, .help = "vendor ID" },
+	{ .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_device, .help = "device ID" },
+	{ .key = "revision", .title = "REVISION", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_unsigned, .which = REVISION, .help = "hardware revision" },
+	{ .key = "adaptive_routing", .title = "AR", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_adaptive, .help = "adaptive routing of a switch: on or off, by the settings or as read from it" },
+	{ .key = "description", .title = "DESCRIPTION", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_description, .help = "NodeDescription" },
+	{ .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE, NUMBER(age_s),
+	  .help = "age of the newest reading of any of its ports" },
+	{ 0 },
+};

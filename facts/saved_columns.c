@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "facts/saved_columns.h"
+
+#include <math.h>
+
+#include "storage/jobs.h"
+#include "storage/saved.h"
+
+/* A text that may be missing: null in JSON, an empty cell in a table. */
+static void put_text(struct result *result, size_t at, const char *text)
+{
+	result_text(result, at, *text ? text : NULL);
+	if (!*text)
+		result_show(result, at, "", STYLE_PLAIN);
+}
+
+/* --- jobs --- */
+
+static const struct job *job_of(const void *row)
+{
+	return ((const struct job_facts *)row)->job;
+}
+
+static void fill_id(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, job_of(row)->id);
+}
+
+enum { JOB_NAME, JOB_ENDED_BY, JOB_COMMAND };
+
+static void fill_job_text(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct job *job = job_of(row);
+
+	put_text(result, at, column->which == JOB_NAME     ? job->name :
+			     column->which == JOB_ENDED_BY ? job->ended_by :
+							     job->command);
+}
+
+static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	put_text(result, at, job_of(row)->hosts);
+	if (!*job_of(row)->hosts)
+		result_show(result, at, "all", STYLE_PLAIN);
+}
+
+static double number_begin(const void *row)
+{
+	return (double)job_of(row)->begin_us;
+}
+
+static double number_end(const void *row)
+{
+	return job_of(row)->end_us ? (double)job_of(row)->end_us : NAN;
+}
+
+static double number_duration(const void *row)
+{
+	return (double)((const struct job_facts *)row)->duration_us;
+}
+
+static void fill_ending(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct job *job = job_of(row);
+
+	(void)column;
+	result_text(result, at, job_ending_name(job->ending));
+	if (job->ending == JOB_REPLACED)
+		result_showf(result, at, STYLE_PLAIN, "replaced by %s", job->ended_by);
+}
+
+static double number_exit_status(const void *row)
+{
+	return job_of(row)->exit_status >= 0 ? job_of(row)->exit_status : NAN;
+}
+
+static double number_number(const void *row)
+{
+	return (double)job_of(row)->number;
+}
+
+static void fill_snapshot(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct job *job = job_of(row);
+	char name[JOB_SNAPSHOT_NAME_SIZE];
+
+	if (column->which ? job->end_snapshot : job->begin_snapshot)
+		result_text(result, at, job_snapshot_name(job->number, column->which, name));
+}
+
+const struct column job_columns[] = {
+	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, .fill = fill_id, .help = "id of the job" },
+	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_job_text,
+	  .which = JOB_NAME, .help = "name of the job" },
+	{ .key = "hosts", .title = "HOSTS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_hosts,
+	  .help = "its hosts, as typed" },
+	{ .key = "begin", .title = "BEGIN", .kind = COLUMN_TIME, .priority = 2, .number = number_begin,
+	  .help = "time of its begin" },
+	{ .key = "end", .title = "END", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE, .number = number_end,
+	  .help = "time of its end" },
+	{ .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US, .number = number_duration,
+	  .help = "time from its begin to its end, or until now" },
+	{ .key = "ending", .title = "ENDING", .kind = COLUMN_TEXT, .fill = fill_ending,
+	  .help = "running, ended, replaced by another job on its hosts, or expired" },
+	{ .key = "ended_by", .title = "ENDED BY", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_job_text, .which = JOB_ENDED_BY, .help = "id of the job that replaced it" },
+	{ .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 1,
+	  .number = number_exit_status, .help = "exit status, if it is known" },
+	{ .key = "command", .title = "COMMAND", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 3,
+	  .fill = fill_job_text, .which = JOB_COMMAND, .help = "command of ibwire run" },
+	{ .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_number, .help = "number in the database" },
+	{ .key = "begin_snapshot", .title = "BEGIN SNAPSHOT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_snapshot, .which = false, .help = "snapshot of its begin" },
+	{ .key = "end_snapshot", .title = "END SNAPSHOT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_snapshot, .which = true, .help = "snapshot of its end" },
+	{ 0 },
+};
+
+/* --- snapshots --- */
+
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, ((const struct saved_info *)row)->name);
+}
+
+static void fill_note(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	put_text(result, at, ((const struct saved_info *)row)->note);
+}
+
+static void fill_slow(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_bool(result, at, ((const struct saved_info *)row)->slow);
+}
+
+static void fill_discovered(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_bool(result, at, ((const struct saved_info *)row)->discovered);
+}
+
+/* A function that reads a number of a struct saved_info. */
+#define SAVED(name, expression) \
+	static double name(const void *row) \
+	{ \
+		const struct saved_info *info = row; \
+\
+		return (double)(expression); \
+	}
+
+SAVED(number_time, info->wall_us)
+SAVED(number_polled, info->ports_polled)
+SAVED(number_answered, info->ports_answered)
+SAVED(number_planned, info->ports_planned)
+SAVED(number_took, info->end_us - info->start_us)
+SAVED(number_spread, info->spread_us)
+SAVED(number_sent, info->mads_sent)
+SAVED(number_timed_out, info->mads_timed_out)
+
+const struct column snapshot_columns[] = {
+	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_name,
+	  .help = "name of the snapshot" },
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time,
+	  .help = "time when the counters were read" },
+	{ .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1,
+	  .fill = fill_note, .help = "description that was given with --note" },
+	{ .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4, .number = number_polled,
+	  .help = "ports that were polled" },
+	{ .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3,
+	  .number = number_answered, .help = "ports that responded" },
+	{ .key = "ports_planned", .title = "PLANNED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_planned, .help = "ports with counters" },
+	{ .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5, .fill = fill_slow,
+	  .help = "whether detail counters were read, too" },
+	{ .key = "discovered", .title = "DISCOVERED", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_discovered, .help = "whether the fabric was discovered for it" },
+	{ .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE,
+	  .number = number_took, .help = "time that taking it took" },
+	{ .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6, .number = number_spread,
+	  .help = "time between the first and the last reading" },
+	{ .key = "mads_sent", .title = "MADS", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_sent, .help = "MADs that were sent" },
+	{ .key = "mads_timed_out", .title = "TIMED OUT", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_timed_out, .help = "MADs that timed out" },
+	{ 0 },
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* saved_columns.h - the columns of jobs and of snapshots, each described once */
+#ifndef IBWIRE_FACTS_SAVED_COLUMNS_H
+#define IBWIRE_FACTS_SAVED_COLUMNS_H
+
+#include <stdint.h>
+
+#include "export/result.h"
+
+struct job;
+
+/* A row of a table of jobs. */
+struct job_facts {
+	const struct job *job;
+	int64_t duration_us; /* job_duration_us() */
+};
+
+/* Columns of a struct job_facts, and of a struct saved_info; the last one has no key. */
+extern const struct column job_columns[], snapshot_columns[];
+
+#endif
