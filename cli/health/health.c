@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
@@ -333,7 +334,9 @@ static int check_fresh(const struct view *view, const struct options *options, s
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }
 
-static int show(const struct options *options, const struct health_filter *filter, struct error *err)
+/* @shown: of --columns; NULL: without it */
+static int show(const struct options *options, const struct health_filter *filter, const struct columns *shown,
+		struct error *err)
 {
 	struct finding_query query = { .at_us = options->at_us ? options->at_us : options->until_us,
 				       .since_us = options->since_us, .until_us = options->until_us };
@@ -350,7 +353,8 @@ static int show(const struct options *options, const struct health_filter *filte
 	if (code == 0)
 		code = health_load(&view, filter, &query, &rows, err);
 	if (code == 0) {
-		code = health_print(&view, filter, &rows, err);
+		code = shown ? health_print_columns(&view, filter, &rows, shown, err) :
+			       health_print(&view, filter, &rows, err);
 		if (code == 0)
 			code = health_worst(&rows);
 		health_rows_done(&rows);
@@ -359,8 +363,25 @@ static int show(const struct options *options, const struct health_filter *filte
 	return code;
 }
 
+static int show_columns(const struct command *command, const struct options *options,
+			const struct health_filter *filter, const char *chosen, struct error *err)
+{
+	struct columns shown;
+	int code;
+
+	if (!chosen)
+		return show(options, filter, NULL, err);
+	code = health_choose_columns(command, options, chosen, &shown, err);
+	if (code)
+		return code < 0 ? code : 0;
+	code = show(options, filter, &shown, err);
+	columns_done(&shown);
+	return code;
+}
+
 struct health_options {
 	struct options common;
+	const char *columns;
 	const char *job, *gate, *hosts_state, *explain, *reason, *exec, *webhook;
 	bool all, watch;
 	int64_t for_us;
@@ -370,6 +391,7 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 {
 	const struct option_spec specs[] = {
 		OPT_FLAG("all", 'a', &ret->all, "include infos, acknowledged findings and drained hosts"),
+		OPT_TEXT("columns", 'c', "LIST", &ret->columns, COLUMNS_HELP),
 		OPT_TEXT("job", 'j', "HOSTS", &ret->job,
 			 "only findings that affect these hosts: node[001-016],node020 or @FILE"),
 		OPT_TEXT("hosts-state", 0, "FILE", &ret->hosts_state,
@@ -439,7 +461,10 @@ static int run_request(const struct command *command, struct health_options *opt
 		return options_usage_error(command, err, "--for requires --gate or ack");
 	filter->names = common->argv;
 	filter->name_count = common->argc;
-	return options->watch ? health_watch(filter, err) : show(common, filter, err);
+	if (options->watch && options->columns)
+		return options_usage_error(command, err, "--columns and --watch are mutually exclusive");
+	return options->watch ? health_watch(filter, err) :
+				show_columns(command, common, filter, options->columns, err);
 }
 
 int health_run(const struct command *command, int argc, char **argv, struct error *err)

@@ -12,6 +12,8 @@
 #include "fabric/host_set.h"
 #include "storage/findings.h"
 
+struct columns;
+struct command;
 struct error;
 struct fabric;
 struct page;
@@ -89,6 +91,15 @@ int health_worst(const struct health_rows *rows);
 /* health_print - print findings in the format of --format. */
 int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err);
+
+/*
+ * health_choose_columns - the columns of --columns. Return: as columns_create().
+ * health_print_columns - print findings as a table of these columns in the format of --format
+ */
+int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
+			  struct columns *ret, struct error *err);
+int health_print_columns(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			 const struct columns *shown, struct error *err);
 
 /*
  * health_result - rows of findings as JSON or CSV

@@ -10,113 +10,35 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
-#include "facts/cells.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/view.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
-#include "fabric/name_map.h"
+#include "facts/finding_columns.h"
 #include "storage/reader.h"
 
-enum {
-	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
-	CLOSED, OK_SINCE, MEASURED, ORIGIN, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, PORTS, DRAINED,
-	ACKNOWLEDGED, ACK_REASON, ACK_UNTIL, CHANGE, COLUMN_COUNT,
-};
+static const struct column_source finding_source = { .columns = finding_columns };
+static const struct column_list finding_list = { .sources = &finding_source, .source_count = 1 };
 
-static const struct column finding_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
-	[TIME] = { .key = "time", .kind = COLUMN_TIME },
-	[KIND] = { .key = "kind", .kind = COLUMN_TEXT },
-	[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
-	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
-	CELLS_NODE_COLUMNS(NODE_GUID),
-	CELLS_PEER_COLUMNS(PEER_GUID),
-	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
-	[OPENED] = { .key = "opened", .kind = COLUMN_TIME },
-	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME },
-	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
-	[OK_SINCE] = { .key = "ok_since", .kind = COLUMN_TIME },
-	[MEASURED] = { .key = "measured", .kind = COLUMN_TIME },
-	[ORIGIN] = { .key = "origin", .kind = COLUMN_INTEGER },
-	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT },
-	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT },
-	[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
-	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
-	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST },
-	[HOSTS_TOUCHED] = { .key = "affected_hosts", .kind = COLUMN_INTEGER },
-	[PORTS] = { .key = "ports", .kind = COLUMN_LIST },
-	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL },
-	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT },
-	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT },
-	[ACK_UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME },
-	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT }, /* only with --watch */
-};
-
-/* @stored: the name stored with the finding. */
-static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
-		    size_t guid_column)
+/* Number of columns; "change" is the last one, only with --watch. */
+static size_t column_count(bool watch)
 {
-	uint32_t node;
-	const char *name = stored;
+	size_t count = 0;
 
-	if (!guid)
-		return;
-	node = fabric_find_node(view->fabric, guid);
-	if (node != FABRIC_NONE)
-		name = view->fabric->nodes[node].name;
-	else if (view->names && name_map_find(view->names, guid))
-		name = name_map_find(view->names, guid);
-	cells_identity(result, guid_column, guid, *name ? name : NULL, num);
+	while (finding_columns[count].key)
+		count++;
+	return watch ? count : count - 1;
 }
 
 void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health)
 {
-	const struct finding_row *row = &health->row;
-	const struct finding *finding = &row->finding;
+	const struct finding_facts facts = {
+		.row = &health->row, .fabric = view->fabric, .order = &view->names_shown, .names = view->names,
+		.time_us = time_us, .drained = health->place == HEALTH_DRAINED, .change = change,
+	};
 
-	result_integer(result, ID, finding->id);
-	result_integer(result, TIME, time_us);
-	result_text(result, KIND, finding_kind_name(finding->kind));
-	result_text(result, SEVERITY, finding_severity_name(finding->severity));
-	result_text(result, SUBJECT, finding->subject);
-	put_end(result, view, finding->node_guid, finding->port, row->node, NODE_GUID);
-	put_end(result, view, finding->peer_guid, finding->peer_port, row->peer, PEER_GUID);
-	result_integer(result, SINCE, finding->since_us);
-	result_integer(result, OPENED, row->opened_us);
-	result_integer(result, LAST_SEEN, finding->last_seen_us);
-	cells_nonzero(result, CLOSED, finding->closed_us);
-	cells_nonzero(result, OK_SINCE, finding->ok_since_us);
-	result_integer(result, MEASURED, row->measured_us);
-	cells_nonzero(result, ORIGIN, row->origin);
-	result_empty(result, EVIDENCE);
-	for (unsigned i = 0; i < finding->number_count; i++)
-		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
-	result_text(result, CAUSE, finding->cause[0] ? finding->cause : NULL);
-	result_text(result, TEXT, finding->text);
-	result_text(result, ADVICE, finding->advice);
-	result_empty(result, HOSTS);
-	for (unsigned i = 0; i < finding->host_count; i++)
-		result_item(result, HOSTS, "%s", finding->hosts[i]);
-	result_integer(result, HOSTS_TOUCHED, finding->affected_hosts);
-	result_empty(result, PORTS);
-	for (unsigned i = 0; i < finding->port_count; i++) {
-		uint32_t node = fabric_find_node(view->fabric, finding->ports[i].node_guid);
-
-		if (node != FABRIC_NONE)
-			result_item(result, PORTS, "%s/%u", view->names_shown.names[node], finding->ports[i].port);
-		else
-			result_item(result, PORTS, "0x%016" PRIx64 "/%u", finding->ports[i].node_guid,
-				    finding->ports[i].port);
-	}
-	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
-	if (row->acknowledged.at_us) {
-		result_text(result, ACKNOWLEDGED, row->acknowledged.person);
-		result_text(result, ACK_REASON, row->acknowledged.reason);
-		cells_nonzero(result, ACK_UNTIL, row->acknowledged.until_us);
-	}
-	if (change)
-		result_text(result, CHANGE, change);
+	result_fill(result, &facts);
 	result_end_row(result);
 }
 
@@ -125,7 +47,7 @@ struct result *health_result(const struct options *options, bool watch)
 	struct result_options output = options_result(options);
 
 	output.lines = watch;
-	return result_create(options->out, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE);
+	return result_create(options->out, &output, finding_columns, column_count(watch));
 }
 
 struct data {
@@ -144,6 +66,23 @@ static int put_rows(struct result *result, const void *ctx, enum page_target tar
 	return 0;
 }
 
+int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
+			  struct columns *ret, struct error *err)
+{
+	return columns_create(command, options, &finding_list, chosen, ret, err);
+}
+
+int health_print_columns(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+			 const struct columns *shown, struct error *err)
+{
+	const struct data data = { view, rows };
+	struct result *result = output_begin(filter->options, false, shown->list, shown->count);
+
+	put_rows(result, &data, PAGE_TEXT, err);
+	result_none(result, "no findings");
+	return output_end(result, 0, err);
+}
+
 int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err)
 {
@@ -156,7 +95,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 	health_add_findings(view, filter, rows, &(struct health_layout){ .in = PAGE_TEXT }, page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",
-		.table = { finding_columns, CHANGE, put_rows, &data },
+		.table = { finding_columns, column_count(false), put_rows, &data },
 	});
 	return output_page(page, filter->options, NULL, err);
 }

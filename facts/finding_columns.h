@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* finding_columns.h - the columns of findings, each described once */
+#ifndef IBWIRE_FACTS_FINDING_COLUMNS_H
+#define IBWIRE_FACTS_FINDING_COLUMNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export/result.h"
+
+struct fabric;
+struct finding_row;
+struct name_map;
+struct order;
+
+/* A row of a table of findings. */
+struct finding_facts {
+	const struct finding_row *row;
+	const struct fabric *fabric; /* names of nodes; those that are not in it have their mapped or stored name */
+	const struct order *order;   /* of the fabric */
+	const struct name_map *names; /* or NULL */
+	int64_t time_us;             /* of the sweep */
+	bool drained;                /* all affected hosts are out of service */
+	const char *change;          /* what changed since the last row of this finding; NULL: unknown */
+};
+
+/* Columns of a struct finding_facts; the last one has no key, the one before it is "change". */
+extern const struct column finding_columns[];
+
+#endif
