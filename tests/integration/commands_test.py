@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import sys
@@ -74,27 +75,43 @@ with tap.part("--sort"):
             tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
     tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
 
+def page_of(command):
+    """The manual page; that of links refers to that of ports."""
+    with open(f"{os.environ['IBWIRE_SRCDIR']}/man/ibwire-{command.split()[0]}.1", encoding="utf-8") as page:
+        return page.read() + (page_of("ports") if command == "links" else "")
+
+
 with tap.part("--columns"):
-    for command in "ports", "links":
-        keys = [row["key"] for row in rows(command, "--columns", "help")]
+    run(IBWIRE, "job", "begin", "1", "--no-snapshot", "--name", "test")
+    for command in "ports", "links", "nodes", "events", "health", "job list", "snapshot list":
+        words = command.split()
+        usual = json.loads(run(IBWIRE, *words, "--format", "json", check=False).out)
+        columns = rows(*words, "--columns", "help")
+        keys = [row["key"] for row in columns]
         tap.equal(f"{command} --columns help has each key once", sorted(keys), sorted(set(keys)))
-        tap.equal(f"{command}: each key of the data is one of them", set(rows(command)[0]) - set(keys), set())
+        tap.equal(f"{command}: each key of the data is one of them", set(usual[0] if usual else ()) - set(keys), set())
         tap.equal(f"{command}: each has a meaning and a title",
-                  [row for row in rows(command, "--columns", "help") if not row["meaning"] or not row["title"]], [])
-        tap.equal(f"{command}: each may be chosen", list(rows(command, "--columns", ",".join(keys))[0]), keys)
-        usual = rows(command)
-        for row, chosen in zip(usual, rows(command, "--columns", "peer_port,age_s,xmit_bytes_per_s")):
-            wanted = {key: row[key] for key in ("peer_port", "age_s", "xmit_bytes_per_s")}
-            wanted["age_s"] = chosen["age_s"]
-            if list(chosen.items()) != list(wanted.items()):
-                tap.equal(f"{command} --columns has the values of the usual columns, in its order", chosen, wanted)
-        tap.equal(f"{command}: the title line has the chosen columns",
-                  text(command, "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split("  ")[-1].strip(),
-                  "MAX UTIL%")
+                  [row for row in columns if not row["meaning"] or not row["title"]], [])
+        tap.equal(f"{command}: each is in the manual page",
+                  [key for key in keys if not re.search(rf"\b{re.sub('^peer_', '(peer_)?', key)}\b", page_of(command))], [])
+        out = run(IBWIRE, *words, "--columns", ",".join(reversed(keys)), "--format", "json", check=False).out
+        chosen = json.loads(out)
+        tap.equal(f"{command}: all may be chosen, in any order", [list(row) for row in chosen[:1]],
+                  [list(reversed(keys))] if chosen else [])
+        tap.equal(f"{command}: the values are those of the usual columns", len(chosen), len(usual))
+        for row, other in zip(chosen, usual):
+            differ = [key for key in other if other[key] != row[key] and "age_" not in key and "duration" not in key
+                      and key not in ("symbol_ber", "counters")]
+            if differ:
+                tap.equal(f"{command} --columns: {differ}", row, other)
+                break
         tap.one_line(f"{command}: an unknown column is an error with the nearest one",
-                     run(IBWIRE, command, "--columns", "lid,xmit_byte_per_s", check=False), 64,
-                     "did you mean 'xmit_bytes_per_s'")
-        tap.one_line(f"{command}: no column twice", run(IBWIRE, command, "--columns", "lid,lid", check=False), 64, "twice")
+                     run(IBWIRE, *words, "--columns", keys[0] + "," + keys[1][1:], check=False), 64,
+                     f"did you mean '{keys[1]}'")
+        tap.one_line(f"{command}: no column twice",
+                     run(IBWIRE, *words, "--columns", keys[1] + "," + keys[1], check=False), 64, "twice")
+    tap.equal("the title line has the chosen columns",
+              text("links", "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split(), "A Gb/s B RAIL MAX UTIL%".split())
 
 with tap.part("report"):
     out = text("report", "leaf-u02-r0/5")

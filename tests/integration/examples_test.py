@@ -116,13 +116,15 @@ COMMANDS = {
     "snapshot": ("diff", {option: [f"take NEW {option}{value}"] for option, value in {
         "--note": " 'all is well'", "--fast": "", "--window": " 8", "--max-mads-per-second": " 5000",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1",
-        "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()}),
+        "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
+                 {"--columns": ["list --columns time,name", "list --columns help"]}),
     "job": ("list", {option: [f"begin NEW {option}{value}"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
             {"--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
              "--html": ["begin page", "report page --html NEW.html"], "--all": ["begin whole", "report whole --all"],
+             "--columns": ["list --columns begin,id", "list --columns help"],
              "--nccl": ["begin logged", "report logged --nccl nccl.log"]}),
     "run": ("-- true", {option: [f"{option}{value} -- true"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--report": " NEW.json", "--no-snapshot": "",
@@ -139,6 +141,7 @@ COMMANDS = {
 VALUES = {
     "--Ca": ["ibsim0"], "--Port": ["1"], "--ask": ["all", "switches"], "--at": ["now", "-1s", "LAST"],
     "--by": ["host", "switch", "link", "port"], "--color": ["auto", "always", "never"],
+    "--columns": ["help", "time"],
     "--compat": ["treydock", "guilbaults"], "--counter": ["errors,stall"],
     "--db": ["main.db"], "--discovery": ["explorer", "libibnetdisc"], "--discovery-deadline": ["1m"], "--explain": ["all"],
     "--from": ["fabric.txt"],
