@@ -10,7 +10,7 @@ struct event_row;
 /* A row of a table of events. */
 struct event_facts {
 	const struct event_row *row;
-	const char *node, *peer; /* names of the nodes that the event has; from the name map, else as stored, or GUIDs */
+	const char *node, *peer; /* names of its nodes: from the name map, else as stored, or the GUID */
 };
 
 /* Columns of a struct event_facts; the last one has no key. */
