@@ -104,7 +104,7 @@ struct balance_result {
 	bool tables_known, predicted_known;
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
-	double table_excess;      /* the same of destinations; NAN */
+	double table_excess;      /* the same for numbers of destinations; NAN */
 	double mean_utilization, max_utilization; /* NAN */
 	/*
 	 * Minimum number of flows of equal size (balance/flows.h); NAN: unknown, or neither tables nor load

@@ -54,7 +54,7 @@ static struct conserve_amount at_most(struct conserve_amount a, struct conserve_
 	return (struct conserve_amount){ fmin(a.words, b.words), fmin(a.packets, b.packets) };
 }
 
-/* Add the delay between the counters of the two ends. */
+/* The moment of the sender that a reading of the receiver stands for: earlier by the delay of the link. */
 static struct conserve_moment as_sent(const struct conserve_moment *received)
 {
 	return (struct conserve_moment){ received->early_us - FLIGHT_US, received->late_us };

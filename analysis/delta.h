@@ -52,8 +52,8 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 void delta_add(struct delta *sum, const struct delta *later);
 
 /*
- * delta_mirror - delta of a port from that of the other end of its link
- * @peer:  of the other end
+ * delta_mirror - delta of a port, derived from the delta of the other end of its link
+ * @peer:  delta of the other end
  * @ret:   filled completely: data and packets with directions exchanged; nothing else is known
  */
 void delta_mirror(const struct delta *peer, struct delta *ret);

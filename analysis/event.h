@@ -17,7 +17,7 @@ struct event {
 	enum event_severity severity;
 	uint64_t node_guid;  /* 0: none */
 	uint64_t peer_guid;  /* 0: none */
-	uint8_t port, peer_port; /* meaningful with the GUID beside them */
+	uint8_t port, peer_port; /* valid if the GUID of the same end is set */
 	/*
 	 * Number of earlier events of this kind that this event summarises: the newest ones that
 	 * are not older than it. They are removed when it is stored.

@@ -3,7 +3,7 @@
  * metric.h - metrics of ports over time: counters, and values derived from them
  *
  * A count has a rate (units per second) and a total; a share has a value in percent and no total.
- * Over several ports rates add up, and a share is that of all of them.
+ * Rates of several ports are added; a share of several ports is the share of their total.
  */
 #ifndef IBWIRE_ANALYSIS_METRIC_H
 #define IBWIRE_ANALYSIS_METRIC_H

@@ -26,7 +26,7 @@ enum port_status {
 	STATUS_OK,
 	STATUS_IDLE,        /* responds, and its link carries almost no traffic */
 	STATUS_NEW,         /* responds, and has no rates: one reading so far, they follow with the next */
-	STATUS_MIRRORED,    /* no counters: those of the switch port at its other end are shown */
+	STATUS_MIRRORED,    /* no counters: the counters of the switch port at its other end are shown */
 	STATUS_UNPLANNED,
 	STATUS_UNFINISHED,
 	STATUS_INIT,        /* Init or Armed: responds, and the SM has not configured the link */
@@ -48,8 +48,8 @@ enum port_status port_status_worse(enum port_status a, enum port_status b);
  * @status:  of the port in the displayed sweep
  * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: unknown
  *
- * A port without a link is down, whatever its sample status is. A port without counters, or
- * excluded by the settings, that has rates has them from its peer: mirrored.
+ * A port without a link is down, whatever its sample status is. If a port without counters, or
+ * one that the settings exclude, has rates, they are those of its peer: mirrored.
  */
 enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);

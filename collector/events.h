@@ -131,9 +131,9 @@ struct event_limit {
 
 /*
  * event_limit_apply - remove the events that exceed the limit
- * @events:  those of the last call remain, unless the list was cleared
+ * @events:  events of the previous call remain, unless the list was cleared
  * @now_us:  CLOCK_BOOTTIME
- * @wall_us: of the events that report suppressed ones
+ * @wall_us: wall clock of the events that report suppressed events
  */
 void event_limit_apply(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us);
 

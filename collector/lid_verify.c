@@ -80,7 +80,7 @@ static bool is_implausible(const struct lid_verify *verify, const struct port_sa
 
 	if (!sample->delta)
 		return false;
-	/* Of a counter that has another width it is unknown whether it decreased. */
+	/* If the width of a counter changed, it is unknown whether the counter decreased. */
 	return sample->delta->reset || (last->present & sample->reading->present & ~sample->delta->known) ||
 	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s) >
 		       CREDIBLE_PERCENT ||

@@ -201,7 +201,7 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	}
 }
 
-/* Have all sweeps been cut for so long that tables are read all the same? */
+/* Return: whether all sweeps have been cut for so long that time for reading tables is reserved. */
 static bool routes_reserve_time(const struct collector *collector, int64_t now_us)
 {
 	return collector->settings->routes_interval_us && collector->cut_us &&

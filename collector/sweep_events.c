@@ -61,8 +61,8 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
 }
 
 /*
- * Reported at once, for the operator who has just cleared a port. If many ports follow, one event
- * replaces those of the window.
+ * Report resets at once, since the operator may just have cleared a port. If many ports follow, one event
+ * replaces the events of the window.
  */
 static void report_cleared(struct sweep_events *state, struct events *events, const struct events *pending,
 			   size_t cleared_before)

@@ -10,7 +10,7 @@ enum { VENDOR_MELLANOX = 0x2c9 };
 
 /*
  * device_model - "Quantum-2 QM9700", "ConnectX-7"
- * The device is that of NodeInfo; a managed switch has its model in the description,
+ * By VendorID and DeviceID of NodeInfo; a managed switch has its model in the description,
  * "MF0;NAME:MQM9700/U1".
  * Return: @ret; NULL if the device is unknown.
  */

@@ -114,7 +114,7 @@ static const char *take_quoted(const char *line, const char **ret, size_t *ret_l
 	return close + 1;
 }
 
-/* A number between the word @name and the next one, such as "lid 73". Return: whether it is there. */
+/* A number between the word @name and the next one, such as "lid 73". Return: whether @name is present. */
 static bool find_word_number(const char *s, const char *end, const char *name, unsigned long *ret)
 {
 	size_t len = strlen(name);

@@ -51,9 +51,9 @@ void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfi
  * netfile_read - a fabric from an ibnetdiscover output
  * @chars, @len:  the file's text
  * @map:          node names, or NULL
- * @ret:          a finished fabric; ports that the file does not list are there
- *                and down (1..NumPorts); listed ones are Active. Untouched on error.
- * @ret_notes:    what was passed over, or NULL
+ * @ret:          a finished fabric; ports that the file does not list exist
+ *                and are down (1..NumPorts); listed ones are Active. Untouched on error.
+ * @ret_notes:    a note for each kind of content that was ignored, or NULL
  *
  * Width and speed of a link come from the comment ("4xHDR") or from ibsim's w=,
  * s= and e= masks, LIDs from the comment ("lid 7"). A link without them has no rate. Nodes are

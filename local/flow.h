@@ -19,8 +19,8 @@ struct local_flow {
 
 /*
  * local_flow_read - flow control of an interface
- * Of this host by netlink, which a capture stores as ibwire/flow/NAME; of a captured tree from that
- * file. What is not known stays so.
+ * On this host by netlink; a capture stores the response as ibwire/flow/NAME, which is read in a captured
+ * tree. Fields whose value is unknown remain unchanged.
  */
 void local_flow_read(struct local_root *root, const char *net, struct local_flow *ret);
 

@@ -2,9 +2,9 @@
 /*
  * root.h - bounded reading of /sys and /proc, of this host or of a captured tree
  *
- * Paths have no leading slash: "sys/class/infiniband". A missing file is not an error, its value is
- * not known. What is there but cannot be used (a folder in place of a file, a loop of symbolic
- * links, more than a page of data) is counted in struct local_root and is not known either.
+ * Paths have no leading slash: "sys/class/infiniband". A missing file is not an error; its value is
+ * unknown. A path that exists but cannot be used (a folder in place of a file, a loop of symbolic
+ * links, more than a page of data) is counted in struct local_root, and its value is unknown too.
  */
 #ifndef IBWIRE_LOCAL_ROOT_H
 #define IBWIRE_LOCAL_ROOT_H
@@ -65,13 +65,13 @@ long local_read_bytes(struct local_root *root, void *ret, size_t size, const cha
 /* local_read_text - append a file of at most @most bytes, as it is. Return: whether it is known. */
 bool local_read_text(struct local_root *root, struct text *ret, size_t most, const char *path);
 
-/* local_exists - is there a file or folder? */
+/* local_exists - whether a file or folder exists. */
 bool local_exists(struct local_root *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * local_resolve - follow a symbolic link by its text, one level
  * @ret:  LOCAL_PATH_SIZE bytes: path of the target, or @path if it is a folder
- * Return: whether it is there.
+ * Return: whether it exists.
  */
 bool local_resolve(struct local_root *root, const char *path, char ret[LOCAL_PATH_SIZE]);
 

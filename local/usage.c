@@ -115,7 +115,7 @@ static int add_nets(const struct local_host *before, const struct local_host *af
 	return 0;
 }
 
-/* Bytes of an HCA without those of its IPoIB interfaces. */
+/* Bytes of an HCA, without the bytes of its IPoIB interfaces. */
 static uint64_t hca_rdma_bytes(const struct local_host *host, const struct local_usage *usage, size_t hca,
 			       size_t first_port)
 {
@@ -134,7 +134,7 @@ static uint64_t hca_rdma_bytes(const struct local_host *host, const struct local
 	return bytes > ipoib ? bytes - ipoib : 0;
 }
 
-/* Sums; and are there ports, or interfaces, with counters? */
+/* Compute the sums. @ret_ports, @ret_nets: whether any port, any interface, has counters */
 static void add_up(const struct local_host *host, struct local_usage *usage, bool *ret_ports, bool *ret_nets)
 {
 	uint32_t bytes = 1u << LOCAL_XMIT_BYTES | 1u << LOCAL_RCV_BYTES;

@@ -35,7 +35,7 @@ void cmd_break_help(void);
 
 /*
  * cmd_join - set the environment of the running simulation, as for the command of ibwire-sim run
- * It is that of $IBSIM_SOCKNAME, else the only one of this user; no effect within ibwire-sim run.
+ * The simulation is that of $IBSIM_SOCKNAME, else the only one of this user; no effect within ibwire-sim run.
  * Return: 0; ERR_UNAVAILABLE if there is none; ERR_USAGE if there are several (the text lists them).
  */
 int cmd_join(struct error *err);

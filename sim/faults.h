@@ -71,7 +71,7 @@ void faults_describe(const struct faults *faults, struct text *text);
 
 /*
  * faults_status - set the last line of the screens of `ibwire top` in the simulation
- * @line:  NULL: what is broken, and how to repair it
+ * @line:  or NULL: the list of faults, and how to repair them
  */
 void faults_status(const struct faults *faults, const char *line);
 

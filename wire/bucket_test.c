@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The rate limit: never more than it allows, and no less than it allows to who asks often enough. */
+/* The rate limit: never more than it allows, and no less to a caller that requests often enough. */
 #include <stdlib.h>
 
 #include "base/clock.h"

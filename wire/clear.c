@@ -50,7 +50,7 @@ struct agent {
 	uint8_t attribute;  /* CLEAR: enum clear_attribute */
 	size_t port;        /* CLEAR: index into the ports */
 	unsigned tries;     /* of the current MAD */
-	bool again;         /* CLEAR: second Set, because errors were left; `left` has them */
+	bool again;         /* CLEAR: second Set, because errors remained after the first one (left) */
 	struct reading left;
 };
 
@@ -221,7 +221,7 @@ static void build(const struct clear *clear, const struct agent *agent, uint32_t
 		mad_init(mad, &header);
 }
 
-/* --- answers --- */
+/* --- responses --- */
 
 static void on_node_info(struct clear *clear, struct agent *agent, const uint8_t *mad)
 {

@@ -15,7 +15,7 @@
 #include "fabric/counter.h"
 #include "wire/mad.h"
 
-/* In the order of clearing. From the third on, only a status shows what is unsupported. */
+/* In the order of clearing. Only the status of the response shows whether the third and later ones are supported. */
 enum clear_attribute {
 	CLEAR_PORT_COUNTERS,
 	CLEAR_EXTENDED,

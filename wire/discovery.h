@@ -47,9 +47,9 @@ struct discoverer {
 	void (*cancel)(void *ctx);
 	void *ctx;
 	/*
-	 * The topology is read from a file, which is taken as it is, and no SMPs are sent; NULL: it is
-	 * discovered. Return: "FILE of TIME" of the file last read (borrowed), in *ret_changed whether
-	 * it has changed since.
+	 * NULL: the topology is discovered. Otherwise it is read from a file without verification, and no SMPs
+	 * are sent. Return: "FILE of TIME" of the file last read (borrowed); *ret_changed: whether the file
+	 * has changed since.
 	 */
 	const char *(*file)(void *ctx, bool *ret_changed);
 };

@@ -29,7 +29,7 @@ static const struct clock still_clock = { .boottime_us = still, .wall_us = still
 
 /*
  * Run "sh -c SCRIPT" as the helper. Its deadline is over @steps after it wrote @said to stderr, or never (NULL).
- * Return: how many steps took longer than anybody should be held up; @ret_err says how it ended.
+ * Return: number of steps that took longer than the limit; @ret_err: how the discovery ended.
  */
 static int run_until(const char *script, const char *said, int steps, struct error *ret_err)
 {

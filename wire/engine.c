@@ -340,8 +340,8 @@ static void deliver_responses(struct engine *engine)
 }
 
 /*
- * A response to this flight arrived. Return: whether it answers a pending request. The flight may
- * have timed out while its request is being retried: the response answers the request as well.
+ * A response to this flight arrived. Return: whether it completes a pending request. The flight may
+ * have timed out while its request is being retried: the response completes the request as well.
  */
 static bool accept_response(struct engine *engine, struct flight *flight)
 {

@@ -3,8 +3,8 @@
  * engine.h - sends requests and receives responses, with many MADs in flight
  *
  * Requests are queued with engine_submit() and processed by engine_run(), which calls back once for
- * each: answered, timed out or cancelled. The window limits the MADs in flight, a second limit
- * those to one node, so that no agent is flooded while others idle; a rate limit spreads the load
+ * each request: on its response, timeout or cancellation. The window limits all MADs in flight, a second
+ * limit the MADs in flight to one node, so that no agent is flooded while others idle; a rate limit spreads the load
  * on the fabric. Requests of one node are sent in the order of submission. Nodes with many
  * requests, such as switches, are served first, because their requests go one after the other and
  * the run ends with the last. After a response, the next request to the node is sent before the
@@ -12,16 +12,16 @@
  *
  * Timeouts adapt to each node: a request times out after four response times of its node, at least
  * 20 ms; for a node without any response yet, after four recent response times of others, at least
- * 200 ms. Retries are sent within that time, and the
- * first response to any of them answers the request. A request that timed out does not count
- * against the limits any more. An unresponsive node thus delays a run by 20 ms; the next request to
- * it is sent once and times out after 5 ms. A late response updates the response time of the node,
- * which lengthens its next timeout, and is passed on only if the request asks for it.
+ * 200 ms. Retries are sent within that time, and the first response to any of them completes the
+ * request. A request that timed out no longer counts against the limits. An unresponsive node thus
+ * delays a run by 20 ms; the next request to it is sent once and times out after 5 ms. A late response
+ * updates the response time of the node, which lengthens its next timeout, and is passed on only to a
+ * request with a callback for late responses.
  *
  * When no response arrives from any node, the fabric or this process is stalled, and no node is at
- * fault. So a MAD times out only after one that was sent later was answered; after 5 ms without
- * responses, recently answered requests are repeated as probes to find out. Without any response to
- * those, too, a MAD times out after 250 ms.
+ * fault. So a MAD times out only after a response to a MAD that was sent later. After 5 ms without
+ * responses, recently completed requests are repeated as probes. If the probes get no response either,
+ * a MAD times out after 250 ms.
  *
  * A callback may submit further requests, which belong to the same run. A run may have a deadline,
  * at which it ends with the requests completed so far. One thread owns an engine and its transport.

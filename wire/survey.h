@@ -4,7 +4,7 @@
  *
  * A link is found by querying the node behind one of its ports. The response names the port at the
  * far end, so the other direction is not queried, unless there is a contradiction: two nodes with
- * one GUID, or a cable that was moved meanwhile. `own` links were queried from the port itself and
+ * one GUID, or a cable that was moved during the discovery. `own` links were queried from the port itself and
  * take precedence over those seen from the other end.
  */
 #ifndef IBWIRE_WIRE_SURVEY_H

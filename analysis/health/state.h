@@ -280,7 +280,7 @@ struct health {
 
 /* health.c */
 
-/* A finding as a rule sees it in this step; what is 0 or NULL does not apply. */
+/* A finding as a rule sees it in this step; fields that are 0 or NULL do not apply. */
 struct health_case {
 	enum finding_kind kind;
 	enum finding_severity severity;
@@ -308,7 +308,7 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 /* health_extend - keep a finding open whose condition cannot be measured in this window; its text is of the past. */
 void health_extend(struct health *health, struct health_open_finding *open);
 struct health_open_finding *health_open_at(const struct health *health, size_t at);
-/* health_find_open - the finding that was opened for this subject, or NULL: not that of its group. */
+/* health_find_open - the open finding of this subject itself, not of its group; NULL: none. */
 struct health_open_finding *health_find_open(const struct health *health, enum finding_kind kind, uint64_t guid,
 					     uint8_t port, uint8_t tag);
 /*
@@ -440,7 +440,7 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 const char *health_ring_window(const struct health *health, struct health_open_finding *open,
 			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
 			       char ret[32]);
-/* Lengths of their buckets; that of all others is a minute. */
+/* Bucket length of errors and of symbol errors; all others have buckets of a minute. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)
 enum { SYMBOL_BUCKETS = 24, DISCARD_BUCKETS = 10 };

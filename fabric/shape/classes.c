@@ -119,7 +119,7 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	return false;
 }
 
-/* A keyword that is in the names of all hosts, such as that of a site, says nothing about one of them. */
+/* A keyword that is in the names of all hosts, such as the name of a site, does not distinguish hosts. */
 static bool is_in_all_names(struct stems *stems, size_t keyword)
 {
 	const struct shape_build *build = stems->build;

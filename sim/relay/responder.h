@@ -4,7 +4,7 @@
  *
  * A request that ibsim does not implement is replaced by one that it does, which shows whether the node
  * is reachable. The response is made here: status 0x0C, unless the node is configured to support it.
- * Counter values are those of ibsim, widened where necessary, unless they are set.
+ * Counters have the values of ibsim, widened where necessary, unless they were set.
  */
 #ifndef IBWIRE_SIM_RESPONDER_H
 #define IBWIRE_SIM_RESPONDER_H
