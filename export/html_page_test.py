@@ -72,7 +72,7 @@ def main():
         run(f"{build}/tests/job/job_{name}_test", env={**os.environ, "JOB_PAGES": os.getcwd()})
     jobs = sorted(glob.glob("job-*.html"))
     tap.result(jobs, "pages of job reports exist")
-    for name in ["figures.html", "hostile.html", "page.html", "hostile-figures.html", *jobs, *sys.argv[1:]]:
+    for name in ["figures.html", "hostile.html", "sections.html", "hostile-figures.html", *jobs, *sys.argv[1:]]:
         with tap.part(f"{name} is well-formed XML"):
             page = xml.dom.minidom.parse(name)
             wrong = [tag for tag in ("script", "img", "iframe") if page.getElementsByTagName(tag)]

@@ -173,7 +173,7 @@ TEST(html_has_signs_and_groups)
 	assert_non_null(strstr(html, "<h2>Events</h2>\n<p>none in the window</p>"));
 	assert_non_null(strstr(html, "<li id=\"f1\"><p><strong class=\"critical\">\u2716 "));
 	assert_non_null(strstr(html, "<p class=\"soft\">3 more</p>"));
-	keep_file(html, "page.html");
+	keep_file(html, "sections.html");
 	free(html);
 	page_destroy(page);
 }
