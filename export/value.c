@@ -314,6 +314,10 @@ void value_narrow_text(const struct column *column, const struct value *value, u
 		if (strchr(buffer, ' ') && strchr(buffer, ' ')[1] != 'b')
 			text_appendf(text, "%c", strchr(buffer, ' ')[1]);
 		break;
+	case COLUMN_PERCENT:
+		text_clear(text);
+		text_appendf(text, "%.0f", number);
+		break;
 	case COLUMN_INTEGER:
 	case COLUMN_BYTES:
 	case COLUMN_PER_S:

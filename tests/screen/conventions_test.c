@@ -12,6 +12,7 @@
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/screens/balance_view.h"
+#include "tui/screens/links_view.h"
 #include "tui/draw/draw.h"
 
 /* Roles of values from the fabric. */
@@ -83,8 +84,8 @@ TEST_ON_STAGE(moved_columns_of_links_are_saved)
 {
 	stage_begin("routes-skewed-story", 0, 24, 80);
 	stage_try("2", "LINK    TXb/s  TX%  RXb/s  RX%  ERR");
-	/* Sorted by LOAD, which has no room here. */
-	stage_try("(", "LOAD is not shown");
+	/* Sorted by LOAD%, which has no room here. */
+	stage_try("(", "LOAD% is not shown");
 	stage_key(KEY_SPECIAL(KEY_RIGHT));
 	stage_try(")", "LINK    TX% TXb/s\xe2\x96\xbc  RXb/s  RX%");
 	stage_key(KEY_SPECIAL(KEY_SRIGHT));
@@ -139,12 +140,15 @@ TEST_ON_STAGE(unknown_settings_are_ignored_and_invalid_values_reported)
 
 TEST_ON_STAGE(hidden_columns_are_not_shown)
 {
+	struct list_screen *links;
+
 	stage_begin("nothing", 0, 30, 100);
 	stage_try("2", "AGE");
 	stage_key(KEY_SPECIAL(KEY_F(2)));
 	stage_expect("COLUMNS OF LINKS");
-	while (stage.app.setup->hidden != 1u << LINK_COLUMN_AGE) {
-		stage.app.setup->hidden = 0;
+	links = screen_list(&stage.app, &screen_links);
+	while (links->table.hidden != 1u << LINK_AGE) {
+		links->table.hidden = 0;
 		stage_key(KEY_SPECIAL(KEY_DOWN));
 		stage_key(' ');
 	}

@@ -37,68 +37,6 @@ struct frame {
  */
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
-/* The columns of the links table, in order of position unless they were moved. */
-enum link_column {
-	LINK_COLUMN_TAG,
-	LINK_COLUMN_FINDING,
-	LINK_COLUMN_PORT,
-	LINK_COLUMN_PEER,
-	LINK_COLUMN_STATUS,
-	LINK_COLUMN_STATE,
-	LINK_COLUMN_LINK,
-	LINK_COLUMN_LOAD,
-	LINK_COLUMN_XMIT,
-	LINK_COLUMN_XMIT_PERCENT,
-	LINK_COLUMN_XMIT_BAR,
-	LINK_COLUMN_RCV,
-	LINK_COLUMN_RCV_PERCENT,
-	LINK_COLUMN_RCV_BAR,
-	LINK_COLUMN_SPARK,
-	LINK_COLUMN_XMIT_PACKETS,
-	LINK_COLUMN_RCV_PACKETS,
-	LINK_COLUMN_STALL,
-	LINK_COLUMN_STALL_BACK,
-	LINK_COLUMN_WAIT,
-	LINK_COLUMN_WAIT_BACK,
-	LINK_COLUMN_ERRORS,
-	LINK_COLUMN_WHICH_ERRORS,
-	LINK_COLUMN_AGE,
-	LINK_COLUMN_LID,
-	LINK_COLUMN_GUID,
-	LINK_COLUMN_COUNT,
-};
-
-struct column_info {
-	const char *title;   /* if it fits; with the unit if the cells have none */
-	const char *narrow;  /* short title */
-	const char *meaning; /* one line of help */
-	bool right;          /* its cells are right-aligned */
-};
-
-/* column_info - constant. */
-const struct column_info *column_info(enum link_column column);
-
-/* column_by_title - Return: whether a column has this title. */
-bool column_by_title(const char *title, enum link_column *ret);
-
-/* column_can_hide - whether the setup may hide the column. */
-bool column_can_hide(enum link_column column);
-
-/* Requirements of the rows. */
-struct column_needs {
-	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
-	bool findings, tags; /* whether there are any; else these columns are omitted */
-	uint32_t hidden;     /* 1 << column: hidden */
-	const uint8_t *order; /* all columns in order of position; NULL: as in the enum */
-};
-
-/*
- * layout_columns - select columns and their widths
- * @columns:  of the table
- * @ret:      LINK_COLUMN_COUNT places in order of x, one blank column apart, all inside the table
- */
-void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
-
 /*
  * layout_segments - select the parts of a line that fit
  * @widths, @ranks: of @count parts; lower ranks are more important

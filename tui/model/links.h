@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * links.h - all links of a snapshot as rows, filtered and sorted
+ * links.h - all links of a snapshot
  *
  * Each link has one row with both its ends. The end nearer to the hosts is the first one: an HCA
  * before its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 #include "analysis/status.h"
-#include "base/map.h"
 #include "tui/model/filter.h"
-#include "tui/model/layout.h"
 #include "tui/model/context.h"
 
 struct error;
@@ -38,35 +36,20 @@ struct link_row {
 	bool unused;           /* both ends down for long or always, or port 0 of a switch */
 };
 
-/* Sort key of a row. */
-struct link_entry {
-	double key;
-	uint64_t tie;
-	uint32_t link;
-};
-
+/* A zeroed struct is empty. */
 struct links {
 	const struct port_table *table;   /* borrowed, with what it shows; NULL: empty */
 	const struct snapshot_context *context; /* borrowed */
 	struct link_row *all;
 	size_t count, unused_count;
-	uint32_t *rows;              /* indices of the visible links, in order */
-	size_t row_count;
-	struct link_entry *entries;  /* buffer for sorting */
 	int end_columns[2];          /* longest name of the lower and the upper ends */
 	bool has_marks;              /* whether any link has a finding */
-	enum link_column sort;
-	bool descending;
 	bool swapped;                /* the upper end is displayed first */
-	bool show_unused, tagged_only;
-	struct filter filter;
+	bool show_unused;
 	struct select_marks marks;   /* of the filter, by port */
 	uint32_t *finding_of;        /* port_marks_find() */
-	struct map tags;             /* by identity of the link's lower end: 1, or 0 after untagging */
-	size_t tag_count;
 };
 
-void links_init(struct links *links);
 void links_done(struct links *links);
 
 /*
@@ -77,46 +60,26 @@ void links_done(struct links *links);
 int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
 	      struct error *err);
 
-/* links_arrange - apply sort order, filter and visibility after a change. */
-void links_arrange(struct links *links);
-
 /*
- * links_row - the link of a visible row
  * links_side - index of the end, and of the direction from it, that is displayed at place 0 or 1
  * links_end - the port at that place, or FABRIC_NONE
  */
-const struct link_row *links_row(const struct links *links, size_t row);
 unsigned links_side(const struct links *links, const struct link_row *link, unsigned place);
 uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place);
-
-/* links_find - the row with the link of a port, or row_count. O(rows). */
-size_t links_find(const struct links *links, uint64_t node_guid, uint8_t port);
-
-/*
- * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged. links_untag_all.
- */
-int links_tag(struct links *links, const struct link_row *link, struct error *err);
-bool links_is_tagged(const struct links *links, const struct link_row *link);
-void links_untag_all(struct links *links);
-
-/* links_descending_first - whether a column is sorted in descending order at first. */
-bool links_descending_first(enum link_column column);
-
-/*
- * In links_filter.c:
- * links_mark - evaluate the keys of the filter. Return: 0 or ERR_NOMEM.
- * links_passes - whether a link matches the filter, after links_mark()
- */
-int links_mark(struct links *links, struct error *err);
-bool links_passes(const struct links *links, const struct link_row *link);
-
-/* links_number - the rate, utilization or count of a column of numbers except errors; NAN: unknown. */
-double links_number(const struct links *links, const struct link_row *link, enum link_column column);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
 double links_load(const struct link_row *link);
 
 /* links_errors - errors of both ends; NAN if unknown. */
 double links_errors(const struct links *links, const struct link_row *link);
+
+/*
+ * In links_filter.c:
+ * links_begin_filter - evaluate the keys of a filter for all links. Return: 0 or ERR_NOMEM.
+ * links_passes - whether a link matches the filter
+ * @tagged:  whether the user tagged the link
+ */
+int links_begin_filter(struct links *links, struct filter *filter, struct error *err);
+bool links_passes(const struct links *links, const struct link_row *link, const struct filter *filter, bool tagged);
 
 #endif

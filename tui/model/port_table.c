@@ -2,6 +2,7 @@
 #include "tui/model/port_table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,6 @@
 #include "fabric/shape.h"
 #include "facts/link.h"
 #include "storage/reader.h"
-#include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 
 static void drop_rows(struct port_table *table)
@@ -27,6 +27,13 @@ void port_table_done(struct port_table *table)
 {
 	drop_rows(table);
 	order_done(&table->order);
+}
+
+void port_table_name(const struct port_table *table, uint32_t port, char *ret)
+{
+	snprintf(ret, PORT_NAME_SIZE, "-");
+	if (port != FABRIC_NONE)
+		order_port_name(&table->order, table->snapshot->fabric, port, ret);
 }
 
 /* The view of a port, with its errors since the display was started instead of those of the window. */

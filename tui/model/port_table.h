@@ -46,6 +46,9 @@ struct port_table {
 
 void port_table_done(struct port_table *table);
 
+/* port_table_name - order_port_name(), or "-" for FABRIC_NONE. @ret: of PORT_NAME_SIZE. */
+void port_table_name(const struct port_table *table, uint32_t port, char *ret);
+
 /*
  * port_table_set - show another snapshot
  * @snapshot:  borrowed until the next call; NULL for none

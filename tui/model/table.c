@@ -24,9 +24,30 @@ static bool is_tag(const struct table *table, size_t column)
 
 static const struct column *column_of(const struct table *table, size_t column)
 {
-	static const struct column tag = { .title = "TAG", .narrow = "", .help = "tagged with T or Insert" };
+	return &table->columns[column];
+}
 
-	return is_tag(table, column) ? &tag : &table->view->columns[column];
+/* A column of the view, as the table of its struct describes it. */
+static struct column complete(const struct table_view *view, const struct column *column)
+{
+	const struct column *source = view->sources[column->row];
+	struct column ret;
+
+	if (column->fill || column_has_number(column) || !column->key)
+		return *column;
+	while (source && source->key && strcmp(source->key, column->key))
+		source++;
+	if (!source || !source->key)
+		return *column;
+	ret = *source;
+	ret.row = column->row;
+	if (column->title) {
+		ret.title = column->title;
+		ret.narrow = column->narrow;
+	}
+	ret.help = column->help ? column->help : source->help;
+	ret.priority = column->priority ? column->priority : source->priority;
+	return ret;
 }
 
 void table_init(struct table *table, const struct table_view *view, void *state, const struct app *app)
@@ -36,7 +57,11 @@ void table_init(struct table *table, const struct table_view *view, void *state,
 	*table = (struct table){ .view = view, .state = state, .app = app, .sort = view->sort,
 				 .descending = view->sort_descending,
 				 .column_count = view->column_count + view->tags };
-	table->cells = result_create(NULL, &keep, view->columns, view->column_count);
+	for (size_t i = 0; i < view->column_count; i++)
+		table->columns[i] = complete(view, &view->columns[i]);
+	table->columns[view->column_count] =
+		(struct column){ .title = "TAG", .narrow = "", .help = "tagged with T or Insert" };
+	table->cells = result_create(NULL, &keep, table->columns, view->column_count);
 	table_usual_order(table, table->order);
 }
 
@@ -85,11 +110,17 @@ bool table_can_hide(const struct table *table, size_t column)
 
 bool table_find_column(const struct table *table, const char *title, size_t *ret)
 {
-	for (size_t i = 0; i < table->column_count; i++)
-		if (table_title(table, i) && !strcmp(table_title(table, i), title)) {
+	size_t len = strlen(title);
+
+	for (size_t i = 0; i < table->column_count; i++) {
+		const char *own = table_title(table, i);
+
+		/* The percent sign may be missing: LOAD% was LOAD. */
+		if (own && !strncmp(own, title, len) && (!own[len] || !strcmp(own + len, "%"))) {
 			*ret = i;
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -119,10 +150,13 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 /* Fill a cell of the row whose structs were read. Return: false without memory. */
 static bool fill_cell(struct table *table, const void *const *row, size_t column)
 {
+	const void *from = row[table->columns[column].row];
+
 	if (!table->cells)
 		return false;
 	result_clear(table->cells);
-	result_fill_cell(table->cells, column, row[0]);
+	if (from)
+		result_fill_cell(table->cells, column, from);
 	return result_end_row(table->cells);
 }
 
@@ -189,7 +223,7 @@ static void measure(struct table *table, size_t all)
 /* Columns that a cell needs at least. */
 static int least_of(const struct table *table, size_t column)
 {
-	const struct column *info = &table->view->columns[column];
+	const struct column *info = &table->columns[column];
 	int widest = table->widest[column], title = (int)text_columns(info->narrow ? info->narrow : info->title);
 	int least = widest;
 
@@ -212,7 +246,7 @@ static size_t make_steps(const struct table *table, struct column_step ret[2 * T
 	for (int wide = 0; wide < 2; wide++)
 		for (unsigned priority = 0; priority < 16; priority++)
 			for (size_t i = 0; i < view->column_count; i++) {
-				if (!view->columns[i].title || view->columns[i].priority != priority)
+				if (!table->columns[i].title || table->columns[i].priority != priority)
 					continue;
 				ret[count++] = (struct column_step){
 					(uint8_t)i, (int16_t)(wide ? table->widest[i] : least_of(table, i)), 0,
@@ -247,6 +281,10 @@ void table_places(const struct table *table, int columns, struct column_place *r
 		set.steps = steps;
 	}
 	columns_fit(&set, columns, ret);
+	if (view->adjust) {
+		view->adjust(table->state, table->app, ret);
+		columns_set_positions(&set, ret);
+	}
 }
 
 /* --- order --- */
@@ -277,10 +315,15 @@ static int compare_entries(const void *a, const void *b, void *ctx)
 /* Read the key of a row from its cell. @keys: texts of all rows, NUL-terminated */
 static void read_key(struct table *table, struct entry *entry, struct text *keys)
 {
-	const struct column *column = &table->view->columns[table->sort];
+	const struct column *column = &table->columns[table->sort];
 	const void *row[TABLE_STRUCTS];
 
 	read_row(table, entry->row, row);
+	if (column_has_number(column)) {
+		if (row[column->row])
+			entry->key.number = column_number(column, row[column->row]);
+		return;
+	}
 	if (!fill_cell(table, row, table->sort))
 		return;
 	if (column_is_right(column) || column->kind == COLUMN_TIME || column->kind == COLUMN_BOOL) {
@@ -304,12 +347,12 @@ static void sort_rows(struct table *table, struct entry *entries)
 		struct entry *entry = &entries[i];
 
 		*entry = (struct entry){ .key.number = NAN, .row = table->rows[i] };
-		if (is_tag(table, table->sort))
+		if (view->key && view->key(table->state, table->app, entry->row, table->sort, &entry->key))
+			; /* it is complete */
+		else if (is_tag(table, table->sort))
 			entry->key.number = table_is_tagged(table, table_id(table, i));
-		else if (!view->key)
+		else
 			read_key(table, entry, &keys);
-		if (view->key)
-			view->key(table->state, table->app, entry->row, table->sort, &entry->key);
 		/* Unknown values are the last ones in both orders. */
 		if (isnan(entry->key.number)) {
 			entry->key.number = INFINITY;
@@ -339,19 +382,20 @@ static bool matches(struct table *table, size_t index, struct text *line)
 		return view->matches(table->state, table->app, index, &table->filter);
 	text_clear(line);
 	for (size_t i = 0; i < view->column_count; i++)
-		if (view->columns[i].title)
+		if (table->columns[i].title)
 			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
 	return filter_matches(&table->filter, text_chars(line), filter_tag_bits(&table->filter,
 				table_is_tagged(table, view->id(table->state, table->app, index))));
 }
 
+/* @line: a buffer; NULL: there is no filter */
 static bool is_shown(struct table *table, size_t index, struct text *line)
 {
 	const struct table_view *view = table->view;
 
 	if (table->tagged_only && !table_is_tagged(table, view->id(table->state, table->app, index)))
 		return false;
-	return !table->filter.select.term_count || matches(table, index, line);
+	return !line || matches(table, index, line);
 }
 
 void table_arrange(struct table *table, bool changed)
@@ -360,6 +404,7 @@ void table_arrange(struct table *table, bool changed)
 	size_t all = view->count(table->state, table->app);
 	struct entry *entries = calloc(all + 1, sizeof(*entries));
 	struct text line = { 0 };
+	bool filtered;
 
 	if (all > table->capacity) {
 		uint32_t *rows = reallocarray(table->rows, all, sizeof(*rows));
@@ -371,11 +416,13 @@ void table_arrange(struct table *table, bool changed)
 	table->failed = !entries || all > table->capacity;
 	if (table->failed)
 		goto out;
+	filtered = table->filter.select.term_count &&
+		   (!view->begin_filter || view->begin_filter(table->state, table->app, &table->filter));
 	for (size_t i = 0; i < all; i++) {
 		if (view->is_listed && !view->is_listed(table->state, table->app, i))
 			continue;
 		table->count++;
-		if (is_shown(table, i, &line))
+		if (is_shown(table, i, filtered ? &line : NULL))
 			table->rows[table->row_count++] = (uint32_t)i;
 	}
 	if (changed && !view->steps)

@@ -50,10 +50,17 @@ struct table_key {
 
 struct table_view {
 	const char *name;             /* of its settings: "jobs" */
+	const char *hidden_setting, *order_setting; /* NULL: NAME.hidden and NAME.order */
 	const char *noun, *plural;    /* of a row: "job", "jobs" */
 	const char *none;             /* the text of a list without rows */
-	const struct column *columns; /* those without a title are not shown */
+	const char *none_listed;      /* if there are rows, but is_listed() is false for all of them */
+	/*
+	 * Those without a title are not shown. A column with a key that does not say how it is read is the one of this
+	 * key in sources[column->row], which ends with a zeroed column; its own titles and help take precedence.
+	 */
+	const struct column *columns;
 	size_t column_count;
+	const struct column *sources[TABLE_STRUCTS];
 	const struct column_step *steps; /* NULL: by priority, as wide as the widest cells */
 	size_t step_count;
 	/* Sets of columns, 1 << index. */
@@ -77,11 +84,18 @@ struct table_view {
 	/* The text of a cell in its width. Return: false: as result_cell(). */
 	bool (*text)(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret);
 	enum role (*role)(void *state, const struct app *app, size_t index, size_t column, enum role usual);
-	void (*key)(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret);
+	/* Set the tie, and the key of some columns. Return: false: the key is the number or text of the cell. */
+	bool (*key)(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret);
 	/* Columns of the widest cell; 0: the column is not shown now. */
 	int (*widest)(void *state, const struct app *app, size_t column);
-	/* Whether a row is listed at all, and whether it matches the filter. */
+	/* Change widths. */
+	void (*adjust)(void *state, const struct app *app, struct column_place *places);
+	/*
+	 * Whether a row is listed at all, and whether it matches the filter; begin_filter() is called before all rows.
+	 * If it returns false, all rows match.
+	 */
 	bool (*is_listed)(void *state, const struct app *app, size_t index);
+	bool (*begin_filter)(void *state, const struct app *app, struct filter *filter);
 	bool (*matches)(void *state, const struct app *app, size_t index, const struct filter *filter);
 };
 
@@ -96,7 +110,8 @@ struct table {
 	bool descending, tagged_only;
 	uint64_t hidden;         /* 1 << column */
 	uint8_t order[TABLE_COLUMNS]; /* columns from the left */
-	size_t column_count;     /* of the view, and TAG if rows can be tagged */
+	struct column columns[TABLE_COLUMNS]; /* of the view; TAG is the last one if rows can be tagged */
+	size_t column_count;     /* of the view, and TAG */
 	int widest[TABLE_COLUMNS];
 	struct filter filter;
 	struct map tags;         /* by identity: 1, or 0 after untagging */

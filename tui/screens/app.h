@@ -92,8 +92,7 @@ struct key_help {
 /* A setting that is a member of a state. Lists end with an entry of NULL name. */
 struct setting {
 	const char *name;
-	/* A bool, an enum by its words, an enum link_column by its title. */
-	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind;
+	enum { SETTING_FLAG, SETTING_CHOICE } kind; /* a bool, or an enum by its words */
 	size_t offset;
 	const char *const *words; /* SETTING_CHOICE: NULL-terminated */
 };

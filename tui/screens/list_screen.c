@@ -174,7 +174,7 @@ static void draw_row(struct list_screen *self, const struct app *app, const stru
 
 		if (!places[i].columns)
 			continue;
-		if (i < table->view->column_count && table->view->columns[i].flags & COLUMN_KEEP_TAIL)
+		if (table->columns[i].flags & COLUMN_KEEP_TAIL)
 			align = ALIGN_MIDDLE;
 		text = table_cell(table, row, i, places[i].columns, &role);
 		format_fit(text, (unsigned)places[i].columns, align, app->theme->unicode, fitted);
@@ -197,7 +197,9 @@ static void draw_none(const struct list_screen *self, const struct app *app, con
 		draw_line(&brush, area, 1, ROLE_TEXT, "No %s matches \"%s\". Esc shows all.", table->view->noun,
 			  table->filter.typed);
 	else
-		draw_line(&brush, area, 1, ROLE_TEXT, "%s", table->view->none);
+		draw_line(&brush, area, 1, ROLE_TEXT, "%s",
+			  table->view->none_listed && table->view->count(table->state, app) ?
+			  table->view->none_listed : table->view->none);
 }
 
 static void draw_menu(const struct list_screen *self, const struct app *app, const struct rect *area)

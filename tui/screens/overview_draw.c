@@ -9,12 +9,11 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
-#include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
-#include "tui/screens/links_draw.h"
+#include "tui/screens/links_view.h"
 #include "tui/screens/overview_view.h"
 
 /* "02:58", or the age if older than a day: "4d02h". */
@@ -323,7 +322,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 	case GROUP_COLUMN_HOTTEST:
 		ret[0] = '\0';
 		if (group->hottest != FABRIC_NONE && group->max_percent > RATE_IDLE_PERCENT)
-			cell_text_port(app->table, group->hottest, ret);
+			port_table_name(app->table, group->hottest, ret);
 		return ROLE_TEXT;
 	case GROUP_COLUMN_STATE:
 		group_state_word(group, columns, ret, CELL_SIZE);

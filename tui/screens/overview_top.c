@@ -14,7 +14,7 @@
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
 #include "tui/screens/app.h"
-#include "tui/screens/links_draw.h"
+#include "tui/screens/links_view.h"
 #include "tui/screens/overview_view.h"
 
 static void draw_head(const struct brush *brush, int y, int x, int columns, const char *text)

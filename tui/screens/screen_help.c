@@ -111,16 +111,10 @@ static void make(struct text_page *page, const struct app *app, int columns)
 	add_part(page, "STATUS AND NOTATION", words, indent);
 	for (size_t i = 0; list && i < list->table.column_count; i++) {
 		if (!i)
-			add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more", indent);
+			add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more; F2 hides columns", indent);
 		if (table_title(&list->table, i))
 			add(page, table_title(&list->table, i), table_help(&list->table, i), indent);
 	}
-	if (from != &screen_links)
-		return;
-	add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more; F2 hides columns", indent);
-	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
-		add(page, column_info((enum link_column)column)->title,
-		    column_info((enum link_column)column)->meaning, indent);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +47,8 @@ static void save_settings(const struct setting *setting, const void *state, stru
 
 		if (setting->kind == SETTING_FLAG)
 			value = flag_names[*(const bool *)field];
-		else if (setting->kind == SETTING_CHOICE)
-			value = setting->words[*(const unsigned *)field];
 		else
-			value = column_info(*(const enum link_column *)field)->title;
+			value = setting->words[*(const unsigned *)field];
 		config_put(config, setting->name, value);
 	}
 }
@@ -66,8 +65,6 @@ static int restore_setting(const struct setting *setting, void *state, const cha
 	if (!setting || !setting->name)
 		return 0;
 	field = (char *)state + setting->offset;
-	if (setting->kind == SETTING_COLUMN)
-		return column_by_title(value, field) ? 1 : -1;
 	words = setting->kind == SETTING_FLAG ? flag_names : setting->words;
 	while (words[choice] && strcmp(words[choice], value))
 		choice++;
@@ -80,118 +77,50 @@ static int restore_setting(const struct setting *setting, void *state, const cha
 	return 1;
 }
 
-static void save_columns(const struct setup *setup, struct config *config)
-{
-	char text[CONFIG_VALUE_SIZE] = "";
-	size_t len = 0;
-
-	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
-		if (setup->hidden & 1u << column && len < sizeof(text))
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
-						column_info((enum link_column)column)->title);
-	config_put(config, "hidden-columns", text);
-}
-
-static bool restore_columns(struct setup *setup, const char *value)
-{
-	char text[CONFIG_VALUE_SIZE], *next = text, *title;
-
-	snprintf(text, sizeof(text), "%s", value);
-	while ((title = strsep(&next, ",")) != NULL) {
-		enum link_column column;
-
-		title += strspn(title, " ");
-		if (!*title)
-			continue;
-		if (!column_by_title(title, &column) || !column_can_hide(column))
-			return false;
-		setup->hidden |= 1u << column;
-	}
-	return true;
-}
-
-static void default_order(struct setup *setup)
-{
-	for (int i = 0; i < LINK_COLUMN_COUNT; i++)
-		setup->order[i] = (uint8_t)i;
-}
-
-/* The order in use; "": the default. */
-static void save_order(const struct setup *setup, struct config *config)
-{
-	char text[CONFIG_VALUE_SIZE] = "";
-	size_t len = 0;
-	bool moved = false;
-
-	for (int i = 0; i < LINK_COLUMN_COUNT && len < sizeof(text); i++) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
-					column_info((enum link_column)setup->order[i])->title);
-		moved |= setup->order[i] != i;
-	}
-	config_put(config, "column-order", moved ? text : "");
-}
-
-/* Columns that are not named, such as those of a newer version, follow the named ones. */
-static bool restore_order(struct setup *setup, const char *value)
-{
-	char text[CONFIG_VALUE_SIZE], *next = text, *title;
-	uint8_t order[LINK_COLUMN_COUNT];
-	uint32_t named = 0;
-	int count = 0;
-
-	snprintf(text, sizeof(text), "%s", value);
-	while ((title = strsep(&next, ",")) != NULL) {
-		enum link_column column;
-
-		title += strspn(title, " ");
-		if (!*title)
-			continue;
-		if (!column_by_title(title, &column) || named & 1u << column)
-			return false;
-		named |= 1u << column;
-		order[count++] = (uint8_t)column;
-	}
-	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
-		if (!(named & 1u << column))
-			order[count++] = (uint8_t)column;
-	memcpy(setup->order, order, sizeof(order));
-	return true;
-}
-
 /* --- lists: NAME.sort, NAME.descending, and titles of columns in NAME.hidden and NAME.order --- */
 
-static void save_titles(const struct table *table, const char *name, const char *member, const uint8_t *columns,
-			size_t count, struct config *config)
+/* The name of a setting of a list. Return: @ret. */
+static const char *table_setting(const struct table_view *view, const char *member, char ret[CONFIG_NAME_SIZE])
 {
-	char text[CONFIG_VALUE_SIZE] = "", full[CONFIG_NAME_SIZE];
+	const char *own = !strcmp(member, "hidden") ? view->hidden_setting :
+			  !strcmp(member, "order") ? view->order_setting : NULL;
+
+	if (own)
+		snprintf(ret, CONFIG_NAME_SIZE, "%s", own);
+	else
+		snprintf(ret, CONFIG_NAME_SIZE, "%s.%s", view->name, member);
+	return ret;
+}
+
+static void save_titles(const struct table *table, const char *member, const uint8_t *columns, size_t count,
+			struct config *config)
+{
+	char text[CONFIG_VALUE_SIZE] = "", name[CONFIG_NAME_SIZE];
 	size_t len = 0;
 
 	for (size_t i = 0; i < count && len < sizeof(text); i++)
 		if (table_title(table, columns[i]))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
 						table_title(table, columns[i]));
-	snprintf(full, sizeof(full), "%s.%s", name, member);
-	config_put(config, full, text);
+	config_put(config, table_setting(table->view, member, name), text);
 }
 
 static void save_table(const struct table *table, struct config *config)
 {
-	const char *name = table->view->name;
 	uint8_t usual[TABLE_COLUMNS], hidden[TABLE_COLUMNS];
-	char full[CONFIG_NAME_SIZE];
+	char name[CONFIG_NAME_SIZE];
 	size_t hidden_count = 0;
+	bool moved;
 
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->hidden >> i & 1)
 			hidden[hidden_count++] = (uint8_t)i;
-	snprintf(full, sizeof(full), "%s.sort", name);
-	config_put(config, full, table_title(table, table->sort));
-	snprintf(full, sizeof(full), "%s.descending", name);
-	config_put(config, full, flag_names[table->descending]);
-	save_titles(table, name, "hidden", hidden, hidden_count, config);
+	config_put(config, table_setting(table->view, "sort", name), table_title(table, table->sort));
+	config_put(config, table_setting(table->view, "descending", name), flag_names[table->descending]);
+	save_titles(table, "hidden", hidden, hidden_count, config);
 	table_usual_order(table, usual);
-	save_titles(table, name, "order", table->order,
-		    memcmp(table->order, usual, table->column_count) ? table->column_count : 0, config);
+	moved = memcmp(table->order, usual, table->column_count);
+	save_titles(table, "order", table->order, moved ? table->column_count : 0, config);
 }
 
 /* Titles to columns. Return: whether all are valid and none is named twice. */
@@ -233,7 +162,7 @@ static bool restore_hidden(struct table *table, const char *value)
 }
 
 /* Columns that are not named, such as those of a newer version, follow the named ones. */
-static bool restore_order_of(struct table *table, const char *value)
+static bool restore_order(struct table *table, const char *value)
 {
 	uint8_t order[TABLE_COLUMNS], usual[TABLE_COLUMNS];
 	size_t count;
@@ -251,18 +180,16 @@ static bool restore_order_of(struct table *table, const char *value)
 /* Return: as restore_setting(). */
 static int restore_table(struct table *table, const struct config_pair *pair)
 {
-	size_t len = strlen(table->view->name);
-	const char *member = pair->name + len + 1;
+	const struct table_view *view = table->view;
+	char name[CONFIG_NAME_SIZE];
 
-	if (strncmp(pair->name, table->view->name, len) || pair->name[len] != '.')
-		return 0;
-	if (!strcmp(member, "sort"))
+	if (!strcmp(pair->name, table_setting(view, "sort", name)))
 		return table_find_column(table, pair->value, &table->sort) ? 1 : -1;
-	if (!strcmp(member, "hidden"))
+	if (!strcmp(pair->name, table_setting(view, "hidden", name)))
 		return restore_hidden(table, pair->value) ? 1 : -1;
-	if (!strcmp(member, "order"))
-		return restore_order_of(table, pair->value) ? 1 : -1;
-	if (strcmp(member, "descending"))
+	if (!strcmp(pair->name, table_setting(view, "order", name)))
+		return restore_order(table, pair->value) ? 1 : -1;
+	if (strcmp(pair->name, table_setting(view, "descending", name)))
 		return 0;
 	if (strcmp(pair->value, "yes") && strcmp(pair->value, "no"))
 		return -1;
@@ -284,8 +211,6 @@ void setup_save(const struct app *app, struct config *config)
 	const struct table *table;
 
 	save_settings(settings, app->setup, config);
-	save_columns(app->setup, config);
-	save_order(app->setup, config);
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		save_settings(screens[i]->settings, app->states[i], config);
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
@@ -299,10 +224,6 @@ static int restore_pair(const struct app *app, const struct config_pair *pair)
 	int restored = restore_setting(settings, app->setup, pair->name, pair->value);
 	struct table *table;
 
-	if (!strcmp(pair->name, "hidden-columns"))
-		return restore_columns(app->setup, pair->value) ? 1 : -1;
-	if (!strcmp(pair->name, "column-order"))
-		return restore_order(app->setup, pair->value) ? 1 : -1;
 	for (size_t i = 0; !restored && i < SCREEN_COUNT; i++)
 		restored = restore_setting(screens[i]->settings, app->states[i], pair->name, pair->value);
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
@@ -336,7 +257,6 @@ int setup_start(struct app *app, struct error *err)
 
 	app->setup->stale = true;
 	app->setup->mouse = 1;
-	default_order(app->setup);
 	if (!path)
 		return 0;
 	config = calloc(1, sizeof(*config));
@@ -372,7 +292,7 @@ void setup_end(const struct app *app)
 
 /* --- the screen --- */
 
-/* The values as indices; then one row per column of Links. */
+/* The values as indices; then one row for each column of each list. */
 static const struct {
 	const char *name, *meaning;
 	size_t offset; /* in struct setup */
@@ -393,19 +313,36 @@ enum { ROW_COLUMNS = sizeof(rows) / sizeof(rows[0]) };
 
 struct setup_screen {
 	struct list list;
-	size_t first;                      /* first visible line */
-	enum link_column columns[LINK_COLUMN_COUNT]; /* that can be hidden */
-	size_t column_count;
+	size_t first; /* first visible line */
 };
 
-static void init(void *state, const struct app *app)
-{
-	struct setup_screen *self = state;
+/* A row behind the settings. */
+struct column_row {
+	struct table *table;
+	size_t column;
+	size_t line; /* a blank line and a title are above the first column of a list */
+};
 
-	(void)app;
-	for (int column = 0; column < LINK_COLUMN_COUNT; column++)
-		if (column_can_hide((enum link_column)column))
-			self->columns[self->column_count++] = (enum link_column)column;
+/* Find a row, or with SIZE_MAX the number of all rows and lines. Return: false: there is no such row. */
+static bool find_column(const struct app *app, size_t row, struct column_row *ret, size_t *ret_rows)
+{
+	size_t at = ROW_COLUMNS, line = ROW_COLUMNS;
+	struct table *table;
+
+	for (size_t i = 0; i < SCREEN_COUNT; i++)
+		for (size_t which = 0; (table = table_at(app, i, which)) != NULL; which++) {
+			line += 2;
+			for (size_t column = 0; column < table->column_count; column++) {
+				if (!table_can_hide(table, column))
+					continue;
+				*ret = (struct column_row){ table, column, line++ };
+				if (at++ == row)
+					return true;
+			}
+		}
+	*ret = (struct column_row){ .line = line };
+	*ret_rows = at;
+	return false;
 }
 
 static unsigned *row_value(const struct app *app, size_t row)
@@ -413,10 +350,24 @@ static unsigned *row_value(const struct app *app, size_t row)
 	return (unsigned *)((char *)app->setup + rows[row].offset);
 }
 
-/* The line of a row: settings, a blank line, a title, columns. */
-static size_t line_of(size_t row)
+static size_t row_count(const struct app *app, size_t *ret_lines)
 {
-	return row < ROW_COLUMNS ? row : row + 2;
+	struct column_row none;
+	size_t count = 0;
+
+	find_column(app, SIZE_MAX, &none, &count);
+	*ret_lines = none.line;
+	return count;
+}
+
+static size_t line_of(const struct app *app, size_t row)
+{
+	struct column_row here = { .line = row };
+	size_t count;
+
+	if (row >= ROW_COLUMNS)
+		find_column(app, row, &here, &count);
+	return here.line;
 }
 
 static void draw_row(const struct setup_screen *self, const struct app *app, const struct rect *body, int y,
@@ -425,38 +376,52 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 	const struct brush brush = { app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
 	const int widths[] = { NAME_COLUMNS - 1, VALUE_COLUMNS - 1, body->columns - NAME_COLUMNS - VALUE_COLUMNS };
 	struct table_cell cells[] = { { .role = ROLE_TEXT }, { .role = ROLE_STRONG }, { .role = ROLE_FAINT } };
+	struct column_row here;
+	size_t count;
 
 	if (row < ROW_COLUMNS) {
 		cells[0].text = rows[row].name;
 		cells[1].text = rows[row].words[*row_value(app, row)];
 		cells[2].text = rows[row].meaning;
-	} else {
-		enum link_column column = self->columns[row - ROW_COLUMNS];
+	} else if (find_column(app, row, &here, &count)) {
+		const char *meaning = table_help(here.table, here.column);
 
-		cells[0].text = column_info(column)->title;
-		cells[1].text = app->setup->hidden & 1u << column ? "hidden" : "shown";
-		cells[2].text = column_info(column)->meaning;
+		cells[0].text = table_title(here.table, here.column);
+		cells[1].text = here.table->hidden >> here.column & 1 ? "hidden" : "shown";
+		cells[2].text = meaning ? meaning : "";
 	}
 	draw_cells(&brush, y, body, widths, cells, 3);
 }
 
-static void draw(void *state, struct app *app, const struct rect *body)
+static void draw_title(const struct app *app, const struct rect *body, int line, const struct table *table)
 {
 	const struct brush brush = { app->theme, 0 };
+	char name[64];
+
+	for (size_t i = 0; i <= strlen(table->view->name) && i < sizeof(name); i++)
+		name[i] = (char)toupper((unsigned char)table->view->name[i]);
+	draw_line(&brush, body, line, ROLE_GOOD,
+		  "COLUMNS OF %s (there, Shift-Left and Shift-Right move the sort column)", name);
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
 	struct setup_screen *self = state;
-	size_t count = ROW_COLUMNS + self->column_count, line;
+	size_t lines, count = row_count(app, &lines);
+	struct column_row here = { 0 };
+	const struct table *above = NULL;
 
 	list_fit(&self->list, count, body->rows);
-	self->first = layout_scroll(self->first, line_of(self->list.cursor), line_of(count), body->rows);
-	for (int y = 0; y < body->rows; y++) {
-		line = self->first + (size_t)y;
-		if (line == ROW_COLUMNS + 1)
-			draw_line(&brush, body, y, ROLE_GOOD,
-				  "COLUMNS OF LINKS (there, Shift-Left and Shift-Right move the sort column)");
-		else if (line < ROW_COLUMNS)
-			draw_row(self, app, body, body->y + y, line);
-		else if (line > ROW_COLUMNS + 1 && line < line_of(count))
-			draw_row(self, app, body, body->y + y, line - 2);
+	self->first = layout_scroll(self->first, line_of(app, self->list.cursor), lines, body->rows);
+	for (size_t row = 0; row < count; row++) {
+		size_t line = line_of(app, row), unused;
+		bool first = row >= ROW_COLUMNS && find_column(app, row, &here, &unused) && here.table != above;
+
+		above = here.table;
+		if (first && line > self->first && line - 1 < self->first + (size_t)body->rows)
+			draw_title(app, body, (int)(line - 1 - self->first), here.table);
+		if (line >= self->first && line < self->first + (size_t)body->rows)
+			draw_row(self, app, body, body->y + (int)(line - self->first), row);
 	}
 }
 
@@ -466,11 +431,13 @@ static const struct key_help footer_keys[] = {
 
 static void change(const struct setup_screen *self, struct app *app, int direction)
 {
-	size_t row = self->list.cursor;
+	size_t row = self->list.cursor, unused;
+	struct column_row here;
 	unsigned count = 0;
 
 	if (row >= ROW_COLUMNS) {
-		app->setup->hidden ^= 1u << self->columns[row - ROW_COLUMNS];
+		if (find_column(app, row, &here, &unused))
+			here.table->hidden ^= UINT64_C(1) << here.column;
 	} else {
 		while (rows[row].words[count])
 			count++;
@@ -506,12 +473,13 @@ static bool key(void *state, struct app *app, int pressed)
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct setup_screen *self = state;
-	size_t line = self->first + (size_t)(event->y - app->body.y), row = line < ROW_COLUMNS ? line : line - 2;
+	size_t line = self->first + (size_t)(event->y - app->body.y), row = 0, lines, count = row_count(app, &lines);
 
 	if (event->wheel)
 		app_move_list(app, event, 0);
-	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
-	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
+	while (row < count && line_of(app, row) < line)
+		row++;
+	if (event->wheel || event->y >= app->body.y + app->body.rows || row == count || line_of(app, row) != line)
 		return false;
 	/* A click on the selected row changes its value. */
 	if (row == self->list.cursor)
@@ -530,7 +498,6 @@ static const struct key_help help[] = {
 const struct screen screen_setup = {
 	.name = "setup",
 	.size = sizeof(struct setup_screen),
-	.init = init,
 	.draw = draw,
 	.footer_keys = footer_keys,
 	.key = key,

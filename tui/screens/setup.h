@@ -8,7 +8,6 @@
 
 #include "tui/config_file.h"
 #include "tui/draw/theme.h"
-#include "tui/model/layout.h"
 
 struct app;
 struct error;
@@ -18,8 +17,6 @@ struct setup {
 	unsigned ascii;    /* 1: ASCII only, also in a UTF-8 locale */
 	unsigned mouse;    /* 1: on; 0: text selection is left to the terminal */
 	unsigned refresh;  /* display update interval: index into a list */
-	uint32_t hidden;   /* columns of Links: 1 << enum link_column */
-	uint8_t order[LINK_COLUMN_COUNT]; /* of these columns, from the left */
 	bool stale;        /* not applied to the terminal yet */
 	struct config began; /* settings after the start */
 };

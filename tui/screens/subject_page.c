@@ -11,7 +11,6 @@
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/draw/theme.h"
-#include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
@@ -304,7 +303,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	size_t size = sizeof(numbers[0]);
 
 	snprintf(num, sizeof(num), "%u", port->num);
-	cell_text_port(app->table, port->peer, peer);
+	port_table_name(app->table, port->peer, peer);
 	format_percent(view->xmit_percent, numbers[0], size);
 	share_text(view->xmit_bytes_per_s, sums->out, numbers[1], size);
 	format_percent(view->rcv_percent, numbers[2], size);

@@ -10,7 +10,6 @@
 #include "base/when.h"
 #include "fabric/planes.h"
 #include "fabric/shape.h"
-#include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
@@ -68,7 +67,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	};
 
 	snprintf(num, sizeof(num), "%u", port->num);
-	cell_text_port(app->table, port->peer, peer);
+	port_table_name(app->table, port->peer, peer);
 	write_load(view->xmit_bytes_per_s, view->xmit_percent, widths[TX], out);
 	write_load(view->rcv_bytes_per_s, view->rcv_percent, widths[RX], in);
 	format_percent(view->stall_percent, stall, sizeof(stall));
@@ -159,7 +158,6 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 	const struct shape *shape = app->context->shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
 	const struct subject subject = subject_of_node(app, index);
-	char guid[CELL_GUID_SIZE];
 	int x;
 
 	page_line(page, &subject);
@@ -175,7 +173,7 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 	if (place && place->host != SHAPE_NONE)
 		page_putf(page, x + 2, ROLE_TEXT, "of host %s", shape->hosts[place->host].name);
 	page_label(page, NULL, "is", LABEL);
-	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", cell_text_guid(node->guid, guid));
+	x = page_putf(page, LABEL, ROLE_TEXT, "GUID 0x%016" PRIx64, node->guid);
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
 	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u port%s",

@@ -9,7 +9,6 @@
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "fabric/shape.h"
-#include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
