@@ -135,8 +135,8 @@ static void fill_which_errors(struct result *result, size_t at, const struct col
 		const struct error_sum *sum = error_sums_find(cells->sums, fabric->nodes[port->node].guid, port->num);
 
 		if (sum)
-			errors_append(&text, !place ? "" : text.len ? "; peer: " : "peer: ", COUNTER_ERROR_SET, sum->full,
-				      sum->value);
+			errors_append(&text, !place ? "" : text.len ? "; peer: " : "peer: ", COUNTER_ERROR_SET,
+				      sum->full, sum->value);
 	}
 	result_show(result, at, text_chars(&text), STYLE_PLAIN);
 	text_done(&text);
@@ -145,7 +145,8 @@ static void fill_which_errors(struct result *result, size_t at, const struct col
 static const struct column view_columns[LINK_COLUMN_COUNT] = {
 	[LINK_FINDING] = { .title = "FINDING", .narrow = "FIND", .flags = COLUMN_FLEXIBLE,
 			   .help = "worst open finding of the link" },
-	[LINK_PORT] = { .key = "name", .row = PORT_ROW, .help = "end nearer to the hosts (x: the other end): node/port" },
+	[LINK_PORT] = { .key = "name", .row = PORT_ROW,
+			.help = "end nearer to the hosts (x: the other end): node/port" },
 	[LINK_PEER] = { .key = "name", .row = PEER_ROW, .title = HEADING_PEER,
 			.help = "port at the other end of the cable" },
 	[LINK_STATUS] = { .title = HEADING_STATUS, .row = LINK_ROW, .number = number_status,
@@ -154,8 +155,8 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 			 .help = "logical and physical state of PORT (PortInfo)" },
 	[LINK_LINK] = { .title = HEADING_LINK, .row = LINK_ROW, .number = number_link, .fill = fill_link,
 			.help = "width and speed; low: below enabled or built value" },
-	[LINK_LOAD] = { .title = "LOAD%", .narrow = "LOAD", .kind = COLUMN_PERCENT, .row = LINK_ROW, .number = number_load,
-			.help = "utilization of the busier direction" },
+	[LINK_LOAD] = { .title = "LOAD%", .narrow = "LOAD", .kind = COLUMN_PERCENT, .row = LINK_ROW,
+			.number = number_load, .help = "utilization of the busier direction" },
 	[LINK_XMIT] = { .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
 			.number = number_xmit, .help = "bits per second from PORT to PEER" },
 	[LINK_XMIT_PERCENT] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,

@@ -459,7 +459,8 @@ MODEL_TEST(a_filter_looks_at_both_ends_status_link_and_guid)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter_by(made, cases[i].typed);
 		if (made->self.rows.table.row_count != cases[i].rows)
-			fail_msg("%s: %zu rows, not %zu", cases[i].typed, made->self.rows.table.row_count, cases[i].rows);
+			fail_msg("%s: %zu rows, not %zu", cases[i].typed, made->self.rows.table.row_count,
+				 cases[i].rows);
 	}
 	/* Every port without a cable is down, and has no speed. */
 	made->self.links.show_unused = true;
@@ -661,15 +662,18 @@ MODEL_TEST(a_column_moves_past_its_shown_neighbour)
 	char text[256];
 
 	fit(made, 80, &needs, places);
-	assert_string_equal(titles(&made->self.rows.table, places, text), "PORT PEER STATUS LOAD% TX TX% RX RX% ERRORS AGE ");
+	assert_string_equal(titles(&made->self.rows.table, places, text),
+			    "PORT PEER STATUS LOAD% TX TX% RX RX% ERRORS AGE ");
 	/* STATE and LINK between are not shown. */
 	assert_true(columns_move(order, places, TAG + 1, LINK_LOAD, -1));
 	fit(made, 80, &needs, places);
-	assert_string_equal(titles(&made->self.rows.table, places, text), "PORT PEER LOAD% STATUS TX TX% RX RX% ERRORS AGE ");
+	assert_string_equal(titles(&made->self.rows.table, places, text),
+			    "PORT PEER LOAD% STATUS TX TX% RX RX% ERRORS AGE ");
 	for (int i = 0; i < 6; i++)
 		assert_true(columns_move(order, places, TAG + 1, LINK_LOAD, 1));
 	fit(made, 80, &needs, places);
-	assert_string_equal(titles(&made->self.rows.table, places, text), "PORT PEER STATUS TX TX% RX RX% ERRORS LOAD% AGE ");
+	assert_string_equal(titles(&made->self.rows.table, places, text),
+			    "PORT PEER STATUS TX TX% RX RX% ERRORS LOAD% AGE ");
 	assert_true(columns_move(order, places, TAG + 1, LINK_LOAD, 1));
 	assert_false(columns_move(order, places, TAG + 1, LINK_LOAD, 1));
 	fit(made, 80, &needs, places);

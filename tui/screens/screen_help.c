@@ -111,7 +111,8 @@ static void make(struct text_page *page, const struct app *app, int columns)
 	add_part(page, "STATUS AND NOTATION", words, indent);
 	for (size_t i = 0; list && i < list->table.column_count; i++) {
 		if (!i)
-			add_title(page, "COLUMNS", columns < WIDE ? "" : "a wider terminal shows more; F2 hides columns", indent);
+			add_title(page, "COLUMNS",
+				  columns < WIDE ? "" : "a wider terminal shows more; F2 hides columns", indent);
 		if (table_title(&list->table, i))
 			add(page, table_title(&list->table, i), table_help(&list->table, i), indent);
 	}
