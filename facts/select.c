@@ -195,16 +195,3 @@ bool select_is_port_list(const char *typed)
 		return false;
 	return strpbrk(typed, "*?[") || (isdigit((unsigned char)*typed) && !typed[strspn(typed, "0123456789-,")]);
 }
-
-bool select_is_host_list(const char *typed)
-{
-	const char *open = strchr(typed, '['), *end = open ? open + 1 + strspn(open + 1, "0123456789,-") : NULL;
-	bool found = false;
-
-	/* "@FILE" of options is not allowed: a request must not open files. */
-	if (!open || *end != ']' || *typed == '@')
-		return false;
-	for (const char *at = open + 1; at < end; at++)
-		found |= *at == ',' || (isdigit((unsigned char)at[0]) && isdigit((unsigned char)at[1]));
-	return found;
-}

@@ -131,11 +131,9 @@ const char *select_set_end(const char *set);
  * select_is_port_list - "3", "17-20", "1,4,7-9" or a pattern
  * select_has_port - is a port number in such a list?
  * select_is_lid - is @typed the number of a LID of this port? Port 0 has the LIDs of a switch.
- * select_is_host_list - "node[001-016]", "node[1,10]" of batch systems; "node[1-4]" is the same as a pattern
  */
 bool select_is_port_list(const char *typed);
 bool select_has_port(const char *list, unsigned num);
 bool select_is_lid(const struct fabric *fabric, uint32_t port, const char *typed);
-bool select_is_host_list(const char *typed);
 
 #endif

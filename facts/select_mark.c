@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/host_set.h"
+#include "fabric/name_pattern.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 #include "facts/link.h"
@@ -227,7 +228,7 @@ static int mark_host(struct marking *marking, const char *value, struct error *e
 
 	if (!shape)
 		return 0;
-	if (select_is_host_list(value))
+	if (name_pattern_is_list(value))
 		return mark_host_list(marking, value, err);
 	for (size_t i = 0; i < shape->host_count; i++)
 		wanted_offer(&wanted, shape->hosts[i].name);

@@ -2,7 +2,6 @@
 #include "facts/selection.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/host_set.h"
+#include "fabric/name_pattern.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 #include "facts/select.h"
@@ -80,12 +80,6 @@ static bool is_glob(const char *typed)
 	return strpbrk(typed, "*?[");
 }
 
-/* Names show unsafe bytes as \xHH, so a backslash escapes nothing. */
-static bool matches(const char *pattern, const char *name)
-{
-	return !fnmatch(pattern, name, FNM_NOESCAPE);
-}
-
 static bool mark_glob(struct selection *match, const struct fabric *fabric, const char *pattern)
 {
 	char shown[NODE_NAME_SIZE], host[NODE_NAME_SIZE];
@@ -94,8 +88,8 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 	for (uint32_t i = 0; is_glob(pattern) && i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
-		if (!matches(pattern, node->name) && !matches(pattern, shown_name(node, shown)) &&
-		    !(host_name(node, host) && matches(pattern, host)))
+		if (!name_pattern_matches(pattern, node->name) && !name_pattern_matches(pattern, shown_name(node, shown)) &&
+		    !(host_name(node, host) && name_pattern_matches(pattern, host)))
 			continue;
 		mark_node(match, fabric, i);
 		found = true;
@@ -240,7 +234,7 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 	code = resolve_keyword(resolver, typed, err);
 	if (code)
 		return code < 0 ? code : 0;
-	if (select_is_host_list(typed))
+	if (name_pattern_is_list(typed))
 		return mark_host_list(match, fabric, typed, err);
 	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
 		return 0;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/name_pattern.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
@@ -364,7 +364,7 @@ static uint8_t adaptive_of(const struct shape_settings *settings, const struct n
 	if (rule)
 		names_short(node->name, shown);
 	for (; rule && rule->pattern; rule++)
-		if (fnmatch(rule->pattern, node->name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
+		if (name_pattern_matches(rule->pattern, node->name) || name_pattern_matches(rule->pattern, shown))
 			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
 	return node->adaptive;
 }

@@ -255,7 +255,20 @@ static int add_pattern(struct parsing *parsing, const char *section, const char 
 	return added ? 1 : no_memory(parsing);
 }
 
-/* [class] storage = oss*, mds*    [rail] rail0 = * mlx5_0 */
+/* The comma behind a pattern; those in brackets belong to it: "node[1,3]". */
+static size_t pattern_end(const char *value)
+{
+	size_t len = 0;
+
+	while (value[len] && value[len] != ',') {
+		const char *close = value[len] == '[' ? strchr(value + len, ']') : NULL;
+
+		len = close ? (size_t)(close - value) : len + 1;
+	}
+	return len;
+}
+
+/* [class] storage = oss*, mds[1,3]    [rail] rail0 = * mlx5_0 */
 static int add_patterns(struct parsing *parsing, const char *section, const char *key, const char *value)
 {
 	int class = -1;
@@ -269,17 +282,17 @@ static int add_patterns(struct parsing *parsing, const char *section, const char
 	if (!strcmp(section, "adaptive-routing") && strcmp(key, "on") && strcmp(key, "off"))
 		return wrong(parsing, section, key, "is not known: use on or off with names of switches");
 	while (*value) {
-		size_t len;
+		size_t len, end;
 
 		value += strspn(value, " \t,");
-		len = strcspn(value, ",");
+		len = end = pattern_end(value);
 		while (len && (value[len - 1] == ' ' || value[len - 1] == '\t'))
 			len--;
 		if (!len)
 			break;
 		if (!add_pattern(parsing, section, key, class, value, len))
 			return 0;
-		value += strcspn(value, ",");
+		value += end;
 	}
 	return 1;
 }

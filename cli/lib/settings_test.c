@@ -29,7 +29,7 @@ TEST_IN_FOLDER(unset_settings_have_defaults)
 	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n"
 			      "[balance]\nmeasured_excess = 35%\n"
 			      "window = 2m\n[symbol-errors]\nwarning = 3.5\n[link-flapping]\noff = yes\n"
-			      "[class]\nstorage = oss*, mds[0-9]\nmanagement = login*\n[rail]\nrail7 = * mlx5_9\n",
+			      "[class]\nstorage = oss*, mds[0-9], ost[01,03]\nmanagement = login*\n[rail]\nrail7 = * mlx5_9\n",
 			      &settings, NULL), 0);
 	assert_int_equal(settings.health.recovery_us, 90000000);
 	assert_int_equal(settings.health.window_us, 120000000);
@@ -43,8 +43,9 @@ TEST_IN_FOLDER(unset_settings_have_defaults)
 	assert_string_equal(settings.shape.classes[0].pattern, "oss*");
 	assert_int_equal(settings.shape.classes[0].class, CLASS_STORAGE);
 	assert_string_equal(settings.shape.classes[1].pattern, "mds[0-9]");
-	assert_int_equal(settings.shape.classes[2].class, CLASS_MANAGEMENT);
-	assert_null(settings.shape.classes[3].pattern);
+	assert_string_equal(settings.shape.classes[2].pattern, "ost[01,03]");
+	assert_int_equal(settings.shape.classes[3].class, CLASS_MANAGEMENT);
+	assert_null(settings.shape.classes[4].pattern);
 	assert_string_equal(settings.shape.rails[0].pattern, "* mlx5_9");
 	assert_string_equal(settings.shape.rails[0].rail, "rail7");
 	assert_null(settings.shape.rails[1].pattern);

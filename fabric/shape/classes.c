@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Class of each node: from its device, its GUIDs and its description; settings take precedence. */
 #include <ctype.h>
-#include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
 #include "fabric/host.h"
+#include "fabric/name_pattern.h"
 #include "fabric/shape/build.h"
 
 /* Position of a keyword in a host name. */
@@ -173,8 +173,8 @@ static bool class_by_settings(const struct shape_build *build, uint32_t node, ui
 	const char *host = build->host_of[node];
 
 	for (; rule && rule->pattern; rule++) {
-		if (!fnmatch(rule->pattern, build->fabric->nodes[node].name, 0) ||
-		    (host && !fnmatch(rule->pattern, host, 0))) {
+		if (name_pattern_matches(rule->pattern, build->fabric->nodes[node].name) ||
+		    (host && name_pattern_matches(rule->pattern, host))) {
 			*ret = rule->class;
 			return true;
 		}

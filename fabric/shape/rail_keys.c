@@ -6,12 +6,12 @@
  * device: one counts from 1, the other from 0. Settings take precedence.
  */
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "fabric/name_pattern.h"
 #include "fabric/shape/rail_build.h"
 
 /* "mlx5_3" is 3, "HCA-4" is 3; -1: neither. */
@@ -40,7 +40,7 @@ const char *rail_by_settings(const struct shape_build *build, uint32_t node)
 	const struct shape_rail_rule *rule = build->settings ? build->settings->rails : NULL;
 
 	for (; rule && rule->pattern; rule++)
-		if (!fnmatch(rule->pattern, build->fabric->nodes[node].name, 0))
+		if (name_pattern_matches(rule->pattern, build->fabric->nodes[node].name))
 			return rule->rail;
 	return NULL;
 }
