@@ -61,7 +61,7 @@ struct finding {
 	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
 	unsigned host_count;  /* number of names */
 	unsigned affected_hosts; /* number of affected hosts */
-	/* Of a finding that stands for those of many ports: the first of them. */
+	/* If the finding combines the findings of many ports: the first of these ports. */
 	struct finding_port ports[FINDING_PORTS_MAX];
 	unsigned port_count;
 };

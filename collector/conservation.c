@@ -21,7 +21,7 @@
 #define SWEEPS_UNTIL_REPORTED 3
 #define UNTIL_REPORTED_US (30 * US_PER_S)
 
-/* After the end of a sum, e.g. by a link down, the peer may be another one for this long. */
+/* For this time after a sum ended, for example because the link went down, the port may have another peer. */
 #define SETTLE_US (60 * US_PER_S)
 
 /* Time without a disagreement after which it is over; longer if it took longer to detect. */

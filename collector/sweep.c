@@ -295,7 +295,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	}
 	details_begin(state->details, state->engine, state->memory, err);
 	engine_finish_nodes(state->engine, state->oldest_first);
-	/* In every third sweep, and in a different third of each turn of detail queries. */
+	/* Runs every third sweep, in each turn of detail queries for another third of the ports. */
 	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
 	code = probe_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
 	code = engine_finish(state->engine, code, settings->deadline_us, err);

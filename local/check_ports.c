@@ -111,7 +111,7 @@ static double fastest_of_board(const struct checks *checks, const struct local_h
 	return best;
 }
 
-/* The port in the topology of the database, if that has the rates it supports. */
+/* The port as stored in the database, if its supported rates are known. */
 static const struct port *find_supported(const struct checks *checks, const struct local_hca *hca, unsigned num)
 {
 	const struct fabric *fabric = checks->fabric;

@@ -407,7 +407,7 @@ static void cancel(void *ctx)
 	if (!discovery->started)
 		return;
 	succeeded = discovery_end(discovery);
-	/* On a stalled machine an exit takes longer than this process waits. */
+	/* On a stalled machine the exit of the helper takes longer than this process waits. */
 	if (discovery->finished && !succeeded && discovery->killed)
 		log_info("discovery: the helper did not exit after it had reported its result, and was killed");
 	else if (discovery->finished && !succeeded)

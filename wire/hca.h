@@ -66,7 +66,7 @@ struct hca_port {
 	bool directed;                  /* SMPs use directed routes: LID-routed ones would not arrive */
 	bool planes;                    /* the HCA is split: its port is an aggregate of planes */
 	bool no_smps;                   /* no agents for SMPs, which a VF need not support: sending one fails */
-	/* Of performance MADs: */
+	/* For performance MADs: */
 	uint16_t pkey_index;            /* in the P_Key table of the port */
 	uint16_t pkey;                  /* the P_Key there; 0: unknown */
 	uint8_t sl;                     /* service level */

@@ -101,7 +101,7 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_SUBN_LID, SMP_PORT_INFO_EXTENDED },
 		{ CLASS_SUBN_LID, SMP_MLNX_ADAPTIVE_ROUTING_INFO },
 		{ CLASS_SUBN_LID, SMP_MLNX_EXTENDED_PORT_INFO },
-		/* Of discovery, which goes along paths. */
+		/* Discovery uses directed routes. */
 		{ CLASS_SUBN_DIRECTED, SMP_MLNX_EXTENDED_PORT_INFO },
 		{ CLASS_PERFORMANCE, PMA_CLASS_PORT_INFO },
 		{ CLASS_PERFORMANCE, PMA_PORT_SAMPLES_CONTROL },

@@ -14,7 +14,7 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* After an unchanged table the next request waits for 5 min, then 10 min, ... at most 1 h. */
+/* Each time a requested table is unchanged, the next request waits longer: 5 min, 10 min, ... at most 1 h. */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
 /* The last ten windows, one bit each. */

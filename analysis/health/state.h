@@ -76,7 +76,7 @@ struct health_node {
 	bool isolated;                /* had links and has none that is up */
 	bool claimed;                 /* a finding about a whole node explains its links */
 	struct health_node *cluster;  /* union-find over isolated nodes */
-	/* Of the node that represents a cluster; racks: hosts that already belong to a rack. */
+	/* Set at the node that represents a cluster; racks: number of its hosts that already belong to a rack. */
 	uint32_t cluster_switches, cluster_hosts, cluster_racks;
 	struct health_node *isolated_hca; /* of a leaf: an isolated HCA behind it, or NULL */
 	int64_t isolated_us, isolated_wall_us;

@@ -168,7 +168,7 @@ static struct nccl_process *prefix_read(struct nccl_log *log, const char *begin,
 	if (host == number - 1)
 		return NULL;
 	*ret_begin = host;
-	/* After a label of mpirun, srun or kubectl; a prefix inside another message follows other characters. */
+	/* A prefix follows a label of mpirun, srun or kubectl; inside another message it follows other characters. */
 	return process_find(log, host, (size_t)(number - 1 - host), pid, host > begin && !strchr(" \t\r:|)", host[-1]));
 }
 

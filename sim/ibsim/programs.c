@@ -230,7 +230,7 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 		       "(RHEL, Fedora, SUSE)");
 }
 
-/* In the directory of this program, else in the installed one, relative to this program first. */
+/* Search the directory of this program, the installed one relative to it, then the configured one. */
 static int find_own(char ret[PATH_MAX], struct error *err)
 {
 	static const char *const places[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
