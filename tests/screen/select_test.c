@@ -179,22 +179,23 @@ static int run_request(const char *request, const char *typed, json_t **ret, str
 }
 
 /* The ports that the screen's filter selects one by one, and those of the links that it lists. */
-static void filter_screen(struct links *links, const char *typed, bool *ret_ports, bool *ret_links)
+static void filter_screen(struct links *links, struct filter *filter, const char *typed, bool *ret_ports,
+			  bool *ret_links)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 
-	filter_set(&links->filter, typed);
-	links_arrange(links);
+	filter_set(filter, typed);
+	assert_int_equal(links_begin_filter(links, filter, NULL), 0);
 	memset(ret_ports, 0, fabric->port_count);
 	memset(ret_links, 0, fabric->port_count);
 	for (uint32_t i = 0; i < fabric->port_count; i++)
 		ret_ports[i] = port_is_pollable(fabric, &fabric->ports[i]) &&
-			       filter_matches(&links->filter, "", links->marks.ports[i]);
-	for (size_t i = 0; i < links->row_count; i++) {
-		const struct link_row *link = links_row(links, i);
+			       filter_matches(filter, "", links->marks.ports[i]);
+	for (size_t i = 0; i < links->count; i++) {
+		const struct link_row *link = &links->all[i];
 
 		/* The command lists cables only. */
-		if (link->ends[1] != FABRIC_NONE)
+		if (link->ends[1] != FABRIC_NONE && links_passes(links, link, filter, false))
 			ret_links[link->ends[0]] = ret_links[link->ends[1]] = true;
 	}
 }
@@ -223,10 +224,11 @@ static bool check_expression(struct links *links, const char *typed)
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	bool *ports = calloc(fabric->port_count + 1, sizeof(*ports));
 	bool *ends = calloc(fabric->port_count + 1, sizeof(*ends));
+	struct filter filter = { 0 };
 	size_t selected = 0;
 
 	assert_true(ports && ends);
-	filter_screen(links, typed, ports, ends);
+	filter_screen(links, &filter, typed, ports, ends);
 	for (size_t i = 0; i < sizeof(faces) / sizeof(*faces); i++) {
 		struct error err = { 0 }, request_err = { 0 };
 		json_t *rows, *request_rows;
@@ -234,9 +236,9 @@ static bool check_expression(struct links *links, const char *typed)
 
 		assert_int_equal(run_request(faces[i].request, typed, &request_rows, &request_err), code);
 		assert_string_equal(request_err.text, err.text);
-		if (strcmp(err.text, links->filter.trouble))
+		if (strcmp(err.text, filter.trouble))
 			fail_msg("'%s': the command reports \"%s\", the screen \"%s\"", typed, err.text,
-				 links->filter.trouble);
+				 filter.trouble);
 		if (code == 0) {
 			compare(fabric, faces[i].command, typed, rows, faces[i].links, faces[i].links ? ends : ports);
 			compare(fabric, faces[i].request, typed, request_rows, faces[i].links,
@@ -246,6 +248,7 @@ static bool check_expression(struct links *links, const char *typed)
 		json_decref(rows);
 		json_decref(request_rows);
 	}
+	filter_done(&filter);
 	free(ports);
 	free(ends);
 	return selected > 0 && selected < fabric->port_count / 2;
@@ -258,12 +261,10 @@ static void check_scenario(const char *name)
 		"finding:n", "finding:no", "!finding:no", "!state:down/1-4", "state:down/1", "tier:2/99", "rail:1/2",
 		"host:node000*/0 !state:donw|name:\"node*\"", "class:switch port:1", "tier:1 tier:2", "!tier:1",
 	};
-	struct links links;
+	struct links links = { 0 };
 	unsigned useful = 0;
 
 	stage_begin(name, 0, 24, 120);
-	links_init(&links);
-	links.show_unused = true;
 	assert_int_equal(links_set(&links, stage.app.table, stage.app.context, NULL), 0);
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
 		check_expression(&links, special[i]);
