@@ -131,33 +131,33 @@ static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err
 	return result;
 }
 
-static void append_views(struct text *sql)
+/* @create: the begin of each statement */
+static void append_all_views(struct text *sql, const char *create)
 {
+	text_append(sql, create);
 	text_append(sql, tables_traffic_begin);
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		append_view_column(sql, (enum counter)i);
 	text_append(sql, tables_traffic_end);
-	text_append(sql, tables_views);
+	for (size_t i = 0; tables_views[i]; i++) {
+		text_append(sql, create);
+		text_append(sql, tables_views[i]);
+	}
+}
+
+static void append_views(struct text *sql)
+{
+	append_all_views(sql, "CREATE VIEW ");
+}
+
+static void append_temporary_views(struct text *sql)
+{
+	append_all_views(sql, "CREATE TEMP VIEW IF NOT EXISTS ");
 }
 
 static int make_views(sqlite3 *db, struct error *err)
 {
 	return make(db, append_views, err);
-}
-
-static void append_temporary_views(struct text *sql)
-{
-	static const char create[] = "CREATE VIEW ";
-	struct text views = { 0 };
-	const char *at, *next;
-
-	append_views(&views);
-	for (at = text_chars(&views); (next = strstr(at, create)); at = next + strlen(create)) {
-		text_append_bytes(sql, at, (size_t)(next - at));
-		text_append(sql, "CREATE TEMP VIEW IF NOT EXISTS ");
-	}
-	text_append(sql, text_failed(&views) ? "" : at);
-	text_done(&views);
 }
 
 int schema_make_temporary_views(sqlite3 *db, struct error *err)

@@ -359,64 +359,64 @@ static const char tables_absolute_end[] =
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
 const char tables_traffic_begin[] =
-	"CREATE VIEW traffic AS -- deltas of each port (needs ibwire sql or ibwire-sql.so); at most 2^63 - 1\n"
+	"traffic AS -- deltas of each port (needs ibwire sql or ibwire-sql.so); at most 2^63 - 1\n"
 	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
 const char tables_traffic_end[] = "\nFROM sample d;\n";
 
-const char tables_views[] =
-	"CREATE VIEW node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"
-	TABLES_NODE_NAMES ";\n"
-	"CREATE VIEW errors AS -- error counters that increased, were reset or are saturated\n"
+const char *const tables_views[] = {
+	"node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"
+	TABLES_NODE_NAMES ";\n",
+	"errors AS -- error counters that increased, were reset or are saturated\n"
 	"SELECT " TIME("s.wall_us") " AS time, e.sweep AS sweep,\n"
 	"	" NAME_AT("p.node", "e.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	k.key AS counter, CASE WHEN e.value < 0 THEN 9223372036854775807 ELSE e.value END AS value,\n"
 	"	k.unit AS unit, e.marks & 1 AS reset, e.marks >> 1 & 1 AS saturated\n"
 	"FROM error e JOIN sweep s ON s.id = " KEPT("e.sweep") " JOIN port p ON p.id = e.port\n"
-	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n"
-	"CREATE VIEW gaps AS -- spans without readings\n"
+	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n",
+	"gaps AS -- spans without readings\n"
 	"SELECT " TIME("s.wall_us") " AS since, " TIME("u.wall_us") " AS until,\n"
 	"	" NAME_AT("p.node", "g.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("why", "g.why") " AS why, g.from_sweep AS from_sweep, g.to_sweep AS to_sweep\n"
 	"FROM span g JOIN sweep s ON s.id = " KEPT("g.from_sweep") "\n"
 	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
-	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
-	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
+	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n",
+	"nodes AS -- the nodes of the newest sweep\n"
 	"SELECT " NAME_NOW("v.node") " AS node, " GUID("n.guid") " AS node_guid,\n"
 	"	" CODE("node_type", "v.type") " AS type,\n"
 	"	v.port_count AS port_count, v.lid AS lid, v.vendor_id AS vendor_id, v.device_id AS device_id,\n"
 	"	" GUID("v.system_guid") " AS system_guid, v.adaptive_routing AS adaptive_routing\n"
-	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n"
-	"CREATE VIEW ports AS -- the ports of the newest sweep, each with its peer\n"
+	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n",
+	"ports AS -- the ports of the newest sweep, each with its peer\n"
 	"SELECT " NAME_NOW("p.node") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("state", "v.state") " AS state, " CODE("phys_state", "v.phys_state") " AS phys_state,\n"
 	"	" CODE("width", "v.width") " AS width, " CODE("speed", "v.speed") " AS speed, v.lid AS lid,\n"
 	"	" NAME_NOW("q.node") " AS peer, q.number AS peer_port\n"
 	"FROM port_version v JOIN port p ON p.id = v.port JOIN node n ON n.id = p.node "
 	"LEFT JOIN port q ON q.id = v.peer\n"
-	"WHERE v.to_sweep IS NULL;\n"
-	"CREATE VIEW events AS -- events, with the names of that time\n"
+	"WHERE v.to_sweep IS NULL;\n",
+	"events AS -- events, with the names of that time\n"
 	"SELECT " TIME("e.wall_us") " AS time, e.kind AS kind, " CODE("severity", "e.severity") " AS severity,\n"
 	"	" NAME_AT("(SELECT n.id FROM node n WHERE n.guid = e.node_guid)", "e.sweep") " AS node,\n"
 	"	e.port AS port,\n"
 	"	" NAME_AT("(SELECT n.id FROM node n WHERE n.guid = e.peer_guid)", "e.sweep") " AS peer,\n"
 	"	e.peer_port AS peer_port, e.text AS text\n"
-	"FROM event e;\n"
-	"CREATE VIEW findings AS -- findings in their latest state; closed is NULL while open\n"
+	"FROM event e;\n",
+	"findings AS -- findings in their latest state; closed is NULL while open\n"
 	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us")
 	" AS closed,\n"
 	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject,"
 	" s.cause AS cause,\n"
 	"	s.text AS text, " GUID("f.node_guid") " AS node_guid, f.port AS port, s.evidence AS evidence\n"
 	"FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep =\n"
-	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n"
-	"CREATE VIEW sweeps AS -- sweeps, with their duration and coverage\n"
+	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n",
+	"sweeps AS -- sweeps, with their duration and coverage\n"
 	"SELECT s.id AS sweep, " TIME("s.wall_us") " AS time, s.end_us - s.start_us AS duration_us,\n"
 	"	s.interval_us AS interval_us, s.ports_planned AS ports_planned, s.ports_polled AS ports_polled,\n"
 	"	s.ports_answered AS ports_answered, s.mads_sent AS mads_sent, s.mads_timed_out AS mads_timed_out,\n"
 	"	s.ports_unfinished AS ports_unfinished, s.spread_us AS spread_us, s.node_spread_us AS node_spread_us\n"
-	"FROM sweep s;\n"
-	"CREATE VIEW details AS -- slow counters, one row per counter read, including zeros\n"
+	"FROM sweep s;\n",
+	"details AS -- slow counters, one row per counter read, including zeros\n"
 	"SELECT " TIME("s.wall_us") " AS time, d.sweep AS sweep,\n"
 	"	" NAME_AT("p.node", "d.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("attribute", "d.attribute") " AS attribute, " CODE("layout", "d.layout") " AS layout,\n"
@@ -426,7 +426,9 @@ const char tables_views[] =
 	"	coalesce(v.marks, 0) & 1 AS reset, coalesce(v.marks, 0) >> 1 & 1 AS saturated\n"
 	"FROM detail d JOIN sweep s ON s.id = d.sweep JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node\n"
 	"	JOIN detail_counter k ON k.attribute = d.attribute AND NOT d.missing >> k.number & 1\n"
-	"	LEFT JOIN detail_value v ON v.sweep = d.sweep AND v.port = d.port AND v.counter = k.id;\n";
+	"	LEFT JOIN detail_value v ON v.sweep = d.sweep AND v.port = d.port AND v.counter = k.id;\n",
+	NULL,
+};
 
 const char tables_drop_views[] =
 	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"

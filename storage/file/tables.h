@@ -8,7 +8,9 @@
 
 struct text;
 
-extern const char tables_traffic_begin[], tables_traffic_end[], tables_views[];
+/* Views without "CREATE VIEW ": traffic, between whose parts are columns of counters; and the others, then NULL. */
+extern const char tables_traffic_begin[], tables_traffic_end[];
+extern const char *const tables_views[];
 extern const char tables_drop_views[]; /* of all versions */
 
 /* tables_append_columns - the columns of a set of counters, in the order of fabric/counter.h. */

@@ -49,21 +49,21 @@ struct run {
 };
 
 /*
- * Removed with the samples of a window: ?1 its id, ?2 its first sweep, ?3 the first after it. Each statement
+ * Removed with the samples of a window: :id, :from its first sweep, :to the first after it. Each statement
  * removes so many rows that other writers wait for some milliseconds, and is repeated until it finds none. These
  * stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a gap
  * covers; and the row of its last sweep, for the times of the sums.
  */
 #define RESTING \
-	"(SELECT read_sweep, port FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > ?3))"
+	"(SELECT read_sweep, port FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > :to))"
 #define STILL_NAMED \
-	"(SELECT read_sweep FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > ?3)" \
+	"(SELECT read_sweep FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > :to)" \
 	" UNION ALL SELECT sweep FROM detail_last)"
 /* Readings of slow counters, in the order of removal. */
 #define READINGS \
-	"(SELECT d.sweep, d.port, d.attribute FROM detail d WHERE d.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM" \
+	"(SELECT d.sweep, d.port, d.attribute FROM detail d WHERE d.sweep < :to AND NOT EXISTS (SELECT 1 FROM" \
 	" detail_last l WHERE l.port = d.port AND l.attribute = d.attribute AND l.sweep = d.sweep)" \
-	" ORDER BY d.sweep, d.port, d.attribute LIMIT 1024 + 0 * ?1 * ?2)"
+	" ORDER BY d.sweep, d.port, d.attribute LIMIT 1024)"
 
 /*
  * A statement, and one for the rows that depend on its rows, which goes first in the same transaction (or NULL).
@@ -74,56 +74,64 @@ struct removal {
 };
 
 static const struct removal samples_sql[] = {
-	{ "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ?1 * 2097152 AND id < (?1 + 1) * 2097152"
-	  " LIMIT 1024 + 0 * ?2 * ?3)", NULL },
-	{ "DELETE FROM absolute WHERE (sweep, port) IN (SELECT sweep, port FROM absolute WHERE sweep < ?3 - 1 AND"
-	  " (sweep, port) NOT IN " RESTING " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= :id * 2097152 AND id < (:id + 1) * 2097152"
+	  " LIMIT 1024)", NULL },
+	{ "DELETE FROM absolute WHERE (sweep, port) IN (SELECT sweep, port FROM absolute WHERE sweep < :to - 1 AND"
+	  " (sweep, port) NOT IN " RESTING " LIMIT 2048)", NULL },
 	{ "DELETE FROM detail WHERE (sweep, port, attribute) IN " READINGS,
 	  "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM "
 	  READINGS " r CROSS JOIN detail_value v ON v.sweep = r.sweep AND v.port = r.port"
 	  " AND v.counter >= 32 * r.attribute AND v.counter < 32 * (r.attribute + 1))" },
 	/* Left over by versions that removed readings and values in two transactions. */
 	{ "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM"
-	  " detail_value v WHERE v.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
-	  " d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048 + 0 * ?1 * ?2)", NULL },
-	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 - 1 AND id NOT IN " STILL_NAMED " AND ?1", NULL },
+	  " detail_value v WHERE v.sweep < :to AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
+	  " d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048)", NULL },
+	{ "DELETE FROM sweep WHERE id >= :from AND id < :to - 1 AND id NOT IN " STILL_NAMED, NULL },
 };
 
 /* Removed with its sums; the row of sweep of the last window of an hour stays. */
 static const struct removal sums_sql[] = {
-	{ "DELETE FROM chunk_sum WHERE (window, port) IN (SELECT window, port FROM chunk_sum WHERE window = ?1"
-	  " LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM chunk_sum WHERE (window, port) IN (SELECT window, port FROM chunk_sum WHERE window = :id"
+	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM chunk_error WHERE (window, port, counter) IN (SELECT window, port, counter FROM chunk_error"
-	  " WHERE window = ?1 LIMIT 2048 + 0 * ?2 * ?3)", NULL },
-	{ "DELETE FROM error WHERE (sweep, port, counter) IN (SELECT sweep, port, counter FROM error WHERE sweep < ?3"
-	  " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
-	{ "DELETE FROM span WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM span WHERE to_sweep <= ?3"
-	  " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	  " WHERE window = :id LIMIT 2048)", NULL },
+	{ "DELETE FROM error WHERE (sweep, port, counter) IN (SELECT sweep, port, counter FROM error WHERE sweep < :to"
+	  " LIMIT 2048)", NULL },
+	{ "DELETE FROM span WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM span WHERE to_sweep <= :to"
+	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM route_version WHERE (from_sweep, node, block) IN (SELECT from_sweep, node, block FROM"
-	  " route_version WHERE to_sweep <= ?3 LIMIT 2048 + 0 * ?1 * ?2)", NULL },
-	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
-	  " h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED " AND ?1", NULL },
-	{ "DELETE FROM chunk_window WHERE id = ?1 AND ?2 AND ?3", NULL },
+	  " route_version WHERE to_sweep <= :to LIMIT 2048)", NULL },
+	{ "DELETE FROM sweep WHERE id >= :from AND id < :to AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
+	  " h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED, NULL },
+	{ "DELETE FROM chunk_window WHERE id = :id", NULL },
 };
 
 static const struct removal hours_sql[] = {
-	{ "DELETE FROM hour_sum WHERE (hour, port) IN (SELECT hour, port FROM hour_sum WHERE hour = ?1"
-	  " LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM hour_sum WHERE (hour, port) IN (SELECT hour, port FROM hour_sum WHERE hour = :id"
+	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM hour_error WHERE (hour, port, counter) IN (SELECT hour, port, counter FROM hour_error"
-	  " WHERE hour = ?1 LIMIT 2048 + 0 * ?2 * ?3)", NULL },
-	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND id NOT IN " STILL_NAMED " AND ?1", NULL },
-	{ "DELETE FROM hour WHERE id = ?1 AND ?2 AND ?3", NULL },
+	  " WHERE hour = :id LIMIT 2048)", NULL },
+	{ "DELETE FROM sweep WHERE id >= :from AND id < :to AND id NOT IN " STILL_NAMED, NULL },
+	{ "DELETE FROM hour WHERE id = :id", NULL },
 };
 
 /* Run a statement inside a transaction. Return: the number of removed rows, or an error. */
 static int64_t remove_rows(struct compaction *compaction, const char *sql, const struct run *run, struct error *err)
 {
+	const struct { const char *name; int64_t value; } parameters[] = {
+		{ ":id", run->id }, { ":from", run->from_sweep }, { ":to", run->to_sweep },
+	};
 	sqlite3_stmt *remove;
 	int result = db_prepare(compaction->db, sql, &remove, err);
 
 	if (result < 0)
 		return result;
-	DB_BIND(remove, 1, run->id, run->from_sweep, run->to_sweep);
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(*parameters); i++) {
+		int at = sqlite3_bind_parameter_index(remove, parameters[i].name);
+
+		if (at)
+			sqlite3_bind_int64(remove, at, parameters[i].value);
+	}
 	result = db_run(remove, err);
 	sqlite3_finalize(remove);
 	return result < 0 ? result : sqlite3_changes(compaction->db);
