@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 /*
  * SQLite 3.40 also reports SQLITE_NOMEM for a record whose length is impossible: the file is damaged then.
@@ -138,6 +139,21 @@ int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *e
 	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL) != SQLITE_OK)
 		return db_fail(db, err);
 	return 0;
+}
+
+int db_prepare_replace(sqlite3 *db, const char *table, int columns, sqlite3_stmt **ret, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	text_appendf(&sql, "REPLACE INTO %s VALUES (?", table);
+	for (int i = 1; i < columns; i++)
+		text_append(&sql, ", ?");
+	text_append(&sql, ")");
+	*ret = NULL;
+	result = text_failed(&sql) ? err_nomem(err) : db_prepare(db, text_chars(&sql), ret, err);
+	text_done(&sql);
+	return result;
 }
 
 int db_step(sqlite3_stmt *statement, struct error *err)

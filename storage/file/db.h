@@ -35,6 +35,9 @@ int db_execf(sqlite3 *db, struct error *err, const char *fmt, ...);
 /* db_prepare - compile a statement; sqlite3_finalize() frees it. @ret is NULL on error. */
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
+/* db_prepare_replace - compile "REPLACE INTO @table VALUES (?, ...)" with @columns parameters, as db_prepare(). */
+int db_prepare_replace(sqlite3 *db, const char *table, int columns, sqlite3_stmt **ret, struct error *err);
+
 /* db_run - run a prepared statement without result rows, and reset it. Return: 0 or an error. */
 int db_run(sqlite3_stmt *statement, struct error *err);
 

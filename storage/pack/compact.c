@@ -34,13 +34,16 @@ static const char *const statements_sql[COMPACT_STATEMENTS] = {
 			" ON e.sweep = w.sweep AND e.port >= ?3 AND e.port < ?4 ORDER BY e.port, e.sweep",
 	[READ_ABSOLUTES] = EACH_SWEEP "SELECT a.* FROM w CROSS JOIN absolute a"
 			   " ON a.sweep = w.sweep AND a.port >= ?3 AND a.port < ?4",
-	/* REPLACE: a step may be repeated, and the collector may store the same reading. */
-	[WRITE_CHUNKS] = "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
-	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
-	[WRITE_WINDOW_SUMS] = "REPLACE INTO chunk_sum SELECT * FROM new_sum",
-	[WRITE_WINDOW_ERROR] = "REPLACE INTO chunk_error VALUES (?, ?, ?, ?)",
-	[WRITE_HOUR_SUMS] = "REPLACE INTO hour_sum SELECT * FROM new_sum",
-	[WRITE_HOUR_ERROR] = "REPLACE INTO hour_error VALUES (?, ?, ?, ?)",
+};
+
+/* REPLACE: a step may be repeated. */
+static const struct { const char *table; int columns; } written[COMPACT_STATEMENTS] = {
+	[WRITE_CHUNK] = { "chunk", 2 },
+	[WRITE_ABSOLUTE] = { "absolute", ABSOLUTE_COUNTERS + COUNTER_COUNT },
+	[WRITE_WINDOW_SUM] = { "chunk_sum", SUM_ROW_TRAFFIC + COUNTER_TRAFFIC_COUNT },
+	[WRITE_WINDOW_ERROR] = { "chunk_error", 4 },
+	[WRITE_HOUR_SUM] = { "hour_sum", SUM_ROW_TRAFFIC + COUNTER_TRAFFIC_COUNT },
+	[WRITE_HOUR_ERROR] = { "hour_error", 4 },
 };
 
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
@@ -50,13 +53,15 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	memset(compaction, 0, sizeof(*compaction));
 	compaction->db = db;
 	compaction->window_sweeps = window_sweeps;
-	result = compact_rows_register(compaction, err);
 	/* For compact_hot(). */
-	if (!result)
-		result = db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS hot_rest (id INTEGER PRIMARY KEY, samples BLOB)",
-				 err);
-	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
-		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
+	result = db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS hot_rest (id INTEGER PRIMARY KEY, samples BLOB)", err);
+	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++) {
+		if (statements_sql[i])
+			result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
+		else
+			result = db_prepare_replace(db, written[i].table, written[i].columns,
+						    &compaction->statements[i], err);
+	}
 	return result;
 }
 
@@ -278,6 +283,30 @@ static int pack_ports(struct compaction *compaction, struct error *err)
 	return result;
 }
 
+static int write_chunk(sqlite3_stmt *replace, const struct compaction *compaction, uint32_t place, struct error *err)
+{
+	size_t begin = compaction->chunk_at[place], end = compaction->chunk_at[place + 1];
+
+	sqlite3_bind_int64(replace, 1, CHUNK_ID(compaction->window, compaction->next_port + place));
+	sqlite3_bind_blob(replace, 2, compaction->packed.data + begin, (int)(end - begin), SQLITE_STATIC);
+	return db_run(replace, err);
+}
+
+static int write_sum(sqlite3_stmt *replace, int64_t unit, uint32_t port, const struct port_sum *sum, struct error *err)
+{
+	const struct delta *delta = &sum->sum;
+
+	DB_BIND(replace, 1, unit, port, (int64_t)sum->samples, delta->elapsed_us,
+		(int64_t)(COUNTER_ALL_SET & ~delta->known), (int64_t)delta->reset, (int64_t)delta->saturated);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+		if (sum->ever & COUNTER_BIT(i))
+			db_bind_u64(replace, 1 + SUM_ROW_TRAFFIC + i, delta->value[i]);
+		else
+			sqlite3_bind_null(replace, 1 + SUM_ROW_TRAFFIC + i);
+	}
+	return db_run(replace, err);
+}
+
 /* The rows of chunk_error or hour_error of one port. */
 static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const struct port_sum *sum,
 			struct error *err)
@@ -296,15 +325,22 @@ static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const
 	return result;
 }
 
-int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+int compact_write_sums(struct compaction *compaction, enum compact_statement sum, enum compact_statement error,
 		       struct error *err)
 {
-	int result = db_run(compaction->statements[sums], err);
+	int64_t unit = compaction->sum_unit;
+	int result = 0;
 
-	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
-		if (compaction->port_sums[i].samples)
-			result = write_errors(compaction->statements[error], compaction->sum_unit,
-					      compaction->next_port + i, &compaction->port_sums[i], err);
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++) {
+		const struct port_sum *of_port = &compaction->port_sums[i];
+		uint32_t port = compaction->next_port + i;
+
+		if (!of_port->samples)
+			continue;
+		result = write_sum(compaction->statements[sum], unit, port, of_port, err);
+		if (!result)
+			result = write_errors(compaction->statements[error], unit, port, of_port, err);
+	}
 	return result;
 }
 
@@ -314,15 +350,24 @@ int compact_update_window(struct compaction *compaction, int64_t id, int64_t nex
 		      (int64_t[]){ next_port, state, id }, 3, NULL, 0, err);
 }
 
-/* Write the packed samples, their sums, and the last readings. */
-static int write_ports(struct compaction *compaction, struct error *err)
+/* Write the packed samples, their sums, and the last readings of ports up to @end. */
+static int write_ports(struct compaction *compaction, uint32_t end, struct error *err)
 {
-	int result = db_run(compaction->statements[WRITE_CHUNKS], err);
+	int result = 0;
 
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
+		if (compaction->port_sums[i].samples)
+			result = write_chunk(compaction->statements[WRITE_CHUNK], compaction, i, err);
 	compaction->sum_unit = compaction->window;
 	if (!result)
-		result = compact_write_sums(compaction, WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, err);
-	return result ? result : db_run(compaction->statements[WRITE_ABSOLUTES], err);
+		result = compact_write_sums(compaction, WRITE_WINDOW_SUM, WRITE_WINDOW_ERROR, err);
+	for (uint32_t port = compaction->next_port; !result && port < end; port++) {
+		const struct stored_reading *last = &compaction->last[port];
+
+		if (last->there && last->read_sweep != last->base_sweep)
+			result = readings_write_absolute(compaction->statements[WRITE_ABSOLUTE], port, last, err);
+	}
+	return result;
 }
 
 /* One step of the window. */
@@ -336,7 +381,7 @@ static int step_window(struct compaction *compaction, struct error *err)
 		result = compact_begin(compaction, err);
 	if (result < 0)
 		return result;
-	result = write_ports(compaction, err);
+	result = write_ports(compaction, end, err);
 	if (!result)
 		result = compact_update_window(compaction, compaction->window,
 					       (int64_t)compaction->next_port + COMPACT_PORTS,

@@ -17,7 +17,6 @@
 #include "storage/codec/codec_group.h"
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
-#include "storage/sql/sql_tables.h"
 
 struct error;
 struct writer_retention;
@@ -28,19 +27,15 @@ struct writer_retention;
 struct stripe;
 
 enum compact_statement {
-	READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
-	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR,
+	READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNK, WRITE_ABSOLUTE,
+	WRITE_WINDOW_SUM, WRITE_WINDOW_ERROR, WRITE_HOUR_SUM, WRITE_HOUR_ERROR,
 	COMPACT_STATEMENTS,
 };
-
-/* Tables of compact_rows.c. */
-#define COMPACT_KINDS 3
 
 struct compaction {
 	sqlite3 *db; /* borrowed */
 	unsigned window_sweeps; /* 0: by the interval */
 	sqlite3_stmt *statements[COMPACT_STATEMENTS];
-	struct sql_kind kinds[COMPACT_KINDS];
 	/* The current window; id 0: none. */
 	int64_t window, from_sweep, to_sweep;
 	int64_t sum_unit; /* id of the window or hour that port_sums belong to */
@@ -71,14 +66,11 @@ int compact_step(struct compaction *compaction, struct error *err);
 int compact_begin(struct compaction *compaction, struct error *err);
 int compact_end(struct compaction *compaction, int result, struct error *err);
 
-/* compact_rows_register - declare the tables of the rows that a step writes (compact_rows.c). Return: 0 or an error. */
-int compact_rows_register(struct compaction *compaction, struct error *err);
-
 /*
  * compact_write_sums - write port_sums, of ports from next_port on, as the sums of sum_unit
- * @sums, @error:  WRITE_WINDOW_SUMS and WRITE_WINDOW_ERROR, or those of an hour
+ * @sum, @error:  WRITE_WINDOW_SUM and WRITE_WINDOW_ERROR, or those of an hour
  */
-int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+int compact_write_sums(struct compaction *compaction, enum compact_statement sum, enum compact_statement error,
 		       struct error *err);
 
 /* compact_update_window - how far a window is: its next_port and state. Return: 0 or an error. */

@@ -99,7 +99,7 @@ int compact_hours(struct compaction *compaction, struct error *err)
 		return result;
 	compaction->sum_unit = hour.id;
 	compaction->next_port = (uint32_t)hour.next_port;
-	result = compact_write_sums(compaction, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, err);
+	result = compact_write_sums(compaction, WRITE_HOUR_SUM, WRITE_HOUR_ERROR, err);
 	if (!result)
 		result = db_row(compaction->db, "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
 				(int64_t[]){ hour.next_port + COMPACT_PORTS, hour.next_port + COMPACT_PORTS > ports ?

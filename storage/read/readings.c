@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "storage/file/db.h"
 
 void reading_apply(struct reading *reading, const struct delta *delta)
@@ -32,17 +31,8 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
 {
-	struct text sql = { 0 };
-	int result;
-
-	/* REPLACE: the collector and the compaction may store the same reading. */
-	text_append(&sql, "REPLACE INTO absolute VALUES (?, ?, ?, ?, ?");
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		text_append(&sql, ", ?");
-	text_append(&sql, ")");
-	result = text_failed(&sql) ? err_nomem(err) : db_prepare(db, text_chars(&sql), ret, err);
-	text_done(&sql);
-	return result;
+	/* The collector and the compaction may store the same reading. */
+	return db_prepare_replace(db, "absolute", ABSOLUTE_COUNTERS + COUNTER_COUNT, ret, err);
 }
 
 int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,

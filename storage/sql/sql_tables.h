@@ -37,7 +37,6 @@ struct sql_kind {
 	const char *columns, *hidden; /* as in CREATE TABLE, before and after those of the counters */
 	int counters;                 /* columns of exact counter values, as 64 bits */
 	size_t cursor_size;           /* of a struct that begins with sqlite3_vtab_cursor */
-	const void *owner;            /* whose rows it has; or NULL */
 };
 
 struct sql_table {
