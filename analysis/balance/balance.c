@@ -67,7 +67,7 @@ static void fill_member(const struct evaluation *eval, enum balance_direction di
 		sent = &eval->input->loads[sender];
 	if (!load->known && port->peer != FABRIC_NONE)
 		load = &eval->input->loads[port->peer];
-	member->works = port->state == PORT_ACTIVE && port->peer != FABRIC_NONE;
+	member->works = port->peer != FABRIC_NONE && fabric_link_state(eval->fabric, member->port) == PORT_ACTIVE;
 	member->known = !isnan(rate);
 	member->capacity = member->works ? (double)port_rate_bits_per_s(port) : 0;
 	member->measured = rate;

@@ -55,7 +55,7 @@ void balance_amount_add(const struct balance_input *input, uint32_t index, struc
 	const struct port *port = &input->shape->fabric->ports[index];
 	double xmit = balance_port_rate(input, index, true), rcv = balance_port_rate(input, index, false);
 
-	if (port->state != PORT_ACTIVE)
+	if (fabric_link_state(input->shape->fabric, index) != PORT_ACTIVE)
 		return;
 	amount->active++;
 	if (isnan(xmit) || isnan(rcv))

@@ -233,8 +233,8 @@ static void count_parts(const struct health *health, struct counted ret[COUNTED]
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
-		ret[LINKS].found += port->peer != FABRIC_NONE && i < port->peer && port->state == PORT_ACTIVE &&
-				    fabric->ports[port->peer].state == PORT_ACTIVE;
+		ret[LINKS].found += port->peer != FABRIC_NONE && i < port->peer &&
+				    fabric_link_state(fabric, i) == PORT_ACTIVE;
 	}
 }
 

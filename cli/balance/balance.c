@@ -4,6 +4,7 @@
 
 #include <langinfo.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "cli/command.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/group.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 
@@ -237,7 +239,8 @@ static void choose_searched(struct search *search)
 		/* Earlier windows are evaluated with the current rates of links: they cannot date a degraded link. */
 		if (result->state != BALANCE_ACTIVE || !result->load_uneven || result->cause == BALANCE_DEGRADED_MEMBER)
 			continue;
-		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };
+		report->began[report->shown[i]] =
+			(struct balance_began){ .wall_us = report->since_us, .earlier = true };
 		search->open[search->count] = true;
 		search->results[search->count++] = report->shown[i];
 	}
@@ -293,22 +296,25 @@ static int find_began(struct balance_report *report, struct error *err)
 	return code;
 }
 
-/* Take the start of an open finding about a group: the time of a table change is more precise than the load. */
-static bool take_start(void *ctx, const struct finding_row *row)
+/*
+ * Take start and cause of an open finding about a group: the time of a table change is more precise than the load, and
+ * the collector evaluated more windows.
+ */
+static bool take_finding(void *ctx, const struct finding_row *row)
 {
 	struct balance_report *report = ctx;
 	const struct finding *finding = &row->finding;
-	const struct fabric *fabric = report->view.fabric;
 
-	for (size_t i = 0; i < report->shown_count && finding->kind == FINDING_UPLINK_IMBALANCE; i++) {
-		const struct balance_result *result = &report->balance.results[report->shown[i]];
-		const struct shape_group *group = balance_group_of(report, result);
-		uint8_t port = group->kind == GROUP_UP ? 0 :
-			       fabric->ports[report->shape->members[group->first]].num;
+	for (size_t i = 0; i < report->shown_count; i++) {
+		struct balance_began *began = &report->began[report->shown[i]];
 
-		if (report->began[report->shown[i]].wall_us && !finding->ok_since_us && finding->port == port &&
-		    finding->tag == result->direction + 1 && finding->node_guid == fabric->nodes[group->node].guid)
-			report->began[report->shown[i]] = (struct balance_began){ finding->since_us, false };
+		if (!group_has_finding(report->shape, &report->balance.results[report->shown[i]], finding))
+			continue;
+		snprintf(began->cause, sizeof(began->cause), "%s", finding->cause);
+		if (!began->wall_us || finding->ok_since_us)
+			continue;
+		began->wall_us = finding->since_us;
+		began->earlier = false;
 	}
 	return true;
 }
@@ -469,7 +475,7 @@ static int report_groups(struct balance_report *report, struct error *err)
 		code = find_began(report, err);
 	if (code == 0)
 		code = reader_findings(report->view.reader, &(struct finding_query){ .at_us = report->until_us },
-				       take_start, report, err);
+				       take_finding, report, err);
 	if (code == 0)
 		code = report->options.format == RESULT_TABLE ? balance_print(report, err) : balance_data(report, err);
 	return code;

@@ -21,10 +21,11 @@ struct shape;
 /* Number of windows of the recent history; the last is the displayed one. */
 enum { BALANCE_PAST_WINDOWS = 10 };
 
-/* Start of an imbalance. */
+/* Start of an imbalance, and the cause in the open finding about it. */
 struct balance_began {
 	int64_t wall_us; /* wall clock; 0: not searched, or not uneven */
 	bool earlier;    /* it began earlier, at an unknown time */
+	char cause[32];  /* "": there is no finding */
 };
 
 struct balance_report {

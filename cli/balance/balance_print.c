@@ -14,6 +14,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "facts/bars.h"
+#include "facts/group.h"
 
 /*
  * Limits without --all or a name: detailed groups and members of each; one-line groups and members.
@@ -203,6 +204,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	const struct balance_result *result = &report->balance.results[index];
 	char span[2 * WHEN_SIZE];
 	struct text name = { 0 };
+	const char *cause;
 
 	append_group(report, result, &name);
 	result_text(table, GROUP, result_chars(table, &name));
@@ -210,13 +212,9 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_text(table, TESTS, balance_test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 				     balance_adaptive_name(result->adaptive));
-	if (balance_is_chance(report->shape, &report->balance, result))
-		result_text(table, CAUSE, "ok");
-	else if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE ||
-		 balance_is_echo(report->shape, &report->balance, result))
-		result_text(table, CAUSE, result->cause != BALANCE_NONE ? balance_cause_name(result->cause) :
-					  result->state == BALANCE_ACTIVE ? "(echo)" :
-					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");
+	cause = group_cause(report->shape, &report->balance, result, report->began[index].cause);
+	if (*cause)
+		result_text(table, CAUSE, cause);
 	put_sparks(table, SHARES, report, result, false);
 	put_sparks(table, TABLES, report, result, true);
 	result_real(table, HOTTEST, 100 * result->max_utilization);

@@ -12,6 +12,7 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/shape.h"
+#include "facts/link.h"
 #include "facts/port_columns.h"
 
 static void begin_label(struct text *text, const char *name)
@@ -137,7 +138,7 @@ static double port_degraded(const struct metrics_page *page, uint32_t row)
 
 	if (port->state != PORT_ACTIVE || port->peer == FABRIC_NONE)
 		return NAN;
-	return port_is_below_enabled(port, port_of(page, port->peer));
+	return link_is_degraded(page->topology->fabric, page->topology->shape, row);
 }
 
 static double port_time(const struct metrics_page *page, uint32_t row)
@@ -313,7 +314,7 @@ static const struct metrics_family families[] = {
 	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
 	GAUGE("port_degraded", METRICS_PORT, NULL, port_degraded, NULL,
-	      "1 if the link runs below the width or speed that both ends have enabled"),
+	      "1 if the link runs below the width or speed that both ends have enabled or were built with"),
 	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, "seconds", port_time, NULL,
 	      "Time of the newest reading of the port"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),

@@ -51,7 +51,7 @@ static void put_switch(struct result *result, const struct topology *topology, u
 		hcas += shape_serves_host(shape, i);
 		down += way == WAY_DOWN;
 		up += way == WAY_UP;
-		up_active += way == WAY_UP && fabric->ports[i].state == PORT_ACTIVE;
+		up_active += way == WAY_UP && fabric_link_state(fabric, i) == PORT_ACTIVE;
 	}
 	up_expected = shape->nodes[node].up_group == SHAPE_NONE ? up :
 		shape->groups[shape->nodes[node].up_group].built;

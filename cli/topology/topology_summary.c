@@ -318,7 +318,7 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 		switch (shape->ports[i].way) {
 		case WAY_UP:
 			kind.up++;
-			kind.up_active += port->state == PORT_ACTIVE;
+			kind.up_active += fabric_link_state(topology->fabric, i) == PORT_ACTIVE;
 			break;
 		case WAY_DOWN:
 			kind.down++;

@@ -123,22 +123,18 @@ static int find_boxes(struct shape_build *build)
 	return code;
 }
 
-static bool is_active(const struct port *port)
-{
-	return port->state == PORT_ACTIVE;
-}
-
 static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];
 	uint64_t built = build->expected_rate[index], rate = port_rate_bits_per_s(port);
 	/* The rate of a link in a dump may be unknown. */
-	uint64_t now = !is_active(port) ? 0 : rate ? rate : built;
+	bool active = fabric_link_state(build->fabric, index) == PORT_ACTIVE;
+	uint64_t now = !active ? 0 : rate ? rate : built;
 	uint8_t way = build->shape->ports[index].way;
 
 	if (way == WAY_UP) {
 		tier->links_up++;
-		tier->links_up_active += is_active(port);
+		tier->links_up_active += active;
 		tier->up_bits_per_s += built;
 		tier->up_bits_per_s_now += now;
 	} else if (way == WAY_DOWN || shape_serves_host(build->shape, index)) {
@@ -175,8 +171,9 @@ double shape_oversubscription(const struct shape *shape, uint32_t node, bool now
 	uint64_t up = 0, down = 0;
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
-		const struct port *port = &shape->fabric->ports[i];
-		uint64_t rate = now ? is_active(port) ? port_rate_bits_per_s(port) : 0 : shape->built_bits_per_s[i];
+		bool active = fabric_link_state(shape->fabric, i) == PORT_ACTIVE;
+		uint64_t rate = !now ? shape->built_bits_per_s[i] :
+				active ? port_rate_bits_per_s(&shape->fabric->ports[i]) : 0;
 		uint8_t way = shape->ports[i].way;
 
 		if (way == WAY_UP)

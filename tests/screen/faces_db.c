@@ -5,8 +5,8 @@
  * faces_db PATH STAGE END
  *
  * STAGE is the last of the stages that are stored: healthy, fault, clearing or reset. The last sweep begins at END
- * (seconds since 1970). Two spines, two leaves, eight hosts, a host whose HCA has four planes, an aggregation node and a
- * router. From the fault on:
+ * (seconds since 1970). Two spines, two leaves, eight hosts, a host whose HCA has four planes, an aggregation node
+ * and a router. From the fault on:
  *
  * leaf01/1 - spine01/1   Init at the leaf only
  * leaf01/2 - spine02/1   Armed
@@ -259,7 +259,8 @@ static size_t fill_findings(struct play *play, int64_t wall_us, enum stage stage
 
 	if (stage != FAULT && stage != CLEARING)
 		return 0;
-	finding = add_finding(play, &count, FINDING_LINK_DOWN, FINDING_CRITICAL, "node0005 mlx5_0/1 - leaf02/3", "cable");
+	finding = add_finding(play, &count, FINDING_LINK_DOWN, FINDING_CRITICAL, "node0005 mlx5_0/1 - leaf02/3",
+			      "cable");
 	finding->node_guid = HOST_GUID + 5;
 	finding->port = 1;
 	finding->peer_guid = leaf_of(5);
@@ -344,7 +345,8 @@ static int store(struct play *play, struct writer *writer, unsigned number, int6
 	if (number % SWEEPS_OF_STAGE == 0 && number) {
 		play->events[0] = (struct event){ .kind = "link-down", .severity = EVENT_WARNING, .wall_us = wall_us,
 						  .node_guid = HOST_GUID + 5, .port = 1, .peer_guid = leaf_of(5) };
-		snprintf(play->events[0].text, sizeof(play->events[0].text), "the link changed in stage %d", (int)stage);
+		snprintf(play->events[0].text, sizeof(play->events[0].text), "the link changed in stage %d",
+			 (int)stage);
 		sweep.events = play->events;
 		sweep.event_count = 1;
 	}
@@ -375,7 +377,8 @@ int main(int argc, char **argv)
 		play.fabrics[i] = make_fabric((enum stage)i);
 	count = ((unsigned)stage + 1) * SWEEPS_OF_STAGE;
 	for (unsigned i = 0; i < count && code == 0; i++)
-		code = store(&play, writer, i, (atoll(argv[3]) - (int64_t)(count - 1 - i) * INTERVAL_S) * US_PER_S, &err);
+		code = store(&play, writer, i, (atoll(argv[3]) - (int64_t)(count - 1 - i) * INTERVAL_S) * US_PER_S,
+			     &err);
 	for (int i = 0; i < STAGES; i++)
 		fabric_destroy(play.fabrics[i]);
 	writer_close(writer);

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "facts/group.h"
 #include "tui/draw/draw.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
@@ -119,30 +120,19 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	return 0;
 }
 
-/*
- * The cause of a result, else of an open finding at its group; or "(idle)", "(unknown)", "(echo)",
- * "".
- */
 static const char *cause_of(const struct balance_view *view, const struct app *app,
 			    const struct balance_result *result)
 {
-	const struct shape_group *group = group_of(app, result);
-	uint64_t guid = app->live->shown->fabric->nodes[group->node].guid;
+	const struct shape *shape = app->context->shape;
+	const char *found = NULL;
 
-	if (result->cause != BALANCE_NONE)
-		return balance_cause_name(result->cause);
-	for (size_t i = 0; i < app->context->finding_count; i++) {
+	for (size_t i = 0; i < app->context->finding_count && !found; i++) {
 		const struct finding *finding = &app->context->findings[i].finding;
 
-		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
-		    group->kind == GROUP_UP && !finding->peer_guid && finding->tag == (uint8_t)result->direction)
-			return finding->cause;
+		if (group_has_finding(shape, result, finding))
+			found = finding->cause;
 	}
-	if (result->state != BALANCE_ACTIVE)
-		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
-	if (balance_is_chance(app->context->shape, &view->loads.balance, result))
-		return "ok";
-	return balance_is_echo(app->context->shape, &view->loads.balance, result) ? "(echo)" : "";
+	return group_cause(shape, &view->loads.balance, result, found);
 }
 
 const char *view_group_text(const struct balance_view *view, const struct app *app,

@@ -271,7 +271,7 @@ static struct sums sum_up(const struct app *app, const struct shape_group *group
 
 		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
 		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
-		sums.capacity += fabric->ports[index].state == PORT_ACTIVE ?
+		sums.capacity += fabric_link_state(fabric, index) == PORT_ACTIVE ?
 				 (double)port_rate_bits_per_s(&fabric->ports[index]) : 0;
 		sums.lids += known->lids[fabric->ports[index].num];
 	}
@@ -292,13 +292,14 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	const struct port *port = &app->live->shown->fabric->ports[index];
 	const struct port_facts *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
-	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
+	bool active = fabric_link_state(app->live->shown->fabric, index) == PORT_ACTIVE;
+	double capacity = active ? (double)port_rate_bits_per_s(port) : 0;
 	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;
 	enum role role = role_of_load(fmax(view->xmit_percent, view->rcv_percent));
 	char num[8], peer[PORT_NAME_SIZE], numbers[COLUMNS - NUMBERS][32];
 	struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, ROLE_STRONG, ALIGN_RIGHT },
-		[PEER] = { peer, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },
+		[PEER] = { peer, active ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },
 	};
 	size_t size = sizeof(numbers[0]);
 

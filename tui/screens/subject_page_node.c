@@ -16,6 +16,7 @@
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
 #include "facts/link.h"
+#include "facts/node_facts.h"
 #include "facts/order.h"
 
 enum { LABEL = 10, CELL = 64 };
@@ -107,29 +108,31 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 }
 
 /* Totals of all of its ports. */
-static void put_sums(struct text_page *page, const struct app *app, const struct node *node)
+static void put_sums(struct text_page *page, const struct app *app, uint32_t index)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
-	double out = NAN, in = NAN, errors = 0;
+	const struct node *node = &fabric->nodes[index];
+	struct node_facts facts;
+	double errors = 0;
 	unsigned up = 0, known = 0;
 	char out_text[32], in_text[32];
 
+	node_facts_of(&app->table->scope, index, false, NULL, &facts);
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port_facts *view = &app->table->views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
-		/* Port 0 of a switch has no link, but its errors count. */
+		/* Port 0 of a switch has no link, but what it counts is part of the sums. */
 		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
 		known += !isnan(view->xmit_bytes_per_s);
-		out = facts_sum(out, view->xmit_bytes_per_s);
-		in = facts_sum(in, view->rcv_bytes_per_s);
 	}
 	page_label(page, NULL, "total", LABEL);
 	page_putf(page, LABEL, ROLE_TEXT, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
-		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
-		  known, known == 1 ? "" : "s", up, errors);
+		  rate_format_bits(facts.xmit_bytes_per_s, out_text, sizeof(out_text)),
+		  rate_format_bits(facts.rcv_bytes_per_s, in_text, sizeof(in_text)), known,
+		  known == 1 ? "" : "s", up, errors);
 }
 
 /* Multi-plane ports: the sums of their planes. */
@@ -212,7 +215,7 @@ void subject_page_node(struct subject_page *detail, const struct app *app, uint3
 	struct text_page *page = &detail->page;
 
 	put_identity(page, app, index);
-	put_sums(page, app, node);
+	put_sums(page, app, index);
 	put_planes(page, app, node);
 	subject_page_findings(detail, app, node->guid, 0);
 	subject_page_history(detail, app);

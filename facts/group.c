@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "facts/group.h"
+
+#include "analysis/balance.h"
+#include "analysis/finding.h"
+#include "fabric/shape.h"
+
+bool group_has_finding(const struct shape *shape, const struct balance_result *result, const struct finding *finding)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	uint8_t port = group->kind == GROUP_UP ? 0 : shape->fabric->ports[shape->members[group->first]].num;
+
+	return finding->kind == FINDING_UPLINK_IMBALANCE && finding->port == port &&
+	       finding->tag == result->direction + 1 &&
+	       finding->node_guid == shape->fabric->nodes[group->node].guid;
+}
+
+const char *group_cause(const struct shape *shape, const struct balance *balance, const struct balance_result *result,
+			const char *found)
+{
+	if (result->cause != BALANCE_NONE)
+		return balance_cause_name(result->cause);
+	if (found && *found)
+		return found;
+	if (result->state != BALANCE_ACTIVE)
+		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
+	if (balance_is_chance(shape, balance, result))
+		return "ok";
+	return balance_is_echo(shape, balance, result) ? "(echo)" : "";
+}

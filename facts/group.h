@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* group.h - the cause of the load of a group of links, in one word */
+#ifndef IBWIRE_FACTS_GROUP_H
+#define IBWIRE_FACTS_GROUP_H
+
+#include <stdbool.h>
+
+struct balance;
+struct balance_result;
+struct finding;
+struct shape;
+
+/* group_has_finding - whether a finding is about the imbalance of a group in the direction of a result. */
+bool group_has_finding(const struct shape *shape, const struct balance_result *result, const struct finding *finding);
+
+/*
+ * group_cause - the word for the cause of a result
+ * @found:  cause of the open finding about it, which knows more windows than the result; or NULL or ""
+ * Return: balance_cause_name(), else @found; without a cause "(idle)", "(unknown)", "ok": uneven within chance,
+ * "(echo)", or "".
+ */
+const char *group_cause(const struct shape *shape, const struct balance *balance, const struct balance_result *result,
+			const char *found);
+
+#endif
