@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/event_state.h"
+#include "facts/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"

@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "cli/health/health.h"
-#include "cli/lib/event_state.h"
+#include "facts/event_state.h"
 #include "cli/lib/view.h"
 #include "export/result.h"
 #include "facts/summary.h"

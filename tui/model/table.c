@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "fabric/names.h"
 
+/* Priorities from this one on are those of additional columns, up to twice as many. */
+enum { MORE = 4 };
+
 /* Sort key of a row. */
 struct entry {
 	struct table_key key;
@@ -227,7 +230,9 @@ static int least_of(const struct table *table, size_t column)
 	int widest = table->widest[column], title = (int)text_columns(info->narrow ? info->narrow : info->title);
 	int least = widest;
 
-	if (info->flags & COLUMN_FLEXIBLE)
+	if (table->view->fixed >> column & 1)
+		least = 17; /* "node0001 mlx5_0/1" */
+	else if (info->flags & COLUMN_FLEXIBLE)
 		least = 8;
 	else if (info->kind == COLUMN_RATE || info->kind == COLUMN_BYTES || info->kind == COLUMN_INTEGER)
 		least = 6;
@@ -235,7 +240,10 @@ static int least_of(const struct table *table, size_t column)
 	return least < widest ? least : widest;
 }
 
-/* All columns by priority: first as narrow as they can be, then as wide as their cells. */
+/*
+ * Columns by priority: the important ones as narrow as they can be, then as wide as their cells; then all others in the
+ * same way.
+ */
 static size_t make_steps(const struct table *table, struct column_step ret[2 * TABLE_COLUMNS])
 {
 	const struct table_view *view = table->view;
@@ -243,15 +251,16 @@ static size_t make_steps(const struct table *table, struct column_step ret[2 * T
 
 	if (view->tags)
 		ret[count++] = (struct column_step){ (uint8_t)view->column_count, 1, 0 };
-	for (int wide = 0; wide < 2; wide++)
-		for (unsigned priority = 0; priority < 16; priority++)
-			for (size_t i = 0; i < view->column_count; i++) {
-				if (!table->columns[i].title || table->columns[i].priority != priority)
-					continue;
+	for (unsigned step = 0; step < 4 * MORE; step++) {
+		unsigned priority = step % MORE + step / (2 * MORE) * MORE;
+		bool wide = step / MORE % 2;
+
+		for (size_t i = 0; i < view->column_count; i++)
+			if (table->columns[i].title && table->columns[i].priority == priority)
 				ret[count++] = (struct column_step){
 					(uint8_t)i, (int16_t)(wide ? table->widest[i] : least_of(table, i)), 0,
 				};
-			}
+	}
 	return count;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cli/lib/event_state.h"
+#include "facts/event_state.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Throttling state from random events. */
 #include "base/unit_test.h"
-#include "cli/lib/event_state.h"
+#include "facts/event_state.h"
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  * The newest event since the collector start decides. A collector starts at the full rate and
  * detects locked nodes within three sweeps.
  */
-#ifndef IBWIRE_CLI_EVENT_STATE_H
-#define IBWIRE_CLI_EVENT_STATE_H
+#ifndef IBWIRE_FACTS_EVENT_STATE_H
+#define IBWIRE_FACTS_EVENT_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
