@@ -35,7 +35,7 @@ static const struct {
 	{ "finding", "1\r" },        { "port", "2\r" },
 	{ "group", "3g\r" },         { "help", "1?" },
 	{ "history", "1t-9m\r" },   { "setup", "1S" },
-	{ "node", "4/leaf-u02-r3\r\rjj\r" },
+	{ "node", "4/leaf-u02-r3\r\rjj\r" }, { "nodes", "N" },
 };
 
 /* The demo of ./quickstart: a screen that shows each of its stages, besides the Overview. */

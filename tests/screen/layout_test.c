@@ -37,7 +37,7 @@ struct way { const char *what, *keys; bool covers; };
 static const struct way ways[] = {
 	{ "overview", "1", false },      { "links", "2", false },        { "balance", "3", false },
 	{ "ports", "4", false },         { "events", "5", false },       { "snapshots", "6", false },
-	{ "jobs", "7", false },
+	{ "jobs", "7", false },           { "nodes", "N", false },
 	{ "a finding", "1\r", false },   { "a link", "2\r", false },     { "a port of a panel", "4\r", false },
 	{ "a cell of balance", "3\r", false }, { "help", "1?", false },  { "help of links", "2?", false },
 	{ "a filter", "2/leaf|spine", false }, { "a time", "1t-10m", false },

@@ -29,7 +29,7 @@
 
 const struct screen *const screens[SCREEN_COUNT] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
-	&screen_jobs, &screen_subject, &screen_text, &screen_help, &screen_setup,
+	&screen_jobs, &screen_nodes, &screen_subject, &screen_text, &screen_help, &screen_setup,
 };
 
 void *screen_state(const struct app *app, const struct screen *screen)

@@ -38,7 +38,7 @@ struct trend;
 struct tui_options;
 
 /* Number of screens, and of those that are tabs. */
-enum { SCREEN_COUNT = 11, TAB_COUNT = 7 };
+enum { SCREEN_COUNT = 12, TAB_COUNT = 7 };
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -169,7 +169,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_subject shows any subject, screen_ports a node; the others are tabs or opened by a key. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_jobs, screen_subject, screen_text, screen_help, screen_setup;
+	screen_jobs, screen_nodes, screen_subject, screen_text, screen_help, screen_setup;
 
 /* screen_links_show - open Links with a filter (tui/model/filter.h). */
 void screen_links_show(struct app *app, const char *typed);

@@ -33,6 +33,7 @@ const struct key_help common_help[] = {
 	{ "Enter", "open the details of the selected item" },
 	{ "Esc", "back, along the path in the second line" },
 	{ "p", "front panel of the selected switch or host" },
+	{ "N", "list of all nodes" },
 	{ "TIME", NULL },
 	{ "< >", "previous sweep, next sweep" },
 	{ "{ } [ ]", "a minute back, forward; an hour back, forward" },
@@ -328,6 +329,11 @@ static void open_help(struct app *app)
 	app_open(app, &screen_help, &(struct subject){ .kind = SUBJECT_NONE });
 }
 
+static void open_nodes(struct app *app)
+{
+	app_open(app, &screen_nodes, &(struct subject){ .kind = SUBJECT_NONE });
+}
+
 static void open_setup(struct app *app)
 {
 	app_open(app, &screen_setup, &(struct subject){ .kind = SUBJECT_NONE });
@@ -352,7 +358,7 @@ static const struct {
 	{ 't', ask_time }, { 'b', go_to_begin }, { 'L', follow_newest }, { ' ', pause_or_resume },
 	{ 'm', set_baseline }, { 'M', end_baseline }, { 'a', acknowledge_here }, { 'r', report_here },
 	{ '?', open_help }, { 'h', open_help }, { KEY_SPECIAL(KEY_F(1)), open_help },
-	{ 'S', open_setup }, { KEY_SPECIAL(KEY_F(2)), open_setup },
+	{ 'N', open_nodes }, { 'S', open_setup }, { KEY_SPECIAL(KEY_F(2)), open_setup },
 	{ KEY_CTRL('l'), redraw }, { 'q', quit }, { KEY_SPECIAL(KEY_F(10)), quit },
 };
 
