@@ -146,7 +146,8 @@ static void note(const struct links *links, struct result *result)
 
 	if (!links->selected)
 		result_none(result, links->selection->all ? "the fabric has no link" :
-			    "no cable is connected; ibwire report NODE/PORT shows its last peer");
+			    "no cable is connected, or no link matches; ibwire report NODE/PORT shows the last "
+			    "peer of a port");
 	if (!links->own->errors)
 		return;
 	view_format_window(links->view, window);

@@ -51,7 +51,7 @@ static int show(const struct options *options, const struct columns *shown, cons
 			if (selection_has_node(&selection, view->nodes[i]))
 				put_row(result, &scope, locked, view->nodes[i],
 					adaptive ? adaptive[view->nodes[i]] : ADAPTIVE_UNKNOWN);
-		result_none(result, "the fabric has no node");
+		result_none(result, selection.all ? "the fabric has no node" : "no node is selected");
 		code = output_end(result, 0, err);
 	}
 	free(adaptive);

@@ -89,7 +89,7 @@ struct select_facts {
 	const struct finding_row *findings;
 	/*
 	 * load - set members that are NULL
-	 * @needs:  bits of enum select_need
+	 * @needs:  bits of enum select_need, of these members
 	 * Return: 0 or an error. NULL: what is not there is unknown, and its terms hold for nothing.
 	 */
 	int (*load)(struct select_facts *facts, unsigned needs, struct error *err);

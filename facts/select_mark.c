@@ -591,6 +591,8 @@ int select_mark(const struct select *select, struct select_facts *facts, struct 
 	select_marks_done(ret);
 	for (size_t i = 0; i < select->term_count; i++)
 		needs |= select->terms[i].key < SELECT_KEY_COUNT ? select_keys[select->terms[i].key].needs : 0;
+	needs &= ~((facts->shape ? SELECT_NEEDS_SHAPE : 0u) | (facts->ports ? SELECT_NEEDS_PORTS : 0u) |
+		   (facts->finding_of ? SELECT_NEEDS_FINDINGS : 0u));
 	if (needs && facts->load)
 		code = facts->load(facts, needs, err);
 	if (code < 0)

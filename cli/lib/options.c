@@ -301,7 +301,7 @@ static void print_help(FILE *out, const struct parser *parser)
 	}
 	if (strstr(command->args, "SUBJECT"))
 		fprintf(out, "\nSUBJECT: node0017, leaf01/17-20, 'leaf*', LID, 0xGUID, rail:2, tier:1, "
-			"'leaf01 uplinks', all;\nsee ibwire(1), NODES AND PORTS.\n");
+			"'leaf01 uplinks', all,\n'class:storage !state:down'; see ibwire(1), NODES AND PORTS.\n");
 	fprintf(out, "\nSee ibwire-%s(1).\n", command->name);
 }
 

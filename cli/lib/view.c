@@ -209,13 +209,13 @@ static int load_facts(struct select_facts *facts, unsigned needs, struct error *
 	struct view_facts *own = (struct view_facts *)facts; /* its first member */
 	int code = 0;
 
-	if (needs & SELECT_NEEDS_SHAPE && !facts->shape) {
+	if (needs & SELECT_NEEDS_SHAPE) {
 		code = settings_load(NULL, &own->settings, err);
 		if (code == 0)
 			code = shape_create(facts->fabric, &own->settings.shape, &own->shape, err);
 		facts->shape = own->shape;
 	}
-	if (code == 0 && needs & SELECT_NEEDS_PORTS && !facts->ports) {
+	if (code == 0 && needs & SELECT_NEEDS_PORTS) {
 		own->ports = calloc(facts->fabric->port_count + 1, sizeof(*own->ports));
 		if (!own->ports)
 			return err_nomem(err);
@@ -224,7 +224,7 @@ static int load_facts(struct select_facts *facts, unsigned needs, struct error *
 			port_facts_of(&own->scope, i, &own->ports[i]);
 		facts->ports = own->ports;
 	}
-	return code == 0 && needs & SELECT_NEEDS_FINDINGS && !facts->finding_of ? load_findings(own, err) : code;
+	return code == 0 && needs & SELECT_NEEDS_FINDINGS ? load_findings(own, err) : code;
 }
 
 static struct view_facts facts_of(const struct view *view)
