@@ -88,7 +88,8 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 	for (uint32_t i = 0; is_glob(pattern) && i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
-		if (!name_pattern_matches(pattern, node->name) && !name_pattern_matches(pattern, shown_name(node, shown)) &&
+		if (!name_pattern_matches(pattern, node->name) &&
+		    !name_pattern_matches(pattern, shown_name(node, shown)) &&
 		    !(host_name(node, host) && name_pattern_matches(pattern, host)))
 			continue;
 		mark_node(match, fabric, i);

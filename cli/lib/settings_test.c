@@ -29,7 +29,8 @@ TEST_IN_FOLDER(unset_settings_have_defaults)
 	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n"
 			      "[balance]\nmeasured_excess = 35%\n"
 			      "window = 2m\n[symbol-errors]\nwarning = 3.5\n[link-flapping]\noff = yes\n"
-			      "[class]\nstorage = oss*, mds[0-9], ost[01,03]\nmanagement = login*\n[rail]\nrail7 = * mlx5_9\n",
+			      "[class]\nstorage = oss*, mds[0-9], ost[01,03]\n"
+			      "management = login*\n[rail]\nrail7 = * mlx5_9\n",
 			      &settings, NULL), 0);
 	assert_int_equal(settings.health.recovery_us, 90000000);
 	assert_int_equal(settings.health.window_us, 120000000);
