@@ -227,6 +227,102 @@ def add_balance(facts, face, rows):
                       if (row["node_guid"], row["group_peer_guid"] or "uplinks", row["direction"]) == group))
 
 
+def add_report(facts, face, report, names):
+    """The ports, findings of `ibwire report`; ports have their displayed name."""
+    for row in report["ports"]:
+        subject = names.port(row["port"])
+        if not subject:
+            continue
+        for key in ("state", "phys_state", "rate_gbps", "lid", "xmit_bytes_per_s", "rcv_bytes_per_s", "status"):
+            facts.add(face, subject, key, row[key])
+        facts.add(face, subject, "link_rate", row["link"])
+    for row in report["findings"]:
+        if not row["closed"]:
+            add_values(facts, face, ("finding", row["kind"], row["subject"]),
+                       {key: row[key] for key in ("severity", "cause", "text")})
+
+
+def add_job(facts, face, report):
+    """A job of the last minute: the window of balance."""
+    for row in report["ports"]:
+        for way in ("xmit", "rcv"):
+            if row["ports_known"] and not row["mirrored"]:
+                facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{way}_bytes_per_s",
+                          row[f"mean_{way}_bytes_per_s"])
+        subject = ("port", row["node_guid"], row["port"])
+        facts.add(face, subject, "rate_gbps", row["rate_gbps"])
+        facts.add(face, subject, "state", row["state"])
+        facts.add(face, subject, "peer_guid", row["peer_guid"])
+        facts.add(face, subject, "peer_port", row["peer_port"])
+    for row in report["uplinks"]:
+        if row["utilization_percent"] is not None:
+            facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{row['direction']}_utilization_percent",
+                      row["utilization_percent"])
+    for row in report["uplink_groups"]:
+        group = ("group", row["node_guid"], "uplinks", row["direction"])
+        facts.add(face, group, "state", row["state"])
+        facts.add(face, group, "cause", row["cause"])
+        facts.add(face, group, "links", row["links"])
+        facts.add(face, group, "adaptive_routing", row["adaptive_routing"])
+        facts.add(face, group, "excess_percent", row["imbalance_percent"])
+    for row in report["findings"]:
+        if not row["closed"]:
+            add_values(facts, face, ("finding", row["kind"], row["subject"]),
+                       {key: row[key] for key in ("severity", "text", "advice")})
+    facts.add(face, FABRIC, "aggregation_nodes", report["job"]["aggregation_nodes"])
+
+
+def add_node_pages(facts, db, nodes, names):
+    """The page of each switch on the screen: its ports, and the totals."""
+    for node in [node for node in nodes if node["type"] == "switch"][:8]:
+        name = names.shown[node["node_guid"]]
+        if len(names.guids[name]) != 1:
+            continue
+        shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300",
+                    f"4/{name}\n\njj\n", "<down>").out.split("== ")[-1].split("\n")
+        if not shown[5].startswith(f"{name}  switch"):
+            continue
+        total = next(line for line in shown if line.startswith("total"))
+        found = re.match(r"total +TX (.*?)  RX (.*?)  ", total)
+        facts.add("top node", ("node", node["node_guid"]), "xmit_bytes_per_s", rate(found[1]))
+        facts.add("top node", ("node", node["node_guid"]), "rcv_bytes_per_s", rate(found[2]))
+        start = next((i for i, line in enumerate(shown) if line.startswith("PORT PEER")), len(shown))
+        for line in shown[start + 1:]:
+            cells = re.split(r"\s{2,}", line.strip())
+            found = re.match(r"(\d+) ?!? *\S", cells[0])
+            if not found or len(cells) < 7:
+                break
+            subject = ("port", node["node_guid"], int(found[1]))
+            facts.add("top node", subject, "status", cells[1])
+            has_link = re.match(r"\d+x ", cells[2])
+            if has_link:
+                facts.add("top node", subject, "link", cells[2])
+            sent, percent, received, back = cells[3:7] if has_link else cells[2:6]
+            facts.add("top node", subject, "xmit_bytes_per_s", rate(sent))
+            facts.add("top node", subject, "rcv_bytes_per_s", rate(received))
+            facts.add("top node", subject, "xmit_utilization_percent", number(percent))
+            facts.add("top node", subject, "rcv_utilization_percent", number(back))
+
+
+def add_group_tables(facts, db, at):
+    """The words and numbers of groups in the tables of balance and of the screen."""
+    words = {"MAX UTIL%": ("max_utilization_percent", number), "IMBALANCE%": ("excess_percent", number),
+             "TEST": ("tests", plain), "CAUSE": ("cause", plain), "AR": ("adaptive_routing", plain)}
+    shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "3gi").out.split("\n")
+    text = text_of(db, at, "balance", "--all").split("\n")
+    for face, lines in (("top balance", shown), ("balance (table)", text)):
+        start = next((i for i, line in enumerate(lines) if line.startswith("GROUP ")), None)
+        rows = []
+        for line in lines[start or 0:] if start is not None else []:
+            if not line.strip():
+                break
+            rows.append(line)
+        for row in table(rows) if len(rows) > 1 else []:
+            for heading, (key, parse) in words.items():
+                if heading in row:
+                    facts.add(face, ("group row", row["GROUP"]), key, parse(row[heading]))
+
+
 # --- metrics ---
 
 # Family without "ibwire_": key, and factor to the unit of the key.
@@ -636,6 +732,14 @@ def collect(db):
                     value = other[key]
                     facts.add(f"{command} (json)", (command, row["node_guid"], row.get("port")), key,
                               "" if value is None else str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
+    for node in nodes[:12]:
+        if len(names.guids[names.shown[node["node_guid"]]]) == 1:
+            add_report(facts, "report", json_of(db, at, "report", names.shown[node["node_guid"]]), names)
+    jobs = json.loads(run(IBWIRE, "job", "list", "--db", db, "--format", "json").out)
+    for job in jobs:
+        add_job(facts, "job report", json.loads(run(IBWIRE, "job", "report", job["id"], "--db", db, "--format", "json").out))
+    add_node_pages(facts, db, nodes, names)
+    add_group_tables(facts, db, at)
     add_metrics(facts, "metrics --once", run(IBWIRE, "metrics", "--once", "--db", db).out)
     add_push(facts, db)
     add_screens(facts, db, names, health, json_of(db, at, "events"))

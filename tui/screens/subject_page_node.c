@@ -24,9 +24,9 @@ enum { LABEL = 10, CELL = 64 };
 /* The columns of a list of ports. */
 enum { PORT, PEER, WORD, LINK, TX, RX, STALL, ERRORS, COLUMNS };
 
-static void list_widths(int columns, int ret[COLUMNS])
+static void list_widths(int columns, int link_columns, int ret[COLUMNS])
 {
-	int rates = columns >= 90 ? 17 : 6, link = columns >= 60 ? 8 : 0;
+	int rates = columns >= 90 ? 17 : 6, link = columns < 60 ? 0 : link_columns < 8 ? 8 : link_columns;
 	int peer = columns - 5 - 12 - (link ? link + 1 : 0) - 2 * (rates + 1) - 10 - 8;
 
 	peer = peer > 60 ? 60 : peer < 6 ? 6 : peer;
@@ -91,7 +91,7 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 	int widths[COLUMNS];
 	unsigned unused = 0;
 
-	list_widths(page->columns, widths);
+	list_widths(page->columns, app->table->totals.link_columns, widths);
 	page_heading(page, "PORTS");
 	page_line(page, NULL);
 	page_cells(page, widths, heads, COLUMNS);
