@@ -84,7 +84,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	return result_end_row(printer->result);
 }
 
-/* All event kinds of this version; the last three are written by storage/. */
+/* All event kinds of this version; the last two are written by storage/. */
 static const char *const kinds[] = {
 	EVENT_COLLECTOR_STARTED, EVENT_DEVICE_REMOVED, EVENT_DEVICE_RETURNED, EVENT_TOPOLOGY_FILE,
 	EVENT_DISCOVERY_FAILED, EVENT_DISCOVERY_SHRUNK, EVENT_DISCOVERY_DIFFERS, EVENT_NODE_ADDED,
@@ -97,7 +97,7 @@ static const char *const kinds[] = {
 	EVENT_SWEEP_CUT, EVENT_CLOCK_STEPPED, EVENT_THROTTLED, EVENT_UNTHROTTLED, EVENT_FABRIC_SILENT,
 	EVENT_FABRIC_ANSWERS, EVENT_HCAS_SILENT, EVENT_HCAS_ANSWER, EVENT_FINDING_OPENED,
 	EVENT_FINDING_CHANGED, EVENT_FINDING_CLOSED, EVENT_STORE_FAILED, EVENT_EVENTS_LEFT_OUT, "history-trimmed",
-	"history-failed", "lock-blocked",
+	"history-failed",
 };
 
 static bool stop_at_first(void *ctx, const struct event_row *row)

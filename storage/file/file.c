@@ -376,8 +376,6 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	/* A recovered database is not in WAL mode. */
 	static const char settings[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 	char plain[PATH_MAX];
-	struct stat st;
-	int64_t pid;
 	sqlite3 *db;
 	int result = schema_path(path, plain, err);
 
@@ -387,10 +385,6 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		if (!result)
 			sqlite3_close(db);
 	}
-	/* SQLite finds the log by the file's name: two names mean two logs, which damage the file. */
-	if (!result && stat(plain, &st) == 0 && st.st_nlink > 1 && lock_held(plain, &pid) && pid != getpid())
-		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
-			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
 		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db",
 				 path, strerror(errno));

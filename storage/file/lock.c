@@ -16,9 +16,6 @@
 #include "base/text.h"
 #include "storage/file/schema.h"
 
-/* Start of the locked range in the database. SQLite locks bytes at 0x40000000. */
-#define DATABASE_START (INT64_C(1) << 62)
-
 /* The byte of PATH-shm that a writer locks. Source: SQLite's os_unix.c and wal.c, WAL_WRITE_LOCK. */
 #define SHM_WRITE_BYTE 120
 
@@ -64,28 +61,21 @@ static bool probe(int fd, int type, off_t start, off_t len, struct flock *ret)
 	return fcntl(fd, F_GETLK, ret) == 0 && ret->l_type != F_UNLCK;
 }
 
-/*
- * Return: 0 with the lock; 1 if only a read lock blocks it, which is not a collector's
- * (@ret_reader: process id of its holder, or 0); or an error.
- */
-static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, struct error *err)
+static int try_lock(int fd, const char *path, const char *name, struct error *err)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start,
-			      .l_len = (off_t)getpid() + 1 }, other;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)getpid() + 1 }, other;
 	char holder[LOCK_HOLDER_SIZE];
 
-	*ret_reader = 0;
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 		return 0;
 	if (errno != EAGAIN && errno != EACCES)
-		return err_set(err, ERR_IO, "cannot lock %s: %s; give a --db on a local disk", path, strerror(errno));
-	/* Only a write lock conflicts with a read lock. */
-	if (probe(fd, F_RDLCK, start, 1, &other))
-		return err_set(err, ERR_UNAVAILABLE, "another collector writes to %s: %s; stop it, or give another "
-			       "--db", path, lock_holder(holder_pid(&other), holder));
-	if (probe(fd, F_WRLCK, start, lock.l_len, &other))
-		*ret_reader = holder_pid(&other);
-	return 1;
+		return err_set(err, ERR_IO, "cannot lock %s: %s; give a --db on a local disk", name, strerror(errno));
+	/* Of a process that opened it while it was readable for all. */
+	if (probe(fd, F_WRLCK, 0, lock.l_len, &other) && other.l_type == F_RDLCK)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds a read lock on %s and no collector can start; end it, "
+			       "or remove the file", lock_holder(holder_pid(&other), holder), name);
+	return err_set(err, ERR_UNAVAILABLE, "another collector writes to %s: %s; stop it, or give another --db",
+		       path, lock_holder(holder_pid(&other), holder));
 }
 
 /*
@@ -119,20 +109,13 @@ static int open_lock_file(const char *name, int *ret_fd, struct error *err)
 int lock_take(const char *path, struct db_lock *ret, struct error *err)
 {
 	struct db_lock lock = DB_LOCK_NONE;
-	char name[PATH_MAX], holder[LOCK_HOLDER_SIZE];
-	int64_t reader;
+	char name[PATH_MAX];
 	int result = suffixed(path, ".lock", name, err);
 
 	if (!result)
-		result = open_lock_file(name, &lock.file_fd, err);
+		result = open_lock_file(name, &lock.fd, err);
 	if (!result)
-		result = try_lock(lock.file_fd, 0, path, &reader, err);
-	/* A process that opened it while it was readable for all. */
-	if (result > 0)
-		result = err_set(err, ERR_UNAVAILABLE, "%s holds a read lock on %s and no collector can start; end it, "
-				 "or remove the file", lock_holder(reader, holder), name);
-	if (!result)
-		result = lock_database(&lock, path, err);
+		result = try_lock(lock.fd, path, name, err);
 	if (result < 0)
 		lock_release(&lock);
 	else
@@ -140,91 +123,65 @@ int lock_take(const char *path, struct db_lock *ret, struct error *err)
 	return result;
 }
 
-int lock_retry(struct db_lock *lock, const char *path, struct error *err)
-{
-	int result = 0;
-
-	if (lock->db_fd >= 0 && !lock->db_held) {
-		result = try_lock(lock->db_fd, DATABASE_START, path, &lock->reader_pid, err);
-		lock->db_held = !result;
-	}
-	return result < 0 ? result : 0;
-}
-
-int lock_database(struct db_lock *lock, const char *path, struct error *err)
-{
-	struct stat now, locked;
-
-	if (lock->db_fd >= 0 &&
-	    (stat(path, &now) < 0 || fstat(lock->db_fd, &locked) < 0 || !same_file(&now, &locked))) {
-		close(lock->db_fd);
-		lock->db_fd = -1;
-		lock->db_held = false;
-	}
-	if (lock->db_fd < 0)
-		lock->db_fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return lock_retry(lock, path, err);
-}
-
 void lock_release(struct db_lock *lock)
 {
-	if (lock->db_fd >= 0)
-		close(lock->db_fd);
-	if (lock->file_fd >= 0)
-		close(lock->file_fd);
+	if (lock->fd >= 0)
+		close(lock->fd);
 	*lock = DB_LOCK_NONE;
 }
 
 /*
- * probe() a file with the open descriptors of it if there are any: close() would drop SQLite's locks. Another thread
- * may close one of them meanwhile; that of the caller's own connection remains.
+ * Probe the write lock with the open descriptors of PATH-shm if there are any: close() would drop SQLite's
+ * locks. Another thread may close one of them meanwhile; that of the caller's own connection remains.
  */
-static bool probe_file(const char *path, const char *suffix, int type, off_t start, struct flock *ret)
+static bool probe_write_lock(const char *path, struct flock *ret)
 {
 	char name[PATH_MAX];
 	struct stat st, open_st;
 	bool refused, is_open = false;
 	int fd;
 
-	if (suffixed(path, suffix, name, NULL) < 0 || stat(name, &st) < 0)
+	if (suffixed(path, "-shm", name, NULL) < 0 || stat(name, &st) < 0)
 		return false;
 	for (fd = 0; fd < DESCRIPTORS_MOST; fd++) {
 		if (fstat(fd, &open_st) < 0 || !same_file(&st, &open_st))
 			continue;
-		if (probe(fd, type, start, 1, ret))
+		if (probe(fd, F_WRLCK, SHM_WRITE_BYTE, 1, ret))
 			return true;
 		is_open = true;
 	}
 	fd = is_open ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
-	refused = probe(fd, type, start, 1, ret);
+	refused = probe(fd, F_WRLCK, SHM_WRITE_BYTE, 1, ret);
 	close(fd);
 	return refused;
 }
 
 /*
- * Find the lock on PATH.lock in the kernel's list, without read access to the file. Only used if the
- * database is not locked: on some file systems (btrfs) the list and stat() have different devices.
+ * Find the lock on PATH.lock in the kernel's list, without access to the file. On some file systems (btrfs)
+ * the list and stat() have different devices: then a collector's lock on a file with this inode counts.
  */
-static bool find_listed(const char *path, struct flock *ret)
+static bool find_listed(const char *name, struct flock *ret)
 {
-	char name[PATH_MAX], line[256];
-	bool found = false;
+	bool found = false, same_device = false;
 	struct stat st;
+	char line[256];
 	FILE *list;
 
-	if (suffixed(path, ".lock", name, NULL) < 0 || stat(name, &st) < 0)
+	if (stat(name, &st) < 0)
 		return false;
 	list = fopen("/proc/locks", "re");
-	while (list && !found && fgets(line, sizeof(line), list)) {
+	while (list && !same_device && fgets(line, sizeof(line), list)) {
 		unsigned device_major, device_minor;
 		unsigned long inode;
 		long long last = 0;
 
-		found = sscanf(line, "%*d: OFDLCK ADVISORY WRITE %*d %x:%x:%lu 0 %lld", &device_major, &device_minor,
-			       &inode, &last) >= 3 &&
-			makedev(device_major, device_minor) == st.st_dev && inode == st.st_ino;
+		if (sscanf(line, "%*d: OFDLCK ADVISORY WRITE %*d %x:%x:%lu 0 %lld", &device_major, &device_minor,
+			   &inode, &last) < 3 || inode != st.st_ino)
+			continue;
+		found = true;
+		same_device = makedev(device_major, device_minor) == st.st_dev;
 		*ret = (struct flock){ .l_type = F_WRLCK, .l_len = last + 1 };
 	}
 	if (list)
@@ -235,8 +192,17 @@ static bool find_listed(const char *path, struct flock *ret)
 bool lock_held(const char *path, int64_t *ret_pid)
 {
 	struct flock other;
-	bool held = probe_file(path, "", F_RDLCK, DATABASE_START, &other) || find_listed(path, &other);
+	char name[PATH_MAX];
+	bool held = false;
+	int fd = -1;
 
+	if (suffixed(path, ".lock", name, NULL) == 0) {
+		/* To close it drops no lock: only collectors lock it, by open file descriptions. */
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		held = fd >= 0 ? probe(fd, F_RDLCK, 0, 1, &other) : find_listed(name, &other);
+	}
+	if (fd >= 0)
+		close(fd);
 	*ret_pid = held ? holder_pid(&other) : 0;
 	return held;
 }
@@ -294,7 +260,7 @@ size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, si
 bool lock_blocks_store(const char *path, int64_t *ret_pid)
 {
 	struct flock other;
-	bool blocks = probe_file(path, "-shm", F_WRLCK, SHM_WRITE_BYTE, &other);
+	bool blocks = probe_write_lock(path, &other);
 
 	*ret_pid = blocks ? holder_pid(&other) : 0;
 	return blocks;

@@ -157,7 +157,7 @@ int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *f
  * schema_open_writer, schema_open_reader - open a checked database
  * The writer migrates a database with an older schema version, the reader rejects it.
  * @ret_immutable:  opened as a file that never changes, since its log cannot be created
- * Return: 0; ERR_UNAVAILABLE if a collector has it open by another hard link (writer); ERR_IO.
+ * Return: 0 or ERR_IO.
  */
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
 

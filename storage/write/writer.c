@@ -56,23 +56,6 @@ static void report_compactor_failure(struct writer *writer, const struct error *
 	writer->compactor_fail_reported = report_event(writer, &event);
 }
 
-/*
- * A reader may hold a lock on the range of the database that collectors lock. Storing continues
- * under PATH.lock, but a collector that uses another hard link would not be refused.
- */
-static void report_reader(struct writer *writer)
-{
-	struct event event = { .kind = "lock-blocked" };
-	char holder[LOCK_HOLDER_SIZE];
-
-	if (writer->lock.db_fd < 0 || writer->lock.db_held || writer->lock_reported)
-		return;
-	snprintf(event.text, sizeof(event.text), "%s holds a read lock on the collector's part of the database file; "
-		 "sweeps are stored, but a second collector on a hard link would not be refused; end it",
-		 lock_holder(writer->lock.reader_pid, holder));
-	writer->lock_reported = report_event(writer, &event);
-}
-
 /* After a sweep. Without the thread, sweeps are not packed, and SQLite checkpoints the log. */
 static void wake_compactor(struct writer *writer)
 {
@@ -126,8 +109,6 @@ static int open_or_create(struct writer *writer, struct error *err)
 
 	if (!result && !there)
 		result = schema_create(writer->path, err);
-	if (!result)
-		result = lock_database(&writer->lock, writer->path, err);
 	if (!result)
 		result = schema_open_writer(writer->path, &writer->db, err);
 	if (!result)
@@ -324,10 +305,8 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct writer *writer = ctx;
 	struct writer_cache *cache = &writer->cache;
-	int result = lock_retry(&writer->lock, writer->path, err);
+	int result = begin(writer, err);
 
-	if (!result)
-		result = begin(writer, err);
 	if (result < 0)
 		return result;
 	result = end(writer, store_all(writer, sweep, err), err);
@@ -340,7 +319,6 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	cache->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
-	report_reader(writer);
 	wake_compactor(writer);
 	return 0;
 }

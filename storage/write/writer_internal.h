@@ -118,7 +118,6 @@ struct stored_findings {
 struct writer {
 	char *path;
 	struct db_lock lock;
-	bool lock_reported;     /* an event names the reader that blocks it */
 	sqlite3 *db;
 	struct db_files files;  /* that db has open */
 	bool ended;             /* no further sweep can be stored by this process */
