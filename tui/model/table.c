@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/model/table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,10 @@ struct entry {
 	uint32_t row;
 };
 
-/* TAG is behind the columns of the view. */
+/* TAG is behind the columns of the view, and before those that are appended to them. */
 static bool is_tag(const struct table *table, size_t column)
 {
-	return column == table->view->column_count;
+	return table->view->tags && column == table->view->column_count;
 }
 
 static const struct column *column_of(const struct table *table, size_t column)
@@ -53,6 +54,32 @@ static struct column complete(const struct table_view *view, const struct column
 	return ret;
 }
 
+static bool has_key(const struct table *table, unsigned row, const char *key)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->columns[i].key && table->columns[i].row == row && !strcmp(table->columns[i].key, key))
+			return true;
+	return false;
+}
+
+/* Columns that each list of these rows has, also one that does not name them. */
+static void append_columns(struct table *table)
+{
+	const struct table_view *view = table->view;
+
+	for (unsigned row = 0; row < TABLE_STRUCTS; row++) {
+		const struct column *source = view->sources[row];
+		bool again = row && source == view->sources[row - 1];
+
+		for (; !again && source && source->key && table->column_count < TABLE_COLUMNS; source++) {
+			if (!(source->flags & COLUMN_APPEND) || has_key(table, row, source->key))
+				continue;
+			table->columns[table->column_count] = *source;
+			table->columns[table->column_count++].row = row;
+		}
+	}
+}
+
 void table_init(struct table *table, const struct table_view *view, void *state, const struct app *app)
 {
 	const struct result_options keep = { .format = RESULT_KEEP };
@@ -62,9 +89,11 @@ void table_init(struct table *table, const struct table_view *view, void *state,
 				 .column_count = view->column_count + view->tags };
 	for (size_t i = 0; i < view->column_count; i++)
 		table->columns[i] = complete(view, &view->columns[i]);
-	table->columns[view->column_count] =
-		(struct column){ .title = "TAG", .narrow = "", .help = "tagged with T or Insert" };
-	table->cells = result_create(NULL, &keep, table->columns, view->column_count);
+	if (view->tags)
+		table->columns[view->column_count] =
+			(struct column){ .title = "TAG", .narrow = "", .help = "tagged with T or Insert" };
+	append_columns(table);
+	table->cells = result_create(NULL, &keep, table->columns, table->column_count);
 	table_usual_order(table, table->order);
 }
 
@@ -74,7 +103,7 @@ void table_usual_order(const struct table *table, uint8_t *ret)
 
 	/* TAG is the first one from the left. */
 	for (size_t i = 0; i < table->column_count; i++)
-		ret[i] = (uint8_t)(table->view->tags ? (i ? i - 1 : columns) : i);
+		ret[i] = (uint8_t)(!table->view->tags || i > columns ? i : i ? i - 1 : columns);
 }
 
 void table_done(struct table *table)
@@ -205,11 +234,10 @@ const char *table_cell(struct table *table, size_t row, size_t column, int colum
 /* Widths do not shrink while the list is shown, so that columns stay where they are. */
 static void measure(struct table *table, size_t all)
 {
-	const struct table_view *view = table->view;
 	enum role role;
 
-	for (size_t i = 0; i < view->column_count; i++) {
-		if (!table_title(table, i))
+	for (size_t i = 0; i < table->column_count; i++) {
+		if (!table_title(table, i) || is_tag(table, i))
 			continue;
 		/* With room for the mark of the order. */
 		if (!table->widest[i])
@@ -255,8 +283,8 @@ static size_t make_steps(const struct table *table, struct column_step ret[2 * T
 		unsigned priority = step % MORE + step / (2 * MORE) * MORE;
 		bool wide = step / MORE % 2;
 
-		for (size_t i = 0; i < view->column_count; i++)
-			if (table->columns[i].title && table->columns[i].priority == priority)
+		for (size_t i = 0; i < table->column_count; i++)
+			if (table->columns[i].title && table->columns[i].priority == priority && !is_tag(table, i))
 				ret[count++] = (struct column_step){
 					(uint8_t)i, (int16_t)(wide ? table->widest[i] : least_of(table, i)), 0,
 				};
@@ -264,12 +292,29 @@ static size_t make_steps(const struct table *table, struct column_step ret[2 * T
 	return count;
 }
 
+/* The steps of the view, with those of the appended columns before the last ones, by which texts and bars grow. */
+static size_t add_steps(const struct table *table, uint64_t elastic, struct column_step ret[2 * TABLE_COLUMNS])
+{
+	const struct table_view *view = table->view;
+	size_t first = view->step_count, count = 0;
+
+	assert(first + table->column_count - view->column_count <= 2 * TABLE_COLUMNS);
+	while (first && elastic >> view->steps[first - 1].column & 1)
+		first--;
+	for (size_t i = 0; i < first; i++)
+		ret[count++] = view->steps[i];
+	for (size_t i = view->column_count + view->tags; i < table->column_count; i++)
+		ret[count++] = (struct column_step){ (uint8_t)i, (int16_t)(text_columns(table_title(table, i)) + 1), 0 };
+	for (size_t i = first; i < view->step_count; i++)
+		ret[count++] = view->steps[i];
+	return count;
+}
+
 void table_places(const struct table *table, int columns, struct column_place *ret)
 {
 	const struct table_view *view = table->view;
 	struct column_step steps[2 * TABLE_COLUMNS];
-	struct column_set set = { .count = table->column_count, .steps = view->steps, .step_count = view->step_count,
-				  .order = table->order };
+	struct column_set set = { .count = table->column_count, .steps = steps, .order = table->order };
 	int widest[TABLE_COLUMNS];
 
 	for (size_t i = 0; i < table->column_count; i++) {
@@ -285,10 +330,7 @@ void table_places(const struct table *table, int columns, struct column_place *r
 			widest[i] = view->steps ? COLUMN_WIDEST : table->widest[i];
 	}
 	set.widest = widest;
-	if (!view->steps) {
-		set.step_count = make_steps(table, steps);
-		set.steps = steps;
-	}
+	set.step_count = view->steps ? add_steps(table, set.elastic, steps) : make_steps(table, steps);
 	columns_fit(&set, columns, ret);
 	if (view->adjust) {
 		view->adjust(table->state, table->app, ret);
@@ -390,8 +432,8 @@ static bool matches(struct table *table, size_t index, struct text *line)
 	if (view->matches)
 		return view->matches(table->state, table->app, index, &table->filter);
 	text_clear(line);
-	for (size_t i = 0; i < view->column_count; i++)
-		if (table->columns[i].title)
+	for (size_t i = 0; i < table->column_count; i++)
+		if (table->columns[i].title && !is_tag(table, i))
 			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
 	return filter_matches(&table->filter, text_chars(line), filter_tag_bits(&table->filter,
 				table_is_tagged(table, view->id(table->state, table->app, index))));

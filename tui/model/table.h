@@ -60,6 +60,7 @@ struct table_view {
 	 */
 	const struct column *columns;
 	size_t column_count;
+	/* Columns of them that have COLUMN_APPEND are appended, of each table once. */
 	const struct column *sources[TABLE_STRUCTS];
 	const struct column_step *steps; /* NULL: by priority, as wide as the widest cells */
 	size_t step_count;
@@ -110,8 +111,8 @@ struct table {
 	bool descending, tagged_only;
 	uint64_t hidden;         /* 1 << column */
 	uint8_t order[TABLE_COLUMNS]; /* columns from the left */
-	struct column columns[TABLE_COLUMNS]; /* of the view; TAG is the last one if rows can be tagged */
-	size_t column_count;     /* of the view, and TAG */
+	struct column columns[TABLE_COLUMNS]; /* of the view, TAG if rows can be tagged, and appended ones */
+	size_t column_count;     /* all of these */
 	int widest[TABLE_COLUMNS];
 	struct filter filter;
 	struct map tags;         /* by identity: 1, or 0 after untagging */

@@ -151,6 +151,45 @@ TEST(tags_stay_on_their_rows)
 	table_done(&table);
 }
 
+TEST(columns_that_each_list_has_are_appended)
+{
+	static const struct column source[] = {
+		{ .key = "secret", .title = "SECRET", .fill = fill_name, .flags = COLUMN_APPEND },
+		{ .key = "unlisted", .title = "UNLISTED", .fill = fill_name },
+		{ .key = "more", .title = "MORE", .kind = COLUMN_REAL, .offset = offsetof(struct room, area),
+		  .flags = COLUMN_APPEND },
+		{ 0 },
+	};
+	static const struct column_step steps[] = { { NAME, 6, 0 }, { COLUMNS, 1, 0 }, { AREA, 6, 0 }, { NAME, 90, 0 } };
+	struct table_view with = view;
+	struct column_place places[TABLE_COLUMNS];
+	struct table table;
+	enum role role;
+	size_t more;
+
+	room_count = sizeof(rooms) / sizeof(rooms[0]);
+	with.sources[0] = with.sources[1] = source;
+	for (int stepped = 0; stepped < 2; stepped++) {
+		with.steps = stepped ? steps : NULL;
+		with.step_count = stepped ? sizeof(steps) / sizeof(steps[0]) : 0;
+		table_init(&table, &with, NULL, NULL);
+		table_arrange(&table, true);
+		/* Not again if the view names it, and once of a table that two structs have. */
+		assert_int_equal(table.column_count, COLUMNS + 2);
+		assert_true(table_find_column(&table, "MORE", &more));
+		table_places(&table, 40, places);
+		assert_true(places[more].columns > 0 && places[more].x > places[AREA].x);
+		table_places(&table, 9, places);
+		assert_int_equal(places[more].columns, 0);
+		assert_string_equal(table_cell(&table, 1, more, 9, &role), "12");
+		table.sort = more;
+		table.descending = true;
+		table_arrange(&table, false);
+		assert_string_equal(table_cell(&table, 0, NAME, 9, &role), "room2");
+		table_done(&table);
+	}
+}
+
 TEST(columns_fit_any_width_and_those_without_a_title_are_not_shown)
 {
 	struct column_place places[TABLE_COLUMNS];
