@@ -362,7 +362,7 @@ static void fill_number(struct result *result, size_t at, double number)
 	enum column_kind kind = result->columns[at].kind;
 
 	if (isfinite(number) && (kind == COLUMN_INTEGER || kind == COLUMN_TIME || kind == COLUMN_SPAN_US))
-		result_integer(result, at, (int64_t)number);
+		result_integer(result, at, llround(number));
 	else
 		result_real(result, at, number);
 }
