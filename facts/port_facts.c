@@ -71,6 +71,7 @@ static void set_rates(const struct snapshot *snapshot, const struct delta *sum, 
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
 	ret->xmit_packets_per_s = rate_per_s(sum, COUNTER_XMIT_PACKETS);
 	ret->rcv_packets_per_s = rate_per_s(sum, COUNTER_RCV_PACKETS);
+	ret->rcv_packet_bytes_mean = ret->rcv_packets_per_s > 0 ? ret->rcv_bytes_per_s / ret->rcv_packets_per_s : NAN;
 	ret->wait_ticks_per_s = rate_per_s(sum, COUNTER_XMIT_WAIT);
 	ret->stall_percent = stall.percent;
 	ret->stall_at_least = stall.at_least;

@@ -51,6 +51,7 @@ struct port_facts {
 	double rate_gbps;
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_packets_per_s, rcv_packets_per_s;
+	double rcv_packet_bytes_mean;
 	double xmit_percent, rcv_percent;
 	double stall_percent;       /* XmitWait%, an estimate */
 	double wait_ticks_per_s;

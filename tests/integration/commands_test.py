@@ -113,6 +113,21 @@ with tap.part("--columns"):
     tap.equal("the title line has the chosen columns",
               text("links", "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split(), "A Gb/s B RAIL MAX UTIL%".split())
 
+with tap.part("a column that each list appends"):
+    found = rows("ports", "--sort", "rcv_packet_bytes_mean")
+    means = [row["rcv_packet_bytes_mean"] for row in found if row["rcv_packets_per_s"]]
+    tap.equal("the mean size of received packets is bytes over packets", means,
+              [round(row["rcv_bytes_per_s"] / row["rcv_packets_per_s"]) for row in found if row["rcv_packets_per_s"]])
+    tap.equal("and can be sorted by", means, sorted(means, reverse=True))
+    tap.result(means and set(row["rcv_packet_bytes_mean"] for row in found if not row["rcv_packets_per_s"]) <= {None},
+               "it is unknown without packets")
+    both = {(row["node"], row["port"]): row["rcv_packet_bytes_mean"] for row in found}
+    tap.equal("links have it of both ends",
+              [(row["rcv_packet_bytes_mean"], row["peer_rcv_packet_bytes_mean"]) for row in rows("links")],
+              [(both[row["node"], row["port"]], both[row["peer"], row["peer_port"]]) for row in rows("links")])
+    tap.equal("it is a metric of each of these ports",
+              text("metrics", "--once").count("\nibwire_port_rcv_packet_mean_bytes{"), len(means))
+
 with tap.part("report"):
     out = text("report", "leaf-u02-r0/5")
     tap.contains("it has the product name", out, "Quantum QM8700")
