@@ -21,11 +21,9 @@ enum { CHUNK = 16384, CHUNKS_AT_ONCE = 64 };
 enum { POLL_MS = 10 };
 
 /* Runs in the new process and reports failures by exit status only. */
-static void become(const char *program, const char *const *argv, pid_t parent, int columns, bool errors_only,
-		   int output)
+static void become(const char *program, const char *const *argv, pid_t parent, bool errors_only, int output)
 {
 	int null = open("/dev/null", O_RDWR);
-	char width[16];
 
 	/* The parent may have exited before the call. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
@@ -34,16 +32,13 @@ static void become(const char *program, const char *const *argv, pid_t parent, i
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
 	    dup2(errors_only ? null : output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
 		_exit(127);
-	snprintf(width, sizeof(width), "%d", columns);
-	if (columns)
-		setenv("COLUMNS", width, 1);
 	signal(SIGPIPE, SIG_DFL);
 	/* execv() takes char * for historical reasons and does not modify the strings. */
 	execv(program, (char *const *)argv);
 	_exit(127);
 }
 
-int child_command_start(struct child_command *run, const char *program, const char *const *argv, int columns,
+int child_command_start(struct child_command *run, const char *program, const char *const *argv,
 			bool errors_only, struct error *err)
 {
 	pid_t parent = getpid();
@@ -64,7 +59,7 @@ int child_command_start(struct child_command *run, const char *program, const ch
 	if (!run->pid) {
 		/* Blocking for the writer: commands do not handle EAGAIN on stdout and stderr. */
 		fcntl(ends[1], F_SETFL, 0);
-		become(program, argv, parent, columns, errors_only, ends[1]);
+		become(program, argv, parent, errors_only, ends[1]);
 	}
 	/* Parent and child both set the group, so that it exists whichever runs first. */
 	setpgid(run->pid, run->pid);
@@ -77,11 +72,9 @@ static void append_output(struct child_command *run, const char *bytes, size_t l
 {
 	size_t room = COMMAND_OUTPUT_MOST - run->output.len;
 
-	run->cut |= len > room;
 	/* A NUL byte would end the text. */
 	for (size_t i = 0; i < len && i < room; i++)
 		text_append_bytes(&run->output, bytes[i] ? &bytes[i] : " ", 1);
-	run->cut |= text_failed(&run->output);
 }
 
 /* Return: whether there was new output. */

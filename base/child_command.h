@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * child_command.h - run a command of this program in the background and collect its output
+ * child_command.h - run this program in the background and collect its output: what uses a device (else: base/call.h)
  *
  * Non-blocking: start, poll, stop. The child is killed when this process exits.
  */
@@ -27,7 +27,6 @@ struct child_command {
 	int fd;            /* its stdout and stderr, in order */
 	bool ended;
 	int exit_status;   /* after its end, as in a shell: 128 + signal */
-	bool cut;          /* output was dropped */
 	struct text output; /* raw; the caller sanitises it */
 };
 
@@ -35,13 +34,12 @@ struct child_command {
  * child_command_start - start this program with other arguments
  * @program:  its path: "/proc/self/exe"; NULL: disabled
  * @argv:     argv[0] is the name; NULL-terminated. A previous command is stopped.
- * @columns:  width of its tables; 0: as without a terminal
  * @errors_only:  drop its stdout
  *
  * stdin is /dev/null; it has its own process group, so that terminal signals do not reach it.
  * Return: 0; ERR_UNAVAILABLE without a program; ERR_NOMEM.
  */
-int child_command_start(struct child_command *run, const char *program, const char *const *argv, int columns,
+int child_command_start(struct child_command *run, const char *program, const char *const *argv,
 			bool errors_only, struct error *err);
 
 /* child_command_poll - read available output. Return: whether there is new output, or it ended. */

@@ -16,7 +16,7 @@ static void start(struct child_command *run, const char *script)
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };
 
-	assert_int_equal(child_command_start(run, "/bin/sh", argv, 97, false, NULL), 0);
+	assert_int_equal(child_command_start(run, "/bin/sh", argv, false, NULL), 0);
 }
 
 static void wait_end(struct child_command *run)
@@ -39,7 +39,7 @@ static void wait_output(struct child_command *run)
 TEST(output_of_both_streams_and_the_exit_status_are_kept)
 {
 	static const struct { const char *script, *output; int exit_status; } cases[] = {
-		{ "echo one; echo two >&2; echo $COLUMNS; cat; exit 3", "one\ntwo\n97\n", 3 },
+		{ "echo one; echo two >&2; cat; exit 3", "one\ntwo\n", 3 },
 		/* A NUL does not end the text. */
 		{ "printf 'a\\000b'", "a b", 0 },
 		{ "kill -9 $$", "", 128 + SIGKILL },
@@ -52,7 +52,6 @@ TEST(output_of_both_streams_and_the_exit_status_are_kept)
 		wait_end(&run);
 		assert_string_equal(text_chars(&run.output), cases[i].output);
 		assert_int_equal(run.exit_status, cases[i].exit_status);
-		assert_false(run.cut);
 		assert_false(child_command_poll(&run));
 		child_command_stop(&run, COMMAND_WAIT_MS);
 		assert_int_equal(run.pid, 0);
@@ -65,7 +64,6 @@ TEST(output_without_end_is_cut_and_the_command_still_ends)
 
 	start(&run, "i=0; while [ $i -lt 6000 ]; do printf '%01000d' 0; i=$((i + 1)); done; exit 5");
 	wait_end(&run);
-	assert_true(run.cut);
 	assert_int_equal(run.output.len, COMMAND_OUTPUT_MOST);
 	assert_int_equal(run.exit_status, 5);
 	child_command_stop(&run, COMMAND_WAIT_MS);
@@ -77,7 +75,7 @@ TEST(last_line_is_complete_and_without_the_program_name)
 	const char *const argv[] = { "sh", "-c", "echo first; echo 'ibwire: second' >&2; printf third >&2; cat", NULL };
 	char line[64] = "";
 
-	assert_int_equal(child_command_start(&run, "/bin/sh", argv, 0, true, NULL), 0);
+	assert_int_equal(child_command_start(&run, "/bin/sh", argv, true, NULL), 0);
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "ibwire: second\nthird");
 	run.ended = false;
@@ -156,9 +154,9 @@ TEST(a_failed_start_is_reported)
 	struct child_command run = { 0 };
 	struct error err = { 0 };
 
-	assert_int_equal(child_command_start(&run, NULL, argv, 0, false, &err), ERR_UNAVAILABLE);
+	assert_int_equal(child_command_start(&run, NULL, argv, false, &err), ERR_UNAVAILABLE);
 	assert_true(err.text[0]);
-	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, false, NULL), 0);
+	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, false, NULL), 0);
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 127);
 	child_command_stop(&run, COMMAND_WAIT_MS);

@@ -21,7 +21,7 @@
 #include "storage/reader.h"
 #include "tui/tui.h"
 
-/* The commands of the screen and the collector are this program. */
+/* The collector, and what takes a snapshot. */
 #define PROGRAM "/proc/self/exe"
 
 /* Shorter than the default of `ibwire collect`: the screen is watched live. */
@@ -141,7 +141,7 @@ static int start_collector(struct top *top, struct error *err)
 		argv[count++] = "--adaptive-routing";
 	if (top->directed_smps)
 		argv[count] = "--directed-smps";
-	return child_command_start(&top->collector, PROGRAM, argv, 0, true, err);
+	return child_command_start(&top->collector, PROGRAM, argv, true, err);
 }
 
 /* Keep the last message of the collector, and drop the others. */
@@ -173,6 +173,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	char config[PATH_MAX], status[PATH_MAX];
 	struct tui_options options = {
 		.db_path = top->path,
+		.command = command_call,
 		.program = PROGRAM,
 		.arguments = top->name_arguments,
 		.device_arguments = top->device_arguments,

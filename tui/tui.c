@@ -18,6 +18,9 @@
 /* Interval of polling the database; keys are handled at once. */
 #define POLL_MS 250
 
+/* The same while a command runs whose output is to be shown; longer than a read that returns at once. */
+#define COMMAND_POLL_MS 30
+
 /* Maximum number of keys handled before a redraw. */
 #define KEYS_AT_ONCE 100
 
@@ -101,7 +104,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		bool news = false, keys;
 		int64_t before_us = clock_boottime_us(clock);
 
-		keys = handle_keys(app, drawn_us < 0 ? 0 : POLL_MS);
+		keys = handle_keys(app, drawn_us < 0 ? 0 : app->command_runs ? COMMAND_POLL_MS : POLL_MS);
 		/*
 		 * The read returned at once without a key: a terminal that hung up does so forever.
 		 */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call_context;
 struct clock;
 struct error;
 struct name_map;
@@ -33,8 +34,10 @@ struct tui_options {
 	const struct clock *clock;
 	const struct shape_settings *shape;     /* or NULL: host classes, rails, adaptive routing from the settings */
 	const struct balance_settings *balance; /* or NULL: the defaults */
-	/* Arguments of commands run from the display: for all, and for those that poll the fabric. */
-	const char *program;           /* path of this program, for reports and snapshots; NULL: disabled */
+	/* Runs a command of this program in a thread (call_fn of base/call.h), for reports; NULL: disabled. */
+	int (*command)(const struct call_context *context, int argc, char **argv, struct error *err);
+	const char *program;           /* path of this program, which takes snapshots; NULL: disabled */
+	/* Arguments of these commands: for all, and for those that poll the fabric. */
 	const char *const *arguments, *const *device_arguments; /* NULL-terminated; or NULL */
 	const char *status_path;       /* file with a line for the last row, such as what is simulated; NULL: none */
 	const char *config_path;         /* settings file (config_file.h); NULL: settings are not saved */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Commands run by the screen: reports, snapshots, differences, with a program that prints its arguments.
+ * Commands run by the screen: reports and differences, with a command that prints its arguments; snapshots, with a
+ * program.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/call.h"
+#include "base/log.h"
 #include "base/unit_test.h"
 #include "storage/jobs.h"
 #include "storage/saved.h"
@@ -19,14 +23,48 @@ static void save(const char *name, const char *note, unsigned number)
 	stage_save(path, &label, number, STAGE_END_US - 1000 * US_PER_S + number * US_PER_S);
 }
 
-static void begin(const char *program, int columns)
+static atomic_int calls, stopped; /* of the commands below */
+
+/* A command that prints its arguments. */
+static int print_arguments(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	(void)err;
+	calls++;
+	for (int i = 0; i < argc; i++)
+		fprintf(context->out, "%s%c", argv[i], i < argc - 1 ? ' ' : '\n');
+	return 0;
+}
+
+/* One that takes longer than a user waits. */
+static int hang(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	(void)argc;
+	(void)argv;
+	calls++;
+	while (!*context->stop)
+		usleep(1000);
+	stopped++;
+	return err_set(err, ERR_IO, "interrupted");
+}
+
+/* One with a warning, an exit status and a terminal's escape sequence. */
+static int fail_loudly(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	(void)argc;
+	(void)argv;
+	log_warning("the database is damaged");
+	fprintf(context->out, "a\033[31m\tline of %u columns\n", context->columns);
+	return err_set(err, ERR_UNAVAILABLE, "there is no data");
+}
+
+static void begin(call_fn *command, int columns)
 {
 	stage_record("nothing-idle", path);
 	save("before", "of the job", 1);
 	save("after", NULL, 2);
 	save("a name with a \\ in it", "\x1b[31mred", 3);
 	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 24, columns);
-	stage.options.program = program;
+	stage.options.command = command;
 }
 
 /* Wait for a text on the screen; fail after a timeout. */
@@ -47,7 +85,7 @@ static void wait_for(const char *text)
 
 TEST_ON_STAGE(snapshots_are_listed_and_compared_older_first)
 {
-	begin("/bin/echo", 140);
+	begin(print_arguments, 140);
 	stage_try("6", "of the job");
 	stage_expect("before");
 	/* Control characters of a note are escaped. */
@@ -77,7 +115,7 @@ static int row_of(const char *text)
 
 TEST_ON_STAGE(snapshots_are_sorted_and_filtered)
 {
-	begin("/bin/echo", 140);
+	begin(print_arguments, 140);
 	stage_keys("6");
 	assert_true(row_of("a name with") < row_of("after"));
 	stage_expect("TAKEN\xe2\x96\xbc");
@@ -113,7 +151,7 @@ TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 	job.end_us = 0;
 	stage_job(path, &job);
 	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 40, 150);
-	stage.options.program = "/bin/echo";
+	stage.options.command = print_arguments;
 	/* Overview has the running job, at the shown time. */
 	stage_expect("1 job: array_1; rm -rf * <b>\\x1b[31m 3 hosts 53.0 s");
 	stage_try("7", "exit 3");
@@ -152,7 +190,8 @@ TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 
 TEST_ON_STAGE(a_snapshot_command_reports_its_result)
 {
-	begin("/bin/true", 100);
+	begin(print_arguments, 100);
+	stage.options.program = "/bin/true";
 	stage_keys("6nx\rwith a note\r");
 	wait_for("x is stored");
 	/* A failure is shown with the message of the command. */
@@ -171,7 +210,7 @@ TEST_ON_STAGE(a_report_is_about_the_selected_row_at_the_shown_time)
 {
 	char who[64];
 
-	begin("/bin/echo", 160);
+	begin(print_arguments, 160);
 	stage_keys("2\rr");
 	snprintf(who, sizeof(who), "report 0x%016" PRIx64 "/%u --db", stage.app.path[1].subject.node_guid,
 		 stage.app.path[1].subject.port);
@@ -182,8 +221,55 @@ TEST_ON_STAGE(a_report_is_about_the_selected_row_at_the_shown_time)
 	wait_for("--at 20");
 	/* No row is selected. */
 	stage_try("6r", "no port, node or finding selected");
-	stage.options.program = NULL;
+	stage.options.command = NULL;
 	stage_try("2\rr", "commands cannot be run");
+}
+
+TEST_ON_STAGE(a_command_that_runs_does_not_block_the_screen_and_ends_with_it)
+{
+	bool news;
+
+	begin(hang, 160);
+	calls = stopped = 0;
+	stage_keys("2\rr");
+	stage_expect("running ...");
+	/* Help above it does not end it. */
+	stage_try("?", "scroll");
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(app_poll(&stage.app, &news, NULL), 0);
+	stage_key(KEY_ESCAPE);
+	stage_expect("running ...");
+	assert_true(stage.app.command_runs);
+	assert_int_equal(stopped, 0);
+	/* Esc leaves the screen at once, and stops the command. */
+	stage_key(KEY_ESCAPE);
+	stage_hides("running ...");
+	for (int i = 0; i < 2000 && !stopped; i++) {
+		assert_int_equal(app_poll(&stage.app, &news, NULL), 0);
+		usleep(1000);
+	}
+	assert_int_equal(stopped, 1);
+	assert_false(stage.app.command_runs);
+	/* The end of the screen stops one, too. */
+	stage_keys("r");
+	while (calls < 2)
+		usleep(1000);
+	stage_end(NULL);
+	for (int i = 0; i < 2000 && stopped < 2; i++)
+		usleep(1000);
+	assert_int_equal(stopped, 2);
+	test_folder_make(NULL);
+}
+
+TEST_ON_STAGE(warnings_and_the_error_of_a_command_are_shown)
+{
+	begin(fail_loudly, 160);
+	log_init("ibwire", LOG_LEVEL_INFO);
+	stage_keys("2\rr");
+	wait_for("exit status 69");
+	stage_expect("ibwire: warning: the database is damaged");
+	stage_expect("a?[31m line of 160 columns");
+	stage_expect("ibwire: there is no data");
 }
 
 TEST_ON_STAGE(a_text_is_searched_and_written_once)
@@ -191,7 +277,7 @@ TEST_ON_STAGE(a_text_is_searched_and_written_once)
 	char file[600], content[4096] = "";
 	FILE *stream;
 
-	begin("/bin/echo", 160);
+	begin(print_arguments, 160);
 	stage_keys("2\rr");
 	wait_for("report 0x");
 	stage_try("/nowhere\r", "nowhere not found");
@@ -213,7 +299,7 @@ TEST_ON_STAGE(a_text_is_searched_and_written_once)
 
 TEST_ON_STAGE(lists_and_texts_fit_every_size)
 {
-	begin("/bin/echo", 100);
+	begin(print_arguments, 100);
 	for (int text = 0; text < 2; text++) {
 		stage_keys(text ? "2\rr" : "6\r");
 		if (text)

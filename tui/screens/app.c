@@ -241,6 +241,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	}
 	if (trend_poll(app->trend, app->live, app->table, clock_boottime_us(app->options->clock)))
 		*ret_news = true;
+	app->command_runs = false;
 	for (size_t i = 0; i < SCREEN_COUNT; i++)
 		if (screens[i]->poll && screens[i]->poll(app->states[i], app))
 			*ret_news = true;

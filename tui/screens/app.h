@@ -18,6 +18,8 @@
 
 struct acknowledge_input;
 struct brush;
+struct call;
+struct call_result;
 struct error;
 struct finding_row;
 struct job_list;
@@ -66,6 +68,7 @@ struct app {
 	struct prompt *prompt;
 	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
 	uint64_t generation;  /* changes with the snapshot, the context or the table; 0: nothing to show yet */
+	bool command_runs;    /* in a thread, and its end is to be seen soon */
 	bool stale;           /* table and context have to be rebuilt for the same snapshot */
 	char message[256];    /* shown in the notice line until message_until_us; "": none */
 	int64_t message_until_us;
@@ -256,7 +259,7 @@ void footer_draw_keys(const struct app *app, const struct rect *area, const stru
 /* A command of this program; all texts are copied. */
 struct text_command {
 	const char *title;          /* "report of leaf01/12" */
-	const char *const *args;    /* without the program name; NULL-terminated */
+	const char *const *args;    /* from its name on; NULL-terminated */
 	size_t by;                  /* index in args of the value of --by, which y changes; 0: none */
 	bool fits;                  /* its output fits any width; otherwise the screen scrolls sideways */
 };
@@ -267,8 +270,17 @@ extern const char *const text_by_words[];
 /* text_show - run a command and open the screen with its output. */
 void text_show(struct app *app, const struct text_command *command);
 
-/* text_replace_controls - replace control characters but newlines in the output of a command of ours. */
-void text_replace_controls(char *output);
+/* Output beyond this is dropped. */
+enum { TEXT_OUTPUT_MOST = 4 << 20 };
+
+/*
+ * text_start - run a command of this program in a thread (base/call.h). @args: from its name on; NULL-terminated
+ * Return: NULL: an error.
+ */
+struct call *text_start(const struct app *app, const char *const *args, int columns, struct error *err);
+
+/* text_of_result - its warnings, output and error, without control characters, for free(). NULL: no memory. */
+char *text_of_result(const struct call_result *result);
 
 /* text_report - `ibwire report` of a subject as of the shown time, or a message if it has none. */
 void text_report(struct app *app, const struct subject *subject);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/child_command.h"
+#include "base/call.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -37,7 +37,7 @@ struct screen_state {
 	struct row row;       /* the last one that was read */
 	/* The report below the list. */
 	struct {
-		struct child_command run;
+		struct call *call;             /* NULL: none runs */
 		int64_t selected, selected_us; /* number of the selected job; boottime when it was selected */
 		int64_t number, at_us;         /* of the job whose report was started (0: none), and wall clock */
 		int columns;                   /* for which it was started */
@@ -49,7 +49,7 @@ static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	child_command_stop(&state->preview.run, COMMAND_WAIT_MS);
+	call_destroy(state->preview.call);
 	free(state->preview.text);
 }
 
@@ -63,10 +63,10 @@ static struct job_row *job_here(const struct screen_state *state, const struct a
 
 /* --- what keys do --- */
 
-/* The arguments of `ibwire job`, with the name of the program first. */
+/* The arguments of `ibwire job`. */
 static void make_arguments(const struct app *app, const char *word, const struct job *job, const char **args)
 {
-	const char *const begin[] = { "ibwire", "job", "--db", app->options->db_path, "--color", "never", NULL };
+	const char *const begin[] = { "job", "--db", app->options->db_path, "--color", "never", NULL };
 	const char *const operands[] = { "--", word, job->id, NULL };
 	size_t count = text_arguments(args, 0, ARGS_MOST, begin);
 
@@ -78,7 +78,7 @@ static void show_command(struct app *app, const char *word, const char *title, c
 {
 	const char *args[ARGS_MOST + 1];
 	char text[JOB_ID_SIZE + 64];
-	const struct text_command command = { .title = text, .args = args + 1, .fits = true };
+	const struct text_command command = { .title = text, .args = args, .fits = true };
 
 	make_arguments(app, word, job, args);
 	snprintf(text, sizeof(text), "%s %.*s", title, JOB_ID_SIZE, job->id);
@@ -141,17 +141,19 @@ static void start_preview(struct screen_state *state, const struct app *app, con
 	state->preview.columns = app->body.columns;
 	state->preview.at_us = app->now_us;
 	make_arguments(app, "report", job, args);
-	child_command_start(&state->preview.run, app->options->program, args, app->body.columns, false, NULL);
+	call_destroy(state->preview.call);
+	state->preview.call = text_start(app, args, app->body.columns, NULL);
 }
 
 static bool has_preview(const struct app *app)
 {
-	return app->options->program && app->body.rows >= PREVIEW_BODY;
+	return app->options->command && app->body.rows >= PREVIEW_BODY;
 }
 
 /* Return: whether a redraw is needed. */
-static bool poll_preview(struct screen_state *state, const struct app *app)
+static bool poll_preview(struct screen_state *state, struct app *app)
 {
+	const struct call_result *result;
 	const struct job_row *here = job_here(state, app);
 	int64_t now_us = clock_boottime_us(app->options->clock);
 
@@ -164,13 +166,13 @@ static bool poll_preview(struct screen_state *state, const struct app *app)
 	if ((state->preview.number != here->job.number || state->preview.columns != app->body.columns) &&
 	    now_us - state->preview.selected_us >= PREVIEW_US)
 		start_preview(state, app, &here->job);
-	if (!state->preview.number || state->preview.text || !child_command_poll(&state->preview.run))
+	result = state->preview.call ? call_result(state->preview.call) : NULL;
+	app->command_runs |= state->preview.call != NULL;
+	if (!result)
 		return false;
-	if (!state->preview.run.ended)
-		return false;
-	state->preview.text = strdup(text_chars(&state->preview.run.output));
-	if (state->preview.text)
-		text_replace_controls(state->preview.text);
+	state->preview.text = text_of_result(result);
+	call_destroy(state->preview.call);
+	state->preview.call = NULL;
 	return true;
 }
 

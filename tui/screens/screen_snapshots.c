@@ -134,7 +134,7 @@ static void take_snapshot(struct app *app, const char *note)
 	text_arguments(args, count, ARGS_MOST, operands);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
-	if (child_command_start(&state->run, app->options->program, args, 0, false, &trouble) < 0)
+	if (child_command_start(&state->run, app->options->program, args, false, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 

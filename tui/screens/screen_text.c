@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/call.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "base/child_command.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/list.h"
@@ -22,7 +22,7 @@
 
 enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 
-/* Minimum width of tables; the screen scrolls horizontally. */
+/* Minimum width of plots and wrapped text; the screen scrolls horizontally. */
 enum { TABLE_COLUMNS = 132 };
 
 const char *const text_by_words[] = { "port", "link", "switch", "host", NULL };
@@ -30,11 +30,13 @@ const char *const text_by_words[] = { "port", "link", "switch", "host", NULL };
 struct screen_state {
 	struct list list;
 	char title[160];
-	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
+	char *args[ARGS_MOST + 1]; /* ends with NULL */
 	size_t by;                 /* index in args of the value of --by; 0: none */
 	size_t choice;             /* index of that value in text_by_words */
 	bool fits;                 /* of struct text_command */
-	struct child_command run;
+	struct call *call;         /* NULL: none runs */
+	int exit_status;           /* of the last one */
+	bool cut;                  /* its output was truncated */
 	int64_t shown;             /* number of the output, as subject id */
 	char *text;                /* the output, sanitised, lines NUL-terminated */
 	size_t *lines;             /* offsets of the lines */
@@ -45,7 +47,10 @@ struct screen_state {
 
 static void reset(struct screen_state *state)
 {
-	child_command_stop(&state->run, COMMAND_WAIT_MS);
+	call_destroy(state->call);
+	state->call = NULL;
+	state->exit_status = 0;
+	state->cut = false;
 	free(state->text);
 	state->text = NULL;
 	state->line_count = 0;
@@ -63,10 +68,20 @@ static void done(void *data)
 	free(state->lines);
 }
 
-/* Output of our own commands, but with names from the fabric. */
-void text_replace_controls(char *output)
+struct call *text_start(const struct app *app, const char *const *args, int columns, struct error *err)
 {
-	for (unsigned char *c = (unsigned char *)output; *c; c++) {
+	const struct call_settings settings = { .columns = (unsigned)columns, .file = -1, .most = TEXT_OUTPUT_MOST,
+						.truncate = true };
+	struct call *call = NULL;
+
+	call_start(app->options->command, args, &settings, &call, err);
+	return call;
+}
+
+/* Output of our own commands, but with names from the fabric. */
+static void replace_controls(char *output, size_t len)
+{
+	for (unsigned char *c = (unsigned char *)output; c < (unsigned char *)output + len; c++) {
 		if ((*c < ' ' && *c != '\n') || *c == 0x7f)
 			*c = *c == '\t' ? ' ' : '?';
 		/* C1 controls, as UTF-8. */
@@ -75,16 +90,31 @@ void text_replace_controls(char *output)
 	}
 }
 
-static int split(struct screen_state *state, struct error *err)
+char *text_of_result(const struct call_result *result)
+{
+	struct text text = { 0 };
+
+	text_append_bytes(&text, text_chars(&result->warnings), result->warnings.len);
+	text_append_bytes(&text, text_chars(&result->output), result->output.len);
+	text_appendf(&text, "%s%s%s", result->code < 0 ? "ibwire: " : "", result->code < 0 ? result->err.text : "",
+		     result->code < 0 ? "\n" : "");
+	if (text_failed(&text)) {
+		text_done(&text);
+		return NULL;
+	}
+	replace_controls(text.chars, text.len);
+	return text.chars;
+}
+
+static int split(struct screen_state *state, const struct call_result *result, struct error *err)
 {
 	char *at;
 
 	free(state->text);
 	state->line_count = 0;
-	state->text = strdup(text_chars(&state->run.output));
+	state->text = text_of_result(result);
 	if (!state->text)
 		return err_nomem(err);
-	text_replace_controls(state->text);
 	for (at = state->text; *at;) {
 		size_t *lines = array_grow(state->lines, state->line_count, &state->line_capacity, sizeof(*lines));
 		size_t len = strcspn(at, "\n");
@@ -108,8 +138,8 @@ static void start(struct screen_state *state, struct app *app)
 	int columns = app->body.columns > TABLE_COLUMNS || state->fits ? app->body.columns : TABLE_COLUMNS;
 
 	reset(state);
-	if (child_command_start(&state->run, app->options->program, (const char *const *)state->args, columns,
-				false, &trouble) < 0)
+	state->call = text_start(app, (const char *const *)state->args, columns, &trouble);
+	if (!state->call)
 		app_message(app, "%s", trouble.text);
 }
 
@@ -120,10 +150,10 @@ static bool copy_args(struct screen_state *state, const struct text_command *com
 	for (size_t i = 0; state->args[i]; i++)
 		free(state->args[i]);
 	memset(state->args, 0, sizeof(state->args));
-	state->args[0] = strdup("ibwire");
-	for (; state->args[count] && command->args[count] && count < ARGS_MOST; count++)
-		state->args[count + 1] = strdup(command->args[count]);
-	return state->args[count] != NULL;
+	for (; command->args[count] && count < ARGS_MOST; count++)
+		if (!(state->args[count] = strdup(command->args[count])))
+			return false;
+	return true;
 }
 
 void text_show(struct app *app, const struct text_command *command)
@@ -132,7 +162,7 @@ void text_show(struct app *app, const struct text_command *command)
 	struct subject subject = { .kind = SUBJECT_TEXT };
 
 	snprintf(state->title, sizeof(state->title), "%s", command->title);
-	state->by = command->by ? command->by + 1 : 0;
+	state->by = command->by;
 	state->choice = 0;
 	state->fits = command->fits;
 	if (!copy_args(state, command)) {
@@ -150,13 +180,25 @@ void text_show(struct app *app, const struct text_command *command)
 static bool poll_run(void *data, struct app *app)
 {
 	struct screen_state *state = data;
+	const struct call_result *result = state->call ? call_result(state->call) : NULL;
 	struct error trouble = { 0 };
+	bool is_open = false;
 
-	if (!child_command_poll(&state->run))
+	for (size_t i = 0; i < app->depth; i++)
+		is_open |= app->path[i].screen == &screen_text;
+	app->command_runs |= state->call && is_open;
+	/* Without the screen, nothing needs the output. */
+	if (result && is_open) {
+		state->exit_status = result->code < 0 ? -result->code : result->code;
+		state->cut = result->cut;
+		if (split(state, result, &trouble) < 0)
+			app_message(app, "%s", trouble.text);
+	} else if (is_open) {
 		return false;
-	if (split(state, &trouble) < 0)
-		app_message(app, "%s", trouble.text);
-	return true;
+	}
+	call_destroy(state->call);
+	state->call = NULL;
+	return result && is_open;
 }
 
 static void draw_title(const struct screen_state *state, const struct brush *brush, const struct rect *body)
@@ -164,15 +206,15 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 	char how[128];
 	size_t last = state->list.first + (size_t)state->list.height;
 
-	if (state->run.pid && !state->run.ended)
+	if (state->call)
 		snprintf(how, sizeof(how), "running ...");
-	else if (state->run.ended && state->run.exit_status)
-		snprintf(how, sizeof(how), "exit status %d", state->run.exit_status);
+	else if (state->exit_status)
+		snprintf(how, sizeof(how), "exit status %d", state->exit_status);
 	else
 		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
 			 last < state->line_count ? last : state->line_count, state->line_count);
 	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s  (%s)%s", state->title, state->by ? ", rows by " : "",
-		  state->by ? text_by_words[state->choice] : "", how, state->run.cut ? "  output truncated" : "");
+		  state->by ? text_by_words[state->choice] : "", how, state->cut ? "  output truncated" : "");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -222,8 +264,7 @@ static void search(struct app *app, const char *typed)
 static void write_file(struct app *app, const char *path)
 {
 	const struct screen_state *state = screen_state(app, &screen_text);
-	const struct text *output = &state->run.output;
-	bool written;
+	bool written = true;
 	FILE *file;
 
 	if (!path[0])
@@ -235,7 +276,8 @@ static void write_file(struct app *app, const char *path)
 			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
 		return;
 	}
-	written = fwrite(text_chars(output), 1, output->len, file) == output->len;
+	for (size_t i = 0; written && i < state->line_count; i++)
+		written = fprintf(file, "%s\n", state->text + state->lines[i]) >= 0;
 	if (fclose(file) == 0 && written) {
 		app_message(app, "written: %s", path);
 		return;
