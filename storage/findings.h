@@ -28,7 +28,7 @@ struct acknowledgement {
 struct finding_row {
 	struct finding finding;  /* its latest state at or before the requested time */
 	int64_t opened_us;       /* wall clock of the sweep that opened it */
-	int64_t measured_us;     /* wall clock of the sweep that its text is of: at a past time it may be a later one */
+	int64_t measured_us;     /* wall clock of the sweep that measured its text; at a past time possibly a later one */
 	struct acknowledgement acknowledged; /* as of that time */
 	int64_t origin;          /* id of the finding that this one is folded under; 0: none (findings_fold) */
 	unsigned echoes;         /* number of findings that are folded under this one */
@@ -41,7 +41,7 @@ struct finding_row {
 struct finding_query {
 	int64_t at_us;               /* findings that were open then, wall clock; 0: now */
 	int64_t now_us;              /* time for the ends of acknowledgements if at_us is 0; 0: the system's clock */
-	int64_t since_us, until_us;  /* with since: open at any time in (since, until]; until 0: now */
+	int64_t since_us, until_us;  /* if since is set: open at any time in (since, until]; until 0 means now */
 	uint64_t node_guid;          /* of this node or its peers; 0: any */
 };
 

@@ -55,8 +55,8 @@ int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_
 
 /*
  * reader_history_round - move both ends of a range to ends of stored sums
- * By at most half a chunk sum, a minute with sweeps of one second. The totals of all ports then take a
- * fifth of the time, as only samples that are newer than any sum are unpacked.
+ * Each end moves by at most half a chunk sum (a minute at an interval of one second). The totals of all ports
+ * then take a fifth of the time, since only samples that are newer than any sum are unpacked.
  * @range:  of reader_history_range(); first_us and last_us are updated
  */
 int reader_history_round(struct reader *reader, struct history_range *range, struct error *err);
@@ -79,8 +79,8 @@ struct history_query {
 	int64_t longest_us;        /* of a sum, from its first to its last sweep; 0: single sweeps */
 	const struct history_port *ports; /* NULL: every port that was ever stored */
 	size_t port_count;         /* a port that is listed twice is reported for its first place */
-	counter_set counters;      /* that are needed; others may be reported as unknown */
-	size_t at_a_time;          /* of totals: ports that are read at a time; 0: 16,384, which take 4 MB */
+	counter_set counters;      /* counters that are needed; others may be reported as unknown */
+	size_t at_a_time;          /* ports that reader_history_totals() reads at a time; 0: 16,384 (4 MB) */
 	struct history_damage *damage; /* counts on; or NULL */
 };
 
@@ -107,7 +107,7 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 struct history_sum {
 	struct delta sum;
 	int64_t samples; /* number of sweeps; 0: nothing is stored */
-	counter_set ever; /* known in at least one of them, whose values are summed up; sum.known: in all of them */
+	counter_set ever; /* counters known in at least one sweep, whose known values are summed; sum.known: in all */
 };
 
 /*

@@ -40,7 +40,7 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
 /* storage_schema_version - the version of databases that this program writes. */
 int storage_schema_version(void);
 
-/* reader_has_collector - does a collector run on this database, or start to? It need not exist yet. */
+/* reader_has_collector - is a collector of this database running? The file need not exist yet. */
 bool reader_has_collector(const char *path);
 
 /*
@@ -79,7 +79,7 @@ struct db_status {
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
 	int64_t log_bytes;    /* of them the WAL */
-	char log_holders[128]; /* of a WAL that is too large, the readers that block it: "process 4711 (less)"; or "" */
+	char log_holders[128]; /* readers that keep a large WAL from being checkpointed: "process 4711 (less)"; "": none */
 	int64_t sweeps;       /* number of sweeps with samples */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
@@ -112,7 +112,7 @@ int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int
 
 struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
-	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
+	int64_t window_us; /* sum of the deltas of sweeps in (at - window, at]; 0: that one sweep */
 	bool absolute;     /* set port_row.reading too (requires a scan of recent deltas) */
 	bool fabric_only;  /* only the fabric and the capabilities of its agents, no counters */
 	const struct name_map *names; /* or NULL; unchanged while the reader is open */
@@ -135,7 +135,7 @@ struct snapshot {
 	struct stored_reading *readings; /* that the rows point to */
 	/* Parallel to fabric->nodes: last capabilities of the PMA; unknown if they were not queried. */
 	struct pma_caps *caps;
-	/* Packed samples of the window that cannot be unpacked and are left out: how many, and the first of them. */
+	/* Packed samples of the window that cannot be unpacked and are left out. */
 	size_t damaged;
 	char damage[96];
 };
@@ -149,7 +149,7 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
- * reader_reading - the absolute values of a port, as read last at or before a time
+ * reader_reading - the newest absolute values of a port at or before a time
  * @at_us:  wall clock; 0: the newest sweep
  * Return: 1; 0 without a stored reading; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
@@ -157,9 +157,9 @@ int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uin
 		   struct error *err);
 
 /*
- * reader_readings - the absolute values of all ports that have a stored reading, as read last at or before a sweep
+ * reader_readings - the newest absolute values of all ports at or before a sweep
  * @sweep:  its id
- * @fabric: of the snapshot that was loaded last; of another one nothing is read
+ * @fabric: of the snapshot that was loaded last; for any other fabric, @each is not called
  * @each:   called with the index of a port in @fabric
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
@@ -179,7 +179,7 @@ int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, stru
 
 struct detail_query {
 	int64_t at_us;      /* wall clock; 0: the newest sweep */
-	int64_t window_us;  /* deltas that sweeps in (at - window, at] read are summed; 0: that one sweep */
+	int64_t window_us;  /* sum of the deltas read by sweeps in (at - window, at]; 0: that one sweep */
 	uint64_t node_guid; /* 0: every node */
 	int port;           /* of that node; -1: every port of it */
 };

@@ -47,7 +47,7 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 		report(checking, where, text);
 		return 0;
 	}
-	/* Damage for which SQLite has no or another code. */
+	/* Damage that SQLite reports with another code or not at all. */
 	if ((code == SQLITE_OK || code == SQLITE_NOMEM) && err && err->code == ERR_IO) {
 		report(checking, where, err->text);
 		return 0;
@@ -383,7 +383,7 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 
 	if (!result)
 		admin_watch_stop(checking.db);
-	/* One state of the database for all checks. */
+	/* All checks see the same state of the database. */
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
 	for (size_t i = 0; !result && i < sizeof(checks) / sizeof(*checks); i++) {

@@ -3,7 +3,7 @@
  * export.c - a part of the history as a separate database
  *
  * The new database is created as usual and filled table by table with the rows of the part
- * (storage/admin/catalog.c). What is hidden is never written to it, so no free page contains it.
+ * (storage/admin/catalog.c). Hidden data is never written to it, so no free page contains any.
  */
 #include <stdlib.h>
 #include <string.h>

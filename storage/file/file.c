@@ -16,7 +16,7 @@
 #include "storage/file/schema.h"
 #include "storage/reader.h"
 
-/* Limit of a value in bytes; the longest stored one has 64 KB. */
+/* Maximum size of a value in bytes; the largest stored one has 64 KB. */
 enum { LENGTH_MOST = 64 << 20 };
 
 /* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
@@ -280,7 +280,7 @@ static int create_file(const char *path, struct error *err)
 			    SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result)
-		/* With 8192, chunks and rows of sums leave 3 % more unused. */
+		/* With pages of 8192 bytes, chunks and sums would leave 3 % more space unused. */
 		result = db_execf(db, err, "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL;"
 				  " PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
 				  SCHEMA_VERSION);
@@ -308,7 +308,7 @@ int schema_create(const char *path, struct error *err)
 
 	if (result < 0)
 		return result;
-	/* Only the holder of the lock creates it; remove the remains of a killed one. */
+	/* Only the holder of the lock creates a database: these are the remains of a killed process. */
 	snprintf(fresh, sizeof(fresh), "%s.new", plain);
 	remove_with(fresh, "");
 	remove_with(fresh, "-journal");

@@ -86,7 +86,7 @@ static int insert_detail_counters(sqlite3 *db, struct error *err)
 	return result;
 }
 
-/* Names of counters and codes: as the views, they depend on the program alone. */
+/* Names of counters and codes. Like the views, they depend only on the program. */
 static int fill_names(sqlite3 *db, struct error *err)
 {
 	int result = insert_counters(db, err);
@@ -131,7 +131,7 @@ static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err
 	return result;
 }
 
-/* @create: the begin of each statement */
+/* @create: the beginning of each statement */
 static void append_all_views(struct text *sql, const char *create)
 {
 	text_append(sql, create);
@@ -241,7 +241,7 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 		       sqlite3_db_filename(db, "main"), SCHEMA_VERSION, missing);
 }
 
-/* First columns of indexes, and what the next hour begins with: the ends are the limits of all values. */
+/* First columns of indexes, and the column at which the next hour begins. Both ends of an index limit all values. */
 static const struct {
 	const char *table, *column;
 	int64_t least, most;
@@ -286,7 +286,7 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 	bool wrong = false;
 	int result = 0;
 
-	/* All keys are checked at each open, and most of the time is for compiling: a short statement. */
+	/* All keys are checked at each open. A short statement, since compiling takes most of the time. */
 	for (int last = 0; !result && !wrong && last < 2; last++) {
 		sqlite3_stmt *end = NULL;
 		char sql[80];

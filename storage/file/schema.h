@@ -42,7 +42,7 @@ struct db_files {
  */
 #define HOT_BLOCKS INT64_C(65536)
 #define HISTORY_PORTS INT64_C(2097152) /* HOT_BLOCKS * CODEC_BLOCK_PORTS */
-/* Of a window or sweep that is out of range they are some other rowid, which is not there. */
+/* An id of a sweep or window that is out of range yields a rowid that does not exist. */
 #define ROWID(row, columns, column) ((int64_t)((uint64_t)(row) * (uint64_t)(columns) + (uint64_t)(column)))
 #define HOT_ID(sweep, block) ROWID(sweep, HOT_BLOCKS, block)
 #define CHUNK_ID(window, port) ROWID(window, HISTORY_PORTS, port)

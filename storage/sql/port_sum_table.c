@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* port_sum_table.c - port_sum(since, until): a row of SQL for each port, what it counted in a window */
+/* port_sum_table.c - the SQL table port_sum(since, until): the sums of each port in a window */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* Ports of which nothing is stored in the window have no row. */
+/* Ports without stored data in the window have no row. */
 static void skip_empty(struct sum_cursor *cursor)
 {
 	while (cursor->at < cursor->count && (!cursor->sums[cursor->at].samples ||

@@ -37,7 +37,7 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
-/* Store an event of the store itself with the newest sweep. Return: was it stored? */
+/* Store an event about the store itself with the newest sweep. Return: was it stored? */
 static bool report_event(struct writer *writer, struct event *event)
 {
 	event->severity = EVENT_WARNING;
