@@ -28,7 +28,7 @@ struct acknowledgement {
 struct finding_row {
 	struct finding finding;  /* its latest state at or before the requested time */
 	int64_t opened_us;       /* wall clock of the sweep that opened it */
-	int64_t measured_us;     /* wall clock of the sweep that measured its text; at a past time possibly a later one */
+	int64_t measured_us;     /* wall clock of the sweep that measured its text; may be after a past time */
 	struct acknowledgement acknowledged; /* as of that time */
 	int64_t origin;          /* id of the finding that this one is folded under; 0: none (findings_fold) */
 	unsigned echoes;         /* number of findings that are folded under this one */

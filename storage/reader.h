@@ -79,7 +79,7 @@ struct db_status {
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
 	int64_t log_bytes;    /* of them the WAL */
-	char log_holders[128]; /* readers that keep a large WAL from being checkpointed: "process 4711 (less)"; "": none */
+	char log_holders[128]; /* readers that block a large WAL: "process 4711 (less)"; "": none */
 	int64_t sweeps;       /* number of sweeps with samples */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
