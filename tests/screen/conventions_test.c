@@ -325,7 +325,7 @@ TEST_ON_STAGE(a_double_click_does_not_confirm_a_prompt)
 	struct mouse mouse = { .x = 20, .twice = true };
 
 	open_story(40, 120);
-	stage_keys("5/half a w");
+	stage_keys("5thalf a w");
 	mouse.y = stage.app.body.y + 3;
 	stage_mouse(&mouse);
 	assert_non_null(stage.app.prompt->done);

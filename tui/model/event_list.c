@@ -8,15 +8,11 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/names.h"
-#include "tui/model/filter.h"
 #include "facts/event_text.h"
 
 void event_list_done(struct event_list *list)
 {
-	if (list->filter.has_regex)
-		regfree(&list->filter.regex);
 	free(list->events);
-	free(list->rows);
 	memset(list, 0, sizeof(*list));
 }
 
@@ -63,7 +59,7 @@ int event_list_merge(struct event_list *list, const struct recent_event *events,
 	list->events = room;
 	list->count = count + kept;
 	list->capacity = capacity;
-	return event_list_filter(list, err);
+	return 0;
 }
 
 static bool is_of_finding(const struct recent_event *event)
@@ -93,65 +89,13 @@ static bool is_repeated(const struct event_list *list, size_t index)
 	return false;
 }
 
-static bool passes(const struct event_filter *filter, const struct recent_event *event)
+bool event_list_has(const struct event_list *list, size_t index)
 {
-	char where[NODE_NAME_SIZE + 8], text[256], all[NODE_NAME_SIZE + 320];
+	const struct event_filter *filter = &list->filter;
+	const struct recent_event *event = &list->events[index];
 
-	if (event->severity < filter->least || (filter->findings && !is_of_finding(event)) ||
-	    (filter->kind[0] && strcmp(filter->kind, event->kind)))
-		return false;
-	if (!filter->has_regex)
-		return true;
-	snprintf(all, sizeof(all), "%s %s %s", event->kind, event_where(event, where, sizeof(where)),
-		 event_text(event->text, text, sizeof(text)));
-	return regexec(&filter->regex, all, 0, NULL, 0) == 0;
-}
-
-int event_list_filter(struct event_list *list, struct error *err)
-{
-	if (list->count > list->row_capacity) {
-		uint32_t *rows = reallocarray(list->rows, list->capacity, sizeof(*rows));
-
-		if (!rows)
-			return err_nomem(err);
-		list->rows = rows;
-		list->row_capacity = list->capacity;
-	}
-	list->row_count = 0;
-	for (size_t i = 0; i < list->count; i++)
-		if (passes(&list->filter, &list->events[i]) && !is_repeated(list, i))
-			list->rows[list->row_count++] = (uint32_t)i;
-	return 0;
-}
-
-int event_list_pattern(struct event_list *list, const char *pattern, struct error *err)
-{
-	struct event_filter *filter = &list->filter;
-	char why[128];
-	regex_t regex;
-
-	if (pattern[0] && filter_compile(&regex, pattern, why, sizeof(why)))
-		return err_set(err, ERR_USAGE, "invalid regular expression: %s", why);
-	if (filter->has_regex)
-		regfree(&filter->regex);
-	filter->has_regex = pattern[0] != '\0';
-	if (filter->has_regex)
-		filter->regex = regex;
-	snprintf(filter->pattern, sizeof(filter->pattern), "%s", pattern);
-	return 0;
-}
-
-size_t event_list_find(const struct event_list *list, int64_t id)
-{
-	for (size_t i = 0; i < list->row_count; i++)
-		if (list->events[list->rows[i]].id <= id)
-			return i;
-	return list->row_count;
-}
-
-const struct recent_event *event_list_at(const struct event_list *list, size_t row)
-{
-	return row < list->row_count ? &list->events[list->rows[row]] : NULL;
+	return event->severity >= filter->least && (!filter->findings || is_of_finding(event)) &&
+	       (!filter->kind[0] || !strcmp(filter->kind, event->kind)) && !is_repeated(list, index);
 }
 
 const char *event_where(const struct recent_event *event, char *ret, size_t size)

@@ -7,13 +7,11 @@
 #ifndef IBWIRE_TUI_MODEL_EVENT_LIST_H
 #define IBWIRE_TUI_MODEL_EVENT_LIST_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tui/model/context.h"
-#include "tui/model/filter.h"
 
 struct error;
 
@@ -21,9 +19,6 @@ struct error;
 #define EVENT_LIST_MOST 20000
 
 struct event_filter {
-	char pattern[FILTER_SIZE]; /* "": none */
-	regex_t regex;
-	bool has_regex;
 	char kind[32];             /* "": any */
 	enum event_severity least;
 	bool findings;             /* only events of findings */
@@ -33,8 +28,6 @@ struct event_list {
 	struct recent_event *events; /* newest first */
 	size_t count, capacity;
 	bool complete;            /* no older events are stored, or the maximum is reached */
-	uint32_t *rows;           /* events that match the filter */
-	size_t row_count, row_capacity;
 	struct event_filter filter;
 };
 
@@ -48,26 +41,15 @@ void event_list_done(struct event_list *list);
 int event_list_merge(struct event_list *list, const struct recent_event *events, size_t count, size_t most,
 		    struct error *err);
 
-/*
- * event_list_add - append an older event; call event_list_filter() afterwards. Return: 0 or
- * ERR_NOMEM.
- */
+/* event_list_add - append an older event. Return: 0 or ERR_NOMEM. */
 int event_list_add(struct event_list *list, const struct recent_event *event, struct error *err);
 
-/* event_list_filter - rebuild the rows. Return: 0 or ERR_NOMEM. */
-int event_list_filter(struct event_list *list, struct error *err);
-
 /*
- * event_list_pattern - set the pattern: an extended regular expression, case-insensitive; "": none
- * Return: 0; ERR_USAGE: the previous pattern stays.
+ * event_list_has - whether an event passes the filter
+ * A finding that repeats an event of its kind at its place, such as node-silent, does not, unless findings are
+ * selected.
  */
-int event_list_pattern(struct event_list *list, const char *pattern, struct error *err);
-
-/* event_list_find - the row of an event, or of the next older one; row_count if there is none. */
-size_t event_list_find(const struct event_list *list, int64_t id);
-
-/* event_list_at - the event of a row, or NULL. */
-const struct recent_event *event_list_at(const struct event_list *list, size_t row);
+bool event_list_has(const struct event_list *list, size_t index);
 
 /* event_where - "leaf01/12", "leaf01", "" for the fabric. Return: @ret. */
 const char *event_where(const struct recent_event *event, char *ret, size_t size);

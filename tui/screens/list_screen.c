@@ -66,15 +66,16 @@ void list_screen_changed(struct list_screen *self, bool rows)
 	restore_cursor(self);
 }
 
-void list_screen_update(struct list_screen *self, struct app *app)
+bool list_screen_update(struct list_screen *self, struct app *app)
 {
 	const struct table_view *view = self->table.view;
 
 	if (!view->update || !view->update(self->table.state, app))
-		return;
+		return false;
 	list_screen_changed(self, true);
 	if (self->table.failed)
 		app_message(app, "not enough memory for all %s", view->plural);
+	return true;
 }
 
 void list_screen_moved(struct list_screen *self)

@@ -27,8 +27,8 @@ struct list_screen {
 	struct table_id cursor_id; /* of the row at the cursor */
 };
 
-/* list_screen_update - load the rows, and arrange them if they changed; only while they are visible. */
-void list_screen_update(struct list_screen *self, struct app *app);
+/* list_screen_update - load the rows, and arrange them; only while they are visible. Return: whether they changed. */
+bool list_screen_update(struct list_screen *self, struct app *app);
 
 /* list_screen_changed - arrange the rows after a change of what is listed. @rows: the rows themselves changed. */
 void list_screen_changed(struct list_screen *self, bool rows);
