@@ -38,6 +38,8 @@ static void release(struct call *call)
 		close(call->event);
 	if (call->settings.file >= 0)
 		close(call->settings.file);
+	if (call->result.value)
+		call->settings.free_value(call->result.value);
 	text_done(&call->result.warnings);
 	text_done(&call->result.output);
 	free(call);
@@ -75,7 +77,8 @@ static void *run(void *ctx)
 	struct call_result *result = &call->result;
 	FILE *out = fopencookie(call, "w", (cookie_io_functions_t){ .write = write_output });
 	const struct call_context context = { .out = out, .columns = call->settings.columns, .stop = &call->stop,
-					      .most = call->settings.truncate ? 0 : call->settings.most };
+					      .most = call->settings.truncate ? 0 : call->settings.most,
+					      .value = call->settings.free_value ? &result->value : NULL };
 	bool lost;
 
 	/* Of this thread alone, on Linux: the main thread comes first. */
@@ -143,6 +146,15 @@ int call_start(call_fn *function, const char *const *argv, const struct call_set
 const struct call_result *call_result(const struct call *call)
 {
 	return atomic_load(&call->ended) ? &call->result : NULL;
+}
+
+void *call_take_value(struct call *call)
+{
+	void *value = call_result(call) ? call->result.value : NULL;
+
+	if (value)
+		call->result.value = NULL;
+	return value;
 }
 
 int call_descriptor(const struct call *call)

@@ -24,6 +24,7 @@ struct call_context {
 	unsigned columns;        /* width of plots and wrapped text; 0: the default of the command */
 	size_t most;             /* bytes: a command may end with an error when it has more output; 0: no limit */
 	const atomic_bool *stop; /* NULL, or: queries of the database fail once it is set */
+	void **value;            /* NULL, or: a command may leave a value instead of output */
 };
 
 /*
@@ -37,6 +38,7 @@ struct call_settings {
 	size_t most;      /* output beyond these bytes is dropped, */
 	bool truncate;    /* and the command goes on; else it is told the limit */
 	int file;         /* for the output, from its beginning; duplicated; -1: in memory */
+	void (*free_value)(void *value); /* NULL: only output; else a command may leave a value, which this frees */
 };
 
 struct call_result {
@@ -46,6 +48,7 @@ struct call_result {
 	struct text output;   /* in memory */
 	size_t size;          /* of the output in bytes, as far as it was stored */
 	bool cut;             /* output was dropped */
+	void *value;          /* that the command left instead of output; NULL: none */
 };
 
 /*
@@ -59,6 +62,9 @@ int call_start(call_fn *run, const char *const *argv, const struct call_settings
 
 /* call_result - the result, once the call has ended (borrowed from it); else NULL. */
 const struct call_result *call_result(const struct call *call);
+
+/* call_take_value - the value that an ended call left, now of the caller; NULL: none. */
+void *call_take_value(struct call *call);
 
 /* call_descriptor - becomes readable at the end of the call. */
 int call_descriptor(const struct call *call);

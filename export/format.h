@@ -25,6 +25,8 @@ struct value {
 	enum cell_style style;
 	bool has_shown;
 	bool at_least; /* a lower bound */
+	unsigned target_number;
+	uint64_t target; /* result_target(); 0: none */
 	int64_t integer;
 	uint64_t natural;
 	double real;

@@ -111,6 +111,30 @@ void result_cell(const struct result *kept, size_t row, size_t column, unsigned 
 		*ret_style = value->style;
 }
 
+uint64_t result_target_of(const struct result *kept, size_t row, size_t column, unsigned *ret_number)
+{
+	const struct value *value = value_at(kept, row, column);
+
+	*ret_number = value->target_number;
+	return value->target;
+}
+
+bool result_is_hidden(const struct result *kept, size_t column)
+{
+	return !column_is_in_table(&kept->columns[column]) ||
+	       (kept->options.record && kept->rows && !result_has_line(kept, 0, column));
+}
+
+const char *result_notes(const struct result *kept)
+{
+	return text_chars(&kept->notes);
+}
+
+const char *result_none_text(const struct result *kept)
+{
+	return text_chars(&kept->none);
+}
+
 int result_render(const struct result *kept, FILE *stream, const struct result_options *options,
 		  const struct column *columns, struct error *err)
 {

@@ -23,6 +23,9 @@ void page_destroy(struct page *page)
 {
 	if (!page)
 		return;
+	for (size_t i = 0; i < page->kept_count; i++)
+		result_destroy(page->kept[i]);
+	free(page->kept);
 	for (size_t i = 0; i < page->block_count; i++)
 		free(page->blocks[i]);
 	free(page->blocks);
@@ -132,8 +135,8 @@ struct page_options page_options_of(const struct result_options *options)
 	};
 }
 
-int page_write_table(const struct page_section *section, FILE *stream, const struct page_options *options,
-		     struct error *err)
+int page_write_table(const struct page *page, const struct page_section *section, FILE *stream,
+		     const struct page_options *options, struct error *err)
 {
 	const struct result_options output = {
 		.format = options->target == PAGE_JSON ? RESULT_JSON : options->target == PAGE_CSV ? RESULT_CSV :
@@ -141,8 +144,14 @@ int page_write_table(const struct page_section *section, FILE *stream, const str
 		.record = section->kind == PAGE_RECORD, .color = options->color, .csv_raw = options->csv_raw,
 		.notes = options->notes, .width = options->width,
 	};
-	struct result *result = result_create(stream, &output, section->table.columns, section->table.count);
-	int code = result ? section->table.fill(result, section->table.ctx, options->target, err) : err_nomem(err);
+	const struct result *kept = page->kept ? page->kept[section - page->sections] : NULL;
+	struct result *result;
+	int code;
+
+	if (kept)
+		return result_render(kept, stream, &output, NULL, err);
+	result = result_create(stream, &output, section->table.columns, section->table.count);
+	code = result ? section->table.fill(result, section->table.ctx, options->target, err) : err_nomem(err);
 
 	if (code == 0)
 		code = result_finish(result, err);
@@ -162,11 +171,11 @@ static int render_data(const struct page *page, FILE *stream, const struct page_
 		if (!page_shows(section, options->target))
 			continue;
 		if (json && !*section->key)
-			return page_write_table(section, stream, options, err);
+			return page_write_table(page, section, stream, options, err);
 		if (json)
 			fprintf(stream, "%s\"%s\": ", any ? ",\n" : "{", section->key);
 		any = true;
-		code = page_write_table(section, stream, options, err);
+		code = page_write_table(page, section, stream, options, err);
 	}
 	if (json && code == 0)
 		fputs(any ? "}\n" : "{}\n", stream);

@@ -238,6 +238,19 @@ struct page_options {
 struct page_options page_options_of(const struct result_options *options);
 int page_render(const struct page *page, FILE *stream, const struct page_options *options, struct error *err);
 
+/*
+ * page_freeze - make the text of a page independent of what its sections borrow: copy it, and keep the rows
+ * of its tables. Then page_section_at() and page_rows() are for a renderer elsewhere, such as that of curses.
+ * Return: 0 or an error as above.
+ */
+int page_freeze(struct page *page, struct error *err);
+
+/* page_section_at - the next section of text from *@at on, which is moved behind it. Return: NULL: no more. */
+const struct page_section *page_section_at(const struct page *page, size_t *at);
+
+/* page_rows - the kept rows of a table or record (borrowed from the page). */
+const struct result *page_rows(const struct page *page, const struct page_section *section);
+
 /* page_html - append the page as a document of HTML. Return: 0 or an error as above. */
 int page_html(const struct page *page, struct text *ret, struct error *err);
 

@@ -20,6 +20,7 @@ enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, BAR_
 enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
 
 struct printing {
+	const struct page *page;
 	FILE *stream;
 	const struct page_options *options;
 	unsigned width;     /* of wrapped text */
@@ -334,7 +335,7 @@ static int write_section(struct printing *printing, const struct page_section *s
 	if (code < 0)
 		return code;
 	if (section->kind == PAGE_TABLE || section->kind == PAGE_RECORD)
-		return page_write_table(section, printing->stream, printing->options, err);
+		return page_write_table(printing->page, section, printing->stream, printing->options, err);
 	if (section->kind == PAGE_BARS)
 		return write_bars(printing, &section->bars, err);
 	if (section->kind == PAGE_HEAT || section->kind == PAGE_MATRIX)
@@ -345,7 +346,7 @@ static int write_section(struct printing *printing, const struct page_section *s
 int page_render_text(const struct page *page, FILE *stream, const struct page_options *options, struct error *err)
 {
 	struct printing printing = {
-		.stream = stream, .options = options,
+		.page = page, .stream = stream, .options = options,
 		.width = !options->width ? WIDTH_WITHOUT : options->width < WIDTH_LEAST ? WIDTH_LEAST : options->width,
 	};
 	int code = 0;

@@ -9,6 +9,8 @@ struct page {
 	const char *title;
 	struct page_section *sections;
 	size_t section_count, section_capacity;
+	struct result **kept; /* parallel to the sections, after page_freeze(); else NULL */
+	size_t kept_count;
 	void **blocks; /* memory of page_alloc() */
 	size_t block_count, block_capacity;
 	bool failed;
@@ -18,8 +20,8 @@ struct page {
 bool page_shows(const struct page_section *section, enum page_target target);
 
 /* page_write_table - write a table or record. Return: 0 or an error. */
-int page_write_table(const struct page_section *section, FILE *stream, const struct page_options *options,
-		     struct error *err);
+int page_write_table(const struct page *page, const struct page_section *section, FILE *stream,
+		     const struct page_options *options, struct error *err);
 
 /* page_render_text - page_text.c */
 int page_render_text(const struct page *page, FILE *stream, const struct page_options *options, struct error *err);

@@ -391,6 +391,14 @@ void result_fill(struct result *result, const void *row)
 			result_fill_cell(result, i, row);
 }
 
+void result_target(struct result *result, size_t column, uint64_t id, unsigned number)
+{
+	if (!result)
+		return;
+	result->values[column].target = id;
+	result->values[column].target_number = number;
+}
+
 static void clear_row(struct result *result)
 {
 	for (size_t i = 0; i < result->column_count; i++) {
@@ -398,6 +406,7 @@ static void clear_row(struct result *result)
 			free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
+		result->values[i].target = 0;
 		result->values[i].has_shown = result->values[i].at_least = false;
 	}
 }

@@ -155,6 +155,12 @@ void result_showf(struct result *result, size_t column, enum cell_style style, c
 void result_at_least(struct result *result, size_t column);
 
 /*
+ * result_target - what a reader may want to open from the cell: a screen offers it, other formats ignore it
+ * @id, @number:  for the caller's meaning, such as a GUID and a port, 0 for the node; id 0: none
+ */
+void result_target(struct result *result, size_t column, uint64_t id, unsigned number);
+
+/*
  * result_fill - set the cells of all columns in the output that describe how they are read from @row
  * result_fill_rows - the same with several rows, such as both ends of a link: columns choose one by their index
  * @rows:  cells of a row that is NULL remain unknown
@@ -209,6 +215,16 @@ bool result_is_at_least(const struct result *kept, size_t row, size_t column);
  */
 void result_cell(const struct result *kept, size_t row, size_t column, unsigned columns, struct text *text,
 		 enum cell_style *ret_style);
+
+/*
+ * result_target_of - the target of a cell. Return: its id; 0: none.
+ * result_is_hidden - is a column, or the line of a record, left out of tables?
+ * result_notes, result_none_text - lines below or instead of the table, each with its end; "": none
+ */
+uint64_t result_target_of(const struct result *kept, size_t row, size_t column, unsigned *ret_number);
+bool result_is_hidden(const struct result *kept, size_t column);
+const char *result_notes(const struct result *kept);
+const char *result_none_text(const struct result *kept);
 
 /* column_is_right - is the column right-aligned? */
 bool column_is_right(const struct column *column);

@@ -40,6 +40,7 @@ void cells_port_name(struct result *result, size_t column, const struct order *o
 
 	order_port_name(order, fabric, port, name);
 	result_text(result, column, name);
+	result_target(result, column, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 }
 
 void cells_displayed_name(struct result *result, size_t column, const char *name, int num)

@@ -36,7 +36,7 @@ void cells_identity(struct result *result, size_t guid_column, uint64_t guid, co
 void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port);
 
 /*
- * cells_port_name - "NAME/PORT" for tables
+ * cells_port_name - "NAME/PORT" for tables; the target of the cell is the port (result_target())
  * cells_displayed_name - the same for a stored name; @num -1: of a node
  */
 void cells_port_name(struct result *result, size_t column, const struct order *order, const struct fabric *fabric,

@@ -52,7 +52,7 @@ int job_output(const struct job_options *options, struct page *page, struct erro
 	struct page_options how = page_options_of(&output);
 	int code;
 
-	if (options->html)
+	if (options->html || common->page)
 		return output_page(page, common, options->html, err);
 	how.notes = true;
 	if (!how.width)

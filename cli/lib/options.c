@@ -372,7 +372,7 @@ int options_parse(const struct command *command, unsigned common, const struct o
 	struct parser parser = { .command = command };
 	const struct call_context *call = &command->call;
 	struct options options = { .now_us = clock_wall_us(clock_system()), .out = call->out ? call->out : stdout,
-				   .most = call->most, .stop = call->stop };
+				   .most = call->most, .stop = call->stop, .page = call->value };
 	int code;
 
 	build_parser(&parser, common, specs, &options);
@@ -503,7 +503,13 @@ int output_page(struct page *page, const struct options *options, const char *ht
 	struct text text = { 0 };
 	int code;
 
-	if (html) {
+	if (!html && options->page && options->format == RESULT_TABLE) {
+		code = page_freeze(page, err);
+		if (code == 0) {
+			*options->page = page;
+			return 0;
+		}
+	} else if (html) {
 		code = page_html(page, &text, err);
 		if (code == 0)
 			code = output_file(options, &text, html, err);

@@ -54,6 +54,7 @@ struct options {
 	unsigned wrap_columns; /* width of wrapped text without a terminal; 0: the default */
 	size_t most;           /* bytes of the output; 0: no limit */
 	const atomic_bool *stop; /* of struct call_context: for reader_set_stop() */
+	void **page;           /* of struct call_context: where output_page() leaves a page; NULL: it writes it */
 	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
 	bool notes;            /* set by a command: notes below a table in a pipe, too */
@@ -195,7 +196,8 @@ int output_text(const struct options *options, struct text *text, struct error *
 int output_file(const struct options *options, struct text *text, const char *path, struct error *err);
 
 /*
- * output_page - write a page to stdout in the format of the options, or as HTML to a file, and destroy it
+ * output_page - write a page in the format of the options, or as HTML to a file, and destroy it; or leave
+ * its text, frozen, to a caller in this process
  * @page:  NULL: no memory
  * @html:  path, "-" for stdout; NULL: in the format of the options
  * Return: 0; ERR_NOMEM; ERR_IO; or an error of the page.

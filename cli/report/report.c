@@ -342,7 +342,7 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
 	[FINDING_SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[FINDING_CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 2 },
-	[FINDING_TEXT] = { .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_TEXT] = { .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
 /* Is this a port of the report, or its node? */
@@ -451,7 +451,7 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[EVENT_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
 	[EVENT_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
-	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
 struct event_output {

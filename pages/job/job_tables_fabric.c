@@ -63,6 +63,7 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_unsigned(result, SWITCH_GUID, report->fabric->nodes[group->node].guid);
 	result_text(result, SWITCH, report->fabric->nodes[group->node].name);
 	result_show(result, SWITCH, job_report_node_name(report, group->node), STYLE_PLAIN);
+	result_target(result, SWITCH, report->fabric->nodes[group->node].guid, 0);
 	result_integer(result, TIER, group->tier);
 	put_direction(result, DIRECTION, group->direction);
 	result_text(result, STATE, states[group->state]);
@@ -196,6 +197,8 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	char name[NODE_NAME_SIZE + 8];
 
 	cells_port(result, UP_GUID, report->fabric, uplink->port);
+	result_target(result, UP_NAME, report->fabric->nodes[report->fabric->ports[uplink->port].node].guid,
+		      report->fabric->ports[uplink->port].num);
 	result_show(result, UP_NAME, job_report_port_name(report, uplink->port, name, sizeof(name)), STYLE_PLAIN);
 	if (peer != FABRIC_NONE) {
 		cells_port(result, UP_PEER_GUID, report->fabric, peer);

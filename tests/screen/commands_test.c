@@ -6,11 +6,14 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/call.h"
 #include "base/log.h"
 #include "base/unit_test.h"
+#include "export/page.h"
 #include "storage/jobs.h"
 #include "storage/saved.h"
 #include "tests/screen/canvas.h"
@@ -55,6 +58,43 @@ static int fail_loudly(const struct call_context *context, int argc, char **argv
 	log_warning("the database is damaged");
 	fprintf(context->out, "a\033[31m\tline of %u columns\n", context->columns);
 	return err_set(err, ERR_UNAVAILABLE, "there is no data");
+}
+
+enum { PORT, ERRORS, COLUMNS };
+
+static const struct column page_columns[COLUMNS] = {
+	[PORT] = { .title = "PORT", .kind = COLUMN_TEXT },
+	[ERRORS] = { .title = "ERRORS", .kind = COLUMN_INTEGER },
+};
+
+/* Two rows; the second one is about the port that the command got as argument. */
+static int put_rows(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	char *const *argv = ctx, *slash = strchr(argv[1], '/');
+
+	(void)target;
+	(void)err;
+	result_text(result, PORT, "no port");
+	result_end_row(result);
+	result_text(result, PORT, argv[1]);
+	result_target(result, PORT, strtoull(argv[1], NULL, 16), (unsigned)atoi(slash + 1));
+	result_integer(result, ERRORS, 7);
+	result_show(result, ERRORS, NULL, STYLE_WARNING);
+	result_end_row(result);
+	return 0;
+}
+
+/* A command that leaves a page. */
+static int leave_page(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	struct page *page = page_create("x");
+
+	assert_true(argc > 1 && context->value);
+	page_add_note(page, PAGE_TEXT, false, "a note about the port");
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .title = "Its rows",
+					       .table = { page_columns, COLUMNS, put_rows, argv } });
+	*context->value = page;
+	return page_freeze(page, err);
 }
 
 static void begin(call_fn *command, int columns)
@@ -270,6 +310,40 @@ TEST_ON_STAGE(warnings_and_the_error_of_a_command_are_shown)
 	stage_expect("ibwire: warning: the database is damaged");
 	stage_expect("a?[31m line of 160 columns");
 	stage_expect("ibwire: there is no data");
+}
+
+TEST_ON_STAGE(a_report_is_a_page_whose_ports_are_opened)
+{
+	char file[600], content[4096] = "", who[32];
+	FILE *stream;
+
+	begin(leave_page, 160);
+	stage_keys("2\rr");
+	wait_for("ITS ROWS");
+	snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", stage.app.path[1].subject.node_guid,
+		 stage.app.path[1].subject.port);
+	stage_expect(who);
+	stage_expect("(lines 1 to 6 of 6)");
+	assert_int_equal(canvas.roles[row_of("ITS ROWS")][0], ROLE_HEAD);
+	stage_try("/nowhere\r", "nowhere not found");
+	/* The page is written as a text. */
+	snprintf(file, sizeof(file), "%s.page", path);
+	stage_keys("w");
+	stage_keys(file);
+	stage_try("\r", "written");
+	stream = fopen(file, "r");
+	assert_non_null(stream);
+	assert_true(fread(content, 1, sizeof(content) - 1, stream) > 0);
+	fclose(stream);
+	unlink(file);
+	assert_non_null(strstr(content, "a note about the port\n\nITS ROWS\nPORT "));
+	/* The line with a port is selected, and opens it. */
+	stage_keys("\r");
+	assert_int_equal(stage.app.depth, 4);
+	assert_true(stage.app.path[3].subject.node_guid == stage.app.path[1].subject.node_guid);
+	assert_int_equal(stage.app.path[3].subject.port, stage.app.path[1].subject.port);
+	stage_key(KEY_ESCAPE);
+	stage_expect("ITS ROWS");
 }
 
 TEST_ON_STAGE(a_text_is_searched_and_written_once)

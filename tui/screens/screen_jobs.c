@@ -9,7 +9,11 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "export/page.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/page_draw.h"
+#include "tui/draw/text_page.h"
+#include "tui/draw/theme.h"
 #include "tui/model/context.h"
 #include "tui/model/format.h"
 #include "tui/model/job_list.h"
@@ -41,7 +45,8 @@ struct screen_state {
 		int64_t selected, selected_us; /* number of the selected job; boottime when it was selected */
 		int64_t number, at_us;         /* of the job whose report was started (0: none), and wall clock */
 		int columns;                   /* for which it was started */
-		char *text;                    /* its output; NULL: it runs */
+		bool ended;
+		struct text_page lines;        /* its page, or what it printed */
 	} preview;
 };
 
@@ -50,7 +55,7 @@ static void done(void *data)
 	struct screen_state *state = data;
 
 	call_destroy(state->preview.call);
-	free(state->preview.text);
+	page_done(&state->preview.lines);
 }
 
 /* The selected job, or NULL. */
@@ -135,14 +140,28 @@ static void start_preview(struct screen_state *state, const struct app *app, con
 {
 	const char *args[ARGS_MOST + 1];
 
-	free(state->preview.text);
-	state->preview.text = NULL;
+	state->preview.ended = false;
 	state->preview.number = job->number;
 	state->preview.columns = app->body.columns;
 	state->preview.at_us = app->now_us;
 	make_arguments(app, "report", job, args);
 	call_destroy(state->preview.call);
 	state->preview.call = text_start(app, args, app->body.columns, NULL);
+}
+
+/* A page, or else text with an error. */
+static void lay_out(struct screen_state *state, const struct app *app, const struct call_result *result)
+{
+	struct page *page = call_take_value(state->preview.call);
+	char *text = page ? NULL : text_of_result(result);
+
+	page_begin(&state->preview.lines, state->preview.columns);
+	if (page)
+		page_lay_out(page, &state->preview.lines, state->preview.columns, app->theme->unicode);
+	for (char *at = text, *line; at && (line = strsep(&at, "\n"));)
+		page_text(&state->preview.lines, ROLE_TEXT, "%s", line);
+	page_destroy(page);
+	free(text);
 }
 
 static bool has_preview(const struct app *app)
@@ -170,7 +189,8 @@ static bool poll_preview(struct screen_state *state, struct app *app)
 	app->command_runs |= state->preview.call != NULL;
 	if (!result)
 		return false;
-	state->preview.text = text_of_result(result);
+	lay_out(state, app, result);
+	state->preview.ended = true;
 	call_destroy(state->preview.call);
 	state->preview.call = NULL;
 	return true;
@@ -179,20 +199,16 @@ static bool poll_preview(struct screen_state *state, struct app *app)
 static void draw_preview(const struct screen_state *state, const struct brush *brush, const struct rect *area)
 {
 	bool here = state->preview.number == state->preview.selected;
-	const char *at = here && state->preview.text ? state->preview.text : "";
+	const struct rect below = { area->y + 1, area->x, area->rows - 1, area->columns };
 	char time[WHEN_SIZE];
 
-	if (here && state->preview.text)
+	if (here && state->preview.ended)
 		draw_line(brush, area, 0, ROLE_HEAD, "REPORT of %s  (Enter: all of it)",
 			  format_time(state->preview.at_us, "%H:%M:%S", time, sizeof(time)));
 	else
 		draw_line(brush, area, 0, ROLE_HEAD, "REPORT ...");
-	for (int y = 1; *at && y < area->rows; y++) {
-		size_t len = strcspn(at, "\n");
-
-		draw_line(brush, area, y, ROLE_TEXT, "%.*s", (int)len, at);
-		at += len + (at[len] == '\n');
-	}
+	if (here && state->preview.ended)
+		page_draw(&state->preview.lines, &(struct page_view){ .cursor = PAGE_NONE }, brush, &below);
 }
 
 /* --- drawing --- */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_text.c - output of a command: scrolled, searched, written to a file */
+/*
+ * screen_text.c - output of a command: scrolled, searched, written to a file
+ *
+ * A report is left by its command as a page (export/page.h) and drawn with its styles; Enter opens the ports and
+ * nodes of its tables. Other commands print text.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +17,15 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "export/page.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/page_draw.h"
 #include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/draw/text_page.h"
+#include "tui/draw/theme.h"
 #include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/tui.h"
@@ -42,6 +52,9 @@ struct screen_state {
 	size_t *lines;             /* offsets of the lines */
 	size_t line_count, line_capacity;
 	int left;                  /* columns scrolled to the left */
+	struct page *page;         /* that the command left; NULL: there is only text */
+	struct text_page laid_out; /* the page for the width of the body */
+	struct page_view view;
 	char search[PROMPT_SIZE];
 };
 
@@ -56,6 +69,10 @@ static void reset(struct screen_state *state)
 	state->line_count = 0;
 	state->list = (struct list){ .height = state->list.height };
 	state->left = 0;
+	page_destroy(state->page);
+	state->page = NULL;
+	state->laid_out.columns = 0;
+	state->view = (struct page_view){ .cursor = PAGE_NONE };
 }
 
 static void done(void *data)
@@ -66,12 +83,18 @@ static void done(void *data)
 	for (size_t i = 0; state->args[i]; i++)
 		free(state->args[i]);
 	free(state->lines);
+	page_done(&state->laid_out);
+}
+
+static void free_page(void *page)
+{
+	page_destroy(page);
 }
 
 struct call *text_start(const struct app *app, const char *const *args, int columns, struct error *err)
 {
 	const struct call_settings settings = { .columns = (unsigned)columns, .file = -1, .most = TEXT_OUTPUT_MOST,
-						.truncate = true };
+						.truncate = true, .free_value = free_page };
 	struct call *call = NULL;
 
 	call_start(app->options->command, args, &settings, &call, err);
@@ -191,8 +214,11 @@ static bool poll_run(void *data, struct app *app)
 	if (result && is_open) {
 		state->exit_status = result->code < 0 ? -result->code : result->code;
 		state->cut = result->cut;
+		state->page = call_take_value(state->call);
 		if (split(state, result, &trouble) < 0)
 			app_message(app, "%s", trouble.text);
+		else if (state->page && state->line_count)
+			app_message(app, "%s", state->text + state->lines[0]);
 	} else if (is_open) {
 		return false;
 	}
@@ -204,17 +230,31 @@ static bool poll_run(void *data, struct app *app)
 static void draw_title(const struct screen_state *state, const struct brush *brush, const struct rect *body)
 {
 	char how[128];
-	size_t last = state->list.first + (size_t)state->list.height;
+	size_t first = state->page ? state->view.first : state->list.first;
+	size_t last = first + (size_t)(state->page ? state->view.height : state->list.height);
+	size_t count = state->page ? state->laid_out.line_count : state->line_count;
 
 	if (state->call)
 		snprintf(how, sizeof(how), "running ...");
 	else if (state->exit_status)
 		snprintf(how, sizeof(how), "exit status %d", state->exit_status);
 	else
-		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
-			 last < state->line_count ? last : state->line_count, state->line_count);
+		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", count ? first + 1 : 0,
+			 last < count ? last : count, count);
 	draw_line(brush, body, 0, ROLE_HEAD, "%s%s%s  (%s)%s", state->title, state->by ? ", rows by " : "",
 		  state->by ? text_by_words[state->choice] : "", how, state->cut ? "  output truncated" : "");
+}
+
+static void draw_page(struct screen_state *state, const struct app *app, const struct rect *body)
+{
+	const struct rect below = { body->y + 1, body->x, body->rows - 1, body->columns };
+	const struct brush brush = { app->theme, 0 };
+
+	if (state->laid_out.columns != body->columns)
+		page_lay_out(state->page, &state->laid_out, body->columns, app->theme->unicode);
+	page_fit(&state->laid_out, &state->view, below.rows);
+	draw_title(state, &brush, body);
+	page_draw(&state->laid_out, &state->view, &brush, &below);
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -222,6 +262,10 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	struct screen_state *state = data;
 	struct brush brush = { app->theme, 0 };
 
+	if (state->page) {
+		draw_page(state, app, body);
+		return;
+	}
 	list_place(&state->list, state->line_count, body->y + 1, body->rows - 1);
 	draw_title(state, &brush, body);
 	for (int y = 1; y < body->rows && state->list.first + (size_t)y - 1 < state->line_count; y++) {
@@ -235,18 +279,35 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	}
 }
 
+/* Does a line have the text that is searched for? In a page, in one of its cells. */
+static bool is_match(const struct screen_state *state, size_t line)
+{
+	const struct text_page *page = &state->laid_out;
+
+	if (!state->page)
+		return strcasestr(state->text + state->lines[line], state->search);
+	for (size_t i = page->lines[line].first; i < page->lines[line].first + page->lines[line].count; i++)
+		if (strcasestr(page->chars.chars + page->parts[i].text, state->search))
+			return true;
+	return false;
+}
+
 /* Go to the next or previous match, cyclic; @step 0: from the selected line on. */
 static void find(struct app *app, int step)
 {
 	struct screen_state *state = screen_state(app, &screen_text);
-	size_t count = state->line_count;
+	size_t count = state->page ? state->laid_out.line_count : state->line_count;
+	size_t from = state->page ? state->view.first : state->list.cursor;
 
 	for (size_t i = step ? 1 : 0; state->search[0] && i <= count && count; i++) {
-		size_t line = (state->list.cursor + (step < 0 ? count - i % count : i)) % count;
+		size_t line = (from + (step < 0 ? count - i % count : i)) % count;
 
-		if (!strcasestr(state->text + state->lines[line], state->search))
+		if (!is_match(state, line))
 			continue;
-		list_move_to(&state->list, line);
+		if (state->page)
+			page_scroll(&state->laid_out, &state->view, (long)line - (long)state->view.first);
+		else
+			list_move_to(&state->list, line);
 		return;
 	}
 	app_message(app, state->search[0] ? "%s not found" : "no search text: use /%s", state->search);
@@ -276,7 +337,10 @@ static void write_file(struct app *app, const char *path)
 			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
 		return;
 	}
-	for (size_t i = 0; written && i < state->line_count; i++)
+	if (state->page)
+		written = page_render(state->page, file, &(struct page_options){ .target = PAGE_TEXT, .notes = true },
+				      NULL) == 0;
+	for (size_t i = 0; !state->page && written && i < state->line_count; i++)
 		written = fprintf(file, "%s\n", state->text + state->lines[i]) >= 0;
 	if (fclose(file) == 0 && written) {
 		app_message(app, "written: %s", path);
@@ -326,8 +390,44 @@ static bool key(void *data, struct app *app, int pressed)
 		state->left = state->left > STEP_COLUMNS ? state->left - STEP_COLUMNS : 0;
 		return true;
 	default:
+		return state->page && page_key(&state->laid_out, &state->view, pressed);
+	}
+}
+
+static struct list *list_of(void *data, const struct app *app)
+{
+	struct screen_state *state = data;
+
+	(void)app;
+	return state->page ? NULL : &state->list;
+}
+
+static bool mouse(void *data, struct app *app, const struct mouse *event)
+{
+	struct screen_state *state = data;
+	size_t line = state->view.first + (size_t)(event->y - app->body.y - 1);
+
+	if (!state->page)
+		return false;
+	if (event->wheel) {
+		page_scroll(&state->laid_out, &state->view, event->wheel > 0 ? 3 : -3);
 		return false;
 	}
+	if (event->y <= app->body.y || line >= state->laid_out.line_count ||
+	    state->laid_out.lines[line].subject.kind == SUBJECT_NONE)
+		return false;
+	state->view.cursor = line;
+	return true;
+}
+
+/* The port or node of the selected line of a page. */
+static void subject_here(void *data, const struct app *app, struct subject *ret)
+{
+	const struct screen_state *state = data;
+
+	(void)app;
+	if (state->page && state->view.cursor < state->laid_out.line_count)
+		*ret = state->laid_out.lines[state->view.cursor].subject;
 }
 
 static void draw_footer(void *data, struct app *app, const struct rect *footer)
@@ -335,18 +435,22 @@ static void draw_footer(void *data, struct app *app, const struct rect *footer)
 	static const struct key_help keys[] = {
 		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" },
 		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+	}, page_keys[] = {
+		{ "Enter", "open" }, { "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" },
+		{ "Esc", "back" }, { "?", "help" }, { NULL, NULL },
 	}, difference_keys[] = {
 		{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
 		{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
 	};
 	const struct screen_state *state = data;
 
-	footer_draw_keys(app, footer, state->by ? difference_keys : keys);
+	footer_draw_keys(app, footer, state->by ? difference_keys : state->page ? page_keys : keys);
 }
 
 static const struct key_help help[] = {
 	{ "Up Down PgUp PgDn Home End", "scroll" },
 	{ "Left Right", "sideways" },
+	{ "Enter", "report: open the selected port or node" },
 	{ "/ F3", "search; n: next, N: previous" },
 	{ "w", "write to a file" },
 	{ "y", "rows of a difference: port, link, switch, host" },
@@ -361,7 +465,9 @@ const struct screen screen_text = {
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
-	.list = list_at_start,
+	.mouse = mouse,
+	.subject = subject_here,
+	.list = list_of,
 	.help = help,
 };
 
