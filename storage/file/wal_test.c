@@ -94,13 +94,65 @@ TEST_IN_FOLDER(a_sweep_that_fails_is_stored_by_a_later_attempt)
 	const struct sweep *sweep = model_step(model);
 	size_t stored = log_bytes();
 
-	for (size_t more = 0; more <= 60000; more += 20000)
+	for (size_t more = 0; more <= 60000; more += 20000) {
 		fail_one(writer, sweep, stored + more);
+		/* Nothing is left that a recovery could read. */
+		assert_int_equal(log_bytes(), stored);
+	}
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), 5);
 	assert_false(writer_sink(writer)->has_ended(writer));
 	check_store(writer, sweep);
 	check_exact(model, 6);
 	writer_close(writer);
+	model_destroy(model);
+}
+
+/* Overwrite the pages of the file that the log has, except the first one. Return: their number. */
+static int lose_pages(void)
+{
+	enum { LOG_HEADER = 32, FRAME_HEADER = 24, PAGE = 16384 };
+	size_t log_size, size;
+	char *log = test_file_read(log_path, &log_size), *bytes = test_file_read(path, &size);
+	int lost = 0;
+
+	for (size_t at = LOG_HEADER; at + FRAME_HEADER + PAGE <= log_size; at += FRAME_HEADER + PAGE) {
+		size_t page = (size_t)(unsigned char)log[at + 2] << 8 | (unsigned char)log[at + 3];
+
+		if (page < 2 || page * PAGE > size)
+			continue;
+		memset(bytes + (page - 1) * PAGE, 0, PAGE);
+		lost++;
+	}
+	test_file_write(path, bytes, size);
+	free(log);
+	free(bytes);
+	return lost;
+}
+
+/* A checkpoint that a reader ends early is not flushed, so the kernel may lose what it wrote. */
+TEST_IN_FOLDER(pages_that_a_checkpoint_wrote_and_the_kernel_lost_are_read_from_the_log)
+{
+	struct writer *writer;
+	struct model *model = begin(&writer, 5);
+	sqlite3 *reader = check_open_second(path), *other = check_open_second(path);
+	const struct sweep *sweep;
+	int frames = 0, copied = 0;
+
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
+	check_store(writer, model_step(model));
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	assert_int_equal(sqlite3_wal_checkpoint_v2(other, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied), SQLITE_OK);
+	assert_in_range(copied, 1, frames - 1);
+	sqlite3_close(reader);
+	sqlite3_close(other);
+	assert_true(lose_pages() > 0);
+	sweep = model_step(model);
+	fail_one(writer, sweep, log_bytes());
+	check_store(writer, sweep);
+	check_exact(model, 7);
+	writer_close(writer);
+	check_integrity(path);
 	model_destroy(model);
 }
 
