@@ -142,7 +142,8 @@ TEST_IN_FOLDER(pages_that_a_checkpoint_wrote_and_the_kernel_lost_are_read_from_t
 	assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
 	check_store(writer, model_step(model));
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
-	assert_int_equal(sqlite3_wal_checkpoint_v2(other, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied), SQLITE_OK);
+	assert_int_equal(sqlite3_wal_checkpoint_v2(other, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied),
+			 SQLITE_OK);
 	assert_in_range(copied, 1, frames - 1);
 	sqlite3_close(reader);
 	sqlite3_close(other);
