@@ -58,7 +58,7 @@ static void fill_text(struct result *result, size_t at, const struct column *col
 		break;
 	case SEVERITY:
 		result_text(result, at, finding_severity_name(finding->severity));
-		result_show(result, at, NULL, styles[finding->severity]);
+		result_show(result, at, NULL, finding->closed_us ? STYLE_DIM : styles[finding->severity]);
 		break;
 	case SUBJECT:
 		result_text(result, at, finding->subject);

@@ -69,6 +69,8 @@ static void add(struct columns *columns, const struct column_source *source, con
 					   with_prefix(source->title_prefix, column->title, names + NAME_SIZE);
 	if (item) {
 		ret->flags |= (item->table ? 0 : COLUMN_NO_TABLE) | (item->no_data ? COLUMN_NO_DATA : 0);
+		if (item->below)
+			ret->flags = (ret->flags & ~(unsigned)COLUMN_FLEXIBLE) | COLUMN_BELOW;
 		ret->priority = item->priority;
 	}
 	columns->count++;

@@ -32,6 +32,7 @@ struct column_item {
 	unsigned row;    /* of its source */
 	bool table;      /* in tables; without it only in data */
 	bool no_data;    /* only in tables */
+	bool below;      /* COLUMN_BELOW instead of COLUMN_FLEXIBLE */
 	unsigned priority; /* as in struct column */
 	const char *title; /* NULL: with the prefix of the source */
 	const char *as;    /* key in this list; NULL: with the prefix of the source */

@@ -24,7 +24,8 @@
 #include "fabric/names.h"
 #include "storage/history.h"
 #include "storage/reader.h"
-#include "facts/event_text.h"
+#include "facts/event_columns.h"
+#include "facts/finding_columns.h"
 #include "facts/port_columns.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
@@ -206,16 +207,6 @@ static int put_ends(struct result *result, const void *ctx, enum page_target tar
 	return 0;
 }
 
-static int choose_columns(struct report *report, struct error *err)
-{
-	const struct column_list list = {
-		.sources = end_sources, .source_count = sizeof(end_sources) / sizeof(*end_sources),
-		.items = end_items, .count = sizeof(end_items) / sizeof(*end_items),
-	};
-
-	return columns_create(NULL, report->options, &list, NULL, &report->end_columns, err);
-}
-
 static void add_ends(struct report *report, struct page *page)
 {
 	const char *title = report->of_node ? "Ports" : "Both ends";
@@ -224,8 +215,8 @@ static void add_ends(struct report *report, struct page *page)
 	if (report->departed_us)
 		title = page_print(page, "%s as of %s", title, when_format_local(report->view.at_us, then));
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "ports", .title = title,
-					       .table = { report->end_columns.list, report->end_columns.count,
-							  put_ends, report } });
+					       .table = { report->columns[REPORT_ENDS].list,
+							  report->columns[REPORT_ENDS].count, put_ends, report } });
 }
 
 /* --- counters --- */
@@ -332,17 +323,16 @@ static void add_sums(struct report *report, struct page *page)
 
 /* --- findings and events --- */
 
-enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SUBJECT, FINDING_CAUSE, FINDING_TEXT,
-       FINDING_COLUMNS };
+static const struct column_source finding_sources[] = { { .columns = finding_columns } };
 
-static const struct column finding_columns[FINDING_COLUMNS] = {
-	[FINDING_SINCE] = { .key = "since", .title = "SINCE", .kind = COLUMN_TIME },
-	[FINDING_CLOSED] = { .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, .priority = 1 },
-	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
-	[FINDING_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
-	[FINDING_SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[FINDING_CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 2 },
-	[FINDING_TEXT] = { .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
+static const struct column_item finding_items[] = {
+	{ .key = "since", .table = true },
+	{ .key = "closed", .table = true, .priority = 1 },
+	{ .key = "severity", .table = true },
+	{ .key = "kind", .table = true },
+	{ .key = "subject" },
+	{ .key = "cause", .table = true, .priority = 2 },
+	{ .key = "text", .table = true, .below = true },
 };
 
 /* Is this a port of the report, or its node? */
@@ -384,29 +374,25 @@ static int load_findings(struct report *report, struct error *err)
 		for (unsigned at = 0; !concerns && finding_end(finding, report->view.fabric, at, &guid, &port); at++)
 			concerns = concerns_report(report, guid, port);
 		if (concerns)
-			report->findings[report->finding_count++] = finding;
+			report->findings[report->finding_count++] = &rows->list[i].row;
 	}
 	return code;
 }
 
 static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
 	const struct report *report = ctx;
+	const struct view *view = &report->view;
 
 	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->finding_count; i++) {
-		const struct finding *finding = report->findings[i];
+		const struct finding_facts facts = {
+			.row = report->findings[i], .fabric = view->fabric, .order = &view->names_shown,
+			.names = view->names, .time_us = view->snapshot->sweep.wall_us,
+		};
 
-		result_integer(result, FINDING_SINCE, finding->since_us);
-		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
-		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
-		result_show(result, FINDING_SEVERITY, NULL, finding->closed_us ? STYLE_DIM : styles[finding->severity]);
-		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
-		result_text(result, FINDING_SUBJECT, finding->subject);
-		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
-		result_text(result, FINDING_TEXT, finding->text);
+		result_fill(result, &facts);
 		result_end_row(result);
 	}
 	if (!report->finding_count)
@@ -423,7 +409,7 @@ static void add_verdict(const struct report *report, struct page *page)
 	size_t open = 0;
 
 	for (size_t i = 0; i < report->finding_count; i++) {
-		const struct finding *finding = report->findings[i];
+		const struct finding *finding = &report->findings[i]->finding;
 
 		open += !finding->closed_us;
 		if (!finding->closed_us && (!worst || finding->severity > worst->severity))
@@ -445,13 +431,13 @@ static void add_verdict(const struct report *report, struct page *page)
 	});
 }
 
-enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
+static const struct column_source event_sources[] = { { .columns = event_columns } };
 
-static const struct column event_columns[EVENT_COLUMNS] = {
-	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
-	[EVENT_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
-	[EVENT_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
-	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
+static const struct column_item event_items[] = {
+	{ .key = "time", .table = true },
+	{ .key = "severity", .table = true },
+	{ .key = "kind", .table = true },
+	{ .key = "text", .table = true, .below = true },
 };
 
 struct event_output {
@@ -477,15 +463,11 @@ static bool count_event(void *ctx, const struct event_row *row)
 static bool put_event(void *ctx, const struct event_row *row)
 {
 	struct event_output *output = ctx;
-	char text[sizeof(row->event.text)];
+	const struct event_facts facts = { .row = row, .node = row->node, .peer = row->peer };
 
 	if (!is_event_of_report(output->report, &row->event) || output->total - output->shown++ > EVENTS_SHOWN)
 		return true;
-	result_integer(output->result, EVENT_TIME, row->event.wall_us);
-	result_text(output->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
-	result_text(output->result, EVENT_KIND, row->event.kind);
-	result_text(output->result, EVENT_TEXT, row->event.text);
-	result_show(output->result, EVENT_TEXT, event_text(row->event.text, text, sizeof(text)), STYLE_PLAIN);
+	result_fill(output->result, &facts);
 	return result_end_row(output->result);
 }
 
@@ -509,6 +491,22 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 	return code;
 }
 
+static int choose_columns(struct report *report, struct error *err)
+{
+	const struct column_list lists[REPORT_TABLES] = {
+		[REPORT_ENDS] = { end_sources, sizeof(end_sources) / sizeof(*end_sources), end_items,
+				  sizeof(end_items) / sizeof(*end_items) },
+		[REPORT_FINDINGS] = { finding_sources, 1, finding_items,
+				      sizeof(finding_items) / sizeof(*finding_items) },
+		[REPORT_EVENTS] = { event_sources, 1, event_items, sizeof(event_items) / sizeof(*event_items) },
+	};
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < REPORT_TABLES; i++)
+		code = columns_create(NULL, report->options, &lists[i], NULL, &report->columns[i], err);
+	return code;
+}
+
 static struct page *make_page(struct report *report)
 {
 	struct page *page = page_create("InfiniBand report");
@@ -517,10 +515,13 @@ static struct page *make_page(struct report *report)
 	add_about(report, page);
 	add_ends(report, page);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "findings", .title = "Findings",
-					       .table = { finding_columns, FINDING_COLUMNS, put_findings, report } });
+					       .table = { report->columns[REPORT_FINDINGS].list,
+							  report->columns[REPORT_FINDINGS].count, put_findings,
+							  report } });
 	add_sums(report, page);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "events", .title = "Events",
-					       .table = { event_columns, EVENT_COLUMNS, put_events, report } });
+					       .table = { report->columns[REPORT_EVENTS].list,
+							  report->columns[REPORT_EVENTS].count, put_events, report } });
 	return page;
 }
 

@@ -18,6 +18,9 @@ struct options;
 
 enum { WINDOW_COUNT = 3 };
 
+/* Tables of columns from facts/. */
+enum { REPORT_ENDS, REPORT_FINDINGS, REPORT_EVENTS, REPORT_TABLES };
+
 struct report {
 	struct view view;          /* the fabric at the end of the window, or the last one with the removed node */
 	const struct options *options;
@@ -31,9 +34,9 @@ struct report {
 	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
 	struct history_damage damage;
 	struct health_rows rows;   /* findings that were open in the longest window */
-	const struct finding **findings; /* those of the subject */
+	const struct finding_row **findings; /* those of the subject */
 	size_t finding_count;
-	struct columns end_columns; /* of its ports */
+	struct columns columns[REPORT_TABLES];
 };
 
 /*

@@ -228,7 +228,8 @@ void report_close(struct report *report)
 	free(report->ports);
 	free(report->past);
 	free(report->findings);
-	columns_done(&report->end_columns);
+	for (size_t i = 0; i < REPORT_TABLES; i++)
+		columns_done(&report->columns[i]);
 	health_rows_done(&report->rows);
 	if (report->opened)
 		view_done(&report->view);
