@@ -374,7 +374,7 @@ const struct column port_columns[] = {
 	  NUMBER(xmit_packets_per_s), .help = "sent packets per second" },
 	{ .key = "rcv_packets_per_s", .title = "RX PKTS", .narrow = "RXpkt/s", .kind = COLUMN_PER_S,
 	  NUMBER(rcv_packets_per_s), .help = "received packets per second" },
-	{ .key = "rcv_packet_bytes_mean", .title = "RX B/pkt", .kind = COLUMN_INTEGER,
+	{ .key = "rcv_packet_bytes_mean", .title = "RXB/pkt", .kind = COLUMN_INTEGER,
 	  .flags = COLUMN_APPEND | COLUMN_NO_TABLE, NUMBER(rcv_packet_bytes_mean),
 	  .metric = "ibwire_port_rcv_packet_mean_bytes", .help = "mean size of the received packets" },
 	{ .key = "errors", .title = HEADING_ERRORS, .narrow = "ERR", .kind = COLUMN_OBJECT,

@@ -337,7 +337,8 @@ KEYS_OF_METRICS = {
     "group_max_utilization_ratio": ("max_utilization_percent", 100), "group_links_active": ("links_active", 1),
     "group_links_built": ("links_built", 1), "port_rate_bits_per_second": ("rate_gbps", 1e-9),
     "port_xmit_utilization_ratio": ("xmit_utilization_percent", 100), "port_rcv_utilization_ratio": ("rcv_utilization_percent", 100),
-    "port_xmit_wait_ratio": ("stall_percent", 100), "port_symbol_ber": ("symbol_ber", 1), "port_degraded": ("degraded", 1),
+    "port_rcv_packet_mean_bytes": ("rcv_packet_bytes_mean", 1), "port_xmit_wait_ratio": ("stall_percent", 100), "port_symbol_ber": ("symbol_ber", 1),
+    "port_degraded": ("degraded", 1),
     "port_xmit_bytes_total": ("counters.xmit_data", 0.25), "port_rcv_bytes_total": ("counters.rcv_data", 0.25),
 }
 CLASSES = {"ca": "hcas", "switch": "switches", "router": "routers", "aggregation": "aggregation_nodes"}
@@ -435,7 +436,7 @@ HEADINGS = {"LID": ("lid", number), "STATE": ("state", lambda text: text.split("
             "STATUS": ("status", plain), "TX": ("xmit_bytes_per_s", rate), "RX": ("rcv_bytes_per_s", rate),
             "TX%": ("xmit_utilization_percent", number), "RX%": ("rcv_utilization_percent", number),
             "XmitWait%": ("stall_percent", number), "TXWait%": ("stall_percent", number),
-            "TX PKTS": ("xmit_packets_per_s", number), "RX PKTS": ("rcv_packets_per_s", number),
+            "RXB/pkt": ("rcv_packet_bytes_mean", number), "TX PKTS": ("xmit_packets_per_s", number), "RX PKTS": ("rcv_packets_per_s", number),
             "CLASS": ("class", plain), "TIER": ("tier", number), "PORTS": ("port_count", number),
             "ACTIVE": ("ports_active", number), "ERRORS": ("errors", number)}
 # Of another kind: drawn, of another moment, or the subject itself.
