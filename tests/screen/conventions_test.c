@@ -252,7 +252,7 @@ TEST_ON_STAGE(a_click_selects_the_row_drawn_there)
 	view = screen_state(&stage.app, &screen_balance);
 	mouse.y = canvas_find("GROUP ") + 3;
 	stage_mouse(&mouse);
-	assert_int_equal(view->groups.cursor, 2);
+	assert_int_equal(view->groups.list.cursor, 2);
 	assert_true(canvas.flags[mouse.y][5] & DRAW_CURSOR);
 }
 
@@ -281,7 +281,7 @@ TEST_ON_STAGE(groups_use_all_available_rows)
 		int shown;
 
 		stage_draw(rows, 200);
-		shown = view->groups.height;
+		shown = view->groups.list.height;
 		assert_true(shown >= shown_before);
 		if ((size_t)shown < view->result_count)
 			assert_in_range(blank_rows(&stage.app), 0, 2);
@@ -290,10 +290,10 @@ TEST_ON_STAGE(groups_use_all_available_rows)
 	assert_true((size_t)shown_before >= view->result_count);
 	/* The number does not depend on the cursor. */
 	stage_draw(50, 200);
-	shown_before = view->groups.height;
+	shown_before = view->groups.list.height;
 	stage_key(KEY_SPECIAL(KEY_END));
 	stage_draw(50, 200);
-	assert_int_equal(view->groups.height, shown_before);
+	assert_int_equal(view->groups.list.height, shown_before);
 }
 
 TEST_ON_STAGE(equally_uneven_hosts_are_sorted_by_name)

@@ -304,7 +304,9 @@ static size_t add_steps(const struct table *table, uint64_t elastic, struct colu
 	for (size_t i = 0; i < first; i++)
 		ret[count++] = view->steps[i];
 	for (size_t i = view->column_count + view->tags; i < table->column_count; i++)
-		ret[count++] = (struct column_step){ (uint8_t)i, (int16_t)(text_columns(table_title(table, i)) + 1), 0 };
+		ret[count++] = (struct column_step){
+			(uint8_t)i, (int16_t)(text_columns(table_title(table, i)) + 1), 0,
+		};
 	for (size_t i = first; i < view->step_count; i++)
 		ret[count++] = view->steps[i];
 	return count;

@@ -160,7 +160,9 @@ TEST(columns_that_each_list_has_are_appended)
 		  .flags = COLUMN_APPEND },
 		{ 0 },
 	};
-	static const struct column_step steps[] = { { NAME, 6, 0 }, { COLUMNS, 1, 0 }, { AREA, 6, 0 }, { NAME, 90, 0 } };
+	static const struct column_step steps[] = {
+		{ NAME, 6, 0 }, { COLUMNS, 1, 0 }, { AREA, 6, 0 }, { NAME, 90, 0 },
+	};
 	struct table_view with = view;
 	struct column_place places[TABLE_COLUMNS];
 	struct table table;

@@ -25,23 +25,14 @@ enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48, SPARK_LEAST = 10 };
 /* Maximum number of lines for the reason of the selected group. */
 enum { WHY_ROWS = 3 };
 
-static const struct balance_result *result_at(const struct balance_view *view, size_t row)
+static const struct balance_result *result_at(const struct balance_view *view, size_t index)
 {
-	return row < view->result_count ? &view->loads.balance.results[view->results[row]] : NULL;
+	return &view->loads.balance.results[view->results[index]];
 }
 
 static const struct shape_group *group_of(const struct app *app, const struct balance_result *result)
 {
 	return &app->context->shape->groups[result->group];
-}
-
-static uint64_t key_of(const struct app *app, const struct balance_result *result)
-{
-	const struct fabric *fabric = app->live->shown->fabric;
-	const struct shape_group *group = group_of(app, result);
-
-	return map_mix(map_mix(fabric->nodes[group->node].guid) ^
-		       (group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid)) + result->direction;
 }
 
 /* "leaf01 uplinks out", "spine01 to leaf01". */
@@ -111,12 +102,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 			view->most_members = group_of(app, result)->count;
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
-	/* A cursor on the first row stays on the worst group. */
-	for (size_t i = 0; view->groups.cursor && i < view->result_count; i++)
-		if (key_of(app, result_at(view, i)) == view->group_key) {
-			view->groups.cursor = i;
-			break;
-		}
+	list_screen_changed(&view->groups, true);
 	return 0;
 }
 
@@ -149,64 +135,156 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 	return ret;
 }
 
-static void write_sparks(const struct app *app, const struct balance_result *result, bool predicted, char *ret,
-			 size_t size)
+/* --- the list --- */
+
+static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
 {
+	const struct group_cells *cells = row;
+	char name[256];
+
+	(void)column;
+	write_name(cells->app, cells->result, name, sizeof(name));
+	result_text(result, at, name);
+}
+
+static void fill_tests(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	result_text(result, at, balance_test_letters(((const struct group_cells *)row)->result));
+}
+
+static void fill_adaptive(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	enum adaptive_routing adaptive = ((const struct group_cells *)row)->result->adaptive;
+
+	(void)column;
+	result_text(result, at, adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(adaptive));
+}
+
+static void fill_cause(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct group_cells *cells = row;
+
+	(void)column;
+	result_show(result, at, cause_of(cells->view, cells->app, cells->result), STYLE_PLAIN);
+}
+
+/* column->which: predicted instead of measured load. */
+static void fill_bars(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct group_cells *cells = row;
 	struct text text = { 0 };
 
-	if (!predicted || result->predicted_known)
-		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme->unicode);
-	snprintf(ret, size, "%s", text_chars(&text));
+	if (!column->which || cells->result->predicted_known)
+		bars_append_members(&text, cells->result, group_of(cells->app, cells->result)->count, column->which,
+				    !cells->app->theme->unicode);
+	result_show(result, at, text_chars(&text), STYLE_PLAIN);
 	text_done(&text);
 }
 
-static void write_percent(double part, char *ret, size_t size)
+static double number_full(const void *row)
 {
-	if (isnan(part))
-		snprintf(ret, size, "-");
-	else
-		snprintf(ret, size, "%.0f", 100 * part);
+	return 100 * ((const struct group_cells *)row)->result->max_utilization;
 }
 
-/* Columns of a group; columns is 0 if not shown. */
+static double number_over(const void *row)
+{
+	return 100 * ((const struct group_cells *)row)->result->excess;
+}
+
+static void fill_percent(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	double percent = column->number(row);
+
+	result_real(result, at, percent);
+	if (!isnan(percent))
+		result_showf(result, at, STYLE_PLAIN, "%.0f", percent);
+}
+
 enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, SPARK, GROUP_COLUMNS };
 
-/* On a screen of fewer than WIDE columns FULL and OVER are narrow. */
-enum { WIDE = 110, NARROW_COLUMNS = 5 };
-
-static const struct {
-	const char *title, *narrow;
-	int columns;
-	int least; /* minimum columns of the screen */
-} group_columns[GROUP_COLUMNS] = {
-	[NAME] = { "GROUP", "GROUP", 0, 0 },
-	[TESTS] = { "TEST", "TEST", 4, 0 },
-	[ADAPTIVE] = { "AR", "AR", 3, 64 },
-	[CAUSE] = { "CAUSE", "CAUSE", 15, 50 },
-	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, 72 },
-	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, 100 },
-	[FULL] = { "MAX UTIL%", "UTIL%", 9, 0 },
-	[OVER] = { "IMBALANCE%", "IMB.%", 10, 60 },
-	[SPARK] = { "LAST SWEEPS", "LAST", 0, 0 },
+static const struct column group_columns[GROUP_COLUMNS] = {
+	[NAME] = { .title = "GROUP", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+		   .help = "equivalent links, and their direction" },
+	[TESTS] = { .title = "TEST", .fill = fill_tests,
+		    .help = "T: tables, M: load imbalanced, H: harmful; the worst group first" },
+	[ADAPTIVE] = { .title = "AR", .fill = fill_adaptive, .help = "adaptive routing: on, off; ?: unknown" },
+	[CAUSE] = { .title = "CAUSE", .fill = fill_cause, .help = "cause of the imbalance" },
+	[MEASURED] = { .title = "MEASURED", .fill = fill_bars, .help = "measured share of each member" },
+	[PREDICTED] = { .title = "PREDICTED", .fill = fill_bars, .which = true,
+			.help = "share of each member predicted from the routes" },
+	[FULL] = { .title = "MAX UTIL%", .narrow = "UTIL%", .kind = COLUMN_PERCENT, .number = number_full,
+		   .fill = fill_percent, .help = "utilization of the busiest link" },
+	[OVER] = { .title = "IMBALANCE%", .narrow = "IMB.%", .kind = COLUMN_PERCENT, .number = number_over,
+		   .fill = fill_percent, .help = "load of the busiest link above the mean" },
+	[SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .number = number_full, .flags = COLUMN_FLEXIBLE,
+		    .help = "utilization of the busiest link in the last sweeps" },
 };
 
-/* SPARK has what the names leave. @name_columns: of the longest one */
-static void column_widths(int columns, int name_columns, int ret[GROUP_COLUMNS])
-{
-	int left = columns;
+static const struct column_step group_steps[] = {
+	{ NAME, 14, 0 }, { TESTS, 5, 0 }, { FULL, 5, 0 }, { CAUSE, 15, 0 }, { OVER, 5, 0 }, { NAME, COLUMN_WIDEST, 23 },
+	{ ADAPTIVE, 3, 0 }, { MEASURED, BARS_MEMBERS + 1, 0 }, { NAME, COLUMN_WIDEST, NAME_MOST },
+	{ PREDICTED, BARS_MEMBERS + 1, 0 }, { FULL, 9, 0 }, { OVER, 10, 0 }, { SPARK, SPARK_LEAST, 0 },
+	{ SPARK, TREND_LOADS, 0 },
+};
 
-	for (int i = NAME + 1; i < SPARK; i++) {
-		ret[i] = columns >= group_columns[i].least ? group_columns[i].columns : 0;
-		if (ret[i] && i >= FULL && columns < WIDE)
-			ret[i] = NARROW_COLUMNS;
-		left -= ret[i] ? ret[i] + 1 : 0;
-	}
-	ret[NAME] = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
-	ret[SPARK] = left - name_columns - 1 < TREND_LOADS ? left - name_columns - 1 : TREND_LOADS;
-	if (ret[SPARK] < SPARK_LEAST)
-		ret[SPARK] = 0;
-	else if (ret[NAME] > left - ret[SPARK] - 1)
-		ret[NAME] = left - ret[SPARK] - 1;
+static size_t count_groups(void *state, const struct app *app)
+{
+	(void)app;
+	return ((const struct balance_view *)state)->result_count;
+}
+
+static void read_group(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	struct balance_view *view = state;
+
+	view->group_cells = (struct group_cells){ view, app, result_at(view, index) };
+	ret[0] = &view->group_cells;
+}
+
+static struct table_id group_id(void *state, const struct app *app, size_t index)
+{
+	const struct balance_result *result = result_at(state, index);
+	const struct fabric *fabric = app->live->shown->fabric;
+	const struct shape_group *group = group_of(app, result);
+	uint64_t peer = group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid;
+
+	return (struct table_id){ fabric->nodes[group->node].guid, map_mix(peer) + result->direction };
+}
+
+static struct subject subject_of(void *state, const struct app *app, size_t index)
+{
+	return subject_of_group(app, group_of(app, result_at(state, index)));
+}
+
+/* The results are sorted, the worst first. */
+static bool group_key(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret)
+{
+	(void)state;
+	(void)app;
+	ret->number = -(double)index;
+	ret->tie = index;
+	return column == TESTS;
+}
+
+static int group_widest(void *state, const struct app *app, size_t column)
+{
+	int columns = ((const struct balance_view *)state)->name_columns;
+
+	(void)app;
+	return column != NAME ? COLUMN_WIDEST : columns > 1 ? columns : 1;
+}
+
+static bool group_cell(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret)
+{
+	const struct balance_result *result = result_at(state, index);
+
+	if (column != SPARK)
+		return false;
+	app->trend->wanted = true;
+	if (result->hottest < group_of(app, result)->count && columns)
+		trend_spark(app->trend, &result->members[result->hottest].port, 1, columns, app->theme->unicode, ret);
+	return true;
 }
 
 static enum role role_of(const struct balance_result *result)
@@ -216,55 +294,35 @@ static enum role role_of(const struct balance_result *result)
 	return result->load_uneven && result->harmful ? ROLE_WARNING : result->load_uneven ? ROLE_TEXT : ROLE_FAINT;
 }
 
-static void draw_group(const struct balance_view *view, const struct app *app, const struct rect *body,
-		       const int *widths, int y, size_t row)
+static enum role group_role(void *state, const struct app *app, size_t index, size_t column, enum role usual)
 {
-	const struct balance_result *result = result_at(view, row);
-	const struct brush brush = app_brush(app, row == view->groups.cursor);
-	const char *adaptive = result->adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(result->adaptive);
-	const char *cause = cause_of(view, app, result);
-	enum role role = strcmp(cause, "ok") ? role_of(result) : ROLE_FAINT;
-	char name[256], measured[256], predicted[256], full[16], over[16];
-	struct text spark = { 0 };
+	const struct balance_view *view = state;
+	const struct balance_result *result = result_at(view, index);
 
-	if (widths[SPARK] && result->hottest < group_of(app, result)->count)
-		trend_spark(app->trend, &result->members[result->hottest].port, 1, widths[SPARK], app->theme->unicode,
-			    &spark);
-	write_name(app, result, name, sizeof(name));
-	write_sparks(app, result, false, measured, sizeof(measured));
-	write_sparks(app, result, true, predicted, sizeof(predicted));
-	write_percent(result->max_utilization, full, sizeof(full));
-	write_percent(result->excess, over, sizeof(over));
-	draw_cells(&brush, y, body, widths, (const struct table_cell[]){
-		[NAME] = { name, role, ALIGN_MIDDLE },
-		[TESTS] = { balance_test_letters(result), role, ALIGN_LEFT },
-		[ADAPTIVE] = { adaptive, role, ALIGN_LEFT },
-		[CAUSE] = { cause, role, ALIGN_LEFT },
-		[MEASURED] = { measured, role, ALIGN_LEFT },
-		[PREDICTED] = { predicted, role, ALIGN_LEFT },
-		[FULL] = { full, role_of_load(100 * result->max_utilization), ALIGN_RIGHT },
-		[OVER] = { over, role, ALIGN_RIGHT },
-		[SPARK] = { text_chars(&spark), role_of_load(100 * result->max_utilization), ALIGN_LEFT },
-	}, GROUP_COLUMNS);
-	text_done(&spark);
+	(void)usual;
+	if (column == FULL || column == SPARK)
+		return role_of_load(100 * result->max_utilization);
+	return strcmp(cause_of(view, app, result), "ok") ? role_of(result) : ROLE_FAINT;
 }
 
-static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
-{
-	const struct brush brush = app_brush(app, false);
-	struct table_cell heads[GROUP_COLUMNS];
-	int widths[GROUP_COLUMNS];
+const struct table_view groups_view = {
+	.name = "groups", .noun = "group", .plural = "groups", .none = "", /* draw() has the reason */
+	.columns = group_columns, .column_count = GROUP_COLUMNS, .steps = group_steps,
+	.step_count = sizeof(group_steps) / sizeof(group_steps[0]), .fixed = 1 << NAME,
+	.descending = 1 << TESTS | 1 << SPARK, .sort = TESTS, .sort_descending = true, .at_shown_time = true,
+	.count = count_groups, .row = read_group, .id = group_id, .subject = subject_of, .text = group_cell,
+	.role = group_role, .key = group_key, .widest = group_widest,
+};
 
-	column_widths(area->columns, view->name_columns, widths);
-	app->trend->wanted |= widths[SPARK] > 0;
-	for (int i = 0; i < GROUP_COLUMNS; i++)
-		heads[i] = (struct table_cell){
-			area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title, ROLE_HEAD,
-			i == FULL || i == OVER ? ALIGN_RIGHT : ALIGN_LEFT,
-		};
-	draw_cells(&brush, area->y, area, widths, heads, GROUP_COLUMNS);
-	for (int i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
-		draw_group(view, app, area, widths, area->y + 1 + i, view->groups.first + (size_t)i);
+/* Columns of a percentage in the list of members. */
+enum { NARROW_COLUMNS = 5 };
+
+static void write_percent(double part, char *ret, size_t size)
+{
+	if (isnan(part))
+		snprintf(ret, size, "-");
+	else
+		snprintf(ret, size, "%.0f", 100 * part);
 }
 
 /* "######      56%", or only the number without room for a bar. */
@@ -346,12 +404,15 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 /* The selected group: reason, and members with measured, predicted and fair share. */
 static void draw_chosen(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
-	const struct balance_result *result = result_at(view, view->groups.cursor);
+	const struct balance_result *result = NULL;
 	const struct brush brush = app_brush(app, false);
 	struct rect members = *area;
+	size_t index;
 	char words[512];
 	int used;
 
+	if (list_screen_index(&view->groups, &index))
+		result = result_at(view, index);
 	if (!result || area->rows < 3)
 		return;
 	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? WHY_ROWS : 1,
@@ -393,7 +454,7 @@ static int list_rows(const struct balance_view *view, int rows)
 	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
 }
 
-static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
 	const struct brush brush = app_brush(app, false);
@@ -402,32 +463,14 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	list.rows = list_rows(view, list.rows);
 	members.y = list.y + list.rows;
 	members.rows = body->rows - 1 - list.rows;
-	list_place(&view->groups, view->result_count, list.y + 1, list.rows - 1);
-	draw_groups(view, app, &list);
+	list_screen_draw(&view->groups, app, &list);
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
 		draw_line(&brush, body, 2, ROLE_TEXT, app->context->shape->group_count ? "all groups are balanced" :
 			  "this fabric has no equivalent uplinks");
 }
 
-/* Remember the selected group. */
-static void save_cursor(struct balance_view *view, const struct app *app)
-{
-	if (view->groups.cursor < view->result_count)
-		view->group_key = key_of(app, result_at(view, view->groups.cursor));
-}
-
-static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
-{
-	const struct balance_result *result = result_at(view, view->groups.cursor);
-
-	if (result)
-		*ret = subject_of_group(app, group_of(app, result));
-}
-
 const struct balance_part_info balance_groups = {
 	.make = make,
 	.draw = draw,
-	.moved = save_cursor,
-	.subject = subject,
 };

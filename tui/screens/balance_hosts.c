@@ -200,7 +200,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	text_done(&text);
 }
 
-static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
 	struct segments title = { 0 };

@@ -428,7 +428,7 @@ static void draw_beside(const struct balance_view *view, const struct app *app, 
 	groups_draw_members(app, &members, result);
 }
 
-static void draw(struct balance_view *view, const struct app *app, const struct rect *whole)
+static void draw(struct balance_view *view, struct app *app, const struct rect *whole)
 {
 	const struct brush brush = app_brush(app, false);
 	bool wide = whole->columns >= BESIDE_FROM && view->heat.row_count && result_here(view, app);

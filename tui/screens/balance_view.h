@@ -9,12 +9,21 @@
 
 #include "tui/screens/app.h"
 #include "tui/model/heat.h"
-#include "tui/draw/list.h"
+#include "tui/screens/list_screen.h"
 #include "tui/model/loads.h"
 
 struct balance_amount;
 
 enum balance_part { PART_MAP, PART_GROUPS, PART_HOSTS };
+
+struct balance_view;
+
+/* What the cells of a group are read from. */
+struct group_cells {
+	const struct balance_view *view;
+	const struct app *app;
+	const struct balance_result *result;
+};
 
 struct balance_view {
 	struct loads loads;
@@ -38,8 +47,8 @@ struct balance_view {
 	size_t most_members;     /* of the largest group */
 	int name_columns;        /* of the longest name of a group */
 	bool all;                /* include balanced and idle ones */
-	struct list groups;
-	uint64_t group_key;      /* selected group */
+	struct list_screen groups;
+	struct group_cells group_cells; /* of the row that was read last */
 	/* Hosts of several HCAs, the most uneven first. */
 	struct balance_amount *hosts;
 	size_t host_count, idle_hosts;
@@ -51,13 +60,16 @@ struct balance_view {
 struct balance_part_info {
 	/* Build from view->loads. Return: 0 or ERR_NOMEM. */
 	int (*make)(struct balance_view *view, const struct app *app, struct error *err);
-	void (*draw)(struct balance_view *view, const struct app *app, const struct rect *body);
-	/* As in struct screen; key NULL: none. */
+	void (*draw)(struct balance_view *view, struct app *app, const struct rect *body);
+	/* As in struct screen; NULL: none, or of the list of groups. */
 	bool (*key)(struct balance_view *view, struct app *app, int key);
 	void (*moved)(struct balance_view *view, const struct app *app);
 	void (*subject)(const struct balance_view *view, const struct app *app, struct subject *ret);
 };
 extern const struct balance_part_info balance_map, balance_groups, balance_hosts;
+
+/* groups_view - the list of groups; its state is a struct balance_view. */
+extern const struct table_view groups_view;
 
 /* map_press_column - select the column of the map at a column of the terminal. */
 void map_press_column(struct balance_view *view, int x);

@@ -128,6 +128,12 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	parts[part_of(view, app)]->draw(view, app, &rest);
 }
 
+/* The list of groups, if it is visible. */
+static size_t table(void *state, const struct app *app)
+{
+	return !is_made(state, app) || part_of(state, app) != PART_GROUPS;
+}
+
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help map[] = {
@@ -135,15 +141,18 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
 	}, groups[] = {
 		{ "?", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
-		{ "b", "begin" }, { NULL, NULL },
+		{ "/", "filter" }, { "s", "sort" }, { "b", "begin" }, { NULL, NULL },
 	}, hosts[] = {
 		{ "?", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
 		{ NULL, NULL },
 	};
-	const struct balance_view *view = state;
+	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
 
-	footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
+	if (!table(state, app))
+		list_screen_draw_footer(&view->groups, app, footer, groups);
+	else
+		footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
 }
 
 static bool key(void *state, struct app *app, int pressed)
@@ -173,9 +182,8 @@ static bool key(void *state, struct app *app, int pressed)
 static struct list *list(void *state, const struct app *app)
 {
 	struct balance_view *view = state;
-	struct list *const lists[] = { &view->rows, &view->groups, &view->host_list }; /* by enum balance_part */
 
-	return is_made(view, app) ? lists[part_of(view, app)] : NULL;
+	return !is_made(view, app) ? NULL : part_of(view, app) == PART_MAP ? &view->rows : &view->host_list;
 }
 
 static void moved(void *state, struct app *app)
@@ -189,6 +197,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct balance_view *view = state;
 
+	if (is_made(view, app) && part_of(view, app) == PART_GROUPS)
+		return list_screen_mouse(&view->groups, app, event);
 	if (!app_move_list(app, event, 0))
 		return false;
 	if (part_of(view, app) == PART_MAP && !event->wheel) {
@@ -201,9 +211,14 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct balance_view *view = state;
+	size_t index;
 
-	if (is_made(view, app))
+	if (!is_made(view, app))
+		return;
+	if (part_of(view, app) != PART_GROUPS)
 		parts[part_of(view, app)]->subject(view, app, ret);
+	else if (list_screen_index(&view->groups, &index))
+		*ret = groups_view.subject(state, app, index);
 }
 
 static const struct key_help help[] = {
@@ -245,6 +260,8 @@ const struct screen screen_balance = {
 	.init = init,
 	.done = done,
 	.poll = poll,
+	.tables = (const struct screen_table[]){ { &groups_view, offsetof(struct balance_view, groups) }, { NULL, 0 } },
+	.table = table,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

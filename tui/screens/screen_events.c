@@ -618,8 +618,11 @@ const struct screen screen_events = {
 	.size = sizeof(struct event_view),
 	.done = done,
 	.poll = poll,
-	.tables = (const struct screen_table[]){ { &events_view, offsetof(struct event_view, list) },
-						 { &errors_view, offsetof(struct event_view, error_list) }, { NULL, 0 } },
+	.tables = (const struct screen_table[]){
+		{ &events_view, offsetof(struct event_view, list) },
+		{ &errors_view, offsetof(struct event_view, error_list) },
+		{ NULL, 0 },
+	},
 	.table = table,
 	.draw = draw,
 	.draw_footer = draw_footer,
