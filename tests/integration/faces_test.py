@@ -6,9 +6,9 @@
 Databases are written without a fabric: one in which ports are in every state, at four moments (tests/screen/faces_db),
 and scenarios in virtual time (tests/screen/record_db). Each ends at one moment, and every face is asked for it. What a
 face shows is taken apart into facts: a subject (the fabric, a node, a port, a link, a group, a finding, an event, a
-table of 60 s), a key, and a value. The keys of JSON are the keys of facts; KEYS_OF_METRICS and HEADINGS map the names of
-metrics and the headings of tables and screens to them. All values of one fact must be equal, as exactly as a face
-prints them. A metric or a heading that is neither mapped nor excluded with a reason fails the test.
+window of 60 s), a key, and a value. The keys of JSON are the keys of facts; KEYS_OF_METRICS and HEADINGS map the names
+of metrics and the headings of tables and screens to them. All values of one fact must be equal, as exactly as a face
+prints them. A metric or a heading that is neither mapped nor excluded fails the test.
 
 With IBWIRE_LONG=1 every scenario is compared at three moments; otherwise a few.
 """
@@ -38,8 +38,8 @@ os.environ["TZ"] = "UTC"
 os.environ["XDG_CONFIG_HOME"] = os.getcwd()
 
 # Keys that are not the same fact on two faces: they name another time, row or window of each.
-NOT_FACTS = {"time", "window_s", "window_since", "until", "since", "db", "size_bytes", "log_bytes", "age_s", "peer_age_s",
-             "samples", "elapsed_s"}
+NOT_FACTS = {"time", "window_s", "window_since", "until", "since", "db", "size_bytes", "log_bytes", "age_s",
+             "peer_age_s", "samples", "elapsed_s"}
 # Columns that identify the subject of a row.
 IDENTITY = {"node_guid", "port", "node", "peer_guid", "peer", "peer_port"}
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -129,7 +129,8 @@ def add_values(facts, face, subject, values, rename=None):
 def add_port_rows(facts, face, rows, kind="port", rename=None):
     for row in rows:
         subject = (kind, row["node_guid"], int(row["port"]))
-        add_values(facts, face, subject, {key: value for key, value in row.items() if not key.startswith("peer_")}, rename)
+        own = {key: value for key, value in row.items() if not key.startswith("peer_")}
+        add_values(facts, face, subject, own, rename)
         facts.add(face, subject, "peer_guid", row["peer_guid"])
         facts.add(face, subject, "peer_port", row["peer_port"])
         facts.add(face, ("node", row["node_guid"]), "node", row["node"])
@@ -142,7 +143,8 @@ def add_link_rows(facts, face, rows):
         facts.add(face, link_of(row), "status", row["status"])
         own = {key: value for key, value in row.items() if not key.startswith("peer_") and key not in ("status",)}
         own["status"] = own.pop("node_status")
-        add_port_rows(facts, face, [{**own, "peer_guid": row["peer_guid"], "peer_port": row["peer_port"], "peer": row["peer"]}])
+        own |= {key: row[key] for key in ("peer_guid", "peer_port", "peer")}
+        add_port_rows(facts, face, [own])
         peer = {key[5:]: value for key, value in row.items() if key.startswith("peer_") and key not in IDENTITY}
         add_values(facts, face, ("port", row["peer_guid"], int(row["peer_port"])), peer)
 
@@ -172,7 +174,7 @@ def add_node_rows(facts, face, rows):
 
 
 def add_sums(facts, ports, nodes):
-    """Numbers of the fabric that follow from rows: ports by status, links by state, nodes by class, traffic of hosts."""
+    """Numbers that follow from rows: ports by status, links by state, nodes by class, traffic of hosts."""
     hosts = {row["node_guid"] for row in nodes if row["class"] not in ("switch", "aggregation", "router") or
              row["type"] == "ca" and row["class"] == "router"}
     for status in {row["status"] for row in ports}:
@@ -182,7 +184,8 @@ def add_sums(facts, ports, nodes):
                  row[f"{way}_bytes_per_s"] is not None]
         facts.add("rows of ports", FABRIC, f"hosts_{way}_bytes_per_s", sum(known) if known else None)
     facts.add("rows of nodes", FABRIC, "switches", sum(row["type"] == "switch" for row in nodes))
-    facts.add("rows of nodes", FABRIC, "hcas", sum(row["type"] == "ca" and row["class"] != "aggregation" for row in nodes))
+    facts.add("rows of nodes", FABRIC, "hcas",
+              sum(row["type"] == "ca" and row["class"] != "aggregation" for row in nodes))
     facts.add("rows of nodes", FABRIC, "aggregation_nodes", sum(row["class"] == "aggregation" for row in nodes))
     facts.add("rows of nodes", FABRIC, "routers", sum(row["type"] == "router" for row in nodes))
     facts.add("rows of nodes", FABRIC, "nodes", len(nodes))
@@ -195,13 +198,16 @@ def add_sums(facts, ports, nodes):
                  if row["peer_guid"])
     facts.add("rows of ports", FABRIC, "links_active", active // 2)
     for low in ranks[1:3]:
-        links = [min(ranks.index(row["state"]), ranks.index(states[row["peer_guid"], row["peer_port"]])) for row in ports
-                 if row["peer_guid"] and (row["peer_guid"], row["peer_port"]) in states]
+        links = [min(ranks.index(row["state"]), ranks.index(states[row["peer_guid"], row["peer_port"]]))
+                 for row in ports if row["peer_guid"] and (row["peer_guid"], row["peer_port"]) in states]
         facts.add("rows of ports", FABRIC, f"links_{low.lower()}", links.count(ranks.index(low)) // 2)
     for node in nodes:
         own = [row for row in ports if row["node_guid"] == node["node_guid"]]
         facts.add("rows of ports", ("node", node["node_guid"]), "ports_active",
                   sum(row["state"] == "Active" and row["port"] > 0 for row in own))
+        for key in ("xmit_bytes_per_s", "rcv_bytes_per_s"):
+            known = [row[key] for row in own if row[key] is not None]
+            facts.add("rows of ports", ("node", node["node_guid"]), key, sum(known) if known else None)
 
 
 def add_findings(facts, face, rows):
@@ -220,7 +226,8 @@ def add_balance(facts, face, rows):
         facts.add(face, group, f"active.{row['port']}", row["active"])
         way = "xmit" if row["direction"] == "xmit" else "rcv"
         if row["active"]:
-            facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{way}_utilization_percent", row["utilization_percent"])
+            facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{way}_utilization_percent",
+                      row["utilization_percent"])
     for group in {(row["node_guid"], row["group_peer_guid"] or "uplinks", row["direction"]) for row in rows}:
         facts.add(face, ("group", *group), "links_active",
                   sum(row["active"] for row in rows
@@ -306,7 +313,8 @@ def add_node_pages(facts, db, nodes, names):
 
 def add_group_tables(facts, db, at):
     """The words and numbers of groups in the tables of balance and of the screen."""
-    words = {"MAX UTIL%": ("max_utilization_percent", number), "IMBALANCE%": ("excess_percent", number),
+    words = {"MAX UTIL%": ("max_utilization_percent", number), "UTIL%": ("max_utilization_percent", number),
+             "IMBALANCE%": ("excess_percent", number),
              "TEST": ("tests", plain), "CAUSE": ("cause", plain), "AR": ("adaptive_routing", plain)}
     shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "3gi").out.split("\n")
     text = text_of(db, at, "balance", "--all").split("\n")
@@ -336,16 +344,17 @@ KEYS_OF_METRICS = {
     "group_imbalance_ratio": ("excess_percent", 100), "group_mean_utilization_ratio": ("mean_utilization_percent", 100),
     "group_max_utilization_ratio": ("max_utilization_percent", 100), "group_links_active": ("links_active", 1),
     "group_links_built": ("links_built", 1), "port_rate_bits_per_second": ("rate_gbps", 1e-9),
-    "port_xmit_utilization_ratio": ("xmit_utilization_percent", 100), "port_rcv_utilization_ratio": ("rcv_utilization_percent", 100),
-    "port_rcv_packet_mean_bytes": ("rcv_packet_bytes_mean", 1), "port_xmit_wait_ratio": ("stall_percent", 100), "port_symbol_ber": ("symbol_ber", 1),
+    "port_xmit_utilization_ratio": ("xmit_utilization_percent", 100),
+    "port_rcv_utilization_ratio": ("rcv_utilization_percent", 100),
+    "port_xmit_wait_ratio": ("stall_percent", 100), "port_symbol_ber": ("symbol_ber", 1),
     "port_degraded": ("degraded", 1),
     "port_xmit_bytes_total": ("counters.xmit_data", 0.25), "port_rcv_bytes_total": ("counters.rcv_data", 0.25),
 }
 CLASSES = {"ca": "hcas", "switch": "switches", "router": "routers", "aggregation": "aggregation_nodes"}
 STATES = {1: "Down", 2: "Init", 3: "Armed", 4: "Active"}
 # Not on another face, or of the time of the request.
-ONLY_METRICS = {"build_info", "collector_live", "database_size_bytes", "metrics_build_duration_seconds", "port_reading_timestamp_seconds",
-                "port_responding"}
+ONLY_METRICS = {"build_info", "collector_live", "database_size_bytes", "metrics_build_duration_seconds",
+                "port_reading_timestamp_seconds", "port_responding"}
 RESPONDING = {1: {"ok", "idle", "new", "init"}, 0: {"silent", "locked"}}
 
 
@@ -369,8 +378,8 @@ def add_metric(facts, face, name, labels, value, skip_totals=False):
         if name in KEYS_OF_METRICS:
             ways = [labels["direction"]] if "direction" in labels else ["xmit"]
             key, factor = KEYS_OF_METRICS[name]
-            facts.add(face, ("group", guid, labels["group"] if labels["group"] == "uplinks" else "named " + labels["group"],
-                             ways[0]), key, About(value * factor, abs(value * factor) * 1e-5))
+            peer = labels["group"] if labels["group"] == "uplinks" else "named " + labels["group"]
+            facts.add(face, ("group", guid, peer, ways[0]), key, About(value * factor, abs(value * factor) * 1e-5))
     elif name in KEYS_OF_METRICS:
         key, factor = KEYS_OF_METRICS[name]
         if skip_totals and name.endswith("_total"):
@@ -436,11 +445,12 @@ HEADINGS = {"LID": ("lid", number), "STATE": ("state", lambda text: text.split("
             "STATUS": ("status", plain), "TX": ("xmit_bytes_per_s", rate), "RX": ("rcv_bytes_per_s", rate),
             "TX%": ("xmit_utilization_percent", number), "RX%": ("rcv_utilization_percent", number),
             "XmitWait%": ("stall_percent", number), "TXWait%": ("stall_percent", number),
-            "RXB/pkt": ("rcv_packet_bytes_mean", number), "TX PKTS": ("xmit_packets_per_s", number), "RX PKTS": ("rcv_packets_per_s", number),
+            "TX PKTS": ("xmit_packets_per_s", number), "RX PKTS": ("rcv_packets_per_s", number),
             "CLASS": ("class", plain), "TIER": ("tier", number), "PORTS": ("port_count", number),
             "ACTIVE": ("ports_active", number), "ERRORS": ("errors", number)}
 # Of another kind: drawn, of another moment, or the subject itself.
-NOT_HEADINGS = {"PORT", "NODE", "PEER", "AGE", "TX LOAD", "RX LOAD", "LAST SWEEPS", "LOAD", "FINDING", "WHICH ERRORS", "LAST", "SWEEPS", "WHICH", "PKTS", "TXw/s",
+NOT_HEADINGS = {"PORT", "NODE", "PEER", "AGE", "TX LOAD", "RX LOAD", "LAST SWEEPS", "LOAD", "FINDING", "WHICH ERRORS", "LAST",
+                "SWEEPS", "WHICH", "PKTS", "TXw/s",
                 "RXw/s", "RXWait%", "GUID", "MODEL", "NODE GUID", "TXpkt/s", "RXpkt/s", "TX PORTS"}
 
 
@@ -463,7 +473,8 @@ def table(lines):
         else:
             fields[-1][1] = end
     # A heading may have two words, such as TX LOAD behind TX: the first field has the name.
-    return [{lines[0][a:b].strip().strip("▼▲"): line[a:b].strip() for a, b in reversed(fields)} for line in lines[1:]]
+    return [{lines[0][a:b].strip().strip("▼▲"): line[a:b].strip() for a, b in reversed(fields)}
+            for line in lines[1:]]
 
 
 def add_table(facts, face, rows, find, headings=HEADINGS):
@@ -515,7 +526,8 @@ def json_of(db, at, *command, check=True):
 
 
 def csv_of(db, at, *command):
-    return list(csv.DictReader(io.StringIO(run(IBWIRE, *command, "--db", db, *moment(command[0], at), "--format", "csv").out)))
+    done = run(IBWIRE, *command, "--db", db, *moment(command[0], at), "--format", "csv")
+    return list(csv.DictReader(io.StringIO(done.out)))
 
 
 HEADER = {"links": r"links (\d+)", "links_down": r"links \d+.*?  (\d+) down", "links_init": r"links \d+.*?  (\d+) init",
@@ -575,8 +587,8 @@ def add_page(facts, face, text, health, names):
     # A sign of the severity precedes a value.
     lines = {row[0].strip("\u2003 "): row[1].lstrip("\u25b2\u2716\u2714 ") for row in page.rows if len(row) == 2}
     for key, value in lines.items():
-        if key in ("nodes", "links", "ports down", "ports responding", "subnet manager", "unresponsive nodes", "locked nodes",
-                   "MADs of that sweep", "newest sweep", "interval", "not polled"):
+        if key in ("nodes", "links", "ports down", "ports responding", "subnet manager", "unresponsive nodes",
+                   "locked nodes", "MADs of that sweep", "newest sweep", "interval", "not polled"):
             facts.add(face, FABRIC, "status." + key, value)
     # The page leaves out findings that only inform, and folds consequences.
     for row in (row for row in health if row["severity"] != "info" and not row["origin"]):
@@ -616,8 +628,9 @@ def add_screens(facts, db, names, health, events):
             ends = sorted([a[1:], b[1:]])
             facts.add("top links", ("link", *ends[0], *ends[1]), "status", row["STATUS"].replace("peer ", ""))
             for way, one, other in (("TX", a, b), ("RX", b, a)):
-                facts.add("top links", ("direction", *one[1:], *other[1:]), "xmit_bytes_per_s", rate(row[way]))
-                facts.add("top links", ("direction", *one[1:], *other[1:]), "xmit_utilization_percent", number(row[way + "%"]))
+                subject = ("direction", *one[1:], *other[1:])
+                facts.add("top links", subject, "xmit_bytes_per_s", rate(row[way]))
+                facts.add("top links", subject, "xmit_utilization_percent", number(row[way + "%"]))
     problems = re.compile(r"^[ >](CRIT|WARN|info|ok|ack) +(.*?) {2,}([0-9:A-Za-z -]+?) {2,}(\S+)")
     words = {"CRIT": "critical", "WARN": "warning", "info": "info"}
     of = {}
@@ -646,7 +659,8 @@ def add_server(facts, db, at, names, health):
         probe.bind(("127.0.0.1", 0))
         address = "127.0.0.1:%d" % probe.getsockname()[1]
     with open("metrics.log", "ab") as log:
-        server = subprocess.Popen([IBWIRE, "metrics", "--db", db, "--listen", address], stdin=subprocess.DEVNULL, stderr=log)
+        server = subprocess.Popen([IBWIRE, "metrics", "--db", db, "--listen", address], stdin=subprocess.DEVNULL,
+                                  stderr=log)
 
     def get(path):
         with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as answer:
@@ -730,15 +744,17 @@ def collect(db):
             for key in ("status", "state", "node", "peer", "width", "speed", "rate_gbps"):
                 if key in row:
                     facts.add(f"{command} (csv)", (command, row["node_guid"], row.get("port")), key, row[key])
-                    value = other[key]
+                    value = "" if other[key] is None else other[key]
+                    whole = isinstance(value, float) and value.is_integer()
                     facts.add(f"{command} (json)", (command, row["node_guid"], row.get("port")), key,
-                              "" if value is None else str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
+                              str(int(value) if whole else value))
     for node in nodes[:12]:
         if len(names.guids[names.shown[node["node_guid"]]]) == 1:
             add_report(facts, "report", json_of(db, at, "report", names.shown[node["node_guid"]]), names)
     jobs = json.loads(run(IBWIRE, "job", "list", "--db", db, "--format", "json").out)
     for job in jobs:
-        add_job(facts, "job report", json.loads(run(IBWIRE, "job", "report", job["id"], "--db", db, "--format", "json").out))
+        done = run(IBWIRE, "job", "report", job["id"], "--db", db, "--format", "json")
+        add_job(facts, "job report", json.loads(done.out))
     add_node_pages(facts, db, nodes, names)
     add_group_tables(facts, db, at)
     add_metrics(facts, "metrics --once", run(IBWIRE, "metrics", "--once", "--db", db).out)
@@ -759,8 +775,9 @@ def check(name, db, long_list=15):
     with tap.part(name):
         facts = collect(db)
         count, values, wrong = facts.compare()
+        more = [f"... and {len(wrong) - long_list} more"] if len(wrong) > long_list else []
         tap.result(not wrong, f"{name}: {count} facts that several faces show are equal",
-                   "\n".join(wrong[:long_list] + ([f"... and {len(wrong) - long_list} more"] if len(wrong) > long_list else [])))
+                   "\n".join(wrong[:long_list] + more))
         tap.result(count > 200, f"{name}: there are facts to compare", str(count))
         tap.equal(f"{name}: every metric and heading is mapped", sorted(facts.unknown), [])
         tap.note(f"{name}: {count} facts, {values} values, {time.monotonic() - began:.1f} s")
@@ -776,7 +793,8 @@ def every_state():
 def scenario(name, *lengths):
     for length in lengths or (0,):
         db = os.path.abspath(f"{name}-{length}.db")
-        run(BUILD + "/tests/screen/record_db", f"{SRCDIR}/tests/scenarios/{name}.scenario", db, END, length, timeout=300)
+        run(BUILD + "/tests/screen/record_db", f"{SRCDIR}/tests/scenarios/{name}.scenario", db, END, length,
+            timeout=300)
         check(name + (f" until {length} s" if length else ""), db)
 
 
