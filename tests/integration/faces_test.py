@@ -347,7 +347,7 @@ KEYS_OF_METRICS = {
     "port_xmit_utilization_ratio": ("xmit_utilization_percent", 100),
     "port_rcv_utilization_ratio": ("rcv_utilization_percent", 100),
     "port_xmit_wait_ratio": ("stall_percent", 100), "port_symbol_ber": ("symbol_ber", 1),
-    "port_degraded": ("degraded", 1),
+    "port_degraded": ("degraded", 1), "port_rcv_packet_mean_bytes": ("rcv_packet_bytes_mean", 1),
     "port_xmit_bytes_total": ("counters.xmit_data", 0.25), "port_rcv_bytes_total": ("counters.rcv_data", 0.25),
 }
 CLASSES = {"ca": "hcas", "switch": "switches", "router": "routers", "aggregation": "aggregation_nodes"}
@@ -445,12 +445,13 @@ HEADINGS = {"LID": ("lid", number), "STATE": ("state", lambda text: text.split("
             "STATUS": ("status", plain), "TX": ("xmit_bytes_per_s", rate), "RX": ("rcv_bytes_per_s", rate),
             "TX%": ("xmit_utilization_percent", number), "RX%": ("rcv_utilization_percent", number),
             "XmitWait%": ("stall_percent", number), "TXWait%": ("stall_percent", number),
-            "TX PKTS": ("xmit_packets_per_s", number), "RX PKTS": ("rcv_packets_per_s", number),
+            "TX PKTS": ("xmit_packets_per_s", number),
+            "RX PKTS": ("rcv_packets_per_s", number),
             "CLASS": ("class", plain), "TIER": ("tier", number), "PORTS": ("port_count", number),
             "ACTIVE": ("ports_active", number), "ERRORS": ("errors", number)}
 # Of another kind: drawn, of another moment, or the subject itself.
-NOT_HEADINGS = {"PORT", "NODE", "PEER", "AGE", "TX LOAD", "RX LOAD", "LAST SWEEPS", "LOAD", "FINDING", "WHICH ERRORS", "LAST",
-                "SWEEPS", "WHICH", "PKTS", "TXw/s",
+NOT_HEADINGS = {"PORT", "NODE", "PEER", "AGE", "TX LOAD", "RX LOAD", "LAST SWEEPS", "LOAD", "FINDING", "WHICH ERRORS",
+                "LAST", "SWEEPS", "WHICH", "PKTS", "TXw/s",
                 "RXw/s", "RXWait%", "GUID", "MODEL", "NODE GUID", "TXpkt/s", "RXpkt/s", "TX PORTS"}
 
 
@@ -488,6 +489,22 @@ def add_table(facts, face, rows, find, headings=HEADINGS):
                 facts.add(face, subject, key, parse(cell))
             elif heading not in NOT_HEADINGS and heading:
                 facts.unknown.add(f"{face}: {heading}")
+
+
+def add_titles():
+    """The headings of columns of ports, as the program lists them: a number, unless it is a rate or a word."""
+    words = {"role", "rail", "cage", "phys_state", "width", "speed"}
+    for row in json.loads(run(IBWIRE, "ports", "--columns", "help", "--format", "json").out):
+        key, title = row["key"], row["title"]
+        if title not in NOT_HEADINGS and not key.startswith("peer_"):
+            parse = plain if key in words else rate if key.endswith("bytes_per_s") else number
+            HEADINGS.setdefault(title, (key, parse))
+
+
+def all_columns():
+    """The keys of all columns of one end of a port that are numbers or words."""
+    return [row["key"] for row in json.loads(run(IBWIRE, "ports", "--columns", "help", "--format", "json").out)
+            if not row["key"].startswith("peer_") and row["key"] not in NOT_FACTS | {"name", "errors", "counters"}]
 
 
 class Names:
@@ -694,6 +711,10 @@ def collect(db):
     names, health = Names(db, at, nodes), json_of(db, at, "health")
     add_status(facts, "status", json_of(db, at, "status"))
     add_port_rows(facts, "ports", ports)
+    for row in json_of(db, at, "ports", "--all", "--columns", ",".join(all_columns())):
+        values = {key: value for key, value in row.items() if key not in ("link", "load", "util")}
+        add_values(facts, "ports --columns", ("port", row["node_guid"], row["port"]), values)
+        facts.add("ports --columns", ("port", row["node_guid"], row["port"]), "link_rate", row["link"])
     add_node_rows(facts, "nodes", nodes)
     links = json_of(db, at, "links")
     add_link_rows(facts, "links", links)
@@ -799,6 +820,7 @@ def scenario(name, *lengths):
 
 
 if __name__ == "__main__":
+    add_titles()
     every_state()
     if not SHORT:
         for one in ("one-lane-from-the-beginning", "routes-skewed-leaf"):
