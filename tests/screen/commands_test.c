@@ -158,7 +158,7 @@ TEST_ON_STAGE(snapshots_are_sorted_and_filtered)
 	begin(print_arguments, 140);
 	stage_keys("6");
 	assert_true(row_of("a name with") < row_of("after"));
-	stage_expect("TAKEN\xe2\x96\xbc");
+	stage_expect("TIME\xe2\x96\xbc");
 	stage_key(KEY_SPECIAL(KEY_LEFT));
 	stage_expect("NAME\xe2\x96\xb2");
 	assert_true(row_of("after ") < row_of("before "));

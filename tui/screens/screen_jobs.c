@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "facts/saved_columns.h"
 #include "export/page.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/page_draw.h"
@@ -28,17 +29,11 @@
 /* The report of the selected job is below the list if the body has this height. */
 enum { ARGS_MOST = 32, PREVIEW_BODY = 24 };
 
-/* What the cells of a job are read from. */
-struct row {
-	const struct job_row *job;
-	int64_t now_us;
-};
-
 struct screen_state {
 	struct list_screen rows;
 	int64_t seen_boot_us; /* when the jobs were loaded that are shown */
 	bool bytes_read;      /* of a job since then */
-	struct row row;       /* the last one that was read */
+	struct job_facts facts; /* of the row that was read last */
 	/* The report below the list. */
 	struct {
 		struct call *call;             /* NULL: none runs */
@@ -213,27 +208,9 @@ static void draw_preview(const struct screen_state *state, const struct brush *b
 
 /* --- drawing --- */
 
-static const struct job *job_of(const void *row)
-{
-	return &((const struct row *)row)->job->job;
-}
-
-static void fill_id(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	(void)column;
-	result_text(result, at, job_of(row)->id);
-	result_show(result, at, NULL, STYLE_STRONG);
-}
-
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	(void)column;
-	result_text(result, at, job_of(row)->name);
-}
-
 static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	size_t hosts = ((const struct row *)row)->job->hosts;
+	size_t hosts = ((const struct job_row *)row)->hosts;
 
 	(void)column;
 	if (hosts)
@@ -242,27 +219,10 @@ static void fill_hosts(struct result *result, size_t at, const struct column *co
 		result_show(result, at, "all", STYLE_PLAIN);
 }
 
-static void fill_began(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	char began[WHEN_SIZE];
-
-	(void)column;
-	result_integer(result, at, job_of(row)->begin_us);
-	result_show(result, at, format_time(job_of(row)->begin_us, "%F %H:%M", began, sizeof(began)), STYLE_PLAIN);
-}
-
-static void fill_duration(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	const struct job now = { .end_us = ((const struct row *)row)->now_us };
-
-	(void)column;
-	result_integer(result, at, job_duration_us(job_of(row), &now) / US_PER_S * US_PER_S);
-}
-
 static void fill_bytes(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
-	const struct job_row *job = ((const struct row *)row)->job;
+	const struct job_row *job = row;
 	double bytes = job->bytes;
 	size_t unit = 0;
 
@@ -280,7 +240,7 @@ static void fill_bytes(struct result *result, size_t at, const struct column *co
 
 static void fill_state(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	const struct job *job = job_of(row);
+	const struct job *job = &((const struct job_row *)row)->job;
 	bool failed = job->ending == JOB_ENDED && job->exit_status > 0;
 
 	(void)column;
@@ -304,16 +264,14 @@ static void fill_state(struct result *result, size_t at, const struct column *co
 
 enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, COLUMNS };
 
+/* Structs of a row: a struct job_row, and a struct job_facts. */
+enum { JOB_ROW, FACTS };
+
 static const struct column columns[COLUMNS] = {
-	[ID] = { .title = "JOB", .fill = fill_id, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .help = "its id" },
-	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1,
-		   .help = "its name" },
+	[ID] = { .key = "id", .row = FACTS }, [NAME] = { .key = "name", .row = FACTS, .priority = 1 },
 	[HOSTS] = { .title = "HOSTS", .kind = COLUMN_INTEGER, .fill = fill_hosts, .priority = 2,
 		    .help = "number of its hosts; all: of the fabric" },
-	[BEGAN] = { .title = "BEGAN", .kind = COLUMN_TIME, .fill = fill_began, .priority = 2,
-		    .help = "time when it began" },
-	[DURATION] = { .title = "DURATION", .narrow = "TIME", .kind = COLUMN_SPAN_US, .fill = fill_duration,
-		       .priority = 1, .help = "from its begin to its end, or until now" },
+	[BEGAN] = { .key = "begin", .row = FACTS }, [DURATION] = { .key = "duration_us", .row = FACTS, .priority = 1 },
 	[BYTES] = { .title = "BYTES", .kind = COLUMN_BYTES, .fill = fill_bytes, .priority = 3,
 		    .help = "sent and received by the HCAs of its hosts; ~: whole sweeps, the report is exact" },
 	[STATE] = { .title = "STATE", .fill = fill_state, .flags = COLUMN_FLEXIBLE,
@@ -331,8 +289,11 @@ static void read_row(void *data, const struct app *app, size_t index, const void
 {
 	struct screen_state *state = data;
 
-	state->row = (struct row){ &app->jobs->rows[index], app->now_us };
-	ret[0] = &state->row;
+	const struct job *job = &app->jobs->rows[index].job;
+
+	state->facts = (struct job_facts){ job, job_duration_us(job, &(struct job){ .end_us = app->now_us }) };
+	ret[JOB_ROW] = &app->jobs->rows[index];
+	ret[FACTS] = &state->facts;
 }
 
 static struct table_id identity(void *data, const struct app *app, size_t index)
@@ -349,7 +310,7 @@ static enum role role(void *data, const struct app *app, size_t index, size_t co
 	(void)data;
 	if (app->live->at_us && job->begin_us > app->live->shown->sweep.wall_us)
 		return ROLE_FAINT;
-	return column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
+	return column == ID ? ROLE_STRONG : column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
 }
 
 static bool update(void *data, struct app *app)
@@ -371,6 +332,7 @@ static const struct table_view table = {
 	.none = "no jobs: ibwire run -- COMMAND, or ibwire job begin ID",
 	.columns = columns,
 	.column_count = COLUMNS,
+	.sources = { [FACTS] = job_columns },
 	.fixed = 1 << ID,
 	.descending = 1 << BEGAN,
 	.sort = BEGAN,

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "facts/saved_columns.h"
 #include "storage/saved.h"
 #include "base/child_command.h"
 #include "tui/draw/draw.h"
@@ -190,19 +191,6 @@ static bool poll_run(void *data, struct app *app)
 
 /* --- drawing --- */
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	(void)column;
-	result_text(result, at, ((const struct saved_info *)row)->name);
-	result_show(result, at, NULL, STYLE_STRONG);
-}
-
-static void fill_taken(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	(void)column;
-	result_integer(result, at, ((const struct saved_info *)row)->wall_us);
-}
-
 static void fill_responded(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	const struct saved_info *info = row;
@@ -213,32 +201,13 @@ static void fill_responded(struct result *result, size_t at, const struct column
 		     "%" PRIu32 "/%" PRIu32, info->ports_answered, info->ports_polled);
 }
 
-static void fill_slow(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	(void)column;
-	result_bool(result, at, ((const struct saved_info *)row)->slow);
-}
-
-static void fill_note(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	const char *note = ((const struct saved_info *)row)->note;
-
-	(void)column;
-	result_show(result, at, note, STYLE_PLAIN);
-}
-
 enum { NAME, TAKEN, RESPONDED, SLOW, NOTE, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
-	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
-		   .help = "its name" },
-	[TAKEN] = { .title = "TAKEN", .kind = COLUMN_TIME, .fill = fill_taken, .flags = COLUMN_FLEXIBLE,
-		    .priority = 1, .help = "when all counters were read" },
+	[NAME] = { .key = "name" }, [TAKEN] = { .key = "time", .priority = 1 },
 	[RESPONDED] = { .title = "RESPONDED", .narrow = "RESP.", .kind = COLUMN_INTEGER, .fill = fill_responded,
 			.priority = 2, .help = "ports that responded, of those that were polled" },
-	[SLOW] = { .title = "SLOW", .kind = COLUMN_BOOL, .fill = fill_slow, .priority = 4,
-		   .help = "detail counters were read, too" },
-	[NOTE] = { .title = "NOTE", .fill = fill_note, .flags = COLUMN_FLEXIBLE, .priority = 3, .help = "its note" },
+	[SLOW] = { .key = "slow", .priority = 4 }, [NOTE] = { .key = "note", .priority = 3 },
 };
 
 static size_t count(void *data, const struct app *app)
@@ -264,8 +233,9 @@ static enum role role(void *data, const struct app *app, size_t index, size_t co
 {
 	const struct saved_info *row = &((const struct screen_state *)data)->rows[index];
 
-	(void)column;
-	return app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us ? ROLE_FAINT : usual;
+	if (app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us)
+		return ROLE_FAINT;
+	return column == NAME ? ROLE_STRONG : usual;
 }
 
 static const struct table_view table = {
@@ -275,6 +245,7 @@ static const struct table_view table = {
 	.none = "no snapshots: n takes one of all counters of all ports",
 	.columns = columns,
 	.column_count = COLUMNS,
+	.sources = { snapshot_columns },
 	.fixed = 1 << NAME,
 	.descending = 1 << TAKEN,
 	.sort = TAKEN,
