@@ -14,6 +14,7 @@
 #include "facts/cells.h"
 #include "cli/command.h"
 #include "cli/health/health.h"
+#include "cli/history/history.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
@@ -504,16 +505,78 @@ static int choose_columns(struct report *report, struct error *err)
 
 	for (size_t i = 0; code == 0 && i < REPORT_TABLES; i++)
 		code = columns_create(NULL, report->options, &lists[i], NULL, &report->columns[i], err);
+	/* A report has few rows, and their texts in full. */
+	for (size_t table = REPORT_FINDINGS; code == 0 && table <= REPORT_EVENTS; table++)
+		for (size_t i = 0; i < report->columns[table].count; i++)
+			if (report->columns[table].list[i].key && !strcmp(report->columns[table].list[i].key, "text"))
+				report->columns[table].list[i].flags = COLUMN_BELOW;
 	return code;
 }
 
-static struct page *make_page(struct report *report)
-{
-	struct page *page = page_create("InfiniBand report");
+/* --- rates, stall and errors over the window, in HTML --- */
 
-	add_verdict(report, page);
-	add_about(report, page);
-	add_ends(report, page);
+/* The ports from @first on as a subject of a plot. */
+static bool fill_subject(const struct report *report, size_t first, size_t count, struct page *page,
+			 struct subject *ret)
+{
+	const struct fabric *fabric = report->view.fabric;
+	char name[PORT_NAME_SIZE], *shown = page_alloc(page, sizeof(name), 1);
+
+	*ret = (struct subject){ .name = shown, .port_count = count, .single = !report->of_node,
+				 .ports = page_alloc(page, count, sizeof(*ret->ports)),
+				 .indices = page_alloc(page, count, sizeof(*ret->indices)) };
+	if (!shown || !ret->ports || !ret->indices)
+		return false;
+	order_port_name(&report->view.names_shown, fabric, report->ports[first], name);
+	snprintf(shown, sizeof(name), "%s", report->of_node ? report->view.names_shown.names[report->node] : name);
+	for (size_t i = 0; i < count; i++) {
+		const struct port *port = &fabric->ports[report->ports[first + i]];
+
+		ret->indices[i] = report->ports[first + i];
+		ret->ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+	}
+	return true;
+}
+
+/* Both ends, or the sum of a node. Findings are marks. */
+static int add_plots(struct report *report, struct page *page, struct error *err)
+{
+	enum { MARKS_MOST = 8 };
+	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
+	struct subject items[2];
+	struct subjects subjects = { .items = items };
+	struct history history = { .options = *report->options, .view = report->view, .until_us = report->until_us };
+	size_t mark_count = 0, per_item = report->of_node ? report->port_count : 1;
+	int code;
+
+	history.since_us = history.until_us - report->window_us[WINDOW_COUNT - 1];
+	code = reader_history_range(report->view.reader, history.since_us, history.until_us, &history.range, err);
+	if (code < 0)
+		return code;
+	/* A new database: the plots begin with its first sweep. */
+	if (history.range.oldest_us > history.since_us)
+		history.since_us = history.range.oldest_us;
+	if (history.range.after >= history.range.until || history.since_us >= history.until_us || !report->port_count)
+		return 0;
+	for (size_t first = 0; first < report->port_count && subjects.count < 2; first += per_item)
+		if (!fill_subject(report, first, per_item, page, &items[subjects.count++]))
+			return err_nomem(err);
+	for (size_t i = 0; marks && i < report->finding_count && mark_count < MARKS_MOST; i++) {
+		const struct finding *finding = &report->findings[i]->finding;
+
+		if (finding->severity != FINDING_INFO && finding->since_us > history.since_us)
+			marks[mark_count++] = (struct page_mark){ finding->since_us, finding->subject,
+								  finding_kind_name(finding->kind) };
+	}
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Window" });
+	code = history_add_plots(&history, &subjects, subjects.count, marks, mark_count, page, err);
+	page_close(page);
+	view_warn_damage(history.damage.count, history.damage.first);
+	return code;
+}
+
+static void add_tables(struct report *report, struct page *page)
+{
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "findings", .title = "Findings",
 					       .table = { report->columns[REPORT_FINDINGS].list,
 							  report->columns[REPORT_FINDINGS].count, put_findings,
@@ -522,18 +585,30 @@ static struct page *make_page(struct report *report)
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "events", .title = "Events",
 					       .table = { report->columns[REPORT_EVENTS].list,
 							  report->columns[REPORT_EVENTS].count, put_events, report } });
-	return page;
 }
 
 static int print(struct report *report, const char *html, struct error *err)
 {
+	struct page *page;
 	int code = sum_windows(report, err);
 
 	if (code == 0)
 		code = load_findings(report, err);
 	if (code == 0)
 		code = choose_columns(report, err);
-	return code < 0 ? code : output_page(make_page(report), report->options, html, err);
+	if (code < 0)
+		return code;
+	page = page_create("InfiniBand report");
+	add_verdict(report, page);
+	add_about(report, page);
+	add_ends(report, page);
+	if (html)
+		code = add_plots(report, page, err);
+	add_tables(report, page);
+	if (code == 0)
+		return output_page(page, report->options, html, err);
+	page_destroy(page);
+	return code;
 }
 
 int report_run(const struct command *command, int argc, char **argv, struct error *err)

@@ -246,6 +246,30 @@ TEST_IN_FOLDER(removed_cable_keeps_its_last_peer)
 	forget_past();
 }
 
+/* Names of the model are hostile. */
+TEST_IN_FOLDER(the_page_of_a_node_has_its_tables_and_plots)
+{
+	char line[128], stamp[WHEN_SIZE], *page;
+	unsigned plots = 0;
+
+	make_past(1);
+	for (size_t i = 0; i < fabric_of(STEPS - 1)->node_count; i++) {
+		snprintf(line, sizeof(line), "report|0x%016llx|--at|%s|--html|-",
+			 (unsigned long long)fabric_of(STEPS - 1)->nodes[i].guid, stamp_of(STEPS - 1, stamp));
+		page = run_text(line);
+		assert_non_null(strstr(page, "<section class=\"card verdict "));
+		assert_non_null(strstr(page, "<h2>Ports</h2>"));
+		assert_non_null(strstr(page, "<h2>Events</h2>"));
+		assert_non_null(strstr(page, "</html>\n"));
+		assert_null(strstr(page, "<script"));
+		plots += strstr(page, "<h3>Rate, TX and RX</h3>\n<svg") != NULL;
+		free(page);
+	}
+	assert_true(plots > 0);
+	assert_refused({ "report|nowhere|--html|-", ERR_USAGE, "nowhere" });
+	forget_past();
+}
+
 TEST_IN_FOLDER(unknown_name_is_one_error_line)
 {
 	make_past(1);
