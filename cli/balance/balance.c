@@ -325,6 +325,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 {
 	const struct option_spec specs[] = {
 		OPT_FLAG("all", 'a', &ret->all, "include idle and even groups, and all members"),
+		OPT_TEXT("columns", 'c', "LIST", &ret->chosen, COLUMNS_HELP),
 		OPT_FLAG("rails", 0, &ret->rails, "compare rails of hosts, spines and planes"),
 		OPT_FLAG("ascii", 0, &ret->ascii, "draw bars in ASCII"),
 		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
@@ -336,7 +337,9 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	if (code == 0 && ret->rails && ret->options.argc)
 		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "
 			"NODE");
-	return code;
+	if (code == 0 && ret->rails && ret->chosen)
+		return options_usage_error(command, err, "--rails and --columns are mutually exclusive");
+	return code ? code : balance_choose_columns(command, &ret->options, ret->chosen, &ret->columns, err);
 }
 
 static int nothing_read(struct error *err)
@@ -477,7 +480,7 @@ static int report_groups(struct balance_report *report, struct error *err)
 		code = reader_findings(report->view.reader, &(struct finding_query){ .at_us = report->until_us },
 				       take_finding, report, err);
 	if (code == 0)
-		code = report->options.format == RESULT_TABLE ? balance_print(report, err) : balance_data(report, err);
+		code = report->options.format == RESULT_TABLE && !report->chosen ? balance_print(report, err) : balance_data(report, err);
 	return code;
 }
 
@@ -522,6 +525,7 @@ static void done(struct balance_report *report)
 	free(report->was_even);
 	free(report->was_uneven);
 	free(report->shown);
+	columns_done(&report->columns);
 	view_done(&report->view);
 }
 
@@ -538,8 +542,10 @@ int balance_run(const struct command *command, int argc, char **argv, struct err
 	then.at_us = then.until_us ? then.until_us : then.at_us;
 	then.since_us = then.until_us = 0;
 	code = view_open(&then, false, &report.view, err);
-	if (code < 0)
+	if (code < 0) {
+		columns_done(&report.columns);
 		return code;
+	}
 	code = report_all(&report, err);
 	done(&report);
 	return code;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analysis/balance.h"
+#include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "cli/lib/view.h"
@@ -31,6 +32,8 @@ struct balance_began {
 struct balance_report {
 	struct options options;
 	bool all, rails, ascii;
+	const char *chosen;           /* --columns; NULL: without it */
+	struct columns columns;       /* of balance_data() */
 	const char *settings_path;    /* NULL: the default */
 	struct view view;             /* the fabric at the end of the window */
 	struct shape *shape;
@@ -56,8 +59,12 @@ struct balance_report {
 	size_t fine, idle, unknown;   /* hidden groups, one per direction */
 };
 
+/* balance_choose_columns - the columns of balance_data(). Return: as columns_create(). */
+int balance_choose_columns(const struct command *command, const struct options *options, const char *chosen,
+			   struct columns *ret, struct error *err);
+
 /*
- * balance_print - tables. balance_data - JSON and CSV. balance_rails - rails, spines and planes, in
+ * balance_print - tables. balance_data - JSON and CSV, and a table with --columns. balance_rails - rails, spines and planes, in
  * any format.
  */
 int balance_print(const struct balance_report *report, struct error *err);

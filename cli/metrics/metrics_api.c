@@ -23,7 +23,7 @@ static const struct api_route {
 	{ "/api/links", "links", "columns= errors sort= top= " SELECTED },
 	{ "/api/events", "events", "columns= kind= limit= " SELECTED },
 	{ "/api/history", "history", "counter= step= each peers top= by= " SELECTED },
-	{ "/api/balance", "balance", "all rails " SELECTED },
+	{ "/api/balance", "balance", "all columns= rails " SELECTED },
 	{ "/api/report", "report", SELECTED },
 	{ "/api/topology/show", "topology show", "summary at=" },
 	{ "/api/topology/route", "topology route", "at= subject=" },

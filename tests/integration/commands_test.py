@@ -83,7 +83,7 @@ def page_of(command):
 
 with tap.part("--columns"):
     run(IBWIRE, "job", "begin", "1", "--no-snapshot", "--name", "test")
-    for command in "ports", "links", "nodes", "events", "health", "job list", "snapshot list":
+    for command in "ports", "links", "nodes", "events", "health", "job list", "snapshot list", "balance --all":
         words = command.split()
         usual = json.loads(run(IBWIRE, *words, "--format", "json", check=False).out)
         columns = rows(*words, "--columns", "help")
