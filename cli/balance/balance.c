@@ -480,7 +480,8 @@ static int report_groups(struct balance_report *report, struct error *err)
 		code = reader_findings(report->view.reader, &(struct finding_query){ .at_us = report->until_us },
 				       take_finding, report, err);
 	if (code == 0)
-		code = report->options.format == RESULT_TABLE && !report->chosen ? balance_print(report, err) : balance_data(report, err);
+		code = report->options.format == RESULT_TABLE && !report->chosen ? balance_print(report, err) :
+										   balance_data(report, err);
 	return code;
 }
 

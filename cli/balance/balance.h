@@ -64,8 +64,9 @@ int balance_choose_columns(const struct command *command, const struct options *
 			   struct columns *ret, struct error *err);
 
 /*
- * balance_print - tables. balance_data - JSON and CSV, and a table with --columns. balance_rails - rails, spines and planes, in
- * any format.
+ * balance_print - tables
+ * balance_data - JSON and CSV, and a table with --columns
+ * balance_rails - rails, spines and planes, in any format
  */
 int balance_print(const struct balance_report *report, struct error *err);
 int balance_data(const struct balance_report *report, struct error *err);
