@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * html.h - a page of HTML in one file: text, tables, and plots as inline SVG; the elements of page_html.c
+ * html.h - elements of a page of HTML in one file: text, tables, and plots as inline SVG; private to export/
  *
  * The page is well-formed XML, loads nothing and runs no script (its Content-Security-Policy forbids
  * both). It is dark or light as the browser prefers, and printable. Every plot is HTML_PLOT_WIDTH wide.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* page_html.c - a page as a document of HTML */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -231,17 +232,19 @@ static void append_record(struct text *text, const struct result *kept, struct t
 
 static void append_rows(struct text *text, const struct result *kept, struct text *cell)
 {
+	struct html_column *heads = calloc(kept->column_count + 1, sizeof(*heads));
 	size_t count = 0;
 
-	for (size_t i = 0; i < kept->column_count; i++)
-		count += column_is_in_html(&kept->columns[i]);
-	text_append(text, count > NARROW_COLUMNS ? "<div class=\"wide\">\n" : "");
-	text_append(text, "<table>\n<thead><tr>");
+	if (!heads) {
+		text->failed = true;
+		return;
+	}
 	for (size_t i = 0; i < kept->column_count; i++)
 		if (column_is_in_html(&kept->columns[i]))
-			html_element(text, "th", column_is_right(&kept->columns[i]) ? "number" : NULL, "%s",
-				     kept->columns[i].title);
-	text_append(text, "</tr></thead>\n<tbody>");
+			heads[count++] = (struct html_column){ kept->columns[i].title,
+							       column_is_right(&kept->columns[i]) };
+	text_append(text, count > NARROW_COLUMNS ? "<div class=\"wide\">\n" : "");
+	html_table_begin(text, heads, count);
 	for (size_t row = 0; row < result_rows(kept); row++) {
 		html_row(text);
 		for (size_t i = 0; i < kept->column_count; i++)
@@ -251,6 +254,7 @@ static void append_rows(struct text *text, const struct result *kept, struct tex
 	}
 	html_table_end(text);
 	text_append(text, count > NARROW_COLUMNS ? "</div>\n" : "");
+	free(heads);
 }
 
 /* Lines of a result below or instead of its table. */

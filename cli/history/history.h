@@ -73,11 +73,12 @@ int history_read(struct history *history, const struct subject *subject, int64_t
 /*
  * history_html - `--html`: a page of HTML with plots of rate, stall and errors, findings and events
  * history_add_plots - add a pair of sections with only the plots. Sets the metrics of @history
+ * @in:     mask of enum page_target
  * @rates:  number of subjects whose rates are drawn, from the first
  * @marks:  times that are marked in all plots; borrowed until the page is rendered
  */
 int history_html(struct history *history, const struct subjects *subjects, struct error *err);
-int history_add_plots(struct history *history, const struct subjects *subjects, size_t rates,
+int history_add_plots(struct history *history, const struct subjects *subjects, unsigned in, size_t rates,
 		      const struct page_mark *marks, size_t mark_count, struct page *page, struct error *err);
 
 /* history_nothing - error for a window without samples. Return: ERR_UNAVAILABLE. */

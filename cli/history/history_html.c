@@ -30,7 +30,7 @@ struct figure {
 
 static void add_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
 		       size_t subject_count, const struct series *series, const struct page_mark *marks,
-		       size_t mark_count, struct page *page)
+		       size_t mark_count, unsigned in, struct page *page)
 {
 	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
 	struct page_series *lines = page_alloc(page, 2 * SUBJECTS_MOST, sizeof(*lines));
@@ -56,16 +56,16 @@ static void add_figure(const struct history *history, const struct figure *figur
 			};
 		}
 	if (!count)
-		page_add_note(page, PAGE_HTML, false, "%s: unknown", figure->title);
+		page_add_note(page, in, false, "%s: unknown", figure->title);
 	else
-		page_add(page, &(struct page_section){ .kind = PAGE_LINES, .in = PAGE_HTML, .lines = {
+		page_add(page, &(struct page_section){ .kind = PAGE_LINES, .in = in, .lines = {
 			.title = figure->title, .series = lines, .series_count = count, .from_us = history->since_us,
 			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
 			.metric = metric_copy,
 		} });
 }
 
-int history_add_plots(struct history *history, const struct subjects *subjects, size_t rates,
+int history_add_plots(struct history *history, const struct subjects *subjects, unsigned in, size_t rates,
 		      const struct page_mark *marks, size_t mark_count, struct page *page, struct error *err)
 {
 	static const struct figure figures[] = {
@@ -93,7 +93,7 @@ int history_add_plots(struct history *history, const struct subjects *subjects, 
 	page_add(page, &(struct page_section){ .kind = PAGE_PAIR });
 	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
 		add_figure(history, &figures[i], subjects, figures[i].first == SENT ? rates : count, series, marks,
-			   mark_count, page);
+			   mark_count, in, page);
 	page_close(page);
 	for (size_t i = 0; i < count * METRICS; i++)
 		series_done(&series[i]);
@@ -192,7 +192,7 @@ static int add_plots(struct history *history, const struct subjects *subjects, c
 							     finding_kind_name(finding->kind) };
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD });
-	code = history_add_plots(history, subjects, subjects->count, marks, count, page, err);
+	code = history_add_plots(history, subjects, PAGE_HTML, subjects->count, marks, count, page, err);
 	page_close(page);
 	return code;
 }

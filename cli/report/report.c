@@ -513,7 +513,7 @@ static int choose_columns(struct report *report, struct error *err)
 	return code;
 }
 
-/* --- rates, stall and errors over the window, in HTML --- */
+/* --- rates, stall and errors over the window, in HTML and on the screen --- */
 
 /* The ports from @first on as a subject of a plot. */
 static bool fill_subject(const struct report *report, size_t first, size_t count, struct page *page,
@@ -539,7 +539,7 @@ static bool fill_subject(const struct report *report, size_t first, size_t count
 }
 
 /* Both ends, or the sum of a node. Findings are marks. */
-static int add_plots(struct report *report, struct page *page, struct error *err)
+static int add_plots(struct report *report, unsigned in, struct page *page, struct error *err)
 {
 	enum { MARKS_MOST = 8 };
 	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
@@ -569,7 +569,7 @@ static int add_plots(struct report *report, struct page *page, struct error *err
 								  finding_kind_name(finding->kind) };
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Window" });
-	code = history_add_plots(&history, &subjects, subjects.count, marks, mark_count, page, err);
+	code = history_add_plots(&history, &subjects, in, subjects.count, marks, mark_count, page, err);
 	page_close(page);
 	view_warn_damage(history.damage.count, history.damage.first);
 	return code;
@@ -603,8 +603,11 @@ static int print(struct report *report, const char *html, struct error *err)
 	add_about(report, page);
 	add_ends(report, page);
 	if (html)
-		code = add_plots(report, page, err);
+		code = add_plots(report, PAGE_HTML, page, err);
 	add_tables(report, page);
+	/* A screen has plots, which are higher there, below what fits on it at once. */
+	if (!html && report->options->page)
+		code = add_plots(report, PAGE_TEXT, page, err);
 	if (code == 0)
 		return output_page(page, report->options, html, err);
 	page_destroy(page);

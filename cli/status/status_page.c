@@ -369,7 +369,7 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 		history.since_us = history.range.oldest_us;
 	if (code == 0 && history.range.after < history.range.until && history.since_us < history.until_us) {
 		page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Last hours" });
-		code = history_add_plots(&history, &subjects, 1, NULL, 0, page, err);
+		code = history_add_plots(&history, &subjects, PAGE_HTML, 1, NULL, 0, page, err);
 		page_close(page);
 	}
 	view_warn_damage(history.damage.count, history.damage.first);
