@@ -18,18 +18,12 @@ void cells_nonzero(struct result *result, size_t column, int64_t value)
 		result_integer(result, column, value);
 }
 
-void cells_identity(struct result *result, size_t guid_column, uint64_t guid, const char *name, uint8_t num)
-{
-	result_unsigned(result, guid_column, guid);
-	result_text(result, guid_column + 1, name);
-	cells_nonzero(result, guid_column + 2, num);
-}
-
 void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port)
 {
 	const struct node *node = &fabric->nodes[fabric->ports[port].node];
 
-	cells_identity(result, guid_column, node->guid, node->name, 0);
+	result_unsigned(result, guid_column, node->guid);
+	result_text(result, guid_column + 1, node->name);
 	result_integer(result, guid_column + 2, fabric->ports[port].num);
 }
 

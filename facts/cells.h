@@ -13,7 +13,7 @@ struct ber;
 struct fabric;
 struct order;
 
-/* The three columns of cells_identity() in data, of a port or its peer. */
+/* The three columns of cells_port() in data, of a port or its peer. */
 #define CELLS_NODE_COLUMNS(guid_column) \
 	[guid_column] = { .key = "node_guid", .kind = COLUMN_GUID }, \
 	[guid_column + 1] = { .key = "node", .kind = COLUMN_TEXT }, \
@@ -26,13 +26,7 @@ struct order;
 /* cells_nonzero - an integer; 0 is unknown. */
 void cells_nonzero(struct result *result, size_t column, int64_t value);
 
-/*
- * cells_identity - GUID, name and port number, in three adjacent columns
- * cells_port - the same of a port of a fabric
- * @name:  NULL: unknown
- * @num:   0: unknown
- */
-void cells_identity(struct result *result, size_t guid_column, uint64_t guid, const char *name, uint8_t num);
+/* cells_port - GUID, name and port number of a port, in three adjacent columns. */
 void cells_port(struct result *result, size_t guid_column, const struct fabric *fabric, uint32_t port);
 
 /*

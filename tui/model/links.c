@@ -9,6 +9,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "facts/link.h"
+#include "facts/port_columns.h"
 #include "storage/reader.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
@@ -55,44 +56,26 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 	return table->order.port_rank[port] < table->order.port_rank[peer];
 }
 
-/* Load of one direction, as counted by the sender; if unknown, by the receiver. */
-static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
-			   struct link_row *ret)
-{
-	const struct port_facts *sender = &table->views[from];
-	const struct port_facts *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
-
-	if (receiver && isnan(sender->xmit_bytes_per_s) && !isnan(receiver->rcv_bytes_per_s)) {
-		ret->bytes_per_s[direction] = receiver->rcv_bytes_per_s;
-		ret->percent[direction] = receiver->rcv_percent;
-	} else {
-		ret->bytes_per_s[direction] = sender->xmit_bytes_per_s;
-		ret->percent[direction] = sender->xmit_percent;
-	}
-}
-
 static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
 		     struct link_row *ret)
 {
-	const struct port_facts *own = &table->views[port];
+	const struct port_facts *own = &table->views[port], *other = peer == FABRIC_NONE ? NULL : &table->views[peer];
 	const struct port_row *rows = table->snapshot->rows;
+	struct link_facts facts;
 
+	link_facts_of(own, other, &facts);
 	*ret = (struct link_row){
-		.ends = { port, peer }, .status = own->status, .unused = own->unused,
+		.ends = { port, peer }, .status = facts.status, .unused = own->unused,
+		.bytes_per_s = { facts.bytes_per_s[0], facts.bytes_per_s[1] },
+		.percent = { facts.percent[0], facts.percent[1] },
 		.last_wall_us = rows[port].last_wall_us,
 	};
-	fill_direction(table, port, peer, 0, ret);
-	/* Without a cable there is no other end; the port's own receive counters are still shown. */
-	if (peer == FABRIC_NONE) {
-		ret->bytes_per_s[1] = own->rcv_bytes_per_s;
-		ret->percent[1] = own->rcv_percent;
+	if (!other) {
 		/* A switch's port 0 is not a link of interest. */
 		ret->unused |= !table->snapshot->fabric->ports[port].num;
 		return;
 	}
-	fill_direction(table, peer, port, 1, ret);
-	ret->status = port_status_worse(own->status, table->views[peer].status);
-	ret->unused &= table->views[peer].unused;
+	ret->unused &= other->unused;
 	if (rows[peer].last_wall_us > ret->last_wall_us)
 		ret->last_wall_us = rows[peer].last_wall_us;
 	ret->degraded = link_is_degraded(table->snapshot->fabric, shape, port);
