@@ -179,17 +179,36 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 	table->view->row(table->state, table->app, index, ret);
 }
 
-/* Fill a cell of the row whose structs were read. Return: false without memory. */
-static bool fill_cell(struct table *table, const void *const *row, size_t column)
+/* Fill cells of a row. @columns: 1 << column. Return: false without memory. */
+static bool fill_cells(struct table *table, size_t index, uint64_t columns)
 {
-	const void *from = row[table->columns[column].row];
+	const void *row[TABLE_STRUCTS];
 
+	table->filled = 0;
 	if (!table->cells)
 		return false;
 	result_clear(table->cells);
-	if (from)
-		result_fill_cell(table->cells, column, from);
+	read_row(table, index, row);
+	for (size_t i = 0; i < table->column_count; i++)
+		if (columns >> i & 1 && row[table->columns[i].row])
+			result_fill_cell(table->cells, i, row[table->columns[i].row]);
 	return result_end_row(table->cells);
+}
+
+/* Several cells of a row are read next. */
+static void begin_row(struct table *table, size_t index, uint64_t columns)
+{
+	if (!fill_cells(table, index, columns))
+		return;
+	table->filled = index + 1;
+	table->filled_columns = columns;
+}
+
+/* Fill a cell, unless begin_row() did. */
+static bool has_cell(struct table *table, size_t index, size_t column)
+{
+	return (table->filled == index + 1 && table->filled_columns >> column & 1) ||
+	       fill_cells(table, index, UINT64_C(1) << column);
 }
 
 static enum role role_of(enum cell_style style)
@@ -206,22 +225,24 @@ static const char *cell_of(struct table *table, size_t index, size_t column, int
 {
 	const struct table_view *view = table->view;
 	enum cell_style style = STYLE_PLAIN;
-	const void *row[TABLE_STRUCTS];
 
 	text_clear(&table->text);
 	if (is_tag(table, column)) {
 		*ret_role = ROLE_GOOD;
 		return table_is_tagged(table, view->id(table->state, table->app, index)) ? "*" : "";
 	}
-	if (!view->text || !view->text(table->state, table->app, index, column, columns, &table->text)) {
-		read_row(table, index, row);
-		if (fill_cell(table, row, column))
+	if (!view->text || !view->text(table->state, table->app, index, column, columns, &table->text))
+		if (has_cell(table, index, column))
 			result_cell(table->cells, 0, column, (unsigned)columns, &table->text, &style);
-	}
 	*ret_role = role_of(style);
 	if (view->role)
 		*ret_role = view->role(table->state, table->app, index, column, *ret_role);
 	return text_chars(&table->text);
+}
+
+void table_begin_row(struct table *table, size_t row, uint64_t columns)
+{
+	begin_row(table, table->rows[row], columns);
 }
 
 const char *table_cell(struct table *table, size_t row, size_t column, int columns, enum role *ret_role)
@@ -377,7 +398,7 @@ static void read_key(struct table *table, struct entry *entry, struct text *keys
 			entry->key.number = column_number(column, row[column->row]);
 		return;
 	}
-	if (!fill_cell(table, row, table->sort))
+	if (!has_cell(table, entry->row, table->sort))
 		return;
 	if (column_is_right(column) || column->kind == COLUMN_TIME || column->kind == COLUMN_BOOL) {
 		entry->key.number = result_number_of(table->cells, 0, table->sort);
@@ -434,6 +455,7 @@ static bool matches(struct table *table, size_t index, struct text *line)
 	if (view->matches)
 		return view->matches(table->state, table->app, index, &table->filter);
 	text_clear(line);
+	begin_row(table, index, UINT64_MAX);
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i].title && !is_tag(table, i))
 			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
@@ -465,7 +487,7 @@ void table_arrange(struct table *table, bool changed)
 		table->rows = rows ? rows : table->rows;
 		table->capacity = rows ? all : table->capacity;
 	}
-	table->count = table->row_count = 0;
+	table->count = table->row_count = table->filled = 0;
 	table->failed = !entries || all > table->capacity;
 	if (table->failed)
 		goto out;
@@ -478,6 +500,7 @@ void table_arrange(struct table *table, bool changed)
 		if (is_shown(table, i, filtered ? &line : NULL))
 			table->rows[table->row_count++] = (uint32_t)i;
 	}
+	table->filled = 0;
 	if (changed && !view->steps)
 		measure(table, all);
 	sort_rows(table, entries);

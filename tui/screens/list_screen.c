@@ -164,7 +164,11 @@ static void draw_row(struct list_screen *self, const struct app *app, const stru
 	bool here = row == self->list.cursor;
 	struct brush brush = { app->theme, here ? DRAW_CURSOR : 0 };
 	char fitted[CELL_SIZE];
+	uint64_t shown = 0;
 
+	for (size_t i = 0; i < table->column_count; i++)
+		shown |= (uint64_t)(places[i].columns > 0) << i;
+	table_begin_row(table, row, shown);
 	if (table->view->at_shown_time)
 		brush = app_brush(app, here);
 	draw_cell(&brush, y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
