@@ -136,7 +136,7 @@ static void draw_heads(const struct list_screen *self, const struct app *app, co
 	}
 }
 
-/* Draw a cell; what the filter found in it is emphasised. */
+/* Draw a text cell; what the filter found in it is emphasised. Numbers are not, which would cost as much again. */
 static void draw_matched(const struct table *table, const struct brush *brush, int y, int x, const char *fitted,
 			 enum role role)
 {
@@ -184,8 +184,8 @@ static void draw_row(struct list_screen *self, const struct app *app, const stru
 		text = table_cell(table, row, i, places[i].columns, &role);
 		format_fit(text, (unsigned)places[i].columns, align, app->theme->unicode, fitted);
 		/* The cursor is one bar of one colour over all cells. */
-		if (here)
-			draw_fitted(&brush, y, area->x + places[i].x, fitted, ROLE_TEXT);
+		if (here || table_is_right(table, i))
+			draw_fitted(&brush, y, area->x + places[i].x, fitted, here ? ROLE_TEXT : role);
 		else
 			draw_matched(table, &brush, y, area->x + places[i].x, fitted, role);
 	}
