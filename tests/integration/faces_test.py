@@ -226,7 +226,7 @@ def add_balance(facts, face, rows):
         facts.add(face, group, f"active.{row['port']}", row["active"])
         way = "xmit" if row["direction"] == "xmit" else "rcv"
         if row["active"]:
-            facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{way}_utilization_percent",
+            facts.add(face, ("60 s of a link", row["node_guid"], row["port"]), f"{way}_utilization_percent",
                       row["utilization_percent"])
     for group in {(row["node_guid"], row["group_peer_guid"] or "uplinks", row["direction"]) for row in rows}:
         facts.add(face, ("group", *group), "links_active",
@@ -263,8 +263,8 @@ def add_job(facts, face, report):
         facts.add(face, subject, "peer_port", row["peer_port"])
     for row in report["uplinks"]:
         if row["utilization_percent"] is not None:
-            facts.add(face, ("60 s", row["node_guid"], row["port"]), f"{row['direction']}_utilization_percent",
-                      row["utilization_percent"])
+            subject = ("60 s of a link", row["node_guid"], row["port"])
+            facts.add(face, subject, f"{row['direction']}_utilization_percent", row["utilization_percent"])
     for row in report["uplink_groups"]:
         group = ("group", row["node_guid"], "uplinks", row["direction"])
         facts.add(face, group, "state", row["state"])
@@ -327,7 +327,8 @@ def add_group_tables(facts, db, at):
             rows.append(line)
         for row in table(rows) if len(rows) > 1 else []:
             for heading, (key, parse) in words.items():
-                if heading in row:
+                # What switches do follows from ten windows; the screen evaluates one.
+                if heading in row and (heading != "AR" or row[heading] != "?"):
                     facts.add(face, ("group row", row["GROUP"]), key, parse(row[heading]))
 
 
@@ -726,15 +727,25 @@ def collect(db):
         add_values(facts, "topology", ("node", row["node_guid"]),
                    {key: row[key] for key in ("class", "tier", "host") if key in row})
         if row["up_links"]:
-            facts.add("topology", ("group", row["node_guid"], "uplinks", "xmit"), "links", row["up_links"])
-            facts.add("topology", ("group", row["node_guid"], "uplinks", "xmit"), "links_active", row["up_links_active"])
+            group = ("group", row["node_guid"], "uplinks", "xmit")
+            facts.add("topology", group, "links", row["up_links"])
+            facts.add("topology", group, "links_active", row["up_links_active"])
     for kind in {(row["kind"], row["severity"]) for row in health if not row["acknowledged_by"]}:
         facts.add("rows of health", FABRIC, f"findings.{kind[0]}.{kind[1]}",
                   sum((row["kind"], row["severity"]) == kind for row in health if not row["acknowledged_by"]))
     facts.add("rows of health", FABRIC, "findings_acknowledged", sum(bool(row["acknowledged_by"]) for row in health))
     # The window of balance.
     window = ["--since", stamp_of(END - WINDOW_S)]
-    add_port_rows(facts, "ports --since", json_of(db, at, "ports", *window), "60 s")
+    rows = json_of(db, at, "ports", *window)
+    add_port_rows(facts, "ports --since", rows, "60 s")
+    # Of a port that was not read, the link has the numbers of its other end.
+    by_port = {(row["node_guid"], row["port"]): row for row in rows}
+    for row in rows:
+        peer = by_port.get((row["peer_guid"], row["peer_port"]), {})
+        for way, back in (("xmit", "rcv"), ("rcv", "xmit")):
+            own = row[f"{way}_utilization_percent"]
+            facts.add("ports --since", ("60 s of a link", row["node_guid"], row["port"]), f"{way}_utilization_percent",
+                      peer.get(f"{back}_utilization_percent") if own is None else own)
     done = run(IBWIRE, "history", "--db", db, *window, "--until", at, "--top", "1000", "--format", "json", check=False)
     for row in json.loads(done.out) if done.status == 0 else []:
         for key in ("xmit_bytes_per_s", "rcv_bytes_per_s"):
