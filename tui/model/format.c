@@ -202,15 +202,6 @@ const char *format_errors(double errors, bool at_least, unsigned columns, char *
 	return ret;
 }
 
-const char *format_per_s(double per_s, char *ret, size_t size)
-{
-	if (isnan(per_s))
-		snprintf(ret, size, "-");
-	else
-		short_count(per_s, ret, size);
-	return ret;
-}
-
 /* The attribute of the declaration makes the compiler check the formats. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"

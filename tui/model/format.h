@@ -64,9 +64,6 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 /* format_errors - format_count(), with "+" for a lower bound; "-" for NAN. */
 const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size);
 
-/* format_per_s - a count per second: "0", "3.2k", "1.9M". "-" for NAN. */
-const char *format_per_s(double per_s, char *ret, size_t size);
-
 /* format_time - local time in the format of strftime(). Return: @ret. */
 __attribute__((format(strftime, 2, 0)))
 const char *format_time(int64_t wall_us, const char *how, char *ret, size_t size);
