@@ -137,13 +137,14 @@ static int add_all(const struct column_list *list, struct columns *ret, struct e
 	return 0;
 }
 
-/* Keep the usual columns. */
-static void drop_hidden(struct columns *columns)
+/* Keep the usual columns; @without: flags of which one is sufficient to drop a column. */
+static void drop_hidden(struct columns *columns, unsigned without)
 {
+	const unsigned hidden = COLUMN_NO_TABLE | COLUMN_NO_DATA;
 	size_t count = 0;
 
 	for (size_t i = 0; i < columns->count; i++)
-		if (!(columns->list[i].flags & COLUMN_NO_TABLE) || !(columns->list[i].flags & COLUMN_NO_DATA))
+		if ((columns->list[i].flags & hidden) != hidden && !(columns->list[i].flags & without))
 			columns->list[count++] = columns->list[i];
 	columns->count = count;
 }
@@ -220,8 +221,11 @@ int columns_create(const struct command *command, const struct options *options,
 	struct columns columns = { 0 };
 	int code = add_all(list, &columns, err);
 
+	/* A page of several renderings has all columns; for a single one the others only cost time. */
 	if (code == 0 && !chosen)
-		drop_hidden(&columns);
+		drop_hidden(&columns, !command                          ? 0 :
+				      options->format == RESULT_TABLE ? COLUMN_NO_TABLE :
+									COLUMN_NO_DATA);
 	else if (code == 0 && !strcmp(chosen, "help"))
 		code = print_help(options, &columns, err);
 	else if (code == 0)

@@ -57,6 +57,7 @@ struct columns {
 
 /*
  * columns_create - the columns of a list
+ * @command:  NULL: of a page, without an option --columns
  * @chosen:  as typed after --columns; NULL: the usual ones
  * @ret:     for columns_done()
  *
