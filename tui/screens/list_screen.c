@@ -229,7 +229,7 @@ static void draw_menu(const struct list_screen *self, const struct app *app, con
 
 void list_screen_draw(struct list_screen *self, struct app *app, const struct rect *area)
 {
-	struct column_place places[TABLE_COLUMNS];
+	struct column_place *places = self->places;
 	const struct list *list = &self->list;
 
 	list_screen_update(self, app);
@@ -250,13 +250,11 @@ static int draw_count(const struct list_screen *self, const struct app *app, con
 {
 	const struct brush brush = { app->theme, 0 };
 	const struct table *table = &self->table;
-	struct column_place places[TABLE_COLUMNS];
 	char shown[32], all[32], order[32] = "", text[200];
 	const char *rows = table->count == 1 ? table->view->noun : table->view->plural;
 
 	/* The sort column may be hidden on a narrow terminal. */
-	table_places(table, self->columns, places);
-	if (!places[table->sort].columns)
+	if (!self->places[table->sort].columns)
 		snprintf(order, sizeof(order), "by %.20s  ", table_title(table, table->sort));
 	format_count(table->row_count, 24, shown, sizeof(shown));
 	format_count(table->count, 24, all, sizeof(all));

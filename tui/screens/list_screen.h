@@ -22,6 +22,7 @@ struct list_screen {
 	enum { LIST_ROWS, LIST_FILTER, LIST_SORT } mode; /* what keys go to */
 	size_t menu;               /* column selected in the sort menu */
 	int columns;               /* of the list in the last frame */
+	struct column_place places[TABLE_COLUMNS]; /* of its columns there */
 	/* The cursor stays on its row when rows move: after it leaves the first row, or with the key f. */
 	bool follows;
 	struct table_id cursor_id; /* of the row at the cursor */
