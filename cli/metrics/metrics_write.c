@@ -147,16 +147,17 @@ static bool append_next(struct metrics_writer *writer)
 	const struct metrics_schema *schema = writer->page->schema;
 	const struct metrics_family *family = &writer->current;
 
-	if (writer->family == metrics_family_count(schema)) {
+	if (writer->row == 0 && writer->family == metrics_family_count(schema)) {
 		if (writer->openmetrics)
 			text_append(&writer->text, "# EOF\n");
 		return false;
 	}
 	if (writer->row == 0) {
 		writer->current = metrics_family_get(schema, writer->family);
+		writer->rows = metrics_row_count(writer->page, family->scope);
 		append_header(writer, family);
 	}
-	if (writer->row < metrics_row_count(writer->page, family->scope)) {
+	if (writer->row < writer->rows) {
 		if (is_included(writer->page, family, writer->row))
 			append_row(writer, family, writer->row);
 		writer->row++;

@@ -25,6 +25,7 @@ struct metrics_writer {
 	size_t family;     /* index of the next family, and the next row of it */
 	uint32_t row;
 	struct metrics_family current; /* the family */
+	uint32_t rows;     /* of it */
 	struct text begin; /* of the lines of this family: its name */
 	struct text text;  /* not fetched yet, from `at` on */
 	size_t at;
