@@ -338,13 +338,12 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	struct segments title = { 0 };
 	char all[32];
 
+	/* The footer has the number of rows: an event and the finding that repeats it are one. */
 	format_count(view->events.count, 24, all, sizeof(all));
-	if (view->list.table.row_count != view->events.count)
-		segment_add(&title, 0, ROLE_STRONG, "%zu of %s%s events", view->list.table.row_count,
-			    view->events.complete ? "" : "the newest ", all);
+	if (view->events.complete)
+		segment_add(&title, 0, ROLE_STRONG, "all events");
 	else
-		segment_add(&title, 0, ROLE_STRONG, "%s%s event%s", view->events.complete ? "" : "the newest ", all,
-			    view->events.count == 1 ? "" : "s");
+		segment_add(&title, 0, ROLE_STRONG, "the newest %s events", all);
 	if (filter->least > EVENT_INFO)
 		segment_add(&title, 1, ROLE_WARNING, "only %s", least[filter->least]);
 	if (filter->kind[0])

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "facts/event_state.h"
 #include "facts/node_facts.h"
 #include "tui/model/context.h"
+#include "tui/model/format.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/list_screen.h"
@@ -96,12 +98,27 @@ static const struct column columns[COLUMNS] = {
 	[AGE] = { .key = "age_s", .priority = 4 }, [MODEL] = { .key = "model" }, [GUID] = { .key = "node_guid" },
 };
 
+/* Ages are short, as on Links. */
+static bool text(void *state, const struct app *app, size_t index, size_t column, int width, struct text *ret)
+{
+	double age_s = ((const struct nodes_screen *)state)->rows[index].age_s;
+	char age[16];
+
+	(void)app;
+	(void)width;
+	if (column != AGE || isnan(age_s))
+		return false;
+	text_append(ret, format_age((int64_t)(age_s * 1e6), age, sizeof(age)));
+	return true;
+}
+
 static const struct table_view view = {
 	.name = "nodes", .noun = "node", .plural = "nodes", .none = "this fabric has no nodes",
 	.columns = columns, .column_count = COLUMNS, .sources = { node_columns },
 	.fixed = 1 << NAME, .descending = 1 << STATUS, .sort = STATUS, .sort_descending = true,
 	.tags = true, .at_shown_time = true,
 	.update = update, .count = count, .row = read_row, .id = identity, .subject = subject,
+	.text = text,
 };
 
 const struct screen screen_nodes = {
