@@ -2,8 +2,8 @@
 /*
  * call.h - run a command of this program in a thread, and collect its output
  *
- * Non-blocking: start, poll, destroy. A call that is destroyed before its end is told to stop; its thread then ends by
- * itself and frees it, so that no caller waits for it.
+ * Non-blocking: start, poll, destroy. If a call is destroyed before its end, its stop flag is set; its
+ * thread then ends by itself and frees the call, so that no caller waits for it.
  */
 #ifndef IBWIRE_BASE_CALL_H
 #define IBWIRE_BASE_CALL_H
@@ -35,8 +35,8 @@ typedef int call_fn(const struct call_context *context, int argc, char **argv, s
 
 struct call_settings {
 	unsigned columns; /* of struct call_context */
-	size_t most;      /* output beyond these bytes is dropped, */
-	bool truncate;    /* and the command goes on; else it is told the limit */
+	size_t most;      /* output beyond these bytes is dropped */
+	bool truncate;    /* the command does not know this limit and goes on; else it may end with an error */
 	int file;         /* for the output, from its beginning; duplicated; -1: in memory */
 	void (*free_value)(void *value); /* NULL: only output; else a command may leave a value, which this frees */
 };
