@@ -32,14 +32,16 @@ void nearest_init(struct nearest *nearest, const char *typed)
 void nearest_offer(struct nearest *nearest, const char *word)
 {
 	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
-	size_t distance = text_distance(nearest->typed, word);
+	size_t letters = text_distance(nearest->typed, word), distance = letters;
 
 	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
 		distance = 1;
-	if (distance > typed / 3 + 1 || distance >= len || distance >= nearest->distance)
+	if (distance > typed / 3 + 1 || distance >= len || distance > nearest->distance ||
+	    (distance == nearest->distance && letters >= nearest->letters))
 		return;
 	nearest->best = word;
 	nearest->distance = distance;
+	nearest->letters = letters;
 }
 
 const char *nearest_hint(struct nearest *nearest)

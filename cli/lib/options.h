@@ -129,7 +129,7 @@ int options_usage_error(const struct command *command, struct error *err, const 
 struct nearest {
 	const char *typed; /* borrowed */
 	const char *best;  /* borrowed from the candidates; NULL: no match */
-	size_t distance;
+	size_t distance, letters; /* letters: those that differ, also of a prefix */
 	char hint[96];
 };
 
@@ -138,7 +138,7 @@ void nearest_init(struct nearest *nearest, const char *typed);
 /*
  * nearest_offer - consider a candidate
  * It matches if at most a third of the letters plus one differ, or if one word is a prefix of the
- * other. The first of equally near candidates wins.
+ * other. Of equally near candidates the one with fewer other letters wins, then the first.
  */
 void nearest_offer(struct nearest *nearest, const char *word);
 

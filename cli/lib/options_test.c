@@ -201,6 +201,7 @@ TEST(nearest_match_is_suggested)
 	assert_string_equal(nearest("link", "nodes", "ports", "links", NULL), "links");
 	assert_string_equal(nearest("event", "events", "ports", NULL), "events");
 	assert_string_equal(nearest("stat", "status", "ports", NULL), "status");
+	assert_string_equal(nearest("nod", "node_guid", "node", "node_name", NULL), "node");
 	assert_string_equal(nearest("portsx", "status", "ports", NULL), "ports");
 	assert_null(nearest("xyzzyx", "status", "ports", "sql", NULL));
 	assert_null(nearest("", "status", "sql", NULL));
