@@ -353,6 +353,25 @@ bool finding_counts_errors(enum finding_kind kind)
 	       kind == FINDING_XMIT_DISCARDS || kind == FINDING_LINK_ERRORS || kind == FINDING_CONSTRAINT_ERRORS;
 }
 
+counter_set finding_counters(enum finding_kind kind)
+{
+	switch (kind) {
+	case FINDING_SYMBOL_ERRORS:
+		return COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	case FINDING_RECEIVE_ERRORS:
+		return COUNTER_BIT(COUNTER_RCV_ERRORS) | COUNTER_BIT(COUNTER_VL15_DROPPED);
+	case FINDING_XMIT_DISCARDS:
+		return COUNTER_BIT(COUNTER_XMIT_DISCARDS);
+	case FINDING_LINK_ERRORS:
+		return COUNTER_BIT(COUNTER_LINK_ERROR_RECOVERY) | COUNTER_BIT(COUNTER_LOCAL_LINK_INTEGRITY_ERRORS) |
+		       COUNTER_BIT(COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS);
+	case FINDING_CONSTRAINT_ERRORS:
+		return COUNTER_BIT(COUNTER_XMIT_CONSTRAINT_ERRORS) | COUNTER_BIT(COUNTER_RCV_CONSTRAINT_ERRORS);
+	default:
+		return 0;
+	}
+}
+
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)
 {
 	*ret_from_us = number_of(finding, FINDING_WINDOW_FROM);
@@ -360,12 +379,20 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
 	return *ret_until_us != 0;
 }
 
+enum finding_phase finding_phase(const struct finding *finding)
+{
+	if (finding->ok_since_us)
+		return FINDING_PHASE_CLEARING;
+	return finding->stopped ? FINDING_PHASE_STOPPED : FINDING_PHASE_ACTIVE;
+}
+
 int finding_compare(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
+	enum finding_phase phase = finding_phase(x), other = finding_phase(y);
 
-	if (!x->ok_since_us != !y->ok_since_us)
-		return x->ok_since_us ? 1 : -1;
+	if (phase != other)
+		return (int)phase - (int)other;
 	if (x->severity != y->severity)
 		return (int)y->severity - (int)x->severity;
 	if (x->since_us != y->since_us)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fabric/counter.h"
+
 struct fabric;
 
 /* In order of display for equal severities. Stored: add at the end. */
@@ -53,6 +55,8 @@ struct finding {
 	int64_t last_seen_us; /* wall clock: when it last held */
 	int64_t ok_since_us;  /* wall clock: open, but its condition has not held since; 0: it holds */
 	int64_t closed_us;    /* wall clock; 0: open */
+	int64_t increased_us; /* wall clock: last increase of the count that is its condition; 0: it is no count */
+	bool stopped;         /* its rate while it increased makes the pause since then improbable */
 	const char *cause;    /* one word: "routing", "degraded-member", "flows", "cable", "host"; static storage */
 	char text[320];       /* one line: measured value and threshold; past tense with ok_since_us */
 	const char *advice;   /* one line: action; static storage */
@@ -98,8 +102,15 @@ bool finding_is_of_window(enum finding_kind kind);
 /* finding_counts_errors - its condition is a count of errors over the last minutes or hours. */
 bool finding_counts_errors(enum finding_kind kind);
 
+/* finding_counters - the counters whose increase is the condition of a kind; 0: it is none, or counters of details. */
+counter_set finding_counters(enum finding_kind kind);
+
 /* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
+
+/* What a finding is about now: a fault that goes on, one that has stopped but still counts, or one that is clearing. */
+enum finding_phase { FINDING_PHASE_ACTIVE, FINDING_PHASE_STOPPED, FINDING_PHASE_CLEARING };
+enum finding_phase finding_phase(const struct finding *finding);
 
 /*
  * finding_is_echo - does a finding belong to another one, which is its probable origin?
@@ -110,7 +121,7 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
  */
 bool finding_is_echo(const struct finding *echo, const struct finding *origin, const struct fabric *fabric);
 
-/* finding_compare - those that hold first, then worst first, then oldest first. For qsort of struct finding. */
+/* finding_compare - by phase, then worst first, then oldest first: the order of lists. For qsort of struct finding. */
 int finding_compare(const void *a, const void *b);
 
 #endif

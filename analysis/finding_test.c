@@ -36,3 +36,18 @@ TEST(the_worst_comes_first_and_then_the_oldest)
 	assert_int_equal(list[3].kind, FINDING_CONGESTION);
 	assert_int_equal(list[4].kind, FINDING_LOCKED);
 }
+
+TEST(what_stopped_comes_after_what_is_active_and_before_what_is_clearing)
+{
+	struct finding list[] = {
+		{ .kind = FINDING_SYMBOL_ERRORS, .severity = FINDING_CRITICAL, .since_us = 1, .ok_since_us = 5 },
+		{ .kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_CRITICAL, .since_us = 2, .increased_us = 3,
+		  .stopped = true },
+		{ .kind = FINDING_CONGESTION, .severity = FINDING_WARNING, .since_us = 9 },
+	};
+
+	qsort(list, 3, sizeof(list[0]), finding_compare);
+	assert_int_equal(list[0].kind, FINDING_CONGESTION);
+	assert_int_equal(list[1].kind, FINDING_RECEIVE_ERRORS);
+	assert_int_equal(list[2].kind, FINDING_SYMBOL_ERRORS);
+}

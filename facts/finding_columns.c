@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
+#include "base/when.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "facts/order.h"
@@ -31,6 +33,7 @@ NUMBER(number_opened, found->opened_us)
 NUMBER(number_last_seen, found->finding.last_seen_us)
 NONZERO(number_closed, found->finding.closed_us)
 NONZERO(number_ok_since, found->finding.ok_since_us)
+NONZERO(number_increased, found->finding.increased_us)
 NUMBER(number_measured, found->measured_us)
 NONZERO(number_origin, found->origin)
 NUMBER(number_affected, found->finding.affected_hosts)
@@ -41,6 +44,22 @@ NONZERO(number_peer_port, found->finding.peer_guid ? found->finding.peer_port : 
 static double number_time(const void *row)
 {
 	return (double)((const struct finding_facts *)row)->time_us;
+}
+
+const char *finding_format_increase(const struct finding *finding, int64_t shown_us, char ret[FINDING_INCREASE_SIZE])
+{
+	const char *what = "error";
+	char span[WHEN_SIZE];
+
+	*ret = '\0';
+	if (finding->kind == FINDING_LINK_FLAPPING)
+		what = "flap";
+	else if (finding->kind == FINDING_XMIT_DISCARDS)
+		what = "discard";
+	if (finding->increased_us && finding->increased_us <= shown_us)
+		snprintf(ret, FINDING_INCREASE_SIZE, "last %s %s ago", what,
+			 when_format_span((shown_us - finding->increased_us) / 1000000 * 1000000, span));
+	return ret;
 }
 
 enum { KIND, SEVERITY, SUBJECT, CAUSE, TEXT, ADVICE };
@@ -138,6 +157,15 @@ static void fill_ports(struct result *result, size_t at, const struct column *co
 	}
 }
 
+static void fill_stopped(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct finding *finding = finding_of(row);
+
+	(void)column;
+	if (finding->increased_us)
+		result_bool(result, at, finding->stopped);
+}
+
 static void fill_drained(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	(void)column;
@@ -191,6 +219,10 @@ const struct column finding_columns[] = {
 	  .help = "time when it was closed" },
 	{ .key = "ok_since", .title = "OK SINCE", .kind = COLUMN_TIME, .number = number_ok_since,
 	  .help = "time since when its condition has been false" },
+	{ .key = "last_increase", .title = "LAST INCREASE", .kind = COLUMN_TIME, .number = number_increased,
+	  .help = "time when its count last increased, if its condition is a count" },
+	{ .key = "increase_stopped", .title = "STOPPED", .kind = COLUMN_BOOL, .fill = fill_stopped,
+	  .help = "whether its count no longer increases: a pause that its rate makes improbable" },
 	{ .key = "measured", .title = "MEASURED", .kind = COLUMN_TIME, .number = number_measured,
 	  .help = "time of its numbers" },
 	{ .key = "origin", .title = "ORIGIN", .kind = COLUMN_INTEGER, .number = number_origin,

@@ -9,6 +9,7 @@
 #include "export/result.h"
 
 struct fabric;
+struct finding;
 struct finding_row;
 struct name_map;
 struct order;
@@ -23,6 +24,14 @@ struct finding_facts {
 	bool drained;                /* all affected hosts are out of service */
 	const char *change;          /* what changed since the last row of this finding; NULL: unknown */
 };
+
+/*
+ * finding_format_increase - "last error 12m30s ago"; "" if it has no count, or its count is of a later time
+ * @shown_us:  the time that is shown, wall clock
+ * Return: @ret.
+ */
+#define FINDING_INCREASE_SIZE 64
+const char *finding_format_increase(const struct finding *finding, int64_t shown_us, char ret[FINDING_INCREASE_SIZE]);
 
 /* Columns of a struct finding_facts; the last one has no key, the one before it is "change". */
 extern const struct column finding_columns[];

@@ -22,8 +22,10 @@ struct acknowledgement {
 	char reason[256];
 };
 
-/* Among the stored numbers of a finding: finding.ok_since_us. */
+/* Among the stored numbers of a finding: finding.ok_since_us, .increased_us and .stopped, if they are not 0. */
 #define FINDINGS_OK_SINCE "ok_since_us"
+#define FINDINGS_INCREASED "last_increase_us"
+#define FINDINGS_STOPPED "increase_stopped"
 
 struct finding_row {
 	struct finding finding;  /* its latest state at or before the requested time */

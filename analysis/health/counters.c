@@ -57,6 +57,10 @@ static void add_to_ring(struct health_tracker *tracker, enum health_ring_kind ki
 		ring->since_wall_us = wall_us;
 	if (count > UINT32_MAX - *bucket)
 		count = UINT32_MAX - *bucket;
+	if (at_us >= ring->last_us) {
+		ring->last_us = at_us;
+		ring->last_wall_us = wall_us;
+	}
 	*bucket += (uint32_t)count;
 	ring->total += count;
 	ring->sweeps[bucket - ring->count]++;
@@ -92,6 +96,35 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 	from_us = health->now_us - from_us;
 	/* Rounded to the nearest minute: health_duration() rounds down. */
 	return health_duration(from_us < 2 * MINUTE_US ? from_us : from_us + 30 * SECOND_US, ret);
+}
+
+/* Mean time between two sweeps of the last buckets that counted; 0: one of them. */
+static int64_t gap_of(const struct health_ring *ring, enum health_ring_kind kind, unsigned buckets)
+{
+	int64_t most_us = ring->last_wall_us - ring->since_wall_us, span_us = 0;
+	unsigned sweeps = 0;
+
+	for (unsigned i = 0; i < buckets && (int64_t)i <= ring->bucket; i++) {
+		if (!ring->count[(ring->bucket - i) % RING_BUCKETS])
+			continue;
+		sweeps += ring->sweeps[(ring->bucket - i) % RING_BUCKETS];
+		span_us = ring->last_us - (ring->bucket - i) * rings[kind].bucket_us;
+	}
+	span_us = span_us < most_us ? span_us : most_us;
+	return sweeps > 1 && span_us > 0 ? span_us / (sweeps - 1) : 0;
+}
+
+void health_ring_increase(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+			  enum health_ring_kind kind, unsigned buckets)
+{
+	const struct health_tracker *peer = port->peer ? port->peer->tracker : NULL;
+	const struct health_ring *ring = &port->tracker->rings[kind];
+
+	/* Both ends of a link are one finding. */
+	if (peer && peer->rings[kind].total && peer->rings[kind].last_us > ring->last_us)
+		ring = &peer->rings[kind];
+	health_increase(health, open, ring->last_us, ring->last_wall_us,
+			gap_of(ring, kind, buckets ? buckets : rings[kind].buckets));
 }
 
 void health_tracker_init(struct health_tracker *tracker)

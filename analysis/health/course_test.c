@@ -391,3 +391,124 @@ TEST(limits_and_kinds_are_settings)
 	assert_non_null(world_find(world, FINDING_SYMBOL_ERRORS));
 	world_destroy(world);
 }
+
+/* The open finding of a kind as it is now; NULL: none. */
+static const struct finding *open_now(const struct world *world, enum finding_kind kind)
+{
+	const struct finding *const *open;
+	size_t count = health_open(world->health, &open);
+
+	for (size_t i = 0; i < count; i++)
+		if (open[i]->kind == kind)
+			return open[i];
+	return NULL;
+}
+
+static void run_and_record(struct world *world, const char *script, enum finding_kind kind, unsigned sweeps,
+			   unsigned ret_first[FINDING_PHASE_CLEARING + 2])
+{
+	world_run(world, script);
+	for (int i = 0; i <= FINDING_PHASE_CLEARING + 1; i++)
+		ret_first[i] = 0;
+	for (unsigned i = 1; i <= sweeps; i++) {
+		const struct finding *open;
+		unsigned phase;
+
+		world_sweeps(world, 1);
+		open = open_now(world, kind);
+		phase = open ? (unsigned)finding_phase(open) : FINDING_PHASE_CLEARING + 1u;
+		/* Without a further error it never returns to an earlier phase. */
+		for (unsigned later = phase + 1; later <= FINDING_PHASE_CLEARING + 1u; later++)
+			assert_int_equal(ret_first[later], 0);
+		ret_first[phase] = ret_first[phase] ? ret_first[phase] : i;
+	}
+}
+
+/* Errors of a minute that then stopped: in sweeps of 10 s after the last of them. */
+TEST(a_count_that_stopped_is_no_active_finding)
+{
+	static const struct { const char *script; enum finding_kind kind; } cases[] = {
+		{ "spread leaf0/101 symbol_errors 273 6", FINDING_SYMBOL_ERRORS },
+		{ "spread leaf0/101 rcv_errors 500 6", FINDING_RECEIVE_ERRORS },
+		{ "count leaf0/101 rcv_errors 200; wait 40", FINDING_RECEIVE_ERRORS },
+		{ "spread leaf0/101 link_error_recovery 250 6", FINDING_LINK_ERRORS },
+		{ "wait 600; spread leaf0/101 rcv_errors 2 1; wait 900; spread leaf0/101 rcv_errors 90 6",
+		  FINDING_RECEIVE_ERRORS },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world *world = world_create(&rails);
+		unsigned first[FINDING_PHASE_CLEARING + 2];
+
+		run_and_record(world, cases[i].script, cases[i].kind, 600, first);
+		if (first[FINDING_PHASE_ACTIVE] != 1 || first[FINDING_PHASE_STOPPED] > 60 ||
+		    !first[FINDING_PHASE_CLEARING] || first[FINDING_PHASE_CLEARING] > 80)
+			fail_msg("%s: active after %u, stopped after %u, clearing after %u sweeps", cases[i].script,
+				 first[0], first[1], first[2]);
+		assert_true(first[FINDING_PHASE_CLEARING + 1] > first[FINDING_PHASE_CLEARING]);
+		world_destroy(world);
+	}
+}
+
+/* The finding knows when its count last increased, at the sweep. */
+TEST(the_last_increase_is_known)
+{
+	struct world *world = world_create(&rails);
+	int64_t increased_us;
+
+	world_run(world, "wait 100; spread leaf0/101 symbol_errors 60 6");
+	increased_us = WORLD_WALL_US + world->now_us - world->interval_us;
+	for (int i = 0; i < 100; i++) {
+		const struct finding *open = open_now(world, FINDING_SYMBOL_ERRORS);
+
+		assert_non_null(open);
+		assert_int_equal(open->increased_us, increased_us);
+		world_sweeps(world, 1);
+	}
+	world_run(world, "count leaf0/101 symbol_errors 1; wait 20");
+	assert_true(open_now(world, FINDING_SYMBOL_ERRORS)->increased_us > increased_us + 900 * SECOND_US);
+	assert_int_equal(finding_phase(open_now(world, FINDING_SYMBOL_ERRORS)), FINDING_PHASE_ACTIVE);
+	world_destroy(world);
+}
+
+/* Random errors at the rate of the threshold have long pauses, which are no end. */
+TEST(a_slow_count_that_goes_on_is_active)
+{
+	unsigned total = 0, paused = 0;
+	uint64_t random = 7;
+
+	for (unsigned seed = 1; seed <= test_cases(6); seed++) {
+		struct world *world = world_create(&rails);
+
+		for (unsigned i = 0; i < 2000; i++) {
+			const struct finding *open;
+
+			/* One in four minutes on average: 15 in an hour. */
+			random = map_mix(random + 1);
+			if (random % 24 == 0)
+				world_run(world, "count leaf0/101 symbol_errors 1");
+			world_sweeps(world, 1);
+			open = open_now(world, FINDING_SYMBOL_ERRORS);
+			total += open != NULL;
+			paused += open && finding_phase(open) == FINDING_PHASE_CLEARING;
+		}
+		world_destroy(world);
+	}
+	if (total <= 3000)
+		fail_msg("open in %u sweeps", total);
+	if (paused * 50 > total)
+		fail_msg("clearing in %u of %u sweeps", paused, total);
+}
+
+TEST(a_flapping_link_that_is_stable_again_is_below_what_is_active)
+{
+	struct world *world = world_create(&rails);
+	unsigned first[FINDING_PHASE_CLEARING + 2];
+
+	run_and_record(world, "count leaf0/101 link_downed 1; wait 60; count leaf0/101 link_downed 1; wait 60; "
+		       "count leaf0/101 link_downed 1; wait 60", FINDING_LINK_FLAPPING, 100, first);
+	assert_int_equal(first[FINDING_PHASE_ACTIVE], 1);
+	assert_true(first[FINDING_PHASE_STOPPED] > 1);
+	assert_int_equal(first[FINDING_PHASE_CLEARING], 0);
+	world_destroy(world);
+}

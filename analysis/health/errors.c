@@ -104,6 +104,7 @@ static void check_symbols(struct health *health, struct health_port *port)
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
 	health_number(open, "symbol_ber", count / (3600 * limit.hours) / rate);
 	health_number(open, "receive_errors_per_hour", health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL));
+	health_ring_increase(health, open, port, RING_SYMBOLS, limit.buckets);
 	add_downstream(health, open, port->node);
 }
 
@@ -124,6 +125,7 @@ static void check_fec(struct health *health, struct health_port *port)
 		    ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
+	health_ring_increase(health, open, port, RING_FEC, 0);
 }
 
 /* A finding about symbol or FEC errors of the link explains its damaged packets. */
@@ -150,6 +152,7 @@ static void check_receive(struct health *health, struct health_port *port)
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
+	health_ring_increase(health, open, port, RING_RECEIVE, 0);
 	add_downstream(health, open, port->node);
 }
 
@@ -173,6 +176,7 @@ static void check_drops(struct health *health, struct health_port *port)
 		    health_ring_window(health, open, port->tracker, RING_DROPS, 0, span),
 		    health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
+	health_ring_increase(health, open, port, RING_DROPS, 0);
 	health_affected_link(health, open, port);
 }
 
@@ -198,6 +202,7 @@ static void check_link(struct health *health, struct health_port *port)
 		    health_ring_window(health, open, port->tracker, RING_LINK, 0, span), port->node->name, port->num,
 		    limit);
 	health_number(open, "link_errors_per_5min", count);
+	health_ring_increase(health, open, port, RING_LINK, 0);
 }
 
 static void check_constraints(struct health *health, struct health_port *port)
@@ -215,6 +220,7 @@ static void check_constraints(struct health *health, struct health_port *port)
 	health_text(open, "%.0f packets dropped in %s because of their partition (P_Key); warning threshold: %.0f in "
 		    "5 min", count, health_ring_window(health, open, port->tracker, RING_CONSTRAINTS, 0, span), limit);
 	health_number(open, "constraint_errors_per_5min", count);
+	health_ring_increase(health, open, port, RING_CONSTRAINTS, 0);
 	health_affected_link(health, open, port);
 }
 
@@ -282,6 +288,7 @@ static void check_trunk_discards(struct health *health, struct health_port *port
 		    "the last 10 min", worst, port->node->name, port->num, limits->warning, bad);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
+	health_ring_increase(health, open, port, RING_DISCARDS, 0);
 	health_ring_window(health, open, port->tracker, RING_DISCARDS, 0, span);
 }
 
@@ -299,6 +306,7 @@ static void check_edge_discards(struct health *health, struct health_port *port)
 		    count, health_ring_window(health, open, port->tracker, RING_DISCARDS, 5, span),
 		    port->node->name, port->num, health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
+	health_ring_increase(health, open, port, RING_DISCARDS, 5);
 }
 
 /* Any error count of a link is at its threshold. */

@@ -89,6 +89,11 @@ static void add_member(struct health *health, struct health_group *group, struct
 	else
 		health_set_severity(group->open, member->severity, open->held_us);
 	finding = &group->open->finding;
+	/* It goes on while one of its ports does. */
+	group->open->ended = open->ended && (first || group->open->ended);
+	finding->stopped = member->stopped && (first || finding->stopped);
+	if (first || member->increased_us > finding->increased_us)
+		finding->increased_us = member->increased_us;
 	if (open->held_us > group->open->held_us) {
 		group->open->held_us = open->held_us;
 		finding->last_seen_us = member->last_seen_us;

@@ -252,7 +252,7 @@ static void hold_single(struct health *health, struct health_open_finding *open,
 {
 	const struct health_port *port = what->port;
 
-	open->restored = false;
+	open->restored = open->ended = false;
 	open->held_us = held_us(health, what);
 	open->held_step = health->step;
 	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
@@ -349,6 +349,26 @@ void health_number(struct health_open_finding *open, const char *key, double val
 		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
+/* At least four sweeps: with a long interval a condition is seen less often. */
+static int64_t recovery_now_us(const struct health *health, const struct health_open_finding *open)
+{
+	int64_t sweeps_us = 4 * health->input->interval_us;
+
+	return open->recovery_us > sweeps_us ? open->recovery_us : sweeps_us;
+}
+
+void health_increase(const struct health *health, struct health_open_finding *open, int64_t last_us,
+		     int64_t last_wall_us, int64_t gap_us)
+{
+	/* With random increases, one of 150 pauses is that long. */
+	int64_t pause_us = health->now_us - last_us, improbable_us = 5 * gap_us;
+	int64_t least_us = MINUTE_US > 2 * health->input->interval_us ? MINUTE_US : 2 * health->input->interval_us;
+
+	open->finding.increased_us = last_wall_us;
+	open->finding.stopped = pause_us >= improbable_us && pause_us >= least_us;
+	open->ended = pause_us >= improbable_us && pause_us >= recovery_now_us(health, open);
+}
+
 bool health_debounce(struct health *health, struct debounce *debounce, bool bad, unsigned sweeps, int64_t after_us,
 		     bool is_open)
 {
@@ -387,14 +407,6 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 	/* The first step converts its times to the clock of this process (start_restored). */
 	health->restored = true;
 	return 0;
-}
-
-/* At least four sweeps: with a long interval a condition is seen less often. */
-static int64_t recovery_now_us(const struct health *health, const struct health_open_finding *open)
-{
-	int64_t sweeps_us = 4 * health->input->interval_us;
-
-	return open->recovery_us > sweeps_us ? open->recovery_us : sweeps_us;
 }
 
 /* Time after a restart in which every condition that holds can be detected again. */
@@ -457,16 +469,18 @@ static bool is_event(const struct finding *finding)
 static void update_state(const struct health *health, struct health_open_finding *open)
 {
 	struct finding *finding = &open->finding;
+	bool holds = is_event(finding) || holds_now(health, open);
 	char text[sizeof(finding->text)];
 	int len;
 
-	if (is_event(finding) || holds_now(health, open)) {
+	if (holds && !open->ended) {
 		finding->ok_since_us = 0;
 		return;
 	}
-	if (finding->ok_since_us)
+	/* The rule has set the text of this step if it holds. */
+	if (finding->ok_since_us && !holds)
 		return;
-	finding->ok_since_us = health->wall_us;
+	finding->ok_since_us = finding->ok_since_us ? finding->ok_since_us : health->wall_us;
 	snprintf(text, sizeof(text), "%s", *open->past ? open->past : finding->text);
 	len = snprintf(finding->text, sizeof(finding->text), "%s",
 		       *open->past ? "" : "before a restart of the collector: ");

@@ -357,6 +357,8 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
+	health_increase(health, open, flaps[0].us, flaps[0].wall_us,
+			day > 1 ? (flaps[0].us - flaps[day - 1].us) / (day - 1) : 0);
 }
 
 static void sweep_port(struct health *health, struct health_port *port)

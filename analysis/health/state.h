@@ -132,6 +132,7 @@ struct health_ring {
 	uint32_t count[RING_BUCKETS];
 	uint16_t sweeps[RING_BUCKETS]; /* with a count above 0 */
 	int64_t since_wall_us;        /* first count since the ring was empty */
+	int64_t last_us, last_wall_us; /* last count */
 };
 
 /* The rings of a tracker; counters.c has their counters and lengths. */
@@ -176,6 +177,7 @@ struct health_open_finding {
 	int64_t severe_us;            /* last time that it held with its current severity */
 	int64_t recovery_us;
 	bool is_new, changed, dropped;
+	bool ended;                   /* held by a count that no longer increases: it is clearing */
 	bool restored;                /* and not held since */
 	bool folded;                  /* new, and part of the finding of a group: never reported */
 	struct health_group *group;   /* of one that opened recently, or NULL */
@@ -342,6 +344,14 @@ void health_number(struct health_open_finding *open, const char *key, double val
 void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
 
 /*
+ * health_increase - add when the count of a finding last increased: decides whether it has stopped, and is clearing
+ * @last_us, @last_wall_us:  that time
+ * @gap_us:  mean time between two increases
+ */
+void health_increase(const struct health *health, struct health_open_finding *open, int64_t last_us,
+		     int64_t last_wall_us, int64_t gap_us);
+
+/*
  * health_debounce - record whether a condition holds in this sweep
  * Return: whether it has lasted for @sweeps and @after_us, or its finding is open.
  */
@@ -432,6 +442,9 @@ bool health_errors_count(const struct health *health, const struct health_port *
  */
 double health_ring_sum(const struct health *health, struct health_tracker *tracker, enum health_ring_kind kind,
 		       unsigned buckets, unsigned *ret_sweeps);
+/* health_ring_increase - health_increase() by the later count of a link's two ends in the last @buckets, 0: of all. */
+void health_ring_increase(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+			  enum health_ring_kind kind, unsigned buckets);
 /*
  * health_ring_window - add the window of such a sum to the numbers: not longer than this run, but for counts of a
  * former one

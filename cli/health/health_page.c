@@ -12,6 +12,7 @@
 #include "cli/health/health.h"
 #include "cli/lib/view.h"
 #include "export/page.h"
+#include "facts/finding_columns.h"
 #include "storage/reader.h"
 
 /* Time span of the history of a finding, before and after its start. */
@@ -49,11 +50,13 @@ static void append_times(const struct view *view, const struct finding_row *row,
 {
 	const struct finding *finding = &row->finding;
 	int64_t now_us = view->reference_us, from_us, until_us;
-	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE];
+	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
 
 	time_of(finding->since_us, now_us, at, sizeof(at));
 	when_format_span((finding->closed_us ? finding->closed_us : now_us) - finding->since_us, lasts);
 	text_appendf(text, "since %s (%s)", at, lasts);
+	if (!finding->closed_us && *finding_format_increase(finding, now_us, last))
+		text_appendf(text, ", %s", last);
 	time_of(row->opened_us, now_us, until, sizeof(until));
 	if (strcmp(at, until))
 		text_appendf(text, ", reported %s", until);
@@ -178,7 +181,8 @@ static enum cell_style style_of(const struct health_row *health)
 {
 	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
 
-	return health->place != HEALTH_COUNTS || health->row.finding.closed_us ? STYLE_DIM :
+	return health->place != HEALTH_COUNTS || finding_phase(&health->row.finding) || health->row.finding.closed_us ?
+		STYLE_DIM :
 		styles[health->row.finding.severity];
 }
 

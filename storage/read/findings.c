@@ -60,6 +60,14 @@ static bool add_member(sqlite3_stmt *member, int column, struct finding_row *ret
 		finding->ok_since_us = db_us(member, 1);
 		return true;
 	}
+	if (!strcmp(key, FINDINGS_INCREASED)) {
+		finding->increased_us = db_us(member, 1);
+		return true;
+	}
+	if (!strcmp(key, FINDINGS_STOPPED)) {
+		finding->stopped = sqlite3_column_int(member, 1) != 0;
+		return true;
+	}
 	*number = (struct finding_number){ key, sqlite3_column_type(member, 1) == SQLITE_NULL ? __builtin_nan("") :
 						sqlite3_column_double(member, 1) };
 	return ++finding->number_count < FINDING_NUMBERS_MAX;

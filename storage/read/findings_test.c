@@ -68,6 +68,8 @@ static void move(struct history *history, int step, int64_t wall_us)
 		finding->cause = now->cause;
 		finding->since_us = now->since_us;
 		finding->last_seen_us = now->last_seen_us;
+		finding->increased_us = i % 3 ? now->since_us : 0;
+		finding->stopped = i % 3 == 2;
 		snprintf(finding->subject, sizeof(finding->subject), "place %d \\ \"x\"", i);
 		snprintf(finding->text, sizeof(finding->text), "%s at %d", now->cause, i);
 		finding->number_count = 2;

@@ -96,6 +96,12 @@ static void append_string(struct text *text, const char *chars)
 	text_append(text, "\"");
 }
 
+static void append_member(struct text *text, const char *key, int64_t value)
+{
+	if (value)
+		text_appendf(text, "%s\"%s\":%" PRId64, text->len > 1 ? "," : "", key, value);
+}
+
 static void append_evidence(struct text *text, const struct finding *finding)
 {
 	text_append(text, "{");
@@ -110,9 +116,9 @@ static void append_evidence(struct text *text, const struct finding *finding)
 		else
 			text_append(text, ":null");
 	}
-	if (finding->ok_since_us)
-		text_appendf(text, "%s\"" FINDINGS_OK_SINCE "\":%" PRId64, finding->number_count ? "," : "",
-			     finding->ok_since_us);
+	append_member(text, FINDINGS_OK_SINCE, finding->ok_since_us);
+	append_member(text, FINDINGS_INCREASED, finding->increased_us);
+	append_member(text, FINDINGS_STOPPED, finding->stopped);
 	text_append(text, "}");
 }
 
@@ -168,7 +174,7 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 	return result;
 }
 
-/* Changes when the text or the measured window does; durations among the numbers change in every sweep. */
+/* Changes when the text, its count or the measured window does; durations among the numbers change in every sweep. */
 static uint64_t hash_text(const struct finding *finding)
 {
 	uint64_t hash = 0;
@@ -178,7 +184,7 @@ static uint64_t hash_text(const struct finding *finding)
 	for (unsigned i = 0; i < finding->number_count; i++)
 		if (!strcmp(finding->numbers[i].key, FINDING_WINDOW_FROM))
 			hash = map_mix(hash ^ (uint64_t)finding->numbers[i].value);
-	return hash;
+	return map_mix(hash ^ (uint64_t)finding->increased_us);
 }
 
 static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
@@ -229,7 +235,7 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 {
 	const char *cause = finding->cause ? finding->cause : "";
 	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause);
-	bool turned = stored->ok != (finding->ok_since_us != 0);
+	bool turned = stored->phase != finding_phase(finding);
 	uint64_t text_hash = hash_text(finding);
 	sqlite3_stmt *update = writer->statements[SEE_FINDING];
 	int result;
@@ -241,7 +247,7 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 	    sweep->wall_us - stored->refreshed_us < REFRESH_US)
 		return 0;
 	choose_state(stored, changed, sweep->wall_us, id);
-	stored->ok = finding->ok_since_us != 0;
+	stored->phase = finding_phase(finding);
 	stored->text_hash = text_hash;
 	stored->severity = finding->severity;
 	stored->refreshed_us = sweep->wall_us;

@@ -104,7 +104,7 @@ struct stored_finding {
 	int64_t state_sweep;   /* finding_state.from_sweep of its newest state */
 	int64_t state_us;      /* wall clock of that sweep; 0: a previous run */
 	bool first;            /* that state is the one in which its severity or cause changed */
-	bool ok;               /* its condition has ended */
+	enum finding_phase phase; /* as stored */
 	uint64_t text_hash;    /* of its text and window */
 	bool seen;             /* in the sweep that is being stored */
 };

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "facts/finding_columns.h"
 #include "tui/draw/draw.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
@@ -121,14 +122,16 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 static void write_evidence(const struct finding_row *row, int64_t shown_us, char *ret, size_t size)
 {
 	const struct finding *finding = &row->finding;
-	char span[16], at[WHEN_SIZE], until[WHEN_SIZE];
+	char span[16], at[WHEN_SIZE], until[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
 	int64_t from_us, until_us;
 	size_t len = 0;
 
 	if (finding->ok_since_us)
 		len = (size_t)snprintf(ret, size, "CLEARING (ok for %s): ",
 				       format_age(shown_us - finding->ok_since_us, span, sizeof(span)));
-	len += (size_t)snprintf(ret + len, size - len, "%s: ", finding_kind_name(finding->kind));
+	finding_format_increase(finding, shown_us, last);
+	len += (size_t)snprintf(ret + len, size - len, "%s%s%s: ", finding_kind_name(finding->kind), *last ? ", " : "",
+				last);
 	if (row->measured_us > shown_us)
 		len += (size_t)snprintf(ret + len, size - len, "as of %s: ",
 					format_time(row->measured_us, "%H:%M:%S", at, sizeof(at)));
@@ -148,6 +151,7 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 {
 	const struct finding *finding = &row->finding;
 	bool known = row->acknowledged.at_us, clearing = !known && finding->ok_since_us;
+	bool faint = known || finding_phase(finding) != FINDING_PHASE_ACTIVE;
 	int left = view->plan.problem_lines - 1, end, evidence;
 	char text[FINDING_HOSTS_MAX * 66 + 64];
 	bool advises, names;
@@ -163,10 +167,10 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 	advises = !known && !clearing && *finding->advice && left > (evidence < 2 ? evidence : 2);
 	names = left > 2 && left > evidence + advises && !known && finding->affected_hosts;
 	end = y + left - advises - names;
-	y = draw_below(brush, y, end, body, text, known || clearing ? ROLE_FAINT : ROLE_TEXT);
+	y = draw_below(brush, y, end, body, text, faint ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {
 		write_hosts(finding, text, sizeof(text));
-		y = draw_below(brush, y, y + 1, body, text, clearing ? ROLE_FAINT : ROLE_TEXT);
+		y = draw_below(brush, y, y + 1, body, text, faint ? ROLE_FAINT : ROLE_TEXT);
 	}
 	snprintf(text, sizeof(text), "> %s", finding->advice);
 	if (advises)
@@ -178,7 +182,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 {
 	const struct finding_row *row = view->problems[index];
 	enum port_mark mark = port_mark_of(row);
-	bool known = mark == MARK_ACKNOWLEDGED || mark == MARK_CLEARING;
+	bool faint = mark == MARK_ACKNOWLEDGED || finding_phase(&row->finding) != FINDING_PHASE_ACTIVE;
 	bool here = index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char since[WHEN_SIZE], subject[sizeof(row->finding.subject) + 24];
@@ -186,15 +190,16 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 
 	overview_problem_places(body->columns, &places);
 	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT, mark_role(mark));
+	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT,
+		  faint ? ROLE_FAINT : mark_role(mark));
 	snprintf(subject, sizeof(subject), row->echoes ? "%s  +%u related" : "%s", row->finding.subject, row->echoes);
 	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, subject, ALIGN_MIDDLE,
-		  known ? ROLE_FAINT : ROLE_STRONG);
+		  faint ? ROLE_FAINT : ROLE_STRONG);
 	write_since(row->finding.since_us, app->live->shown->sweep.wall_us, since);
 	draw_cell(&brush, y, body->x + places.since, places.since_columns, since, ALIGN_LEFT,
-		  known ? ROLE_FAINT : ROLE_TEXT);
+		  faint ? ROLE_FAINT : ROLE_TEXT);
 	draw_cell(&brush, y, body->x + places.cause, places.cause_columns, cause_of(&row->finding), ALIGN_LEFT,
-		  known ? ROLE_FAINT : ROLE_TEXT);
+		  faint ? ROLE_FAINT : ROLE_TEXT);
 	draw_problem_lines(view, plain, row, app->live->shown->sweep.wall_us, y + 1, body);
 }
 

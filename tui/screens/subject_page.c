@@ -15,6 +15,7 @@
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
+#include "facts/finding_columns.h"
 #include "facts/order.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
@@ -42,7 +43,7 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 
 static enum role severity_role(const struct finding_row *row)
 {
-	if (row->acknowledged.at_us || row->finding.ok_since_us)
+	if (row->acknowledged.at_us || finding_phase(&row->finding) != FINDING_PHASE_ACTIVE)
 		return ROLE_FAINT;
 	return row->finding.severity == FINDING_CRITICAL ? ROLE_CRITICAL :
 	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_STRONG;
@@ -81,7 +82,7 @@ static const char *state_word(const struct finding_row *row)
 static void put_finding(struct text_page *page, const struct finding_row *row, int64_t shown_us)
 {
 	const struct subject subject = { .kind = SUBJECT_FINDING, .id = row->finding.id };
-	char since[WHEN_SIZE], age[WHEN_SIZE];
+	char since[WHEN_SIZE], age[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
 	int x;
 
 	page_line(page, &subject);
@@ -92,6 +93,8 @@ static void put_finding(struct text_page *page, const struct finding_row *row, i
 		      when_format_span(shown_us > row->finding.since_us ? shown_us - row->finding.since_us : 0, age),
 		      row->finding.cause && row->finding.cause[0] ? ", cause: " : "",
 		      row->finding.cause ? row->finding.cause : "", row->acknowledged.at_us ? ", acknowledged" : "");
+	if (*finding_format_increase(&row->finding, shown_us, last))
+		x = page_putf(page, x, ROLE_TEXT, ", %s", last);
 	page_putf(page, x + 2, ROLE_FAINT, "%s", row->finding.subject);
 	page_wrap(page, NULL, 2, ROLE_TEXT, row->finding.text);
 }
@@ -134,7 +137,7 @@ enum { LABEL = 14 };
 static void put_times(struct text_page *page, const struct finding_row *row, int64_t shown_us)
 {
 	const struct finding *finding = &row->finding;
-	char at[WHEN_SIZE], span[WHEN_SIZE], text[256];
+	char at[WHEN_SIZE], span[WHEN_SIZE], text[256], last[FINDING_INCREASE_SIZE];
 	int64_t open_us = shown_us - finding->since_us, from_us, until_us;
 
 	snprintf(text, sizeof(text), "%s, for %s", when_format_local(finding->since_us, at),
@@ -150,9 +153,14 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 		page_field(page, NULL, "measured", ROLE_FAINT, LABEL, ROLE_TEXT,
 			   when_format_local(row->measured_us, at));
 	}
+	if (*finding_format_increase(finding, shown_us, last)) {
+		snprintf(text, sizeof(text), "%s: %s", when_format_local(finding->increased_us, at), last);
+		page_field(page, NULL, "last increase", ROLE_FAINT, LABEL, ROLE_TEXT, text);
+	}
 	if (finding->ok_since_us) {
-		snprintf(text, sizeof(text), "%s: closes at the end of its recovery window",
-			 when_format_local(finding->ok_since_us, at));
+		snprintf(text, sizeof(text), "%s: closes at the end of its recovery window%s",
+			 when_format_local(finding->ok_since_us, at),
+			 finding->increased_us ? ", after its count has left the measured window" : "");
 		page_field(page, NULL, "ok since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 	}
 }
