@@ -120,7 +120,10 @@ struct job_finding {
 	enum finding_severity severity;
 	int64_t since_us, closed_us; /* wall clock; closed 0: open */
 	bool before;               /* it was open when the job began */
+	bool past;                 /* and during the job, its count did not increase or its condition did not hold */
 	bool on_job;               /* on a link that the job uses (else elsewhere in the fabric) */
+	bool counted;              /* errors is known */
+	uint64_t errors;           /* of its kind on its links during the job */
 	char *subject, *text;
 	const char *advice;        /* static storage */
 };

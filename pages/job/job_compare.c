@@ -71,7 +71,8 @@ static void measure(const struct job_report *run, double ret[METRICS])
 		if (run->groups[i].state == BALANCE_ACTIVE)
 			imbalance = fmax(imbalance, 100 * run->groups[i].excess);
 	for (size_t i = 0; i < run->finding_count; i++)
-		findings += run->findings[i].on_job && run->findings[i].severity >= FINDING_WARNING;
+		findings += run->findings[i].on_job && !run->findings[i].past &&
+			    run->findings[i].severity >= FINDING_WARNING;
 	for (size_t i = 0; i < run->event_count; i++)
 		changes += run->events[i].on_job;
 	ret[DURATION] = (double)run->duration_us;

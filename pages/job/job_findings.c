@@ -68,6 +68,38 @@ static void date_group(struct job_report *report, const struct finding *finding)
 	}
 }
 
+/* What the links of a finding counted during the job; unknown if an end was not read, or was reset. */
+static void count_errors(const struct job_work *work, const struct finding *finding, struct job_finding *ret)
+{
+	const struct fabric *fabric = work->report->fabric;
+	counter_set counters = finding_counters(finding->kind);
+	uint64_t guid;
+	uint8_t num;
+
+	ret->counted = counters != 0;
+	for (unsigned at = 0; finding_end(finding, fabric, at, &guid, &num); at++) {
+		uint32_t port = guid && num ? fabric_find_port(fabric, guid, num) : FABRIC_NONE;
+		const struct delta *delta = port == FABRIC_NONE ? NULL : &work->deltas[port];
+
+		if (!guid || !num)
+			continue;
+		ret->counted &= delta && delta->elapsed_us > 0 && !((delta->reset | delta->saturated) & counters);
+		for (counter_set left = delta ? counters & delta->known : 0; left; left &= left - 1)
+			ret->errors += delta->value[__builtin_ctzll(left)];
+	}
+}
+
+/* A fault that was over when the job began is no property of the job. */
+static bool is_past(const struct job_report *report, const struct finding *finding, const struct job_finding *job)
+{
+	if (!job->before)
+		return false;
+	if (job->counted)
+		return !job->errors;
+	return (finding->increased_us && finding->increased_us < report->begin_us) ||
+	       (finding->ok_since_us && finding->ok_since_us <= report->begin_us);
+}
+
 static bool take_finding(void *ctx, const struct finding_row *row)
 {
 	struct taking *taking = ctx;
@@ -89,6 +121,8 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 		added->on_job = finding->port && is_between(taking->work, finding->node_guid, finding->peer_guid);
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)
 			added->on_job = is_on_job(taking->work, guid, num);
+		count_errors(taking->work, finding, added);
+		added->past = is_past(report, finding, added);
 	}
 	if (!added || !added->subject || !added->text)
 		taking->code = err_nomem(taking->err);
@@ -101,6 +135,8 @@ static int compare_findings(const void *a, const void *b)
 
 	if (x->on_job != y->on_job)
 		return x->on_job ? -1 : 1;
+	if (x->past != y->past)
+		return x->past ? 1 : -1;
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
 	return (x->since_us > y->since_us) - (x->since_us < y->since_us);

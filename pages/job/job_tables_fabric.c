@@ -241,8 +241,8 @@ void job_add_uplinks(const struct job_report *report, bool all, unsigned in, str
 
 /* --- findings and changes --- */
 
-enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SUBJECT, FINDING_BEFORE, FINDING_ON_JOB,
-       FINDING_WHERE, FINDING_TEXT, FINDING_ADVICE, FINDING_COLUMNS };
+enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SUBJECT, FINDING_BEFORE, FINDING_HELD,
+       FINDING_ON_JOB, FINDING_WHERE, FINDING_TEXT, FINDING_ADVICE, FINDING_COLUMNS };
 
 static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_SINCE] = { .key = "since", .title = "SINCE", .kind = COLUMN_TIME, .priority = 1 },
@@ -252,6 +252,7 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_SUBJECT] = { .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
 			      .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[FINDING_BEFORE] = { .key = "before_job", .kind = COLUMN_BOOL },
+	[FINDING_HELD] = { .key = "held_during_job", .kind = COLUMN_BOOL },
 	[FINDING_ON_JOB] = { .key = "on_job", .kind = COLUMN_BOOL },
 	[FINDING_WHERE] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 6 },
 	[FINDING_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
@@ -278,12 +279,14 @@ static int put_findings(struct result *result, const void *ctx, enum page_target
 		if (!finding->closed_us)
 			result_show(result, FINDING_CLOSED, "open", STYLE_PLAIN);
 		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
-		result_show(result, FINDING_SEVERITY, NULL, styles[finding->severity]);
+		result_show(result, FINDING_SEVERITY, NULL, finding->past ? STYLE_DIM : styles[finding->severity]);
 		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
 		result_text(result, FINDING_SUBJECT, finding->subject);
 		result_bool(result, FINDING_BEFORE, finding->before);
+		result_bool(result, FINDING_HELD, !finding->past);
 		result_bool(result, FINDING_ON_JOB, finding->on_job);
-		result_text(result, FINDING_WHERE, finding->on_job ? "of the job" : "elsewhere");
+		result_text(result, FINDING_WHERE, !finding->on_job ? "elsewhere" : finding->past ? "before the job" :
+						   "of the job");
 		result_text(result, FINDING_TEXT, finding->text);
 		result_text(result, FINDING_ADVICE, finding->advice);
 		result_end_row(result);

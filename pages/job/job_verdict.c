@@ -219,26 +219,40 @@ static enum job_verdict verdict_of(enum finding_kind kind)
 	return verdicts[kind] ? verdicts[kind] : JOB_VERDICT_ERRORS;
 }
 
+/* A finding that was open before the job is its fault by what the job's own time added. */
+static void judge_finding(struct judging *judging, enum job_verdict verdict, const struct job_finding *finding)
+{
+	char since[WHEN_SIZE], count[64] = "";
+
+	when_format_local(finding->since_us, since);
+	if (finding->before && finding->counted)
+		snprintf(count, sizeof(count), "%" PRIu64 " errors during the job; ", finding->errors);
+	judge_line(judging, verdict, finding->past ? FINDING_INFO : finding->severity, "%s %s: %s%s, since %s%s%s",
+		   finding->subject, finding_kind_name(finding->kind), finding->past ? "" : count, finding->text,
+		   since, finding->before ? " (before the job)" : "",
+		   !finding->past ? "" : finding->counted || finding_counts_errors(finding->kind) ?
+		   "; no increase during the job" : "; over before the job");
+}
+
+/* Return: the number of those that the job has; others are notes. */
 static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 {
 	const struct job_report *report = judging->report;
-	char since[WHEN_SIZE];
-	size_t count = 0;
+	size_t count = 0, held = 0;
 
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct job_finding *finding = &report->findings[i];
 
-		if (!finding->on_job || finding->severity < FINDING_WARNING || verdict_of(finding->kind) != verdict ||
-		    count++ >= JUDGE_LINES_MOST)
+		if (!finding->on_job || finding->severity < FINDING_WARNING || verdict_of(finding->kind) != verdict)
 			continue;
-		judge_line(judging, verdict, finding->severity, "%s %s: %s, since %s%s", finding->subject,
-			   finding_kind_name(finding->kind), finding->text, when_format_local(finding->since_us, since),
-			   finding->before ? " (before the job)" : "");
+		held += !finding->past;
+		if (count++ < JUDGE_LINES_MOST)
+			judge_finding(judging, verdict, finding);
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, verdict, FINDING_WARNING, "and %zu more findings of this kind on its links",
-			   count - JUDGE_LINES_MOST);
-	return count;
+		judge_line(judging, verdict, held > JUDGE_LINES_MOST ? FINDING_WARNING : FINDING_INFO,
+			   "and %zu more findings of this kind on its links", count - JUDGE_LINES_MOST);
+	return held;
 }
 
 /* Changes without a finding: they were too short for one, or no collector ran. */

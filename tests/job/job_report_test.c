@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Verdicts of jobs with known traffic and faults, and which hosts and uplinks are theirs. */
 #include <math.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -93,6 +94,34 @@ TEST_IN_FOLDER(errors_on_a_link_are_reported)
 {
 	assert_both(FABRIC TRAIN "at 3m errors \"node0002 mlx5_2/1\" symbol_errors=9000\n", "errors",
 		    "node0002 mlx5_2/1");
+}
+
+/* The same errors, which ended before the job, and which go on. */
+TEST_IN_FOLDER(errors_before_the_job_are_a_note)
+{
+	static const char *const ends[] = { "node0002 mlx5_2/1", "leaf-u01-r3/2" };
+	char text[1024];
+
+	for (int i = 0; i < 4; i++) {
+		const char *end = ends[i % 2];
+		bool goes_on = i >= 2;
+		const json_t *row;
+		json_t *report;
+
+		snprintf(text, sizeof(text), FABRIC "%sat 10s errors \"%s\" symbol_errors=9000%s\n", TRAIN, end,
+			 goes_on ? "" : " for=90s");
+		play_with(text, (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+		report = report_of("1");
+		row = row_of(report, "findings", "kind", "symbol-errors");
+		assert_true(json_is_true(json_object_get(row, "before_job")));
+		assert_int_equal(json_is_true(json_object_get(row, "held_during_job")), goes_on);
+		assert_verdict(report, goes_on ? "errors" : "clean",
+			       goes_on ? " errors during the job; " : "no errors");
+		json_decref(report);
+		if (!goes_on)
+			assert_shows("job|report|1", "no increase");
+		test_folder_renew();
+	}
 }
 
 TEST_IN_FOLDER(uneven_hosts_are_shown)
