@@ -78,11 +78,13 @@ static void *run(void *ctx)
 	FILE *out = fopencookie(call, "w", (cookie_io_functions_t){ .write = write_output });
 	const struct call_context context = { .out = out, .columns = call->settings.columns, .stop = &call->stop,
 					      .most = call->settings.truncate ? 0 : call->settings.most,
-					      .value = call->settings.free_value ? &result->value : NULL };
+					      .value = call->settings.free_value ? &result->value : NULL,
+					      .ctx = call->settings.ctx };
 	bool lost;
 
 	/* Of this thread alone, on Linux: the main thread comes first. */
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	if (!call->settings.is_urgent)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	if (out) {
 		log_collect(&result->warnings);
 		result->code = call->run(&context, call->argc, call->argv, &result->err);

@@ -25,6 +25,7 @@ struct call_context {
 	size_t most;             /* bytes: a command may end with an error when it has more output; 0: no limit */
 	const atomic_bool *stop; /* NULL, or: queries of the database fail once it is set */
 	void **value;            /* NULL, or: a command may leave a value instead of output */
+	void *ctx;               /* of struct call_settings */
 };
 
 /*
@@ -35,6 +36,8 @@ typedef int call_fn(const struct call_context *context, int argc, char **argv, s
 
 struct call_settings {
 	unsigned columns; /* of struct call_context */
+	void *ctx;        /* for the function; may be used after call_destroy() if the call has not ended */
+	bool is_urgent;   /* it runs at the priority of the process; else at a lower one */
 	size_t most;      /* output beyond these bytes is dropped */
 	bool truncate;    /* the command does not know this limit and goes on; else it may end with an error */
 	int file;         /* for the output, from its beginning; duplicated; -1: in memory */

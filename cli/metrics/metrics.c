@@ -25,25 +25,14 @@
 
 static int write_once(struct metrics_source *source, FILE *out, struct error *err)
 {
-	static char block[64 << 10];
-	struct metrics_writer writer;
 	struct metrics_page *page;
-	ssize_t len = 0;
-	int code = metrics_source_page(source, &page, err);
+	int code = metrics_source_page(source, NULL, &page, err);
 
 	if (code < 0)
 		return code;
-	metrics_writer_init(&writer, page, false);
-	while ((len = metrics_writer_fill(&writer, block, sizeof(block))) > 0)
-		if (fwrite(block, 1, (size_t)len, out) != (size_t)len)
-			break;
-	metrics_writer_done(&writer);
-	metrics_page_release(source, page);
-	if (len < 0)
-		return err_nomem(err);
-	if ((len > 0 || fflush(out)) && errno != EPIPE)
-		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
-	return 0;
+	code = metrics_write(page, false, out, err);
+	metrics_page_release(page);
+	return code;
 }
 
 static int serve(const char *listen_on, const char *config_path, struct metrics_source *source,
@@ -62,9 +51,9 @@ static int serve(const char *listen_on, const char *config_path, struct metrics_
 		return code;
 	}
 	/* A collector that was not started yet will make the database. */
-	code = metrics_source_page(source, &page, err);
+	code = metrics_source_page(source, NULL, &page, err);
 	if (code == 0)
-		metrics_page_release(source, page);
+		metrics_page_release(page);
 	else if (code == ERR_UNAVAILABLE && err)
 		log_warning("no metrics yet: %s", err->text);
 	if (code == 0 || code == ERR_UNAVAILABLE) {
@@ -125,8 +114,10 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 	heap_keep_small();
 	if (code == 0)
 		code = once ? write_once(&source, options.out, err) : serve(listen_on, config, &source, &api, err);
-	metrics_source_done(&source);
-	name_map_destroy(names);
-	settings_done(&settings);
+	/* A call that waits for a file system ends with the process. */
+	if (metrics_source_done(&source)) {
+		name_map_destroy(names);
+		settings_done(&settings);
+	}
 	return code;
 }

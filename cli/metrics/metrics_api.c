@@ -144,7 +144,7 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 		return err_set(err, ERR_UNAVAILABLE, "not found: the metrics are at /metrics, a page of the fabric at "
 			       "/, JSON at /api/status and others (ibwire-metrics(1))");
 	ret->html = strstr(route->command, "--html");
-	ret->is_page = route == &routes[0];
+	ret->kind = route == &routes[0] ? METRICS_FABRIC_PAGE : METRICS_COMMAND;
 	code = add_words(ret, route->command, err);
 	if (code == 0 && !ret->html)
 		code = add(ret, err, "--format=json");

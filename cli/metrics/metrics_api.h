@@ -31,11 +31,14 @@ struct metrics_api_pair {
 	const char *key, *value;
 };
 
+/* What a request is for. The newest results of all but commands are kept, and shared by equal requests. */
+enum metrics_kind { METRICS_COMMAND, METRICS_FABRIC_PAGE, METRICS_AS_TEXT, METRICS_AS_OPENMETRICS, METRICS_KINDS };
+
 struct metrics_api_call {
 	char *argv[METRICS_API_ARGS + 1]; /* from the name of the command on; owned; ends with NULL */
 	size_t argc;
 	bool html;    /* the output is a page, not JSON */
-	bool is_page; /* it is the page of the fabric */
+	enum metrics_kind kind;
 };
 
 /*

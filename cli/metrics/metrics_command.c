@@ -17,13 +17,20 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/metrics/metrics_api.h"
+#include "cli/metrics/metrics_page.h"
+#include "cli/metrics/metrics_write.h"
 #include "storage/reader.h"
 
 /*
- * Requests are refused above these limits: commands that wait or run, stored outputs of the API, connections that
- * wait for a command. The page shows ages: without a new sweep it is made again after PAGE_S seconds.
+ * Requests of commands are refused above these limits: commands that wait or run, stored outputs, connections that
+ * wait. The page of the fabric shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
-enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 1000, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 40, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+
+/* Calls that run at a time, by kind: the page and the metrics have their own. */
+static const unsigned char calls_most[METRICS_KINDS] = {
+	[METRICS_COMMAND] = METRICS_CALLS, [METRICS_FABRIC_PAGE] = 1, [METRICS_AS_TEXT] = 1,
+};
 
 /* Time for commands to end when the server is stopped. One that waits for a file system then ends with the process. */
 enum { STOP_MS = 2000 };
@@ -36,12 +43,12 @@ enum { STOP_MS = 2000 };
 struct output {
 	struct metrics_commands *commands;
 	int fd;
-	bool counts; /* toward OUTPUTS_MOST: all but the page */
+	enum metrics_kind kind;
 };
 
 struct job {
 	struct job *next;
-	struct text key;        /* tag of the page, or ""; its arguments; all end with NUL */
+	struct text key;        /* ETag, or "" of a command; its arguments; all end with NUL */
 	struct metrics_api_call request;
 	struct call *call;      /* NULL: it waits */
 	int file;               /* for its output; -1: none */
@@ -49,7 +56,7 @@ struct job {
 	struct MHD_Response *response; /* NULL: it waits or runs */
 	unsigned status;
 	struct waiter *waiters;
-	bool listed, kept;      /* in the list of jobs, also after its deadline; as the newest page */
+	bool listed, kept;      /* in the list of jobs, also after its deadline; as the newest result of its kind */
 };
 
 struct waiter {
@@ -61,11 +68,14 @@ struct waiter {
 
 struct metrics_commands {
 	const struct metrics_api_config *config;
+	struct metrics_source *source; /* used by one call at a time */
 	struct job *jobs;       /* that wait or run, oldest first */
-	size_t job_count, running, outputs, waiters;
+	size_t running[METRICS_KINDS];
+	size_t queued, outputs, waiters; /* of commands */
 	struct reader *reader;  /* for the newest sweep */
-	struct job *page;       /* with the newest page */
-	bool page_failed;       /* it could not be read; the library cuts the response from then on */
+	struct job *newest[METRICS_KINDS];  /* the newest result; NULL of commands */
+	bool is_unreadable[METRICS_KINDS];  /* its file; the library cuts the response from then on */
+	struct error reported;  /* the last error of the metrics that was logged */
 	const char *nonce;
 };
 
@@ -122,15 +132,21 @@ static void job_release(struct job *job)
 	free(job);
 }
 
-static void drop_page(struct metrics_commands *commands)
+static void drop_newest(struct metrics_commands *commands, enum metrics_kind kind)
 {
-	struct job *page = commands->page;
+	struct job *job = commands->newest[kind];
 
-	commands->page = NULL;
-	if (!page)
+	commands->newest[kind] = NULL;
+	if (!job)
 		return;
-	page->kept = false;
-	job_release(page);
+	job->kept = false;
+	job_release(job);
+}
+
+/* Both formats of the metrics are made in one place, from one source. */
+static enum metrics_kind slot_of(enum metrics_kind kind)
+{
+	return kind == METRICS_AS_OPENMETRICS ? METRICS_AS_TEXT : kind;
 }
 
 static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
@@ -140,7 +156,7 @@ static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
 
 	if (len < 0) {
 		log_warning("cannot read the result of a command: %s", strerror(errno));
-		output->commands->page_failed |= !output->counts;
+		output->commands->is_unreadable[output->kind] = true;
 	}
 	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 }
@@ -149,7 +165,7 @@ static void free_output(void *ctx)
 {
 	struct output *output = ctx;
 
-	output->commands->outputs -= output->counts;
+	output->commands->outputs -= output->kind == METRICS_COMMAND;
 	close(output->fd);
 	free(output);
 }
@@ -157,32 +173,39 @@ static void free_output(void *ctx)
 /* Make the response with the output; all connections that wait for the command share it. */
 static void respond_output(struct metrics_commands *commands, struct job *job, uint64_t size)
 {
+	static const char *const types[METRICS_KINDS] = { "application/json", "text/html; charset=utf-8",
+							  METRICS_TYPE_TEXT, METRICS_TYPE_OPENMETRICS };
+	enum metrics_kind kind = job->request.kind;
 	struct output *output = malloc(sizeof(*output));
 
 	if (!output)
 		return;
-	*output = (struct output){ commands, job->file, !job->request.is_page };
+	*output = (struct output){ commands, job->file, kind };
 	job->response = MHD_create_response_from_callback(size, BLOCK_BYTES, read_output, output,
 							   free_output);
 	if (!job->response) {
 		free(output);
 		return;
 	}
-	commands->outputs += output->counts;
+	commands->outputs += kind == METRICS_COMMAND;
 	job->file = -1;
-	MHD_add_response_header(job->response, "Content-Type", job->request.html ? "text/html; charset=utf-8" :
-				"application/json");
-	MHD_add_response_header(job->response, "Content-Security-Policy", POLICY);
+	MHD_add_response_header(job->response, "Content-Type", types[job->request.html ? METRICS_FABRIC_PAGE : kind]);
 	MHD_add_response_header(job->response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(job->response, "Cache-Control", job->request.is_page ? "no-cache" : "no-store");
-	MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
-	if (!job->request.is_page)
+	MHD_add_response_header(job->response, "Cache-Control", kind == METRICS_COMMAND ? "no-store" : "no-cache");
+	if (slot_of(kind) == METRICS_AS_TEXT) {
+		MHD_add_response_header(job->response, "Vary", "Accept");
+	} else {
+		MHD_add_response_header(job->response, "Content-Security-Policy", POLICY);
+		MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
+	}
+	if (kind == METRICS_FABRIC_PAGE)
+		MHD_add_response_header(job->response, "Refresh", REFRESH);
+	if (kind == METRICS_COMMAND)
 		return;
 	MHD_add_response_header(job->response, "ETag", text_chars(&job->key));
-	MHD_add_response_header(job->response, "Refresh", REFRESH);
-	drop_page(commands);
-	commands->page = job;
-	commands->page_failed = false;
+	drop_newest(commands, kind);
+	commands->newest[kind] = job;
+	commands->is_unreadable[kind] = false;
 	job->kept = true;
 }
 
@@ -209,7 +232,7 @@ static void job_unlink(struct metrics_commands *commands, struct job *job)
 		at = &(*at)->next;
 	*at = job->next;
 	job->listed = false;
-	commands->job_count--;
+	commands->queued -= job->request.kind == METRICS_COMMAND;
 	call_destroy(job->call);
 	job->call = NULL;
 	job_release(job);
@@ -224,21 +247,43 @@ static int open_output(void)
 	return fd >= 0 ? fd : memfd_create("ibwire output", MFD_CLOEXEC);
 }
 
+static int write_metrics(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	struct metrics_source *source = context->ctx;
+	struct metrics_page *page;
+	int code = metrics_source_page(source, context->stop, &page, err);
+
+	if (code == 0) {
+		code = metrics_write(page, !strcmp(argv[argc - 1], "openmetrics"), context->out, err);
+		metrics_page_release(page);
+	}
+	source->is_used = false;
+	return code;
+}
+
 static void job_start(struct metrics_commands *commands, struct job *job)
 {
 	const struct metrics_api_config *config = commands->config;
 	const char *const *argv = (const char *const *)job->request.argv;
-	struct call_settings settings = { .most = (size_t)METRICS_OUTPUT_MB << 20, .file = open_output() };
+	bool is_metrics = slot_of(job->request.kind) == METRICS_AS_TEXT;
+	struct call_settings settings = {
+		.most = is_metrics ? SIZE_MAX : (size_t)METRICS_OUTPUT_MB << 20, .file = open_output(),
+		.ctx = commands->source, .is_urgent = is_metrics,
+	};
 	struct error err = { 0 };
 
+	if (is_metrics)
+		commands->source->is_used = true;
 	job->file = settings.file;
 	job->deadline_us = now() + config->limit_us;
 	if (job->file < 0)
 		err_set(&err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno));
-	else if (call_start(config->run, argv, &settings, &job->call, &err) == 0)
-		commands->running++;
+	else if (call_start(is_metrics ? write_metrics : config->run, argv, &settings, &job->call, &err) == 0)
+		commands->running[slot_of(job->request.kind)]++;
 	if (job->call)
 		return;
+	if (is_metrics)
+		commands->source->is_used = false;
 	respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, err.text);
 	resume_waiters(job);
 	job_unlink(commands, job);
@@ -246,9 +291,11 @@ static void job_start(struct metrics_commands *commands, struct job *job)
 
 static void start_jobs(struct metrics_commands *commands)
 {
-	for (struct job *job = commands->jobs, *next; job && commands->running < METRICS_CALLS; job = next) {
+	for (struct job *job = commands->jobs, *next; job; job = next) {
+		enum metrics_kind slot = slot_of(job->request.kind);
+
 		next = job->next;
-		if (!job->call)
+		if (!job->call && commands->running[slot] < calls_most[slot])
 			job_start(commands, job);
 	}
 }
@@ -272,9 +319,16 @@ static void respond(struct metrics_commands *commands, struct job *job, const st
 	} else if (result->cut) {
 		snprintf(line, sizeof(line), "the result is larger than %d MB; select fewer ports", METRICS_OUTPUT_MB);
 		respond_line(job, MHD_HTTP_INTERNAL_SERVER_ERROR, line);
+	} else if (result->code < 0 && slot_of(job->request.kind) == METRICS_AS_TEXT) {
+		if (strcmp(result->err.text, commands->reported.text))
+			log_warning("no metrics: %s", result->err.text);
+		commands->reported = result->err;
+		respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, result->err.text);
 	} else if (result->code < 0) {
 		respond_line(job, status_of(result->code), result->err.text);
 	} else {
+		if (slot_of(job->request.kind) == METRICS_AS_TEXT)
+			commands->reported.text[0] = '\0';
 		job->status = MHD_HTTP_OK;
 		respond_output(commands, job, result->size);
 	}
@@ -293,7 +347,7 @@ void metrics_commands_poll(struct metrics_commands *commands)
 			respond(commands, job, result);
 		if (!result)
 			continue;
-		commands->running--;
+		commands->running[slot_of(job->request.kind)]--;
 		job_unlink(commands, job);
 	}
 	start_jobs(commands);
@@ -323,8 +377,9 @@ static void close_reader(struct metrics_commands *commands)
 	commands->reader = NULL;
 }
 
-/* The ETag of the page changes with each sweep and each minute, because the page shows the age of the sweep. */
-static int make_tag(struct metrics_commands *commands, char *ret, size_t size, struct error *err)
+/* The ETag changes with each sweep; that of the page also with each minute, because it shows the age of the sweep. */
+static int make_tag(struct metrics_commands *commands, enum metrics_kind kind, char *ret, size_t size,
+		    struct error *err)
 {
 	const char *path = commands->config->db;
 	int64_t newest;
@@ -340,8 +395,9 @@ static int make_tag(struct metrics_commands *commands, char *ret, size_t size, s
 		close_reader(commands);
 		return code;
 	}
-	snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "\"", commands->nonce, newest, reader_has_collector(path),
-		 (int64_t)(now() / (PAGE_S * US_PER_S)));
+	snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "-%d\"", commands->nonce, newest,
+		 reader_has_collector(path),
+		 kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, kind);
 	return 0;
 }
 
@@ -365,7 +421,7 @@ static struct job *add_job(struct metrics_commands *commands, struct metrics_api
 		at = &(*at)->next;
 	*at = job;
 	*job = (struct job){ .request = *call, .key = *key, .file = -1, .listed = true };
-	commands->job_count++;
+	commands->queued += call->kind == METRICS_COMMAND;
 	*call = (struct metrics_api_call){ 0 };
 	*key = (struct text){ 0 };
 	return job;
@@ -380,7 +436,7 @@ static enum MHD_Result wait_for(struct metrics_commands *commands, struct job *j
 		return MHD_NO;
 	*waiter = (struct waiter){ job->waiters, job, commands, connection };
 	job->waiters = waiter;
-	commands->waiters++;
+	commands->waiters += job->request.kind == METRICS_COMMAND;
 	*state = waiter;
 	MHD_suspend_connection(connection);
 	start_jobs(commands);
@@ -390,7 +446,8 @@ static enum MHD_Result wait_for(struct metrics_commands *commands, struct job *j
 static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD_Connection *connection,
 				   struct metrics_api_call *call, const char *tag, void **state)
 {
-	bool is_full = commands->waiters >= WAITERS_MOST;
+	bool is_command = call->kind == METRICS_COMMAND;
+	bool is_full = is_command && commands->waiters >= WAITERS_MOST;
 	struct text key = { 0 };
 	struct job *job;
 
@@ -398,7 +455,7 @@ static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD
 	for (size_t i = 0; i < call->argc; i++)
 		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
 	job = text_failed(&key) ? NULL : find_job(commands, &key);
-	is_full |= !job && (commands->job_count >= QUEUE_MOST || (!call->is_page && commands->outputs >= OUTPUTS_MOST));
+	is_full |= is_command && !job && (commands->queued >= QUEUE_MOST || commands->outputs >= OUTPUTS_MOST);
 	if (!job && !is_full && !text_failed(&key))
 		job = add_job(commands, call, &key);
 	text_done(&key);
@@ -407,28 +464,34 @@ static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD
 	return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "too many requests");
 }
 
-static enum MHD_Result answer_page(struct metrics_commands *commands, struct MHD_Connection *connection,
-				   struct metrics_api_call *call, void **state)
+/* A result that is kept until the next sweep. */
+static enum MHD_Result answer_newest(struct metrics_commands *commands, struct MHD_Connection *connection,
+				     struct metrics_api_call *call, void **state)
 {
 	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+	const struct job *newest = commands->newest[call->kind];
 	struct error err = { 0 };
-	char tag[96];
-	int code = make_tag(commands, tag, sizeof(tag), &err);
+	char tag[96] = "\"\"";
+	int code = make_tag(commands, call->kind, tag, sizeof(tag), &err);
 
-	if (code < 0)
+	/* The call for the metrics reports the error. */
+	if (code < 0 && call->kind == METRICS_FABRIC_PAGE)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE :
 					  MHD_HTTP_INTERNAL_SERVER_ERROR, "Retry-After", "5", err.text);
-	if (known && strstr(known, tag)) {
+	if (code == 0 && known && strstr(known, tag)) {
 		struct MHD_Response *same = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 
 		if (!same)
 			return MHD_NO;
 		MHD_add_response_header(same, "ETag", tag);
-		MHD_add_response_header(same, "Refresh", REFRESH);
+		if (call->kind == METRICS_FABRIC_PAGE)
+			MHD_add_response_header(same, "Refresh", REFRESH);
+		else
+			MHD_add_response_header(same, "Vary", "Accept");
 		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
 	}
-	if (commands->page && !commands->page_failed && !strcmp(text_chars(&commands->page->key), tag))
-		return MHD_queue_response(connection, MHD_HTTP_OK, commands->page->response);
+	if (code == 0 && newest && !commands->is_unreadable[call->kind] && !strcmp(text_chars(&newest->key), tag))
+		return MHD_queue_response(connection, MHD_HTTP_OK, newest->response);
 	return answer_call(commands, connection, call, tag, state);
 }
 
@@ -447,6 +510,22 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
+/* The function that writes the metrics has one argument. */
+static int make_metrics_call(struct MHD_Connection *connection, struct metrics_api_call *ret)
+{
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+	bool openmetrics = accept && strstr(accept, "application/openmetrics-text");
+
+	*ret = (struct metrics_api_call){ .argc = 2,
+					  .kind = openmetrics ? METRICS_AS_OPENMETRICS : METRICS_AS_TEXT };
+	ret->argv[0] = strdup("metrics");
+	ret->argv[1] = strdup(openmetrics ? "openmetrics" : "text");
+	if (ret->argv[0] && ret->argv[1])
+		return 0;
+	metrics_api_done(ret);
+	return ERR_NOMEM;
+}
+
 enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
 					const char *path, void **state)
 {
@@ -457,15 +536,18 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	int code;
 
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
-	code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
+	if (!strcmp(path, "/metrics"))
+		code = make_metrics_call(connection, &call);
+	else
+		code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
 	if (code < 0)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
 					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
 					  NULL, NULL, err.text);
-	if (call.is_page)
-		result = answer_page(commands, connection, &call, state);
-	else
+	if (call.kind == METRICS_COMMAND)
 		result = answer_call(commands, connection, &call, "", state);
+	else
+		result = answer_newest(commands, connection, &call, state);
 	metrics_api_done(&call);
 	return result;
 }
@@ -490,20 +572,22 @@ void metrics_commands_forget(void *state)
 	while (*at != waiter)
 		at = &(*at)->next;
 	*at = waiter->next;
-	waiter->commands->waiters--;
+	waiter->commands->waiters -= waiter->job->request.kind == METRICS_COMMAND;
 	job_release(waiter->job);
 	free(waiter);
 }
 
 /* --- begin and end --- */
 
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config, const char *nonce)
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config,
+						  struct metrics_source *source, const char *nonce)
 {
 	struct metrics_commands *commands = calloc(1, sizeof(*commands));
 
 	if (!commands)
 		return NULL;
 	commands->config = config;
+	commands->source = source;
 	commands->nonce = nonce;
 	return commands;
 }
@@ -533,7 +617,8 @@ void metrics_commands_destroy(struct metrics_commands *commands)
 {
 	if (!commands)
 		return;
-	drop_page(commands);
+	for (int kind = 0; kind < METRICS_KINDS; kind++)
+		drop_newest(commands, (enum metrics_kind)kind);
 	reader_close(commands->reader);
 	free(commands);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * metrics_command.h - requests that are served with the output of a command: /, /history, /api/...
+ * metrics_command.h - requests that are served with the output of a function: /metrics, and commands: /, /history, /api/...
  *
- * Commands run in threads, METRICS_CALLS at a time; more wait, up to a limit. Equal requests share a command. The page
- * of the fabric is kept until the next sweep. Connections that wait are suspended, so that nothing delays the metrics.
+ * They run in threads, METRICS_CALLS at a time, one for the page of the fabric, one for the metrics; more wait, up to
+ * a limit. Equal requests share a call and its output, a file. The metrics and the page of the fabric are kept until
+ * the next sweep. Connections that wait are suspended.
  */
 #ifndef IBWIRE_CLI_METRICS_COMMAND_H
 #define IBWIRE_CLI_METRICS_COMMAND_H
@@ -13,17 +14,22 @@
 
 struct metrics_api_config;
 struct metrics_commands;
+struct metrics_source;
 struct pollfd;
 
 /* Limits of the commands of requests: number, time (struct metrics_api_config), output. */
 enum { METRICS_CALLS = 2, METRICS_CALL_SECONDS = 20, METRICS_OUTPUT_MB = 64 };
 
+/* Most descriptors of metrics_commands_wait(). */
+enum { METRICS_DESCRIPTORS = METRICS_CALLS + 2 };
+
 /*
- * metrics_commands_create - @config: borrowed
+ * metrics_commands_create - @config, @source: borrowed; the source is used in a thread
  * @nonce:  borrowed; begins the tag of each page, so that those of another process are others
  * Return: NULL: no memory.
  */
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config, const char *nonce);
+struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config,
+						  struct metrics_source *source, const char *nonce);
 
 /* metrics_commands_stop - end all commands, and resume all connections, before MHD_stop_daemon(). */
 void metrics_commands_stop(struct metrics_commands *commands);
@@ -42,7 +48,7 @@ void metrics_commands_forget(void *state);
 
 /*
  * metrics_commands_wait - list the descriptors to wait for
- * @ret:  METRICS_CALLS of them
+ * @ret:  METRICS_DESCRIPTORS of them
  * Return: their number; @timeout_ms is shortened as needed.
  */
 size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 
 /* The document while it is read. */
@@ -229,39 +228,48 @@ static bool is_equal(const char *a, const char *b)
 	return !differ;
 }
 
-static bool has_hash(const char *password, const char *hash)
+bool metrics_config_matches(const char *password, const char *hash)
 {
-	static struct crypt_data data; /* 32 KB */
-	const char *computed;
-
-	memset(&data, 0, sizeof(data));
+	struct crypt_data *data = calloc(1, sizeof(*data)); /* 32 KB */
 	/* As crypt_r(), which AddressSanitizer replaces: then libcrypt is not linked, and the call crashes. */
-	computed = crypt_rn(password, hash, &data, sizeof(data));
-	return computed && is_equal(computed, hash);
+	const char *computed = data ? crypt_rn(password, hash, data, sizeof(*data)) : NULL;
+	bool matches = computed && is_equal(computed, hash);
+
+	free(data);
+	return matches;
 }
 
-enum metrics_admission metrics_config_admits(struct metrics_config *config, const char *name, const char *password,
-					     int64_t now_us)
+static const struct metrics_user *find_user(const struct metrics_config *config, const char *name)
 {
-	struct metrics_user *user = NULL;
+	const struct metrics_user *user = NULL;
 
 	for (size_t i = 0; i < config->user_count; i++)
 		if (is_equal(config->users[i].name, name))
 			user = &config->users[i];
-	if (user && user->password && is_equal(user->password, password))
-		return METRICS_ADMITTED;
-	if (now_us - config->attempts_us >= US_PER_S) {
-		config->attempts_us = now_us;
-		config->attempts = 0;
-	}
-	if (config->attempts >= METRICS_ATTEMPTS_MAX)
-		return METRICS_BUSY;
-	/* An unknown user takes as long as a wrong password. */
-	if (!has_hash(password, (user ? user : &config->users[0])->hash) || !user) {
-		config->attempts++;
-		return METRICS_REFUSED;
-	}
+	return user;
+}
+
+bool metrics_config_knows(const struct metrics_config *config, const char *name, const char *password)
+{
+	const struct metrics_user *user = find_user(config, name);
+
+	return user && user->password && is_equal(user->password, password);
+}
+
+const char *metrics_config_hash(const struct metrics_config *config, const char *name)
+{
+	const struct metrics_user *user = find_user(config, name);
+
+	return user ? user->hash : config->users[0].hash;
+}
+
+bool metrics_config_admit(struct metrics_config *config, const char *name, const char *password)
+{
+	struct metrics_user *user = (struct metrics_user *)find_user(config, name);
+
+	if (!user)
+		return false;
 	free(user->password);
 	user->password = strdup(password);
-	return METRICS_ADMITTED;
+	return true;
 }

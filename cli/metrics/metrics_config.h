@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/text.h"
 
@@ -32,8 +31,6 @@ struct metrics_config {
 	const char *priorities;       /* TLS versions, for GnuTLS */
 	struct metrics_user users[METRICS_USERS_MAX];
 	size_t user_count;    /* 0: no authentication */
-	int64_t attempts_us;  /* CLOCK_BOOTTIME of the first of the failed attempts that are counted */
-	unsigned attempts;
 };
 
 /*
@@ -45,15 +42,19 @@ struct metrics_config {
 int metrics_config_load(const char *path, struct metrics_config *ret, struct error *err);
 void metrics_config_done(struct metrics_config *config);
 
+/* metrics_config_knows - is this the last password of the user that matched? That needs no hash. */
+bool metrics_config_knows(const struct metrics_config *config, const char *name, const char *password);
+
+/* metrics_config_hash - what a password is compared with; that of an unknown user takes as long as that of others. */
+const char *metrics_config_hash(const struct metrics_config *config, const char *name);
+
+/* metrics_config_matches - compute the hash of a password, which takes 50 ms or more; in any thread. */
+bool metrics_config_matches(const char *password, const char *hash);
+
 /*
- * metrics_config_admits - do user and password match?
- * @now_us:  CLOCK_BOOTTIME. Only METRICS_ATTEMPTS_MAX wrong passwords are checked per second, so that guessing
- *           does not delay others; a password that matched before is always accepted
- * Return: METRICS_ADMITTED, _REFUSED, or _BUSY: too many attempts.
+ * metrics_config_admit - remember a password that matches metrics_config_hash()
+ * Return: false: there is no such user.
  */
-enum metrics_admission { METRICS_ADMITTED, METRICS_REFUSED, METRICS_BUSY };
-#define METRICS_ATTEMPTS_MAX 4
-enum metrics_admission metrics_config_admits(struct metrics_config *config, const char *name, const char *password,
-					     int64_t now_us);
+bool metrics_config_admit(struct metrics_config *config, const char *name, const char *password);
 
 #endif

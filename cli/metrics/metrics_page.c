@@ -45,20 +45,21 @@ static void page_free(struct metrics_page *page)
 	free(page);
 }
 
-void metrics_page_release(struct metrics_source *source, struct metrics_page *page)
+void metrics_page_release(struct metrics_page *page)
 {
-	if (!page || --page->references)
-		return;
-	page_free(page);
-	source->pages--;
+	if (page && !--page->references)
+		page_free(page);
 }
 
-void metrics_source_done(struct metrics_source *source)
+bool metrics_source_done(struct metrics_source *source)
 {
-	metrics_page_release(source, source->page);
+	if (source->is_used)
+		return false;
+	metrics_page_release(source->page);
 	source->page = NULL;
 	reader_close(source->reader);
 	source->reader = NULL;
+	return true;
 }
 
 static uint32_t first_port(const struct fabric *fabric, uint32_t port)
@@ -465,7 +466,7 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 		return code;
 	/* A database that was restored into the same file. */
 	if (source->page && snapshot->sweep.id < source->page->status.last.id) {
-		metrics_page_release(source, source->page);
+		metrics_page_release(source->page);
 		source->page = NULL;
 	}
 	page = calloc(1, sizeof(*page));
@@ -486,9 +487,8 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 		page->schema = source->schema;
 		page->live = live;
 		page->build_s = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
-		metrics_page_release(source, source->page);
+		metrics_page_release(source->page);
 		source->page = page;
-		source->pages++;
 	} else {
 		page_free(page);
 	}
@@ -505,11 +505,11 @@ static void forget_replaced(struct metrics_source *source)
 		return;
 	source->device = st.st_dev;
 	source->inode = st.st_ino;
-	metrics_page_release(source, source->page);
+	metrics_page_release(source->page);
 	source->page = NULL;
 }
 
-static int refresh(struct metrics_source *source, struct error *err)
+static int refresh(struct metrics_source *source, const atomic_bool *stop, struct error *err)
 {
 	bool live = reader_has_collector(source->path);
 	int64_t newest;
@@ -517,29 +517,32 @@ static int refresh(struct metrics_source *source, struct error *err)
 
 	forget_replaced(source);
 	code = source->reader ? 0 : reader_open(source->path, &source->reader, err);
-
-	if (code == 0)
+	if (code == 0) {
+		reader_set_stop(source->reader, stop);
 		code = reader_newest(source->reader, &newest, err);
+	}
 	if (code == 0 && (!source->page || !source->page->ports || newest != source->page->status.last.id ||
 			  live != source->page->live))
 		code = page_build(source, live, err);
 	return code;
 }
 
-int metrics_source_page(struct metrics_source *source, struct metrics_page **ret, struct error *err)
+int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, struct metrics_page **ret,
+			struct error *err)
 {
-	int code = refresh(source, err);
+	int code = refresh(source, stop, err);
 
 	if (code < 0) {
 		/* The counters of a page that failed are lost: the next one begins at absolute values. */
 		if (source->page && !source->page->counters) {
-			metrics_page_release(source, source->page);
+			metrics_page_release(source->page);
 			source->page = NULL;
 		}
 		reader_close(source->reader);
 		source->reader = NULL;
 		return code;
 	}
+	reader_set_stop(source->reader, NULL);
 	source->page->references++;
 	*ret = source->page;
 	return 0;

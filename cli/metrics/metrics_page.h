@@ -10,6 +10,7 @@
 #ifndef IBWIRE_CLI_METRICS_PAGE_H
 #define IBWIRE_CLI_METRICS_PAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,23 +104,24 @@ struct metrics_source {
 	dev_t device;              /* of the database of the page */
 	ino_t inode;
 	struct metrics_page *page; /* the newest */
-	unsigned pages;            /* that exist, with those of responses */
+	atomic_bool is_used;       /* by a call in a thread */
 };
-
-/* Pages that may exist at a time: responses of older ones are cut (metrics_server.c). */
-#define METRICS_PAGES_MAX 4
 
 /* Classes of nodes in ibwire_nodes: those with a name. */
 #define METRICS_NODE_CLASSES SUMMARY_OTHERS
 
 /*
  * metrics_source_page - the page of the newest sweep
- * @ret:  for metrics_page_release()
+ * @stop:  of reader_set_stop(), for this call; or NULL
+ * @ret:   for metrics_page_release()
  * Return: 0; ERR_UNAVAILABLE without a database or a sweep; ERR_IO; ERR_NOMEM. The next call tries again.
  */
-int metrics_source_page(struct metrics_source *source, struct metrics_page **ret, struct error *err);
-void metrics_source_done(struct metrics_source *source);
-void metrics_page_release(struct metrics_source *source, struct metrics_page *page);
+int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, struct metrics_page **ret,
+			struct error *err);
+
+/* metrics_source_done - free it. Return: false, and nothing is freed: a call in a thread still uses it. */
+bool metrics_source_done(struct metrics_source *source);
+void metrics_page_release(struct metrics_page *page);
 
 /* The parts of a page that `ibwire push` sends too. */
 

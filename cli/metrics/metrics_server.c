@@ -3,192 +3,307 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/call.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/metrics/metrics_command.h"
 #include "cli/metrics/metrics_config.h"
-#include "cli/metrics/metrics_families.h"
-#include "cli/metrics/metrics_page.h"
-#include "cli/metrics/metrics_write.h"
 
 /*
- * Connections beyond the limit wait in the backlog of the kernel. One without a request ends after
- * IDLE_S, one that receives nothing after STUCK_S. The memory of a connection is not touched before it
- * is needed, so that idle ones cost little.
+ * Limits: connections; seconds for a request and for a response, each from its beginning to its end; connections whose
+ * passwords are checked, one after the other. With more connections than that, one ends: of the address that has the
+ * most, the oldest that does not wait for a result. The library accepts a few more, until it has closed that one.
  */
-enum { CONNECTIONS = 2000, IDLE_S = 3, STUCK_S = 15, BACKLOG = 1024, WAIT_MS = 500,
-       CONNECTION_BYTES = 128 << 10, BLOCK_BYTES = 64 << 10 };
+enum { CLIENTS = 64, CLIENTS_ENDING = 32, REQUEST_S = 5, RESPONSE_S = 60, LOGINS_MOST = 16, BACKLOG = 1024,
+       WAIT_MS = 500, CONNECTION_BYTES = 128 << 10 };
 
-/* A response that is being sent. */
-struct stream {
+/* After a password was checked for a time, none is for this multiple of it. */
+enum { LOGIN_PAUSE = 3 };
+
+enum phase { FREE, REQUEST, LOGIN, WORK, RESPONSE, ENDING };
+
+/* A connection. */
+struct client {
 	struct metrics_server *server;
 	struct MHD_Connection *connection;
-	struct metrics_page *page;
-	struct metrics_writer writer;
-	struct stream *next;
+	int fd;
+	enum phase phase;
+	int64_t since_us;         /* of the phase; boot time */
+	unsigned char address[16];
+	char *name, *password;    /* LOGIN: to be checked */
+	unsigned refused;         /* status, after LOGIN; 0: admitted */
+	bool is_checked;          /* name and password were */
 };
 
 struct metrics_server {
-	struct metrics_source *source;
 	struct metrics_config *config;
 	struct metrics_commands *commands;
 	struct MHD_Daemon *daemon;
-	struct stream *streams; /* newest first */
-	char message[256];      /* the last one of the library */
+	struct client clients[CLIENTS + CLIENTS_ENDING];
+	struct call *login;       /* checks the password of a client; NULL: none */
+	struct client *checking;  /* that client; NULL: it has gone */
+	int64_t login_us, pause_us; /* begin of the check; no other one begins before */
+	char message[256];        /* the last one of the library */
 	char url[160];
-	char nonce[24];         /* pages of another process are others */
-	struct error reported;  /* the last error of the database that was logged */
+	char nonce[24];           /* pages of another process are others */
 };
 
-static ssize_t read_stream(void *ctx, uint64_t at, char *bytes, size_t most)
+static int64_t now(void)
 {
-	struct stream *stream = ctx;
-	ssize_t len = metrics_writer_fill(&stream->writer, bytes, most);
-
-	(void)at;
-	if (len == 0)
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	return len < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : len;
+	return clock_boottime_us(clock_system());
 }
 
-static void free_stream(void *ctx)
+static void enter(struct client *client, enum phase phase)
 {
-	struct stream *stream = ctx, **at = &stream->server->streams;
-
-	while (*at && *at != stream)
-		at = &(*at)->next;
-	if (*at)
-		*at = stream->next;
-	metrics_writer_done(&stream->writer);
-	metrics_page_release(stream->server->source, stream->page);
-	free(stream);
+	client->phase = phase;
+	client->since_us = now();
 }
 
-/* Slow clients keep the pages of their responses: cut the oldest ones, so that memory is bounded. */
-static void cut_streams(struct metrics_server *server)
-{
-	const struct metrics_page *oldest = NULL;
-	const union MHD_ConnectionInfo *info;
+/* --- connections --- */
 
-	if (server->source->pages < METRICS_PAGES_MAX)
+/* The library closes the connection in its next round. */
+static void end_client(struct client *client)
+{
+	enter(client, ENDING);
+	shutdown(client->fd, SHUT_RDWR);
+}
+
+static unsigned count_clients(const struct client *like, enum phase phase)
+{
+	const struct metrics_server *server = like->server;
+	unsigned count = 0;
+
+	for (size_t i = 0; server && i < CLIENTS + CLIENTS_ENDING; i++) {
+		const struct client *client = &server->clients[i];
+
+		count += client->phase != FREE && client->phase != ENDING && (!phase || client->phase == phase) &&
+			 !memcmp(client->address, like->address, sizeof(like->address));
+	}
+	return count;
+}
+
+/* Is it better to end @a than @b? */
+static bool ends_before(const struct client *a, const struct client *b)
+{
+	unsigned counts[] = { count_clients(a, FREE), count_clients(b, FREE) };
+
+	if (counts[0] != counts[1])
+		return counts[0] > counts[1];
+	return a->phase != b->phase ? a->phase == REQUEST : a->since_us < b->since_us;
+}
+
+/* Of the address with the most connections the oldest one that sends a request; else that receives a response. */
+static void end_oldest(struct metrics_server *server)
+{
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+		struct client *client = &server->clients[i];
+
+		if ((client->phase == REQUEST || client->phase == RESPONSE) && (!oldest || ends_before(client, oldest)))
+			oldest = client;
+	}
+	if (oldest)
+		end_client(oldest);
+}
+
+static void set_address(struct client *client, const struct sockaddr *address)
+{
+	memset(client->address, 0, sizeof(client->address));
+	if (address->sa_family == AF_INET6)
+		memcpy(client->address, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+	else if (address->sa_family == AF_INET)
+		memcpy(client->address, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+}
+
+static void notify_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
+			      enum MHD_ConnectionNotificationCode code)
+{
+	struct metrics_server *server = ctx;
+	struct client *client = *socket_context;
+	unsigned count = 0;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (client)
+			client->phase = FREE;
 		return;
-	for (struct stream *stream = server->streams; stream; stream = stream->next)
-		oldest = stream->page;
-	for (struct stream *stream = server->streams; stream; stream = stream->next) {
-		if (stream->page != oldest)
+	}
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+		enum phase phase = server->clients[i].phase;
+
+		count += phase != FREE && phase != ENDING;
+		if (phase == FREE)
+			client = &server->clients[i];
+	}
+	if (count >= CLIENTS)
+		end_oldest(server);
+	*client = (struct client){ .server = server, .connection = connection,
+		.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd };
+	set_address(client, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+	enter(client, REQUEST);
+	*socket_context = client;
+}
+
+static void end_late(struct metrics_server *server)
+{
+	int64_t now_us = now();
+
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+		struct client *client = &server->clients[i];
+		int64_t age_us = now_us - client->since_us;
+
+		if ((client->phase == REQUEST && age_us > REQUEST_S * US_PER_S) ||
+		    (client->phase == RESPONSE && age_us > RESPONSE_S * US_PER_S))
+			end_client(client);
+	}
+}
+
+/* --- passwords --- */
+
+static int check_password(const struct call_context *context, int argc, char **argv, struct error *err)
+{
+	(void)context;
+	(void)err;
+	return metrics_config_matches(argv[argc - 1], argv[argc - 2]);
+}
+
+/* The request continues in answer(). @refused: status; 0: admitted */
+static void finish_login(struct client *client, unsigned refused)
+{
+	MHD_free(client->name);
+	MHD_free(client->password);
+	client->name = client->password = NULL;
+	client->refused = refused;
+	client->is_checked = true;
+	enter(client, WORK);
+	MHD_resume_connection(client->connection);
+}
+
+/* Of the address with the fewest that wait, the newest: many wrong ones of others do not delay it. */
+static struct client *next_login(struct metrics_server *server)
+{
+	struct client *next = NULL;
+	unsigned fewest = UINT_MAX;
+
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+		struct client *client = &server->clients[i];
+		unsigned count = count_clients(client, LOGIN);
+
+		if (client->phase != LOGIN || count > fewest ||
+		    (count == fewest && client->since_us < next->since_us))
 			continue;
-		info = MHD_get_connection_info(stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		if (info)
-			shutdown(info->connect_fd, SHUT_RDWR);
+		next = client;
+		fewest = count;
 	}
-	/* The library closes them in its next round; until then the page in memory is served again. */
+	return next;
 }
 
-static enum MHD_Result reply_page(struct metrics_server *server, struct MHD_Connection *connection,
-				  struct metrics_page *page)
+static void end_login(struct metrics_server *server, const struct call_result *result)
 {
-	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
-	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-	bool openmetrics = accept && strstr(accept, "application/openmetrics-text");
-	struct MHD_Response *response = NULL;
-	struct stream *stream = NULL;
-	enum MHD_Result result;
-	char tag[96];
+	struct client *client = server->checking;
 
-	snprintf(tag, sizeof(tag), "\"%s-%" PRId64 "-%d-%d\"", server->nonce, page->status.last.id, page->live,
-		 openmetrics);
-	if (known && strstr(known, tag)) {
-		metrics_page_release(server->source, page);
-		response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	server->pause_us = now() + LOGIN_PAUSE * (now() - server->login_us);
+	if (client)
+		finish_login(client, result->code == 1 && metrics_config_admit(server->config, client->name,
+				client->password) ? 0 : MHD_HTTP_UNAUTHORIZED);
+	call_destroy(server->login);
+	server->login = NULL;
+	server->checking = NULL;
+}
+
+static void poll_logins(struct metrics_server *server)
+{
+	const struct call_result *result = server->login ? call_result(server->login) : NULL;
+	const struct call_settings settings = { .file = -1 };
+	struct client *client;
+
+	if (result)
+		end_login(server, result);
+	client = server->login || now() < server->pause_us ? NULL : next_login(server);
+	if (!client)
+		return;
+	server->login_us = now();
+	if (call_start(check_password, (const char *const[]){ "login", metrics_config_hash(server->config, client->name),
+		       client->password, NULL }, &settings, &server->login, NULL) == 0)
+		server->checking = client;
+	else
+		finish_login(client, MHD_HTTP_TOO_MANY_REQUESTS);
+}
+
+/* Return: 0: admitted; the status of the response; or UINT_MAX: the connection waits for the check of the password. */
+static unsigned authenticate(struct client *client)
+{
+	struct metrics_server *server = client->server;
+	unsigned waiting = 0;
+
+	if (client->is_checked || !server->config->user_count)
+		return client->refused;
+	client->name = MHD_basic_auth_get_username_password(client->connection, &client->password);
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++)
+		waiting += server->clients[i].phase == LOGIN;
+	if (!client->name || !client->password)
+		client->refused = MHD_HTTP_UNAUTHORIZED;
+	else if (metrics_config_knows(server->config, client->name, client->password))
+		client->refused = 0;
+	else if (waiting >= LOGINS_MOST)
+		client->refused = MHD_HTTP_TOO_MANY_REQUESTS;
+	else
+		client->refused = UINT_MAX;
+	if (client->refused == UINT_MAX) {
+		enter(client, LOGIN);
+		MHD_suspend_connection(client->connection);
 	} else {
-		stream = calloc(1, sizeof(*stream));
-		if (stream)
-			response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream,
-								      free_stream);
-		if (!response) {
-			free(stream);
-			metrics_page_release(server->source, page);
-			return MHD_NO;
-		}
-		*stream = (struct stream){ .server = server, .connection = connection, .page = page,
-					   .next = server->streams };
-		server->streams = stream;
-		metrics_writer_init(&stream->writer, page, openmetrics);
+		MHD_free(client->name);
+		MHD_free(client->password);
+		client->name = client->password = NULL;
 	}
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", openmetrics ? METRICS_TYPE_OPENMETRICS : METRICS_TYPE_TEXT);
-	MHD_add_response_header(response, "ETag", tag);
-	MHD_add_response_header(response, "Vary", "Accept");
-	result = MHD_queue_response(connection, stream ? MHD_HTTP_OK : MHD_HTTP_NOT_MODIFIED, response);
-	MHD_destroy_response(response);
-	return result;
+	return client->refused;
 }
 
-static enum MHD_Result reply_metrics(struct metrics_server *server, struct MHD_Connection *connection)
-{
-	struct metrics_page *page;
-	struct error err = { 0 };
-	int code;
+/* --- requests --- */
 
-	cut_streams(server);
-	if (server->source->pages < METRICS_PAGES_MAX) {
-		code = metrics_source_page(server->source, &page, &err);
-	} else {
-		page = server->source->page;
-		page->references++;
-		code = 0;
-	}
-	if (code < 0) {
-		if (strcmp(err.text, server->reported.text))
-			log_warning("no metrics: %s", err.text);
-		server->reported = err;
-		return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, NULL, err.text);
-	}
-	server->reported.text[0] = '\0';
-	return reply_page(server, connection, page);
-}
-
-/* Return: 0: admitted; else the status of the answer. */
-static unsigned authenticate(struct metrics_server *server, struct MHD_Connection *connection)
-{
-	char *password = NULL, *name;
-	enum metrics_admission admission = METRICS_REFUSED;
-
-	if (!server->config->user_count)
-		return 0;
-	name = MHD_basic_auth_get_username_password(connection, &password);
-	if (name && password)
-		admission = metrics_config_admits(server->config, name, password, clock_boottime_us(clock_system()));
-	MHD_free(name);
-	MHD_free(password);
-	if (admission == METRICS_BUSY)
-		return MHD_HTTP_TOO_MANY_REQUESTS;
-	return admission == METRICS_ADMITTED ? 0 : MHD_HTTP_UNAUTHORIZED;
-}
-
-/* The address is the state of a connection between its calls. */
+/* Its address is the state of a request for which no command runs. */
 static int seen;
+
+static enum MHD_Result answer_client(struct client *client, const char *url, void **state)
+{
+	unsigned refused;
+
+	/* A command has ended. */
+	if (*state != &seen)
+		return metrics_commands_finish(state);
+	refused = authenticate(client);
+	if (refused == UINT_MAX)
+		return MHD_YES;
+	if (refused == MHD_HTTP_UNAUTHORIZED)
+		return metrics_reply_line(client->connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
+				  "a user and password of the web configuration are required");
+	if (refused)
+		return metrics_reply_line(client->connection, refused, "Retry-After", "1", "too many attempts to log in");
+	return metrics_commands_answer(client->server->commands, client->connection, url, state);
+}
 
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *upload, size_t *upload_size, void **state)
 {
-	struct metrics_server *server = ctx;
-	unsigned refused;
+	struct client *client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	enum MHD_Result result;
 
+	(void)ctx;
 	(void)version;
 	(void)upload;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
@@ -198,34 +313,39 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	/* The library calls once for the headers, and again at the end of the request. */
 	if (!*state) {
 		*state = &seen;
-		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)STUCK_S);
 		return MHD_YES;
 	}
 	if (*upload_size) {
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	/* A command has ended. */
-	if (*state != &seen)
-		return metrics_commands_finish(state);
-	refused = authenticate(server, connection);
-	if (refused == MHD_HTTP_UNAUTHORIZED)
-		return metrics_reply_line(connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
-				  "a user and password of the web configuration are required");
-	if (refused)
-		return metrics_reply_line(connection, refused, "Retry-After", "1", "too many attempts to log in");
-	if (strcmp(url, "/metrics"))
-		return metrics_commands_answer(server->commands, connection, url, state);
-	return reply_metrics(server, connection);
+	if (client->phase != WORK)
+		enter(client, WORK);
+	result = answer_client(client, url, state);
+	/* Unless it waits. */
+	if (client->phase == WORK && (!*state || *state == &seen))
+		enter(client, RESPONSE);
+	return result;
 }
 
+/* The end of a request; the connection may have another one. */
 static void forget(void *ctx, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
 {
-	(void)ctx;
-	(void)connection;
+	struct metrics_server *server = ctx;
+	struct client *client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
 	(void)code;
 	if (*state && *state != &seen)
 		metrics_commands_forget(*state);
+	if (server->checking == client)
+		server->checking = NULL;
+	MHD_free(client->name);
+	MHD_free(client->password);
+	client->name = client->password = NULL;
+	client->is_checked = false;
+	client->refused = 0;
+	if (client->phase != ENDING)
+		enter(client, REQUEST);
 }
 
 static void note(void *ctx, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
@@ -294,21 +414,6 @@ static void make_url(struct metrics_server *server, int fd)
 		 "http%s://%.64s:%s/metrics", server->config->tls ? "s" : "", host, port);
 }
 
-/* A file descriptor for each connection, and some for the database. Return: how many connections. */
-static unsigned allow_connections(void)
-{
-	enum { OTHERS = 64 };
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return CONNECTIONS / 4;
-	if (limit.rlim_cur < CONNECTIONS + OTHERS) {
-		limit.rlim_cur = limit.rlim_max < CONNECTIONS + OTHERS ? limit.rlim_max : CONNECTIONS + OTHERS;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-	return limit.rlim_cur < CONNECTIONS + OTHERS ? (unsigned)limit.rlim_cur - OTHERS / 2 : CONNECTIONS;
-}
-
 int metrics_server_create(const char *listen_on, struct metrics_source *source, struct metrics_config *config,
 			  const struct metrics_api_config *api, struct metrics_server **ret, struct error *err)
 {
@@ -325,20 +430,19 @@ int metrics_server_create(const char *listen_on, struct metrics_source *source, 
 	if (!server)
 		return err_nomem(err);
 	snprintf(server->nonce, sizeof(server->nonce), "%" PRIx64, (uint64_t)clock_boottime_us(clock_system()));
-	server->commands = metrics_commands_create(api, server->nonce);
+	server->commands = metrics_commands_create(api, source, server->nonce);
 	code = server->commands ? open_socket(listen_on, &fd, err) : err_nomem(err);
 	if (code < 0) {
 		metrics_commands_destroy(server->commands);
 		free(server);
 		return code;
 	}
-	server->source = source;
 	server->config = config;
 	make_url(server, fd);
 	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
-		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, NULL,
-		MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, allow_connections(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, server,
+		MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CLIENTS + CLIENTS_ENDING),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_ARRAY, config->tls ? tls : &tls[3], MHD_OPTION_END);
 	if (!server->daemon) {
@@ -364,6 +468,10 @@ void metrics_server_destroy(struct metrics_server *server)
 	if (!server)
 		return;
 	metrics_commands_stop(server->commands);
+	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++)
+		if (server->clients[i].phase == LOGIN)
+			finish_login(&server->clients[i], MHD_HTTP_TOO_MANY_REQUESTS);
+	call_destroy(server->login);
 	/* The responses to connections that waited. */
 	MHD_run(server->daemon);
 	MHD_stop_daemon(server->daemon);
@@ -376,15 +484,18 @@ const char *metrics_server_url(const struct metrics_server *server)
 	return server->url;
 }
 
-/* Wait for connections, or for a command to end. */
+/* Wait for connections, or for a call to end. */
 static void wait_ready(struct metrics_server *server)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[1 + METRICS_CALLS] = { { .fd = info->epoll_fd, .events = POLLIN } };
+	struct pollfd fds[2 + METRICS_DESCRIPTORS] = { { .fd = info->epoll_fd, .events = POLLIN } };
+	int64_t pause_ms = (server->pause_us - now()) / 1000 + 1;
 	MHD_UNSIGNED_LONG_LONG limit_ms;
-	int timeout_ms = WAIT_MS;
+	int timeout_ms = pause_ms > 0 && pause_ms < WAIT_MS ? (int)pause_ms : WAIT_MS;
 	size_t count = 1 + metrics_commands_wait(server->commands, &fds[1], &timeout_ms);
 
+	if (server->login)
+		fds[count++] = (struct pollfd){ .fd = call_descriptor(server->login), .events = POLLIN };
 	if (MHD_get_timeout(server->daemon, &limit_ms) == MHD_YES && limit_ms < (unsigned)timeout_ms)
 		timeout_ms = (int)limit_ms;
 	poll(fds, count, timeout_ms);
@@ -395,6 +506,8 @@ int metrics_server_run(struct metrics_server *server, struct error *err)
 	while (!stop_requested()) {
 		wait_ready(server);
 		metrics_commands_poll(server->commands);
+		poll_logins(server);
+		end_late(server);
 		if (MHD_run(server->daemon) != MHD_YES && !stop_requested())
 			return err_set(err, ERR_IO, "the HTTP server failed: %s", server->message);
 	}

@@ -2,9 +2,9 @@
 /*
  * metrics_server.h - HTTP for `ibwire metrics`
  *
- * One thread; sockets never block. Connections, their duration and the pages that they keep are
- * limited, so that slow or hostile clients delay no other. All but /metrics is answered by commands in processes
- * of their own (metrics_command.h).
+ * One thread; sockets never block. The number of connections and the duration of requests and responses are limited,
+ * so that slow or hostile clients do not delay others. Results and passwords are computed in threads
+ * (metrics_command.h).
  */
 #ifndef IBWIRE_CLI_METRICS_SERVER_H
 #define IBWIRE_CLI_METRICS_SERVER_H

@@ -2,23 +2,24 @@
 #include "cli/metrics/metrics_write.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/text.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "fabric/fabric.h"
 
-void metrics_writer_init(struct metrics_writer *writer, const struct metrics_page *page, bool openmetrics)
-{
-	*writer = (struct metrics_writer){ .page = page, .openmetrics = openmetrics };
-}
+enum { BLOCK_BYTES = 64 << 10 };
 
-void metrics_writer_done(struct metrics_writer *writer)
-{
-	text_done(&writer->begin);
-	text_done(&writer->text);
-}
+struct writer {
+	const struct metrics_page *page;
+	bool openmetrics;
+	struct text begin; /* of the lines of a family: its name */
+	struct text text;  /* not written yet */
+};
 
 uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope)
 {
@@ -81,7 +82,7 @@ const char *metrics_suffix(const struct metrics_family *family)
 	return suffixes[family->type];
 }
 
-static void append_header(struct metrics_writer *writer, const struct metrics_family *family)
+static void append_header(struct writer *writer, const struct metrics_family *family)
 {
 	static const char *const types[] = { "gauge", "counter", "info" };
 	const char *suffix = metrics_suffix(family), *named = writer->openmetrics ? "" : suffix;
@@ -115,7 +116,7 @@ static bool find_count(const struct metrics_page *page, const struct metrics_fam
 	return page->counters[row].known & COUNTER_BIT(family->counter);
 }
 
-static void append_row(struct metrics_writer *writer, const struct metrics_family *family, uint32_t row)
+static void append_row(struct writer *writer, const struct metrics_family *family, uint32_t row)
 {
 	const struct metrics_page *page = writer->page;
 	bool counts = metrics_family_counts(family);
@@ -141,50 +142,42 @@ static void append_row(struct metrics_writer *writer, const struct metrics_famil
 	text_append(&writer->text, "\n");
 }
 
-/* One more header or row. Return: false: the page has ended. */
-static bool append_next(struct metrics_writer *writer)
+static void append_family(struct writer *writer, const struct metrics_family *family, FILE *out)
 {
-	const struct metrics_schema *schema = writer->page->schema;
-	const struct metrics_family *family = &writer->current;
+	uint32_t rows = metrics_row_count(writer->page, family->scope);
 
-	if (writer->row == 0 && writer->family == metrics_family_count(schema)) {
-		if (writer->openmetrics)
-			text_append(&writer->text, "# EOF\n");
-		return false;
+	append_header(writer, family);
+	for (uint32_t row = 0; row < rows && !ferror(out); row++) {
+		if (is_included(writer->page, family, row))
+			append_row(writer, family, row);
+		if (writer->text.len < BLOCK_BYTES)
+			continue;
+		fwrite(writer->text.chars, 1, writer->text.len, out);
+		text_clear(&writer->text);
 	}
-	if (writer->row == 0) {
-		writer->current = metrics_family_get(schema, writer->family);
-		writer->rows = metrics_row_count(writer->page, family->scope);
-		append_header(writer, family);
-	}
-	if (writer->row < writer->rows) {
-		if (is_included(writer->page, family, writer->row))
-			append_row(writer, family, writer->row);
-		writer->row++;
-	} else {
-		writer->family++;
-		writer->row = 0;
-	}
-	return true;
 }
 
-ssize_t metrics_writer_fill(struct metrics_writer *writer, char *ret, size_t size)
+int metrics_write(const struct metrics_page *page, bool openmetrics, FILE *out, struct error *err)
 {
-	size_t len;
+	struct writer writer = { .page = page, .openmetrics = openmetrics };
+	size_t count = metrics_family_count(page->schema);
+	bool failed;
 
-	if (writer->at == writer->text.len) {
-		text_clear(&writer->text);
-		writer->at = 0;
-		while (!writer->ended && writer->text.len < size && !text_failed(&writer->text))
-			writer->ended = !append_next(writer);
-		if (text_failed(&writer->text) || text_failed(&writer->begin))
-			return -1;
+	for (size_t i = 0; i < count && !ferror(out); i++) {
+		const struct metrics_family family = metrics_family_get(page->schema, i);
+
+		append_family(&writer, &family, out);
 	}
-	len = writer->text.len - writer->at;
-	if (len > size)
-		len = size;
-	if (len)
-		memcpy(ret, writer->text.chars + writer->at, len);
-	writer->at += len;
-	return (ssize_t)len;
+	if (openmetrics)
+		text_append(&writer.text, "# EOF\n");
+	failed = text_failed(&writer.text) || text_failed(&writer.begin);
+	if (!failed && writer.text.len)
+		fwrite(writer.text.chars, 1, writer.text.len, out);
+	text_done(&writer.begin);
+	text_done(&writer.text);
+	if (failed)
+		return err_nomem(err);
+	if ((ferror(out) || fflush(out)) && errno != EPIPE)
+		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
+	return 0;
 }

@@ -3,6 +3,8 @@
 # waits: for sweeps, and for connections that time out
 # sanitized: the server gets requests of hostile clients
 """ibwire metrics over HTTP: formats, conditional requests, TLS and passwords, hostile clients, bad input."""
+import base64
+import crypt
 import http.client
 import os
 import re
@@ -12,6 +14,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -221,13 +224,92 @@ def limits(sim):
     os.close(pipe)
 
 
+class Scraper:
+    """A well-behaved client: scrapes twice a second, and measures."""
+
+    def __init__(self, server, headers=None, context=None):
+        self.took, self.failed, self.ended = [], [], False
+        self.thread = threading.Thread(target=self.run, args=(server, headers, context))
+        self.thread.start()
+
+    def run(self, server, headers, context):
+        while not self.ended:
+            begin = time.monotonic()
+            try:
+                status = server.get(headers, context=context, timeout=30)[0]
+            except (OSError, http.client.HTTPException) as error:
+                status = str(error)
+            self.took.append(time.monotonic() - begin)
+            if status != 200:
+                self.failed.append(status)
+            time.sleep(0.5)
+
+    def end(self, tap, name, limit_s=5):
+        self.ended = True
+        self.thread.join()
+        tap.equal(f"{name}: every scrape succeeds", self.failed, [])
+        tap.result(max(self.took) < limit_s, f"{name}: without delay", max(self.took))
+        tap.note(f"{name}: {len(self.took)} scrapes, the slowest took {1000 * max(self.took):.0f} ms")
+
+
+def closed(client):
+    """Has the server closed the connection?"""
+    client.setblocking(False)
+    try:
+        while client.recv(1 << 20):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def dawdling(server):
+    """Clients that send their request byte by byte, and others that do not read: all from the address of the scraper."""
+    begin, seconds, number = time.monotonic(), 6 if SHORT else 60, 2100
+    scraper = Scraper(server)
+    slow = []
+    while time.monotonic() - begin < seconds:
+        slow = [client for client in slow if not closed(client)]
+        while len(slow) < number:
+            slow.append(server.connect())
+            slow[-1].sendall(b"G")
+        for client in slow:
+            try:
+                client.setblocking(False)
+                client.send(b"E")
+            except OSError:
+                pass
+        time.sleep(2)
+    scraper.end(tap, f"{number} slow requests")
+    for client in slow:
+        client.close()
+    stuck = []
+    for _ in range(200 if SHORT else 1990):
+        stuck.append(server.connect())
+        stuck[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+    scraper = Scraper(server)
+    time.sleep(2 if SHORT else 30)
+    descriptors = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+    tap.result(descriptors < 100, "few connections remain", descriptors)
+    scraper.end(tap, f"{len(stuck)} clients that do not read")
+    for client in stuck:
+        client.close()
+    with server.connect() as client:
+        client.sendall(b"GET /metr")
+        begin = time.monotonic()
+        client.settimeout(30)
+        tap.equal("a request that does not end is closed", client.recv(100), b"")
+        tap.result(3 < time.monotonic() - begin < 8, "after five seconds", time.monotonic() - begin)
+
+
 def hostile(server):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(CONNECTIONS, hard - 200)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count + 200), hard))
-    stuck = server.connect()
-    stuck.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-    tap.equal("a client that does not read does not delay other clients", server.get()[0], 200)
+    dawdling(server)
     for garbage in (b"\0" * 100000, b"GET " + b"/" * 200000, b"GET /metrics HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01",
                     b"GET /metrics HTTP/1.1\r\n" + b"x: y\r\n" * 50000, b"PUT / HTTP/1.1\r\nContent-Length: 9999999999\r\n\r\n"):
         with server.connect() as client:
@@ -247,10 +329,10 @@ def hostile(server):
     begin = time.monotonic()
     tap.equal(f"nor do {count} connections", server.get(timeout=120)[0], 200)
     tap.note(f"{count} idle connections: a page after {time.monotonic() - begin:.1f} s, {server.memory_kb() >> 10} MB")
-    tap.result(server.memory_kb() < (400 << 10 if SHORT else 64 << 10), "memory is bounded", server.memory_kb())
+    tap.result(server.memory_kb() < (400 << 10 if SHORT else 64 << 10), "memory is bounded",
+               server.memory_kb())
     for client in idle:
         client.close()
-    stuck.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
@@ -269,7 +351,7 @@ def secured(sim):
     old.maximum_version = ssl.TLSVersion.TLSv1_2
 
     def ask(password, context=trusting):
-        basic = __import__("base64").b64encode(f"prometheus:{password}".encode()).decode()
+        basic = base64.b64encode(f"prometheus:{password}".encode()).decode()
         return server.get({"Authorization": "Basic " + basic}, context=context)[0]
 
     tap.equal("a password is required", server.get(context=trusting)[0], 401)
@@ -283,6 +365,48 @@ def secured(sim):
         client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         tap.result(b"ibwire" not in client.recv(1000), "and no plain HTTP")
     tap.equal("SIGTERM ends it", stop(server.process), 0)
+
+
+def guessing(sim):
+    """Clients that try passwords; the hash of one takes a quarter of a second and more."""
+    slow_hash = crypt.crypt(PASSWORD, "$2b$12$abcdefghijklmnopqrstuu")
+    with open("slow.yml", "w", encoding="ascii") as file:
+        file.write(f"basic_auth_users:\n  prometheus: {slow_hash}\n")
+    server = Server(sim, "--web-config", "slow.yml")
+    right = {"Authorization": "Basic " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode()}
+    ended, statuses = [], []
+
+    def guess(number):
+        while not ended:
+            wrong = base64.b64encode(f"prometheus:wrong {number} {len(statuses)}".encode()).decode()
+            client = socket.socket()
+            try:
+                client.bind((f"127.0.1.{number + 1}", 0))
+                client.connect(("127.0.0.1", server.port))
+                client.sendall(f"GET /metrics HTTP/1.0\r\nAuthorization: Basic {wrong}\r\n\r\n".encode())
+                statuses.append(client.recv(100).split()[1:2])
+            except OSError:
+                statuses.append([])
+            client.close()
+            time.sleep(0.1)
+
+    # As one host with many addresses.
+    guessers = [threading.Thread(target=guess, args=(number,)) for number in range(20 if SHORT else 100)]
+    tap.equal("the right password", server.get(right)[0], 200)
+    for guesser in guessers:
+        guesser.start()
+    time.sleep(1)
+    scraper = Scraper(server, right)
+    time.sleep(5 if SHORT else 30)
+    scraper.end(tap, f"{len(guessers)} clients with wrong passwords", 2)
+    tap.equal("no wrong password is admitted", [status for status in statuses if status == [b"200"]], [])
+    tap.result([b"401"] in statuses and [b"429"] in statuses, "they are refused, or told to wait", len(statuses))
+    begin = time.monotonic()
+    tap.equal("SIGTERM ends it meanwhile", stop(server.process), 0)
+    tap.result(time.monotonic() - begin < 3, "within three seconds", time.monotonic() - begin)
+    ended.append(True)
+    for guesser in guessers:
+        guesser.join()
 
 
 def bad_input(sim, taken):
@@ -321,6 +445,7 @@ with tap.part("metrics"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 
     collector = conditional(sim, server, collector)
     if shutil.which("openssl"):
         secured(sim)
+    guessing(sim)
     bad_input(sim, server)
     hostile(server)
     tap.equal("SIGTERM ends it", (stop(server.process), stop(early.process)), (0, 0))
