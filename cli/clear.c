@@ -16,7 +16,7 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/lib/polling.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
@@ -54,7 +54,7 @@ static void plan_done(struct plan *plan)
 	free(plan->reported);
 }
 
-static int plan_add(struct plan *plan, const struct view *view, const struct selection *selection, uint32_t index,
+static int plan_add(struct plan *plan, const struct moment *view, const struct selection *selection, uint32_t index,
 		    struct error *err)
 {
 	const struct port *port = &view->fabric->ports[index];
@@ -81,7 +81,7 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 	return 0;
 }
 
-static int plan_init(struct plan *plan, const struct view *view, const struct selection *selection, struct error *err)
+static int plan_init(struct plan *plan, const struct moment *view, const struct selection *selection, struct error *err)
 {
 	int code = 0;
 
@@ -123,7 +123,7 @@ static const char *plural(size_t count)
 }
 
 /* Printed after the survey, before the first Set. */
-static void print_plan(const struct clear_options *options, const struct view *view, const struct plan *plan,
+static void print_plan(const struct clear_options *options, const struct moment *view, const struct plan *plan,
 		       const struct clear *clear)
 {
 	size_t excluded = plan->count - count_outcome(plan, CLEAR_UNTRIED);
@@ -149,7 +149,7 @@ static void print_plan(const struct clear_options *options, const struct view *v
 		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
 }
 
-static void report_failure(const struct view *view, uint32_t index, const struct clear_port *port)
+static void report_failure(const struct moment *view, uint32_t index, const struct clear_port *port)
 {
 	const struct port *where = &view->fabric->ports[index];
 	const char *what = port->attribute < CLEAR_ATTRIBUTE_COUNT ?
@@ -197,7 +197,7 @@ static bool is_failure(const struct clear_port *port)
 }
 
 /* Report new failures, the first ones by name. Return: the total number of failures. */
-static size_t report_failures(const struct view *view, struct plan *plan)
+static size_t report_failures(const struct moment *view, struct plan *plan)
 {
 	size_t failed = 0, fresh = 0;
 
@@ -239,7 +239,7 @@ static bool is_confirmed(FILE *out)
 /* --- actions --- */
 
 /* After the survey: confirm, clear, report. Return: an exit status or an error. */
-static int clear_surveyed(const struct clear_options *options, const struct view *view, struct plan *plan,
+static int clear_surveyed(const struct clear_options *options, const struct moment *view, struct plan *plan,
 			  struct clear *clear, struct error *err)
 {
 	size_t failed = report_failures(view, plan), done, untried;
@@ -275,7 +275,7 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;
 }
 
-static int clear_plan(const struct clear_options *options, const struct view *view, struct plan *plan,
+static int clear_plan(const struct clear_options *options, const struct moment *view, struct plan *plan,
 		      struct error *err)
 {
 	const struct clear_settings settings = {
@@ -334,17 +334,17 @@ int clear_run(const struct command *command, int argc, char **argv, struct error
 	struct clear_options options = { 0 };
 	struct selection selection;
 	struct plan plan;
-	struct view view;
+	struct moment view;
 	bool all;
 	int code = parse(command, argc, argv, &options, err);
 
 	if (code != 0)
 		return code < 0 ? code : 0;
-	code = view_open(&options.common, false, &view, err);
+	code = options_open_moment(&options.common, false, &view, err);
 	if (code < 0)
 		return code;
 	all = !strcmp(options.common.argv[0], "all");
-	code = view_select(&view, options.common.argv, all ? 0 : options.common.argc, &selection, err);
+	code = moment_select(&view, options.common.argv, all ? 0 : options.common.argc, &selection, err);
 	if (code == 0) {
 		code = plan_init(&plan, &view, &selection, err);
 		if (code == 0) {
@@ -353,6 +353,6 @@ int clear_run(const struct command *command, int argc, char **argv, struct error
 		}
 		selection_done(&selection);
 	}
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }

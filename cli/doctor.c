@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "local/capture.h"
 #include "local/checks.h"
 
@@ -150,7 +150,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 	};
 	char host[64] = "", folder[80], safe[64];
 	struct capture capture = { .folder = folder };
-	struct view view = { 0 };
+	struct moment view = { 0 };
 	bool database;
 	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER, specs, argc, argv,
 				 &options.common, err);
@@ -164,7 +164,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 		return options_usage_error(command, err, "--capture cannot be combined with --root");
 	/* The database of this host says nothing about a tree of another one. */
 	database = options.common.db || !options.root;
-	code = database ? view_open(&options.common, false, &view, options.common.db ? err : NULL) : 0;
+	code = database ? options_open_moment(&options.common, false, &view, options.common.db ? err : NULL) : 0;
 	if (code && options.common.db)
 		return code;
 	database = database && code == 0;
@@ -174,6 +174,6 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 	code = examine(&options, &capture, database ? view.fabric : NULL, err);
 	capture_done(&capture);
 	if (database)
-		view_done(&view);
+		moment_done(&view);
 	return code;
 }

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -25,7 +25,7 @@ static const struct column_list event_list = { .sources = &event_source, .source
 struct printer {
 	struct columns shown;
 	struct result *result;
-	const struct view *view;
+	const struct moment *view;
 	const struct selection *selection;
 	uint64_t rows, skipped; /* selected events, and how many of the oldest of them are left out */
 };
@@ -157,15 +157,16 @@ static int print_events(const struct options *options, struct printer *printer, 
 }
 
 /* The subjects are those at the end of the window; without any the database may have no sweep. */
-static int open_view(const struct options *options, struct view *view, struct selection *selection, struct error *err)
+static int open_view(const struct options *options, struct moment *view, struct selection *selection, struct error *err)
 {
-	int code = options->argc ? view_open(options, false, view, err) : view_open_reader(options, view, err);
+	int code = options->argc ? options_open_moment(options, false, view, err) :
+				   options_open_reader(options, view, err);
 
 	if (code < 0)
 		return code;
-	code = view_select(view, options->argv, options->argc, selection, err);
+	code = moment_select(view, options->argv, options->argc, selection, err);
 	if (code < 0)
-		view_done(view);
+		moment_done(view);
 	return code;
 }
 
@@ -182,7 +183,7 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	};
 	struct options options;
 	struct selection selection;
-	struct view view;
+	struct moment view;
 	struct printer printer = { .view = &view, .selection = &selection };
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
@@ -203,7 +204,7 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	if (code == 0)
 		code = print_events(&options, &printer, query, err);
 	selection_done(&selection);
-	view_done(&view);
+	moment_done(&view);
 	columns_done(&printer.shown);
 	return code;
 }

@@ -7,7 +7,7 @@
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/sorting.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "facts/port_columns.h"
 #include "facts/selection.h"
@@ -65,7 +65,7 @@ struct link_row {
 };
 
 struct links {
-	const struct view *view;
+	const struct moment *view;
 	struct port_scope scope;
 	const struct selection *selection;
 	const struct links_options *own;
@@ -91,7 +91,7 @@ static void set_cells(const struct link_row *row, struct link_cells *ret)
 /* Add the link of one port, unless it was added from its other end. */
 static void add_link(struct links *links, uint32_t index)
 {
-	const struct view *view = links->view;
+	const struct moment *view = links->view;
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct link_row *row = &links->rows[links->count];
 	struct link_cells cells;
@@ -142,7 +142,7 @@ static int collect(struct links *links, struct error *err)
 /* The window of --errors, and why a table is empty. */
 static void note(const struct links *links, struct result *result)
 {
-	char window[VIEW_WINDOW_SIZE];
+	char window[MOMENT_WINDOW_SIZE];
 
 	if (!links->selected)
 		result_none(result, links->selection->all ? "the fabric has no link" :
@@ -150,9 +150,9 @@ static void note(const struct links *links, struct result *result)
 			    "peer of a port");
 	if (!links->own->errors)
 		return;
-	view_format_window(links->view, window);
+	moment_format_window(links->view, window);
 	if (links->count)
-		result_note(result, "window: %s%s", window, links->view->since_reset ? VIEW_SINCE_RESET : "");
+		result_note(result, "window: %s%s", window, links->view->since_reset ? MOMENT_SINCE_RESET : "");
 	else if (links->selected)
 		result_none(result, "no errors of %zu link%s in %s", links->selected,
 			    links->selected == 1 ? "" : "s", window);
@@ -174,12 +174,12 @@ static int print(const struct options *options, const struct links *links, struc
 	return output_end(result, 0, err);
 }
 
-static int show(const struct options *options, const struct links_options *own, const struct view *view,
+static int show(const struct options *options, const struct links_options *own, const struct moment *view,
 		struct error *err)
 {
 	struct selection selection;
-	struct links links = { .view = view, .scope = view_scope(view), .selection = &selection, .own = own };
-	int code = view_select(view, options->argv, options->argc, &selection, err);
+	struct links links = { .view = view, .scope = moment_scope(view), .selection = &selection, .own = own };
+	int code = moment_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
@@ -221,7 +221,7 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 		{ 0 },
 	};
 	struct options options;
-	struct view view;
+	struct moment view;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
@@ -229,18 +229,18 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 	code = check(command, &options, &own, err);
 	if (code)
 		return code < 0 ? code : 0;
-	code = own.errors ? view_open_errors(&options, own.columns, &view, err) :
-			    view_open(&options, own.columns, &view, err);
+	code = own.errors ? options_open_errors(&options, own.columns, &view, err) :
+			    options_open_moment(&options, own.columns, &view, err);
 	if (code < 0) {
 		columns_done(&own.shown);
 		return code;
 	}
 	/* The table marks links that are slower than built. */
 	if (options.format == RESULT_TABLE || own.columns)
-		code = view_find_shape(&view, err);
+		code = moment_find_shape(&view, err);
 	if (code == 0)
 		code = show(&options, &own, &view, err);
-	view_done(&view);
+	moment_done(&view);
 	columns_done(&own.shown);
 	return code;
 }

@@ -11,7 +11,7 @@
 #include "facts/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "facts/node_facts.h"
 #include "facts/selection.h"
@@ -33,18 +33,18 @@ static void put_row(struct result *result, const struct port_scope *scope, const
 	result_end_row(result);
 }
 
-static int show(const struct options *options, const struct columns *shown, const struct view *view,
+static int show(const struct options *options, const struct columns *shown, const struct moment *view,
 		const struct map *locked, struct error *err)
 {
-	const struct port_scope scope = view_scope(view);
+	const struct port_scope scope = moment_scope(view);
 	struct selection selection;
 	struct result *result;
 	uint8_t *adaptive = NULL;
-	int code = view_select(view, options->argv, options->argc, &selection, err);
+	int code = moment_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
-	code = balance_adaptive_create(&view->settings->shape, view->fabric, &adaptive, err);
+	code = balance_adaptive_create(view->shape_settings, view->fabric, &adaptive, err);
 	if (code == 0) {
 		result = output_begin(options, false, shown->list, shown->count);
 		for (size_t i = 0; i < view->fabric->node_count; i++)
@@ -69,25 +69,25 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	struct map locked = { 0 };
 	struct options options;
 	struct columns shown;
-	struct view view;
+	struct moment view;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
 		code = columns_create(command, &options, &node_list, columns, &shown, err);
 	if (code)
 		return code < 0 ? code : 0;
-	code = view_open(&options, false, &view, err);
+	code = options_open_moment(&options, false, &view, err);
 	if (code < 0) {
 		columns_done(&shown);
 		return code;
 	}
-	code = view_find_shape(&view, err);
+	code = moment_find_shape(&view, err);
 	if (code == 0)
 		code = locked_load(view.reader, view.snapshot->sweep.wall_us, &locked, err);
 	if (code == 0)
 		code = show(&options, &shown, &view, &locked, err);
 	map_done(&locked);
-	view_done(&view);
+	moment_done(&view);
 	columns_done(&shown);
 	return code;
 }

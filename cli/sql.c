@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "storage/reader.h"
 
 struct printer {
@@ -125,8 +125,8 @@ static int run_statement(const struct options *options, const char *statement, i
 {
 	struct printer printer = { .out = options->out, .output = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
-	struct view view;
-	int code = view_open_reader(options, &view, err);
+	struct moment view;
+	int code = options_open_reader(options, &view, err);
 
 	if (code < 0)
 		return code;
@@ -136,7 +136,7 @@ static int run_statement(const struct options *options, const char *statement, i
 	if (code == 0 && printer.result)
 		code = result_finish(printer.result, err);
 	printer_done(&printer);
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "facts/group.h"
@@ -487,7 +488,7 @@ static int report_groups(struct balance_report *report, struct error *err)
 
 static int report_all(struct balance_report *report, struct error *err)
 {
-	int code = view_select(&report->view, report->options.argv, report->options.argc, &report->selection, err);
+	int code = moment_select(&report->view, report->options.argv, report->options.argc, &report->selection, err);
 
 	if (code < 0)
 		return code;
@@ -509,7 +510,7 @@ static int report_all(struct balance_report *report, struct error *err)
 		code = evaluate(report, err);
 	if (code == 0)
 		code = report->rails ? balance_rails(report, err) : report_groups(report, err);
-	view_warn_damage(report->damage.count, report->damage.first);
+	options_warn_damage(report->damage.count, report->damage.first);
 	selection_done(&report->selection);
 	return code;
 }
@@ -527,7 +528,7 @@ static void done(struct balance_report *report)
 	free(report->was_uneven);
 	free(report->shown);
 	columns_done(&report->columns);
-	view_done(&report->view);
+	moment_done(&report->view);
 }
 
 int balance_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -542,7 +543,7 @@ int balance_run(const struct command *command, int argc, char **argv, struct err
 	then = report.options;
 	then.at_us = then.until_us ? then.until_us : then.at_us;
 	then.since_us = then.until_us = 0;
-	code = view_open(&then, false, &report.view, err);
+	code = options_open_moment(&then, false, &report.view, err);
 	if (code < 0) {
 		columns_done(&report.columns);
 		return code;

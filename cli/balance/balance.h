@@ -11,7 +11,7 @@
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "facts/moment.h"
 #include "fabric/routes.h"
 #include "facts/selection.h"
 #include "storage/history.h"
@@ -35,7 +35,7 @@ struct balance_report {
 	const char *chosen;           /* --columns; NULL: without it */
 	struct columns columns;       /* of balance_data() */
 	const char *settings_path;    /* NULL: the default */
-	struct view view;             /* the fabric at the end of the window */
+	struct moment view;             /* the fabric at the end of the window */
 	struct shape *shape;
 	struct routes routes;
 	bool routes_known;

@@ -13,7 +13,7 @@
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/names.h"
@@ -53,7 +53,7 @@ static bool leads_to_host(const struct fabric *fabric, uint64_t guid, uint8_t nu
 	       fabric->nodes[fabric->ports[peer].node].type == NODE_CA;
 }
 
-bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts)
+bool health_touches(const struct moment *view, const struct finding *finding, const struct host_set *hosts)
 {
 	uint64_t guid;
 	uint8_t port;
@@ -129,7 +129,7 @@ static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t 
 }
 
 struct loading {
-	const struct view *view;
+	const struct moment *view;
 	const struct health_filter *filter;
 	struct health_rows *rows;
 	struct health_name *names; /* parallel to those of the filter */
@@ -148,7 +148,7 @@ static int find_names(struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		name->typed = filter->names[i];
-		code = view_select(loading->view, &name->typed, 1, &name->selection, err);
+		code = moment_select(loading->view, &name->typed, 1, &name->selection, err);
 		name->missing = code == ERR_USAGE;
 		code = name->missing ? 0 : code;
 	}
@@ -184,7 +184,7 @@ static int check_names(const struct loading *loading, struct error *err)
 		struct health_name *name = &loading->names[i];
 
 		if (name->missing && !name->found)
-			return view_select(loading->view, &name->typed, 1, &name->selection, err);
+			return moment_select(loading->view, &name->typed, 1, &name->selection, err);
 	}
 	return 0;
 }
@@ -251,7 +251,7 @@ static int fold(struct health_rows *rows, const struct fabric *fabric)
 	return 0;
 }
 
-int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
+int health_load(const struct moment *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err)
 {
 	struct loading loading = { .view = view, .filter = filter, .rows = ret };
@@ -314,7 +314,7 @@ bool health_is_stale(const struct sweep_info *sweep, int64_t age_us)
 }
 
 /* Is the newest sweep recent? */
-static int check_fresh(const struct view *view, const struct options *options, struct error *err)
+static int check_fresh(const struct moment *view, const struct options *options, struct error *err)
 {
 	struct db_status status;
 	char age[WHEN_AGE_SIZE];
@@ -342,8 +342,8 @@ static int show(const struct options *options, const struct health_filter *filte
 				       .since_us = options->since_us, .until_us = options->until_us };
 	bool in_past = options->at_us || options->since_us || options->until_us;
 	struct health_rows rows;
-	struct view view;
-	int code = view_open(options, false, &view, err);
+	struct moment view;
+	int code = options_open_moment(options, false, &view, err);
 
 	if (code < 0)
 		return code;
@@ -359,7 +359,7 @@ static int show(const struct options *options, const struct health_filter *filte
 			code = health_worst(&rows);
 		health_rows_done(&rows);
 	}
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }
 

@@ -20,7 +20,7 @@ struct page;
 struct result;
 struct sweep_info;
 struct text;
-struct view;
+struct moment;
 
 /* How a finding counts. */
 enum health_place {
@@ -56,7 +56,7 @@ struct health_filter {
  * @view:   open, with the fabric of that time
  * @query:  which of them
  */
-int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
+int health_load(const struct moment *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err);
 void health_rows_done(struct health_rows *rows);
 
@@ -64,11 +64,11 @@ void health_rows_done(struct health_rows *rows);
 bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 
 /* health_touches - does a finding affect one of these hosts? */
-bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
+bool health_touches(const struct moment *view, const struct finding *finding, const struct host_set *hosts);
 
 /* health_append_summary - "2 critical, 1 warning; sweep 3.2 s old, 40 of 40 ports responded" */
-void health_append_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-			   struct text *ret);
+void health_append_summary(const struct moment *view, const struct health_filter *filter,
+			   const struct health_rows *rows, struct text *ret);
 
 struct health_layout {
 	unsigned in;       /* as in struct page_section */
@@ -82,14 +82,14 @@ struct health_layout {
  * health_add_findings - add a list of findings, each with the command that shows its history
  * @rows:  borrowed until the page is rendered
  */
-void health_add_findings(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+void health_add_findings(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 			 const struct health_layout *layout, struct page *page);
 
 /* health_worst - the worst severity that counts: the exit status. */
 int health_worst(const struct health_rows *rows);
 
 /* health_print - print findings in the format of --format. */
-int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+int health_print(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err);
 
 /*
@@ -98,7 +98,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
  */
 int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
 			  struct columns *ret, struct error *err);
-int health_print_columns(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+int health_print_columns(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 			 const struct columns *shown, struct error *err);
 
 /*
@@ -107,7 +107,7 @@ int health_print_columns(const struct view *view, const struct health_filter *fi
  * health_put_row - add a row. @change: with @watch, else NULL
  */
 struct result *health_result(const struct options *options, bool watch);
-void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct moment *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 
 /*

@@ -13,7 +13,7 @@
 #include "base/when.h"
 #include "cli/health/health.h"
 #include "facts/cells.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/result.h"
 #include "storage/reader.h"
 
@@ -87,7 +87,7 @@ static void print_row(struct result *result, const struct finding *finding, cons
 }
 
 /* @result: NULL: text output. */
-static int acknowledge(const struct options *options, const struct view *view, const char *path, const char *typed,
+static int acknowledge(const struct options *options, const struct moment *view, const char *path, const char *typed,
 		       const struct acknowledgement *ack, struct result *result, struct error *err)
 {
 	struct finding_query query = { 0 };
@@ -119,7 +119,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	struct result_options output = options_result(options);
 	struct result *result = NULL;
 	char path[4096];
-	struct view view;
+	struct moment view;
 	int code, finished;
 
 	if (!back && (!reason || !*reason))
@@ -130,7 +130,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	ack.until_us = back ? ack.at_us : for_us ? ack.at_us + for_us : 0;
 	code = options_db_path(options, false, path, sizeof(path), err);
 	if (code == 0)
-		code = view_open_reader(options, &view, err);
+		code = options_open_reader(options, &view, err);
 	if (code < 0)
 		return code;
 	if (output.format != RESULT_TABLE && !(result = result_create(options->out, &output, columns, COLUMN_COUNT)))
@@ -140,6 +140,6 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	/* Acknowledged findings are printed even if a later number is invalid. */
 	finished = result ? result_finish(result, code == 0 ? err : NULL) : 0;
 	result_destroy(result);
-	view_done(&view);
+	moment_done(&view);
 	return code ? code : finished;
 }

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/result.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
@@ -43,7 +43,7 @@ static const struct column gate_columns[COLUMN_COUNT] = {
 };
 
 struct gate {
-	struct view view;
+	struct moment view;
 	struct health_rows findings;
 	int64_t span_us;
 };
@@ -104,7 +104,7 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 		uint32_t peer = fabric->ports[i].peer;
 
 		/* A port without a cable is not a fault. */
-		if (!view_port_was_seen(&gate->view, i))
+		if (!moment_port_was_seen(&gate->view, i))
 			continue;
 		if (!end_is_clean(gate, i, reason) || (peer != FABRIC_NONE && !end_is_clean(gate, peer, reason)))
 			return -1;
@@ -204,7 +204,7 @@ int health_gate(const struct health_filter *filter, int64_t span_us, struct erro
 	options.since_us = query.since_us = options.now_us - span_us;
 	options.at_us = options.until_us = 0;
 	query.until_us = options.now_us;
-	code = view_open(&options, false, &gate.view, err);
+	code = options_open_moment(&options, false, &gate.view, err);
 	if (code < 0)
 		return code;
 	code = check_history(&gate, &options, err);
@@ -213,6 +213,6 @@ int health_gate(const struct health_filter *filter, int64_t span_us, struct erro
 	if (code == 0)
 		code = check_hosts(&gate, filter, err);
 	health_rows_done(&gate.findings);
-	view_done(&gate.view);
+	moment_done(&gate.view);
 	return code;
 }

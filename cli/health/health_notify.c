@@ -131,7 +131,7 @@ int notify_webhook(struct notify *notify, const char *url, const struct clock *c
 	return code;
 }
 
-void notify_add(struct notify *notify, const struct view *view, int64_t wall_us, const char *change,
+void notify_add(struct notify *notify, const struct moment *view, int64_t wall_us, const char *change,
 		const struct health_row *row)
 {
 	const struct finding *finding = &row->row.finding;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "facts/finding_columns.h"
 #include "storage/reader.h"
@@ -46,7 +46,7 @@ static void append_hosts(const struct finding *finding, struct text *text)
 }
 
 /* Start, duration, report, end and measured window. */
-static void append_times(const struct view *view, const struct finding_row *row, struct text *text)
+static void append_times(const struct moment *view, const struct finding_row *row, struct text *text)
 {
 	const struct finding *finding = &row->finding;
 	int64_t now_us = view->reference_us, from_us, until_us;
@@ -84,7 +84,7 @@ static void append_acknowledgement(const struct acknowledgement *ack, struct tex
 }
 
 /* "symbol-errors, cause: cable" */
-static void append_cause(const struct view *view, const struct finding *finding, struct text *text)
+static void append_cause(const struct moment *view, const struct finding *finding, struct text *text)
 {
 	char ok[WHEN_SIZE];
 
@@ -145,7 +145,7 @@ static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 }
 
 /* The history of a finding, as a link and as a command with the same arguments. */
-static void add_history(const struct view *view, const struct finding *finding, bool links, struct page_item *item,
+static void add_history(const struct moment *view, const struct finding *finding, bool links, struct page_item *item,
 			struct page *page)
 {
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;
@@ -186,7 +186,7 @@ static enum cell_style style_of(const struct health_row *health)
 		styles[health->row.finding.severity];
 }
 
-static void fill_item(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+static void fill_item(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 		      const struct health_row *health, bool links, struct page_item *item, struct page *page)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
@@ -226,7 +226,7 @@ static bool is_shown(const struct health_filter *filter, const struct health_row
 			       row->row.finding.severity != FINDING_INFO);
 }
 
-void health_add_findings(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+void health_add_findings(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 			 const struct health_layout *layout, struct page *page)
 {
 	struct page_item *items = page_alloc(page, rows->count, sizeof(*items));
@@ -250,8 +250,8 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 		text_appendf(text, "%s%u %s", text->len ? ", " : "", count, count == 1 ? one : more);
 }
 
-void health_append_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
-			   struct text *ret)
+void health_append_summary(const struct moment *view, const struct health_filter *filter,
+			   const struct health_rows *rows, struct text *ret)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;

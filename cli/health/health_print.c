@@ -11,7 +11,7 @@
 #include "base/when.h"
 #include "cli/health/health.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "facts/finding_columns.h"
@@ -30,7 +30,7 @@ static size_t column_count(bool watch)
 	return watch ? count : count - 1;
 }
 
-void health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct moment *view, int64_t time_us, const char *change,
 		    const struct health_row *health)
 {
 	const struct finding_facts facts = {
@@ -51,7 +51,7 @@ struct result *health_result(const struct options *options, bool watch)
 }
 
 struct data {
-	const struct view *view;
+	const struct moment *view;
 	const struct health_rows *rows;
 };
 
@@ -72,7 +72,7 @@ int health_choose_columns(const struct command *command, const struct options *o
 	return columns_create(command, options, &finding_list, chosen, ret, err);
 }
 
-int health_print_columns(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+int health_print_columns(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 			 const struct columns *shown, struct error *err)
 {
 	const struct data data = { view, rows };
@@ -83,7 +83,7 @@ int health_print_columns(const struct view *view, const struct health_filter *fi
 	return output_end(result, 0, err);
 }
 
-int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+int health_print(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err)
 {
 	const struct data data = { view, rows };

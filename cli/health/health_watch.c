@@ -18,7 +18,7 @@
 #include "base/when.h"
 #include "cli/health/health_notify.h"
 #include "cli/lib/pager.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -28,7 +28,7 @@
 
 struct watching {
 	struct health_filter filter;
-	struct view view;
+	struct moment view;
 	struct result *result;    /* of --format json or csv; NULL: text lines */
 	struct health_rows open;  /* of the previous sweep */
 	struct notify exec, webhook;
@@ -182,7 +182,7 @@ int health_watch(const struct health_filter *filter, struct error *err)
 	struct watching watching = { .filter = *filter };
 	const struct clock *clock = clock_system();
 	int64_t newest = 0, shown = -1;
-	int code = view_open(filter->options, false, &watching.view, err);
+	int code = options_open_moment(filter->options, false, &watching.view, err);
 
 	pager_cancel();
 	if (code < 0)
@@ -215,6 +215,6 @@ int health_watch(const struct health_filter *filter, struct error *err)
 	notify_close(&watching.exec);
 	notify_close(&watching.webhook);
 	health_rows_done(&watching.open);
-	view_done(&watching.view);
+	moment_done(&watching.view);
 	return code;
 }

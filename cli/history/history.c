@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
@@ -127,7 +128,7 @@ static int add_argument(struct subjects *subjects, const struct history *history
 	struct selection selection;
 	uint32_t node;
 	bool named = false;
-	int code = view_select(&history->view, (char *[]){ (char *)typed }, 1, &selection, err);
+	int code = moment_select(&history->view, (char *[]){ (char *)typed }, 1, &selection, err);
 
 	if (code < 0)
 		return code;
@@ -312,7 +313,7 @@ int history_nothing(const struct history *history, const struct subject *subject
 }
 
 /* The fabric at a time, or the current one if that is no longer stored. */
-static int open_view(const struct history *history, int64_t at_us, struct view *ret, struct error *err)
+static int open_view(const struct history *history, int64_t at_us, struct moment *ret, struct error *err)
 {
 	struct options then = history->options;
 	struct error first = { 0 };
@@ -320,10 +321,10 @@ static int open_view(const struct history *history, int64_t at_us, struct view *
 
 	then.since_us = then.until_us = 0;
 	then.at_us = at_us;
-	code = view_open(&then, false, ret, &first);
+	code = options_open_moment(&then, false, ret, &first);
 	if (code == ERR_UNAVAILABLE && at_us) {
 		then.at_us = 0;
-		code = view_open(&then, false, ret, &first);
+		code = options_open_moment(&then, false, ret, &first);
 	}
 	return code < 0 ? err_set(err, code, "%s", first.text) : 0;
 }
@@ -339,11 +340,11 @@ static int find_subjects(struct history *history, struct subjects *subjects, str
 		memset(&earlier.view, 0, sizeof(earlier.view));
 		if (open_view(history, history->range.first_us, &earlier.view, NULL) == 0) {
 			if (subjects_init(subjects, &earlier, NULL) == 0) {
-				view_done(&history->view);
+				moment_done(&history->view);
 				history->view = earlier.view;
 				return 0;
 			}
-			view_done(&earlier.view);
+			moment_done(&earlier.view);
 		}
 	}
 	return code < 0 ? err_set(err, code, "%s", at_end.text) : 0;
@@ -368,7 +369,7 @@ static int show(struct history *history, struct error *err)
 		code = history_top(history, &subjects, err);
 	else
 		code = history_series(history, &subjects, err);
-	view_warn_damage(history->damage.count, history->damage.first);
+	options_warn_damage(history->damage.count, history->damage.first);
 	subjects_done(&subjects);
 	return code;
 }
@@ -385,6 +386,6 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 	if (code < 0)
 		return code;
 	code = show(&history, err);
-	view_done(&history.view);
+	moment_done(&history.view);
 	return code;
 }

@@ -9,7 +9,7 @@
 
 #include "analysis/series.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "facts/moment.h"
 #include "storage/history.h"
 
 struct command;
@@ -33,7 +33,7 @@ struct history {
 	struct metric metrics[HISTORY_METRICS_MOST];
 	size_t metric_count;
 	int64_t since_us, until_us; /* the window, wall clock */
-	struct view view;         /* the fabric at its end */
+	struct moment view;         /* the fabric at its end */
 	struct history_range range;
 	struct history_damage damage; /* damage found while reading */
 };

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/nccl_files.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "facts/saved_columns.h"
 #include "storage/reader.h"
 
@@ -79,15 +79,15 @@ static int remove_one(const struct command *command, struct job_options *options
 	const struct options *common = &options->snapshot.common;
 	struct saved_writer *writer;
 	struct job job = { 0 };
-	struct view view;
+	struct moment view;
 	char path[4096];
-	int code = view_open_reader(common, &view, err);
+	int code = options_open_reader(common, &view, err);
 
 	(void)command;
 	if (code < 0)
 		return code;
 	code = job_find(view.reader, common->argv[1], &job, err);
-	view_done(&view);
+	moment_done(&view);
 	if (code == 0)
 		code = options_db_path(common, false, path, sizeof(path), err);
 	if (code == 0)
@@ -129,17 +129,17 @@ static int list(const struct command *command, struct job_options *options, stru
 		.since_us = common->since_us, .until_us = common->until_us ? common->until_us : INT64_MAX,
 	};
 	struct columns shown;
-	struct view view;
+	struct moment view;
 	int code = columns_create(command, common, &job_list, options->snapshot.columns, &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = view_open_reader(common, &view, err);
+	code = options_open_reader(common, &view, err);
 	if (code == 0) {
 		job_set_end(&listing.now);
 		listing.result = output_begin(common, false, shown.list, shown.count);
 		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
-		view_done(&view);
+		moment_done(&view);
 	}
 	columns_done(&shown);
 	return code;

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "cli/job/job.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "pages/job_report.h"
 
 /* The newest job of the same name before one. A requeued job has the id of the one before it. */
@@ -77,8 +77,8 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 	const struct options *common = &options->snapshot.common;
 	struct job_report *reports[2] = { NULL, NULL };
 	struct job jobs[2];
-	struct view view;
-	int count = 0, code = view_open_reader(common, &view, err);
+	struct moment view;
+	int count = 0, code = options_open_reader(common, &view, err);
 
 	(void)command;
 	if (code < 0)
@@ -92,6 +92,6 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 		job_report_destroy(reports[i]);
 	for (int i = 0; i < count; i++)
 		job_done(&jobs[i]);
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }

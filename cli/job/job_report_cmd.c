@@ -10,7 +10,7 @@
 #include "cli/job/job.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "pages/job_report.h"
 
@@ -30,7 +30,8 @@ int job_report_of(struct reader *reader, const struct name_map *names, const str
 }
 
 /* The report of the newest job with an id. */
-static int compute(const struct view *view, const char *id, int64_t now_us, struct job_report **ret, struct error *err)
+static int compute(const struct moment *view, const char *id, int64_t now_us, struct job_report **ret,
+		   struct error *err)
 {
 	struct job job;
 	int code = job_find(view->reader, id, &job, err);
@@ -98,8 +99,8 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	struct job_report *report = NULL;
 	struct nccl_log log;
 	struct error unread;
-	struct view view;
-	int code = view_open_reader(common, &view, err);
+	struct moment view;
+	int code = options_open_reader(common, &view, err);
 
 	if (code < 0)
 		return code;
@@ -115,7 +116,7 @@ int job_report_write(const struct options *common, const char *id, const char *p
 		code = write_to(report, path, err);
 	job_report_destroy(report);
 	nccl_done(&log);
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }
 
@@ -126,14 +127,14 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	const struct options *common = &options->snapshot.common;
 	struct job_report *report = NULL;
 	struct nccl_log log;
-	struct view view;
+	struct moment view;
 	int code;
 
 	(void)command;
 	nccl_init(&log);
 	code = options->nccl ? nccl_files_read(options->nccl, common->argv + 2, common->argc - 2, &log, err) : 0;
 	if (code == 0)
-		code = view_open_reader(common, &view, err);
+		code = options_open_reader(common, &view, err);
 	if (code < 0)
 		goto done;
 	code = compute(&view, common->argv[1], common->now_us, &report, err);
@@ -142,7 +143,7 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	if (code == 0)
 		code = job_output(options, job_report_page(report, options->snapshot.all), err);
 	job_report_destroy(report);
-	view_done(&view);
+	moment_done(&view);
 done:
 	nccl_done(&log);
 	return code;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "facts/cells.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
@@ -60,7 +60,7 @@ static void narrow(const struct fabric *fabric, const struct selection *selectio
 		query->port = fabric->ports[port].num;
 }
 
-int port_details_load(const struct view *view, const struct selection *selection, struct port_details *ret,
+int port_details_load(const struct moment *view, const struct selection *selection, struct port_details *ret,
 		      struct error *err)
 {
 	struct detail_query query = { .at_us = view->at_us, .window_us = view->window_us, .port = -1 };
@@ -106,7 +106,7 @@ static bool fec_counts(const struct detail_row *speeds)
 	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
 }
 
-void port_details_ber(const struct view *view, const struct port_details *details, struct port_facts *port)
+void port_details_ber(const struct moment *view, const struct port_details *details, struct port_facts *port)
 {
 	const struct detail_row *row = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	uint64_t rate = port_rate_bits_per_s(&view->fabric->ports[port->port]);
@@ -233,7 +233,7 @@ struct line {
 	bool harmless; /* a value above 0 is not an error */
 };
 
-static void put_line(struct result *result, const struct view *view, uint32_t port, const struct line *line,
+static void put_line(struct result *result, const struct moment *view, uint32_t port, const struct line *line,
 		     size_t *zeros)
 {
 	const char *why = line->saturated ? "saturated" : "cleared";
@@ -268,7 +268,7 @@ static void put_line(struct result *result, const struct view *view, uint32_t po
 }
 
 /* The error counters of every sweep, which the detail counters split up. */
-static void put_errors(struct result *result, const struct view *view, const struct port_facts *port, size_t *zeros)
+static void put_errors(struct result *result, const struct moment *view, const struct port_facts *port, size_t *zeros)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
@@ -298,7 +298,7 @@ static bool is_harmless(enum detail_attribute attribute, unsigned number)
 		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
 }
 
-static void put_details(struct result *result, const struct view *view, const struct detail_row *row, uint32_t port,
+static void put_details(struct result *result, const struct moment *view, const struct detail_row *row, uint32_t port,
 			size_t *zeros)
 {
 	enum detail_attribute attribute = (enum detail_attribute)row->reading.attribute;
@@ -323,7 +323,7 @@ static void put_details(struct result *result, const struct view *view, const st
 }
 
 /* Why a rate is unknown; the first match applies. */
-static const char *unknown_reason(const struct view *view, const struct port_facts *port, enum port_ber which,
+static const char *unknown_reason(const struct moment *view, const struct port_facts *port, enum port_ber which,
 				  const struct detail_row *speeds)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
@@ -345,8 +345,8 @@ static const char *unknown_reason(const struct view *view, const struct port_fac
 	return "unknown: a counter is saturated or was reset";
 }
 
-static void put_ber(struct result *result, const struct view *view, const struct port_facts *port, enum port_ber which,
-		    const struct detail_row *speeds)
+static void put_ber(struct result *result, const struct moment *view, const struct port_facts *port,
+		    enum port_ber which, const struct detail_row *speeds)
 {
 	static const char *const meanings[PORT_BER_COUNT] = {
 		[PORT_BER_SYMBOL] = "bit error rate seen by packets",
@@ -371,7 +371,7 @@ static void put_ber(struct result *result, const struct view *view, const struct
 	result_end_row(result);
 }
 
-static void put_fec(struct result *result, const struct view *view, uint32_t port, const struct detail_row *speeds)
+static void put_fec(struct result *result, const struct moment *view, uint32_t port, const struct detail_row *speeds)
 {
 	static const char *const words[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
@@ -396,7 +396,7 @@ static void put_fec(struct result *result, const struct view *view, uint32_t por
 	result_end_row(result);
 }
 
-void port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct moment *view, const struct port_details *details,
 			   const struct port_facts *port, size_t *zeros)
 {
 	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);

@@ -15,7 +15,7 @@
 #include "base/when.h"
 #include "facts/port_columns.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -252,7 +252,7 @@ struct made {
 	struct reading reading;
 	struct snapshot snapshot;
 	char name[8], *names[1];
-	struct view view;
+	struct moment view;
 	struct detail_row speeds;
 	uint32_t index[DETAIL_ATTRIBUTE_COUNT];
 	struct port_details details;
@@ -275,7 +275,7 @@ static void make(struct made *made, enum fec_layout layout)
 	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row, .caps = &made->caps };
 	strcpy(made->name, "leaf");
 	made->names[0] = made->name;
-	made->view = (struct view){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
+	made->view = (struct moment){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
 				    .names_shown = { .names = made->names } };
 	made->speeds = (struct detail_row){ .wall_us = 80000000,
 					    .reading = { .attribute = DETAIL_EXTENDED_SPEEDS,
@@ -290,7 +290,7 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 	char *output = NULL;
 	size_t size, zeros = 0;
 	FILE *stream = open_memstream(&output, &size);
-	const struct port_scope scope = view_scope(&made->view);
+	const struct port_scope scope = moment_scope(&made->view);
 	struct port_facts port;
 	struct result *result;
 
@@ -423,7 +423,7 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 	char *output = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&output, &size);
-	const struct port_scope scope = view_scope(&made->view);
+	const struct port_scope scope = moment_scope(&made->view);
 	struct port_facts port;
 	struct result *result;
 
@@ -462,7 +462,7 @@ TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
 	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
 	made.snapshot.caps = NULL;
-	scope = view_scope(&made.view);
+	scope = moment_scope(&made.view);
 	port_facts_of(&scope, 0, &port);
 	assert_true(isnan(port.stall_percent));
 	assert_true(fabs(port.wait_ticks_per_s - 781250000) < 1);

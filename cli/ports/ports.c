@@ -12,7 +12,7 @@
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
 #include "cli/lib/sorting.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
 #include "facts/cells.h"
@@ -84,7 +84,7 @@ static const struct column long_columns[LONG_COUNT] = {
 	[LONG_MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 };
 
-static void put_long_rows(struct result *result, const struct view *view, const struct port_facts *port)
+static void put_long_rows(struct result *result, const struct moment *view, const struct port_facts *port)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 
@@ -114,18 +114,18 @@ struct rows {
 };
 
 /* Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port. */
-static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
+static bool is_wanted(const struct moment *view, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
 {
 	if (!selection_has_port(selection, index) || !port_is_pollable(view->fabric, &view->fabric->ports[index]))
 		return false;
-	if (own->all || selection_names_port(selection, index) || view_port_was_seen(view, index))
+	if (own->all || selection_names_port(selection, index) || moment_port_was_seen(view, index))
 		return true;
 	(*hidden)++;
 	return false;
 }
 
-static void add_row(const struct view *view, const struct ports_options *own, uint32_t index, struct rows *rows)
+static void add_row(const struct moment *view, const struct ports_options *own, uint32_t index, struct rows *rows)
 {
 	struct port_facts *row = &rows->views[rows->count];
 
@@ -137,12 +137,12 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 		rows->count++;
 }
 
-static int collect_rows(const struct view *view, const struct selection *selection, const struct ports_options *own,
+static int collect_rows(const struct moment *view, const struct selection *selection, const struct ports_options *own,
 			struct rows *rows, struct error *err)
 {
 	int code;
 
-	rows->scope = view_scope(view);
+	rows->scope = moment_scope(view);
 	rows->views = calloc(view->fabric->port_count + 1, sizeof(*rows->views));
 	if (!rows->views)
 		return err_nomem(err);
@@ -160,7 +160,7 @@ static int collect_rows(const struct view *view, const struct selection *selecti
 }
 
 /* Point to the other end of a single port's link. */
-static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
+static void note_peer(struct result *result, const struct moment *view, const struct rows *rows)
 {
 	uint32_t peer = rows->count == 1 ? view->fabric->ports[rows->views[0].port].peer : FABRIC_NONE;
 	char name[PORT_NAME_SIZE];
@@ -172,15 +172,15 @@ static void note_peer(struct result *result, const struct view *view, const stru
 }
 
 /* Below a table: what is not in it, and the window of --errors. */
-static void note_rows(struct result *result, const struct view *view, const struct ports_options *own,
+static void note_rows(struct result *result, const struct moment *view, const struct ports_options *own,
 		      const struct rows *rows)
 {
-	char window[VIEW_WINDOW_SIZE];
+	char window[MOMENT_WINDOW_SIZE];
 
 	if (own->errors) {
-		view_format_window(view, window);
+		moment_format_window(view, window);
 		if (rows->count)
-			result_note(result, "window: %s%s", window, view->since_reset ? VIEW_SINCE_RESET : "");
+			result_note(result, "window: %s%s", window, view->since_reset ? MOMENT_SINCE_RESET : "");
 		result_none(result, "no port errors in %s", window);
 	} else if (rows->hidden) {
 		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
@@ -190,7 +190,7 @@ static void note_rows(struct result *result, const struct view *view, const stru
 	}
 }
 
-static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
+static int print_details(const struct moment *view, const struct options *options, const struct ports_options *own,
 			 const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
@@ -207,7 +207,7 @@ static int print_details(const struct view *view, const struct options *options,
 }
 
 /* Below the table: sums of the planes among the rows. */
-static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
+static void note_planes(struct result *result, const struct moment *view, const struct rows *rows)
 {
 	char text[160];
 	size_t listed = 0;
@@ -245,7 +245,7 @@ static void put_row(struct result *result, const struct rows *rows, const struct
 	result_end_row(result);
 }
 
-static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
+static int print_rows(const struct moment *view, const struct options *options, const struct ports_options *own,
 		      const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
@@ -265,7 +265,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 }
 
 struct ordering {
-	const struct view *view;
+	const struct moment *view;
 	const struct sorting *sorting;
 };
 
@@ -283,12 +283,12 @@ static int compare_ports(const void *a, const void *b, void *ctx)
 	return sorting_compare(value_of(by, left), value_of(by, right), rank[left->port], rank[right->port]);
 }
 
-static int show(const struct options *options, const struct ports_options *own, const struct view *view,
+static int show(const struct options *options, const struct ports_options *own, const struct moment *view,
 		struct error *err)
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = view_select(view, options->argv, options->argc, &selection, err);
+	int code = moment_select(view, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
@@ -352,7 +352,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		{ 0 },
 	};
 	struct options options;
-	struct view view;
+	struct moment view;
 	bool absolute;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
@@ -364,16 +364,16 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	own.all |= options.format != RESULT_TABLE;
 	absolute = own.counters || own.details || own.columns || options.format != RESULT_TABLE;
 	options.window_sweeps = own.details ? PORT_DETAILS_SWEEPS : 0;
-	code = own.errors ? view_open_errors(&options, absolute, &view, err) :
-			    view_open(&options, absolute, &view, err);
+	code = own.errors ? options_open_errors(&options, absolute, &view, err) :
+			    options_open_moment(&options, absolute, &view, err);
 	if (code < 0) {
 		columns_done(&own.shown);
 		return code;
 	}
-	code = view_find_shape(&view, err);
+	code = moment_find_shape(&view, err);
 	if (code == 0)
 		code = show(&options, &own, &view, err);
-	view_done(&view);
+	moment_done(&view);
 	columns_done(&own.shown);
 	return code;
 }

@@ -18,7 +18,7 @@
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
@@ -193,7 +193,7 @@ static const struct column_item end_items[] = {
 static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	const struct port_scope scope = view_scope(&report->view);
+	const struct port_scope scope = moment_scope(&report->view);
 
 	(void)target;
 	(void)err;
@@ -383,7 +383,7 @@ static int load_findings(struct report *report, struct error *err)
 static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	const struct view *view = &report->view;
+	const struct moment *view = &report->view;
 
 	(void)target;
 	(void)err;
@@ -571,7 +571,7 @@ static int add_plots(struct report *report, unsigned in, struct page *page, stru
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Window" });
 	code = history_add_plots(&history, &subjects, in, subjects.count, marks, mark_count, page, err);
 	page_close(page);
-	view_warn_damage(history.damage.count, history.damage.first);
+	options_warn_damage(history.damage.count, history.damage.first);
 	return code;
 }
 
@@ -646,7 +646,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		report.window_us[2] += report.until_us - report.departed_us;
 	if (code == 0)
 		code = print(&report, html, err);
-	view_warn_damage(report.damage.count, report.damage.first);
+	options_warn_damage(report.damage.count, report.damage.first);
 	report_close(&report);
 	return code;
 }

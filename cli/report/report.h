@@ -9,7 +9,7 @@
 
 #include "cli/health/health.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/view.h"
+#include "facts/moment.h"
 #include "storage/reader.h"
 #include "storage/history.h"
 
@@ -22,7 +22,7 @@ enum { WINDOW_COUNT = 3 };
 enum { REPORT_ENDS, REPORT_FINDINGS, REPORT_EVENTS, REPORT_TABLES };
 
 struct report {
-	struct view view;          /* the fabric at the end of the window, or the last one with the removed node */
+	struct moment view;          /* the fabric at the end of the window, or the last one with the removed node */
 	const struct options *options;
 	uint32_t node;             /* the selected node, or the node of the selected port */
 	uint32_t *ports;           /* subject ports: a port and its peer, or all ports of a node */

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "cli/report/report.h"
 #include "fabric/fabric.h"
@@ -33,7 +34,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node;
 	uint32_t port;
-	int code = view_find(&report->view, typed, &report->node, &port, err);
+	int code = moment_find(&report->view, typed, &report->node, &port, err);
 
 	if (code < 0)
 		return code;
@@ -45,7 +46,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 			code = add_port(report, fabric->ports[port].peer);
 	}
 	for (uint32_t i = node->first_port; report->of_node && code == 0 && i < node->first_port + node->ports; i++)
-		if (port_is_pollable(fabric, &fabric->ports[i]) && view_port_was_seen(&report->view, i))
+		if (port_is_pollable(fabric, &fabric->ports[i]) && moment_port_was_seen(&report->view, i))
 			code = add_port(report, i);
 	return code < 0 ? err_nomem(err) : 0;
 }
@@ -86,7 +87,7 @@ static int find_past(struct report *report, struct error *err)
 /* --- removed nodes --- */
 
 struct search {
-	const struct view *view;
+	const struct moment *view;
 	const char *typed;     /* length of the node name */
 	struct departed_node found;
 	size_t count;
@@ -134,7 +135,7 @@ static bool is_present(const struct fabric *fabric, const char *typed)
 }
 
 /* Return: 1 with the removed node; 0 if none; or an error. */
-static int search_removed(const struct view *view, const char *typed, struct departed_node *ret, struct error *err)
+static int search_removed(const struct moment *view, const char *typed, struct departed_node *ret, struct error *err)
 {
 	struct search search = { .view = view, .typed = typed };
 	int code;
@@ -156,7 +157,7 @@ static int search_removed(const struct view *view, const char *typed, struct dep
  * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
  * search_removed().
  */
-static int find_removed(const struct view *view, const char *typed, struct departed_node *ret, char **ret_typed,
+static int find_removed(const struct moment *view, const char *typed, struct departed_node *ret, char **ret_typed,
 			struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
@@ -183,17 +184,17 @@ static int open_removed(struct report *report, const struct options *options, co
 			const char *typed, struct error *err)
 {
 	struct options then = *options;
-	struct view view;
+	struct moment view;
 	int code;
 
 	if (!departed->seen_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s was removed, and no sweep with it is stored any more", typed);
 	then.until_us = 0;
 	then.at_us = departed->seen_us;
-	code = view_open(&then, false, &view, err);
+	code = options_open_moment(&then, false, &view, err);
 	if (code < 0)
 		return code;
-	view_done(&report->view);
+	moment_done(&report->view);
 	report->view = view;
 	report->departed_us = departed->departed_us;
 	return find_subject(report, typed, err);
@@ -204,7 +205,7 @@ int report_open(struct report *report, const struct options *options, const char
 	struct error unknown = { 0 };
 	struct departed_node departed;
 	char *by_guid = NULL;
-	int code = view_open(options, false, &report->view, err), found;
+	int code = options_open_moment(options, false, &report->view, err), found;
 
 	if (code < 0)
 		return code;
@@ -232,5 +233,5 @@ void report_close(struct report *report)
 		columns_done(&report->columns[i]);
 	health_rows_done(&report->rows);
 	if (report->opened)
-		view_done(&report->view);
+		moment_done(&report->view);
 }

@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "facts/saved_columns.h"
 #include "wire/engine.h"
 
@@ -82,16 +82,16 @@ static int list(const struct command *command, const struct snapshot_options *op
 {
 	struct columns shown;
 	struct result *result;
-	struct view view;
+	struct moment view;
 	int code = columns_create(command, &options->common, &snapshot_list, options->columns, &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = view_open_reader(&options->common, &view, err);
+	code = options_open_reader(&options->common, &view, err);
 	if (code == 0) {
 		result = output_begin(&options->common, false, shown.list, shown.count);
 		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
-		view_done(&view);
+		moment_done(&view);
 	}
 	columns_done(&shown);
 	return code;
@@ -211,9 +211,9 @@ static int diff(const struct snapshot_options *options, enum diff_by by, struct 
 {
 	struct saved *both[2] = { NULL, NULL };
 	struct infos infos = { 0 };
-	struct view view;
+	struct moment view;
 	size_t two[2];
-	int code = view_open_reader(&options->common, &view, err);
+	int code = options_open_reader(&options->common, &view, err);
 
 	if (code < 0)
 		return code;
@@ -228,7 +228,7 @@ static int diff(const struct snapshot_options *options, enum diff_by by, struct 
 	saved_destroy(both[0]);
 	saved_destroy(both[1]);
 	free(infos.list);
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }
 
@@ -238,19 +238,19 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 {
 	struct saved_writer *writer;
 	struct infos infos = { 0 };
-	struct view view;
+	struct moment view;
 	char path[4096];
 	size_t i;
 	/*
 	 * Search with a reader first: it does not create a database, and an unknown name gets a
 	 * hint.
 	 */
-	int code = view_open_reader(&options->common, &view, err);
+	int code = options_open_reader(&options->common, &view, err);
 
 	if (code < 0)
 		return code;
 	code = load_infos(&infos, view.reader, err);
-	view_done(&view);
+	moment_done(&view);
 	for (i = 0; i < infos.count && strcmp(infos.list[i].name, name); i++)
 		;
 	if (code == 0 && i == infos.count)

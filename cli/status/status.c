@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "facts/cells.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "cli/status/status.h"
 #include "collector/events.h"
 #include "export/page.h"
@@ -274,7 +274,7 @@ static void fill_log(struct result *result, const struct status *status)
 	text_done(&shown);
 }
 
-static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
+static void fill_sm(struct result *result, const struct moment *view, const struct sm_state *sm)
 {
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
 	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
@@ -310,7 +310,7 @@ struct node_list {
 /* Maximum number of nodes listed in a table. */
 enum { NODES_NAMED = 6 };
 
-static void list_node(struct result *result, size_t column, const struct view *view, uint32_t node,
+static void list_node(struct result *result, size_t column, const struct moment *view, uint32_t node,
 		      struct node_list *list)
 {
 	result_item(result, column, "%s", view->fabric->nodes[node].name);
@@ -349,8 +349,8 @@ static void fill_other_sms(struct result *result, const struct status *status, c
 /* Unresponsive and locked nodes, and ports that are not polled. */
 static void fill_ports(struct result *result, const struct status *status)
 {
-	const struct view *view = &status->view;
-	const struct port_scope scope = view_scope(view);
+	const struct moment *view = &status->view;
+	const struct port_scope scope = moment_scope(view);
 	struct node_list silent = { 0 }, locked = { 0 };
 	int64_t unplanned = 0, mirrored = 0;
 
@@ -472,7 +472,7 @@ static int fill(struct result *result, const void *ctx, enum page_target target,
 }
 
 /* Load the sweep of that time; an empty database is not an error. */
-static int load_fabric(struct view *view, int64_t at_us, struct error *err)
+static int load_fabric(struct moment *view, int64_t at_us, struct error *err)
 {
 	const struct snapshot_query query = { .at_us = at_us, .names = view->names };
 	int code = snapshot_load(view->reader, &query, &view->snapshot, err);
@@ -569,7 +569,7 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
 	if (code == 0)
-		code = view_open_reader(&options, &status.view, err);
+		code = options_open_reader(&options, &status.view, err);
 	if (code < 0)
 		return code;
 	code = load(&status, err);
@@ -581,6 +581,6 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 		code = print(&status, html, links, err);
 	health_rows_done(&status.findings);
 	map_done(&status.locked);
-	view_done(&status.view);
+	moment_done(&status.view);
 	return code;
 }

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "cli/health/health.h"
 #include "facts/event_state.h"
-#include "cli/lib/view.h"
+#include "facts/moment.h"
 #include "export/result.h"
 #include "facts/summary.h"
 #include "storage/reader.h"
@@ -22,7 +22,7 @@ struct status {
 	const struct options *options;
 	const char *path; /* of the database */
 	int64_t at_us;    /* selected wall clock time; 0: now */
-	struct view view; /* without a snapshot if the database has no sweep */
+	struct moment view; /* without a snapshot if the database has no sweep */
 	struct db_status db;
 	struct map locked;
 	struct event_state throttled, topology_file, device_removed;

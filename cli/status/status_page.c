@@ -14,7 +14,7 @@
 #include "cli/health/health.h"
 #include "cli/history/history.h"
 #include "cli/lib/options.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -26,7 +26,7 @@ enum { FINDINGS_BYTES = 34000, CELLS_MOST = 1200, COLUMNS_MOST = 48, LINKS_MOST 
 enum { TREND_HOURS = 6 };
 
 struct fabric_page {
-	struct view *view;
+	struct moment *view;
 	struct page *page;
 	struct balance_load *loads; /* by port: of the window of `ibwire balance`; of the page */
 	struct { uint32_t port; double percent; } busiest[LINKS_MOST + 1];
@@ -307,7 +307,7 @@ static void add_busiest(struct fabric_page *of)
 
 static int add_loads(struct status *status, struct page *page, struct error *err)
 {
-	struct view *view = &status->view;
+	struct moment *view = &status->view;
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	const struct load_query query = {
 		.since_us = sweep->wall_us - balance_window_us(sweep->interval_us), .until_us = sweep->wall_us,
@@ -325,7 +325,7 @@ static int add_loads(struct status *status, struct page *page, struct error *err
 		return err_nomem(err);
 	code = reader_history_loads(view->reader, &query, of->loads, err);
 	if (code >= 0)
-		code = view_find_shape(view, err);
+		code = moment_find_shape(view, err);
 	if (code < 0)
 		return code;
 	add_map(of);
@@ -356,7 +356,7 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 	struct subject items[] = { { .name = hcas }, { .name = switches } };
 	struct subjects subjects = { .items = items, .count = 2 };
 	struct history history = { .options = *status->options, .view = status->view };
-	const struct view *view = &status->view;
+	const struct moment *view = &status->view;
 	int code = fill_subject(view->fabric, NODE_CA, &items[0]) &&
 		   fill_subject(view->fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
 
@@ -372,8 +372,8 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 		code = history_add_plots(&history, &subjects, PAGE_HTML, 1, NULL, 0, page, err);
 		page_close(page);
 	}
-	view_warn_damage(history.damage.count, history.damage.first);
-	view_warn_damage(view->snapshot->damaged, view->snapshot->damage);
+	options_warn_damage(history.damage.count, history.damage.first);
+	options_warn_damage(view->snapshot->damaged, view->snapshot->damage);
 	for (size_t i = 0; i < subjects.count; i++) {
 		free(items[i].ports);
 		free(items[i].indices);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "export/dot.h"
 #include "fabric/fabric.h"
@@ -105,7 +106,7 @@ static int load_file(const struct topology_options *options, struct topology *to
 
 static int load_database(const struct topology_options *options, struct topology *topology, struct error *err)
 {
-	int code = view_open(&options->common, false, &topology->view, err);
+	int code = options_open_moment(&options->common, false, &topology->view, err);
 
 	if (code < 0)
 		return code;
@@ -141,7 +142,7 @@ void topology_close(struct topology *topology)
 	name_map_destroy(topology->names);
 	settings_done(&topology->settings);
 	if (topology->view.reader)
-		view_done(&topology->view);
+		moment_done(&topology->view);
 	memset(topology, 0, sizeof(*topology));
 }
 

@@ -9,7 +9,7 @@
 
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
-#include "cli/lib/view.h"
+#include "facts/moment.h"
 #include "facts/order.h"
 
 struct command;
@@ -37,7 +37,7 @@ struct topology_options {
 
 /* A fabric from the database or a file, and its shape. */
 struct topology {
-	struct view view;            /* fabric from the database */
+	struct moment view;            /* fabric from the database */
 	struct fabric *own;          /* fabric from a file */
 	struct name_map *names;
 	struct settings settings;
@@ -49,7 +49,7 @@ struct topology {
 
 /*
  * topology_open - load the fabric and analyse its shape
- * Return: 0; ERR_IO if the file cannot be read or parsed; as view_open(). Nothing to free after an
+ * Return: 0; ERR_IO if the file cannot be read or parsed; as options_open_moment(). Nothing to free after an
  * error.
  */
 int topology_open(const struct topology_options *options, struct topology *ret, struct error *err);

@@ -11,7 +11,7 @@
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/topology/topology.h"
-#include "cli/lib/view.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "facts/port_columns.h"
@@ -20,7 +20,7 @@
 
 /* A hop of a route: the row of the port that sends to the next hop, with its peer, and this one. */
 struct hop {
-	const struct view *view;
+	const struct moment *view;
 	const struct route_trace *trace;
 	unsigned number; /* 0: there is none */
 	uint16_t lid;
@@ -127,7 +127,7 @@ struct end {
 /* --- end points --- */
 
 /* The port of a node: port 0 of a switch, the linked port of an HCA. */
-static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, struct error *err)
+static int port_of_node(const struct moment *view, uint32_t index, uint32_t *ret, struct error *err)
 {
 	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[index];
@@ -154,7 +154,7 @@ static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, 
 }
 
 /* A switch port is not an end point; its peer or the switch is. */
-static int check_end(const struct view *view, uint32_t index, struct error *err)
+static int check_end(const struct moment *view, uint32_t index, struct error *err)
 {
 	const struct fabric *fabric = view->fabric;
 	const struct port *port = &fabric->ports[index];
@@ -168,10 +168,10 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
 }
 
-static int find_end(const struct view *view, const char *typed, struct end *ret, struct error *err)
+static int find_end(const struct moment *view, const char *typed, struct end *ret, struct error *err)
 {
 	uint32_t node;
-	int code = view_find(view, typed, &node, &ret->port, err);
+	int code = moment_find(view, typed, &node, &ret->port, err);
 
 	ret->lid = 0;
 	if (code < 0)
@@ -187,10 +187,10 @@ static int find_end(const struct view *view, const char *typed, struct end *ret,
 /* --- hops --- */
 
 /* Without hops JSON and CSV still have one row with the result. */
-static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
+static void put_hops(struct result *result, const struct moment *view, const struct route_trace *trace, uint16_t lid,
 		     bool data)
 {
-	const struct port_scope scope = view_scope(view);
+	const struct port_scope scope = moment_scope(view);
 	struct hop hop = { .view = view, .trace = trace, .lid = lid };
 
 	for (unsigned i = 0; i < trace->hops; i++) {
@@ -214,7 +214,7 @@ static void put_hops(struct result *result, const struct view *view, const struc
 
 /* --- result line --- */
 
-static const char *black_hole_text(const struct view *view, const struct routes *routes,
+static const char *black_hole_text(const struct moment *view, const struct routes *routes,
 				   const struct route_trace *trace, uint16_t lid, char *ret, size_t size)
 {
 	const struct fabric *fabric = view->fabric;
@@ -232,7 +232,7 @@ static const char *black_hole_text(const struct view *view, const struct routes 
 }
 
 /* One sentence. @ret: @size bytes */
-static const char *end_text(const struct view *view, const struct routes *routes, const struct route_trace *trace,
+static const char *end_text(const struct moment *view, const struct routes *routes, const struct route_trace *trace,
 			    const struct end *to, uint16_t lid, char *ret, size_t size)
 {
 	const struct fabric *fabric = view->fabric;
@@ -265,7 +265,7 @@ static const char *end_text(const struct view *view, const struct routes *routes
 	return ret;
 }
 
-static int unknown_route(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
+static int unknown_route(const struct moment *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
 			 struct error *err)
 {
 	if (!lid)
@@ -278,7 +278,7 @@ static int unknown_route(const struct view *view, const struct route_trace *trac
 		"collect --routes)", view->names_shown.names[trace->at]);
 }
 
-static void describe_end(FILE *out, const struct view *view, const struct routes *routes,
+static void describe_end(FILE *out, const struct moment *view, const struct routes *routes,
 			 const struct route_trace *trace, const struct end *to, uint16_t lid)
 {
 	const struct port *port = &view->fabric->ports[to->port];
@@ -291,7 +291,7 @@ static void describe_end(FILE *out, const struct view *view, const struct routes
 	fprintf(out, "Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
 }
 
-static int show(const struct command *command, const struct options *options, const struct view *view,
+static int show(const struct command *command, const struct options *options, const struct moment *view,
 		const struct routes *routes, const struct end *from, const struct end *to, struct error *err)
 {
 	const struct column_list list = {
@@ -326,12 +326,12 @@ int topology_route(const struct command *command, const struct options *options,
 {
 	struct routes routes = { 0 };
 	struct end from, to;
-	struct view view;
+	struct moment view;
 	int code;
 
 	if (options->argc != 3)
 		return options_usage_error(command, err, "route requires two end points: topology route A B");
-	code = view_open(options, false, &view, err);
+	code = options_open_moment(options, false, &view, err);
 	if (code < 0)
 		return code;
 	code = find_end(&view, options->argv[1], &from, err);
@@ -342,6 +342,6 @@ int topology_route(const struct command *command, const struct options *options,
 	if (code == 0)
 		code = show(command, options, &view, &routes, &from, &to, err);
 	routes_done(&routes);
-	view_done(&view);
+	moment_done(&view);
 	return code;
 }

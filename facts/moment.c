@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "facts/moment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "fabric/shape.h"
+#include "facts/port_marks.h"
+#include "facts/select.h"
+#include "facts/selection.h"
+#include "storage/findings.h"
+#include "storage/reader.h"
+
+/* The snapshot, and what belongs to its fabric. */
+static void unload(struct moment *moment)
+{
+	shape_destroy(moment->shape);
+	moment->shape = NULL;
+	if (moment->snapshot)
+		snapshot_destroy(moment->snapshot);
+	moment->snapshot = NULL;
+	moment->fabric = NULL;
+}
+
+int moment_load(struct moment *moment, const struct snapshot_query *query, struct error *err)
+{
+	struct snapshot_query named = *query;
+	struct snapshot *snapshot = NULL;
+	int code;
+
+	named.names = moment->names;
+	code = snapshot_load(moment->reader, &named, &snapshot, err);
+	if (code < 0)
+		return code;
+	unload(moment);
+	moment->at_us = query->at_us;
+	moment->window_us = query->window_us;
+	moment->snapshot = snapshot;
+	moment->fabric = snapshot->fabric;
+	code = order_names(&moment->names_shown, moment->fabric, err);
+	moment->nodes = moment->names_shown.nodes;
+	return code;
+}
+
+/* The absolute value of a counter is what it counted since its reset. */
+static void count_since_reset(struct port_row *row)
+{
+	counter_set reset = row->sum.reset & COUNTER_ERROR_SET & (row->reading ? row->reading->present : 0);
+
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (reset & COUNTER_BIT(i))
+			row->sum.value[i] = row->reading->value[i];
+	row->sum.known |= reset;
+	row->sum.reset &= ~reset;
+}
+
+void moment_count_since_reset(struct moment *moment)
+{
+	moment->since_reset = true;
+	for (uint32_t i = 0; i < moment->fabric->port_count; i++)
+		count_since_reset(&moment->snapshot->rows[i]);
+}
+
+const char *moment_format_window(const struct moment *moment, char ret[MOMENT_WINDOW_SIZE])
+{
+	int64_t newest_us = moment->snapshot->sweep.wall_us, end_us = moment->at_us ? moment->at_us : newest_us;
+	int64_t since_us = end_us - moment->window_us;
+	struct db_status status = { 0 };
+	char until[WHEN_SIZE], span[WHEN_SIZE];
+	bool all = reader_status(moment->reader, &status, NULL) == 0 && status.first_wall_us > since_us;
+
+	if (all)
+		since_us = status.first_wall_us;
+	if (end_us > newest_us)
+		end_us = newest_us;
+	snprintf(ret, MOMENT_WINDOW_SIZE, "%s up to %s%s", when_format_span(end_us - since_us, span),
+		 when_format_local(end_us, until), all ? " (all that is stored)" : "");
+	return ret;
+}
+
+int moment_find_shape(struct moment *moment, struct error *err)
+{
+	int code = 0;
+
+	if (moment->settings && !moment->shape_settings)
+		code = moment->settings->load(&moment->settings_owned, &moment->shape_settings, err);
+	return code < 0 ? code : shape_create(moment->fabric, moment->shape_settings, &moment->shape, err);
+}
+
+/* The facts for subjects; what they own is freed by facts_done(). */
+struct moment_facts {
+	struct select_facts facts;
+	const struct moment *moment;
+	void *settings_owned;
+	struct shape *shape; /* NULL: the moment's, or not loaded */
+	struct port_scope scope;
+	struct port_facts *ports;
+	uint32_t *finding_of;
+	struct finding_row *findings;
+	size_t finding_count, finding_capacity;
+	bool failed; /* no memory */
+};
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct moment_facts *own = ctx;
+	struct finding_row *list = array_grow(own->findings, own->finding_count, &own->finding_capacity, sizeof(*list));
+
+	own->failed = !list;
+	if (list) {
+		own->findings = list;
+		list[own->finding_count++] = *row;
+	}
+	return list;
+}
+
+static int load_findings(struct moment_facts *own, struct error *err)
+{
+	const struct finding_query query = { .at_us = own->moment->at_us, .now_us = own->moment->reference_us };
+	int code = reader_findings(own->moment->reader, &query, add_finding, own, err);
+
+	own->finding_of = calloc(own->facts.fabric->port_count + 1, sizeof(*own->finding_of));
+	if (code == 0 && (own->failed || !own->finding_of))
+		code = err_nomem(err);
+	if (code < 0)
+		return code;
+	findings_arrange(own->findings, own->finding_count, own->facts.fabric);
+	port_marks_find(own->facts.shape, own->facts.fabric, own->findings, own->finding_count, own->finding_of);
+	own->facts.findings = own->findings;
+	own->facts.finding_of = own->finding_of;
+	return 0;
+}
+
+static int load_facts(struct select_facts *facts, unsigned needs, struct error *err)
+{
+	struct moment_facts *own = (struct moment_facts *)facts; /* its first member */
+	int code = 0;
+
+	if (needs & SELECT_NEEDS_SHAPE) {
+		const struct shape_settings *settings = own->moment->shape_settings;
+
+		if (own->moment->settings && !settings)
+			code = own->moment->settings->load(&own->settings_owned, &settings, err);
+		if (code == 0)
+			code = shape_create(facts->fabric, settings, &own->shape, err);
+		facts->shape = own->shape;
+	}
+	if (code == 0 && needs & SELECT_NEEDS_PORTS) {
+		own->ports = calloc(facts->fabric->port_count + 1, sizeof(*own->ports));
+		if (!own->ports)
+			return err_nomem(err);
+		own->scope = moment_scope(own->moment);
+		for (uint32_t i = 0; i < facts->fabric->port_count; i++)
+			port_facts_of(&own->scope, i, &own->ports[i]);
+		facts->ports = own->ports;
+	}
+	return code == 0 && needs & SELECT_NEEDS_FINDINGS ? load_findings(own, err) : code;
+}
+
+static struct moment_facts facts_of(const struct moment *moment)
+{
+	return (struct moment_facts){
+		.facts = { .fabric = moment->fabric, .shape = moment->shape, .load = load_facts }, .moment = moment,
+	};
+}
+
+static void facts_done(struct moment_facts *facts)
+{
+	shape_destroy(facts->shape);
+	if (facts->settings_owned)
+		facts->moment->settings->free(facts->settings_owned);
+	free(facts->ports);
+	free(facts->finding_of);
+	free(facts->findings);
+}
+
+int moment_select(const struct moment *moment, char **args, int count, struct selection *ret, struct error *err)
+{
+	struct moment_facts own = facts_of(moment);
+	int code = selection_init(ret, &own.facts, args, count, err);
+
+	facts_done(&own);
+	return code;
+}
+
+int moment_find(const struct moment *moment, const char *typed, uint32_t *ret_node, uint32_t *ret_port,
+		struct error *err)
+{
+	struct moment_facts own = facts_of(moment);
+	int code = selection_find(&own.facts, typed, ret_node, ret_port, err);
+
+	facts_done(&own);
+	return code;
+}
+
+void moment_done(struct moment *moment)
+{
+	unload(moment);
+	if (moment->settings_owned)
+		moment->settings->free(moment->settings_owned);
+	order_done(&moment->names_shown);
+	reader_close(moment->reader);
+	name_map_destroy(moment->names);
+	memset(moment, 0, sizeof(*moment));
+}
+
+struct port_scope moment_scope(const struct moment *moment)
+{
+	return (struct port_scope){ .snapshot = moment->snapshot, .order = &moment->names_shown, .shape = moment->shape,
+				    .reference_us = moment->reference_us };
+}
+
+bool moment_port_was_seen(const struct moment *moment, uint32_t index)
+{
+	const struct port *port = &moment->fabric->ports[index];
+
+	return port->state > PORT_DOWN || port->peer != FABRIC_NONE || moment->snapshot->rows[index].last_wall_us;
+}
