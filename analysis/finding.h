@@ -76,6 +76,7 @@ struct finding_kind_info {
 	const char *limits;    /* default thresholds */
 	const char *reason;    /* rationale and source of the thresholds */
 	const char *advice;
+	const char *advice_info;   /* that of severity info; NULL: the same */
 };
 
 /*
@@ -92,6 +93,8 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 /* finding_kind_info - contents of `ibwire health --explain KIND`; never NULL. */
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);
 const char *finding_kind_name(enum finding_kind kind);
+/* finding_advice - what to do about a finding; static storage. */
+const char *finding_advice(enum finding_kind kind, enum finding_severity severity);
 /* finding_kind_find - Return: the kind with this name, or -1. */
 int finding_kind_find(const char *name);
 const char *finding_severity_name(enum finding_severity severity);

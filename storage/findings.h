@@ -36,7 +36,7 @@ struct finding_row {
 	unsigned echoes;         /* number of findings that are folded under this one */
 	size_t rank;             /* order of display */
 	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE]; /* names, also of departed nodes; "": unknown */
-	char cause[32], advice[256];             /* finding.cause and .advice point here */
+	char cause[32], advice[512];             /* finding.cause and .advice point here */
 	char keys[FINDING_NUMBERS_MAX][64];      /* the keys of its numbers point here */
 };
 

@@ -358,7 +358,7 @@ bool health_is_training(const struct health *health, const struct health_port *p
 	return health->now_us - port->changed_us < health->settings.training_us;
 }
 
-/* Errors and resets of the port are due to training, or to the restart of its host. */
+/* Errors of the port are due to training, or to the restart of its host. */
 static bool has_excuse(const struct health *health, const struct health_port *port)
 {
 	return health_is_training(health, port) || health_is_charged(health, port);
@@ -394,14 +394,8 @@ static void record_sample(struct health *health, const struct health_sample *sam
 	record_load(health, port, sample);
 	if (!delta)
 		return;
-	port->saturated = delta->saturated & COUNTER_ERROR_SET;
-	if ((!delta->reset && !has_errors(delta)) || has_excuse(health, port))
-		return;
-	if (delta->reset) {
-		port->reset_wall_us = port->reset_wall_us ? port->reset_wall_us : health->wall_us;
-		health->resets_since_us = health->resets_since_us ? health->resets_since_us : health->now_us;
-	}
-	if (has_errors(delta))
+	port->saturated = delta->saturated;
+	if (has_errors(delta) && !has_excuse(health, port))
 		record_errors(health, port, delta);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rules about the fabric as a whole: subnet manager, M_Keys, counter resets, topology, forwarding
- * tables, cabling, and the database.
+ * Rules about the fabric as a whole: subnet manager, M_Keys, topology, forwarding tables, cabling, and the database.
  */
 #include <stdlib.h>
 
@@ -11,11 +10,11 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* Tag of FINDING_TOPOLOGY_CHANGED: fewer than expected. */
-enum { EXPECTED_TAG = 1 };
+/* Tags of FINDING_TOPOLOGY_CHANGED: fewer than expected; and of FINDING_COUNTER_SATURATED: data counters. */
+enum { EXPECTED_TAG = 1, DATA_TAG = 1 };
 
 /* From these numbers on, findings of one kind are merged into one of the fabric. */
-enum { MANY_LOCKED = 8, MANY_CLEARED = 10, MANY_FULL = 10, MANY_TABLES = 8 };
+enum { MANY_LOCKED = 8, MANY_FULL = 10, MANY_TABLES = 8 };
 
 /* A switch at which routes end, for @lids destinations as seen from @from switches. */
 struct route_hole { struct health_node *node; uint32_t lids, from; enum route_end end; };
@@ -115,79 +114,77 @@ static void check_locked(struct health *health)
 	}
 }
 
-static struct health_open_finding *hold_port(struct health *health, enum finding_kind kind,
-					     const struct health_port *port, int64_t since_wall_us, const char *cause)
-{
-	return health_hold(health, &(struct health_case){ .kind = kind, .severity = FINDING_INFO, .port = port,
-							  .since_wall_us = since_wall_us, .cause = cause });
-}
-
-/*
- * Resets are reported a minute after the first, when their number is known. Many are one finding:
- * of the node if all of its ports are on one, else of the fabric.
- */
-static void check_resets(struct health *health)
-{
-	const struct health_node *node = NULL;
-	int64_t since_wall_us = INT64_MAX;
-	struct health_open_finding *open;
-	unsigned ports = 0;
-	bool several = false;
-
-	if (!health->resets_since_us || health->now_us - health->resets_since_us < MINUTE_US)
-		return;
-	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
-		if (!port->reset_wall_us)
-			continue;
-		ports++;
-		several |= node && node != port->node;
-		node = port->node;
-		if (port->reset_wall_us < since_wall_us)
-			since_wall_us = port->reset_wall_us;
-	}
-	if (ports >= MANY_CLEARED) {
-		open = hold(health, FINDING_COUNTERS_CLEARED, FINDING_INFO, several ? NULL : node, since_wall_us,
-			    "external");
-		health_text(open, "counters of %u ports were reset externally within a minute (ibwire clear, "
-			    "perfquery), or a device restarted", ports);
-		health_number(open, "ports", ports);
-	}
-	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
-		if (port->reset_wall_us && ports < MANY_CLEARED)
-			health_text(hold_port(health, FINDING_COUNTERS_CLEARED, port, port->reset_wall_us,
-					      "external"), "counters were reset externally (ibwire clear, "
-				    "perfquery), or the device restarted");
-		port->reset_wall_us = 0;
-	}
-	health->resets_since_us = 0;
-}
-
 /* As far as its last reading shows; a node that left the fabric has no counters. */
-static bool is_saturated(const struct health_port *port)
+static bool is_saturated(const struct health_port *port, counter_set counters)
 {
-	return port->saturated && port->node->now != FABRIC_NONE;
+	return port->saturated & counters && port->node->now != FABRIC_NONE;
 }
 
+/* Error counters that are full. */
 static void check_saturated(struct health *health)
 {
 	struct health_open_finding *open;
-	uint32_t saturated = 0;
+	struct health_set full = { 0 };
 
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		saturated += is_saturated(port);
-	if (saturated >= MANY_FULL) {
+		if (is_saturated(port, COUNTER_ERROR_SET))
+			health_set_add(&full, port);
+	if (full.count >= MANY_FULL) {
 		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health->wall_us, "full");
 		health_text(open, "error counters of %u ports " TENSE("are", "were") " saturated; further errors "
 			    TENSE("are", "were") " not counted",
-			    saturated);
-		health_number(open, "ports", saturated);
+			    full.count);
+		health_number(open, "ports", full.count);
+		health_list_set(open, &full);
 		return;
 	}
-	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		if (is_saturated(port))
-			health_text(hold_port(health, FINDING_COUNTER_SATURATED, port, 0, "full"),
-				    "an error counter " TENSE("is", "was") " saturated; further errors "
-				    TENSE("are", "were") " not counted");
+	for (struct health_port *port = full.count ? health_next_port(health, NULL) : NULL; port;
+	     port = health_next_port(health, port))
+		if (is_saturated(port, COUNTER_ERROR_SET))
+			health_text(health_hold(health, &(struct health_case){
+					.kind = FINDING_COUNTER_SATURATED, .severity = FINDING_INFO, .port = port,
+					.cause = "full" }), "an error counter " TENSE("is", "was") " saturated; "
+				    "further errors " TENSE("are", "were") " not counted");
+}
+
+/*
+ * Data counters that are full: of 32 bits, since 64 bits do not fill. They count again when they are cleared,
+ * until they are full.
+ */
+static void check_full_data(struct health *health)
+{
+	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+	struct health_open_finding *open;
+	struct health_set full = { 0 };
+	const double fill_bits = 0x1p32 * 32; /* in units of 4 bytes */
+	uint64_t most_bits_per_s = 0;
+	unsigned unknown = 0;
+	char takes[64] = "";
+
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		uint64_t bits_per_s = link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
+
+		if (!is_saturated(port, data))
+			continue;
+		health_set_add(&full, port);
+		unknown += !port->peer || is_saturated(port->peer, data);
+		most_bits_per_s = bits_per_s > most_bits_per_s ? bits_per_s : most_bits_per_s;
+	}
+	if (!full.count)
+		return;
+	open = health_hold_set(health, &(struct health_case){
+		.kind = FINDING_COUNTER_SATURATED, .severity = unknown ? FINDING_WARNING : FINDING_INFO,
+		.tag = DATA_TAG, .cause = "32-bit" }, &full);
+	if (most_bits_per_s)
+		snprintf(takes, sizeof(takes), ", which takes %.1f s at the full rate",
+			 fill_bits / (double)most_bits_per_s);
+	health_text(open, "data counters of %u of %u ports " TENSE("have", "had") " 32 bits and " TENSE("are", "were")
+		    " full%s; traffic: unknown at %u, known from the other end of the link at %u", full.count,
+		    health_count_responding(health, open->finding.node_guid), takes, unknown, full.count - unknown);
+	health_number(open, "ports", full.count);
+	health_number(open, "ports_unknown", unknown);
+	if (most_bits_per_s)
+		health_number(open, "full_after_s", fill_bits / (double)most_bits_per_s);
 }
 
 static void check_topology(struct health *health)
@@ -475,8 +472,8 @@ static void sweep(struct health *health, void *state)
 {
 	check_sm(health, state);
 	check_locked(health);
-	check_resets(health);
 	check_saturated(health);
+	check_full_data(health);
 	check_topology(health);
 	check_table_changes(health);
 	check_holes(health, state);

@@ -51,7 +51,7 @@ void health_settings_default(struct health_settings *ret)
 
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
-	&health_congestion, &health_rails, &health_fabric,
+	&health_congestion, &health_rails, &health_resets, &health_fabric,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -212,7 +212,7 @@ static struct finding make_finding(const struct health *health, const struct hea
 		.port = what->port ? what->port->num : 0, .tag = what->tag,
 		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
 		.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us,
-		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
+		.cause = what->cause, .advice = finding_advice(what->kind, what->severity),
 	};
 }
 
@@ -402,7 +402,7 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 		return err_nomem(err);
 	}
 	open->restored = true;
-	open->finding.advice = finding_kind_info(finding->kind)->advice;
+	open->finding.advice = finding_advice(finding->kind, finding->severity);
 	open->finding.closed_us = 0;
 	/* The first step converts its times to the clock of this process (start_restored). */
 	health->restored = true;

@@ -566,6 +566,61 @@ TEST(the_origin_of_a_reset_is_not_stated)
 	}
 }
 
+#define TEN "reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; reset leaf1/101; " \
+	      "reset leaf1/102; reset leaf1/103; reset leaf1/104; reset leaf2/101; reset leaf2/102; wait 10; "
+#define ONE "reset leaf0/101; wait 60; "
+
+TEST(regular_resets_are_one_warning)
+{
+	struct world *world = world_create(&rails);
+	const struct finding *finding;
+
+	WORLD_CHECK(&rails, true,
+		{ "three times", "wait 60; " ONE ONE ONE "wait 300", "counters-cleared info leaf0/101" },
+		{ "three times an hour", "wait 60; " ONE "wait 1200; " ONE "wait 1200; " ONE "wait 1200; " ONE
+		  "wait 300",
+		  "counters-cleared info leaf0/101 x4" },
+		{ "one port", "wait 60; " ONE ONE ONE ONE,
+		  "counters-cleared info leaf0/101 closed; counters-cleared warning leaf0/101" },
+		{ "at once in each sweep", "wait 60; reset leaf0/101; wait 10; reset leaf0/101; wait 10; "
+		  "reset leaf0/101; wait 10; reset leaf0/101; wait 10", "counters-cleared warning leaf0/101" },
+		{ "a node", "wait 60; reset leaf0/101; reset leaf0/102; wait 10; reset leaf0/101; reset leaf0/102; "
+		  "wait 10; reset leaf0/101; reset leaf0/102; wait 10; reset leaf0/101; reset leaf0/102; wait 10",
+		  "counters-cleared warning leaf0" },
+		{ "all", "wait 60; " TEN TEN TEN TEN, "counters-cleared warning fabric" },
+		{ "it stops", "wait 60; " TEN TEN TEN TEN "wait 360", "counters-cleared warning fabric closed" },
+		{ "a port, then its node", "wait 60; " ONE ONE ONE ONE "reset leaf0/102; reset leaf0/101; wait 60; "
+		  "reset leaf0/102; reset leaf0/101; wait 60",
+		  "counters-cleared info leaf0/101 closed; counters-cleared warning leaf0; "
+		  "counters-cleared warning leaf0/101 closed" },
+		{ "every nine minutes", "wait 60; " ONE "wait 480; " ONE "wait 480; " ONE "wait 480; " ONE "wait 480; "
+		  ONE "wait 480; " ONE "wait 480",
+		  "counters-cleared info leaf0/101 x3 closed; counters-cleared warning leaf0/101" },
+		{ "a restart of the collector", "wait 60; " TEN TEN TEN TEN "restart; wait 30; " TEN "wait 400",
+		  "counters-cleared warning fabric" },
+		{ "a link that flaps", "wait 60; down leaf0/101; wait 20; up leaf0/101; " ONE ONE ONE ONE "wait 300",
+		  "" });
+	world_run(world, "wait 60; " TEN TEN TEN TEN);
+	finding = &world_find_tag(world, FINDING_COUNTERS_CLEARED, 1)->finding;
+	assert_string_equal(finding->cause, "repeated");
+	assert_non_null(strstr(finding->text, "counters of 10 of 128 ports are reset externally every 10 s or more "
+			       "often"));
+	assert_non_null(strstr(finding->text, "100 % of the deltas of these ports are lower bounds"));
+	assert_non_null(strstr(finding->advice, "perfquery -R"));
+	assert_int_equal(finding->port_count, 10);
+	assert_in_range(finding->since_us - WORLD_WALL_US, 55000000, 75000000);
+	world_destroy(world);
+}
+
+TEST(full_data_counters_have_unknown_traffic)
+{
+	WORLD_CHECK(&rails, true,
+		{ "one end", "full leaf0/101 xmit_data; wait 10", "counter-saturated info leaf0/101" },
+		{ "both ends", "full leaf0/101 xmit_data; full spine0/1 rcv_data; wait 10",
+		  "counter-saturated warning fabric" },
+		{ "packets", "full leaf0/101 xmit_packets; wait 10", "" });
+}
+
 /* Four hosts with four HCAs each on four leaves, two spines: 16 links to hosts, 8 between switches. */
 TEST(fewer_nodes_than_expected)
 {

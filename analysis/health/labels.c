@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Subjects and affected hosts of findings, also for nodes that have left the fabric. */
+/* Subjects, ports and affected hosts of findings, also for nodes that have left the fabric. */
 #include <string.h>
 
 #include "analysis/health/state.h"
@@ -58,6 +58,57 @@ void health_name_port(const struct health *health, struct health_open_finding *o
 	if (is_upper(port))
 		port = port->peer;
 	health_subject(open, "%.77s - %.77s", port_label(health, port, first), port_label(health, port->peer, second));
+}
+
+void health_set_add(struct health_set *set, const struct health_port *port)
+{
+	if (!set->count)
+		set->first = port;
+	set->several_nodes |= port->node != set->first->node;
+	if (set->count < FINDING_PORTS_MAX)
+		set->ports[set->count] = (struct finding_port){ port->node->guid, port->num };
+	set->count++;
+}
+
+struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag)
+{
+	for (size_t i = 0; i < health->open.count; i++) {
+		struct health_open_finding *open = health_open_at(health, i);
+
+		if (open->finding.kind == kind && open->finding.tag == tag && !open->dropped)
+			return open;
+	}
+	return NULL;
+}
+
+void health_list_set(struct health_open_finding *open, const struct health_set *set)
+{
+	open->finding.port_count = set->count < FINDING_PORTS_MAX ? set->count : FINDING_PORTS_MAX;
+	memcpy(open->finding.ports, set->ports, open->finding.port_count * sizeof(set->ports[0]));
+}
+
+struct health_open_finding *health_hold_set(struct health *health, const struct health_case *what,
+					    const struct health_set *set)
+{
+	struct health_open_finding *open = what->tag ? health_find_tag(health, what->kind, what->tag) : NULL;
+	uint64_t guid = set->several_nodes ? 0 : set->first->node->guid;
+	uint8_t port = set->count > 1 ? 0 : set->first->num;
+	struct health_case wide = *what;
+
+	if (open && open->finding.node_guid != guid)
+		guid = 0;
+	if (!guid || (open && open->finding.port != port))
+		port = 0;
+	wide.node = guid ? set->first->node : NULL;
+	wide.port = port ? set->first : NULL;
+	if (open) {
+		wide.since_wall_us = open->finding.since_us;
+		if (open->finding.node_guid != guid || open->finding.port != port)
+			health_drop(open);
+	}
+	open = health_hold(health, &wide);
+	health_list_set(open, set);
+	return open;
 }
 
 void health_clear_affected(struct health_open_finding *open)

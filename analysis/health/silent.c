@@ -67,6 +67,16 @@ static void count_responses(struct health *health)
 			health->nodes[i]->polled = health->nodes[i]->unread = 0;
 }
 
+unsigned health_count_responding(const struct health *health, uint64_t guid)
+{
+	unsigned ports = 0;
+
+	for (size_t i = 0; i < health->node_count; i++)
+		if (!guid || health->nodes[i]->guid == guid)
+			ports += health->nodes[i]->responded;
+	return ports;
+}
+
 /*
  * A subnet manager removes an unresponsive switch, and with it the routes to the HCAs behind it.
  * Only the switch is reported. When it responds again, the delay of these HCAs is restarted. A

@@ -52,13 +52,18 @@ struct health_port {
 	uint8_t merged[HEALTH_GROUPED]; /* by grouped kind: tag of its finding of equal ports; 0: not part of one */
 	uint16_t merged_held;         /* bits of those kinds: held in this step */
 	uint16_t merged_before;       /* and in the previous one */
-	bool saturated;               /* one of its error counters is saturated */
+	counter_set saturated;        /* as of its last reading */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
 	int64_t degraded_us, degraded_wall_us;
 	int64_t changed_us;           /* up: since when; down: when it was last seen up */
 	int64_t changed_wall_us;      /* of the first sweep in that state */
 	int64_t reset_wall_us;        /* reset of its counters that was not reported yet; 0: none */
+	struct health_resets {        /* the resets that follow each other (resets.c) */
+		int64_t first_us, last_us;
+		uint32_t count;       /* 0: none */
+		uint32_t deltas;      /* since the first, with it */
+	} resets;
 };
 
 struct health_node {
@@ -212,8 +217,9 @@ extern const struct health_rule health_errors;     /* symbol errors, receive err
 extern const struct health_rule health_imbalance;
 extern const struct health_rule health_congestion; /* also ends the windows */
 extern const struct health_rule health_rails;      /* use and cabling of rails */
-extern const struct health_rule health_fabric;     /* SM, M_Keys, resets, topology, routes, database */
-enum { HEALTH_RULES = 9 };
+extern const struct health_rule health_resets;     /* counters that were reset */
+extern const struct health_rule health_fabric;     /* SM, M_Keys, topology, routes, database */
+enum { HEALTH_RULES = 10 };
 
 struct health {
 	struct health_settings settings;
@@ -241,7 +247,6 @@ struct health {
 
 	uint32_t isolated_switches;   /* nodes.c */
 	int64_t pruned_us;            /* counters.c: last removal of unused trackers */
-	int64_t resets_since_us;      /* first reset of a port that was not reported yet; 0: none */
 	bool first_table_read;        /* tables were read since the last check for the first time in this run */
 	struct { uint64_t *guids; size_t count, capacity; } table_requests; /* of this step */
 
@@ -387,6 +392,25 @@ void health_restore_group(struct health *health, const struct finding *finding);
 /* health_name_port - set the subject: "leaf01/12", of a link "leaf01/12 - spine09/3", lower tier first. */
 void health_name_port(const struct health *health, struct health_open_finding *open, const struct health_port *port,
 		      bool link);
+/* The ports that one finding is about. */
+struct health_set {
+	const struct health_port *first; /* NULL: none */
+	bool several_nodes;
+	unsigned count;
+	struct finding_port ports[FINDING_PORTS_MAX]; /* the first of them */
+};
+void health_set_add(struct health_set *set, const struct health_port *port);
+/* health_find_tag - the open finding with this tag, of whatever place; NULL: none. */
+struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag);
+/* health_list_set - the ports of a finding are those of the set, which may be empty. */
+void health_list_set(struct health_open_finding *open, const struct health_set *set);
+/*
+ * health_hold_set - as health_hold(): one finding of the only port, of the node, or of the fabric, with its ports
+ * With a tag it becomes wider, not narrower, while it is open: that of the smaller place is dropped.
+ * @what: its node and port are those of the set; @set: not empty
+ */
+struct health_open_finding *health_hold_set(struct health *health, const struct health_case *what,
+					    const struct health_set *set);
 /* The affected hosts of a finding: none, one more, or this one alone. */
 void health_clear_affected(struct health_open_finding *open);
 void health_add_affected(struct health_open_finding *open, const char *host);
@@ -469,6 +493,9 @@ void health_find_degraded(struct health *health);
 
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
 void health_request_table(struct health *health, struct health_node *node);
+
+/* silent.c: health_count_responding - ports that were read in this step, of a node or (@guid 0) of all. */
+unsigned health_count_responding(const struct health *health, uint64_t guid);
 
 /* restore.c */
 
