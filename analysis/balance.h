@@ -33,6 +33,7 @@ struct text;
 
 /* Thresholds; each is a setting. The comments give the defaults of balance_settings_default(). */
 struct balance_settings {
+	int64_t window_us;         /* see balance_window_us(): 60 s */
 	double table_ratio;        /* T: 1.25 times the mean */
 	double table_more;         /* T: minimum number of destinations above the mean: 2 */
 	double measured_excess;    /* M: 0.20 */
@@ -141,10 +142,12 @@ int balance_adaptive_create(const struct shape_settings *settings, const struct 
 			    struct error *err);
 
 /*
- * balance_window_us - length of a displayed window: a minute, and at least three sweeps
+ * balance_window_us - length of the window of a load: of all that show one and of the findings
  * @interval_us:  between sweeps
+ * Return: the setting, and at least three sweeps.
  */
-int64_t balance_window_us(int64_t interval_us);
+enum { BALANCE_WINDOW_SWEEPS = 3 };
+int64_t balance_window_us(const struct balance_settings *settings, int64_t interval_us);
 
 /*
  * balance_port_rate - rate of a port, from its own reading or from the other end of its link

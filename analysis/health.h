@@ -56,7 +56,6 @@ struct health_settings {
 	int64_t recovery_us;         /* recovery window of counts: 5 min */
 	int64_t state_recovery_us;   /* recovery window of states, such as a down link: 60 s */
 	int64_t flap_recovery_us;    /* recovery window of link-flapping: 24 h */
-	int64_t window_us;           /* window of load evaluation: 60 s, and 3 sweeps */
 	double old_ber_warning, old_ber_critical; /* symbol errors below HDR: 1e-12, 1e-11 */
 	double edge_discards;        /* discards to a host in 5 min: 200 */
 	double vl15_drops;           /* VL15Dropped in 5 min: 50 */

@@ -47,6 +47,7 @@ struct evaluation {
 void balance_settings_default(struct balance_settings *ret)
 {
 	*ret = (struct balance_settings){
+		.window_us = INT64_C(60000000),
 		.table_ratio = 1.25, .table_more = 2, .measured_excess = 0.20,
 		.harm_utilization = 0.70, .harm_stall = 0.05, .harm_stall_ratio = 3, .harm_sibling = 0.5,
 		.active_mean = 0.05, .active_member = 0.20, .spread = 0.05, .coverage = 0.95,

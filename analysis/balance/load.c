@@ -7,10 +7,6 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* Minimum length of a window, and its minimum number of sweeps. */
-#define WINDOW_US INT64_C(60000000)
-#define WINDOW_SWEEPS 3
-
 void balance_load_of(const struct delta *delta, const struct node *node, const struct port *port,
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
@@ -45,9 +41,11 @@ double balance_port_rate(const struct balance_input *input, uint32_t port, bool 
 	return (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us;
 }
 
-int64_t balance_window_us(int64_t interval_us)
+int64_t balance_window_us(const struct balance_settings *settings, int64_t interval_us)
 {
-	return WINDOW_SWEEPS * interval_us > WINDOW_US ? WINDOW_SWEEPS * interval_us : WINDOW_US;
+	int64_t sweeps_us = BALANCE_WINDOW_SWEEPS * interval_us;
+
+	return sweeps_us > settings->window_us ? sweeps_us : settings->window_us;
 }
 
 void balance_amount_add(const struct balance_input *input, uint32_t index, struct balance_amount *amount)

@@ -191,7 +191,7 @@ static void append_chance(const struct balance_result *result, struct text *text
 	if (result->tables_uneven)
 		text_append(text, "load and tables are uneven, but on different ports");
 	else if (result->excess >= result->chance_excess)
-		text_append(text, "uneven beyond chance, with even tables; reported as flows after 8 of 10 minutes");
+		text_append(text, "uneven beyond chance, with even tables; reported as flows if it lasts");
 	else if (isfinite(result->chance_excess))
 		text_appendf(text, "imbalance is within chance for %.0f flows: up to %d %% above the mean",
 			     floor(result->flows), percent(result->chance_excess));

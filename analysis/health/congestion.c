@@ -5,7 +5,7 @@
 
 #include "analysis/health/state.h"
 
-enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
+enum { CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
 /* Share of the bytes of a full port that one output must send for the stall to continue there. */
 #define FULL_GOES_ON 0.9
@@ -279,8 +279,8 @@ static void sweep(struct health *health, void *state)
 	struct congestion *window = state;
 
 	window->sweeps++;
-	if (health->step && (health->now_us - window->start_us < health->settings.window_us ||
-			     window->sweeps < WINDOW_SWEEPS))
+	if (health->step && (health->now_us - window->start_us < health->settings.balance.window_us ||
+			     window->sweeps < BALANCE_WINDOW_SWEEPS))
 		return;
 	if (health->step && end_window(health, window))
 		health_run_window(health);

@@ -39,7 +39,6 @@ void health_settings_default(struct health_settings *ret)
 		.recovery_us = 5 * MINUTE_US,
 		.state_recovery_us = MINUTE_US,
 		.flap_recovery_us = 24 * HOUR_US,
-		.window_us = MINUTE_US,
 		.old_ber_warning = 1e-12,
 		.old_ber_critical = 1e-11,
 		.edge_discards = 200,

@@ -354,7 +354,7 @@ static int find_window(struct balance_report *report, struct error *err)
 	const struct sweep_info *sweep = &report->view.snapshot->sweep;
 	const struct options *options = &report->options;
 
-	report->window_us = balance_window_us(sweep->interval_us);
+	report->window_us = balance_window_us(report->limits, sweep->interval_us);
 	report->until_us = sweep->wall_us;
 	report->since_us = options->since_us ? options->since_us : report->until_us - report->window_us;
 	if (report->since_us >= report->until_us)

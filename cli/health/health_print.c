@@ -153,7 +153,7 @@ int health_explain(const char *word, const struct options *options, struct error
 		info = finding_kind_info((enum finding_kind)kind);
 		text_appendf(&page, "%s\n", info->name);
 		append_wrapped(&output, "what:    ", info->means, &page);
-		append_wrapped(&output, "limits:  ", info->limits, &page);
+		append_wrapped(&output, "default: ", info->limits, &page);
 		append_wrapped(&output, "why:     ", info->reason, &page);
 		append_wrapped(&output, "do:      ", info->advice, &page);
 	}

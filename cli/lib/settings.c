@@ -55,7 +55,7 @@ static const struct setting table[] = {
 	{ "expected", "hcas", ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
 	{ "expected", "switches", ANY_COUNT, HEALTH(expected_switches), "each module of a director counts" },
 	{ "expected", "links", ANY_COUNT, HEALTH(expected_links), "links in state Active" },
-	{ "balance", "window", SPAN, HEALTH(window_us), "averaging window of load" },
+	{ "balance", "window", SPAN, BALANCE(window_us), "averaging window of load" },
 	{ "balance", "table_ratio", RATIO, BALANCE(table_ratio),
 	  "routing is uneven above this multiple of the mean destination count" },
 	{ "balance", "table_more", RATIO, BALANCE(table_more), "and this many above the mean" },

@@ -33,7 +33,7 @@ TEST_IN_FOLDER(unset_settings_have_defaults)
 			      "management = login*\n[rail]\nrail7 = * mlx5_9\n",
 			      &settings, NULL), 0);
 	assert_int_equal(settings.health.recovery_us, 90000000);
-	assert_int_equal(settings.health.window_us, 120000000);
+	assert_int_equal(settings.health.balance.window_us, 120000000);
 	assert_int_equal(settings.health.silent_sweeps, 7);
 	assert_true(settings.health.balance.measured_excess == 0.35);
 	assert_true(settings.health.limits[FINDING_SYMBOL_ERRORS].warning == 3.5);

@@ -260,7 +260,8 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 			struct metrics_page *page, struct error *err)
 {
 	struct balance_load *loads = calloc(snapshot->fabric->port_count + 1, sizeof(*loads));
-	int64_t wall_us = page->status.last.wall_us, window_us = balance_window_us(page->status.last.interval_us);
+	int64_t wall_us = page->status.last.wall_us;
+	int64_t window_us = balance_window_us(&settings->health.balance, page->status.last.interval_us);
 	const struct shape *shape = page->topology->shape;
 	const struct shape_group *last = shape->group_count ? &shape->groups[shape->group_count - 1] : NULL;
 	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = snapshot,

@@ -15,6 +15,7 @@
 #include "cli/history/history.h"
 #include "cli/lib/options.h"
 #include "cli/lib/moment_options.h"
+#include "cli/lib/settings.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -29,6 +30,7 @@ struct fabric_page {
 	struct moment *view;
 	struct page *page;
 	struct balance_load *loads; /* by port: of the window of `ibwire balance`; of the page */
+	const char *window;         /* its length */
 	struct { uint32_t port; double percent; } busiest[LINKS_MOST + 1];
 	size_t busiest_count;
 };
@@ -230,8 +232,8 @@ static void add_map(struct fabric_page *of)
 		.row_names = map.names, .column_names = map.names + map.row_count,
 		.rows = map.row_count, .columns = map.column_count, .values = map.values,
 	} });
-	page_add_note(page, PAGE_HTML, true, "Higher of both directions, over the window of ibwire balance. "
-		      "\u00b7: no link, or unknown.");
+	page_add_note(page, PAGE_HTML, true, "Higher of both directions, mean of %s. \u00b7: no link, or unknown.",
+		      of->window);
 	if (map.row_count < map.leaf_count)
 		page_add_note(page, PAGE_HTML, true, "These are the busiest of %zu leaves; all: ibwire balance --all",
 			      map.leaf_count);
@@ -300,20 +302,21 @@ static void add_busiest(struct fabric_page *of)
 		of->busiest[at].percent = percent;
 		of->busiest_count += of->busiest_count < LINKS_MOST;
 	}
-	page_add(of->page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML,
-						   .title = "Links with the highest load",
-						   .table = { link_columns, LINK_COLUMNS, put_busiest, of } });
+	page_add(of->page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = PAGE_HTML,
+		.title = page_print(of->page, "Links with the highest load, mean of %s", of->window),
+		.table = { link_columns, LINK_COLUMNS, put_busiest, of } });
 }
 
 static int add_loads(struct status *status, struct page *page, struct error *err)
 {
 	struct moment *view = &status->view;
 	const struct sweep_info *sweep = &view->snapshot->sweep;
-	const struct load_query query = {
-		.since_us = sweep->wall_us - balance_window_us(sweep->interval_us), .until_us = sweep->wall_us,
-		.snapshot = view->snapshot,
-	};
+	struct load_query query = { .until_us = sweep->wall_us, .snapshot = view->snapshot };
 	struct fabric_page *of = page_alloc(page, 1, sizeof(*of));
+	struct settings settings;
+	char span[WHEN_SIZE];
+	int64_t window_us;
 	int code;
 
 	if (!of)
@@ -323,6 +326,13 @@ static int add_loads(struct status *status, struct page *page, struct error *err
 	of->loads = page_alloc(page, view->fabric->port_count + 1, sizeof(*of->loads));
 	if (!of->loads)
 		return err_nomem(err);
+	code = settings_load(NULL, &settings, err);
+	window_us = balance_window_us(&settings.health.balance, sweep->interval_us);
+	settings_done(&settings);
+	if (code < 0)
+		return code;
+	query.since_us = sweep->wall_us - window_us;
+	of->window = page_print(page, "%s", when_format_span(window_us, span));
 	code = reader_history_loads(view->reader, &query, of->loads, err);
 	if (code >= 0)
 		code = moment_find_shape(view, err);

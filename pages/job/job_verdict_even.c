@@ -69,7 +69,7 @@ static void judge_group(struct judging *judging, const struct job_group *group)
 		snprintf(expected, sizeof(expected), ", the tables give it %.0f %% of the LIDs",
 			 100 * hottest->member.destinations);
 	if (hottest)
-		snprintf(share, sizeof(share), "port %u carried %.0f %% of their load (fair: %.0f %%)",
+		snprintf(share, sizeof(share), "port %u carried %.0f %% of their load over the job (fair: %.0f %%)",
 			 report->fabric->ports[hottest->port].num, 100 * hottest->member.measured,
 			 100 * hottest->member.capacity);
 	if (group->uneven_since_us)

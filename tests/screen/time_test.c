@@ -11,6 +11,7 @@
 #include "tests/screen/stage.h"
 #include "tui/model/format.h"
 #include "tui/model/loads.h"
+#include "tui/screens/balance_view.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -199,6 +200,33 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 	uint32_t same = fabric_find_port(before, now->nodes[now->ports[port].node].guid, now->ports[port].num);
 
 	return same == FABRIC_NONE ? NULL : &loads[same];
+}
+
+/* Loads and the findings about them have the same window: that of the settings, and at least three sweeps. */
+TEST_ON_STAGE(loads_have_the_window_of_the_settings)
+{
+	static const int64_t windows_s[] = { 1, 25, 60, 240 };
+	struct balance_settings settings;
+
+	balance_settings_default(&settings);
+	stage.balance = &settings;
+	for (size_t i = 0; i < sizeof(windows_s) / sizeof(*windows_s); i++) {
+		int64_t sweeps_us = 3 * 10 * US_PER_S, window_us = windows_s[i] * US_PER_S;
+		const struct balance_view *view;
+		char text[64];
+
+		settings.window_us = window_us;
+		window_us = window_us < sweeps_us ? sweeps_us : window_us;
+		test_folder_renew();
+		stage_begin("dead-spine", 0, 40, 120);
+		stage_keys("3");
+		view = screen_state(&stage.app, &screen_balance);
+		assert_true(view->loads.known);
+		assert_int_equal(view->loads.until_us - view->loads.since_us, window_us);
+		snprintf(text, sizeof(text), "window of %d s", (int)(window_us / US_PER_S));
+		stage_expect(text);
+	}
+	stage.balance = NULL;
 }
 
 /* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */

@@ -258,7 +258,7 @@ static void put_whole_finding(struct subject_page *detail, const struct app *app
 	put_numbers(page, finding);
 	put_acknowledgement(page, row);
 	page_field(page, NULL, "description", ROLE_FAINT, LABEL, ROLE_FAINT, info->means);
-	page_field(page, NULL, "threshold", ROLE_FAINT, LABEL, ROLE_FAINT, info->limits);
+	page_field(page, NULL, "by default", ROLE_FAINT, LABEL, ROLE_FAINT, info->limits);
 	page_field(page, NULL, "rationale", ROLE_FAINT, LABEL, ROLE_FAINT, info->reason);
 	put_related(page, app, row);
 }
