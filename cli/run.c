@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -65,22 +66,24 @@ static void end(struct job_options *options, const struct job *job, int status)
 }
 
 /*
- * A report that cannot be written is noticed before a command of hours, not after it. The file is created
- * with the report only: there may be none.
+ * A report that cannot be written is noticed before a command of hours, not after it. A pipe is not opened: its
+ * reader would see the end.
  */
 static const char *check_report(const char *path)
 {
+	struct new_file file;
 	struct stat status;
-	bool is_new = path && lstat(path, &status) < 0;
-	FILE *file = path ? fopen(path, "ae") : NULL;
+	struct error err;
+	int code = 0;
 
-	if (path && !file)
-		log_warning("cannot write %s: %s; the report goes to stderr", path, strerror(errno));
-	if (file)
-		fclose(file);
-	if (file && is_new)
-		unlink(path);
-	return file ? path : NULL;
+	if (!path || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
+		return path;
+	code = new_file_open(path, false, &file, &err);
+	if (code == 0)
+		new_file_end(&file, ERR_UNAVAILABLE, NULL);
+	else
+		log_warning("%s; the report goes to stderr", err.text);
+	return code == 0 ? path : NULL;
 }
 
 static void report(const struct job_options *options, const struct job *job, const char *path)

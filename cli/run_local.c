@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/lib/nccl_files.h"
@@ -282,13 +283,12 @@ static int write_report(const struct local_usage *usage, const struct nccl_verdi
 {
 	const char *suffix = path ? strrchr(path, '.') : NULL;
 	bool json = suffix && !strcmp(suffix, ".json");
-	FILE *stream = path ? fopen(path, "we") : stderr;
-	int code;
+	struct new_file file = { .stream = stderr };
+	int code = path ? new_file_open(path, false, &file, err) : 0;
 
-	if (!stream)
-		return err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
-	code = json ? print_json(usage, nccl, stream, err) : print_text(usage, nccl, stream, err);
-	return path ? output_file_end(stream, path, code, err) : code;
+	if (code == 0)
+		code = json ? print_json(usage, nccl, file.stream, err) : print_text(usage, nccl, file.stream, err);
+	return path && file.stream ? new_file_end(&file, code, err) : code;
 }
 
 int local_run_end(struct local_run *run, const char *path, const char *nccl, struct error *err)

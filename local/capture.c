@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/new_file.h"
 
 extern char **environ;
 
@@ -137,43 +138,34 @@ static bool write_all(int fd, const char *bytes, size_t len)
 	return true;
 }
 
-/* Remove what was written in part, but not a device or a pipe. */
-static void discard(const char *file)
+static int write_zipped(const struct capture *capture, struct new_file *file, struct error *err)
 {
-	struct stat status;
-
-	if (stat(file, &status) == 0 && S_ISREG(status.st_mode))
-		unlink(file);
-}
-
-int capture_write(struct capture *capture, const char *file, struct error *err)
-{
-	static const char end[2 * BLOCK];
-	int out, in = -1, code, status = 0;
+	int in = -1, status = 0, code;
 	pid_t pid = 0;
 	bool good;
 
-	text_append_bytes(&capture->tar, end, sizeof(end));
-	if (text_failed(&capture->tar))
-		return err_nomem(err);
-	out = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out < 0)
-		return err_set(err, ERR_IO, "cannot write '%.200s': %s", file, strerror(errno));
-	code = start_gzip(out, &in, &pid);
-	if (code) {
-		close(out);
-		discard(file);
+	code = start_gzip(fileno(file->stream), &in, &pid);
+	if (code)
 		return err_set(err, ERR_UNAVAILABLE, "cannot run gzip: %s (install it)", strerror(code));
-	}
 	good = write_all(in, capture->tar.chars, capture->tar.len);
 	close(in);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	good = close(out) == 0 && good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	if (good)
-		return 0;
-	discard(file);
-	return err_set(err, ERR_IO, "cannot write '%.200s': gzip failed (is the disk full?)", file);
+	return good && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 :
+		err_set(err, ERR_IO, "cannot write '%.200s': gzip failed (is the disk full?)", file->path);
+}
+
+int capture_write(struct capture *capture, const char *path, struct error *err)
+{
+	static const char end[2 * BLOCK];
+	struct new_file file;
+	int code;
+
+	text_append_bytes(&capture->tar, end, sizeof(end));
+	if (text_failed(&capture->tar))
+		return err_nomem(err);
+	code = new_file_open(path, true, &file, err);
+	return code < 0 ? code : new_file_end(&file, write_zipped(capture, &file, err), err);
 }
 
 void capture_done(struct capture *capture)

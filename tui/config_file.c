@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/new_file.h"
 #include "base/text.h"
 
 /* Maximum size of the file. */
@@ -165,39 +166,20 @@ static void make_folders(char *path)
 	}
 }
 
-static bool write_pairs(const struct config *config, int fd)
-{
-	FILE *file = fdopen(fd, "w");
-	bool good;
-
-	if (!file) {
-		close(fd);
-		return false;
-	}
-	fputs("# ibwire top: written on exit if settings were changed\n", file);
-	for (size_t i = 0; i < config->count; i++)
-		fprintf(file, "%s = %s\n", config->pairs[i].name, config->pairs[i].value);
-	good = fflush(file) == 0 && !ferror(file) && fsync(fd) == 0;
-	return fclose(file) == 0 && good;
-}
-
 bool config_write(const struct config *config, const char *path)
 {
-	char real[PATH_MAX], temporary[PATH_MAX + 8];
-	bool good;
-	int fd;
+	char real[PATH_MAX];
+	struct new_file file;
 
 	if (!realpath(path, real)) {
 		if (snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real))
 			return false;
 		make_folders(real);
 	}
-	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", real);
-	fd = mkstemp(temporary);
-	if (fd < 0)
+	if (new_file_open(path, true, &file, NULL) < 0)
 		return false;
-	good = write_pairs(config, fd) && rename(temporary, real) == 0;
-	if (!good)
-		unlink(temporary);
-	return good;
+	fputs("# ibwire top: written on exit if settings were changed\n", file.stream);
+	for (size_t i = 0; i < config->count; i++)
+		fprintf(file.stream, "%s = %s\n", config->pairs[i].name, config->pairs[i].value);
+	return new_file_end(&file, 0, NULL) == 0;
 }

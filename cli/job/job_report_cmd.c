@@ -7,6 +7,7 @@
 #include "analysis/nccl.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "cli/job/job.h"
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/settings.h"
@@ -81,16 +82,13 @@ static int write_to(const struct job_report *report, const char *path, struct er
 		.notes = true, .width = WIDTH,
 	};
 	struct page *page = job_report_page(report, path);
-	FILE *stream = path ? fopen(path, "we") : stderr;
-	int code;
+	struct new_file file = { .stream = stderr };
+	int code = path ? new_file_open(path, false, &file, err) : 0;
 
-	if (!stream) {
-		page_destroy(page);
-		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	}
-	code = page_render(page, stream, &how, err);
+	if (code == 0)
+		code = page_render(page, file.stream, &how, err);
 	page_destroy(page);
-	return path ? output_file_end(stream, path, code, err) : code;
+	return path && file.stream ? new_file_end(&file, code, err) : code;
 }
 
 int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
@@ -465,34 +466,17 @@ int output_text(const struct options *options, struct text *text, struct error *
 	return code;
 }
 
-int output_file_end(FILE *stream, const char *path, int code, struct error *err)
-{
-	struct stat st;
-	bool lost = ferror(stream), is_file = fstat(fileno(stream), &st) == 0 && S_ISREG(st.st_mode);
-
-	errno = lost ? EIO : 0;
-	if (fclose(stream))
-		lost = true;
-	if (lost && code >= 0)
-		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
-	if (code < 0 && is_file)
-		unlink(path);
-	return code;
-}
-
 int output_file(const struct options *options, struct text *text, const char *path, struct error *err)
 {
-	FILE *stream;
-	int code = 0;
+	struct new_file file;
+	int code;
 
 	if (text_failed(text) || !strcmp(path, "-"))
 		return output_text(options, text, err);
-	stream = fopen(path, "we");
-	if (stream) {
-		fwrite(text_chars(text), 1, text->len, stream);
-		code = output_file_end(stream, path, 0, err);
-	} else {
-		code = err_set(err, ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+	code = new_file_open(path, false, &file, err);
+	if (code == 0) {
+		fwrite(text_chars(text), 1, text->len, file.stream);
+		code = new_file_end(&file, 0, err);
 	}
 	text_done(text);
 	return code;

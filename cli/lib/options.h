@@ -204,13 +204,4 @@ int output_file(const struct options *options, struct text *text, const char *pa
  */
 int output_page(struct page *page, const struct options *options, const char *html, struct error *err);
 
-/*
- * output_file_end - close a file that was written, and remove it if that failed
- * @stream:  of @path
- * @code:    result of what wrote it
- *
- * Return: @code, or ERR_IO. Devices and pipes are not removed.
- */
-int output_file_end(FILE *stream, const char *path, int code, struct error *err);
-
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * metrics_command.h - requests that are served with the output of a function: /metrics, and commands: /, /history, /api/...
+ * metrics_command.h - results that are computed in threads: the metrics, and the output of commands
  *
- * They run in threads, METRICS_CALLS at a time, one for the page of the fabric, one for the metrics; more wait, up to
- * a limit. Equal requests share a call and its output, a file. The metrics and the page of the fabric are kept until
- * the next sweep. Connections that wait are suspended.
+ * Commands (/, /history, /api/...) run METRICS_CALLS at a time, beside one call for the page of the fabric and one
+ * for the metrics; more wait, up to a limit. Equal requests share a call and its output, a file. The metrics and the
+ * page of the fabric are kept until the next sweep. Connections that wait are suspended.
  */
 #ifndef IBWIRE_CLI_METRICS_COMMAND_H
 #define IBWIRE_CLI_METRICS_COMMAND_H

@@ -229,6 +229,7 @@ static void poll_logins(struct metrics_server *server)
 {
 	const struct call_result *result = server->login ? call_result(server->login) : NULL;
 	const struct call_settings settings = { .file = -1 };
+	const char *argv[] = { "login", NULL, NULL, NULL };
 	struct client *client;
 
 	if (result)
@@ -237,8 +238,9 @@ static void poll_logins(struct metrics_server *server)
 	if (!client)
 		return;
 	server->login_us = now();
-	if (call_start(check_password, (const char *const[]){ "login", metrics_config_hash(server->config, client->name),
-		       client->password, NULL }, &settings, &server->login, NULL) == 0)
+	argv[1] = metrics_config_hash(server->config, client->name);
+	argv[2] = client->password;
+	if (call_start(check_password, argv, &settings, &server->login, NULL) == 0)
 		server->checking = client;
 	else
 		finish_login(client, MHD_HTTP_TOO_MANY_REQUESTS);
@@ -276,6 +278,11 @@ static unsigned authenticate(struct client *client)
 
 /* --- requests --- */
 
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
 /* Its address is the state of a request for which no command runs. */
 static int seen;
 
@@ -293,14 +300,15 @@ static enum MHD_Result answer_client(struct client *client, const char *url, voi
 		return metrics_reply_line(client->connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
 				  "a user and password of the web configuration are required");
 	if (refused)
-		return metrics_reply_line(client->connection, refused, "Retry-After", "1", "too many attempts to log in");
+		return metrics_reply_line(client->connection, refused, "Retry-After", "1",
+				  "too many attempts to log in");
 	return metrics_commands_answer(client->server->commands, client->connection, url, state);
 }
 
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *upload, size_t *upload_size, void **state)
 {
-	struct client *client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct client *client = client_of(connection);
 	enum MHD_Result result;
 
 	(void)ctx;
@@ -332,7 +340,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 static void forget(void *ctx, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
 {
 	struct metrics_server *server = ctx;
-	struct client *client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct client *client = client_of(connection);
 
 	(void)code;
 	if (*state && *state != &seen)

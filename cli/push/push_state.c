@@ -13,6 +13,7 @@
 #include "analysis/delta.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "storage/history.h"
 
@@ -93,34 +94,19 @@ void push_state_close(struct push_state *state)
 	state->lock_fd = -1;
 }
 
-/* Replace a file by rename, after its data is on the disk. */
 static int replace(const char *path, const char *suffix, bool (*write)(const struct push_state *, FILE *),
 		   const struct push_state *state, struct error *err)
 {
-	char to[4096 + 16], from[4096 + 32];
-	FILE *file;
-	bool good;
-	int fd;
+	char to[4096 + 16];
+	struct new_file file;
+	int code;
 
 	snprintf(to, sizeof(to), "%s%s", path, suffix);
-	snprintf(from, sizeof(from), "%s.new", to);
-	/* Neither a link in the folder is followed, nor what a killed process has left. */
-	unlink(from);
-	fd = open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	file = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
-		return err_set(err, ERR_IO, "cannot write %s: %s", from, strerror(errno));
-	}
-	good = write(state, file) && fflush(file) == 0 && fsync(fd) == 0;
-	if (fclose(file) || !good || rename(from, to)) {
-		int why = errno;
-
-		unlink(from);
-		return err_set(err, ERR_IO, "cannot write %s: %s", to, strerror(why));
-	}
-	return 0;
+	code = new_file_open(to, true, &file, err);
+	if (code < 0)
+		return code;
+	write(state, file.stream);
+	return new_file_end(&file, 0, err);
 }
 
 static bool write_cursor(const struct push_state *state, FILE *file)

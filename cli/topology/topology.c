@@ -21,30 +21,6 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* Write a temporary file and rename it: a full disk does not damage an existing baseline. */
-static int write_file(const char *path, const struct text *text, struct error *err)
-{
-	struct text name = { 0 };
-	FILE *file;
-	int failure = 0;
-
-	text_appendf(&name, "%s.new", path);
-	if (text_failed(&name))
-		return err_nomem(err);
-	file = fopen(name.chars, "we");
-	if (!file || fwrite(text->chars, 1, text->len, file) != text->len || fflush(file) ||
-	    (fsync(fileno(file)) < 0 && errno != EINVAL))
-		failure = errno;
-	if (file && fclose(file) && !failure)
-		failure = errno;
-	if (!failure && rename(name.chars, path) < 0)
-		failure = errno;
-	if (failure && file)
-		unlink(name.chars);
-	text_done(&name);
-	return failure ? err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(failure)) : 0;
-}
-
 int topology_save(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err)
 {
@@ -53,10 +29,7 @@ int topology_save(const struct topology_options *options, const struct topology 
 	int code;
 
 	left_out = netfile_write(&text, topology->fabric);
-	if (!strcmp(path, "-"))
-		code = output_text(&options->common, &text, err);
-	else
-		code = text_failed(&text) ? err_nomem(err) : write_file(path, &text, err);
+	code = output_file(&options->common, &text, path, err);
 	text_done(&text);
 	if (code == 0 && left_out)
 		log_warning("%zu link%s not up: omitted from %s", left_out, left_out == 1 ? " is" : "s are", path);

@@ -10,7 +10,7 @@ import tarfile
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from hosts import Host
-from lib import IBWIRE, NO_MOUNT, SRCDIR, Tap, can_mount, run
+from lib import IBWIRE, NO_MOUNT, SRCDIR, Tap, can_mount, read_file, run
 
 tap = Tap()
 EMPTY = os.path.abspath("none.db")
@@ -246,7 +246,15 @@ if os.path.exists("/sys/class"):
 else:
     tap.skip("the captured tree has the same results", "/sys is not mounted")
 tap.one_line("a capture that cannot be written", run(IBWIRE, "doctor", "--capture", "nowhere/x.tgz", check=False), 74, "nowhere/x.tgz")
-# Only a regular file is removed after a failure: --capture may name a pipe, or a device such as /dev/full.
+with open("kept.tgz", "w", encoding="ascii") as file:
+    file.write("of yesterday")
+tap.one_line("a capture without gzip", run(IBWIRE, "doctor", "--capture", "kept.tgz", check=False, env={"PATH": "none"}), 69, "gzip")
+tap.equal("leaves an existing file", read_file("kept.tgz"), "of yesterday")
+os.chmod("kept.tgz", 0o644)
+run(IBWIRE, "doctor", "--capture", "kept.tgz", check=False)
+tap.equal("and a capture that replaces it is private", os.stat("kept.tgz").st_mode & 0o777, 0o600)
+tap.equal("nothing else is left", [name for name in os.listdir(".") if ".part" in name], [])
+# A pipe or a device such as /dev/full is never removed: --capture may name one.
 os.mkfifo("pipe")
 pipe = os.open("pipe", os.O_RDWR)
 tap.one_line("a capture to a pipe without gzip", run(IBWIRE, "doctor", "--capture", "pipe", check=False, env={"PATH": "none"}), 69, "gzip")

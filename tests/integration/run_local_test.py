@@ -213,6 +213,17 @@ tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.lo
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)
 tap.contains("the report as text has the check of NCCL", done.err, "nccl: failure: NCCL reports 4 HCAs per host (InfiniBand) on 1 host with GDRDMA; the wire moved nothing")
 
+# The command runs, whatever the report is written to.
+os.mkfifo("pipe")
+done = run(IBWIRE, "run", "--local", "--root", host.root, "--report", "pipe", "--", "echo", "it ran", check=False, timeout=30)
+tap.equal("a pipe that nothing reads does not delay the command", (done.status, done.out), (0, "it ran\n"))
+tap.contains("and the report is missing with a reason", done.err, "no process reads this pipe")
+with open("old.json", "w", encoding="ascii") as file:
+    file.write("{}")
+run(IBWIRE, "run", "--local", "--root", host.root, "--report", "old.json", "--", "cat", "old.json", check=False)
+with open("old.json", encoding="ascii") as file:
+    tap.result("verdict" in file.read(), "the report replaces the old one")
+
 # Published trees: all ports, with increments of this test.
 for name, octets in (("h100-8-ndr-1-bond", {}), ("hfi1-mlx4-mlx5", {"hfi1_0/1": 8})):
     file = f"{SRCDIR}/../shared/data/sysfs/{name}.tar.gz"

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/call.h"
 #include "base/err.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
@@ -325,29 +326,28 @@ static void search(struct app *app, const char *typed)
 static void write_file(struct app *app, const char *path)
 {
 	const struct screen_state *state = screen_state(app, &screen_text);
-	bool written = true;
-	FILE *file;
+	struct new_file file;
+	struct error err;
+	int code;
 
 	if (!path[0])
 		return;
-	/* Existing files are not overwritten. */
-	file = fopen(path, "wxe");
-	if (!file) {
-		app_message(app, "%s: %s", path,
-			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
+	if (access(path, F_OK) == 0) {
+		app_message(app, "%s: the file exists; enter another name", path);
 		return;
 	}
-	if (state->page)
-		written = page_render(state->page, file, &(struct page_options){ .target = PAGE_TEXT, .notes = true },
-				      NULL) == 0;
-	for (size_t i = 0; !state->page && written && i < state->line_count; i++)
-		written = fprintf(file, "%s\n", state->text + state->lines[i]) >= 0;
-	if (fclose(file) == 0 && written) {
+	code = new_file_open(path, false, &file, &err);
+	if (code == 0 && state->page)
+		code = page_render(state->page, file.stream,
+				   &(struct page_options){ .target = PAGE_TEXT, .notes = true }, &err);
+	for (size_t i = 0; code == 0 && !state->page && i < state->line_count; i++)
+		fprintf(file.stream, "%s\n", state->text + state->lines[i]);
+	if (file.stream)
+		code = new_file_end(&file, code, &err);
+	if (code < 0)
+		app_message(app, "%s", err.text);
+	else
 		app_message(app, "written: %s", path);
-		return;
-	}
-	app_message(app, "%s: %s", path, strerror(errno));
-	unlink(path);
 }
 
 static void next_choice(struct screen_state *state, struct app *app)
