@@ -105,6 +105,18 @@ else
 		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service" \
 		"$IBWIRE_BUILD/dist/ibwire-push@.service"
 fi
+# Programs of a build without sanitizers: position-independent, with read-only relocations, a protected stack and checked
+# calls of the C library.
+if ! command -v readelf >/dev/null || ! grep -q '^IBWIRE_HARDENED_LDFLAGS = -' "$IBWIRE_BUILD/Makefile"; then
+	skip "programs are hardened" "no readelf, or a build without hardening"
+else
+	none "programs are hardened" "$(for file in ibwire ibwire-sim ibwire-sql.so; do
+		all=$(readelf -hldW "$IBWIRE_BUILD/$file" && readelf -sW "$IBWIRE_BUILD/$file")
+		for part in 'Type: *DYN' GNU_RELRO BIND_NOW __stack_chk_fail '_chk@'; do
+			printf '%s\n' "$all" | grep -q "$part" || echo "$file: no $part"
+		done
+	done)"
+fi
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"
 elif command -v python3 >/dev/null; then
