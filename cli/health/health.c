@@ -2,316 +2,16 @@
 /* health.c - `ibwire health`: list findings */
 #include "cli/health/health.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/moment_options.h"
-#include "fabric/fabric.h"
-#include "fabric/host.h"
-#include "fabric/names.h"
-#include "facts/selection.h"
 #include "storage/reader.h"
-
-/* Is the node an HCA of one of these hosts, or a switch connected to one? */
-static bool node_touches(const struct fabric *fabric, uint64_t guid, const struct host_set *hosts)
-{
-	uint32_t node = fabric_find_node(fabric, guid), hcas = 0;
-	char host[NODE_NAME_SIZE];
-
-	if (node == FABRIC_NONE)
-		return false;
-	if (host_name(&fabric->nodes[node], host))
-		return host_set_has(hosts, host);
-	for (uint32_t n = 0; n < fabric->nodes[node].ports; n++) {
-		uint32_t peer = fabric->ports[fabric->nodes[node].first_port + n].peer;
-
-		if (peer == FABRIC_NONE || !host_name(&fabric->nodes[fabric->ports[peer].node], host))
-			continue;
-		hcas++;
-		if (host_set_has(hosts, host))
-			return true;
-	}
-	/* A switch without hosts carries traffic of all hosts. */
-	return fabric->nodes[node].type == NODE_SWITCH && !hcas;
-}
-
-/* A switch port with a host: its finding affects no other host of the switch. */
-static bool leads_to_host(const struct fabric *fabric, uint64_t guid, uint8_t num)
-{
-	uint32_t port = fabric_find_port(fabric, guid, num), peer;
-
-	peer = port == FABRIC_NONE ? FABRIC_NONE : fabric->ports[port].peer;
-	return peer != FABRIC_NONE && fabric->nodes[fabric->ports[port].node].type == NODE_SWITCH &&
-	       fabric->nodes[fabric->ports[peer].node].type == NODE_CA;
-}
-
-bool health_touches(const struct moment *view, const struct finding *finding, const struct host_set *hosts)
-{
-	uint64_t guid;
-	uint8_t port;
-
-	if (!finding->node_guid && !finding->port_count)
-		return true;
-	for (unsigned i = 0; i < finding->host_count; i++)
-		if (host_set_has(hosts, finding->hosts[i]))
-			return true;
-	/* The finding lists all affected hosts. */
-	if (finding->host_count && finding->affected_hosts <= finding->host_count)
-		return false;
-	for (unsigned at = 0; finding_end(finding, view->fabric, at, &guid, &port); at++)
-		if (guid && !(at >= FINDING_END_PORTS && leads_to_host(view->fabric, guid, port)) &&
-		    node_touches(view->fabric, guid, hosts))
-			return true;
-	return false;
-}
-
-/* All affected hosts are out of service. */
-static bool is_drained(const struct finding *finding, const struct host_set *drained)
-{
-	if (!drained->count || !finding->host_count || finding->affected_hosts > finding->host_count)
-		return false;
-	for (unsigned i = 0; i < finding->host_count; i++)
-		if (!host_set_has(drained, finding->hosts[i]))
-			return false;
-	return true;
-}
-
-/*
- * A selected node or port. A removed node is not in the fabric: its findings are matched by the
- * name stored with them.
- */
-struct health_name {
-	char *typed;
-	bool missing; /* not in the fabric */
-	bool found;   /* a finding has this name */
-	struct selection selection;
-};
-
-/* Is this end of a finding in the fabric, and selected? */
-static bool is_selected(const struct selection *selection, const struct fabric *fabric, uint64_t guid, uint8_t num)
-{
-	uint32_t node = guid ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
-
-	if (node == FABRIC_NONE || !selection->nodes[node])
-		return false;
-	port = num ? fabric_node_port(fabric, node, num) : FABRIC_NONE;
-	return port == FABRIC_NONE || selection->ports[port];
-}
-
-/* Is @typed a name, or a name and "/port"? */
-static bool matches_name(const char *name, uint8_t num, const char *typed)
-{
-	size_t len = strlen(name);
-
-	if (!len || strncmp(name, typed, len))
-		return false;
-	return !typed[len] || (typed[len] == '/' && num && atoi(typed + len + 1) == num);
-}
-
-static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name,
-			    const char *typed)
-{
-	char shown[NODE_NAME_SIZE], hex[24];
-
-	if (!guid || !*name || fabric_find_node(fabric, guid) != FABRIC_NONE)
-		return false;
-	names_short(name, shown);
-	snprintf(hex, sizeof(hex), "0x%016" PRIx64, guid);
-	return matches_name(name, num, typed) || matches_name(shown, num, typed) || matches_name(hex, num, typed);
-}
-
-struct loading {
-	const struct moment *view;
-	const struct health_filter *filter;
-	struct health_rows *rows;
-	struct health_name *names; /* parallel to those of the filter */
-	bool failed;
-};
-
-static int find_names(struct loading *loading, struct error *err)
-{
-	const struct health_filter *filter = loading->filter;
-	int code = 0;
-
-	loading->names = calloc((size_t)filter->name_count + 1, sizeof(*loading->names));
-	if (!loading->names)
-		return err_nomem(err);
-	for (int i = 0; code == 0 && i < filter->name_count; i++) {
-		struct health_name *name = &loading->names[i];
-
-		name->typed = filter->names[i];
-		code = moment_select(loading->view, &name->typed, 1, &name->selection, err);
-		name->missing = code == ERR_USAGE;
-		code = name->missing ? 0 : code;
-	}
-	return code;
-}
-
-static bool is_named(struct loading *loading, const struct finding_row *row)
-{
-	const struct fabric *fabric = loading->view->fabric;
-	const struct finding *finding = &row->finding;
-	bool named = !loading->filter->name_count;
-
-	for (int i = 0; i < loading->filter->name_count; i++) {
-		struct health_name *name = &loading->names[i];
-		bool matches = name->missing &&
-			(is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
-			 is_departed_end(fabric, finding->peer_guid, finding->peer_port, row->peer, name->typed));
-		uint64_t guid;
-		uint8_t port;
-
-		for (unsigned at = 0; !name->missing && finding_end(finding, fabric, at, &guid, &port); at++)
-			matches |= is_selected(&name->selection, fabric, guid, port);
-		name->found |= matches;
-		named |= matches;
-	}
-	return named;
-}
-
-/* A name that is neither in the fabric nor in a finding is an error. */
-static int check_names(const struct loading *loading, struct error *err)
-{
-	for (int i = 0; i < loading->filter->name_count; i++) {
-		struct health_name *name = &loading->names[i];
-
-		if (name->missing && !name->found)
-			return moment_select(loading->view, &name->typed, 1, &name->selection, err);
-	}
-	return 0;
-}
-
-static bool add_finding(void *ctx, const struct finding_row *row)
-{
-	struct loading *loading = ctx;
-	const struct health_filter *filter = loading->filter;
-	struct health_rows *rows = loading->rows;
-	struct health_row *list, *added;
-
-	if (!is_named(loading, row) ||
-	    (filter->job.count && !health_touches(loading->view, &row->finding, &filter->job)))
-		return true;
-	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
-	if (!list) {
-		loading->failed = true;
-		return false;
-	}
-	rows->list = list;
-	added = &list[rows->count++];
-	added->row = *row;
-	added->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
-		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED :
-		       row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
-	return true;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct health_row *x = a, *y = b;
-
-	/* Acknowledged and drained findings come last. */
-	if ((x->place > HEALTH_CLEARING) != (y->place > HEALTH_CLEARING))
-		return x->place > HEALTH_CLEARING ? 1 : -1;
-	return finding_compare(&x->row.finding, &y->row.finding);
-}
-
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct health_row *x = a, *y = b;
-
-	return x->row.rank < y->row.rank ? -1 : x->row.rank > y->row.rank;
-}
-
-/* Origins first, each followed by its echoes. */
-static int fold(struct health_rows *rows, const struct fabric *fabric)
-{
-	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
-	size_t count = 0;
-
-	if (!list)
-		return ERR_NOMEM;
-	/* Acknowledged and drained ones stay at the end. */
-	while (count < rows->count && rows->list[count].place <= HEALTH_CLEARING) {
-		list[count] = &rows->list[count].row;
-		count++;
-	}
-	findings_fold(list, count, fabric);
-	for (size_t i = count; i < rows->count; i++)
-		rows->list[i].row.rank = SIZE_MAX - rows->count + i;
-	free(list);
-	qsort(rows->list, rows->count, sizeof(*rows->list), compare_ranks);
-	return 0;
-}
-
-int health_load(const struct moment *view, const struct health_filter *filter, const struct finding_query *query,
-		struct health_rows *ret, struct error *err)
-{
-	struct loading loading = { .view = view, .filter = filter, .rows = ret };
-	int code;
-
-	*ret = (struct health_rows){ 0 };
-	code = find_names(&loading, err);
-	if (code == 0)
-		code = reader_findings(view->reader, query, add_finding, &loading, err);
-	if (code == 0 && loading.failed)
-		code = err_nomem(err);
-	if (code == 0 && !filter->may_be_unknown)
-		code = check_names(&loading, err);
-	for (int i = 0; loading.names && i < filter->name_count; i++)
-		selection_done(&loading.names[i].selection);
-	free(loading.names);
-	if (code < 0) {
-		health_rows_done(ret);
-		return code;
-	}
-	if (ret->count)
-		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
-	if (ret->count && !query->since_us && fold(ret, view->fabric) < 0) {
-		health_rows_done(ret);
-		return err_nomem(err);
-	}
-	/* qsort() moved the rows: update the pointers into themselves. */
-	for (size_t i = 0; i < ret->count; i++) {
-		struct finding_row *row = &ret->list[i].row;
-
-		row->finding.cause = row->cause;
-		row->finding.advice = row->advice;
-		for (unsigned j = 0; j < row->finding.number_count; j++)
-			row->finding.numbers[j].key = row->keys[j];
-	}
-	return 0;
-}
-
-void health_rows_done(struct health_rows *rows)
-{
-	free(rows->list);
-	*rows = (struct health_rows){ 0 };
-}
-
-int health_worst(const struct health_rows *rows)
-{
-	int worst = FINDING_INFO;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->list[i].place == HEALTH_COUNTS && (int)rows->list[i].row.finding.severity > worst)
-			worst = (int)rows->list[i].row.finding.severity;
-	return worst;
-}
-
-bool health_is_stale(const struct sweep_info *sweep, int64_t age_us)
-{
-	const int64_t least_us = 30 * US_PER_S, limit_us = 3 * sweep->interval_us;
-
-	return age_us < 0 || age_us > (limit_us > least_us ? limit_us : least_us);
-}
 
 /* Is the newest sweep recent? */
 static int check_fresh(const struct moment *view, const struct options *options, struct error *err)
@@ -335,7 +35,7 @@ static int check_fresh(const struct moment *view, const struct options *options,
 }
 
 /* @shown: of --columns; NULL: without it */
-static int show(const struct options *options, const struct health_filter *filter, const struct columns *shown,
+static int show(const struct options *options, const struct health_request *request, const struct columns *shown,
 		struct error *err)
 {
 	struct finding_query query = { .at_us = options->at_us ? options->at_us : options->until_us,
@@ -351,10 +51,10 @@ static int show(const struct options *options, const struct health_filter *filte
 		query.until_us = options->now_us;
 	code = in_past ? 0 : check_fresh(&view, options, err);
 	if (code == 0)
-		code = health_load(&view, filter, &query, &rows, err);
+		code = health_load(&view, &request->filter, &query, &rows, err);
 	if (code == 0) {
-		code = shown ? health_print_columns(&view, filter, &rows, shown, err) :
-			       health_print(&view, filter, &rows, err);
+		code = shown ? health_print_columns(&view, request, &rows, shown, err) :
+			       health_print(&view, request, &rows, err);
 		if (code == 0)
 			code = health_worst(&rows);
 		health_rows_done(&rows);
@@ -364,17 +64,17 @@ static int show(const struct options *options, const struct health_filter *filte
 }
 
 static int show_columns(const struct command *command, const struct options *options,
-			const struct health_filter *filter, const char *chosen, struct error *err)
+			const struct health_request *request, const char *chosen, struct error *err)
 {
 	struct columns shown;
 	int code;
 
 	if (!chosen)
-		return show(options, filter, NULL, err);
+		return show(options, request, NULL, err);
 	code = health_choose_columns(command, options, chosen, &shown, err);
 	if (code)
 		return code < 0 ? code : 0;
-	code = show(options, filter, &shown, err);
+	code = show(options, request, &shown, err);
 	columns_done(&shown);
 	return code;
 }
@@ -414,7 +114,7 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->common, err);
 }
 
-static int run_request(const struct command *command, struct health_options *options, struct health_filter *filter,
+static int run_request(const struct command *command, struct health_options *options, struct health_request *request,
 		       struct error *err)
 {
 	struct options *common = &options->common;
@@ -440,45 +140,46 @@ static int run_request(const struct command *command, struct health_options *opt
 		return options_usage_error(command, err, "--reason requires ack");
 	if ((options->exec || options->webhook) && !options->watch)
 		return options_usage_error(command, err, "--exec and --webhook require --watch");
-	filter->exec = options->exec;
-	filter->webhook = options->webhook;
+	request->exec = options->exec;
+	request->webhook = options->webhook;
 	if (options->gate && common->argc)
 		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument '%s'",
 					   word);
 	if (options->job && options->gate)
 		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
 	if ((options->job || options->gate) &&
-	    (code = host_set_add(&filter->job, options->job ? options->job : options->gate, err)) < 0)
+	    (code = host_set_add(&request->filter.job, options->job ? options->job : options->gate, err)) < 0)
 		return code;
-	if (options->hosts_state && (code = host_set_add_drained(&filter->drained, options->hosts_state, err)) < 0)
+	if (options->hosts_state &&
+	    (code = host_set_add_drained(&request->filter.drained, options->hosts_state, err)) < 0)
 		return code;
 	if (options->gate) {
 		enum { GATE_DEFAULT_MIN = 125 };
 
-		return health_gate(filter, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
+		return health_gate(request, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
 	}
 	if (options->for_us)
 		return options_usage_error(command, err, "--for requires --gate or ack");
-	filter->names = common->argv;
-	filter->name_count = common->argc;
+	request->filter.names = common->argv;
+	request->filter.name_count = common->argc;
 	if (options->watch && options->columns)
 		return options_usage_error(command, err, "--columns and --watch are mutually exclusive");
-	return options->watch ? health_watch(filter, err) :
-				show_columns(command, common, filter, options->columns, err);
+	return options->watch ? health_watch(request, err) :
+				show_columns(command, common, request, options->columns, err);
 }
 
 int health_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct health_options options;
-	struct health_filter filter = { 0 };
+	struct health_request request = { 0 };
 	int code = parse(command, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	filter.options = &options.common;
-	filter.all = options.all;
-	code = run_request(command, &options, &filter, err);
-	host_set_done(&filter.job);
-	host_set_done(&filter.drained);
+	request.options = &options.common;
+	request.filter.all = options.all;
+	code = run_request(command, &options, &request, err);
+	host_set_done(&request.filter.job);
+	host_set_done(&request.filter.drained);
 	return code;
 }

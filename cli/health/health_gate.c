@@ -166,21 +166,21 @@ static int check_history(const struct gate *gate, const struct options *options,
 		       when_format_span(gate->span_us, want));
 }
 
-static int check_hosts(struct gate *gate, const struct health_filter *filter, struct error *err)
+static int check_hosts(struct gate *gate, const struct health_request *request, struct error *err)
 {
 	struct text reason = { 0 };
-	struct result *result = output_begin(filter->options, false, gate_columns, COLUMN_COUNT);
+	struct result *result = output_begin(request->options, false, gate_columns, COLUMN_COUNT);
 	bool passed = true;
 	int code;
 
-	for (size_t i = 0; i < filter->job.count; i++) {
+	for (size_t i = 0; i < request->filter.job.count; i++) {
 		unsigned links;
 		bool clean;
 
 		text_clear(&reason);
-		clean = host_is_clean(gate, filter->job.names[i], &links, &reason);
+		clean = host_is_clean(gate, request->filter.job.names[i], &links, &reason);
 		passed = passed && clean;
-		result_text(result, HOST, filter->job.names[i]);
+		result_text(result, HOST, request->filter.job.names[i]);
 		result_bool(result, PASSED, clean);
 		result_show(result, PASSED, clean ? "yes" : "NO", clean ? STYLE_PLAIN : STYLE_CRITICAL);
 		result_integer(result, LINKS, links);
@@ -193,11 +193,11 @@ static int check_hosts(struct gate *gate, const struct health_filter *filter, st
 	return code < 0 ? code : passed ? 0 : 2;
 }
 
-int health_gate(const struct health_filter *filter, int64_t span_us, struct error *err)
+int health_gate(const struct health_request *request, int64_t span_us, struct error *err)
 {
-	struct options options = *filter->options;
+	struct options options = *request->options;
 	struct finding_query query = { 0 };
-	struct health_filter all = { .options = &options };
+	const struct health_filter all = { 0 };
 	struct gate gate = { .span_us = span_us };
 	int code;
 
@@ -211,7 +211,7 @@ int health_gate(const struct health_filter *filter, int64_t span_us, struct erro
 	if (code == 0)
 		code = health_load(&gate.view, &all, &query, &gate.findings, err);
 	if (code == 0)
-		code = check_hosts(&gate, filter, err);
+		code = check_hosts(&gate, request, err);
 	health_rows_done(&gate.findings);
 	moment_done(&gate.view);
 	return code;

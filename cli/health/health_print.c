@@ -72,32 +72,32 @@ int health_choose_columns(const struct command *command, const struct options *o
 	return columns_create(command, options, &finding_list, chosen, ret, err);
 }
 
-int health_print_columns(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
-			 const struct columns *shown, struct error *err)
+int health_print_columns(const struct moment *view, const struct health_request *request,
+			 const struct health_rows *rows, const struct columns *shown, struct error *err)
 {
 	const struct data data = { view, rows };
-	struct result *result = output_begin(filter->options, false, shown->list, shown->count);
+	struct result *result = output_begin(request->options, false, shown->list, shown->count);
 
 	put_rows(result, &data, PAGE_TEXT, err);
 	result_none(result, "no findings");
 	return output_end(result, 0, err);
 }
 
-int health_print(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
+int health_print(const struct moment *view, const struct health_request *request, const struct health_rows *rows,
 		 struct error *err)
 {
 	const struct data data = { view, rows };
 	struct page *page = page_create("Findings");
 	struct text summary = { 0 };
 
-	health_append_summary(view, filter, rows, &summary);
+	health_append_summary(view, &request->filter, rows, &summary);
 	page_add_note(page, PAGE_TEXT, false, "%s", page_keep(page, &summary));
-	health_add_findings(view, filter, rows, &(struct health_layout){ .in = PAGE_TEXT }, page);
+	health_add_findings(view, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT }, page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",
 		.table = { finding_columns, column_count(false), put_rows, &data },
 	});
-	return output_page(page, filter->options, NULL, err);
+	return output_page(page, request->options, NULL, err);
 }
 
 /* --- descriptions of the kinds --- */

@@ -27,7 +27,7 @@
 #define POLL_US (500 * US_PER_MS)
 
 struct watching {
-	struct health_filter filter;
+	struct health_request request;
 	struct moment view;
 	struct result *result;    /* of --format json or csv; NULL: text lines */
 	struct health_rows open;  /* of the previous sweep */
@@ -46,7 +46,7 @@ static void print_line(const struct watching *watching, const char *change, int6
 		health_put_row(watching->result, &watching->view, wall_us, change, health);
 		return;
 	}
-	fprintf(watching->filter.options->out, "%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when),
+	fprintf(watching->request.options->out, "%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when),
 		change, finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
 		finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
 		health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
@@ -72,7 +72,7 @@ static const struct health_row *find_row(const struct health_rows *rows, int64_t
 
 static bool is_wanted(const struct watching *watching, const struct health_row *row)
 {
-	return watching->filter.all || row->row.finding.severity > FINDING_INFO;
+	return watching->request.filter.all || row->row.finding.severity > FINDING_INFO;
 }
 
 static bool find_closing(void *ctx, const struct finding_row *row)
@@ -148,7 +148,7 @@ static int poll_sweep(struct watching *watching, struct error *err)
 	snapshot_destroy(watching->view.snapshot);
 	watching->view.snapshot = snapshot;
 	watching->view.fabric = snapshot->fabric;
-	code = health_load(&watching->view, &watching->filter, &findings, &now, err);
+	code = health_load(&watching->view, &watching->request.filter, &findings, &now, err);
 	if (code < 0)
 		return code;
 	code = report_changes(watching, &now, before_us, err);
@@ -157,7 +157,7 @@ static int poll_sweep(struct watching *watching, struct error *err)
 	watching->open = now;
 	watching->began = true;
 	/* Selected names were valid once and may disappear. */
-	watching->filter.may_be_unknown = true;
+	watching->request.filter.may_be_unknown = true;
 	return code;
 }
 
@@ -177,22 +177,22 @@ static void check_age(struct watching *watching)
 	watching->stale = stale;
 }
 
-int health_watch(const struct health_filter *filter, struct error *err)
+int health_watch(const struct health_request *request, struct error *err)
 {
-	struct watching watching = { .filter = *filter };
+	struct watching watching = { .request = *request };
 	const struct clock *clock = clock_system();
 	int64_t newest = 0, shown = -1;
-	int code = options_open_moment(filter->options, false, &watching.view, err);
+	int code = options_open_moment(request->options, false, &watching.view, err);
 
 	pager_cancel();
 	if (code < 0)
 		return code;
-	if (filter->exec)
-		notify_exec(&watching.exec, filter->exec, clock);
-	if (filter->webhook)
-		code = notify_webhook(&watching.webhook, filter->webhook, clock, err);
-	if (code == 0 && filter->options->format != RESULT_TABLE &&
-	    !(watching.result = health_result(filter->options, true)))
+	if (request->exec)
+		notify_exec(&watching.exec, request->exec, clock);
+	if (request->webhook)
+		code = notify_webhook(&watching.webhook, request->webhook, clock, err);
+	if (code == 0 && request->options->format != RESULT_TABLE &&
+	    !(watching.result = health_result(request->options, true)))
 		code = err_nomem(err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
@@ -201,7 +201,7 @@ int health_watch(const struct health_filter *filter, struct error *err)
 			code = poll_sweep(&watching, err);
 			shown = newest;
 			/* The reader closed the pipe. */
-			if (fflush(filter->options->out) || ferror(filter->options->out))
+			if (fflush(request->options->out) || ferror(request->options->out))
 				break;
 		}
 		check_age(&watching);

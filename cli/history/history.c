@@ -20,30 +20,17 @@
 #include "facts/selection.h"
 #include "storage/reader.h"
 
-struct metric_port history_port_of(const struct history *history, uint32_t index)
+static struct history_subject *add_subject(struct subjects *subjects, const char *name)
 {
-	const struct fabric *fabric = history->view.fabric;
-	const struct port *port;
-
-	if (index == FABRIC_NONE)
-		return (struct metric_port){ 0 };
-	port = &fabric->ports[index];
-	return (struct metric_port){
-		.node = &fabric->nodes[port->node], .port = port,
-		.caps = history->view.snapshot->caps ? &history->view.snapshot->caps[port->node] : NULL,
-	};
-}
-
-static struct subject *add_subject(struct subjects *subjects, const char *name)
-{
-	struct subject *items = array_grow(subjects->items, subjects->count, &subjects->capacity, sizeof(*items));
-	struct subject *added;
+	struct history_subject *items = array_grow(subjects->items, subjects->count, &subjects->capacity,
+						   sizeof(*items));
+	struct history_subject *added;
 
 	if (!items)
 		return NULL;
 	subjects->items = items;
 	added = &items[subjects->count];
-	*added = (struct subject){ .name = strdup(name) };
+	*added = (struct history_subject){ .name = strdup(name) };
 	if (!added->name)
 		return NULL;
 	subjects->count++;
@@ -71,10 +58,10 @@ static size_t count_marked(const struct fabric *fabric, const bool *marked, uint
  * Add a subject for up to @most ports. @single: it is the port @index and has its name instead of
  * @name.
  */
-static struct subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
+static struct history_subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
 				     bool single, uint32_t index, size_t most)
 {
-	struct subject *subject;
+	struct history_subject *subject;
 	char own[PORT_NAME_SIZE];
 
 	if (single)
@@ -93,7 +80,7 @@ static int add_ports(struct subjects *subjects, const struct history *history, b
 		     const bool *marked, struct error *err)
 {
 	const struct fabric *fabric = history->view.fabric;
-	struct subject *subject = NULL;
+	struct history_subject *subject = NULL;
 	uint32_t ignored;
 	size_t count = count_marked(fabric, marked, &ignored);
 
@@ -284,7 +271,7 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 	return 0;
 }
 
-int history_nothing(const struct history *history, const struct subject *subject, struct error *err)
+int history_nothing(const struct history *history, const struct history_subject *subject, struct error *err)
 {
 	char since[WHEN_SIZE], until[WHEN_SIZE], oldest[WHEN_SIZE], newest[WHEN_SIZE];
 	const struct history_range *range = &history->range;

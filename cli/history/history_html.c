@@ -1,104 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
-#include <string.h>
-
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
 #include "cli/history/history.h"
+#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "facts/event_text.h"
 
-/*
- * Limits of the page: lines of a plot, its points and marks, bytes of findings, rows of events. Plots of more
- * than SAMPLES_MOST samples have POINTS_FEW points, which are read from stored sums.
- */
-enum { SUBJECTS_MOST = 8, POINTS = 150, POINTS_FEW = 36, SAMPLES_MOST = 3000000, MARKS_MOST = 8 };
-enum { FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
-
-enum { SENT, RECEIVED, STALL, ERRORS, METRICS };
-static const char *const keys[METRICS] = { "xmit_bytes", "rcv_bytes", "stall", "errors" };
-
-/* The lines of one plot. */
-struct figure {
-	const char *title;
-	int first, last; /* metrics */
-};
-
-static void add_figure(const struct history *history, const struct figure *figure, const struct subjects *subjects,
-		       size_t subject_count, const struct series *series, const struct page_mark *marks,
-		       size_t mark_count, unsigned in, struct page *page)
-{
-	static const char *const prefixes[METRICS] = { "TX ", "RX ", "", "" };
-	struct page_series *lines = page_alloc(page, 2 * SUBJECTS_MOST, sizeof(*lines));
-	struct metric *metric_copy = page_alloc(page, 1, sizeof(*metric_copy));
-	size_t count = 0;
-
-	if (!lines || !metric_copy)
-		return;
-	*metric_copy = history->metrics[figure->first];
-	for (size_t i = 0; i < subject_count; i++)
-		for (int metric = figure->first; metric <= figure->last; metric++) {
-			const struct series *from = &series[i * METRICS + (size_t)metric];
-			struct series_step *steps;
-
-			if (series_is_unknown(from))
-				continue;
-			steps = page_alloc(page, from->count, sizeof(*steps));
-			if (!steps)
-				return;
-			memcpy(steps, from->steps, from->count * sizeof(*steps));
-			lines[count++] = (struct page_series){
-				page_print(page, "%s%s", prefixes[metric], subjects->items[i].name), steps, from->count,
-			};
-		}
-	if (!count)
-		page_add_note(page, in, false, "%s: unknown", figure->title);
-	else
-		page_add(page, &(struct page_section){ .kind = PAGE_LINES, .in = in, .lines = {
-			.title = figure->title, .series = lines, .series_count = count, .from_us = history->since_us,
-			.until_us = history->until_us, .marks = marks, .mark_count = mark_count,
-			.metric = metric_copy,
-		} });
-}
-
-int history_add_plots(struct history *history, const struct subjects *subjects, unsigned in, size_t rates,
-		      const struct page_mark *marks, size_t mark_count, struct page *page, struct error *err)
-{
-	static const struct figure figures[] = {
-		{ "Rate, TX and RX", SENT, RECEIVED },
-		{ "XmitWait: share of the time (estimate)", STALL, STALL },
-		{ "Errors", ERRORS, ERRORS },
-	};
-	struct series series[SUBJECTS_MOST * METRICS] = { 0 };
-	size_t ports = 0, count = subjects->count;
-	int64_t step_us, sweeps = history->range.until - history->range.after;
-	int code = 0;
-
-	if (count > SUBJECTS_MOST)
-		return err_set(err, ERR_USAGE, "history: --html takes at most %d series; select fewer ports",
-			       SUBJECTS_MOST);
-	for (int i = 0; i < METRICS; i++)
-		metric_find(keys[i], &history->metrics[i]);
-	history->metric_count = METRICS;
-	for (size_t i = 0; i < count; i++)
-		ports += subjects->items[i].port_count;
-	step_us = history_step_us(&history->range, ports, history->until_us - history->since_us,
-				  sweeps * (int64_t)ports > SAMPLES_MOST ? POINTS_FEW : POINTS);
-	for (size_t i = 0; code == 0 && i < count; i++)
-		code = history_read(history, &subjects->items[i], step_us, &series[i * METRICS], err);
-	page_add(page, &(struct page_section){ .kind = PAGE_PAIR });
-	for (size_t i = 0; code == 0 && i < sizeof(figures) / sizeof(*figures); i++)
-		add_figure(history, &figures[i], subjects, figures[i].first == SENT ? rates : count, series, marks,
-			   mark_count, in, page);
-	page_close(page);
-	for (size_t i = 0; i < count * METRICS; i++)
-		series_done(&series[i]);
-	return code;
-}
+/* Limits of the page: marks in plots, bytes of findings, rows of events. */
+enum { MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
 
 /* --- events --- */
 
@@ -176,9 +90,11 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 
 /* --- the page --- */
 
-static int add_plots(struct history *history, const struct subjects *subjects, const struct health_rows *rows,
+static int add_plots(const struct history *history, const struct subjects *subjects, const struct health_rows *rows,
 		     struct page *page, struct error *err)
 {
+	struct history_window window = { .moment = &history->view, .since_us = history->since_us,
+					 .until_us = history->until_us, .range = history->range };
 	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
 	size_t count = 0;
 	int code;
@@ -192,8 +108,10 @@ static int add_plots(struct history *history, const struct subjects *subjects, c
 							     finding_kind_name(finding->kind) };
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD });
-	code = history_add_plots(history, subjects, PAGE_HTML, subjects->count, marks, count, page, err);
+	code = history_add_plots(&window, subjects->items, subjects->count, PAGE_HTML, subjects->count, marks, count,
+				 page, err);
 	page_close(page);
+	options_warn_damage(window.damage.count, window.damage.first);
 	return code;
 }
 
@@ -219,7 +137,7 @@ static struct page *begin(const struct history *history, const struct subjects *
 
 int history_html(struct history *history, const struct subjects *subjects, struct error *err)
 {
-	const struct health_filter filter = { .options = &history->options, .names = history->options.argv,
+	const struct health_filter filter = { .names = history->options.argv,
 					      .name_count = history->options.argc, .may_be_unknown = true,
 					      .all = true };
 	const struct health_layout layout = { .title = "Findings", .none = "No open findings.", .links = history->links,
@@ -234,7 +152,7 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	if (history->range.oldest_us > history->since_us)
 		history->since_us = history->range.oldest_us;
 	page = begin(history, subjects);
-	code = subjects->count > SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
+	code = subjects->count > HISTORY_SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
 	if (code == 0)
 		code = add_plots(history, subjects, &rows, page, err);
 	health_add_findings(&history->view, &filter, &rows, &layout, page);

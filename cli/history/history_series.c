@@ -43,7 +43,7 @@ static const struct column point_columns[COLUMN_COUNT] = {
 /* State while one series is read. */
 struct reading_one {
 	struct history *history;
-	const struct subject *subject;
+	const struct history_subject *subject;
 	struct metric_port *ports; /* parallel to the subject's ports */
 	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
 	bool coarse_too;           /* else a table has one row per point */
@@ -77,7 +77,7 @@ static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, 
 	if (!one->ports)
 		return err_nomem(err);
 	for (size_t i = 0; i < one->subject->port_count; i++)
-		one->ports[i] = history_port_of(history, one->subject->indices[i]);
+		one->ports[i] = history_metric_port(&history->view, one->subject->indices[i]);
 	for (size_t i = 0; code == 0 && i < history->metric_count; i++) {
 		code = series_init(&one->fine[i], &history->metrics[i], history->since_us, history->until_us, fine_us,
 				   zone_us, err);
@@ -121,20 +121,6 @@ static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us,
 	return code;
 }
 
-int history_read(struct history *history, const struct subject *subject, int64_t step_us, struct series *ret,
-		 struct error *err)
-{
-	struct reading_one one = { .history = history, .subject = subject };
-	int code = read_one(&one, step_us, step_us, err);
-
-	if (code == 0) {
-		memcpy(ret, one.fine, history->metric_count * sizeof(*ret));
-		memset(one.fine, 0, sizeof(one.fine));
-	}
-	done(&one);
-	return code;
-}
-
 static void put_source(struct result *result, unsigned tags)
 {
 	struct text text = { 0 };
@@ -148,7 +134,7 @@ static void put_source(struct result *result, unsigned tags)
 	text_done(&text);
 }
 
-static void put_subject(struct result *result, const struct history *history, const struct subject *subject,
+static void put_subject(struct result *result, const struct history *history, const struct history_subject *subject,
 			const struct metric *metric)
 {
 	result_text(result, SUBJECT, subject->name);
@@ -190,7 +176,7 @@ static void put_step(struct result *result, const struct metric *metric, const s
 	result_end_row(result);
 }
 
-static void put_points(struct result *result, const struct history *history, const struct subject *subject,
+static void put_points(struct result *result, const struct history *history, const struct history_subject *subject,
 		       const struct series *series)
 {
 	for (size_t i = 0; i < series->count; i++) {

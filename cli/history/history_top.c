@@ -61,7 +61,7 @@ static int compare_rows(const void *a, const void *b)
 static void value_row(const struct history *history, struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
-	struct metric_port port = history_port_of(history, row->index);
+	struct metric_port port = history_metric_port(&history->view, row->index);
 
 	row->mean = NAN;
 	row->rank = -1;
@@ -191,7 +191,7 @@ static int64_t collect_ports(const struct history *history, const struct subject
 		return err_nomem(err);
 	}
 	for (size_t s = 0; s < subjects->count; s++) {
-		const struct subject *subject = &subjects->items[s];
+		const struct history_subject *subject = &subjects->items[s];
 
 		for (size_t i = 0; i < subject->port_count; i++) {
 			if (seen[subject->indices[i]])

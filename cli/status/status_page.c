@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
-#include "cli/history/history.h"
 #include "cli/lib/options.h"
 #include "cli/lib/moment_options.h"
 #include "cli/lib/settings.h"
@@ -20,6 +19,8 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
+#include "pages/history.h"
+#include "storage/history.h"
 #include "storage/reader.h"
 
 /* Limits that keep the page under 100 KB. */
@@ -66,7 +67,7 @@ static void add_verdict(const struct status *status, const struct health_filter 
 
 static int add_findings(struct status *status, bool links, struct page *page, struct error *err)
 {
-	const struct health_filter filter = { .options = status->options };
+	const struct health_filter filter = { 0 };
 	const struct health_layout layout = { .in = PAGE_HTML, .title = "Findings", .none = "No open findings.",
 					      .links = links, .html_most = FINDINGS_BYTES };
 	const struct finding_query query = { .at_us = status->at_us };
@@ -345,7 +346,7 @@ static int add_loads(struct status *status, struct page *page, struct error *err
 
 /* --- rate, stall and errors --- */
 
-static bool fill_subject(const struct fabric *fabric, enum node_type type, struct subject *ret)
+static bool fill_subject(const struct fabric *fabric, enum node_type type, struct history_subject *ret)
 {
 	ret->ports = calloc(fabric->port_count + 1, sizeof(*ret->ports));
 	ret->indices = calloc(fabric->port_count + 1, sizeof(*ret->indices));
@@ -363,28 +364,23 @@ static bool fill_subject(const struct fabric *fabric, enum node_type type, struc
 static int add_trend(struct status *status, struct page *page, struct error *err)
 {
 	static char hcas[] = "HCAs", switches[] = "switches";
-	struct subject items[] = { { .name = hcas }, { .name = switches } };
-	struct subjects subjects = { .items = items, .count = 2 };
-	struct history history = { .options = *status->options, .view = status->view };
+	struct history_subject items[] = { { .name = hcas }, { .name = switches } };
 	const struct moment *view = &status->view;
+	struct history_window window = { .moment = view, .until_us = view->snapshot->sweep.wall_us };
 	int code = fill_subject(view->fabric, NODE_CA, &items[0]) &&
 		   fill_subject(view->fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
 
-	history.until_us = view->snapshot->sweep.wall_us;
-	history.since_us = history.until_us - TREND_HOURS * 3600 * US_PER_S;
+	window.since_us = window.until_us - TREND_HOURS * 3600 * US_PER_S;
 	if (code == 0)
-		code = reader_history_range(view->reader, history.since_us, history.until_us, &history.range, err);
-	/* A new database: the plots begin with its first sweep. */
-	if (history.range.oldest_us > history.since_us)
-		history.since_us = history.range.oldest_us;
-	if (code == 0 && history.range.after < history.range.until && history.since_us < history.until_us) {
+		code = history_window_find(&window, err);
+	if (code > 0) {
 		page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Last hours" });
-		code = history_add_plots(&history, &subjects, PAGE_HTML, 1, NULL, 0, page, err);
+		code = history_add_plots(&window, items, 2, PAGE_HTML, 1, NULL, 0, page, err);
 		page_close(page);
 	}
-	options_warn_damage(history.damage.count, history.damage.first);
+	options_warn_damage(window.damage.count, window.damage.first);
 	options_warn_damage(view->snapshot->damaged, view->snapshot->damage);
-	for (size_t i = 0; i < subjects.count; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		free(items[i].ports);
 		free(items[i].indices);
 	}

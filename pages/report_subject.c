@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* report_subject.c - the subject of `ibwire report`, including removed nodes */
+/* report_subject.c - the subject of a report, including removed nodes */
+#include "pages/report.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,15 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/lib/moment_options.h"
-#include "cli/lib/options.h"
-#include "cli/report/report.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
+#include "facts/moment.h"
 #include "facts/selection.h"
+#include "storage/reader.h"
 
 static int add_port(struct report *report, uint32_t port)
 {
@@ -28,13 +30,13 @@ static int add_port(struct report *report, uint32_t port)
 	return 0;
 }
 
-/* Find the subject in the fabric of the view. */
+/* Find the subject in the fabric of the moment. */
 static int find_subject(struct report *report, const char *typed, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 	const struct node *node;
 	uint32_t port;
-	int code = moment_find(&report->view, typed, &report->node, &port, err);
+	int code = moment_find(report->moment, typed, &report->node, &port, err);
 
 	if (code < 0)
 		return code;
@@ -46,7 +48,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 			code = add_port(report, fabric->ports[port].peer);
 	}
 	for (uint32_t i = node->first_port; report->of_node && code == 0 && i < node->first_port + node->ports; i++)
-		if (port_is_pollable(fabric, &fabric->ports[i]) && moment_port_was_seen(&report->view, i))
+		if (port_is_pollable(fabric, &fabric->ports[i]) && moment_port_was_seen(report->moment, i))
 			code = add_port(report, i);
 	return code < 0 ? err_nomem(err) : 0;
 }
@@ -57,7 +59,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
  */
 static int find_past(struct report *report, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 	size_t most = report->port_count + 1;
 	int code = 0;
 
@@ -70,8 +72,8 @@ static int find_past(struct report *report, struct error *err)
 
 		if (port->peer != FABRIC_NONE)
 			continue;
-		code = reader_last_peer(report->view.reader, fabric->nodes[port->node].guid, port->num,
-					report->view.at_us, &report->past[i], err);
+		code = reader_last_peer(report->moment->reader, fabric->nodes[port->node].guid, port->num,
+					report->moment->at_us, &report->past[i], err);
 		if (code <= 0 || report->of_node || report->port_count > 1)
 			continue;
 		other = fabric_find_port(fabric, report->past[i].guid, report->past[i].port);
@@ -87,7 +89,7 @@ static int find_past(struct report *report, struct error *err)
 /* --- removed nodes --- */
 
 struct search {
-	const struct moment *view;
+	const struct moment *moment;
 	const char *typed;     /* length of the node name */
 	struct departed_node found;
 	size_t count;
@@ -113,7 +115,7 @@ static bool has_name(const char *name, const char *typed)
 static bool match_departed(void *ctx, const struct departed_node *departed)
 {
 	struct search *search = ctx;
-	const char *mapped = search->view->names ? name_map_find(search->view->names, departed->guid) : NULL;
+	const char *mapped = search->moment->names ? name_map_find(search->moment->names, departed->guid) : NULL;
 	char guid[32];
 
 	snprintf(guid, sizeof(guid), "0x%016" PRIx64, departed->guid);
@@ -135,14 +137,14 @@ static bool is_present(const struct fabric *fabric, const char *typed)
 }
 
 /* Return: 1 with the removed node; 0 if none; or an error. */
-static int search_removed(const struct moment *view, const char *typed, struct departed_node *ret, struct error *err)
+static int search_removed(const struct moment *moment, const char *typed, struct departed_node *ret, struct error *err)
 {
-	struct search search = { .view = view, .typed = typed };
+	struct search search = { .moment = moment, .typed = typed };
 	int code;
 
-	if (is_present(view->fabric, typed))
+	if (is_present(moment->fabric, typed))
 		return 0;
-	code = reader_departed_nodes(view->reader, view->at_us, match_departed, &search, err);
+	code = reader_departed_nodes(moment->reader, moment->at_us, match_departed, &search, err);
 	if (code == 0 && search.count > 1)
 		code = err_set(err, ERR_USAGE, "%zu removed nodes had the name '%s': give a GUID: %s%s",
 			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
@@ -157,18 +159,18 @@ static int search_removed(const struct moment *view, const char *typed, struct d
  * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
  * search_removed().
  */
-static int find_removed(const struct moment *view, const char *typed, struct departed_node *ret, char **ret_typed,
+static int find_removed(const struct moment *moment, const char *typed, struct departed_node *ret, char **ret_typed,
 			struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
-	int code = search_removed(view, typed, ret, err);
+	int code = search_removed(moment, typed, ret, err);
 	char *name;
 
 	if (code == 0 && slash && isdigit((unsigned char)slash[1])) {
 		name = strndup(typed, (size_t)(slash - typed));
 		if (!name)
 			return err_nomem(err);
-		code = search_removed(view, name, ret, err);
+		code = search_removed(moment, name, ret, err);
 		free(name);
 		rest = slash;
 	}
@@ -179,52 +181,55 @@ static int find_removed(const struct moment *view, const char *typed, struct dep
 	return code;
 }
 
-/* Open the last sweep that had the removed node. */
-static int open_removed(struct report *report, const struct options *options, const struct departed_node *departed,
-			const char *typed, struct error *err)
+/* Load the last sweep that had the removed node. */
+static int load_removed(struct report *report, const struct departed_node *departed, const char *typed,
+			struct error *err)
 {
-	struct options then = *options;
-	struct moment view;
+	const struct snapshot_query query = { .at_us = departed->seen_us };
 	int code;
 
 	if (!departed->seen_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s was removed, and no sweep with it is stored any more", typed);
-	then.until_us = 0;
-	then.at_us = departed->seen_us;
-	code = options_open_moment(&then, false, &view, err);
+	report->moment->reference_us = departed->seen_us;
+	code = moment_load(report->moment, &query, err);
 	if (code < 0)
 		return code;
-	moment_done(&report->view);
-	report->view = view;
 	report->departed_us = departed->departed_us;
 	return find_subject(report, typed, err);
 }
 
-int report_open(struct report *report, const struct options *options, const char *typed, struct error *err)
+int report_find(struct report *report, struct moment *moment, const char *typed, int64_t until_us, int64_t since_us,
+		struct error *err)
 {
+	const int64_t day_us = 24 * 3600 * US_PER_S, default_us = 7 * day_us;
 	struct error unknown = { 0 };
 	struct departed_node departed;
 	char *by_guid = NULL;
-	int code = options_open_moment(options, false, &report->view, err), found;
+	int code, found;
 
-	if (code < 0)
-		return code;
-	report->opened = true;
+	report->moment = moment;
+	report->until_us = until_us;
+	report->window_us[0] = 3600 * US_PER_S;
+	report->window_us[1] = day_us;
+	report->window_us[2] = since_us ? until_us - since_us : default_us;
 	code = find_subject(report, typed, &unknown);
 	if (code == ERR_USAGE) {
-		found = find_removed(&report->view, typed, &departed, &by_guid, err);
-		code = found < 0 ? found : found ? open_removed(report, options, &departed, by_guid, err) :
+		found = find_removed(moment, typed, &departed, &by_guid, err);
+		code = found < 0 ? found : found ? load_removed(report, &departed, by_guid, err) :
 						   err_set(err, code, "%s", unknown.text);
 		free(by_guid);
 	} else if (code < 0) {
 		err_set(err, code, "%s", unknown.text);
 	}
+	/* A removed node is reported up to its last sweep. */
+	if (report->departed_us && !since_us)
+		report->window_us[2] += until_us - report->departed_us;
 	return code < 0 ? code : find_past(report, err);
 }
 
-void report_close(struct report *report)
+void report_done(struct report *report)
 {
-	for (int i = 0; i < WINDOW_COUNT; i++)
+	for (int i = 0; i < REPORT_WINDOWS; i++)
 		free(report->sums[i]);
 	free(report->ports);
 	free(report->past);
@@ -232,6 +237,4 @@ void report_close(struct report *report)
 	for (size_t i = 0; i < REPORT_TABLES; i++)
 		columns_done(&report->columns[i]);
 	health_rows_done(&report->rows);
-	if (report->opened)
-		moment_done(&report->view);
 }

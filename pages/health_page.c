@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* health_page.c - findings as sections of a page: `ibwire health`, and the pages of HTML that list findings */
+#include "pages/health.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +11,10 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/health/health.h"
-#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "facts/finding_columns.h"
+#include "facts/health_rows.h"
+#include "facts/moment.h"
 #include "storage/reader.h"
 
 /* Time span of the history of a finding, before and after its start. */
@@ -46,10 +48,10 @@ static void append_hosts(const struct finding *finding, struct text *text)
 }
 
 /* Start, duration, report, end and measured window. */
-static void append_times(const struct moment *view, const struct finding_row *row, struct text *text)
+static void append_times(const struct moment *moment, const struct finding_row *row, struct text *text)
 {
 	const struct finding *finding = &row->finding;
-	int64_t now_us = view->reference_us, from_us, until_us;
+	int64_t now_us = moment->reference_us, from_us, until_us;
 	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
 
 	time_of(finding->since_us, now_us, at, sizeof(at));
@@ -84,7 +86,7 @@ static void append_acknowledgement(const struct acknowledgement *ack, struct tex
 }
 
 /* "symbol-errors, cause: cable" */
-static void append_cause(const struct moment *view, const struct finding *finding, struct text *text)
+static void append_cause(const struct moment *moment, const struct finding *finding, struct text *text)
 {
 	char ok[WHEN_SIZE];
 
@@ -92,7 +94,7 @@ static void append_cause(const struct moment *view, const struct finding *findin
 	if (finding->cause[0])
 		text_appendf(text, ", cause: %s", finding->cause);
 	if (finding->ok_since_us)
-		text_appendf(text, " (ok for %s)", when_format_span(view->reference_us - finding->ok_since_us, ok));
+		text_appendf(text, " (ok for %s)", when_format_span(moment->reference_us - finding->ok_since_us, ok));
 }
 
 /* "> replace the cable", or why the finding does not count. */
@@ -145,14 +147,14 @@ static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 }
 
 /* The history of a finding, as a link and as a command with the same arguments. */
-static void add_history(const struct moment *view, const struct finding *finding, bool links, struct page_item *item,
+static void add_history(const struct moment *moment, const struct finding *finding, bool links, struct page_item *item,
 			struct page *page)
 {
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;
 	char since[WHEN_SIZE], until[WHEN_SIZE] = "", subject[32] = "";
 
 	format_second(finding->since_us - BEFORE_S * US_PER_S, since);
-	if (until_us < view->reference_us)
+	if (until_us < moment->reference_us)
 		format_second(until_us, until);
 	if (finding->node_guid && finding->port)
 		snprintf(subject, sizeof(subject), "0x%016" PRIx64 "/%u", finding->node_guid, finding->port);
@@ -186,7 +188,7 @@ static enum cell_style style_of(const struct health_row *health)
 		styles[health->row.finding.severity];
 }
 
-static void fill_item(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
+static void fill_item(const struct moment *moment, const struct health_filter *filter, const struct health_rows *rows,
 		      const struct health_row *health, bool links, struct page_item *item, struct page *page)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
@@ -194,8 +196,8 @@ static void fill_item(const struct moment *view, const struct health_filter *fil
 	const struct finding *finding = &health->row.finding;
 	struct text cause = { 0 }, times = { 0 }, hosts = { 0 }, action = { 0 }, echoes = { 0 };
 
-	append_cause(view, finding, &cause);
-	append_times(view, &health->row, &times);
+	append_cause(moment, finding, &cause);
+	append_times(moment, &health->row, &times);
 	append_hosts(finding, &hosts);
 	append_action(health, &action);
 	if (health->row.echoes)
@@ -215,7 +217,7 @@ static void fill_item(const struct moment *view, const struct health_filter *fil
 		item->folded_title = "Evidence";
 		item->folded = evidence_of(finding, page);
 	}
-	add_history(view, finding, links, item, page);
+	add_history(moment, finding, links, item, page);
 }
 
 /* Is this finding listed, or only counted? */
@@ -226,15 +228,15 @@ static bool is_shown(const struct health_filter *filter, const struct health_row
 			       row->row.finding.severity != FINDING_INFO);
 }
 
-void health_add_findings(const struct moment *view, const struct health_filter *filter, const struct health_rows *rows,
-			 const struct health_layout *layout, struct page *page)
+void health_add_findings(const struct moment *moment, const struct health_filter *filter,
+			 const struct health_rows *rows, const struct health_layout *layout, struct page *page)
 {
 	struct page_item *items = page_alloc(page, rows->count, sizeof(*items));
 	size_t count = 0;
 
 	for (size_t i = 0; items && i < rows->count; i++)
 		if (is_shown(filter, &rows->list[i]))
-			fill_item(view, filter, rows, &rows->list[i], layout->links, &items[count++], page);
+			fill_item(moment, filter, rows, &rows->list[i], layout->links, &items[count++], page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_ITEMS, .in = layout->in, .title = layout->title,
 		.items = { .list = items, .count = count, .none = layout->none, .more = "ibwire health",
@@ -250,10 +252,10 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 		text_appendf(text, "%s%u %s", text->len ? ", " : "", count, count == 1 ? one : more);
 }
 
-void health_append_summary(const struct moment *view, const struct health_filter *filter,
+void health_append_summary(const struct moment *moment, const struct health_filter *filter,
 			   const struct health_rows *rows, struct text *ret)
 {
-	const struct sweep_info *sweep = &view->snapshot->sweep;
+	const struct sweep_info *sweep = &moment->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;
 	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
 	struct text text = { 0 };
@@ -289,7 +291,7 @@ void health_append_summary(const struct moment *view, const struct health_filter
 	if (!filter->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
 	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
-		     when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered,
+		     when_format_age(moment->reference_us, sweep->wall_us, age), sweep->ports_answered,
 		     sweep->ports_polled);
 	ret->failed |= text_failed(&text);
 	text_done(&text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * report.c - `ibwire report`: one page about a link, port or node, to decide about a replacement
- */
+#include "pages/report.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +10,18 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "facts/cells.h"
-#include "cli/command.h"
-#include "cli/health/health.h"
-#include "cli/history/history.h"
-#include "cli/lib/columns.h"
-#include "cli/lib/options.h"
-#include "cli/report/report.h"
-#include "cli/lib/moment_options.h"
 #include "export/page.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
-#include "storage/history.h"
-#include "storage/reader.h"
+#include "facts/cells.h"
 #include "facts/event_columns.h"
 #include "facts/finding_columns.h"
+#include "facts/moment.h"
 #include "facts/port_columns.h"
-
-#define US_PER_DAY (24 * 3600 * US_PER_S)
-#define DEFAULT_WINDOW_US (7 * US_PER_DAY)
+#include "pages/history.h"
+#include "storage/history.h"
+#include "storage/reader.h"
 
 enum { EVENTS_SHOWN = 60 };
 
@@ -60,16 +51,16 @@ static const struct column about_columns[ABOUT_COUNT] = {
 /* The last peer of a removed cable. */
 static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
 {
-	uint32_t node = fabric_find_node(report->view.fabric, past->guid);
+	uint32_t node = fabric_find_node(report->moment->fabric, past->guid);
 	char name[NODE_NAME_SIZE];
 
 	names_short(past->name, name);
-	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : report->view.names_shown.names[node], past->port);
+	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : report->moment->names_shown.names[node], past->port);
 }
 
 static void put_about_peer(const struct report *report, struct result *result)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 	const struct past_peer *past = &report->past[0];
 	char name[NODE_NAME_SIZE + 8];
 
@@ -79,7 +70,7 @@ static void put_about_peer(const struct report *report, struct result *result)
 		past_text(report, past, name, sizeof(name));
 		result_text(result, ABOUT_PEER, name);
 	} else {
-		cells_port_name(result, ABOUT_PEER, &report->view.names_shown, report->view.fabric, report->ports[1]);
+		cells_port_name(result, ABOUT_PEER, &report->moment->names_shown, fabric, report->ports[1]);
 	}
 	result_unsigned(result, ABOUT_PEER_GUID,
 			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
@@ -90,15 +81,16 @@ static void put_about_peer(const struct report *report, struct result *result)
 static int put_about(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	const struct node *node = &report->view.fabric->nodes[report->node];
+	const struct node *node = &report->moment->fabric->nodes[report->node];
 	char model[DEVICE_MODEL_SIZE];
 
 	(void)target;
 	(void)err;
 	if (report->of_node)
-		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
+		result_text(result, ABOUT_NODE, report->moment->names_shown.names[report->node]);
 	else
-		cells_port_name(result, ABOUT_NODE, &report->view.names_shown, report->view.fabric, report->ports[0]);
+		cells_port_name(result, ABOUT_NODE, &report->moment->names_shown, report->moment->fabric,
+				report->ports[0]);
 	result_unsigned(result, ABOUT_GUID, node->guid);
 	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	result_text(result, ABOUT_TYPE, node_type_name(node->type));
@@ -148,7 +140,8 @@ static void fill_peer(struct result *result, size_t at, const struct column *col
 		result_text(result, at, name);
 		result_showf(result, at, STYLE_PLAIN, "%s" NAMES_WAS, name);
 	} else if (of->peer) {
-		cells_port_name(result, at, &of->report->view.names_shown, of->report->view.fabric, of->peer->port);
+		cells_port_name(result, at, &of->report->moment->names_shown, of->report->moment->fabric,
+				of->peer->port);
 	}
 }
 
@@ -193,12 +186,12 @@ static const struct column_item end_items[] = {
 static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	const struct port_scope scope = moment_scope(&report->view);
+	const struct port_scope scope = moment_scope(report->moment);
 
 	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->port_count; i++) {
-		struct port_facts port, peer = { .port = report->view.fabric->ports[report->ports[i]].peer };
+		struct port_facts port, peer = { .port = report->moment->fabric->ports[report->ports[i]].peer };
 		const struct past_row past = { report, &report->past[i], peer.port == FABRIC_NONE ? NULL : &peer };
 
 		port_facts_of(&scope, report->ports[i], &port);
@@ -214,7 +207,7 @@ static void add_ends(struct report *report, struct page *page)
 	char then[WHEN_SIZE];
 
 	if (report->departed_us)
-		title = page_print(page, "%s as of %s", title, when_format_local(report->view.at_us, then));
+		title = page_print(page, "%s as of %s", title, when_format_local(report->moment->at_us, then));
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "ports", .title = title,
 					       .table = { report->columns[REPORT_ENDS].list,
 							  report->columns[REPORT_ENDS].count, put_ends, report } });
@@ -227,7 +220,7 @@ static int sum_window(struct report *report, const struct history_port *ports, i
 	struct history_query query = { .ports = ports, .port_count = report->port_count, .damage = &report->damage,
 				       .counters = COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET };
 	struct history_range range;
-	int code = reader_history_range(report->view.reader, report->until_us - report->window_us[window],
+	int code = reader_history_range(report->moment->reader, report->until_us - report->window_us[window],
 					report->until_us, &range, err);
 
 	if (code < 0)
@@ -237,12 +230,12 @@ static int sum_window(struct report *report, const struct history_port *ports, i
 		return err_nomem(err);
 	query.after = range.after;
 	query.until = range.until;
-	return reader_history_sums(report->view.reader, &query, report->sums[window], err);
+	return reader_history_sums(report->moment->reader, &query, report->sums[window], err);
 }
 
 static int sum_windows(struct report *report, struct error *err)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 	struct history_port *ports = calloc(report->port_count + 1, sizeof(*ports));
 	int code = ports ? 0 : err_nomem(err);
 
@@ -251,13 +244,13 @@ static int sum_windows(struct report *report, struct error *err)
 
 		ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
 	}
-	for (int i = 0; code == 0 && i < WINDOW_COUNT; i++)
+	for (int i = 0; code == 0 && i < REPORT_WINDOWS; i++)
 		code = sum_window(report, ports, i, err);
 	free(ports);
 	return code;
 }
 
-enum { SUM_PORT, SUM_COUNTER, SUM_UNIT, SUM_FIRST, SUM_AT_LEAST = SUM_FIRST + WINDOW_COUNT, SUM_COUNT };
+enum { SUM_PORT, SUM_COUNTER, SUM_UNIT, SUM_FIRST, SUM_AT_LEAST = SUM_FIRST + REPORT_WINDOWS, SUM_COUNT };
 
 static const struct column sum_columns[SUM_COUNT] = {
 	[SUM_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
@@ -275,17 +268,17 @@ static void put_counter(const struct report *report, struct result *result, size
 {
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
-	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at].sum;
+	const struct delta *longest = &report->sums[REPORT_WINDOWS - 1][at].sum;
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
 		return;
-	cells_port_name(result, SUM_PORT, &report->view.names_shown, report->view.fabric, report->ports[at]);
+	cells_port_name(result, SUM_PORT, &report->moment->names_shown, report->moment->fabric, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
-	for (int i = 0; i < WINDOW_COUNT; i++)
+	for (int i = 0; i < REPORT_WINDOWS; i++)
 		if (report->sums[i][at].sum.elapsed_us && report->sums[i][at].sum.known & bit)
 			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].sum.value[counter]);
 	result_bool(result, SUM_AT_LEAST, at_least);
@@ -302,7 +295,7 @@ static int put_sums(struct result *result, const void *ctx, enum page_target tar
 	(void)err;
 	for (size_t i = 0; i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
-			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
+			const struct delta *sum = &report->sums[REPORT_WINDOWS - 1][i].sum;
 
 			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
 			put_counter(report, result, i, (enum counter)counter);
@@ -316,7 +309,7 @@ static void add_sums(struct report *report, struct page *page)
 {
 	char window[WHEN_SIZE];
 
-	when_format_span(report->window_us[WINDOW_COUNT - 1], window);
+	when_format_span(report->window_us[REPORT_WINDOWS - 1], window);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "errors", .title = "Errors",
 					       .about = page_print(page, "window: %s", window),
 					       .table = { sum_columns, SUM_COUNT, put_sums, report } });
@@ -339,7 +332,7 @@ static const struct column_item finding_items[] = {
 /* Is this a port of the report, or its node? */
 static bool concerns_report(const struct report *report, uint64_t guid, uint8_t num)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 
 	if (!guid)
 		return false;
@@ -357,11 +350,11 @@ static bool concerns_report(const struct report *report, uint64_t guid, uint8_t 
 /* Load the findings of the subject. */
 static int load_findings(struct report *report, struct error *err)
 {
-	struct finding_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
+	struct finding_query query = { .since_us = report->until_us - report->window_us[REPORT_WINDOWS - 1],
 				       .until_us = report->until_us };
-	struct health_filter filter = { .options = report->options };
+	const struct health_filter filter = { 0 };
 	const struct health_rows *rows = &report->rows;
-	int code = health_load(&report->view, &filter, &query, &report->rows, err);
+	int code = health_load(report->moment, &filter, &query, &report->rows, err);
 
 	report->findings = calloc(rows->count + 1, sizeof(*report->findings));
 	if (code == 0 && !report->findings)
@@ -372,7 +365,7 @@ static int load_findings(struct report *report, struct error *err)
 		uint64_t guid;
 		uint8_t port;
 
-		for (unsigned at = 0; !concerns && finding_end(finding, report->view.fabric, at, &guid, &port); at++)
+		for (unsigned at = 0; !concerns && finding_end(finding, report->moment->fabric, at, &guid, &port); at++)
 			concerns = concerns_report(report, guid, port);
 		if (concerns)
 			report->findings[report->finding_count++] = &rows->list[i].row;
@@ -383,14 +376,14 @@ static int load_findings(struct report *report, struct error *err)
 static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	const struct moment *view = &report->view;
+	const struct moment *moment = report->moment;
 
 	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct finding_facts facts = {
-			.row = report->findings[i], .fabric = view->fabric, .order = &view->names_shown,
-			.names = view->names, .time_us = view->snapshot->sweep.wall_us,
+			.row = report->findings[i], .fabric = moment->fabric, .order = &moment->names_shown,
+			.names = moment->names, .time_us = moment->snapshot->sweep.wall_us,
 		};
 
 		result_fill(result, &facts);
@@ -417,9 +410,9 @@ static void add_verdict(const struct report *report, struct page *page)
 			worst = finding;
 	}
 	if (report->of_node)
-		snprintf(name, sizeof(name), "%s", report->view.names_shown.names[report->node]);
+		snprintf(name, sizeof(name), "%s", report->moment->names_shown.names[report->node]);
 	else
-		order_port_name(&report->view.names_shown, report->view.fabric, report->ports[0], name);
+		order_port_name(&report->moment->names_shown, report->moment->fabric, report->ports[0], name);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_VERDICT, .in = PAGE_HTML,
 		.state = worst ? states[worst->severity] : report->departed_us ? PAGE_INFO : PAGE_GOOD,
@@ -475,15 +468,15 @@ static bool put_event(void *ctx, const struct event_row *row)
 static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct report *report = ctx;
-	struct event_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
+	struct event_query query = { .since_us = report->until_us - report->window_us[REPORT_WINDOWS - 1],
 				     .until_us = report->until_us,
-				     .node_guid = report->view.fabric->nodes[report->node].guid };
+				     .node_guid = report->moment->fabric->nodes[report->node].guid };
 	struct event_output output = { .report = report, .result = result };
-	int code = reader_events(report->view.reader, &query, count_event, &output, err);
+	int code = reader_events(report->moment->reader, &query, count_event, &output, err);
 
 	(void)target;
 	if (code == 0)
-		code = reader_events(report->view.reader, &query, put_event, &output, err);
+		code = reader_events(report->moment->reader, &query, put_event, &output, err);
 	if (code == 0 && output.total > EVENTS_SHOWN)
 		result_note(result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
 			    output.total);
@@ -504,7 +497,7 @@ static int choose_columns(struct report *report, struct error *err)
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < REPORT_TABLES; i++)
-		code = columns_create(NULL, report->options, &lists[i], NULL, &report->columns[i], err);
+		code = columns_usual(&lists[i], &report->columns[i], err);
 	/* A report has few rows, and their texts in full. */
 	for (size_t table = REPORT_FINDINGS; code == 0 && table <= REPORT_EVENTS; table++)
 		for (size_t i = 0; i < report->columns[table].count; i++)
@@ -517,18 +510,18 @@ static int choose_columns(struct report *report, struct error *err)
 
 /* The ports from @first on as a subject of a plot. */
 static bool fill_subject(const struct report *report, size_t first, size_t count, struct page *page,
-			 struct subject *ret)
+			 struct history_subject *ret)
 {
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment->fabric;
 	char name[PORT_NAME_SIZE], *shown = page_alloc(page, sizeof(name), 1);
 
-	*ret = (struct subject){ .name = shown, .port_count = count, .single = !report->of_node,
+	*ret = (struct history_subject){ .name = shown, .port_count = count, .single = !report->of_node,
 				 .ports = page_alloc(page, count, sizeof(*ret->ports)),
 				 .indices = page_alloc(page, count, sizeof(*ret->indices)) };
 	if (!shown || !ret->ports || !ret->indices)
 		return false;
-	order_port_name(&report->view.names_shown, fabric, report->ports[first], name);
-	snprintf(shown, sizeof(name), "%s", report->of_node ? report->view.names_shown.names[report->node] : name);
+	order_port_name(&report->moment->names_shown, fabric, report->ports[first], name);
+	snprintf(shown, sizeof(name), "%s", report->of_node ? report->moment->names_shown.names[report->node] : name);
 	for (size_t i = 0; i < count; i++) {
 		const struct port *port = &fabric->ports[report->ports[first + i]];
 
@@ -541,37 +534,32 @@ static bool fill_subject(const struct report *report, size_t first, size_t count
 /* Both ends, or the sum of a node. Findings are marks. */
 static int add_plots(struct report *report, unsigned in, struct page *page, struct error *err)
 {
-	enum { MARKS_MOST = 8 };
+	enum { MARKS_MOST = 8, ENDS = 2 };
 	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
-	struct subject items[2];
-	struct subjects subjects = { .items = items };
-	struct history history = { .options = *report->options, .view = report->view, .until_us = report->until_us };
-	size_t mark_count = 0, per_item = report->of_node ? report->port_count : 1;
+	struct history_subject items[ENDS];
+	struct history_window window = { .moment = report->moment, .until_us = report->until_us };
+	size_t mark_count = 0, count = 0, per_item = report->of_node ? report->port_count : 1;
 	int code;
 
-	history.since_us = history.until_us - report->window_us[WINDOW_COUNT - 1];
-	code = reader_history_range(report->view.reader, history.since_us, history.until_us, &history.range, err);
-	if (code < 0)
-		return code;
-	/* A new database: the plots begin with its first sweep. */
-	if (history.range.oldest_us > history.since_us)
-		history.since_us = history.range.oldest_us;
-	if (history.range.after >= history.range.until || history.since_us >= history.until_us || !report->port_count)
-		return 0;
-	for (size_t first = 0; first < report->port_count && subjects.count < 2; first += per_item)
-		if (!fill_subject(report, first, per_item, page, &items[subjects.count++]))
+	window.since_us = window.until_us - report->window_us[REPORT_WINDOWS - 1];
+	code = history_window_find(&window, err);
+	if (code <= 0 || !report->port_count)
+		return code < 0 ? code : 0;
+	for (size_t first = 0; first < report->port_count && count < ENDS; first += per_item)
+		if (!fill_subject(report, first, per_item, page, &items[count++]))
 			return err_nomem(err);
 	for (size_t i = 0; marks && i < report->finding_count && mark_count < MARKS_MOST; i++) {
 		const struct finding *finding = &report->findings[i]->finding;
 
-		if (finding->severity != FINDING_INFO && finding->since_us > history.since_us)
+		if (finding->severity != FINDING_INFO && finding->since_us > window.since_us)
 			marks[mark_count++] = (struct page_mark){ finding->since_us, finding->subject,
 								  finding_kind_name(finding->kind) };
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Window" });
-	code = history_add_plots(&history, &subjects, in, subjects.count, marks, mark_count, page, err);
+	code = history_add_plots(&window, items, count, in, count, marks, mark_count, page, err);
 	page_close(page);
-	options_warn_damage(history.damage.count, history.damage.first);
+	if (!report->damage.count)
+		report->damage = window.damage;
 	return code;
 }
 
@@ -587,7 +575,7 @@ static void add_tables(struct report *report, struct page *page)
 							  report->columns[REPORT_EVENTS].count, put_events, report } });
 }
 
-static int print(struct report *report, const char *html, struct error *err)
+int report_page(struct report *report, unsigned plots, struct page **ret, struct error *err)
 {
 	struct page *page;
 	int code = sum_windows(report, err);
@@ -602,51 +590,15 @@ static int print(struct report *report, const char *html, struct error *err)
 	add_verdict(report, page);
 	add_about(report, page);
 	add_ends(report, page);
-	if (html)
-		code = add_plots(report, PAGE_HTML, page, err);
+	if (plots & PAGE_HTML)
+		code = add_plots(report, plots, page, err);
 	add_tables(report, page);
-	/* A screen has plots, which are higher there, below what fits on it at once. */
-	if (!html && report->options->page)
-		code = add_plots(report, PAGE_TEXT, page, err);
+	/* Plots are higher on a screen, and below what fits on it at once. */
+	if (plots & PAGE_TEXT)
+		code = add_plots(report, plots, page, err);
 	if (code == 0)
-		return output_page(page, report->options, html, err);
-	page_destroy(page);
-	return code;
-}
-
-int report_run(const struct command *command, int argc, char **argv, struct error *err)
-{
-	struct report report = { 0 };
-	struct options options, now;
-	const char *html = NULL;
-	const struct option_spec specs[] = {
-		OPT_TEXT("html", 0, "FILE", &html, "write the report as a page of HTML to FILE (- is stdout)"),
-		{ 0 },
-	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 &options, err);
-
-	if (code)
-		return code < 0 ? code : 0;
-	if (options.argc != 1)
-		return options_usage_error(command, err, "requires exactly one port or node");
-	if (options.format == RESULT_CSV)
-		return options_usage_error(command, err, "--format must be table or json for a report");
-	report.options = &options;
-	report.until_us = options.until_us ? options.until_us : options.at_us ? options.at_us : options.now_us;
-	report.window_us[0] = 3600 * US_PER_S;
-	report.window_us[1] = US_PER_DAY;
-	report.window_us[2] = options.since_us ? report.until_us - options.since_us : DEFAULT_WINDOW_US;
-	/* The state at the end of the window; counters over the windows are read separately. */
-	now = options;
-	now.since_us = 0;
-	code = report_open(&report, &now, options.argv[0], err);
-	/* A removed node is reported up to its last sweep. */
-	if (code == 0 && report.departed_us && !options.since_us)
-		report.window_us[2] += report.until_us - report.departed_us;
-	if (code == 0)
-		code = print(&report, html, err);
-	options_warn_damage(report.damage.count, report.damage.first);
-	report_close(&report);
+		*ret = page;
+	else
+		page_destroy(page);
 	return code;
 }

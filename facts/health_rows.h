@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health_rows.h - the findings of a moment or window, in the order of `ibwire health` */
+#ifndef IBWIRE_FACTS_HEALTH_ROWS_H
+#define IBWIRE_FACTS_HEALTH_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/host_set.h"
+#include "storage/findings.h"
+
+struct error;
+struct moment;
+struct sweep_info;
+
+/* How a finding counts. */
+enum health_place {
+	HEALTH_COUNTS,       /* decides the exit status */
+	HEALTH_CLEARING,     /* its condition has ended, does not count */
+	HEALTH_ACKNOWLEDGED, /* acknowledged, does not count */
+	HEALTH_DRAINED,      /* all affected hosts are out of service, does not count */
+};
+
+struct health_row {
+	struct finding_row row;
+	enum health_place place;
+};
+
+struct health_rows {
+	struct health_row *list;
+	size_t count, capacity;
+};
+
+/* Which findings. A zeroed struct: all. */
+struct health_filter {
+	struct host_set job, drained; /* job: empty without --job */
+	char **names;                 /* nodes and ports; none: everything */
+	int name_count;
+	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */
+	bool all;                     /* include infos, show all details */
+};
+
+/*
+ * health_load - read the selected findings, worst first
+ * @moment:  open, with the fabric of that time
+ * @query:   which of them
+ */
+int health_load(const struct moment *moment, const struct health_filter *filter, const struct finding_query *query,
+		struct health_rows *ret, struct error *err);
+void health_rows_done(struct health_rows *rows);
+
+/* health_is_stale - is the sweep of this age older than three of its intervals, and 30 s at least? */
+bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
+
+/* health_touches - does a finding affect one of these hosts? */
+bool health_touches(const struct moment *moment, const struct finding *finding, const struct host_set *hosts);
+
+/* health_worst - the worst severity that counts: the exit status. */
+int health_worst(const struct health_rows *rows);
+
+#endif

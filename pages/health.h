@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health.h - findings as sections of a page */
+#ifndef IBWIRE_PAGES_HEALTH_H
+#define IBWIRE_PAGES_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct health_filter;
+struct health_rows;
+struct moment;
+struct page;
+struct text;
+
+/* health_append_summary - "2 critical, 1 warning; sweep 3.2 s old, 40 of 40 ports responded" */
+void health_append_summary(const struct moment *moment, const struct health_filter *filter,
+			   const struct health_rows *rows, struct text *ret);
+
+struct health_layout {
+	unsigned in;       /* as in struct page_section */
+	const char *title; /* NULL: none */
+	const char *none;  /* text if no finding is listed; NULL: none */
+	bool links;        /* HTML: to pages of `ibwire metrics` */
+	size_t html_most;  /* bytes of HTML after which findings are only counted; 0: no limit */
+};
+
+/*
+ * health_add_findings - add a list of findings, each with the command that shows its history
+ * @rows:  borrowed until the page is rendered
+ */
+void health_add_findings(const struct moment *moment, const struct health_filter *filter,
+			 const struct health_rows *rows, const struct health_layout *layout, struct page *page);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* report.h - one page about a link, port or node, to decide about a replacement */
+#ifndef IBWIRE_PAGES_REPORT_H
+#define IBWIRE_PAGES_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export/columns.h"
+#include "facts/health_rows.h"
+#include "storage/history.h"
+#include "storage/reader.h"
+
+struct error;
+struct moment;
+struct page;
+
+enum { REPORT_WINDOWS = 3 };
+
+/* Tables of columns from facts/. */
+enum { REPORT_ENDS, REPORT_FINDINGS, REPORT_EVENTS, REPORT_TABLES };
+
+struct report {
+	struct moment *moment;     /* the fabric at the end of the window, or the last one with the removed node */
+	uint32_t node;             /* the selected node, or the node of the selected port */
+	uint32_t *ports;           /* subject ports: a port and its peer, or all ports of a node */
+	size_t port_count;
+	struct past_peer *past;    /* parallel: the last peer of unconnected ports; guid 0: none */
+	bool of_node;
+	int64_t departed_us;           /* wall clock: when the node was removed; 0: present */
+	int64_t until_us, window_us[REPORT_WINDOWS];
+	struct history_sum *sums[REPORT_WINDOWS]; /* by ports */
+	struct history_damage damage;
+	struct health_rows rows;   /* findings that were open in the longest window */
+	const struct finding_row **findings; /* those of the subject */
+	size_t finding_count;
+	struct columns columns[REPORT_TABLES];
+};
+
+/*
+ * report_find - resolve a name in the fabric at the end of the window, or the last one that had it
+ * @report:    zeroed, for report_done()
+ * @moment:    borrowed; of a removed node it becomes the last one with that
+ * @typed:     a node or a port
+ * @until_us:  end of the windows, wall clock
+ * @since_us:  begin of the longest window; 0: a week before, or before the removal of the node
+ *
+ * Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_UNAVAILABLE, ERR_IO, ERR_NOMEM.
+ */
+int report_find(struct report *report, struct moment *moment, const char *typed, int64_t until_us, int64_t since_us,
+		struct error *err);
+void report_done(struct report *report);
+
+/*
+ * report_page - the report as a page
+ * @plots:  rendering with plots: PAGE_HTML, PAGE_TEXT (of the screen), or 0
+ * @ret:    for page_destroy(), before report_done()
+ */
+int report_page(struct report *report, unsigned plots, struct page **ret, struct error *err);
+
+#endif
