@@ -9,6 +9,7 @@ import ssl
 import struct
 import subprocess
 import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -96,6 +97,9 @@ class Receiver:
         self.series, self.late, self.changed, self.repeated, self.requests, self.headers = {}, [], [], 0, 0, {}
         self.answers = []
         self.gone = False  # requests are neither stored nor answered
+        self.most = None  # samples of a request that is not answered with 413
+        self.endless = None  # seconds between pieces of a body that does not end
+        self.sizes = []
         self.on_request = lambda: None
         receiver = self
 
@@ -110,12 +114,26 @@ class Receiver:
                 receiver.requests += 1
                 receiver.headers = dict(self.headers)
                 status, headers, store = receiver.answers.pop(0) if receiver.answers else (204, {}, True)
+                if receiver.most is not None:
+                    receiver.sizes.append(sum(1 for _ in decode(body)))
+                    if receiver.sizes[-1] > receiver.most:
+                        status, store = 413, False
                 if store:
                     receiver.store(body)
                 receiver.on_request()
                 if not status:  # the response is lost
                     self.close_connection = True
                     return
+                if receiver.endless is not None:
+                    self.close_connection = True
+                    self.send_response(200)
+                    self.end_headers()
+                    try:
+                        while True:
+                            self.wfile.write(b"x" * (1 if receiver.endless else 65536))
+                            time.sleep(receiver.endless)
+                    except OSError:
+                        return
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)

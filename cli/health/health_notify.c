@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/health/health.h"
+#include "cli/lib/options.h"
 #include "export/result.h"
 
 /* A file in memory for a child, at its beginning. */
@@ -84,18 +85,6 @@ void notify_exec(struct notify *notify, const char *command, const struct clock 
 	*notify = (struct notify){ .option = "--exec", .command = command, .clock = clock };
 }
 
-/* Return: the URL without a line end; NULL for an invalid one. */
-static char *check_url(char *url)
-{
-	url[strcspn(url, "\r\n")] = '\0';
-	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-		return NULL;
-	for (const char *at = url; *at; at++)
-		if (*at <= ' ' || *at > '~' || *at == '"' || *at == '\\')
-			return NULL;
-	return url;
-}
-
 static bool has_curl(void)
 {
 	const struct notification nothing = { .change = "", .severity = "", .kind = "" };
@@ -109,22 +98,12 @@ static bool has_curl(void)
 int notify_webhook(struct notify *notify, const char *url, const struct clock *clock, struct error *err)
 {
 	struct text text = { 0 };
-	const char *checked;
-	int code = 0;
+	int code = options_url("webhook", url, &text, err);
 
 	*notify = (struct notify){ .clock = clock };
-	if (*url == '@')
-		code = text_read_file(url + 1, "the URL file ", TEXT_SMALL_MOST, &text, err);
-	else
-		text_append(&text, url);
-	if (code == 0 && text_failed(&text))
-		code = err_nomem(err);
-	checked = code == 0 && text.len ? check_url(text.chars) : NULL;
-	if (code == 0 && !checked)
-		code = err_set(err, ERR_USAGE, "--webhook must be an http:// or https:// URL, or @FILE with one");
 	if (code == 0 && !has_curl())
 		code = err_set(err, ERR_UNAVAILABLE, "--webhook requires the program curl: install it, or use --exec");
-	if (code == 0 && asprintf(&notify->url, "url = \"%s\"\n", checked) < 0)
+	if (code == 0 && asprintf(&notify->url, "url = \"%s\"\n", text.chars) < 0)
 		code = err_nomem(err);
 	text_done(&text);
 	notify->option = code == 0 ? "--webhook" : NULL;

@@ -507,6 +507,31 @@ int output_page(struct page *page, const struct options *options, const char *ht
 	return code;
 }
 
+int options_url(const char *option, const char *typed, struct text *ret, struct error *err)
+{
+	size_t begin = ret->len, len;
+	int code = 0;
+
+	if (*typed == '@')
+		code = text_read_file(typed + 1, "the URL file ", TEXT_SMALL_MOST, ret, err);
+	else
+		text_append(ret, typed);
+	if (code < 0)
+		return code;
+	if (text_failed(ret))
+		return err_nomem(err);
+	len = strcspn(text_chars(ret) + begin, "\r\n");
+	typed = text_chars(ret) + begin;
+	if (ret->len) {
+		ret->len = begin + len;
+		ret->chars[ret->len] = '\0';
+	}
+	if ((strncmp(typed, "http://", 7) && strncmp(typed, "https://", 8)) || !text_is_plain(typed, len) ||
+	    strpbrk(typed, " \"\\"))
+		return err_set(err, ERR_USAGE, "--%s must be an http:// or https:// URL, or @FILE with one", option);
+	return 0;
+}
+
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
 {
 	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;

@@ -192,6 +192,14 @@ int output_record(const struct options *options, const struct column *columns, s
  */
 int output_text(const struct options *options, struct text *text, struct error *err);
 
+/*
+ * options_url - the URL of an option; "@FILE": the first line of a file, so that a password in it is in no process list
+ * @option:  for the message
+ * @ret:     appended
+ * Return: 0; ERR_USAGE: not http:// or https://, or not printable; ERR_IO: the file; ERR_NOMEM.
+ */
+int options_url(const char *option, const char *typed, struct text *ret, struct error *err);
+
 /* output_file - write a text to a file, or to the output for "-", and free it. Return: 0; ERR_NOMEM; ERR_IO. */
 int output_file(const struct options *options, struct text *text, const char *path, struct error *err);
 

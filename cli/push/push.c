@@ -70,13 +70,15 @@ static int begin(struct push *push, struct error *err)
 static int check_database(struct push *push, struct error *err)
 {
 	int64_t newest;
+	const struct push_state *state = &push->state;
+	const struct push_sweep *last = state->acknowledged.id ? &state->acknowledged : &state->origin;
 	int code = reader_newest(push->reader, &newest, err);
 
-	if (code < 0 || newest >= push->state.acknowledged.id)
+	if (code < 0 || newest >= last->id)
 		return code;
 	log_warning("%s is another database than that of %s: continuing with later sweeps, counters begin at 0",
-		    push->db_path, push->state.path);
-	push->since_us = push->state.acknowledged.wall_us + 1;
+		    push->db_path, state->path);
+	push->since_us = last->wall_us + 1;
 	push->restored = false;
 	return begin(push, err);
 }
@@ -217,13 +219,14 @@ static int push_with(struct push *push, const char *cursor, struct error *err)
 
 int push_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	const char *cursor = NULL, *settings_path = NULL, *since = NULL;
+	const char *cursor = NULL, *settings_path = NULL, *since = NULL, *url = NULL;
+	struct text url_text = { 0 };
 	struct option_list labels = { 0 };
 	int64_t batch = 10000;
 	struct push push = { .state.lock_fd = -1 };
 	struct push_target *target = &push.target;
 	const struct option_spec specs[] = {
-		OPT_TEXT("remote-write", 0, "URL", &target->url, "receiver: http://... or https://... (required)"),
+		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http://... or https://..., or @FILE with it (required)"),
 		OPT_TEXT("since", 0, "TIME", &since, "first start: begin at this time (at the newest sweep)"),
 		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series: fabric=a; repeatable"),
 		OPT_TEXT("token-file", 0, "FILE", &target->token_path, "send the token in this file (none)"),
@@ -247,8 +250,11 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code)
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options, err);
-	if (code == 0 && !target->url)
+	if (code == 0 && !url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
+	if (code == 0)
+		code = options_url("remote-write", url, &url_text, err);
+	target->url = text_chars(&url_text);
 	if (code == 0 && push.source.unchanged_us >= STALE_US)
 		code = options_usage_error(command, err,
 					   "--unchanged must be less than 5m: a series without samples becomes stale");
@@ -259,6 +265,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
 	if (code < 0) {
+		text_done(&url_text);
 		text_done(&label_text);
 		return code;
 	}
@@ -277,6 +284,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		code = push_with(&push, cursor, err);
 	name_map_destroy(names);
 	settings_done(&settings);
+	text_done(&url_text);
 	text_done(&label_text);
 	return code;
 }

@@ -17,6 +17,9 @@
 
 enum { BACKOFF_FIRST_MS = 100, BACKOFF_MOST_MS = 30000, RETRY_AFTER_MOST_S = 3600, POLL_MS = 100 };
 
+/* The body of a response is not needed: it is read so far, so that the connection can be used again. */
+enum { BODY_MOST = 64 << 10, BODY_S = 5 };
+
 /* A batch that is being sent. */
 struct push_request {
 	struct push_target *target;
@@ -24,12 +27,15 @@ struct push_request {
 	struct curl_slist *headers;
 	struct text compressed;
 	uint64_t samples;
+	struct text rest;   /* of the batch, not compressed: it is sent after this part */
+	uint64_t rest_samples;
 	enum { REQUEST_FREE, REQUEST_DUE, REQUEST_SENT } state;
 	unsigned tries;
 	bool while_failing; /* it was sent to find out whether the target responds again */
 	char why[CURL_ERROR_SIZE];
 	char reply[160];    /* the beginning of the response's first line */
-	size_t reply_len;
+	size_t reply_len, body_len;
+	bool is_cut;        /* the response has its status, and a body that was not read to its end */
 };
 
 static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
@@ -39,7 +45,26 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
 
 	for (size_t i = 0; i < len && request->reply_len < sizeof(request->reply) - 1; i++)
 		request->reply[request->reply_len++] = bytes[i];
-	return len;
+	request->body_len += len;
+	request->is_cut = request->body_len > BODY_MOST;
+	return request->is_cut ? 0 : len;
+}
+
+/* Called about once a second. Return: not 0: end the transfer. */
+static int check_time(void *ctx, curl_off_t wanted, curl_off_t received, curl_off_t to_send, curl_off_t sent)
+{
+	struct push_request *request = ctx;
+	curl_off_t first_us = 0, total_us = 0;
+
+	(void)wanted;
+	(void)to_send;
+	(void)sent;
+	if (!received)
+		return 0;
+	curl_easy_getinfo(request->curl, CURLINFO_STARTTRANSFER_TIME_T, &first_us);
+	curl_easy_getinfo(request->curl, CURLINFO_TOTAL_TIME_T, &total_us);
+	request->is_cut |= first_us && total_us - first_us > BODY_S * US_PER_S;
+	return request->is_cut;
 }
 
 /* "https://host:port/path", without user, password and query, which may be secret. */
@@ -84,6 +109,9 @@ static bool open_request(struct push_request *request, struct push_target *targe
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_time);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
 	return true;
 }
 
@@ -118,6 +146,7 @@ void push_target_close(struct push_target *target)
 		curl_easy_cleanup(request->curl);
 		curl_slist_free_all(request->headers);
 		text_done(&request->compressed);
+		text_done(&request->rest);
 	}
 	free(target->requests);
 	target->requests = NULL;
@@ -167,19 +196,74 @@ static struct curl_slist *make_headers(void)
 	return headers;
 }
 
-static int compress_request(struct push_request *request, const struct text *batch, struct error *err)
+/* The length of so many series, each a byte and a length before its bytes, at the beginning of a batch. */
+static size_t series_length(const struct text *batch, uint64_t count)
 {
-	size_t len = snappy_max_compressed_length(batch->len);
+	size_t at = 0;
+
+	for (; count; count--) {
+		uint64_t len = 0;
+		unsigned shift = 0;
+
+		at++;
+		do {
+			len |= (uint64_t)(batch->chars[at] & 0x7f) << shift;
+			shift += 7;
+		} while (batch->chars[at++] & 0x80);
+		at += len;
+	}
+	return at;
+}
+
+/* Compress the rest, or as many samples of it as the target takes. They are then due. */
+static int compress_rest(struct push_request *request, struct error *err)
+{
+	uint64_t most = request->target->samples_most;
+	struct text *rest = &request->rest;
+	size_t taken = rest->len, len;
 	char *room;
 
+	request->samples = request->rest_samples;
+	if (most && request->samples > most) {
+		request->samples = most;
+		taken = series_length(rest, most);
+	}
+	len = snappy_max_compressed_length(taken);
 	text_clear(&request->compressed);
 	room = text_reserve(&request->compressed, len);
 	if (!room)
 		return err_nomem(err);
-	if (snappy_compress(batch->chars, batch->len, room, &len) != SNAPPY_OK)
-		return err_set(err, ERR_INTERNAL, "cannot compress a batch of %zu bytes", batch->len);
+	if (snappy_compress(rest->chars, taken, room, &len) != SNAPPY_OK)
+		return err_set(err, ERR_INTERNAL, "cannot compress a batch of %zu bytes", taken);
 	text_extend(&request->compressed, len);
+	request->rest_samples -= request->samples;
+	rest->len -= taken;
+	memmove(rest->chars, rest->chars + taken, rest->len);
+	request->tries = 0;
+	request->state = REQUEST_DUE;
 	return 0;
+}
+
+/* The target does not take so many samples: put them back, and send half of them. */
+static int halve(struct push_request *request, struct error *err)
+{
+	struct push_target *target = request->target;
+	struct text whole = { 0 };
+	char *room;
+	size_t len;
+
+	if (snappy_uncompressed_length(request->compressed.chars, request->compressed.len, &len) != SNAPPY_OK)
+		return err_set(err, ERR_INTERNAL, "cannot read a batch back");
+	room = text_reserve(&whole, len);
+	if (room && snappy_uncompress(request->compressed.chars, request->compressed.len, room, &len) == SNAPPY_OK)
+		text_extend(&whole, len);
+	text_append_bytes(&whole, text_chars(&request->rest), request->rest.len);
+	text_done(&request->rest);
+	request->rest = whole;
+	request->rest_samples += request->samples;
+	if (!target->samples_most || target->samples_most > request->samples / 2)
+		target->samples_most = request->samples / 2;
+	return text_failed(&whole) ? err_nomem(err) : compress_rest(request, err);
 }
 
 /* Why the target has not taken a batch: its HTTP response, or the error. Both may contain text from the receiver. */
@@ -195,7 +279,7 @@ static void describe(const struct push_request *request, long status, char *ret,
 		snprintf(ret, size, "%s", clean);
 }
 
-static void settle(struct push_request *request, long status)
+static int settle(struct push_request *request, long status, struct error *err)
 {
 	struct push_target *target = request->target;
 	char reason[512];
@@ -206,19 +290,26 @@ static void settle(struct push_request *request, long status)
 		target->failing = false;
 	}
 	target->backoff_ms = 0;
+	describe(request, status, reason, sizeof(reason));
+	if (status == 413 && request->samples > 1) {
+		if (!target->halved)
+			log_warning("%s: %s; sending batches of %llu samples in halves", target->shown, reason,
+				    (unsigned long long)request->samples);
+		target->halved = true;
+		return halve(request, err);
+	}
 	target->batches++;
 	target->bytes += request->compressed.len;
-	if (status < 300) {
+	if (status < 300)
 		target->samples += request->samples;
-		return;
+	else
+		target->samples_rejected += request->samples;
+	if (status >= 300 && !target->rejected) {
+		target->rejected = true;
+		log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted",
+			    target->shown, reason, (unsigned long long)request->samples);
 	}
-	target->samples_rejected += request->samples;
-	if (target->rejected)
-		return;
-	target->rejected = true;
-	describe(request, status, reason, sizeof(reason));
-	log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted", target->shown,
-		    reason, (unsigned long long)request->samples);
+	return request->rest_samples ? compress_rest(request, err) : 0;
 }
 
 /* @wait_s: of Retry-After; 0: none */
@@ -258,7 +349,8 @@ static int start(struct push_request *request, struct error *err)
 	int code = 0;
 
 	request->while_failing = target->failing;
-	request->reply_len = 0;
+	request->reply_len = request->body_len = 0;
+	request->is_cut = false;
 	memset(request->reply, 0, sizeof(request->reply));
 	request->why[0] = '\0';
 	curl_slist_free_all(request->headers);
@@ -307,17 +399,16 @@ static int complete(struct push_target *target, const CURLMsg *message, struct e
 	long status = 0;
 
 	curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request);
-	if (result == CURLE_OK) {
+	if (result == CURLE_OK || request->is_cut) {
 		curl_easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, &status);
 		curl_easy_getinfo(request->curl, CURLINFO_RETRY_AFTER, &wait_s);
 	} else if (!*request->why) {
 		snprintf(request->why, sizeof(request->why), "%s", curl_easy_strerror(result));
 	}
 	curl_multi_remove_handle(target->multi, request->curl);
-	if ((status < 200 || status >= 300) && status != 400)
-		return retry_later(request, status, wait_s, err);
-	settle(request, status);
-	return 0;
+	if ((status >= 200 && status < 300) || status == 400 || status == 409 || status == 413 || status == 422)
+		return settle(request, status, err);
+	return retry_later(request, status, wait_s, err);
 }
 
 /* Send and receive until so many requests are free. Return: 1; 0: a stop was requested; or an error. */
@@ -326,10 +417,10 @@ static int run_until(struct push_target *target, unsigned free_wanted, struct er
 	while (!stop_requested()) {
 		unsigned free_count = 0;
 		const CURLMsg *message;
-		int code = start_due(target, err), running, left;
+		int code = start_due(target, err), running, left, completed = 0;
 
 		curl_multi_perform(target->multi, &running);
-		while (code == 0 && (message = curl_multi_info_read(target->multi, &left)))
+		for (; code == 0 && (message = curl_multi_info_read(target->multi, &left)); completed++)
 			code = complete(target, message, err);
 		if (code < 0)
 			return code;
@@ -337,7 +428,9 @@ static int run_until(struct push_target *target, unsigned free_wanted, struct er
 			free_count += target->requests[i].state == REQUEST_FREE;
 		if (free_count >= free_wanted)
 			return 1;
-		curl_multi_poll(target->multi, NULL, 0, POLL_MS, NULL);
+		/* The rest of a batch may be due. */
+		if (!completed)
+			curl_multi_poll(target->multi, NULL, 0, POLL_MS, NULL);
 	}
 	return 0;
 }
@@ -351,13 +444,11 @@ int push_target_send(struct push_target *target, const struct text *batch, uint6
 		return code;
 	while (request->state != REQUEST_FREE)
 		request++;
-	code = compress_request(request, batch, err);
-	if (code < 0)
-		return code;
-	request->samples = samples;
-	request->tries = 0;
-	request->state = REQUEST_DUE;
-	return run_until(target, 0, err);
+	text_clear(&request->rest);
+	text_append_bytes(&request->rest, batch->chars, batch->len);
+	request->rest_samples = samples;
+	code = text_failed(&request->rest) ? err_nomem(err) : compress_rest(request, err);
+	return code < 0 ? code : run_until(target, 0, err);
 }
 
 int push_target_finish(struct push_target *target, struct error *err)

@@ -27,7 +27,8 @@ struct push_target {
 	struct push_request *requests;
 	char shown[256];        /* the URL without user, password and query, for messages */
 	int64_t backoff_ms, retry_us;
-	bool failing, rejected; /* was logged */
+	bool failing, rejected, halved; /* was logged */
+	uint64_t samples_most;  /* of a batch, after 413; 0: no limit */
 	uint64_t batches, samples, samples_rejected, bytes, attempts_failed;
 };
 
@@ -45,9 +46,9 @@ void push_target_close(struct push_target *target);
  * samples of the same series: the caller calls push_target_finish() after the last batch of a sweep.
  *
  * Connection errors, 429 and 5xx are retried with exponential back-off or after the time of
- * Retry-After, without end. So are other codes than 400, for which the specification permits to
- * drop the samples: they are about the request (a token that has expired, a wrong path), and not about
- * the samples. After 400 the batch is skipped and counted.
+ * Retry-After, without end. So are codes about the request (a token that has expired, a wrong path).
+ * After 413 the batch is sent in halves, and later ones are that small. After 400, 409 and 422, which are
+ * about the samples, and after 413 for a single sample, the batch is skipped and counted.
  *
  * Return: 1; 0: a stop was requested; ERR_UNAVAILABLE with @once, also about an earlier batch; ERR_NOMEM.
  */

@@ -21,6 +21,9 @@
 /* Native byte order: the file belongs to this host, and a reader of the other order rejects it. */
 #define COUNTERS_MAGIC UINT64_C(0x0131687375706269)
 
+/* Of sweeps and times in a cursor: their sums do not overflow. */
+#define NUMBER_MOST (INT64_C(1) << 60)
+
 static int parse_sweep(const char *path, int line, const char *name, const char **at, struct push_sweep *ret,
 		       struct error *err)
 {
@@ -29,7 +32,8 @@ static int parse_sweep(const char *path, int line, const char *name, const char 
 
 	if (strncmp(*at, name, len) != 0 ||
 	    sscanf(*at + len, " %" SCNd64 " %" SCNd64 "%n", &ret->id, &ret->wall_us, &used) != 2 ||
-	    (*at)[len + (size_t)used] != '\n' || ret->id < 0 || ret->wall_us < 0)
+	    (*at)[len + (size_t)used] != '\n' || ret->id < 0 || ret->id > NUMBER_MOST || ret->wall_us < 0 ||
+	    ret->wall_us > NUMBER_MOST)
 		return err_set(err, ERR_IO, "%s:%d: not '%s SWEEP TIME': the cursor is damaged; remove it to begin at "
 			       "the newest sweep, or with --since", path, line, name);
 	*at += len + (size_t)used + 1;
@@ -207,7 +211,7 @@ static bool read_counters(struct push_state *state)
 		return false;
 	good = fread(&head, sizeof(head), 1, file) == 1 && head.magic == COUNTERS_MAGIC &&
 	       head.origin == (uint64_t)state->origin.id && head.sweep <= (uint64_t)state->acknowledged.id &&
-	       head.sweep >= head.origin && head.port_size == sizeof(port);
+	       head.sweep >= head.origin && head.wall_us <= NUMBER_MOST && head.port_size == sizeof(port);
 	sum = checksum(0, &head, sizeof(head));
 	for (uint64_t i = 0; good && i < head.ports; i++) {
 		uint32_t at;

@@ -161,7 +161,8 @@ static int send_family(struct push_source *source, const struct metrics_family *
 			sent[row] = value;
 		push_series_append(&source->request, (struct push_bytes){ source->name.chars, source->name.len },
 				   labels_of(source, family, page, row), value, source->wall_ms);
-		if (++source->pending >= source->batch)
+		source->pending++;
+		if (source->pending >= source->batch || source->pending == source->target->samples_most)
 			code = flush(source, err);
 	}
 	return code;

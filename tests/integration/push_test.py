@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, Tap, run, wait_for
@@ -185,14 +186,61 @@ def refusals(wanted):
     push(receiver, "refused", "--batch", "500")
     same("429, 500, 503 and 401", receiver, wanted)
     receiver = Receiver()
-    receiver.answers = [STORED, (400, {}, False), STORED, (400, {}, False)]
+    receiver.answers = [STORED, (400, {}, False), STORED, (409, {}, False), (422, {}, False)]
     done = push(receiver, "rejected", "--batch", "500")
     missing = sum(len(series) for series in wanted.values()) - sum(len(series) for series in receiver.series.values())
-    tap.result(0 < missing <= 1000, "400: the batches are skipped", missing)
+    tap.result(0 < missing <= 1500, "400, 409 and 422: the batches are skipped", missing)
     tap.contains("rejected samples are counted", done.err, f"{missing} samples rejected")
     tap.equal("the first rejection is logged", done.err.count("rejects samples"), 1)
     tap.equal("all other samples are stored", {key: {time: value for time, value in series.items() if wanted[key][time] != value}
               for key, series in receiver.series.items() if any(wanted[key][time] != series[time] for time in series)}, {})
+
+
+def too_large(wanted):
+    """A receiver that takes small requests, or none."""
+    receiver = Receiver()
+    receiver.most = 70
+    done = push(receiver, "halves", "--batch", "500")
+    same("413 for more than 70 samples", receiver, wanted)
+    tap.equal("it is one warning", done.err.count("413"), 1)
+    tap.result(sum(size > 70 for size in receiver.sizes) < 30, "later batches are smaller", receiver.sizes)
+    run(SAMPLE_DB, "one.db", 2, 1, 10)
+    all_samples, receiver = Receiver(), Receiver()
+    receiver.most = 0
+    for target in (all_samples, receiver):
+        done = run(IBWIRE, "push", "--db", "one.db", "--remote-write", target.url, "--once", "--cursor", f"one-{target.port}")
+    count = sum(map(len, all_samples.series.values()))
+    tap.equal("413 for every sample: all are rejected, each once", (receiver.series, receiver.sizes.count(1)), ({}, count))
+    tap.contains("and counted", done.err, f"{count} samples rejected")
+
+
+def endless(wanted):
+    """The status of a response counts, whatever its body is."""
+    for seconds in (0, 0.5):
+        receiver = Receiver()
+        receiver.endless = seconds
+        process = start(receiver.url, f"endless-{seconds}", "--batch", "100000")
+        begin = time.monotonic()
+        wait_for(lambda: len(receiver.times()) > 1, 30)
+        tap.result(time.monotonic() - begin < 15, f"a body without an end, {seconds} s between its pieces: the next sweep is sent",
+                   time.monotonic() - begin)
+        end(process)
+        tap.equal("nothing was sent twice", receiver.repeated, 0)
+
+
+def replaced():
+    """The receiver is down since the start, and the database is replaced by one with fewer sweeps."""
+    shutil.copy(DB, "long.db")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/w"
+    run(IBWIRE, "push", "--db", "long.db", "--remote-write", url, "--once", "--cursor", "replaced", check=False)
+    run(SAMPLE_DB, "short.db", 2, 3, 10)
+    receiver = Receiver()
+    for attempt in ("first", "second"):
+        done = run(IBWIRE, "push", "--db", "short.db", "--remote-write", receiver.url, "--once", "--cursor", "replaced", check=False)
+        tap.equal(f"a database with fewer sweeps: the {attempt} start succeeds", (done.status, "damaged" in done.err), (0, False))
+    tap.result(receiver.times(), "its sweeps are sent")
 
 
 def tokens():
@@ -201,6 +249,11 @@ def tokens():
         file.write("secret-1\n")
     push(receiver, "token-cursor", "--token-file", "token")
     tap.equal("the token is sent", receiver.headers.get("Authorization"), "Bearer secret-1")
+    with open("url", "w", encoding="utf-8") as file:
+        file.write(receiver.url + "\n")
+    requests = receiver.requests
+    run(IBWIRE, "push", "--db", DB, "--remote-write", "@url", "--once", "--since", "-1h", "--cursor", "url-cursor")
+    tap.result(receiver.requests > requests, "the URL is read from a file")
 
 
 def tls():
@@ -233,6 +286,8 @@ def bad_input():
     tap.result("secret" not in gone.err, "no password is logged", gone.err)
     with open("damaged", "w", encoding="utf-8") as file:
         file.write("ibwire push 1\norigin 1 2\nacknowledged\n")
+    with open("late", "w", encoding="utf-8") as file:
+        file.write(f"ibwire push 1\norigin 1 2\nacknowledged 5 {2**63 - 1}\n")
     receiver = Receiver()
     for name, status, words, *options in (
             ("no URL", 64, "--remote-write"), ("another scheme", 64, "http", "--remote-write", "ftp://x/"),
@@ -241,6 +296,8 @@ def bad_input():
             ("a series that would be stale", 64, "5m", "--remote-write", receiver.url, "--unchanged", "5m"),
             ("an empty batch", 64, "--batch", "--remote-write", receiver.url, "--batch", "0"),
             ("a damaged cursor", 74, "damaged:3:", "--remote-write", receiver.url, "--cursor", "damaged"),
+            ("a cursor of the last moment of time", 74, "late:3:", "--remote-write", receiver.url, "--cursor", "late"),
+            ("a URL file that is missing", 74, "none.url", "--remote-write", "@none.url"),
             ("a cursor in no folder", 74, "none/x", "--remote-write", receiver.url, "--cursor", "none/x")):
         done = run(IBWIRE, "push", "--db", DB, "--once", *options, check=False)
         tap.one_line(name, done, status, words)
@@ -254,10 +311,10 @@ run(SAMPLE_DB, DB, 2, SWEEPS, 10)
 wanted = {}
 with tap.part("undisturbed"):
     wanted = undisturbed()
-for part in (parallel, sums, served, unchanged, kills, outage, refusals):
+for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless):
     with tap.part(part.__name__):
         part(wanted)
-for part in (tokens, tls, bad_input) if shutil.which("openssl") else (tokens, bad_input):
+for part in (replaced, tokens, tls, bad_input) if shutil.which("openssl") else (replaced, tokens, bad_input):
     with tap.part(part.__name__):
         part()
 tap.done()
