@@ -226,7 +226,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	struct push push = { .state.lock_fd = -1 };
 	struct push_target *target = &push.target;
 	const struct option_spec specs[] = {
-		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http://... or https://..., or @FILE with it (required)"),
+		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http(s)://... or @FILE with it (required)"),
 		OPT_TEXT("since", 0, "TIME", &since, "first start: begin at this time (at the newest sweep)"),
 		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series: fabric=a; repeatable"),
 		OPT_TEXT("token-file", 0, "FILE", &target->token_path, "send the token in this file (none)"),
