@@ -111,7 +111,8 @@ uint64_t counted_errors(const struct counted counters[COUNTED_COUNT])
 	uint64_t sum = uncorrected->known ? uncorrected->value : 0;
 
 	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
-		if (counters[i].known && __builtin_add_overflow(sum, counters[i].value, &sum))
+		if (COUNTER_ERROR_SUM_SET & COUNTER_BIT(i) && counters[i].known &&
+		    __builtin_add_overflow(sum, counters[i].value, &sum))
 			return UINT64_MAX;
 	return sum;
 }

@@ -26,7 +26,8 @@ static const struct metric derived[] = {
 	  METRIC_UTILIZATION, BOTH, 1 },
 	SHARE("stall_percent", METRIC_STALL, COUNTER_XMIT_WAIT,
 	      "time with data to send and no credits (an estimate)"),
-	{ "errors", "errors", "sum of all error counters", METRIC_COUNT, COUNTER_ERROR_SET, 1 },
+	{ "errors", "errors", "sum of the error counters, without PortRcvSwitchRelayErrors", METRIC_COUNT,
+	  COUNTER_ERROR_SUM_SET, 1 },
 };
 
 enum { DERIVED_COUNT = sizeof(derived) / sizeof(*derived) };

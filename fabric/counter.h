@@ -46,6 +46,8 @@ typedef uint64_t counter_set; /* bit 1 << enum counter */
 #define COUNTER_BIT(counter) (UINT64_C(1) << (counter))
 #define COUNTER_TRAFFIC_SET (COUNTER_BIT(COUNTER_TRAFFIC_COUNT) - 1)
 #define COUNTER_ERROR_SET ((COUNTER_BIT(COUNTER_COUNT) - 1) & ~COUNTER_TRAFFIC_SET)
+/* Counters in sums of errors. Multicast raises PortRcvSwitchRelayErrors on a healthy fabric. */
+#define COUNTER_ERROR_SUM_SET (COUNTER_ERROR_SET & ~COUNTER_BIT(COUNTER_RCV_SWITCH_RELAY_ERRORS))
 
 struct counter_info {
 	const char *key;     /* in JSON, SQL and on command lines: "xmit_data" */

@@ -36,10 +36,10 @@ double facts_errors(const struct delta *delta)
 {
 	uint64_t errors = 0;
 
-	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SET))
+	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SUM_SET))
 		return NAN;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
-		errors += delta->known & COUNTER_BIT(counter) ? delta->value[counter] : 0;
+		errors += delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(counter) ? delta->value[counter] : 0;
 	return (double)errors;
 }
 
@@ -54,7 +54,7 @@ static void set_errors(const struct delta *sum, struct port_facts *ret)
 {
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
-	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
+	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SUM_SET;
 	ret->errors = ret->window_errors = facts_errors(sum);
 }
 

@@ -62,7 +62,7 @@ struct port_facts {
 	counter_set errors_unknown; /* without a delta, and saturated */
 	struct ber ber[PORT_BER_COUNT];
 	bool stall_at_least;
-	bool errors_at_least;       /* an error counter is saturated */
+	bool errors_at_least;       /* a counter of COUNTER_ERROR_SUM_SET is saturated */
 	bool unused;                /* down, and port_was_unused() */
 };
 
@@ -81,7 +81,7 @@ struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port
 /* port_was_unused - the port was not read within PORT_UNUSED_US before the snapshot, or never. */
 bool port_was_unused(const struct snapshot *snapshot, uint32_t port);
 
-/* facts_errors - sum of the known error counters; NAN if none is known. */
+/* facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; NAN if none is known. */
 double facts_errors(const struct delta *delta);
 
 /* facts_sum - a sum in which NAN is unknown: NAN if both are. */

@@ -134,7 +134,7 @@ static int find_hosts(struct job_work *work, struct error *err)
 static void add_errors(const struct delta *delta, uint64_t *ret, bool *at_least)
 {
 	for (int i = COUNTER_TRAFFIC_COUNT; delta->elapsed_us > 0 && i < COUNTER_COUNT; i++) {
-		if (!(delta->known & COUNTER_BIT(i)))
+		if (!(delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(i)))
 			continue;
 		if (__builtin_add_overflow(*ret, delta->value[i], ret))
 			*ret = UINT64_MAX;

@@ -183,6 +183,17 @@ def add_sums(facts, ports, nodes):
         known = [row[f"{way}_bytes_per_s"] for row in ports if row["node_guid"] in hosts and
                  row[f"{way}_bytes_per_s"] is not None]
         facts.add("rows of ports", FABRIC, f"hosts_{way}_bytes_per_s", sum(known) if known else None)
+    # Multicast raises one counter on a healthy fabric: it is in no sum.
+    sums = {}
+    for row in ports:
+        counted = sum(value for key, value in row["errors"].items() if key != "rcv_switch_relay_errors")
+        sums[row["node_guid"]] = sums.get(row["node_guid"], 0) + counted
+    for node in nodes:
+        unknown = node["errors"] is None and not sums.get(node["node_guid"])
+        facts.add("rows of ports", ("node", node["node_guid"]), "errors",
+                  None if unknown else sums.get(node["node_guid"], 0))
+    facts.add("rows of ports", FABRIC, "errors_of_ports", sum(sums.values()))
+    facts.add("rows of nodes", FABRIC, "errors_of_ports", sum(row["errors"] or 0 for row in nodes))
     facts.add("rows of nodes", FABRIC, "switches", sum(row["type"] == "switch" for row in nodes))
     facts.add("rows of nodes", FABRIC, "hcas",
               sum(row["type"] == "ca" and row["class"] != "aggregation" for row in nodes))
@@ -628,6 +639,8 @@ def add_screens(facts, db, names, health, events):
         found = re.search(pattern, header if key != "ports_by_status.locked" else screens["2"][0])
         if found or key in ZERO_IF_MISSING:
             facts.add("top header", FABRIC, key, int(found[1]) if found else 0)
+    facts.add("top header", FABRIC, "errors_of_ports", int(re.search(r"errors ([\d,]+)\+? since", screens["2"][2])[1]
+                                                          .replace(",", "")))
     found = re.search(r"responded (\d+)/(\d+)", screens["2"][0])
     facts.add("top header", FABRIC, "ports_answered", int(found[1]))
     facts.add("top header", FABRIC, "ports_polled", int(found[2]))
@@ -750,6 +763,14 @@ def collect(db):
     for row in json.loads(done.out) if done.status == 0 else []:
         for key in ("xmit_bytes_per_s", "rcv_bytes_per_s"):
             facts.add("history --top", ("60 s", row["node_guid"], row["port"]), key, row[key])
+    done = run(IBWIRE, "history", "--db", db, *window, "--until", at, "--top", "1000", "--by", "errors",
+               "--format", "json", check=False)
+    of_ports = {(row["node_guid"], row["port"]): row["errors"] for row in rows}
+    for row in json.loads(done.out) if done.status == 0 else []:
+        errors_of_row = of_ports.get((row["node_guid"], row["port"]), {})
+        facts.add("history --top --by errors", ("60 s", row["node_guid"], row["port"]), "errors", row["total"])
+        facts.add("ports --since", ("60 s", row["node_guid"], row["port"]), "errors",
+                  sum(value for key, value in errors_of_row.items() if key != "rcv_switch_relay_errors"))
     # Texts of the commands.
     add_table(facts, "ports (table)", table(text_of(db, at, "ports", "--all").rstrip().split("\n")),
               lambda row: names.port(row["PORT"]), {**HEADINGS, "ERRORS": ("errors", errors)})

@@ -46,7 +46,7 @@ static struct error_sum *sum_of(struct error_sums *sums, uint64_t node_guid, uin
 static void add_count(struct error_sum *sum, unsigned counter, uint64_t value, bool at_least)
 {
 	sum->value[counter - COUNTER_TRAFFIC_COUNT] += value;
-	if (!(ERRORS_COUNTED & COUNTER_BIT(counter)))
+	if (!(COUNTER_ERROR_SUM_SET & COUNTER_BIT(counter)))
 		return;
 	sum->total += value;
 	sum->at_least |= at_least;
@@ -107,7 +107,7 @@ static bool add(struct reading_errors *reading, const struct history_port *who, 
 {
 	struct error_sum *sum;
 
-	if (!value || !(ERRORS_COUNTED & COUNTER_BIT(counter)))
+	if (!value || !(COUNTER_ERROR_SUM_SET & COUNTER_BIT(counter)))
 		return true;
 	sum = sum_of(reading->sums, who->node_guid, who->num);
 	reading->failed = !sum;
@@ -166,7 +166,7 @@ static int compare(const void *a, const void *b)
 static int read_sums(struct reader *reader, struct reading_errors *reading, struct error *err)
 {
 	const struct history_consumer consumer = { begin_piece, add_delta, reading };
-	struct history_query query = { .longest_us = PIECE_US, .counters = ERRORS_COUNTED };
+	struct history_query query = { .longest_us = PIECE_US, .counters = COUNTER_ERROR_SUM_SET };
 	struct history_range range;
 	int code = reader_history_range(reader, reading->sums->since_us, reading->sums->until_us, &range, err);
 

@@ -14,9 +14,6 @@ struct error;
 struct reader;
 struct snapshot;
 
-/* Errors in sums: all except RcvSwitchRelayErrors, which multicast raises on a healthy fabric. */
-#define ERRORS_COUNTED (COUNTER_ERROR_SET & ~COUNTER_BIT(COUNTER_RCV_SWITCH_RELAY_ERRORS))
-
 #define ERROR_COUNTERS (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
 
 /* Errors of one port. Ports without errors have no entry unless a counter is saturated. */
@@ -24,9 +21,9 @@ struct error_sum {
 	uint64_t node_guid;
 	uint64_t value[ERROR_COUNTERS]; /* from COUNTER_TRAFFIC_COUNT on */
 	counter_set full;  /* saturated counters: value is a lower bound; error_sums_add() only */
-	uint64_t total;    /* of ERRORS_COUNTED */
+	uint64_t total;    /* of COUNTER_ERROR_SUM_SET */
 	int64_t first_us, last_us; /* wall clock of the first and last sweep (or aggregate) with errors */
-	bool at_least;     /* a counter of ERRORS_COUNTED was reset or is saturated */
+	bool at_least;     /* a counter of COUNTER_ERROR_SUM_SET was reset or is saturated */
 	uint8_t port;
 };
 

@@ -45,7 +45,7 @@ static void view_port(const struct port_scope *scope, uint32_t index, const stru
 	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
 	port_facts_of(scope, index, ret);
-	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & ERRORS_COUNTED ? 0 : NAN;
+	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & COUNTER_ERROR_SUM_SET ? 0 : NAN;
 	ret->errors_at_least = sum && sum->at_least;
 }
 
