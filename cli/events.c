@@ -138,7 +138,7 @@ static int print_events(const struct options *options, struct printer *printer, 
 	struct db_status status;
 	int code = 0;
 
-	printer->result = output_begin(options, false, printer->shown.list, printer->shown.count);
+	printer->result = columns_begin(options, &printer->shown);
 	/* The reader limits events of any subject. */
 	if (!printer->selection->all && limit) {
 		query.limit = 0;
@@ -173,10 +173,11 @@ static int open_view(const struct options *options, struct moment *view, struct 
 int events_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct event_query query = { 0 };
-	const char *columns = NULL;
+	const char *columns = NULL, *sort = NULL;
 	int64_t limit = 0;
 	const struct option_spec specs[] = {
 		OPT_TEXT("columns", 'c', "LIST", &columns, COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &sort, COLUMNS_SORT_HELP),
 		OPT_TEXT("kind", 'k', "KIND", &query.kind, "show only events of this kind"),
 		OPT_NUMBER("limit", 'n', "N", &limit, 1, "show only the newest N"),
 		{ 0 },
@@ -188,7 +189,7 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
-		code = columns_create(command, &options, &event_list, columns, &printer.shown, err);
+		code = columns_create(command, &options, &event_list, columns, sort, &printer.shown, err);
 	if (code)
 		return code < 0 ? code : 0;
 	query.since_us = options.since_us;

@@ -206,7 +206,7 @@ static int check(const struct command *command, const struct options *options, s
 					  .items = link_items, .count = sizeof(link_items) / sizeof(*link_items) };
 	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
 
-	return code < 0 ? code : columns_create(command, options, &list, own->columns, &own->shown, err);
+	return code < 0 ? code : columns_create(command, options, &list, own->columns, NULL, &own->shown, err);
 }
 
 int links_run(const struct command *command, int argc, char **argv, struct error *err)

@@ -46,7 +46,7 @@ static int show(const struct options *options, const struct columns *shown, cons
 		return code;
 	code = balance_adaptive_create(view->shape_settings, view->fabric, &adaptive, err);
 	if (code == 0) {
-		result = output_begin(options, false, shown->list, shown->count);
+		result = columns_begin(options, shown);
 		for (size_t i = 0; i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
 				put_row(result, &scope, locked, view->nodes[i],
@@ -61,9 +61,10 @@ static int show(const struct options *options, const struct columns *shown, cons
 
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	const char *columns = NULL;
+	const char *columns = NULL, *sort = NULL;
 	const struct option_spec specs[] = {
 		OPT_TEXT("columns", 'c', "LIST", &columns, COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &sort, COLUMNS_SORT_HELP),
 		{ 0 },
 	};
 	struct map locked = { 0 };
@@ -73,7 +74,7 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
-		code = columns_create(command, &options, &node_list, columns, &shown, err);
+		code = columns_create(command, &options, &node_list, columns, sort, &shown, err);
 	if (code)
 		return code < 0 ? code : 0;
 	code = options_open_moment(&options, false, &view, err);

@@ -16,12 +16,17 @@ static bool is_end(const struct column *column)
 	return !column->key && !column->title;
 }
 
+bool column_is_called(const struct column *column, const char *typed)
+{
+	return (column->key && !strcasecmp(column->key, typed)) ||
+	       (column->title && !strcasecmp(column->title, typed)) ||
+	       (column->narrow && !strcasecmp(column->narrow, typed));
+}
+
 const struct column *columns_find(const struct column_source *source, const char *typed)
 {
 	for (const struct column *column = source->columns; !is_end(column); column++)
-		if ((column->key && !strcasecmp(column->key, typed)) ||
-		    (column->title && !strcasecmp(column->title, typed)) ||
-		    (column->narrow && !strcasecmp(column->narrow, typed)))
+		if (column_is_called(column, typed))
 			return column;
 	return NULL;
 }

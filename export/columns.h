@@ -48,6 +48,7 @@ struct columns {
 	struct column *list;
 	size_t count;
 	char *names; /* composed keys and titles */
+	size_t sort; /* 1 + the column that rows are sorted by; 0: none */
 };
 
 /*
@@ -66,9 +67,10 @@ void columns_done(struct columns *columns);
 size_t columns_find_key(const struct column *list, size_t count, const char *key);
 
 /*
- * columns_find - a column by its key, title or short title, in any case
- * Return: NULL if there is none.
+ * column_is_called - is this the key, title or short title of a column, in any case?
+ * columns_find - the first one. Return: NULL if there is none.
  */
+bool column_is_called(const struct column *column, const char *typed);
 const struct column *columns_find(const struct column_source *source, const char *typed);
 
 #endif

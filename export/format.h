@@ -30,6 +30,7 @@ struct value {
 	int64_t integer;
 	uint64_t natural;
 	double real;
+	double rank;     /* column_number() of the row; NAN: none */
 	struct text chars;
 	struct text shown;
 	struct member *members;
@@ -65,6 +66,7 @@ struct result {
 	FILE *target; /* the caller's */
 	struct spool spool;
 	struct result_options options;
+	FILE *sorted;         /* where sorted rows are written */
 	const struct column *columns;
 	size_t column_count;
 	struct value *values; /* the current row */
@@ -123,6 +125,9 @@ static inline bool column_is_in_data(const struct column *column)
 {
 	return column->key && !(column->flags & COLUMN_NO_DATA);
 }
+
+/* keep_sort - sort kept rows as with the option `sort`. Return: false without memory. */
+bool keep_sort(struct result *kept, size_t column);
 
 /* result_has_line - has a column of a kept record a line? See COLUMN_IF_SHOWN. */
 bool result_has_line(const struct result *kept, size_t row, size_t column);

@@ -5,12 +5,15 @@
  * A finished row is exchanged with an unused one, so that result_clear() and the next rows reuse its
  * memory.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "export/format.h"
+#include "fabric/names.h"
 
 struct keep {
 	struct value **rows; /* of column_count values each */
@@ -133,6 +136,52 @@ const char *result_notes(const struct result *kept)
 const char *result_none_text(const struct result *kept)
 {
 	return text_chars(&kept->none);
+}
+
+/* A row, and the value that it is sorted by. */
+struct sorted {
+	struct value *row;
+	const char *chars; /* NULL: by the number; NAN: unknown */
+	double number;
+	size_t at;
+};
+
+static int compare_sorted(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+	bool no_x = !x->chars && isnan(x->number), no_y = !y->chars && isnan(y->number);
+	int order = 0;
+
+	if (no_x != no_y)
+		return no_x ? 1 : -1;
+	if (x->chars && y->chars)
+		order = names_compare(x->chars, y->chars);
+	else if (x->number < y->number || x->number > y->number)
+		order = x->number < y->number ? 1 : -1;
+	return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+bool keep_sort(struct result *kept, size_t column)
+{
+	struct keep *keep = kept->state;
+	struct sorted *sorted = calloc(kept->rows + 1, sizeof(*sorted));
+	bool has_number = column_has_number(&kept->columns[column]);
+
+	if (!sorted)
+		return false;
+	for (size_t i = 0; i < kept->rows; i++) {
+		const struct value *value = &keep->rows[i][column];
+
+		sorted[i] = (struct sorted){
+			.row = keep->rows[i], .at = i, .number = has_number ? value->rank : value_number(value),
+			.chars = !has_number && value->type == VALUE_TEXT ? text_chars(&value->chars) : NULL,
+		};
+	}
+	qsort(sorted, kept->rows, sizeof(*sorted), compare_sorted);
+	for (size_t i = 0; i < kept->rows; i++)
+		keep->rows[i] = sorted[i].row;
+	free(sorted);
+	return true;
 }
 
 int result_render(const struct result *kept, FILE *stream, const struct result_options *options,

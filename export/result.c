@@ -92,7 +92,7 @@ static bool spool_begin(struct result *result)
 {
 	result->spool.fd = -1;
 	result->spool.most = result->options.most;
-	if (result->options.format == RESULT_KEEP)
+	if (result->options.format == RESULT_KEEP || result->sorted)
 		return true;
 	result->stream = result->options.lines ? result->target :
 		fopencookie(&result->spool, "w", (cookie_io_functions_t){ .write = spool_write });
@@ -135,8 +135,11 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 	if (!result)
 		return NULL;
 	result->values = calloc(count ? count : 1, sizeof(*result->values));
-	result->target = stream;
 	result->options = *options;
+	if (options->sort)
+		result->sorted = stream;
+	else
+		result->target = stream;
 	if (!result->values || !spool_begin(result)) {
 		free(result->values);
 		free(result);
@@ -144,7 +147,8 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 	}
 	result->columns = columns;
 	result->column_count = count;
-	result->format = options->format == RESULT_JSON ? &format_json :
+	result->format = options->sort                  ? &format_keep :
+			 options->format == RESULT_JSON ? &format_json :
 			 options->format == RESULT_CSV  ? &format_csv :
 			 options->format == RESULT_KEEP ? &format_keep :
 							  &format_table;
@@ -371,6 +375,8 @@ void result_fill_cell(struct result *result, size_t at, const void *row)
 {
 	const struct column *column = &result->columns[at];
 
+	if (result->options.sort == at + 1)
+		result->values[at].rank = column_number(column, row);
 	if (column->fill)
 		column->fill(result, at, column, row);
 	else if (column_has_number(column))
@@ -407,6 +413,7 @@ static void clear_row(struct result *result)
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
 		result->values[i].target = 0;
+		result->values[i].rank = NAN;
 		result->values[i].has_shown = result->values[i].at_least = false;
 	}
 }
@@ -461,10 +468,23 @@ void result_none(struct result *result, const char *fmt, ...)
 		fail(result, ENOMEM);
 }
 
+/* Write rows that were kept in order to be sorted. */
+static int finish_sorted(struct result *result, struct error *err)
+{
+	struct result_options output = result->options;
+
+	output.sort = 0;
+	if (result->failure || !keep_sort(result, result->options.sort - 1))
+		return err_nomem(err);
+	return result_render(result, result->sorted, &output, NULL, err);
+}
+
 int result_finish(struct result *result, struct error *err)
 {
 	if (!result)
 		return err_nomem(err);
+	if (result->sorted)
+		return finish_sorted(result, err);
 	if (!result->failure) {
 		errno = 0;
 		spool_end(result);

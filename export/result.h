@@ -11,6 +11,9 @@
  * Failures (memory, full disk) are stored and returned by result_finish(). A closed pipe is not a
  * failure. With `lines` result_end_row() returns false after a failure. NULL is a result for which
  * memory ran out.
+ *
+ * With `sort` the largest number comes first, as of column_number() where the column has one, but
+ * texts are in the order of names; unknown values are last, and equal rows remain in their order.
  */
 #ifndef IBWIRE_EXPORT_RESULT_H
 #define IBWIRE_EXPORT_RESULT_H
@@ -98,6 +101,7 @@ struct result_options {
 	bool notes;     /* show result_note() */
 	unsigned width; /* of the terminal in columns; 0: no limit */
 	size_t most;    /* bytes; more is an error; 0: no limit */
+	size_t sort;    /* 1 + the column that rows are sorted by, which keeps them in memory; 0: none */
 };
 
 /*

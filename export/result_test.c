@@ -748,6 +748,40 @@ TEST(a_record_leaves_out_lines_that_are_not_shown)
 	}
 }
 
+TEST(sorted_rows_are_in_the_order_of_a_column)
+{
+	static const struct column two_columns[] = {
+		{ .key = "name", .kind = COLUMN_TEXT },
+		{ .key = "number", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_DATA },
+	};
+	static const struct { const char *name, *number; } rows[] = {
+		{ "b10", "3" }, { "b9", NULL }, { "a", "20" }, { NULL, "3" },
+	};
+	static const char *const expected[] = {
+		"name\r\na\r\nb9\r\nb10\r\n\r\n", "name\r\na\r\nb10\r\n\r\nb9\r\n",
+	};
+
+	for (size_t sort = 0; sort < 2; sort++) {
+		const struct result_options options = { .format = RESULT_CSV, .sort = sort + 1 };
+		char *chars = NULL;
+		size_t len = 0;
+		FILE *stream = open_memstream(&chars, &len);
+		struct result *result = result_create(stream, &options, two_columns, 2);
+
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			result_text(result, 0, rows[i].name);
+			if (rows[i].number)
+				result_integer(result, 1, atoi(rows[i].number));
+			result_end_row(result);
+		}
+		assert_int_equal(result_finish(result, NULL), 0);
+		result_destroy(result);
+		fclose(stream);
+		assert_string_equal(chars, expected[sort]);
+		free(chars);
+	}
+}
+
 TEST(a_result_without_memory_takes_all_calls_and_fails_at_its_end)
 {
 	struct error err = { 0 };

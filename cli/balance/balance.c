@@ -327,6 +327,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	const struct option_spec specs[] = {
 		OPT_FLAG("all", 'a', &ret->all, "include idle and even groups, and all members"),
 		OPT_TEXT("columns", 'c', "LIST", &ret->chosen, COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &ret->sort, COLUMNS_SORT_HELP),
 		OPT_FLAG("rails", 0, &ret->rails, "compare rails of hosts, spines and planes"),
 		OPT_FLAG("ascii", 0, &ret->ascii, "draw bars in ASCII"),
 		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
@@ -338,9 +339,11 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	if (code == 0 && ret->rails && ret->options.argc)
 		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "
 			"NODE");
-	if (code == 0 && ret->rails && ret->chosen)
-		return options_usage_error(command, err, "--rails and --columns are mutually exclusive");
-	return code ? code : balance_choose_columns(command, &ret->options, ret->chosen, &ret->columns, err);
+	if (code == 0 && ret->rails && (ret->chosen || ret->sort))
+		return options_usage_error(command, err, "--rails and --%s are mutually exclusive",
+					   ret->chosen ? "columns" : "sort");
+	return code ? code : balance_choose_columns(command, &ret->options, ret->chosen, ret->sort, &ret->columns,
+						     err);
 }
 
 static int nothing_read(struct error *err)
@@ -481,8 +484,8 @@ static int report_groups(struct balance_report *report, struct error *err)
 		code = reader_findings(report->view.reader, &(struct finding_query){ .at_us = report->until_us },
 				       take_finding, report, err);
 	if (code == 0)
-		code = report->options.format == RESULT_TABLE && !report->chosen ? balance_print(report, err) :
-										   balance_data(report, err);
+		code = report->options.format == RESULT_TABLE && !report->chosen && !report->sort ?
+		       balance_print(report, err) : balance_data(report, err);
 	return code;
 }
 

@@ -33,6 +33,7 @@ struct balance_report {
 	struct options options;
 	bool all, rails, ascii;
 	const char *chosen;           /* --columns; NULL: without it */
+	const char *sort;             /* --sort; NULL: without it */
 	struct columns columns;       /* of balance_data() */
 	const char *settings_path;    /* NULL: the default */
 	struct moment view;             /* the fabric at the end of the window */
@@ -61,11 +62,11 @@ struct balance_report {
 
 /* balance_choose_columns - the columns of balance_data(). Return: as columns_create(). */
 int balance_choose_columns(const struct command *command, const struct options *options, const char *chosen,
-			   struct columns *ret, struct error *err);
+			   const char *sort, struct columns *ret, struct error *err);
 
 /*
  * balance_print - tables
- * balance_data - JSON and CSV, and a table with --columns
+ * balance_data - JSON and CSV, and a table with --columns or --sort
  * balance_rails - rails, spines and planes, in any format
  */
 int balance_print(const struct balance_report *report, struct error *err);

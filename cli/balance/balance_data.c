@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_data.c - groups as JSON and CSV, and as a table with --columns: one row per member with its group */
+/* balance_data.c - groups as JSON and CSV, or a table with --columns or --sort: one row per member */
 #include "cli/balance/balance.h"
 #include "export/result.h"
 #include "fabric/shape.h"
@@ -9,14 +9,18 @@ static const struct column_source group_source = { .columns = group_columns };
 static const struct column_list group_list = { .sources = &group_source, .source_count = 1 };
 
 int balance_choose_columns(const struct command *command, const struct options *options, const char *chosen,
-			   struct columns *ret, struct error *err)
+			   const char *sort, struct columns *ret, struct error *err)
 {
-	return columns_create(command, options, &group_list, chosen, ret, err);
+	/* The sections of groups have no order of rows. */
+	if (!chosen && sort && options->format == RESULT_TABLE)
+		chosen = "node,group,group_peer,direction,cause,excess_percent,port,peer,utilization_percent,"
+			 "stall_percent";
+	return columns_create(command, options, &group_list, chosen, sort, ret, err);
 }
 
 int balance_data(const struct balance_report *report, struct error *err)
 {
-	struct result *table = output_begin(&report->options, false, report->columns.list, report->columns.count);
+	struct result *table = columns_begin(&report->options, &report->columns);
 
 	for (size_t i = 0; i < report->shown_count; i++) {
 		uint32_t index = report->shown[i];

@@ -64,14 +64,15 @@ static int show(const struct options *options, const struct health_request *requ
 }
 
 static int show_columns(const struct command *command, const struct options *options,
-			const struct health_request *request, const char *chosen, struct error *err)
+			const struct health_request *request, const char *chosen, const char *sort,
+			struct error *err)
 {
 	struct columns shown;
 	int code;
 
-	if (!chosen)
+	if (!chosen && !sort)
 		return show(options, request, NULL, err);
-	code = health_choose_columns(command, options, chosen, &shown, err);
+	code = health_choose_columns(command, options, chosen, sort, &shown, err);
 	if (code)
 		return code < 0 ? code : 0;
 	code = show(options, request, &shown, err);
@@ -81,7 +82,7 @@ static int show_columns(const struct command *command, const struct options *opt
 
 struct health_options {
 	struct options common;
-	const char *columns;
+	const char *columns, *sort;
 	const char *job, *gate, *hosts_state, *explain, *reason, *exec, *webhook;
 	bool all, watch;
 	int64_t for_us;
@@ -92,6 +93,7 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 	const struct option_spec specs[] = {
 		OPT_FLAG("all", 'a', &ret->all, "include infos, acknowledged findings and drained hosts"),
 		OPT_TEXT("columns", 'c', "LIST", &ret->columns, COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &ret->sort, COLUMNS_SORT_HELP),
 		OPT_TEXT("job", 'j', "HOSTS", &ret->job,
 			 "only findings that affect these hosts: node[001-016],node020 or @FILE"),
 		OPT_TEXT("hosts-state", 0, "FILE", &ret->hosts_state,
@@ -162,10 +164,11 @@ static int run_request(const struct command *command, struct health_options *opt
 		return options_usage_error(command, err, "--for requires --gate or ack");
 	request->filter.names = common->argv;
 	request->filter.name_count = common->argc;
-	if (options->watch && options->columns)
-		return options_usage_error(command, err, "--columns and --watch are mutually exclusive");
+	if (options->watch && (options->columns || options->sort))
+		return options_usage_error(command, err, "--%s and --watch are mutually exclusive",
+					   options->columns ? "columns" : "sort");
 	return options->watch ? health_watch(request, err) :
-				show_columns(command, common, request, options->columns, err);
+				show_columns(command, common, request, options->columns, options->sort, err);
 }
 
 int health_run(const struct command *command, int argc, char **argv, struct error *err)

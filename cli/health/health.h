@@ -30,11 +30,11 @@ int health_print(const struct moment *view, const struct health_request *request
 		 struct error *err);
 
 /*
- * health_choose_columns - the columns of --columns. Return: as columns_create().
+ * health_choose_columns - the columns of --columns, in the order of --sort. Return: as columns_create().
  * health_print_columns - print findings as a table of these columns in the format of --format
  */
 int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
-			  struct columns *ret, struct error *err);
+			  const char *sort, struct columns *ret, struct error *err);
 int health_print_columns(const struct moment *view, const struct health_request *request,
 			 const struct health_rows *rows, const struct columns *shown, struct error *err);
 

@@ -67,16 +67,25 @@ static int put_rows(struct result *result, const void *ctx, enum page_target tar
 }
 
 int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
-			  struct columns *ret, struct error *err)
+			  const char *sort, struct columns *ret, struct error *err)
 {
-	return columns_create(command, options, &finding_list, chosen, ret, err);
+	int code;
+
+	/* The sections of the page have no order of rows. */
+	if (!chosen && options->format == RESULT_TABLE)
+		chosen = "severity,kind,subject,since,text";
+	code = columns_create(command, options, &finding_list, chosen, sort, ret, err);
+	for (size_t i = 0; code == 0 && !chosen && i < ret->count; i++)
+		if (!strcmp(ret->list[i].key, "change"))
+			ret->list[i].flags |= COLUMN_NO_DATA;
+	return code;
 }
 
 int health_print_columns(const struct moment *view, const struct health_request *request,
 			 const struct health_rows *rows, const struct columns *shown, struct error *err)
 {
 	const struct data data = { view, rows };
-	struct result *result = output_begin(request->options, false, shown->list, shown->count);
+	struct result *result = columns_begin(request->options, shown);
 
 	put_rows(result, &data, PAGE_TEXT, err);
 	result_none(result, "no findings");

@@ -130,14 +130,15 @@ static int list(const struct command *command, struct job_options *options, stru
 	};
 	struct columns shown;
 	struct moment view;
-	int code = columns_create(command, common, &job_list, options->snapshot.columns, &shown, err);
+	int code = columns_create(command, common, &job_list, options->snapshot.columns, options->snapshot.sort,
+				  &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
 	code = options_open_reader(common, &view, err);
 	if (code == 0) {
 		job_set_end(&listing.now);
-		listing.result = output_begin(common, false, shown.list, shown.count);
+		listing.result = columns_begin(common, &shown);
 		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
 		moment_done(&view);
 	}
@@ -206,6 +207,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_TEXT("html", 0, "FILE", &options.html, "report, compare: write it to FILE as a page of HTML"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		OPT_TEXT("columns", 'c', "LIST", &options.snapshot.columns, "list: " COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &options.snapshot.sort, "list: " COLUMNS_SORT_HELP),
 		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
 	};

@@ -11,8 +11,9 @@
 
 enum { KEY_SIZE = 48 };
 
-static int unknown_column(const struct command *command, const struct columns *columns, const char *key,
-			  struct error *err)
+/* @what: "column", "sort key" */
+static int unknown_column(const struct command *command, const struct columns *columns, const char *what,
+			  const char *key, struct error *err)
 {
 	struct nearest nearest;
 
@@ -20,7 +21,7 @@ static int unknown_column(const struct command *command, const struct columns *c
 	for (size_t i = 0; i < columns->count; i++)
 		if (columns->list[i].key)
 			nearest_offer(&nearest, columns->list[i].key);
-	return options_usage_error(command, err, "unknown column '%.48s'%s", key,
+	return options_usage_error(command, err, "unknown %s '%.48s'%s", what, key,
 				   nearest.best ? nearest_hint(&nearest) : ": see --columns help");
 }
 
@@ -41,7 +42,7 @@ static int choose(const struct command *command, const char *chosen, struct colu
 		at = columns_find_key(columns->list, columns->count, key);
 		if (at == columns->count || columns_find_key(list, count, key) < count) {
 			free(list);
-			return at == columns->count ? unknown_column(command, columns, key, err) :
+			return at == columns->count ? unknown_column(command, columns, "column", key, err) :
 			       options_usage_error(command, err, "--columns has '%s' twice", key);
 		}
 		list[count] = columns->list[at];
@@ -77,12 +78,53 @@ static int print_help(const struct options *options, const struct columns *colum
 	return code < 0 ? code : 1;
 }
 
+/* A column by its key, or else by its title. Return: columns->count if there is none. */
+static size_t find_typed(const struct columns *columns, const char *typed)
+{
+	size_t at = columns_find_key(columns->list, columns->count, typed);
+
+	for (size_t i = 0; at == columns->count && i < columns->count; i++)
+		if (column_is_called(&columns->list[i], typed))
+			at = i;
+	return at;
+}
+
+/* The column of --sort is appended, and in no output, if it is not shown. */
+static int add_sort(const struct column *sort, struct columns *columns, struct error *err)
+{
+	struct column *list;
+	size_t at = 0;
+
+	while (at < columns->count && (columns->list[at].key != sort->key || columns->list[at].title != sort->title))
+		at++;
+	columns->sort = at + 1;
+	if (at < columns->count)
+		return 0;
+	list = reallocarray(columns->list, at + 1, sizeof(*list));
+	if (!list)
+		return err_nomem(err);
+	columns->list = list;
+	list[at] = *sort;
+	list[at].flags |= COLUMN_NO_TABLE | COLUMN_NO_DATA;
+	columns->count++;
+	return 0;
+}
+
 int columns_create(const struct command *command, const struct options *options, const struct column_list *list,
-		   const char *chosen, struct columns *ret, struct error *err)
+		   const char *chosen, const char *sort, struct columns *ret, struct error *err)
 {
 	struct columns columns;
+	struct column sorted = { 0 };
 	int code = columns_compose(list, &columns, err);
 
+	if (code == 0 && sort) {
+		size_t at = find_typed(&columns, sort);
+
+		if (at == columns.count)
+			code = unknown_column(command, &columns, "sort key", sort, err);
+		else
+			sorted = columns.list[at];
+	}
 	/* A column that the format does not show would only cost time. */
 	if (code == 0 && !chosen)
 		columns_drop(&columns, options->format == RESULT_TABLE ? COLUMN_NO_TABLE : COLUMN_NO_DATA);
@@ -90,9 +132,19 @@ int columns_create(const struct command *command, const struct options *options,
 		code = print_help(options, &columns, err);
 	else if (code == 0)
 		code = choose(command, chosen, &columns, err);
+	if (code == 0 && sort)
+		code = add_sort(&sorted, &columns, err);
 	if (code == 0)
 		*ret = columns;
 	else
 		columns_done(&columns);
 	return code;
+}
+
+struct result *columns_begin(const struct options *options, const struct columns *columns)
+{
+	struct result_options output = options_result(options);
+
+	output.sort = columns->sort;
+	return result_create(options->out, &output, columns->list, columns->count);
 }

@@ -332,7 +332,7 @@ static int check(const struct command *command, const struct options *options, s
 	    (!strcmp(own->sorting.column->key, port_ber_key(PORT_BER_EFFECTIVE)) ||
 	     !strcmp(own->sorting.column->key, port_ber_key(PORT_BER_RAW))))
 		return options_usage_error(command, err, "--sort %s requires --details", own->sort);
-	return columns_create(command, options, &list, own->columns, &own->shown, err);
+	return columns_create(command, options, &list, own->columns, NULL, &own->shown, err);
 }
 
 int ports_run(const struct command *command, int argc, char **argv, struct error *err)

@@ -83,13 +83,14 @@ static int list(const struct command *command, const struct snapshot_options *op
 	struct columns shown;
 	struct result *result;
 	struct moment view;
-	int code = columns_create(command, &options->common, &snapshot_list, options->columns, &shown, err);
+	int code = columns_create(command, &options->common, &snapshot_list, options->columns, options->sort,
+				  &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
 	code = options_open_reader(&options->common, &view, err);
 	if (code == 0) {
-		result = output_begin(&options->common, false, shown.list, shown.count);
+		result = columns_begin(&options->common, &shown);
 		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
 		moment_done(&view);
 	}
@@ -352,6 +353,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 	struct snapshot_options options = SNAPSHOT_DEFAULTS;
 	const struct option_spec specs[] = {
 		OPT_TEXT("columns", 'c', "LIST", &options.columns, "list: " COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &options.sort, "list: " COLUMNS_SORT_HELP),
 		OPT_TEXT("note", 0, "TEXT", &options.note, "take: description, one line"),
 		OPT_FLAG("fast", 0, &options.fast, "take: skip detail counters (a third of the MADs)"),
 		OPT_TEXT("by", 0, "WHAT", &options.by, "diff: one row per host, switch, link or port (port)"),

@@ -19,7 +19,7 @@ struct snapshot_options {
 	struct polling polling;
 	const char *note;
 	bool fast, all;
-	const char *by, *columns;
+	const char *by, *columns, *sort;
 	int64_t window, max_mads_per_s;
 };
 

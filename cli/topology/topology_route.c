@@ -303,7 +303,7 @@ static int show(const struct command *command, const struct options *options, co
 	struct route_trace trace;
 	struct columns shown;
 	struct result *result;
-	int code = columns_create(command, options, &list, NULL, &shown, err);
+	int code = columns_create(command, options, &list, NULL, NULL, &shown, err);
 
 	if (code < 0)
 		return code;

@@ -75,6 +75,43 @@ with tap.part("--sort"):
             tap.equal(f"{command} --sort {word}", found, names(rows(command, "--sort", key)) if key else found)
     tap.one_line("an unknown word is an error", run(IBWIRE, "links", "--sort", "utli", check=False), 64, "'util'")
 
+
+
+def sorted_rightly(values):
+    """Largest numbers first, texts in some order without holes, unknown values last."""
+    known = [value for value in values if value is not None]
+    numbers = [value for value in known if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    return values[:len(known)] == known and (len(numbers) < len(known) or numbers == sorted(numbers, reverse=True))
+
+
+with tap.part("--sort of each list"):
+    for command in ("nodes", "events", "health --all", "balance --all", "job list", "snapshot list"):
+        usual = rows(*command.split())
+        wrong = []
+        for key in usual[0] if usual else []:
+            found = rows(*command.split(), "--sort", key)
+            # Times are sorted by the newest one; a status, for example, by its rank.
+            values = [row[key] for row in found]
+            is_time = key in ("time", "begin", "end", "since", "opened", "last_seen", "window_since")
+            if is_time and [value for value in values if value] != sorted(filter(None, values), reverse=True):
+                wrong.append(key)
+            if not is_time and not sorted_rightly([value for value in values if not isinstance(value, (list, dict))]):
+                wrong.append(key)
+            # Ages grow between two calls.
+            if sorted(json.dumps({**row, "age_s": 0}) for row in found) != sorted(
+                    json.dumps({**row, "age_s": 0}) for row in usual):
+                wrong.append(key + " changes rows")
+        tap.equal(f"{command}: rows are in the order of each column", wrong, [])
+        tap.result(usual or command == "snapshot list" or command == "job list", f"{command}: there are rows")
+        tap.one_line(f"{command}: an unknown key is an error",
+                     run(IBWIRE, *command.split(), "--sort", "nosuchkey", check=False), 64, "'nosuchkey'")
+    out = text("nodes", "--columns", "node", "--sort", "errors").splitlines()
+    tap.equal("a column that is not shown sorts, too", out[0].split(), ["NODE"])
+    tap.equal("its rows are those with it", [line.strip() for line in out[1:]],
+              [line.split("  ")[0].strip() for line in text("nodes", "--columns", "node,errors", "--sort",
+                                                            "ERRORS").splitlines()[1:]])
+
+
 def page_of(command):
     """The manual page; that of links refers to that of ports."""
     with open(f"{os.environ['IBWIRE_SRCDIR']}/man/ibwire-{command.split()[0]}.1", encoding="utf-8") as page:
