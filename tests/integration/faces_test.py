@@ -281,7 +281,9 @@ def add_job(facts, face, report):
         facts.add(face, group, "state", row["state"])
         facts.add(face, group, "cause", row["cause"])
         facts.add(face, group, "links", row["links"])
-        facts.add(face, group, "adaptive_routing", row["adaptive_routing"])
+        # What switches do follows from ten windows of balance; the job has one minute.
+        if row["adaptive_routing"] != "unknown":
+            facts.add(face, group, "adaptive_routing", row["adaptive_routing"])
         facts.add(face, group, "excess_percent", row["imbalance_percent"])
     for row in report["findings"]:
         if not row["closed"]:

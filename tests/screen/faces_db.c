@@ -28,9 +28,8 @@
 #include "base/err.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "storage/jobs.h"
-#include "storage/saved.h"
 #include "storage/writer.h"
+#include "tests/screen/record.h"
 
 enum { SPINES = 2, LEAVES = 2, HOSTS = 8, PLANES = 4, PORTS_MAX = 96, FINDINGS_MAX = 8 };
 enum stage { HEALTHY, FAULT, CLEARING, RESET, STAGES };
@@ -359,26 +358,6 @@ static int store(struct play *play, struct writer *writer, unsigned number, int6
 	return writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, err);
 }
 
-/* A job of all hosts in the last minute: it begins after the sweep of that time was stored, and ends after the last. */
-static int store_job(const char *path, unsigned number, int64_t wall_us, bool ends, struct error *err)
-{
-	static char hosts[] = "";
-	const struct job_rules rules = { 0 };
-	int64_t boot_us = 1000 * US_PER_S + number * INTERVAL_S * US_PER_S + US_PER_S;
-	struct job job = {
-		.id = "17", .name = "train", .hosts = hosts,
-		.begin_us = wall_us + US_PER_S, .end_us = wall_us + US_PER_S,
-		.begin_boot_us = boot_us, .end_boot_us = boot_us, .begin_boot_id = "faces", .end_boot_id = "faces",
-	};
-	struct saved_writer *writer = NULL;
-	int code = saved_writer_open(path, &writer, err);
-
-	if (code == 0)
-		code = ends ? jobs_end(writer, &job, err) : jobs_begin(writer, &job, &rules, err);
-	saved_writer_close(writer);
-	return code < 0 ? code : 0;
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const names[STAGES] = { "healthy", "fault", "clearing", "reset" };
@@ -403,7 +382,8 @@ int main(int argc, char **argv)
 
 		code = store(&play, writer, i, wall_us, &err);
 		if (code == 0 && (i + 7 == count || i + 1 == count))
-			code = store_job(argv[1], i, wall_us, i + 1 == count, &err);
+			code = record_job(argv[1], wall_us, 1000 * US_PER_S + i * INTERVAL_S * US_PER_S, i + 1 == count,
+					  &err);
 	}
 	for (int i = 0; i < STAGES; i++)
 		fabric_destroy(play.fabrics[i]);

@@ -1,16 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tests/screen/record.h"
 
+#include <inttypes.h>
+
+#include "base/clock.h"
 #include "base/err.h"
+#include "collector/sink.h"
+#include "storage/jobs.h"
+#include "storage/saved.h"
 #include "storage/writer.h"
 #include "tests/scenarios/compare.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
-int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, struct error *err)
+int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, struct error *err)
+{
+	static char hosts[] = "";
+	const struct job_rules rules = { 0 };
+	struct job job = {
+		.id = "17", .name = "train", .hosts = hosts,
+		.begin_us = wall_us + US_PER_S, .end_us = wall_us + US_PER_S,
+		.begin_boot_us = boot_us + US_PER_S, .end_boot_us = boot_us + US_PER_S,
+		.begin_boot_id = "faces", .end_boot_id = "faces",
+	};
+	struct saved_writer *writer = NULL;
+	int code = saved_writer_open(path, &writer, err);
+
+	if (code == 0)
+		code = ends ? jobs_end(writer, &job, err) : jobs_begin(writer, &job, &rules, err);
+	saved_writer_close(writer);
+	return code < 0 ? code : 0;
+}
+
+/* The store that also begins a job; the other functions of the sink are those of the writer, with its context. */
+static struct {
+	const struct sink *to;
+	const char *path;
+	int64_t job_us;  /* the job begins with the sweep of this time; 0: it began, or there is none */
+	int64_t boot_us; /* of the newest sweep */
+} recorder;
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	int code = recorder.to->store(ctx, sweep, err);
+
+	recorder.boot_us = sweep->start_us;
+	if (code < 0 || !recorder.job_us || sweep->wall_us < recorder.job_us)
+		return code;
+	recorder.job_us = 0;
+	return record_job(recorder.path, sweep->wall_us, sweep->start_us, false, err);
+}
+
+int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
+		    struct error *err)
 {
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
+	struct sink sink;
 	struct writer *writer = NULL;
 	int code = scenario_load(file, &scenario, err);
 
@@ -21,11 +67,44 @@ int record_scenario(const char *file, const char *path, int64_t length_us, int64
 	code = scenario_begin(&scenario, &world, err);
 	if (code == 0)
 		code = writer_open(path, &writer, err);
-	if (code == 0)
+	if (code == 0) {
+		recorder.to = writer_sink(writer);
+		recorder.path = path;
+		recorder.job_us = job_us ? end_us - job_us : 0;
+		sink = *recorder.to;
+		sink.store = store;
 		code = world_collect(world, scenario.interval_us, scenario.length_us,
 				     end_us - scenario.length_us + scenario.interval_us / WORLD_LEAD_PART,
-				     writer_sink(writer), NULL, err);
+				     &sink, NULL, err);
+	}
 	writer_close(writer);
+	if (code == 0 && job_us)
+		code = record_job(path, end_us, recorder.boot_us, true, err);
+	virtual_destroy(world);
+	scenario_done(&scenario);
+	return code;
+}
+
+int record_truth(const char *file, FILE *out, struct error *err)
+{
+	struct scenario scenario = { 0 };
+	struct virtual *world = NULL;
+	int code = scenario_load(file, &scenario, err);
+
+	if (code < 0)
+		return code;
+	code = scenario_begin(&scenario, &world, err);
+	for (int64_t at_us = 0; code == 0 && at_us <= scenario.length_us; at_us += US_PER_S) {
+		virtual_advance(world, at_us);
+		for (uint32_t i = 0; i < world->built->port_count; i++) {
+			const struct port *port = &world->built->ports[i];
+
+			if (port->peer != FABRIC_NONE)
+				fprintf(out, "%" PRId64 ",0x%016" PRIx64 ",%u,%.0f,%.0f\n", (int64_t)(at_us / US_PER_S),
+					world->built->nodes[port->node].guid, port->num, world->ports[i].xmit,
+					world->ports[i].rcv);
+		}
+	}
 	virtual_destroy(world);
 	scenario_done(&scenario);
 	return code;

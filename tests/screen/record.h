@@ -3,7 +3,9 @@
 #ifndef IBWIRE_TESTS_SCREEN_RECORD_H
 #define IBWIRE_TESTS_SCREEN_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct error;
 
@@ -13,8 +15,25 @@ struct error;
  * @path:       of the database, created if it does not exist
  * @length_us:  of the recording; 0: the whole scenario
  * @end_us:     wall clock at the beginning of the last sweep; two runs with the same end store the same values
+ * @job_us:     a job of all hosts begins so long before the end; 0: no job
  * Return: 0 or a negative error.
  */
-int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, struct error *err);
+int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
+		    struct error *err);
+
+/*
+ * record_job - store the begin or the end of the job 17 of all hosts
+ * @wall_us, @boot_us: of the newest sweep; the job begins or ends a second later
+ * Return: 0 or a negative error.
+ */
+int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, struct error *err);
+
+/*
+ * record_truth - print what each port of a scenario sends and receives, without a collector
+ * CSV: time_s since the beginning, GUID, port number, bits sent and received since the beginning. A counter that is
+ * cleared, full or not read does not change them.
+ * Return: 0 or a negative error.
+ */
+int record_truth(const char *file, FILE *out, struct error *err);
 
 #endif

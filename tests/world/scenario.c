@@ -147,6 +147,8 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 		return when_span_parse(rest, &scenario->interval_us, err);
 	if (!strcmp(line, "length"))
 		return when_span_parse(rest, &scenario->length_us, err);
+	if (!strcmp(line, "restart"))
+		return when_span_parse(rest, &scenario->restart_us, err);
 	if (!strcmp(line, "shape"))
 		return read_shape(scenario, rest, err);
 	if (!strcmp(line, "seed"))
@@ -247,6 +249,7 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 	if (code < 0)
 		return code;
 	world = virtual_create(built, scenario->interval_us, scenario->seed);
+	world->restart_us = scenario->restart_us;
 	for (size_t i = 0; code == 0 && i < scenario->job_count; i++) {
 		code = virtual_job(world, scenario->jobs[i], err);
 		if (code < 0)

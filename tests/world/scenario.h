@@ -38,6 +38,7 @@ struct scenario_event { int64_t at_us; char *text; };
 struct scenario {
 	struct net_shape shape;
 	int64_t interval_us, length_us;
+	int64_t restart_us;           /* of the collector; 0: never */
 	uint64_t seed;
 	char *settings;               /* path of a settings file, relative to the scenario; NULL: the defaults */
 	char **jobs;

@@ -449,6 +449,7 @@ static const struct verb {
 	{ "hang", "?", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, put_hosts },
 	{ "idle", "?", "for", false, CHANGE_IDLE, CHANGE_BUSY, put_hosts },
 	{ "silent", "N", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, NULL },
+	{ "narrow", "N", "for", false, CHANGE_NARROW, CHANGE_WIDE, NULL },
 	{ "lock", "N", "for", false, CHANGE_LOCK, CHANGE_UNLOCK, NULL },
 	{ "adaptive", "N", "for", false, CHANGE_ADAPTIVE, CHANGE_STATIC, NULL },
 	{ "off", "?", "hosts for", false, CHANGE_NODE_OFF, CHANGE_NODE_ON, put_off },

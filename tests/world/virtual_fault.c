@@ -373,6 +373,11 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 	case CHANGE_ANSWERS:
 		world->nodes[event->a].silent = event->what == CHANGE_SILENT;
 		break;
+	case CHANGE_NARROW:
+	case CHANGE_WIDE:
+		world->agents[event->a].caps = (struct pma_caps){ .known = event->what == CHANGE_NARROW,
+								  .cap_mask = PMA_CAP_XMIT_WAIT };
+		break;
 	case CHANGE_IDLE:
 	case CHANGE_BUSY:
 		world->nodes[event->a].idle = event->what == CHANGE_IDLE;
