@@ -47,9 +47,14 @@ int cmd_break(int argc, char **argv, struct error *err)
 
 	if (code == 0 && argc == 1)
 		code = list(&faults);
-	else if (code == 0 && (code = fault_parse(&faults, argv + 1, (size_t)argc - 1, &fault, err)) == 0 &&
-		 (code = faults_begin(&faults, &fault, err)) == 0) {
+	else if (code == 0)
+		code = fault_parse(&faults, argv + 1, (size_t)argc - 1, &fault, err);
+	if (code == 0 && argc > 1) {
 		fault_describe(&fault, &text);
+		fault_describe_effect(&faults, &fault, &text);
+		code = faults_begin(&faults, &fault, err);
+	}
+	if (code == 0 && argc > 1) {
 		printf("%s; to repair it: ibwire-sim repair %s\n", text_chars(&text), argv[1]);
 		faults_status(&faults, NULL);
 	}

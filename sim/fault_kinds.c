@@ -106,6 +106,31 @@ int faults_save_routes(const struct faults *faults, struct error *err)
 	return routes(faults, "save", path, NULL, err);
 }
 
+int faults_skew_loss(const struct faults *faults, struct fault *fault, double *ret, struct error *err)
+{
+	struct text command = { 0 }, response = { 0 };
+	char name[NODE_NAME_SIZE];
+	const struct port *port;
+	unsigned index;
+	int code;
+
+	text_appendf(&command, "skew %s%s%s", fault->options + strlen("part="), *fault->target ? " " : "",
+		     fault->target);
+	code = text_failed(&command) ? err_nomem(err) :
+				       driver_control(faults->sockname, text_chars(&command), &response, err);
+	if (code == 0 && (sscanf(text_chars(&response), "%u %lf", &index, ret) != 2 ||
+			  index >= faults->fabric->port_count))
+		code = err_set(err, ERR_IO, "invalid response of the traffic: %s", text_chars(&response));
+	if (code == 0 && !*fault->target) {
+		port = &faults->fabric->ports[index];
+		names_short(faults->fabric->nodes[port->node].name, name);
+		snprintf(fault->target, sizeof(fault->target), "%s/%u", name, port->num);
+	}
+	text_done(&command);
+	text_done(&response);
+	return code;
+}
+
 static int skew(const struct faults *faults, const struct fault *fault, struct error *err)
 {
 	return routes(faults, "skew", fault->target, fault->options + strlen("part="), err);

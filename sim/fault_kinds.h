@@ -32,6 +32,13 @@ void faults_path(const struct faults *faults, const char *name, char ret[PATH_MA
 /* faults_save_routes - before the first fault that changes them: they are restored after the last one. */
 int faults_save_routes(const struct faults *faults, struct error *err);
 
+/*
+ * faults_skew_loss - the part of their rate that the jobs lose by skewed routes, 0 to 1
+ * @fault:  without a target it gets that of the driver: where the jobs lose most
+ * Return: 0; ERR_UNAVAILABLE without traffic; another error.
+ */
+int faults_skew_loss(const struct faults *faults, struct fault *fault, double *ret, struct error *err);
+
 /* faults_find_nodes - set the members of a target, by node of the fabric: the HCAs of a host, or one node. */
 int faults_find_nodes(const struct faults *faults, const char *target, bool *members, struct error *err);
 

@@ -74,7 +74,16 @@ static int choose_target(const struct faults *faults, struct fault *fault, struc
 	size_t number = (size_t)(fault->kind - fault_kinds), seen = 0;
 	uint32_t last = FABRIC_NONE;
 	char name[NODE_NAME_SIZE];
+	double loss;
 
+	/* A second one is refused, not somewhere else. */
+	for (size_t i = 0; i < faults->count && !strcmp(fault->kind->name, "skew"); i++)
+		if (faults->list[i].kind == fault->kind)
+			snprintf(fault->target, sizeof(fault->target), "%s", faults->list[i].target);
+	/* Where it hurts; without traffic it does so nowhere. */
+	if (*fault->target ||
+	    (!strcmp(fault->kind->name, "skew") && faults_skew_loss(faults, fault, &loss, NULL) == 0))
+		return 0;
 	if (fault->kind->target == TARGET_NODES && faults->hosts.host_count) {
 		const struct host *host = &faults->hosts.hosts[(number + 4) % faults->hosts.host_count];
 		const struct host_hca *hca = &faults->hosts.hcas[host->first_hca + host->hca_count - 1];
@@ -236,6 +245,23 @@ void faults_close(struct faults *faults)
 	text_done(&text);
 	host_table_done(&faults->hosts);
 	fabric_destroy(faults->fabric);
+}
+
+void fault_describe_effect(const struct faults *faults, const struct fault *fault, struct text *text)
+{
+	struct fault copy = *fault;
+	double loss = 0;
+	int code;
+
+	if (strcmp(fault->kind->name, "skew"))
+		return;
+	code = faults_skew_loss(faults, &copy, &loss, NULL);
+	if (code == ERR_UNAVAILABLE)
+		text_append(text, "; no load changes, because there is no traffic (ibwire-sim run --traffic)");
+	else if (code == 0 && loss < 0.005)
+		text_append(text, "; no job becomes slower: this switch sends nothing to the moved destinations");
+	else if (code == 0)
+		text_appendf(text, "; the jobs lose %.0f %% of their rate", 100 * loss);
 }
 
 int faults_begin(struct faults *faults, const struct fault *fault, struct error *err)

@@ -66,6 +66,9 @@ const char *fault_name(const struct fault *fault);
 /* fault_describe - "routes of leaf-u02-r3/20 skewed" */
 void fault_describe(const struct fault *fault, struct text *text);
 
+/* fault_describe_effect - before it begins: "; the jobs lose 87 % of their rate", or that none does */
+void fault_describe_effect(const struct faults *faults, const struct fault *fault, struct text *text);
+
 /* faults_describe - the same for all, separated by commas; nothing if there are none. */
 void faults_describe(const struct faults *faults, struct text *text);
 

@@ -39,6 +39,9 @@
 /* A file unchanged for this time is parsed; its end shows whether it is complete. */
 #define TABLES_SETTLE_US (100 * US_PER_MS)
 
+/* How long to search for a port whose skew costs the jobs a tenth of their rate. */
+#define SKEW_TRY_US (2 * US_PER_S)
+
 /* How long all slots of ibsim may be used by other clients before that is an error. */
 #define NO_SLOT_US (30 * US_PER_S)
 
@@ -318,6 +321,75 @@ static int set_narrow(struct driver *driver, const char *list, struct error *err
 	return code < 0 ? code : traffic_route(&driver->traffic, &driver->lft, err);
 }
 
+static double sum_rates(const struct traffic *traffic)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < traffic->list->count; i++)
+		sum += traffic_rate(traffic, i);
+	return sum;
+}
+
+/* Part of the rate of all jobs that they would lose if this share of a switch's destinations left by a port. */
+static int skew_loss(const struct driver *driver, uint32_t port, double share, double *ret, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	struct lft lft = driver->lft;
+	struct traffic traffic;
+	unsigned moved, all;
+	int code = skew_routes(fabric, &driver->lft, port, share, &lft.routes, &moved, &all, err);
+
+	if (code < 0)
+		return code;
+	code = traffic_create(fabric, &driver->list, &traffic, err);
+	if (code == 0) {
+		code = traffic_route(&traffic, &lft, err);
+		if (code == 0)
+			*ret = 1 - sum_rates(&traffic) / sum_rates(&driver->traffic);
+		traffic_done(&traffic);
+	}
+	routes_done(&lft.routes);
+	return code;
+}
+
+/*
+ * "0.5 leaf-1/17": what skewed routes would cost; "0.5": of all ports between switches, the first by which
+ * the jobs lose a tenth, else the one by which they lose most. The response: index of the port, loss.
+ */
+static int find_skew(const struct driver *driver, const char *command, struct text *response, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	char *target;
+	double share = strtod(command, &target), most = -1, loss;
+	int64_t until_us = now_us() + SKEW_TRY_US;
+	uint32_t port, best = FABRIC_NONE;
+	int code = 0;
+
+	if (*target == ' ') {
+		code = names_find_port(fabric, target + 1, &best, err);
+		if (code == 0)
+			code = skew_loss(driver, best, share, &most, err);
+	}
+	for (port = *target ? (uint32_t)fabric->port_count : 0;
+	     code == 0 && port < fabric->port_count && most < 0.1 && now_us() < until_us; port++) {
+		uint32_t node = fabric->ports[port].node, peer = fabric->ports[port].peer;
+
+		if (fabric->nodes[node].type != NODE_SWITCH || peer == FABRIC_NONE ||
+		    fabric->nodes[fabric->ports[peer].node].type != NODE_SWITCH || !fabric->ports[port].num)
+			continue;
+		code = skew_loss(driver, port, share, &loss, err);
+		if (code == 0 && loss > most) {
+			most = loss;
+			best = port;
+		}
+	}
+	if (code == 0 && best == FABRIC_NONE)
+		code = err_set(err, ERR_USAGE, "the fabric has no link between switches");
+	if (code == 0)
+		text_appendf(response, "%u %.4f\n", best, most > 0 ? most : 0);
+	return code;
+}
+
 static int run_command(struct driver *driver, const char *command, struct text *response, struct error *err)
 {
 	if (!strcmp(command, "pause")) {
@@ -335,8 +407,11 @@ static int run_command(struct driver *driver, const char *command, struct text *
 		return set_idle(driver, command + 5, err);
 	} else if (!strncmp(command, "narrow ", 7)) {
 		return set_narrow(driver, command + 7, err);
+	} else if (!strncmp(command, "skew ", 5)) {
+		return find_skew(driver, command + 5, response, err);
 	} else {
-		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES or narrow PORTS",
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES, narrow PORTS "
+			       "or skew SHARE [PORT]",
 			       command);
 	}
 	return 0;

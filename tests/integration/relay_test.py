@@ -95,6 +95,8 @@ def faults(sim):
         tap.equal(f"{fault[0]} is not broken twice", run(IBWIRE_SIM, "break", *fault, env=outside, check=False).status, 64)
         run(IBWIRE_SIM, "repair", fault[0], env=outside)
         tap.result(wait_for(lambda: not effect(), 10), f"repair {fault[0]} undoes it")
+        if fault[0] == "skew":
+            tap.contains("break skew says what the jobs lose", done.out, "% of their rate")
     tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
     tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
     for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "node9999"], ["skew", "part=2"], ["unplug", "x=1"],
