@@ -101,6 +101,8 @@ struct balance_result {
 	enum balance_direction direction;
 	enum balance_state state;
 	enum adaptive_routing adaptive; /* of the switch that routes the load; for RCV of uplinks: the upper switches */
+	bool adaptive_inferred;   /* from the load: neither set nor read */
+	bool beyond_tables;       /* a member sends more than the destinations of its table entries receive */
 	bool tables_uneven, load_uneven, harmful; /* the tests T, M and H */
 	bool tables_known, predicted_known;
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
@@ -212,6 +214,12 @@ double balance_median(double *values, size_t count);
 /* Names: "routing", "on". */
 const char *balance_cause_name(enum balance_cause cause);
 const char *balance_adaptive_name(enum adaptive_routing adaptive);
+/*
+ * balance_adaptive_cell - of a list: "on", "off", "~on" and "~off" if inferred, "?"
+ * balance_append_adaptive - "adaptive routing off, inferred from the load"
+ */
+const char *balance_adaptive_cell(const struct balance_result *result);
+void balance_append_adaptive(const struct balance_result *result, struct text *text);
 
 /* Comparison of rails, planes, switches of a tier, and the HCAs of a host. */
 

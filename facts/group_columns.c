@@ -110,7 +110,7 @@ static void fill_word(struct result *result, size_t at, const struct column *col
 						  balance_adaptive_name(result_of(row)->adaptive));
 }
 
-enum { TABLES_UNEVEN, LOAD_UNEVEN, HARMFUL, UNEVEN_EARLIER, WORKS, HOTTEST };
+enum { TABLES_UNEVEN, LOAD_UNEVEN, HARMFUL, INFERRED, UNEVEN_EARLIER, WORKS, HOTTEST };
 
 static void fill_bool(struct result *result, size_t at, const struct column *column, const void *row)
 {
@@ -123,6 +123,8 @@ static void fill_bool(struct result *result, size_t at, const struct column *col
 		result_bool(result, at, of->load_uneven);
 	if (column->which == HARMFUL && of->state != BALANCE_UNKNOWN)
 		result_bool(result, at, of->harmful);
+	if (column->which == INFERRED && of->adaptive != ADAPTIVE_UNKNOWN)
+		result_bool(result, at, of->adaptive_inferred);
 	if (column->which == UNEVEN_EARLIER && facts->uneven_since_us)
 		result_bool(result, at, facts->uneven_earlier);
 	if (column->which == WORKS)
@@ -161,6 +163,8 @@ const struct column group_columns[] = {
 	  .help = "whether the hottest link is congested while others have capacity" },
 	{ .key = "adaptive_routing", .title = "AR", .kind = COLUMN_TEXT, .fill = fill_word, .which = ADAPTIVE,
 	  .help = "adaptive routing of the switch" },
+	{ .key = "adaptive_inferred", .title = "INFERRED", .kind = COLUMN_BOOL, .fill = fill_bool,
+	  .which = INFERRED, .help = "whether that is inferred from the load" },
 	{ .key = "uneven_since", .title = "UNEVEN SINCE", .kind = COLUMN_TIME, .number = number_uneven_since,
 	  .help = "begin of the imbalance" },
 	{ .key = "uneven_earlier", .title = "EARLIER", .kind = COLUMN_BOOL, .fill = fill_bool,

@@ -107,6 +107,7 @@ struct job_group {
 	enum balance_state state;
 	enum balance_cause cause;
 	enum adaptive_routing adaptive;
+	bool adaptive_inferred;    /* from the load */
 	double excess;             /* (max - mean) / mean over the job */
 	double part_excess[JOB_PARTS];
 	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
@@ -200,6 +201,7 @@ struct job_report {
 	size_t other_count;
 	bool routes_known;
 	uint32_t adaptive_on, adaptive_off, adaptive_unknown; /* number of its leaves and the switches above them */
+	uint32_t adaptive_inferred; /* of those on and off: from the load */
 	uint32_t aggregation_nodes; /* SHARP, in the whole fabric */
 
 	struct job_finding *findings; /* those on its links first, then worst first */

@@ -120,11 +120,16 @@ static void fill_tables(const struct evaluation *eval, const struct shape_group 
 		member->lids = tables->given[decides].lids;
 		member->destinations = member->lids;
 		member->predicted = tables->carried ? tables->carried[decides] : tables->given[decides].weight;
+		/* Readings at different times, multicast and management traffic are far below that. */
+		result->beyond_tables |= tables->all_known && result->direction == BALANCE_XMIT && member->known &&
+					 member->measured > 2 * tables->given[decides].weight &&
+					 member->utilization > eval->settings->active_mean;
 		sums->lids += member->lids;
 		sums->weight += member->predicted;
 	}
 	result->tables_known &= sums->lids > 0;
 	result->predicted_known &= result->tables_known && sums->weight > 0;
+	result->beyond_tables &= result->tables_known;
 }
 
 static void make_shares(const struct shape_group *group, struct balance_result *result, const struct balance_sums *sums)

@@ -14,15 +14,19 @@
 #include "fabric/shape.h"
 
 /*
- * Score of adaptive routing of a switch: a window with even load over uneven tables adds one, a
- * window whose load follows the tables subtracts three. So one window of an unknown switch is
- * enough for a routing fault, and a switch that routed adaptively for long needs several before its
- * state changes.
+ * Score of adaptive routing of a switch: a window with evidence for it adds two, one whose load
+ * follows the tables subtracts three. Two windows are needed for it, because tables that changed
+ * during the first one do not belong to its load. One window of an unknown switch is enough for a
+ * routing fault, and a switch that routed adaptively for long needs several.
  */
-enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_FOLLOWS = 3 };
+enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_EVIDENCE = 2, SCORE_FOLLOWS = 3 };
 
-/* Even load that static tables produce with at least this probability is no evidence. */
+/*
+ * Even load that static tables produce with at least this probability is no evidence. At one switch
+ * it is none either: the destinations whose entries are uneven may have no traffic from there.
+ */
 #define EVEN_BY_CHANCE 0.01
+#define EVEN_SWITCHES_LEAST 3
 
 /* Tolerance for members with a predicted load of zero: a prediction is an estimate. */
 #define PREDICTED_FLOOR 0.001
@@ -130,13 +134,14 @@ static bool spreads(const struct balance_result *result, uint32_t count)
 	       chance_of_even(result, count) < EVEN_BY_CHANCE;
 }
 
-static int weigh_evidence(struct step *step, struct error *err)
+static void add_evidence(struct step *step)
 {
-	const struct fabric *fabric = step->shape->fabric;
+	size_t even[SHAPE_TIERS_MAX + 1] = { 0 };
 
 	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
-		uint8_t *evidence = &step->evidence[step->shape->groups[result->group].node];
+		const struct shape_group *group = &step->shape->groups[result->group];
+		uint8_t *evidence = &step->evidence[group->node];
 
 		if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE)
 			continue;
@@ -144,9 +149,27 @@ static int weigh_evidence(struct step *step, struct error *err)
 		if (balance_follows(result, step->settings) &&
 		    (result->cause == BALANCE_ROUTING || result->adaptive == ADAPTIVE_ON))
 			*evidence = ADAPTIVE_OFF;
-		else if (*evidence == ADAPTIVE_UNKNOWN && spreads(result, members_of(step, result)))
+		else if (*evidence == ADAPTIVE_UNKNOWN && result->beyond_tables)
 			*evidence = ADAPTIVE_ON;
+		even[group->tier % (SHAPE_TIERS_MAX + 1)] += group->kind == GROUP_UP &&
+							     spreads(result, members_of(step, result));
 	}
+	for (size_t i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		const struct shape_group *group = &step->shape->groups[result->group];
+
+		if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE && group->kind == GROUP_UP &&
+		    step->evidence[group->node] == ADAPTIVE_UNKNOWN && spreads(result, members_of(step, result)) &&
+		    even[group->tier % (SHAPE_TIERS_MAX + 1)] >= EVEN_SWITCHES_LEAST)
+			step->evidence[group->node] = ADAPTIVE_ON;
+	}
+}
+
+static int weigh_evidence(struct step *step, struct error *err)
+{
+	const struct fabric *fabric = step->shape->fabric;
+
+	add_evidence(step);
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		bool known = step->evidence[i] != ADAPTIVE_UNKNOWN;
 		struct past *past = fabric->nodes[i].type == NODE_SWITCH ?
@@ -157,7 +180,7 @@ static int weigh_evidence(struct step *step, struct error *err)
 			return err_nomem(err);
 		if (!past)
 			continue;
-		sum = past->score + (step->evidence[i] == ADAPTIVE_ON) -
+		sum = past->score + SCORE_EVIDENCE * (step->evidence[i] == ADAPTIVE_ON) -
 		      SCORE_FOLLOWS * (step->evidence[i] == ADAPTIVE_OFF);
 		past->score = (int8_t)(sum > SCORE_MOST ? SCORE_MOST : sum < SCORE_OFF ? SCORE_OFF : sum);
 		step->adaptive[i] = sum >= SCORE_ON ? ADAPTIVE_ON : sum <= SCORE_OFF ? ADAPTIVE_OFF :
@@ -178,8 +201,10 @@ static void apply_adaptive(struct step *step)
 	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
 
-		if (result->adaptive == ADAPTIVE_UNKNOWN)
+		if (result->adaptive == ADAPTIVE_UNKNOWN) {
 			result->adaptive = balance_decides(step->shape, result, step->adaptive);
+			result->adaptive_inferred = result->adaptive != ADAPTIVE_UNKNOWN;
+		}
 		if (result->adaptive == ADAPTIVE_ON && result->cause == BALANCE_ROUTING)
 			result->cause = BALANCE_NONE;
 	}

@@ -31,6 +31,7 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 		dest->weight = isnan(rate) ? 0 : rate / (1 << (fabric->ports[dest->port].lmc & 7));
 		tables->dest_count++;
 	}
+	tables->all_known = tables->dest_count && known == tables->dest_count;
 	tables->weights_known = tables->dest_count && (double)known >= coverage * (double)tables->dest_count;
 }
 

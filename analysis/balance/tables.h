@@ -35,6 +35,7 @@ struct balance_tables {
 	uint16_t *lids;                     /* their LIDs in one array */
 	size_t dest_count;
 	bool weights_known;                 /* the received load of enough destinations is known */
+	bool all_known;                     /* that of all of them is */
 	const struct route_table **by_node; /* NULL: unknown */
 	struct balance_given *given;        /* by port of a switch: load that its table sends out of it */
 	/*

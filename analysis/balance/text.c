@@ -199,6 +199,19 @@ static void append_chance(const struct balance_result *result, struct text *text
 		text_append(text, "imbalance is within chance for this few flows");
 }
 
+const char *balance_adaptive_cell(const struct balance_result *result)
+{
+	static const char *const cells[2][3] = { { "?", "off", "on" }, { "?", "~off", "~on" } };
+
+	return cells[result->adaptive_inferred][result->adaptive];
+}
+
+void balance_append_adaptive(const struct balance_result *result, struct text *text)
+{
+	text_appendf(text, "adaptive routing %s%s", balance_adaptive_name(result->adaptive),
+		     result->adaptive_inferred ? ", inferred from the load" : "");
+}
+
 bool balance_is_chance(const struct shape *shape, const struct balance *balance, const struct balance_result *result)
 {
 	return is_within_chance(result) && !balance_is_echo(shape, balance, result);

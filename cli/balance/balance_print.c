@@ -107,8 +107,8 @@ static int print_heading(const struct balance_report *report, const struct balan
 	if (!isnan(result->max_utilization))
 		text_appendf(&text, "maximum utilization %d %%, mean %d %%; ", percent(result->max_utilization),
 			     percent(result->mean_utilization));
-	text_appendf(&text, "tests %s; adaptive routing %s", balance_test_letters(result),
-		     balance_adaptive_name(result->adaptive));
+	text_appendf(&text, "tests %s; ", balance_test_letters(result));
+	balance_append_adaptive(result, &text);
 	if (began->wall_us)
 		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(report, began, true, span),
 			     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
@@ -210,8 +210,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_text(table, GROUP, result_chars(table, &name));
 	text_done(&name);
 	result_text(table, TESTS, balance_test_letters(result));
-	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
-				     balance_adaptive_name(result->adaptive));
+	result_text(table, ADAPTIVE, balance_adaptive_cell(result));
 	cause = group_cause(report->shape, &report->balance, result, report->began[index].cause);
 	if (*cause)
 		result_text(table, CAUSE, cause);

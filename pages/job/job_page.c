@@ -189,8 +189,10 @@ static void add_routing(const struct job_report *report, struct page_field *ret,
 	ret->name = "routing";
 	ret->value = !sum || unknown == sum ? "adaptive unknown" : on == sum ? "adaptive" : off == sum ? "static" :
 		     "adaptive in part";
-	ret->note = page_print(page, "switches: %u with adaptive routing, %u without, %u unknown; tables %s; %s", on,
-			       off, unknown, report->routes_known ? "known" : "unknown",
+	ret->note = page_print(page, "switches: %u with adaptive routing, %u without%s, %u unknown; tables %s; %s", on,
+			       off, report->adaptive_inferred ?
+			       page_print(page, " (%u inferred from the load)", report->adaptive_inferred) : "",
+			       unknown, report->routes_known ? "known" : "unknown",
 			       report->aggregation_nodes ? page_print(page, "SHARP: %u aggregation nodes",
 								      report->aggregation_nodes) : "no SHARP nodes");
 }

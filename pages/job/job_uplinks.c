@@ -200,6 +200,7 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 	group->state = result->state;
 	group->cause = result->cause;
 	group->adaptive = result->adaptive;
+	group->adaptive_inferred = result->adaptive_inferred;
 	group->excess = result->excess;
 	group->hottest = result->hottest;
 	for (uint32_t i = 0; i < group->count; i++) {
@@ -220,9 +221,15 @@ bool job_became_uneven(const struct job_group *group)
 	       group->part_excess[JOB_LATE] > group->part_excess[JOB_EARLY] + JOB_UNEVEN;
 }
 
+static bool is_skewed(const struct balance_result *result)
+{
+	return result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
+}
+
 /* A part of the job: how uneven, and in the late part whether by the tables. */
 static void take_part(struct job_work *work, const struct balance *balance, int part)
 {
+
 	for (size_t i = 0; i < work->report->group_count; i++) {
 		struct job_group *group = &work->report->groups[i];
 		const struct balance_result *result = result_of(work, balance, group);
@@ -232,9 +239,14 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 			group->part_excess[part] = result->excess;
 		if (part != JOB_LATE || result->state != BALANCE_ACTIVE)
 			continue;
-		if (result->cause == BALANCE_ROUTING) {
+		if (result->adaptive != ADAPTIVE_UNKNOWN) {
+			group->adaptive = result->adaptive;
+	group->adaptive_inferred = result->adaptive_inferred;
+			group->adaptive_inferred = result->adaptive_inferred;
+		}
+		if (is_skewed(result)) {
 			group->skewed = true;
-			group->cause = BALANCE_ROUTING;
+			group->cause = result->cause;
 		}
 		/* It became uneven: without uneven tables other flows may have begun (see also job_findings.c). */
 		group->skewed |= !is_failed && result->load_uneven && job_became_uneven(group) &&
@@ -242,16 +254,29 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 	}
 }
 
-static int evaluate_parts(struct job_work *work, struct balance_input *input, struct balance_load *loads,
-			  struct error *err)
+/* Evaluate a window. @memory: of the windows before; a window is only itself for the cause "flows". */
+static int evaluate_window(const struct job_work *work, const struct balance_input *input,
+			   struct balance_memory *memory, struct balance *ret, struct error *err)
 {
-	struct balance balance;
+	int code = balance_evaluate(input, &work->balance, ret, err);
+
+	if (code == 0)
+		code = balance_memory_step(memory, input->shape, &work->balance, ret, err);
+	if (code < 0)
+		balance_done(ret);
+	return code;
+}
+
+static int evaluate_parts(struct job_work *work, struct balance_input *input, struct balance_memory *memory,
+			  struct balance_load *loads, struct error *err)
+{
+	struct balance balance = { 0 };
 	int code = 0;
 
 	input->window_us = 0;
 	for (int part = 0; code == 0 && part < JOB_PARTS && work->report->has_history; part++) {
 		loads_of_part(work, part, loads);
-		code = balance_evaluate(input, &work->balance, &balance, err);
+		code = evaluate_window(work, input, memory, &balance, err);
 		if (code < 0)
 			break;
 		take_part(work, &balance, part);
@@ -264,26 +289,30 @@ static int evaluate(struct job_work *work, struct balance_input *input, struct b
 {
 	struct job_report *report = work->report;
 	const struct fabric *fabric = report->fabric;
-	struct balance balance;
-	int code;
+	struct balance_memory *memory = balance_memory_create();
+	struct balance balance = { 0 };
+	int code = memory ? 0 : err_nomem(err);
 
 	for (size_t i = 0; i < fabric->port_count; i++)
 		balance_load_of(&work->deltas[i], &fabric->nodes[fabric->ports[i].node], &fabric->ports[i],
 				work->caps ? &work->caps[fabric->ports[i].node] : NULL, &loads[i]);
 	input->window_us = (double)report->duration_us;
-	code = balance_evaluate(input, &work->balance, &balance, err);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < report->group_count; i++) {
-		struct job_group *group = &report->groups[i];
+	if (code == 0)
+		code = evaluate_window(work, input, memory, &balance, err);
+	for (size_t i = 0; code == 0 && i < report->group_count; i++) {
+		const struct balance_result *result = result_of(work, &balance, &report->groups[i]);
 
-		take_result(work, result_of(work, &balance, group), group);
-		group->skewed = group->cause == BALANCE_ROUTING;
+		take_result(work, result, &report->groups[i]);
+		report->groups[i].skewed = is_skewed(result);
 	}
+	if (code == 0)
+		code = evaluate_parts(work, input, memory, loads, err);
 	balance_done(&balance);
-	return evaluate_parts(work, input, loads, err);
+	balance_memory_destroy(memory);
+	return code;
 }
 
+/* Of a switch as set or read, else as inferred for what it sends. */
 static void count_switches(struct job_work *work, const uint8_t *adaptive)
 {
 	struct job_report *report = work->report;
@@ -293,9 +322,15 @@ static void count_switches(struct job_work *work, const uint8_t *adaptive)
 		uint8_t is = adaptive ? adaptive[i] : ADAPTIVE_UNKNOWN;
 
 		report->aggregation_nodes += node_is_aggregation(node);
-		if (work->above[i])
-			*(is == ADAPTIVE_ON ? &report->adaptive_on : is == ADAPTIVE_OFF ? &report->adaptive_off :
-			  &report->adaptive_unknown) += 1;
+		if (!work->above[i])
+			continue;
+		for (size_t j = 0; j < report->group_count && is == ADAPTIVE_UNKNOWN; j++)
+			if (report->groups[j].node == i && report->groups[j].direction == BALANCE_XMIT) {
+				is = (uint8_t)report->groups[j].adaptive;
+				report->adaptive_inferred += is != ADAPTIVE_UNKNOWN;
+			}
+		*(is == ADAPTIVE_ON ? &report->adaptive_on : is == ADAPTIVE_OFF ? &report->adaptive_off :
+		  &report->adaptive_unknown) += 1;
 	}
 }
 

@@ -127,8 +127,9 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
 
-	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
-		     balance_adaptive_name(result->adaptive));
+	text_appendf(&text, "%s%s%s  ", balance_test_letters(result), *cause ? "  " : "", cause);
+	balance_append_adaptive(result, &text);
+	text_append(&text, ": ");
 	balance_append_reason(app->context->shape, result, &text);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
@@ -155,10 +156,8 @@ static void fill_tests(struct result *result, size_t at, const struct column *co
 
 static void fill_adaptive(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	enum adaptive_routing adaptive = ((const struct group_cells *)row)->result->adaptive;
-
 	(void)column;
-	result_text(result, at, adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(adaptive));
+	result_text(result, at, balance_adaptive_cell(((const struct group_cells *)row)->result));
 }
 
 static void fill_cause(struct result *result, size_t at, const struct column *column, const void *row)
@@ -208,7 +207,8 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 		   .help = "equivalent links, and their direction" },
 	[TESTS] = { .title = "TEST", .fill = fill_tests,
 		    .help = "T: tables, M: load imbalanced, H: harmful; the worst group first" },
-	[ADAPTIVE] = { .title = "AR", .fill = fill_adaptive, .help = "adaptive routing: on, off; ?: unknown" },
+	[ADAPTIVE] = { .title = "AR", .fill = fill_adaptive,
+		       .help = "adaptive routing: on, off; ~: inferred from the load; ?: unknown" },
 	[CAUSE] = { .title = "CAUSE", .fill = fill_cause, .help = "cause of the imbalance" },
 	[MEASURED] = { .title = "MEASURED", .fill = fill_bars, .help = "measured share of each member" },
 	[PREDICTED] = { .title = "PREDICTED", .fill = fill_bars, .which = true,
@@ -223,7 +223,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 
 static const struct column_step group_steps[] = {
 	{ NAME, 14, 0 }, { TESTS, 5, 0 }, { FULL, 5, 0 }, { CAUSE, 15, 0 }, { OVER, 5, 0 }, { NAME, COLUMN_WIDEST, 23 },
-	{ ADAPTIVE, 3, 0 }, { MEASURED, BARS_MEMBERS + 1, 0 }, { NAME, COLUMN_WIDEST, NAME_MOST },
+	{ ADAPTIVE, 4, 0 }, { MEASURED, BARS_MEMBERS + 1, 0 }, { NAME, COLUMN_WIDEST, NAME_MOST },
 	{ PREDICTED, BARS_MEMBERS + 1, 0 }, { FULL, 9, 0 }, { OVER, 10, 0 }, { SPARK, SPARK_LEAST, 0 },
 	{ SPARK, TREND_LOADS, 0 },
 };

@@ -231,7 +231,7 @@ static const struct key_help help[] = {
 	{ "H", "hosts with several HCAs, by rail imbalance; H: the map" },
 	{ "i", "include balanced and idle groups, and idle hosts" },
 	{ "TEST", "T: forwarding tables imbalanced, M: measured load imbalanced, H: harmful; -: no; ?: unknown" },
-	{ "AR", "adaptive routing, from the settings, the switch or the load: on, off; ?: unknown" },
+	{ "AR", "adaptive routing, from the settings or the switch; ~: inferred from the load; ?: unknown" },
 	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
 	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
 	{ "ok", "not more uneven than the number of flows is by chance, with even tables" },
