@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "base/unread.h"
 
 struct error;
 struct text;
@@ -141,7 +142,7 @@ struct nccl_test {
 
 struct nccl_log {
 	uint64_t bytes, lines, messages;
-	uint64_t torn;    /* messages that another process interrupted, and that could not be used */
+	struct unread torn; /* messages that another process interrupted, and that could not be used */
 	uint64_t dropped; /* messages beyond the limits above */
 
 	struct nccl_host *hosts;

@@ -12,6 +12,19 @@
 
 enum { NAME_MOST = 256, DIGITS_MOST = 15 };
 
+static bool is_text(const char *name)
+{
+	size_t bytes;
+	uint32_t code;
+
+	for (; *name; name += bytes) {
+		bytes = text_decode(name, strlen(name), &code);
+		if (!bytes || code < ' ' || (code >= 0x7f && code < 0xa0))
+			return false;
+	}
+	return true;
+}
+
 static int add_name(struct host_set *set, const char *name, struct error *err)
 {
 	char **names = array_grow(set->names, set->count, &set->capacity, sizeof(*names));
@@ -19,6 +32,8 @@ static int add_name(struct host_set *set, const char *name, struct error *err)
 	if (!names)
 		return err_nomem(err);
 	set->names = names;
+	if (!is_text(name))
+		return err_set(err, ERR_USAGE, "a host name contains control characters or is not UTF-8");
 	if (set->count >= HOST_SET_MOST)
 		return err_set(err, ERR_USAGE, "the list has more than %d hosts", HOST_SET_MOST);
 	names[set->count] = strdup(name);
@@ -111,15 +126,43 @@ static int add_list(struct host_set *set, const char *typed, struct error *err)
 	return code;
 }
 
-static int read_lines(struct host_set *set, const char *path,
-		      int (*add_line)(struct host_set *set, char *line, struct error *err), struct error *err)
+typedef int add_line_fn(struct host_set *set, char *line, struct error *err);
+
+/* A line that is no list is counted, and none of its hosts are added. */
+static int read_line(struct host_set *set, char *line, size_t len, size_t number, add_line_fn *add_line,
+		     struct error *err)
+{
+	size_t before = set->count;
+	int code;
+
+	line[len] = '\0';
+	code = strlen(line) < len ? ERR_USAGE : add_line(set, line, err);
+	if (code != ERR_USAGE || set->count == HOST_SET_MOST)
+		return code;
+	while (set->count > before)
+		free(set->names[--set->count]);
+	unread_add(&set->unread, number);
+	return 0;
+}
+
+static int read_lines(struct host_set *set, const char *path, add_line_fn *add_line, struct error *err)
 {
 	struct text text = { 0 };
 	int code = text_read_file(path, "the host list ", TEXT_SMALL_MOST, &text, err);
-	char *rest, *line = code == 0 ? strtok_r(text.chars, "\n", &rest) : NULL;
+	char *line, *end;
 
-	for (; code == 0 && line; line = strtok_r(NULL, "\n", &rest))
-		code = add_line(set, line, err);
+	text_append(&text, "\n"); /* one byte behind the last line, which may have no newline */
+	if (code == 0 && text_failed(&text))
+		code = err_nomem(err);
+	line = text.chars;
+	end = line + text.len - 1;
+	for (size_t number = 1; code == 0 && line < end; number++) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t len = (size_t)((newline ? newline : end) - line);
+
+		code = read_line(set, line, len, number, add_line, err);
+		line += len + 1;
+	}
 	text_done(&text);
 	return code;
 }
@@ -140,18 +183,35 @@ int host_set_add(struct host_set *set, const char *typed, struct error *err)
 	return code;
 }
 
+static bool begins_with_one_of(const char *state, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strncasecmp(state, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+/* States of nodes that Slurm has, in the long and the compact form of sinfo(1); letters match in both cases. */
 static int add_state_line(struct host_set *set, char *line, struct error *err)
 {
-	static const char *const out[] = { "drain", "down", "fail", "maint", "reserved", "power" };
+	static const char *const out[] = { "drain", "drng", "down", "fail", "maint", "res", "pow", NULL };
+	static const char *const in[] = { "alloc", "block", "boot", "comp", "fut", "idle", "inval", "mix", "npc",
+					  "perf", "plan", "plnd", "reboot", "unk", NULL };
 	char *save, *host, *state;
+	size_t before = set->count;
+	int code;
 
 	line[strcspn(line, "#\r\n")] = '\0';
 	host = strtok_r(line, " \t", &save);
 	state = host ? strtok_r(NULL, " \t", &save) : NULL;
-	for (size_t i = 0; state && i < sizeof(out) / sizeof(*out); i++)
-		if (!strncasecmp(state, out[i], strlen(out[i])))
-			return add_list(set, host, err);
-	return 0;
+	if (!host)
+		return 0;
+	code = state ? add_list(set, host, err) : ERR_USAGE;
+	if (code < 0 || begins_with_one_of(state, out))
+		return code;
+	while (set->count > before)
+		free(set->names[--set->count]);
+	return begins_with_one_of(state, in) ? 0 : ERR_USAGE;
 }
 
 int host_set_add_drained(struct host_set *set, const char *path, struct error *err)

@@ -8,11 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/unread.h"
+
 struct error;
 
 struct host_set {
 	char **names;
 	size_t count, capacity;
+	struct unread unread; /* lines of its files that could not be read */
 };
 
 /* Maximum number of hosts in a set. */
@@ -23,6 +26,7 @@ struct host_set {
  * @typed: comma-separated names; a name may contain [..] with numbers and ranges, leading zeros
  *          kept, as Slurm writes them; "@FILE": one such list per line
  *
+ * A line of a file that is no such list is counted in @set->unread, and the others are added.
  * Return: 0; ERR_USAGE; ERR_IO if the file cannot be read; ERR_NOMEM.
  */
 int host_set_add(struct host_set *set, const char *typed, struct error *err);
@@ -42,7 +46,8 @@ void host_set_done(struct host_set *set);
 /*
  * host_set_add_drained - add the hosts that a file lists as out of service
  * @path:  lines "HOST STATE", as `sinfo -N -h -o "%N %T"` prints them; a state that begins with
- *         drain, down, fail, maint, reserved or power is out of service, whatever flags follow it
+ *         drain, down, fail, maint, res or pow is out of service, whatever flags follow it; a line
+ *         without a state of sinfo(1) is counted in @set->unread
  *
  * Return: as host_set_add().
  */

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unread.h"
 
 struct name_map {
 	struct map by_guid; /* GUID to index into names */
@@ -76,11 +77,11 @@ static int parse_line(struct name_map *map, const char *line, size_t len)
 	return map_get(&map->by_guid, guid, &known) ? 1 : add_name(map, guid, line + start, name) < 0 ? ERR_NOMEM : 1;
 }
 
-int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct name_map_notes *ret_notes,
+int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct unread *ret_unread,
 		   struct error *err)
 {
 	struct name_map *map = calloc(1, sizeof(*map));
-	struct name_map_notes notes = { .lines_ignored = 0 };
+	struct unread unread = { 0 };
 	const char *end = chars + len;
 	size_t number = 0;
 
@@ -96,12 +97,12 @@ int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct 
 			name_map_destroy(map);
 			return err_nomem(err);
 		}
-		if (!code && !notes.lines_ignored++)
-			notes.first_ignored = number;
+		if (!code)
+			unread_add(&unread, number);
 		chars = stop + 1;
 	}
-	if (ret_notes)
-		*ret_notes = notes;
+	if (ret_unread)
+		*ret_unread = unread;
 	*ret = map;
 	return 0;
 }

@@ -8,23 +8,18 @@
 
 struct error;
 struct name_map;
-
-/* What name_map_parse() could not read. */
-struct name_map_notes {
-	size_t lines_ignored;
-	size_t first_ignored; /* number of the first of these lines, from 1 */
-};
+struct unread;
 
 /*
  * name_map_parse - parse a node-name-map in the format of the infiniband-diags
  * @chars:      lines of a node GUID and a name: 0x2c5eab0300b87b40 "leaf 1", or without quotes;
  *              '#' starts a comment; the first name of a GUID counts
- * @ret_notes:  or NULL
+ * @ret_unread: lines that are neither that nor empty, or NULL
  *
  * Return: 0 and a map that name_map_destroy() frees, or ERR_NOMEM.
  * Source: rdma-core util/node_name_map.c, which rejects a file with a line that it cannot read.
  */
-int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct name_map_notes *ret_notes,
+int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct unread *ret_unread,
 		   struct error *err);
 void name_map_destroy(struct name_map *map);
 

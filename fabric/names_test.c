@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
+#include "base/unread.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -60,13 +61,13 @@ TEST(a_node_name_map_is_read_as_the_infiniband_diags_read_it)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		bool is_ignored = !cases[i].name && cases[i].line[0] && cases[i].line[0] != '#';
-		struct name_map_notes notes;
+		struct unread unread;
 		struct name_map *map;
 		const char *name;
 		char text[128];
 
 		snprintf(text, sizeof(text), "0x11 before\n%s\n0x12 after", cases[i].line);
-		assert_int_equal(name_map_parse(text, strlen(text), &map, &notes, NULL), 0);
+		assert_int_equal(name_map_parse(text, strlen(text), &map, &unread, NULL), 0);
 		assert_string_equal(name_map_find(map, 0x11), "before");
 		assert_string_equal(name_map_find(map, 0x12), "after");
 		name = name_map_find(map, 0x10);
@@ -74,8 +75,8 @@ TEST(a_node_name_map_is_read_as_the_infiniband_diags_read_it)
 			assert_string_equal(name, cases[i].name);
 		else
 			assert_null(name);
-		assert_int_equal(notes.lines_ignored, is_ignored);
-		assert_true(!is_ignored || notes.first_ignored == 2);
+		assert_int_equal(unread.lines, is_ignored);
+		assert_true(!is_ignored || unread.first == 2);
 		name_map_destroy(map);
 	}
 }

@@ -19,12 +19,14 @@ struct net_port {
 	struct port port;
 	uint64_t peer_guid;
 	uint8_t peer_num;
+	size_t line;
 };
 
 struct wanted_link {
 	uint32_t port;
 	uint64_t peer_guid;
 	uint8_t peer_num;
+	size_t line;
 };
 
 struct net_reader {
@@ -37,6 +39,7 @@ struct net_reader {
 	/* The current node. */
 	bool has_node;
 	struct node node;
+	size_t node_line; /* number of its line */
 	uint64_t id;      /* GUID of its id, or made from it */
 	bool made;        /* it has no other GUID */
 	struct map nodes; /* ids that are not GUIDs, to index of the node */
@@ -44,7 +47,9 @@ struct net_reader {
 	struct wanted_link *links;
 	size_t link_count, link_capacity;
 	size_t line;      /* number of the current line */
+	const char *last_line;
 	bool line_of_node; /* it is part of a node, at least by its start */
+	bool line_damaged; /* a part of it could not be read */
 };
 
 static const char *skip_blanks(const char *s)
@@ -52,6 +57,18 @@ static const char *skip_blanks(const char *s)
 	while (*s == ' ' || *s == '\t')
 		s++;
 	return s;
+}
+
+/* A number that ends with one of @ends or the line. Return: 0 if something else follows, which is damage. */
+static unsigned long parse_number(struct net_reader *reader, const char *s, int base, const char *ends)
+{
+	char *end;
+	unsigned long number = strtoul(s, &end, base);
+
+	if (end > s && (!*end || strchr(ends, *end)))
+		return number;
+	reader->line_damaged = true;
+	return 0;
 }
 
 /*
@@ -63,12 +80,14 @@ static uint64_t parse_guid(struct net_reader *reader, const char *s)
 	char *end;
 	uint64_t guid = strtoull(s, &end, 16);
 
-	if (!*end || strchr(" \t()", *end))
-		return guid;
 	if (s[strcspn(s, "/ \t()")] == '/')
 		return 0;
-	reader->notes.guids_unknown++;
-	return 0;
+	if (*end && !strchr(" \t()", *end)) {
+		unread_add(&reader->notes.guids_unknown, reader->line);
+		return 0;
+	}
+	reader->line_damaged |= end == s || (*end == '(' && !strchr(end, ')'));
+	return guid;
 }
 
 /* Digits of a GUID in a node id. */
@@ -79,7 +98,7 @@ enum { ID_DIGITS = 16 };
  * files of ibsim (S-1 and H-1 are two of them), one is made: FNV-1a, with the bit of locally assigned
  * GUIDs.
  */
-static uint64_t id_guid(const char *id, size_t len, bool *ret_made)
+static uint64_t id_guid(struct net_reader *reader, const char *id, size_t len, bool *ret_made)
 {
 	uint64_t guid = 0xcbf29ce484222325ULL;
 	char digits[ID_DIGITS + 1];
@@ -95,8 +114,10 @@ static uint64_t id_guid(const char *id, size_t len, bool *ret_made)
 			return guid;
 		guid = 0xcbf29ce484222325ULL;
 	}
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++) {
 		guid = (guid ^ (unsigned char)id[i]) * 0x100000001b3ULL;
+		reader->line_damaged |= !isprint((unsigned char)id[i]);
+	}
 	*ret_made = true;
 	return (guid & 0xffffffffffffULL) | 0x0200000000000000ULL;
 }
@@ -114,22 +135,24 @@ static const char *take_quoted(const char *line, const char **ret, size_t *ret_l
 	return close + 1;
 }
 
-/* A number between the word @name and the next one, such as "lid 73". Return: whether @name is present. */
-static bool find_word_number(const char *s, const char *end, const char *name, unsigned long *ret)
+/* A number up to @most behind the word @name, such as "lid 73". Return: whether it is present. */
+static bool find_word_number(struct net_reader *reader, const char *s, const char *end, const char *name,
+			     unsigned long most, unsigned long *ret)
 {
 	size_t len = strlen(name);
 
 	for (; s + len < end; s++) {
 		if (strncmp(s, name, len) || !isdigit((unsigned char)s[len]))
 			continue;
-		*ret = strtoul(s + len, NULL, 10);
-		return true;
+		*ret = parse_number(reader, s + len, 10, " \t");
+		reader->line_damaged |= *ret > most;
+		return *ret <= most;
 	}
 	return false;
 }
 
 /* " 4xHDR" after the last LID of a comment. */
-static void parse_speed_words(const char *comment, struct port *port)
+static void parse_speed_words(struct net_reader *reader, const char *comment, struct port *port)
 {
 	const char *s = strrchr(comment, '"');
 	char name[8];
@@ -147,6 +170,10 @@ static void parse_speed_words(const char *comment, struct port *port)
 		for (end++; len < sizeof(name) - 1 && isalnum((unsigned char)*end); end++)
 			name[len++] = *end;
 		name[len] = '\0';
+		if (!strchr(" \t", *end)) {
+			reader->line_damaged = true;
+			return;
+		}
 		port->width = link_width_code((unsigned)lanes);
 		port->speed = (uint8_t)link_speed_by_name(name);
 		return;
@@ -177,10 +204,43 @@ static void parse_options(const char *s, struct port *port)
 		port->speed = (uint8_t)link_speed_best((uint16_t)(speed << LINK_SPEED_SDR));
 }
 
+/* "# lid 70 lmc 0 "peer" lid 65 4xQDR": of an HCA its own LID, and the rate. */
+static void parse_port_comment(struct net_reader *reader, const char *comment, struct port *port)
+{
+	const char *quote = strchr(comment, '"'), *last = strrchr(comment, '"');
+	const char *words = skip_blanks(comment + 1);
+	unsigned lid, lmc;
+	unsigned long value;
+
+	parse_speed_words(reader, comment, port);
+	/* The peer's name is in quotes; without it this is another comment, or was cut at "# li". */
+	reader->line_damaged |= quote ? quote == last || !strchr(" \t", last[1]) :
+				!strncmp(words, "lid ", strlen(words) < 4 ? strlen(words) : 4) && !port->width;
+	reader->line_damaged |= quote && *words != '"' && sscanf(words, "lid %5u lmc %1u", &lid, &lmc) != 2;
+	if (reader->node.type == NODE_SWITCH || !quote)
+		return;
+	if (find_word_number(reader, comment, quote, " lid ", UINT16_MAX, &value))
+		port->lid = (uint16_t)value;
+	if (find_word_number(reader, comment, quote, " lmc ", 7, &value))
+		port->lmc = (uint8_t)value;
+}
+
+/* "[20](guid)" behind the peer's id, then a comment, options such as "w=2", or nothing. */
+static void check_peer_end(struct net_reader *reader, const char *rest)
+{
+	for (int i = 0; i < 2; i++) {
+		size_t len = *rest == "[("[i] ? strcspn(rest, i ? ")" : "]") : 0;
+
+		rest += len + (len && rest[len]);
+	}
+	rest = skip_blanks(rest);
+	reader->line_damaged |= *rest && *rest != '#' && (!isalpha((unsigned char)*rest) || rest[1] != '=');
+}
+
 /* [1](portguid) "S-id"[20]... # lid 70 lmc 0 "peer" lid 65 4xQDR */
 static bool parse_port_line(struct net_reader *reader, const char *line)
 {
-	unsigned long num = strtoul(line + 1, NULL, 10), peer_num = 1, value;
+	unsigned long num = parse_number(reader, line + 1, 10, "]"), peer_num = 1;
 	const char *bracket = strchr(line, ']'), *id, *rest, *comment, *quote;
 	struct net_port *entry;
 	uint64_t peer_guid;
@@ -190,29 +250,28 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 	rest = bracket ? take_quoted(line, &id, &id_len) : NULL;
 	if (!rest || num < 1 || num > reader->node.port_count || !isdigit((unsigned char)line[1]))
 		return false;
-	peer_guid = id_guid(id, id_len, &made);
-	if (*rest == '[')
-		peer_num = strtoul(rest + 1, NULL, 10);
-	if (!peer_guid || peer_num < 1 || peer_num > UINT8_MAX)
-		return false;
+	peer_guid = id_guid(reader, id, id_len, &made);
+	if (*rest == '[') {
+		peer_num = parse_number(reader, rest + 1, 10, "]");
+		reader->line_damaged |= !strchr(rest, ']');
+	}
 	entry = &reader->ports[num];
+	if (!peer_guid || peer_num < 1 || peer_num > UINT8_MAX ||
+	    (entry->listed && (entry->peer_guid != peer_guid || entry->peer_num != peer_num)))
+		return false;
 	entry->listed = true;
+	entry->line = reader->line;
 	entry->peer_guid = peer_guid;
 	entry->peer_num = (uint8_t)peer_num;
 	entry->port.state = PORT_ACTIVE;
 	entry->port.phys_state = PHYS_LINK_UP;
-	if (bracket[1] == '(')
+	/* A switch has no GUID of its own for each port: there it is a label, which may look like a GUID. */
+	if (bracket[1] == '(' && reader->node.type != NODE_SWITCH)
 		entry->port.guid = parse_guid(reader, bracket + 2);
 	comment = strchr(rest, '#');
+	check_peer_end(reader, rest);
 	if (comment) {
-		parse_speed_words(comment, &entry->port);
-		quote = strchr(comment, '"');
-		if (reader->node.type != NODE_SWITCH && quote) {
-			if (find_word_number(comment, quote, " lid ", &value) && value <= UINT16_MAX)
-				entry->port.lid = (uint16_t)value;
-			if (find_word_number(comment, quote, " lmc ", &value) && value <= 7)
-				entry->port.lmc = (uint8_t)value;
-		}
+		parse_port_comment(reader, comment, &entry->port);
 		/*
 		 * Options may be before the comment, or after the speed in it (ibnetdiscover
 		 * --full).
@@ -232,7 +291,8 @@ static int want_link(struct net_reader *reader, uint32_t port, const struct net_
 	if (!links)
 		return ERR_NOMEM;
 	reader->links = links;
-	reader->links[reader->link_count++] = (struct wanted_link){ port, entry->peer_guid, entry->peer_num };
+	reader->links[reader->link_count++] = (struct wanted_link){ port, entry->peer_guid, entry->peer_num,
+							     entry->line };
 	return 0;
 }
 
@@ -249,7 +309,8 @@ static int flush_node(struct net_reader *reader, struct error *err)
 			       "GUIDs redacted?", reader->line);
 	if (fabric_add_node(reader->fabric, &reader->node, err) < 0)
 		return ERR_IO;
-	reader->notes.guids_made += reader->made;
+	if (reader->made)
+		unread_add(&reader->notes.guids_made, reader->node_line);
 	if (reader->id != reader->node.guid &&
 	    map_put(&reader->nodes, reader->id, (uint32_t)reader->fabric->node_count - 1) < 0)
 		return err_nomem(err);
@@ -298,20 +359,23 @@ static const char *plain_desc_end(const char *desc)
  * The description after the id of a node. Quoted descriptions may contain quotes and end at the
  * last quote of the line. Return: the rest of the line.
  */
-static const char *parse_desc(const char *rest, char ret[NODE_DESC_SIZE + 1])
+static const char *parse_desc(struct net_reader *reader, const char *rest, char ret[NODE_DESC_SIZE + 1])
 {
 	const char *hash = strchr(rest, '#'), *open, *close;
 	size_t len;
 
 	open = hash ? skip_blanks(hash + 1) : strchr(rest, '"');
+	reader->line_damaged |= !strchr("#\"", *skip_blanks(rest));
 	if (!open)
 		return rest;
 	if (*open == '"') {
 		open++;
 		close = strrchr(open, '"');
 		rest = close ? close + 1 : rest;
+		reader->line_damaged |= !close || !strchr(" \t", *rest);
 	} else {
 		close = plain_desc_end(open);
+		reader->line_damaged |= close == open;
 		rest = close;
 	}
 	if (!close)
@@ -319,6 +383,22 @@ static const char *parse_desc(const char *rest, char ret[NODE_DESC_SIZE + 1])
 	len = (size_t)(close - open);
 	memcpy(ret, open, len < NODE_DESC_SIZE ? len : NODE_DESC_SIZE);
 	return rest;
+}
+
+/* "enhanced port 0 lid 73 lmc 0" behind a description. */
+static void parse_switch_end(struct net_reader *reader, const char *words, struct node *node)
+{
+	static const char *const ports[] = { "base port 0", "enhanced port 0" };
+	unsigned lid, lmc;
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+		if (strncmp(words, ports[i], strlen(ports[i])))
+			continue;
+		node->enhanced_port0 = i == 1;
+		words = skip_blanks(words + strlen(ports[i]));
+		break;
+	}
+	reader->line_damaged |= *words && sscanf(words, "lid %5u lmc %1u", &lid, &lmc) != 2;
 }
 
 /* Switch 65 "S-id" # "description" enhanced port 0 lid 73 lmc 0 */
@@ -330,12 +410,12 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	size_t id_len;
 	bool named;
 
-	ports = strtoul(line + strcspn(line, " \t0123456789"), NULL, 10);
+	ports = parse_number(reader, line + strcspn(line, " \t0123456789"), 10, " \t\"");
 	rest = take_quoted(line, &id, &id_len);
 	if (!rest || ports < 1 || ports > UINT8_MAX)
 		return false;
 	/* Dumps of ibdiagnet have the SystemImageGUID of a director after "switchguid=". */
-	node.guid = reader->id = id_guid(id, id_len, &named);
+	node.guid = reader->id = id_guid(reader, id, id_len, &named);
 	reader->made = named && !reader->guid;
 	if (named && reader->guid)
 		node.guid = reader->guid;
@@ -345,16 +425,17 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	node.system_guid = reader->system_guid;
 	node.vendor_id = reader->vendor_id;
 	node.device_id = reader->device_id;
-	rest = parse_desc(rest, node.desc);
+	rest = parse_desc(reader, rest, node.desc);
 	if (named && !*node.desc)
 		memcpy(node.desc, id, id_len < NODE_DESC_SIZE ? id_len : NODE_DESC_SIZE);
 	if (type == NODE_SWITCH) {
-		node.enhanced_port0 = strstr(rest, "enhanced port 0") != NULL;
-		if (find_word_number(rest, end, " lid ", &value) && value <= UINT16_MAX)
+		parse_switch_end(reader, skip_blanks(rest), &node);
+		if (find_word_number(reader, rest, end, " lid ", UINT16_MAX, &value))
 			node.lid = (uint16_t)value;
 	}
 	memset(reader->ports, 0, sizeof(reader->ports));
 	reader->node = node;
+	reader->node_line = reader->line;
 	reader->has_node = true;
 	return true;
 }
@@ -372,9 +453,9 @@ static bool parse_assignment(struct net_reader *reader, const char *line)
 	const char *value;
 
 	if ((value = assigned(line, "vendid")))
-		reader->vendor_id = (uint32_t)strtoul(value, NULL, 0);
+		reader->vendor_id = (uint32_t)parse_number(reader, value, 0, " \t");
 	else if ((value = assigned(line, "devid")))
-		reader->device_id = (uint16_t)strtoul(value, NULL, 0);
+		reader->device_id = (uint16_t)parse_number(reader, value, 0, " \t");
 	else if ((value = assigned(line, "sysimgguid")))
 		reader->system_guid = parse_guid(reader, value);
 	else if ((value = assigned(line, "switchguid")) || (value = assigned(line, "caguid")) ||
@@ -409,13 +490,17 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 	bool known;
 
 	line = skip_blanks(line);
-	reader->line_of_node = false;
+	reader->line_of_node = reader->line_damaged = false;
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[') {
 		known = reader->has_node && parse_port_line(reader, line);
 		reader->line_of_node = isdigit((unsigned char)line[1]);
 	} else if ((type = node_line_type(line))) {
+		/* The line of the current node again. */
+		if (reader->has_node && type == reader->node.type && reader->node_line + 1 == reader->line &&
+		    !strcmp(line, reader->last_line))
+			return 0;
 		if (flush_node(reader, err) < 0)
 			return ERR_IO;
 		known = parse_node_line(reader, line, type);
@@ -428,8 +513,10 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 		if (known && flush_node(reader, err) < 0)
 			return ERR_IO;
 	}
-	if (!known && !reader->notes.lines_ignored++)
-		reader->notes.first_ignored = reader->line;
+	if (!known)
+		unread_add(&reader->notes.ignored, reader->line);
+	else if (reader->line_damaged)
+		unread_add(&reader->notes.damaged, reader->line);
 	return 0;
 }
 
@@ -448,6 +535,7 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 		reader->line++;
 		if (read_line(reader, chars, err) < 0)
 			return ERR_IO;
+		reader->last_line = skip_blanks(chars);
 		reader->notes.unfinished = !newline && reader->line_of_node;
 		chars = stop + 1;
 	}
@@ -502,26 +590,29 @@ struct links {
 };
 
 /* Ports of a link that both ends agree on, or one of them lists. */
-static void complete_link(struct links *links, uint32_t index, uint32_t peer)
+static void complete_link(struct links *links, const struct wanted_link *link, uint32_t peer)
 {
 	struct fabric *fabric = links->reader->fabric;
 	struct netfile_notes *notes = &links->reader->notes;
-	struct port *port = &fabric->ports[index], *other = &fabric->ports[peer];
+	struct port *port = &fabric->ports[link->port], *other = &fabric->ports[peer];
 	bool one_sided = links->wanted[peer] == FABRIC_NONE;
 
 	if (one_sided) {
-		notes->peers_one_sided++;
+		unread_add(&notes->peers_one_sided, link->line);
 		links->to_last += other->node == fabric->node_count - 1;
 		other->state = PORT_ACTIVE;
 		other->phys_state = PHYS_LINK_UP;
 	}
-	notes->ends_differ += match_rates(port, other) && index < peer;
-	notes->rates_unknown += !port_rate_bits_per_s(port) && (one_sided || index < peer);
+	if (match_rates(port, other) && link->port < peer)
+		unread_add(&notes->ends_differ, link->line);
+	if (!port_rate_bits_per_s(port) && (one_sided || link->port < peer))
+		unread_add(&notes->rates_unknown, link->line);
 }
 
 static void make_link(struct links *links, const struct wanted_link *link)
 {
 	struct net_reader *reader = links->reader;
+	struct netfile_notes *notes = &reader->notes;
 	struct fabric *fabric = reader->fabric;
 	uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
 	uint8_t num = fabric->ports[link->port].num;
@@ -529,15 +620,11 @@ static void make_link(struct links *links, const struct wanted_link *link)
 
 	if (peer != FABRIC_NONE && peer != link->port && end_agrees(reader, links->wanted, peer, guid, num) &&
 	    fabric_link(fabric, link->port, peer, NULL) == 0) {
-		complete_link(links, link->port, peer);
+		complete_link(links, link, peer);
 		return;
 	}
-	if (peer == FABRIC_NONE)
-		reader->notes.peers_unknown++;
-	else if (peer == link->port)
-		reader->notes.peers_self++;
-	else
-		reader->notes.peers_conflicting++;
+	unread_add(peer == FABRIC_NONE ? &notes->peers_unknown : peer == link->port ? &notes->peers_self :
+		   &notes->peers_conflicting, link->line);
 	unplug(fabric, link->port);
 }
 
@@ -558,20 +645,25 @@ static int link_ports(struct net_reader *reader, struct error *err)
 	for (size_t i = 0; i < reader->link_count; i++)
 		make_link(&links, &reader->links[i]);
 	/* The last node lists fewer links than its peers, and only that node: its end is missing. */
-	reader->notes.unfinished |= links.to_last && links.to_last == reader->notes.peers_one_sided;
+	reader->notes.unfinished |= links.to_last && links.to_last == reader->notes.peers_one_sided.lines;
 	free(links.wanted);
 	return 0;
 }
 
 void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx)
 {
-	char line[160];
+	char line[200];
 
 	for (size_t i = 0; i < len; i++) {
-		if (!kinds[i].count)
+		const struct unread *where = &kinds[i].where;
+		int end;
+
+		if (!where->lines)
 			continue;
-		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,
-			 kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
+		end = snprintf(line, sizeof(line), "%zu %.140s", where->lines,
+			       where->lines == 1 ? kinds[i].one : kinds[i].many);
+		if (where->first)
+			snprintf(line + end, sizeof(line) - (size_t)end, ", the first is line %zu", where->first);
 		print(ctx, line);
 	}
 }
@@ -579,6 +671,7 @@ void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfi
 void netfile_describe(const struct netfile_notes *notes, netfile_print *print, void *ctx)
 {
 	const struct netfile_note kinds[] = {
+		{ notes->damaged, "line is damaged: read in part", "lines are damaged: read in part" },
 		{ notes->peers_unknown, "cable to a node or port that is not in the file: omitted",
 		  "cables to nodes or ports that are not in the file: omitted" },
 		{ notes->peers_one_sided, "cable listed at one end only: other end added",
@@ -595,15 +688,12 @@ void netfile_describe(const struct netfile_notes *notes, netfile_print *print, v
 		{ notes->guids_made, "node without a GUID: one is made up from its id",
 		  "nodes without a GUID: made up from their ids" },
 	};
-	char line[160];
+	char line[UNREAD_SIZE];
 
 	if (notes->unfinished)
 		print(ctx, "the file ends inside a line or a node: the rest of the fabric may be missing");
-	if (notes->lines_ignored) {
-		snprintf(line, sizeof(line), "%zu line%s not part of a fabric: ignored, the first is line %zu",
-			 notes->lines_ignored, notes->lines_ignored == 1 ? " is" : "s are", notes->first_ignored);
+	if (unread_describe(&notes->ignored, "part of a fabric", line))
 		print(ctx, line);
-	}
 	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }
 

@@ -12,29 +12,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/unread.h"
+
 struct error;
 struct fabric;
 struct name_map;
 struct text;
 
-/* Problems in the file. */
+/* Problems in the file, each with the first line that has it. */
 struct netfile_notes {
-	size_t lines_ignored;   /* unknown lines (error messages) */
-	size_t first_ignored;   /* number of the first of them, from 1 */
-	size_t peers_unknown;   /* ports cabled to a node or port that is not in the file */
-	size_t peers_one_sided; /* cables named by one end only; linked all the same */
-	size_t peers_conflicting; /* ports with different peers at both ends; not linked */
-	size_t peers_self;      /* ports that are their own peer; not linked */
-	size_t rates_unknown;   /* links without a rate */
-	size_t ends_differ;     /* links with another width or speed at each end */
-	size_t guids_unknown;   /* GUIDs that are not hexadecimal (redacted) */
-	size_t guids_made;      /* nodes without a GUID, of which one was made */
-	bool unfinished;        /* the file ends inside a line or a node */
+	struct unread ignored;       /* unknown lines (error messages) */
+	struct unread damaged;       /* lines of which a part could not be read */
+	struct unread peers_unknown; /* ports cabled to a node or port that is not in the file */
+	struct unread peers_one_sided; /* cables named by one end only; linked all the same */
+	struct unread peers_conflicting; /* ports with different peers at both ends; not linked */
+	struct unread peers_self;    /* ports that are their own peer; not linked */
+	struct unread rates_unknown; /* links without a rate */
+	struct unread ends_differ;   /* links with another width or speed at each end */
+	struct unread guids_unknown; /* GUIDs that are not hexadecimal (redacted) */
+	struct unread guids_made;    /* nodes without a GUID, of which one was made */
+	bool unfinished;             /* the file ends inside a line or a node */
 };
 
 /* A number of problems of one kind, and what follows the number: "line is ...", "lines are ...". */
 struct netfile_note {
-	size_t count;
+	struct unread where;
 	const char *one, *many;
 };
 

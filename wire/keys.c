@@ -37,8 +37,12 @@ struct keys {
 	struct neighbor *neighbors; /* sorted by GUID and port */
 	size_t neighbor_count, neighbor_capacity;
 	struct key_list mkeys, pm_keys;
+	struct keys_file files[KEYS_FILE_COUNT];
 	bool exposed;
 };
+
+/* Parse a line without its newline. Return: NULL, or what is wrong. */
+typedef const char *read_line_fn(struct keys *keys, const char *line);
 
 static void destroy_list(struct key_list *keys)
 {
@@ -178,49 +182,73 @@ static int compare_neighbors(const void *a, const void *b)
 	return (left->num > right->num) - (left->num < right->num);
 }
 
-static int read_lines(struct keys *keys, FILE *file, const char *path,
-		      const char *(*read_line)(struct keys *keys, const char *line), struct error *err)
+/* Read a line without its newline, cut to the size of @line. Return: false: there is none. */
+static bool next_line(FILE *file, char line[LINE_SIZE], const char **ret_wrong)
 {
-	const char *wrong = NULL;
+	size_t len = 0;
+	int c = getc(file);
+
+	*ret_wrong = NULL;
+	if (c == EOF)
+		return false;
+	for (; c != EOF && c != '\n'; c = getc(file)) {
+		if (len == LINE_SIZE - 1)
+			*ret_wrong = "it is too long";
+		else
+			line[len++] = c ? (char)c : '?';
+	}
+	line[len] = '\0';
+	/* opensm treats a line that starts with a blank as a continuation. */
+	if (!*ret_wrong && line[strspn(line, " \t\r")] && (line[0] == ' ' || line[0] == '\t'))
+		*ret_wrong = "it starts with a blank";
+	return true;
+}
+
+/* An invalid line is counted, unless all are. */
+static int read_lines(struct keys *keys, FILE *file, const char *path, read_line_fn *read_line,
+		      struct keys_file *about, struct error *err)
+{
+	const char *wrong;
 	char line[LINE_SIZE];
-	unsigned number = 0;
+	size_t number = 0, valid = 0;
 	int code = 0;
 
-	while (!wrong && fgets(line, sizeof(line), file)) {
+	while (code == 0 && next_line(file, line, &wrong)) {
 		number++;
-		if (!strchr(line, '\n') && !feof(file))
-			wrong = "it is too long";
-		else if (!line[strspn(line, " \t\r\n")])
+		if (!wrong && !line[strspn(line, " \t\r")])
 			continue;
-		/* opensm treats a line that starts with a blank as a continuation. */
-		else if (line[0] == ' ' || line[0] == '\t')
-			wrong = "it starts with a blank";
-		else
+		if (!wrong)
 			wrong = read_line(keys, line);
+		valid += !wrong;
+		if (wrong == no_memory)
+			code = err_nomem(err);
+		if (!wrong)
+			continue;
+		about->why = about->unread.lines ? about->why : wrong;
+		unread_add(&about->unread, number);
 	}
 	explicit_bzero(line, sizeof(line));
-	if (wrong == no_memory)
-		code = err_nomem(err);
-	else if (wrong)
-		code = err_set(err, ERR_IO, "%s, line %u: %s; have the subnet manager write the file again, "
-			       "or correct it", path, number, wrong);
-	else if (ferror(file))
+	if (code == 0 && ferror(file))
 		code = err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+	else if (code == 0 && about->unread.lines && !valid)
+		code = err_set(err, ERR_IO, "%s, line %zu: %s; have the subnet manager write the file again, "
+			       "or correct it", path, about->unread.first, about->why);
 	return code;
 }
 
 /* Read one of the files. */
-static int load_file(struct keys *keys, const char *name, bool optional,
-		     const char *(*read_line)(struct keys *keys, const char *line), struct error *err)
+static int load_file(struct keys *keys, enum keys_files which, read_line_fn *read_line, struct error *err)
 {
+	struct keys_file *about = &keys->files[which];
+
 	char path[4096], buffer[BUFSIZ];
 	struct stat status = { 0 };
 	int code, fd;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%.4000s/%s", keys->directory, name);
+	snprintf(path, sizeof(path), "%.4000s/%s", keys->directory, about->name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT && optional)
+	if (fd < 0 && errno == ENOENT && which != KEYS_OF_SMPS)
 		return 0;
 	file = fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ? NULL : fdopen(fd, "r");
 	if (!file || status.st_size > KEYS_SIZE_MOST) {
@@ -236,7 +264,7 @@ static int load_file(struct keys *keys, const char *name, bool optional,
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	if (read_line != read_neighbor)
 		keys->exposed |= (status.st_mode & S_IROTH) != 0;
-	code = read_lines(keys, file, path, read_line, err);
+	code = read_lines(keys, file, path, read_line, about, err);
 	fclose(file);
 	explicit_bzero(buffer, sizeof(buffer));
 	return code;
@@ -244,17 +272,22 @@ static int load_file(struct keys *keys, const char *name, bool optional,
 
 int keys_load(const char *directory, struct keys **ret, struct error *err)
 {
+	static const struct keys_file files[KEYS_FILE_COUNT] = {
+		[KEYS_OF_SMPS] = { .name = KEYS_FILE }, [KEYS_OF_AGENTS] = { .name = KEYS_PM_FILE },
+		[KEYS_NEIGHBORS] = { .name = KEYS_NEIGHBORS_FILE },
+	};
 	struct keys *keys = calloc(1, sizeof(*keys));
 	int code;
 
 	if (!keys)
 		return err_nomem(err);
+	memcpy(keys->files, files, sizeof(files));
 	keys->directory = strdup(directory);
-	code = keys->directory ? load_file(keys, KEYS_FILE, false, read_mkey, err) : err_nomem(err);
+	code = keys->directory ? load_file(keys, KEYS_OF_SMPS, read_mkey, err) : err_nomem(err);
 	if (code == 0)
-		code = load_file(keys, KEYS_PM_FILE, true, read_pm_key, err);
+		code = load_file(keys, KEYS_OF_AGENTS, read_pm_key, err);
 	if (code == 0)
-		code = load_file(keys, KEYS_NEIGHBORS_FILE, true, read_neighbor, err);
+		code = load_file(keys, KEYS_NEIGHBORS, read_neighbor, err);
 	if (code < 0) {
 		keys_destroy(keys);
 		return code;
@@ -272,6 +305,14 @@ int keys_refresh(struct keys *keys, struct error *err)
 
 	if (code < 0)
 		return code;
+	for (int i = 0; i < KEYS_FILE_COUNT; i++) {
+		if (fresh->files[i].unread.lines <= keys->files[i].unread.lines)
+			continue;
+		code = err_set(err, ERR_IO, "%s/%s, line %zu: %s", keys->directory, fresh->files[i].name,
+			       fresh->files[i].unread.first, fresh->files[i].why);
+		keys_destroy(fresh);
+		return code;
+	}
 	*keys = *fresh;
 	*fresh = before;
 	keys_destroy(fresh);
@@ -281,6 +322,11 @@ int keys_refresh(struct keys *keys, struct error *err)
 bool keys_are_exposed(const struct keys *keys)
 {
 	return keys->exposed;
+}
+
+const struct keys_file *keys_file(const struct keys *keys, enum keys_files which)
+{
+	return &keys->files[which];
 }
 
 size_t keys_count(const struct keys *keys)

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/unread.h"
+
 struct error;
 struct keys;
 
@@ -24,18 +26,32 @@ struct keys;
 #define KEYS_NEIGHBORS_FILE "neighbors"
 #define KEYS_PM_FILE "guid2pmkey"
 
+enum keys_files { KEYS_OF_SMPS, KEYS_OF_AGENTS, KEYS_NEIGHBORS, KEYS_FILE_COUNT };
+
+/* What was not read of a file. */
+struct keys_file {
+	const char *name; /* in the directory */
+	const char *why;  /* of the first invalid line, never with a key */
+	struct unread unread;
+};
+
 /*
  * keys_load - read the keys of a directory
  * @ret:  for keys_destroy()
  *
- * Return: 0; ERR_IO: the file cannot be read, or a line is invalid: the text names the line and
- * never contains a key; ERR_NOMEM.
+ * Invalid lines are counted (keys_file()), and the others are read. Of several keys of a GUID the first counts.
+ * Return: 0; ERR_IO: a file cannot be read, or no line of it is valid: the text names the first one
+ * and never contains a key; ERR_NOMEM.
  * Source: opensm osm_db_files.c (key, blank, value, empty line), osm_db_pack.c (0x and hexadecimal
  * digits).
  */
 int keys_load(const char *directory, struct keys **ret, struct error *err);
 
-/* keys_refresh - read the file again. Return: as keys_load(); the keys are unchanged on failure. */
+/*
+ * keys_refresh - read the files again
+ * Return: as keys_load(), or ERR_IO if more lines are invalid than before: the subnet manager may be
+ * writing. The keys are unchanged on failure.
+ */
 int keys_refresh(struct keys *keys, struct error *err);
 
 /* keys_destroy - wipe and free the keys. */
@@ -43,6 +59,9 @@ void keys_destroy(struct keys *keys);
 
 /* keys_are_exposed - a file of keys is readable by users other than its owner and group. */
 bool keys_are_exposed(const struct keys *keys);
+
+/* keys_file - what was not read of a file. */
+const struct keys_file *keys_file(const struct keys *keys, enum keys_files which);
 
 /* keys_count - number of GUIDs with an M_Key. */
 size_t keys_count(const struct keys *keys);

@@ -477,10 +477,13 @@ static void warning_read(struct nccl_log *log, const struct nccl_process *proces
 		nccl_problem_add(log, NCCL_WARNING, process, 0, text);
 }
 
-static void net_message(struct nccl_log *log, struct nccl_process *process, const char *text)
+/* Return: false: devices of an unknown process. */
+static bool net_message(struct nccl_log *log, struct nccl_process *process, const char *text)
 {
 	const char *rest;
 
+	if (!process && skip(text, "NET/IB : Using ", &rest))
+		return false;
 	if (process && skip(text, "NET/IB : Using ", &rest))
 		devices_read(log, process, rest);
 	else if (skip(text, "NET/IB : No device found", &rest))
@@ -496,6 +499,7 @@ static void net_message(struct nccl_log *log, struct nccl_process *process, cons
 		log->sharp_plugin |= strstr(rest, "SHARP") != NULL;
 	else if (strstr(text, "GPU Direct RDMA Disabled") && !log->gdr_reason[0])
 		nccl_copy(log->gdr_reason, sizeof(log->gdr_reason), text, strlen(text));
+	return true;
 }
 
 void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn, const char *text)
@@ -512,7 +516,7 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 	else if (skip(text, "CollNet ", &rest))
 		whole = collnet_read(log, process, rest);
 	else if (skip(text, "NET/", &rest))
-		net_message(log, process, text);
+		whole = net_message(log, process, text);
 	else if (skip(text, "Using network ", &rest))
 		network_read(log, process, rest);
 	else if (skip(text, "NCCL_", &rest) || skip(text, "RCCL_", &rest))
@@ -529,5 +533,6 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		most(&log->nodes, text, " nNodes ");
 		log->mnnvl |= strstr(text, " MNNVL 1") != NULL;
 	}
-	log->torn += !whole;
+	if (!whole)
+		unread_add(&log->torn, log->lines + 1);
 }

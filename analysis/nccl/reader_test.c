@@ -7,6 +7,7 @@
 #include "analysis/nccl.h"
 #include "analysis/nccl/test_nccl.h"
 #include "base/err.h"
+#include "base/test_damage.h"
 #include "base/unit_test.h"
 
 static const struct nccl_hca *hca(const char *host, const char *name)
@@ -115,7 +116,7 @@ TEST(messages_of_each_generation_are_read)
 		assert_int_equal(text_log.net_direct, wanted->direct);
 		assert_int_equal(text_log.p2p_connections, wanted->p2p);
 		assert_int_equal(text_log.shm_connections, wanted->shm);
-		assert_int_equal(text_log.torn, 0);
+		assert_int_equal(text_log.torn.lines, 0);
 	}
 }
 
@@ -159,9 +160,39 @@ TEST(messages_are_found_in_any_surroundings)
 	assert_int_equal(hca("beta", "mlx5_0")->direct, 3);
 	assert_int_equal(hca("gamma", "mlx5_0")->sends, 2);
 	assert_int_equal(hca("gamma", "mlx5_0")->receives, 0);
-	assert_int_equal(text_log.torn, 2);
+	assert_int_equal(text_log.torn.lines, 2);
+	assert_int_equal(text_log.torn.first, 5);
 	assert_int_equal(text_log.network_count, 1);
 	assert_int_equal(text_log.problem_total[NCCL_ASYNC_EVENT], 1);
+}
+
+/* Each line is of a host of its own, so that what the others count is known. */
+TEST(a_damaged_line_of_a_log_is_named_and_the_rest_is_read)
+{
+	static const char *const hosts[] = { "alpha", "beta", "gamma" };
+	static const char whole[] =
+		"alpha:7:9 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
+		"beta:7:9 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
+		"gamma:7:9 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [send] via NET/IB/0/GDRDMA\n";
+
+	for (size_t number = 1; number <= damage_lines(whole); number++) {
+		for (int damage = 0; damage < DAMAGE_COUNT; damage++) {
+			size_t most = damage < DAMAGE_CUT ? 0 : damage_bytes(whole, number);
+
+			for (size_t at = 0; at <= most; at++) {
+				char *line, *damaged = damage_line(whole, number, (enum damage)damage, at, &line);
+
+				read_text(damaged);
+				for (size_t i = 0; i < 3; i++)
+					assert_true(i == number - 1 || hca(hosts[i], "IB/0")->sends == 1);
+				/* "Channel 00/0 : 1[1]" may be the order of a ring. */
+				if (damage == DAMAGE_CUT && strstr(line, "->") && !strstr(line, "NET/IB/0"))
+					assert_int_equal(text_log.torn.first, number);
+				free(line);
+				free(damaged);
+			}
+		}
+	}
 }
 
 TEST(a_line_longer_than_the_buffer_keeps_its_messages)
@@ -175,7 +206,7 @@ TEST(a_line_longer_than_the_buffer_keeps_its_messages)
 		end += sprintf(end, PREFIX "Channel %02u/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA ", i % 32);
 	read_bytes(text, (size_t)(end - text));
 	assert_int_equal(hca("alpha", "mlx5_0")->sends, MESSAGES);
-	assert_int_equal(text_log.torn, 0);
+	assert_int_equal(text_log.torn.lines, 0);
 	free(text);
 }
 

@@ -150,11 +150,18 @@ static int run_request(const struct command *command, struct health_options *opt
 	if (options->job && options->gate)
 		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
 	if ((options->job || options->gate) &&
-	    (code = host_set_add(&request->filter.job, options->job ? options->job : options->gate, err)) < 0)
+	    (code = options_add_hosts(&request->filter.job, options->job ? options->job : options->gate, err)) < 0)
 		return code;
-	if (options->hosts_state &&
-	    (code = host_set_add_drained(&request->filter.drained, options->hosts_state, err)) < 0)
-		return code;
+	/* A host that cannot be read does not pass. */
+	if (options->gate && request->filter.job.unread.lines)
+		return err_set(err, ERR_USAGE, "%s, line %zu is not a host list", options->gate + 1,
+			       request->filter.job.unread.first);
+	if (options->hosts_state) {
+		code = host_set_add_drained(&request->filter.drained, options->hosts_state, err);
+		if (code < 0)
+			return code;
+		options_warn_unread(options->hosts_state, &request->filter.drained.unread, "a host and its state");
+	}
 	if (options->gate) {
 		enum { GATE_DEFAULT_MIN = 125 };
 

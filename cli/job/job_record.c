@@ -185,7 +185,7 @@ static void report_closed(void *ctx, const struct job *closed)
 static int describe(const struct job_options *options, const char *path, const char *command, struct host_set *hosts,
 		    struct job *ret, struct error *err)
 {
-	int code = options->hosts ? host_set_add(hosts, options->hosts, err) : 0;
+	int code = options->hosts ? options_add_hosts(hosts, options->hosts, err) : 0;
 
 	if (code == 0 && options->hosts)
 		code = check_hosts(options, path, hosts, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* host_set_test.c - host lists in batch system notation */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/test_damage.h"
 #include "base/unit_test.h"
 #include "fabric/host_set.h"
 #include "storage/test/test_folder.h"
@@ -97,4 +99,72 @@ TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file)
 	host_set_done(&set);
 	assert_int_equal(host_set_add_drained(&set, path, NULL), ERR_IO);
 	assert_int_equal(host_set_add(&set, "@/nonexistent", NULL), ERR_IO);
+}
+
+/* The model: lines of one host each, of letters and digits, and of two words in a file of states. */
+static bool is_whole(const char *line, bool states)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-]\"";
+	size_t host = strspn(line, letters), blank = strspn(line + host, " ");
+	const char *state = line + host + blank;
+
+	if (!*line)
+		return true;
+	if (!states || !host)
+		return host && !line[host];
+	return blank && (!strncmp(state, "idle", 4) || !strncmp(state, "down", 4) || !strncmp(state, "drain", 5));
+}
+
+TEST_IN_FOLDER(a_damaged_line_of_a_host_list_is_named_and_the_rest_is_read)
+{
+	static const char *const wholes[] = { "node01\nnode02\nnode03", "node01 idle\nnode02 drained*\nnode03 down\n" };
+	char typed[256];
+
+	snprintf(typed, sizeof(typed), "@%s", path);
+	for (size_t i = 0; i < 2 * 3 * DAMAGE_COUNT * 20; i++) {
+		bool states = i % 2;
+		size_t number = i / 2 % 3 + 1, at = i / 6 % 20;
+		enum damage damage = (enum damage)(i / 120);
+		char whole[64], *line, *damaged;
+		struct host_set set = { 0 };
+		int code;
+
+		snprintf(whole, sizeof(whole), "%s%s", wholes[states], states ? "" : "\n");
+		at = at < damage_bytes(whole, number) ? at : damage_bytes(whole, number);
+		damaged = damage_line(whole, number, damage, at, &line);
+		test_file_write(path, damaged, strlen(damaged));
+		code = states ? host_set_add_drained(&set, path, NULL) : host_set_add(&set, typed, NULL);
+		assert_int_equal(code, 0);
+		for (size_t node = 1; node <= 3; node++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "node%02zu", node);
+			assert_true(node == number || host_set_has(&set, name) == (!states || node > 1));
+		}
+		if (damage > DAMAGE_DOUBLED && !is_whole(line, states) && set.unread.first != number)
+			fail_msg("line %zu, '%s' is not reported", number, line);
+		if (damage <= DAMAGE_DOUBLED)
+			assert_int_equal(set.unread.lines, 0);
+		host_set_done(&set);
+		unlink(path);
+		free(line);
+		free(damaged);
+	}
+}
+
+TEST_IN_FOLDER(lines_of_a_host_list_that_are_none_are_counted)
+{
+	static const char lines[] = "node01\nnode[02-\n\nno\0de03\nnode[04-05],node[\nnode06";
+	struct host_set set = { 0 };
+	char typed[256];
+
+	snprintf(typed, sizeof(typed), "@%s", path);
+	test_file_write(path, lines, sizeof(lines) - 1);
+	assert_int_equal(host_set_add(&set, typed, NULL), 0);
+	unlink(path);
+	assert_int_equal(set.count, 2);
+	assert_true(host_set_has(&set, "node01") && host_set_has(&set, "node06"));
+	assert_int_equal(set.unread.lines, 3);
+	assert_int_equal(set.unread.first, 2);
+	host_set_done(&set);
 }

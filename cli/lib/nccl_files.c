@@ -8,16 +8,22 @@
 
 #include "analysis/nccl.h"
 #include "base/err.h"
+#include "cli/lib/options.h"
 
 static int read_file(const char *path, struct nccl_log *log, struct error *err)
 {
 	bool standard = !strcmp(path, "-");
 	FILE *file = standard ? stdin : fopen(path, "re");
+	size_t before = log->lines;
 	int code;
 
 	if (!file)
 		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+	log->torn = (struct unread){ 0 };
 	code = nccl_read(log, file, err);
+	log->torn.first -= log->torn.lines ? before : 0;
+	if (code == 0)
+		options_warn_unread(path, &log->torn, "a whole message of NCCL");
 	if (code == ERR_IO)
 		err_prefix(err, "cannot read %s", standard ? "standard input" : path);
 	if (!standard)

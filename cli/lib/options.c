@@ -18,10 +18,12 @@
 #include "base/log.h"
 #include "base/new_file.h"
 #include "base/text.h"
+#include "base/unread.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/pager.h"
 #include "export/page.h"
+#include "fabric/host_set.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 
@@ -532,10 +534,27 @@ int options_url(const char *option, const char *typed, struct text *ret, struct 
 	return 0;
 }
 
+void options_warn_unread(const char *path, const struct unread *unread, const char *what)
+{
+	char line[UNREAD_SIZE];
+
+	if (unread_describe(unread, what, line))
+		log_warning("%s: %s", path, line);
+}
+
+int options_add_hosts(struct host_set *set, const char *typed, struct error *err)
+{
+	int code = host_set_add(set, typed, err);
+
+	if (code == 0)
+		options_warn_unread(typed + 1, &set->unread, "a host list");
+	return code;
+}
+
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
 {
 	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;
-	struct name_map_notes notes;
+	struct unread unread = { 0 };
 	struct text text = { 0 };
 	int code;
 
@@ -544,10 +563,9 @@ int options_name_map(const struct options *options, struct name_map **ret, struc
 		return 0;
 	code = text_read_file(path, "the node name map ", TEXT_SMALL_MOST, &text, err);
 	if (code == 0)
-		code = name_map_parse(text_chars(&text), text.len, ret, &notes, err);
-	if (code == 0 && notes.lines_ignored)
-		log_warning("%s: %zu line%s not a GUID and a name: ignored, the first is line %zu", path,
-			    notes.lines_ignored, notes.lines_ignored == 1 ? " is" : "s are", notes.first_ignored);
+		code = name_map_parse(text_chars(&text), text.len, ret, &unread, err);
+	if (code == 0)
+		options_warn_unread(path, &unread, "a GUID and a name");
 	text_done(&text);
 	return code;
 }

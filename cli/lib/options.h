@@ -17,9 +17,11 @@
 
 struct command;
 struct error;
+struct host_set;
 struct name_map;
 struct page;
 struct text;
+struct unread;
 
 enum common_option {
 	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout, --pkey, --sl */
@@ -147,6 +149,12 @@ const char *nearest_hint(struct nearest *nearest);
 
 /* The name map without --node-name-map. */
 #define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"
+
+/* options_warn_unread - log once how many lines of a user's file are not @what, if any, and the first of them. */
+void options_warn_unread(const char *path, const struct unread *unread, const char *what);
+
+/* options_add_hosts - host_set_add(), with a warning for lines of a file that could not be read. Return: the same. */
+int options_add_hosts(struct host_set *set, const char *typed, struct error *err);
 
 /*
  * options_name_map - read the name map of --node-name-map or the default

@@ -85,6 +85,13 @@ int polling_keys(struct polling *polling, uint64_t own_guid, struct keys **ret, 
 		return code;
 	if (keys_are_exposed(*ret))
 		log_warning("%s: a file of keys is world-readable: run chmod o-r on it", polling->security_keys);
+	for (int i = 0; i < KEYS_FILE_COUNT; i++) {
+		const struct keys_file *file = keys_file(*ret, (enum keys_files)i);
+		char line[UNREAD_SIZE];
+
+		if (unread_describe(&file->unread, "valid", line))
+			log_warning("%s/%s: %s: %s", polling->security_keys, file->name, line, file->why);
+	}
 	keys_pick(*ret, own_guid, &different);
 	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
 	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc")) {

@@ -2,7 +2,6 @@
 #include "cli/lib/settings.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +80,7 @@ static const struct setting table[] = {
 /* Parser state: the first error. */
 struct parsing {
 	struct settings *settings;
+	char section[64], key[128]; /* of the last lines that have one */
 	char wrong[320];
 	int result; /* ERR_NOMEM, ERR_USAGE, or 0 */
 };
@@ -310,16 +310,13 @@ static int unknown_key(struct parsing *parsing, const char *section, const char 
 	return wrong(parsing, section, key, what);
 }
 
-/* inih handler. Return: not 0 if the line is valid. */
-static int parse_line(void *ctx, const char *section, const char *key, const char *value)
+/* Return: not 0 if the setting is valid. */
+static int parse_setting(struct parsing *parsing, const char *section, const char *key, const char *value)
 {
-	struct parsing *parsing = ctx;
 	bool section_known = false;
 	int kind = finding_kind_find(section);
 	const char *form = NULL;
 
-	if (parsing->result)
-		return 0;
 	if (!strcmp(section, "class") || !strcmp(section, "rail") || !strcmp(section, "adaptive-routing"))
 		return add_patterns(parsing, section, key, value);
 	if (kind >= 0)
@@ -344,6 +341,98 @@ static int parse_line(void *ctx, const char *section, const char *key, const cha
 		"rail, adaptive-routing or a finding kind");
 }
 
+static int invalid_line(struct parsing *parsing, const char *what)
+{
+	snprintf(parsing->wrong, sizeof(parsing->wrong), "%s", what);
+	parsing->result = ERR_USAGE;
+	return 0;
+}
+
+/* Remove blanks around a text, and a comment: a semicolon at its start or after a blank. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t\r");
+	for (char *at = strchr(text, ';'); at; at = strchr(at + 1, ';'))
+		if (at == text || at[-1] == ' ' || at[-1] == '\t')
+			*at = '\0';
+	for (len = strlen(text); len && strchr(" \t\r", text[len - 1]);)
+		text[--len] = '\0';
+	return text;
+}
+
+static bool is_text(const char *chars)
+{
+	char shown[8];
+
+	for (; *chars; chars++) {
+		uint32_t code;
+		size_t bytes = text_decode(chars, strlen(chars), &code);
+
+		if (*chars == '\t')
+			continue;
+		if (!bytes)
+			return false;
+		text_sanitise(chars, bytes, shown, sizeof(shown));
+		if (*shown == '\\' && *chars != '\\')
+			return false;
+		chars += bytes - 1;
+	}
+	return true;
+}
+
+/*
+ * One line: [section], KEY = VALUE, or more of the last value: a line that starts with a blank and
+ * has no '='. Return: not 0 if it is valid.
+ */
+static int parse_line(struct parsing *parsing, char *line)
+{
+	bool is_more = *line == ' ' || *line == '\t';
+	char *start, *end;
+
+	start = line + strspn(line, " \t");
+	line = *start == '#' ? start + strlen(start) : trim(line);
+	if (!*line)
+		return 1;
+	if (!is_text(line))
+		return invalid_line(parsing, "contains control characters or is not UTF-8");
+	end = line + strcspn(line, *line == '[' ? "]" : "=:");
+	if (*line == '[' && *end && !end[1] && (size_t)(end - line) < sizeof(parsing->section)) {
+		*end = '\0';
+		strcpy(parsing->section, line + 1);
+		parsing->key[0] = '\0';
+		return 1;
+	}
+	if (*line != '[' && !*end && is_more && parsing->key[0])
+		return parse_setting(parsing, parsing->section, parsing->key, line);
+	if (*line == '[' || !*end)
+		return invalid_line(parsing, "must be [section] or KEY = VALUE");
+	*end = '\0';
+	snprintf(parsing->key, sizeof(parsing->key), "%s", trim(line));
+	return parse_setting(parsing, parsing->section, parsing->key, trim(end + 1));
+}
+
+/* Return: the number of the first invalid line; 0: none. */
+static size_t parse_lines(struct parsing *parsing, char *chars, size_t len)
+{
+	static const char bom[] = "\xef\xbb\xbf";
+	char *at = len >= 3 && !memcmp(chars, bom, 3) ? chars + 3 : chars, *end = chars + len;
+	size_t number = 1;
+
+	for (; at < end; number++) {
+		char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+
+		*stop = '\0';
+		if (strlen(at) < (size_t)(stop - at))
+			invalid_line(parsing, "contains a NUL byte");
+		if (parsing->result || !parse_line(parsing, at))
+			return number;
+		at = stop + 1;
+	}
+	return 0;
+}
+
 static void defaults(struct settings *settings)
 {
 	*settings = (struct settings){ 0 };
@@ -355,7 +444,8 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 	struct parsing parsing = { .settings = ret };
 	struct text text = { 0 };
 	bool required = path != NULL;
-	int code, line;
+	size_t line;
+	int code;
 
 	defaults(ret);
 	if (!path && (path = getenv("IBWIRE_SETTINGS")) && *path)
@@ -365,19 +455,14 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 	if (!required && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
-	if (code == 0 && strlen(text_chars(&text)) < text.len)
-		code = err_set(err, ERR_USAGE, "the settings file %s contains a NUL byte", path);
-	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), parse_line, &parsing);
+	line = code < 0 || !text.len ? 0 : parse_lines(&parsing, text.chars, text.len);
 	text_done(&text);
 	if (code < 0)
 		return code;
 	if (parsing.result == ERR_NOMEM)
 		return err_nomem(err);
-	if (line > 0)
-		return err_set(err, ERR_USAGE, "%s, line %d: %s (see ibwire-settings(5))", path, line,
-			       parsing.wrong[0] ? parsing.wrong : "must be [section] or KEY = VALUE");
-	if (line < 0)
-		return err_set(err, ERR_IO, "cannot read the settings file %s", path);
+	if (line)
+		return err_set(err, ERR_USAGE, "%s, line %zu: %s (see ibwire-settings(5))", path, line, parsing.wrong);
 	return 0;
 }
 

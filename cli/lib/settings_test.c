@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* settings_test.c - the settings file: valid settings, and errors for invalid ones */
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/test_damage.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/lib/settings.h"
@@ -68,6 +70,11 @@ TEST_IN_FOLDER(invalid_setting_is_reported_with_its_line)
 		{ "[class]\nstorag = oss*\n", "is not a class" },
 		{ "[health]\njust words\n", "line 2:" },
 		{ "recovery = 5m\n", "line 1:" },
+		{ "[health]\nxx\n[symbol-errors]\nfoo = 3\n", "line 2: must be [section] or KEY = VALUE" },
+		{ "[class]\nstorage = oss*\n  management = m*\n  manage = n*\n",
+		  "line 4: [class] manage is not a class" },
+		{ "[health] recovery = 5m\n", "line 1:" },
+		{ "[class]\nstorage = \x1b[31moss*\n", "line 2: contains control characters" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -110,4 +117,69 @@ TEST_IN_FOLDER(missing_settings_file_is_an_error)
 	assert_int_equal(settings_load(NULL, &settings, &err), ERR_IO);
 	settings_done(&settings);
 	unsetenv("IBWIRE_SETTINGS");
+}
+
+/* Longer than any buffer, and continued. */
+TEST_IN_FOLDER(a_long_list_and_more_of_it_in_the_next_lines_is_read)
+{
+	struct text text = { 0 };
+	struct settings settings;
+	struct error err;
+
+	text_append(&text, "[class]\nstorage = oss0*");
+	for (int i = 1; i < 1000; i++)
+		text_appendf(&text, "%s oss%d*", i % 100 ? "," : "\n\t", i);
+	text_append(&text, " ; the last\nmanagement = login*\n");
+	if (load(text_chars(&text), &settings, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(settings.class_count, 1001);
+	assert_string_equal(settings.shape.classes[999].pattern, "oss999*");
+	assert_int_equal(settings.shape.classes[1000].class, CLASS_MANAGEMENT);
+	settings_done(&settings);
+	text_done(&text);
+}
+
+/* The model: what a line may be. */
+static bool is_whole(const char *line)
+{
+	static const char form[] = "^([ \t]*|[ \t]*[;#].*|\\[(health|symbol-errors|class)]"
+				   "|recovery = [0-9.]+(s|m)?|silent_sweeps = [0-9]+"
+				   "|warning = [0-9.]+|storage =( [][a-z0-9*, ;\"-]*)?)$";
+	regex_t regex;
+	bool found;
+
+	assert_int_equal(regcomp(&regex, form, REG_EXTENDED | REG_NOSUB), 0);
+	found = regexec(&regex, line, 0, NULL, 0) == 0;
+	regfree(&regex);
+	return found;
+}
+
+TEST_IN_FOLDER(a_damaged_line_of_the_settings_is_an_error_that_names_it)
+{
+	static const char whole[] = "; thresholds\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n\n[symbol-errors]\n"
+				    "warning = 3.5\n[class]\nstorage = oss*, mds[0-9]\n";
+	for (size_t number = 1; number <= damage_lines(whole); number++) {
+		for (int damage = DAMAGE_DOUBLED; damage < DAMAGE_COUNT; damage++) {
+			size_t most = damage < DAMAGE_CUT ? 0 : damage_bytes(whole, number);
+
+			for (size_t at = 0; at <= most; at++) {
+				char *line, *damaged = damage_line(whole, number, (enum damage)damage, at, &line);
+				char where[32];
+				struct settings settings;
+				struct error err = { 0 };
+				int code = load(damaged, &settings, &err);
+
+				/* Without its section the next setting is the error. */
+				snprintf(where, sizeof(where), ", line %zu: ", number + !*line);
+				if (damage == DAMAGE_DOUBLED)
+					assert_int_equal(code, 0);
+				else if (!is_whole(line) || (code < 0 && !strchr(";[", *line)))
+					if (code != ERR_USAGE || !strstr(err.text, where))
+						fail_msg("line %zu, '%s': %s", number, line, err.text);
+				settings_done(&settings);
+				free(line);
+				free(damaged);
+			}
+		}
+	}
 }

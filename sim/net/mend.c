@@ -155,23 +155,23 @@ int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, s
 void mend_describe(const struct mend_notes *notes, netfile_print *print, void *ctx)
 {
 	const struct netfile_note kinds[] = {
-		{ notes->speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
+		{ { .lines = notes->speeds_lowered }, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
 		  "links faster than HDR, the maximum of ibsim 0.10: set to HDR" },
-		{ notes->speeds_unknown, "link of unknown speed or width: set to SDR or 4x",
+		{ { .lines = notes->speeds_unknown }, "link of unknown speed or width: set to SDR or 4x",
 		  "links of unknown speed or width: set to SDR or 4x" },
-		{ notes->descs_changed, "NodeDescription that ibsim cannot represent: modified",
+		{ { .lines = notes->descs_changed }, "NodeDescription that ibsim cannot represent: modified",
 		  "NodeDescriptions that ibsim cannot represent: modified" },
-		{ notes->ports_cut, "link of a port above 254, the maximum of ibsim: omitted",
+		{ { .lines = notes->ports_cut }, "link of a port above 254, the maximum of ibsim: omitted",
 		  "links of ports above 254, the maximum of ibsim: omitted" },
-		{ notes->lids_dropped, "LID outside the unicast range: opensm assigns it",
+		{ { .lines = notes->lids_dropped }, "LID outside the unicast range: opensm assigns it",
 		  "LIDs outside the unicast range: opensm assigns them" },
-		{ notes->port_guids_clash,
+		{ { .lines = notes->port_guids_clash },
 		  "port whose GUID in ibsim (node GUID plus port) is a duplicate: opensm may report it",
 		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};
 	struct netfile_notes read = notes->read;
 
-	read.rates_unknown = 0; /* speeds_unknown has them */
+	read.rates_unknown.lines = 0; /* speeds_unknown has them */
 	netfile_describe(&read, print, ctx);
 	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }

@@ -43,8 +43,9 @@ static void check_stable(const struct mended *mended)
 
 	assert_int_equal(mend(text_chars(&mended->net), mended->net.len, &again, &fabric, &notes, NULL), 0);
 	assert_string_equal(text_chars(&again), text_chars(&mended->net));
-	assert_int_equal(notes.read.lines_ignored + notes.read.peers_unknown + notes.read.peers_one_sided +
-			 notes.read.peers_conflicting + notes.speeds_lowered + notes.read.ends_differ, 0);
+	assert_int_equal(notes.read.ignored.lines + notes.read.damaged.lines + notes.read.peers_unknown.lines +
+			 notes.read.peers_one_sided.lines + notes.read.peers_conflicting.lines +
+			 notes.speeds_lowered + notes.read.ends_differ.lines, 0);
 	assert_int_equal(fabric->node_count, mended->fabric->node_count);
 	for (size_t i = 0; i < fabric->port_count; i++)
 		assert_int_equal(fabric->ports[i].peer, mended->fabric->ports[i].peer);
@@ -59,8 +60,8 @@ TEST(error_lines_and_unknown_peers_are_omitted)
 		"[2]\t\"H-00000000000000ff\"[1](ff)\t\t# \"gone\" lid 3 4xHDR\n"
 		CA("30", "\"a\"", "[1](31)\t\"S-0000000000000020\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xHDR"));
 
-	assert_int_equal(mended.notes.read.lines_ignored, 1);
-	assert_int_equal(mended.notes.read.peers_unknown, 1);
+	assert_int_equal(mended.notes.read.ignored.lines, 1);
+	assert_int_equal(mended.notes.read.peers_unknown.lines, 1);
 	assert_null(strstr(text_chars(&mended.net), "gone"));
 	assert_null(strstr(text_chars(&mended.net), "umad"));
 	assert_non_null(strstr(text_chars(&mended.net), "[1]\t\"H-0000000000000030\"[1](31) "));
@@ -80,7 +81,7 @@ TEST(both_ends_of_a_link_get_the_same_supported_speed)
 	const char *net = text_chars(&mended.net);
 
 	assert_int_equal(mended.notes.speeds_lowered, 1);
-	assert_int_equal(mended.notes.read.ends_differ, 1);
+	assert_int_equal(mended.notes.read.ends_differ.lines, 1);
 	assert_non_null(strstr(net, "# lid 2 lmc 0 \"sw\" lid 1 4xHDR\n"));
 	assert_non_null(strstr(net, "\"a\" lid 2 4xHDR\n"));
 	assert_non_null(strstr(net, "# lid 3 lmc 0 \"sw\" lid 1 4xFDR10\n"));
@@ -213,7 +214,7 @@ TEST(each_kind_of_modification_is_listed_once)
 
 	mend_describe(&notes, count_line, &lines);
 	assert_int_equal(lines, 0);
-	notes.read.peers_unknown = 5;
+	notes.read.peers_unknown.lines = 5;
 	notes.speeds_lowered = 1;
 	mend_describe(&notes, count_line, &lines);
 	assert_int_equal(lines, 2);

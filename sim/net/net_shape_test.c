@@ -79,8 +79,8 @@ static void check_round_trip(const struct fabric *fabric)
 	mend_write(&net, fabric);
 	assert_false(text_failed(&net));
 	assert_int_equal(netfile_read(text_chars(&net), net.len, NULL, &back, &notes, NULL), 0);
-	assert_int_equal(notes.lines_ignored + notes.peers_unknown, 0);
-	assert_int_equal(notes.peers_one_sided + notes.peers_conflicting, 0);
+	assert_int_equal(notes.ignored.lines + notes.damaged.lines + notes.peers_unknown.lines, 0);
+	assert_int_equal(notes.peers_one_sided.lines + notes.peers_conflicting.lines, 0);
 	assert_int_equal(back->node_count, fabric->node_count);
 	assert_int_equal(back->port_count, fabric->port_count);
 	for (size_t i = 0; i < fabric->node_count; i++) {

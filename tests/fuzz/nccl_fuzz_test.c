@@ -22,7 +22,9 @@ static void read_pieces(struct nccl_log *log, const char *bytes, size_t len, siz
 /* The results that can be compared as bytes: numbers, settings, problems. */
 static bool is_same(const struct nccl_log *a, const struct nccl_log *b)
 {
-	return a->lines == b->lines && a->messages == b->messages && a->torn == b->torn && a->dropped == b->dropped &&
+	return a->lines == b->lines && a->messages == b->messages &&
+	       a->torn.lines == b->torn.lines && a->torn.first == b->torn.first &&
+	       a->dropped == b->dropped &&
 	       a->host_count == b->host_count && a->process_count == b->process_count && a->hca_count == b->hca_count &&
 	       a->slot_count == b->slot_count && a->test_count == b->test_count && a->ranks == b->ranks &&
 	       a->net_connections == b->net_connections && a->net_direct == b->net_direct &&
