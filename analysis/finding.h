@@ -93,8 +93,9 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 /* finding_kind_info - contents of `ibwire health --explain KIND`; never NULL. */
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);
 const char *finding_kind_name(enum finding_kind kind);
-/* finding_advice - what to do about a finding; static storage. */
-const char *finding_advice(enum finding_kind kind, enum finding_severity severity);
+/* finding_advice - what to do about a finding; static storage. @cause: or NULL */
+#define FINDING_CAUSE_ENABLED "enabled" /* of a slow link: limited by configuration */
+const char *finding_advice(enum finding_kind kind, enum finding_severity severity, const char *cause);
 /* finding_kind_find - Return: the kind with this name, or -1. */
 int finding_kind_find(const char *name);
 const char *finding_severity_name(enum finding_severity severity);

@@ -51,3 +51,12 @@ TEST(what_stopped_comes_after_what_is_active_and_before_what_is_clearing)
 	assert_int_equal(list[1].kind, FINDING_RECEIVE_ERRORS);
 	assert_int_equal(list[2].kind, FINDING_SYMBOL_ERRORS);
 }
+
+TEST(a_link_that_configuration_limits_needs_no_cable)
+{
+	const char *limited = finding_advice(FINDING_LINK_DEGRADED, FINDING_WARNING, FINDING_CAUSE_ENABLED);
+
+	assert_non_null(strstr(finding_advice(FINDING_LINK_DEGRADED, FINDING_WARNING, "width"), "reseat"));
+	assert_null(strstr(limited, "reseat"));
+	assert_non_null(strstr(limited, "configuration"));
+}

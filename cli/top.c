@@ -152,7 +152,8 @@ static void read_messages(struct top *top)
 
 	if (child_command_last_line(collector, top->line, sizeof(top->line)))
 		text_clear(&collector->output);
-	if (collector->ended && number > 0 && !top->line[0])
+	/* What it logged before is not the reason. */
+	if (collector->ended && number > 0)
 		snprintf(top->line, sizeof(top->line), "it was killed by signal %d (%s)", number, strsignal(number));
 }
 

@@ -78,8 +78,10 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 	else if (!same_peer(differ, before, after) && before->state == after->state &&
 		 knows_both_peers(differ, before, after))
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
-	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
-	    after->state >= PORT_INIT && tells_for_link(differ, before, after, new_index))
+	/* Port 0 of a switch has no link; what it reports of one may be that of any port. */
+	if (after->num && (before->speed != after->speed || before->width != after->width) &&
+	    before->state >= PORT_INIT && after->state >= PORT_INIT &&
+	    tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_RATE, old_index, new_index);
 	/* LID 0: the subnet manager has not assigned one yet. */
 	if (differ->after->nodes[after->node].type != NODE_SWITCH && before->lid != after->lid && before->lid &&

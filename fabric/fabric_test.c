@@ -121,6 +121,27 @@ static struct fabric *small_fabric(unsigned cables, int with_hca, uint8_t speed,
 	return fabric;
 }
 
+/* What the management port of a switch reports of a link is that of no link. */
+TEST(the_rate_of_a_management_port_is_no_change)
+{
+	struct fabric *fabrics[2];
+	struct changes changes = { { 0 } };
+
+	for (int i = 0; i < 2; i++) {
+		struct node node = { .guid = 1, .type = NODE_SWITCH, .port_count = 2, .desc = "n" };
+		struct port port = { .state = PORT_ACTIVE, .width = i ? LINK_WIDTH_1X : LINK_WIDTH_4X,
+				     .speed = LINK_SPEED_SDR };
+
+		fabrics[i] = fabric_create(NULL);
+		fabric_add_node(fabrics[i], &node, NULL);
+		fabric_add_port(fabrics[i], &port, NULL);
+		fabric_finish(fabrics[i], NULL, NULL);
+	}
+	assert_int_equal(fabric_diff(fabrics[0], fabrics[1], count_change, &changes), 0);
+	fabric_destroy(fabrics[0]);
+	fabric_destroy(fabrics[1]);
+}
+
 TEST(a_change_of_a_link_is_reported_once)
 {
 	struct fabric *all = small_fabric(4, 1, LINK_SPEED_HDR, 9), *down = small_fabric(4, 1, LINK_SPEED_HDR, 3);

@@ -194,6 +194,7 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	if (cause != was && (!cause || !was || strcmp(cause, was)))
 		open->changed = true;
 	open->finding.cause = cause;
+	open->finding.advice = finding_advice(open->finding.kind, open->finding.severity, cause);
 }
 
 static int64_t held_us(const struct health *health, const struct health_case *what)
@@ -211,7 +212,7 @@ static struct finding make_finding(const struct health *health, const struct hea
 		.port = what->port ? what->port->num : 0, .tag = what->tag,
 		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
 		.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us,
-		.cause = what->cause, .advice = finding_advice(what->kind, what->severity),
+		.cause = what->cause, .advice = finding_advice(what->kind, what->severity, what->cause),
 	};
 }
 
@@ -401,7 +402,7 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 		return err_nomem(err);
 	}
 	open->restored = true;
-	open->finding.advice = finding_advice(finding->kind, finding->severity);
+	open->finding.advice = finding_advice(finding->kind, finding->severity, finding->cause);
 	open->finding.closed_us = 0;
 	/* The first step converts its times to the clock of this process (start_restored). */
 	health->restored = true;

@@ -256,7 +256,7 @@ static void describe_rates(const struct rates *rates, enum health_degraded degra
 
 static void hold_degraded(struct health *health, struct health_port *port)
 {
-	static const char *const causes[] = { "", "width", "speed", "enabled" };
+	static const char *const causes[] = { "", "width", "speed", FINDING_CAUSE_ENABLED };
 	struct health_open_finding *open;
 	struct rates rates;
 	char at[128];

@@ -105,6 +105,22 @@ TEST_ON_STAGE(a_typed_time_is_shown_and_an_invalid_one_reported)
 	assert_int_equal(stage.app.live->at_us, 0);
 }
 
+/* A time without a sweep changes nothing: neither live nor a past time. */
+TEST_ON_STAGE(a_refused_time_leaves_what_is_shown)
+{
+	int64_t past_us;
+
+	stage_begin("dead-spine", 0, 40, 120);
+	stage_try("t2001-01-01\r", "no sweep");
+	assert_int_equal(stage.app.live->at_us, 0);
+	assert_int_equal(live_state(stage.app.live) == LIVE_PAST, false);
+	stage_keys("t-10m\r");
+	past_us = shown_us();
+	stage_try("t2001-01-01\r", "no sweep");
+	assert_int_equal(shown_us(), past_us);
+	assert_int_equal(live_state(stage.app.live), LIVE_PAST);
+}
+
 TEST_ON_STAGE(later_findings_are_not_shown)
 {
 	stage_begin("dead-spine", DIED_US - MINUTE_US, 40, 120);

@@ -149,6 +149,7 @@ static int show_snapshot(struct live *live, struct snapshot *snapshot, struct er
 	snapshot_destroy(live->shown);
 	live->shown = snapshot;
 	live->stale = false;
+	live->shown_at_us = live->at_us;
 	return 0;
 }
 
@@ -175,11 +176,11 @@ static bool wants_load(const struct live *live, int64_t newest, int64_t now_us)
 	       since_us >= LOAD_SHARE * live->load_us;
 }
 
-/* A time before the first sweep: the shown snapshot stays. */
+/* A time before the first sweep: what is shown stays, live or not. */
 static void refuse(struct live *live, const struct error *why)
 {
 	snprintf(live->refused, sizeof(live->refused), "%s", why->text);
-	live->at_us = live->shown->sweep.wall_us;
+	live->at_us = live->shown_at_us;
 	live->stale = false;
 }
 
@@ -256,7 +257,7 @@ void live_pause(struct live *live)
 {
 	if (!live->shown)
 		return;
-	live->at_us = live->shown->sweep.wall_us;
+	live->at_us = live->shown_at_us = live->shown->sweep.wall_us;
 	live->paused = true;
 }
 

@@ -35,6 +35,7 @@ struct live {
 	int64_t refresh_us;
 	int64_t at_us;   /* wall clock of the shown time; 0: follow the newest sweep */
 	int64_t baseline_us; /* wall clock: rates are since this time; 0: of one sweep */
+	int64_t shown_at_us; /* at_us of what is shown */
 	bool paused;     /* at_us was set by live_pause() */
 	bool stale;      /* the requested time is not loaded yet */
 	struct reader *reader;

@@ -167,6 +167,20 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	return true;
 }
 
+/* Of a port without a link. */
+static void load_last_peer(struct screen_state *state, const struct app *app, const struct subject *place)
+{
+	struct subject_data *known = &state->detail.known;
+	const struct snapshot *shown = app->live->shown;
+	uint32_t port = place->kind == SUBJECT_PORT ?
+			fabric_find_port(shown->fabric, place->node_guid, place->port) : FABRIC_NONE;
+
+	known->has_last_peer = port != FABRIC_NONE && shown->fabric->ports[port].peer == FABRIC_NONE &&
+			       app->live->reader &&
+			       reader_last_peer(app->live->reader, place->node_guid, place->port, shown->sweep.wall_us,
+						&known->last_peer, NULL) > 0;
+}
+
 /* Absolute values need all samples since the last stored ones: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
@@ -207,6 +221,8 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
 	state->dirty |= load_routes(state, app, &place);
+	if (state->dirty)
+		load_last_peer(state, app, &place);
 	if (state->dirty || state->columns != body->columns || detail->rows != body->rows) {
 		detail->rows = body->rows;
 		state->columns = body->columns;

@@ -54,6 +54,8 @@ struct subject_data {
 	enum routes_state routes;
 	uint64_t routes_guid;      /* of the switch */
 	uint32_t lids[256];        /* by port number */
+	bool has_last_peer;        /* the port has none now */
+	struct past_peer last_peer;
 	bool has_reading;          /* absolute values, loaded by a key */
 	struct reading reading;
 };

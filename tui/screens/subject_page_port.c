@@ -10,6 +10,7 @@
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/model/context.h"
+#include "tui/model/format.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
@@ -51,6 +52,25 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 }
 
 /* Active rate of the link, and the built rate if known. */
+/* "none; the last one was spine-02/24 until 11:05:12" */
+static void put_no_peer(struct text_page *page, const struct app *app, const struct subject_data *known)
+{
+	const struct past_peer *peer = &known->last_peer;
+	const struct fabric *fabric = app->live->shown->fabric;
+	uint32_t node = known->has_last_peer ? fabric_find_node(fabric, peer->guid) : FABRIC_NONE;
+	const char *name = node == FABRIC_NONE ? peer->name : app->table->order.names[node];
+	char until[WHEN_SIZE] = "";
+	int x;
+
+	page_label(page, NULL, "peer", LABEL);
+	x = page_putf(page, LABEL, ROLE_DOWN, "none");
+	if (!known->has_last_peer)
+		return;
+	if (peer->until_us)
+		format_time(peer->until_us, " until %H:%M:%S", until, sizeof(until));
+	page_putf(page, x, ROLE_TEXT, "; the last one was %s/%u%s", name, peer->port, until);
+}
+
 static void put_link(struct text_page *page, const struct app *app, uint32_t index)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -309,8 +329,7 @@ void subject_page_port(struct subject_page *detail, const struct app *app, uint3
 	if (port->peer != FABRIC_NONE) {
 		put_end(page, app, "peer", port->peer);
 	} else {
-		page_label(page, NULL, "peer", LABEL);
-		page_putf(page, LABEL, ROLE_DOWN, "none");
+		put_no_peer(page, app, &detail->known);
 	}
 	put_link(page, app, index);
 	put_group(page, app, &detail->known, index);
