@@ -62,7 +62,7 @@ struct shape_node {
 	uint32_t host;  /* index into hosts, or SHAPE_NONE */
 	uint32_t plane; /* of spines and above: index of the plane, or SHAPE_NONE */
 	uint32_t up_group; /* of a switch: group of its uplinks, or SHAPE_NONE */
-	uint32_t box;   /* index of the first node with its SystemImageGUID */
+	uint32_t box;   /* index of the switch, or else the node, with the lowest GUID of its SystemImageGUID */
 };
 
 /* Direction of a port. */
@@ -127,7 +127,7 @@ struct shape_miswired {
 
 /* A link that is slower than comparable links. */
 struct shape_slow {
-	uint32_t port;           /* the end with the lower index; of a link to an HCA that of the switch */
+	uint32_t port;           /* the end with the lower GUID; of a link to an HCA that of the switch */
 	uint64_t bits_per_s;     /* current rate */
 	uint64_t expected_bits_per_s; /* rate of most links of its groups */
 };

@@ -80,7 +80,7 @@ static void check_hosts(const struct shape *shape)
 		assert_true((shape->nodes[i].host == SHAPE_NONE) == !is_host);
 		assert_true(shape->nodes[i].tier <= shape->tier_count);
 		assert_true(!shape->nodes[i].tier || fabric->nodes[i].type == NODE_SWITCH);
-		assert_true(shape->nodes[i].box <= i);
+		assert_int_equal(shape->nodes[shape->nodes[i].box].box, shape->nodes[i].box);
 	}
 	for (size_t i = 0; i < shape->host_count; i++) {
 		assert_true(i == 0 || strcmp(shape->hosts[i].name, shape->hosts[i - 1].name));

@@ -199,6 +199,23 @@ static uint32_t list_near(const struct fabric *fabric, uint32_t node, uint32_t *
 	return count;
 }
 
+uint64_t shape_link_rate(const struct fabric *fabric, uint32_t port)
+{
+	uint64_t own = port_rate_bits_per_s(&fabric->ports[port]);
+	uint32_t peer = fabric->ports[port].peer;
+	uint64_t other = peer == FABRIC_NONE ? 0 : port_rate_bits_per_s(&fabric->ports[peer]);
+
+	return other && other < own ? other : own;
+}
+
+static int compare_by_guid(const void *a, const void *b, void *ctx)
+{
+	const struct node *nodes = ctx;
+	uint64_t left = nodes[*(const uint32_t *)a].guid, right = nodes[*(const uint32_t *)b].guid;
+
+	return (left > right) - (left < right);
+}
+
 int shape_find_near(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
@@ -217,6 +234,8 @@ int shape_find_near(struct shape_build *build)
 		count += list_near(fabric, i, seen, build->near + count, &build->shape->loops);
 	}
 	build->first_near[i] = count;
+	if (build->switch_count)
+		qsort_r(build->switches, build->switch_count, sizeof(*build->switches), compare_by_guid, fabric->nodes);
 	return 0;
 }
 
@@ -224,16 +243,17 @@ int shape_find_near(struct shape_build *build)
 struct part {
 	uint32_t root;
 	uint32_t nodes;
+	uint64_t guid; /* the lowest of its nodes */
 };
 
-/* Largest first; on a tie in order of the fabric. */
+/* Largest first; on a tie by GUID, which no order of discovery changes. */
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
 	if (x->nodes != y->nodes)
 		return x->nodes > y->nodes ? -1 : 1;
-	return x->root < y->root ? -1 : 1;
+	return (x->guid > y->guid) - (x->guid < y->guid);
 }
 
 /* The switch that connects a node: a switch itself, else the peer of its first cable. */
@@ -281,10 +301,13 @@ int shape_find_parts(struct shape_build *build)
 		/* An HCA without a cable is not a part of its own. */
 		if (root == i && (fabric->nodes[i].type == NODE_SWITCH || has_peer(fabric, i))) {
 			rank[i] = count;
-			parts[count++].root = i;
+			parts[count++] = (struct part){ .root = i, .guid = UINT64_MAX };
 		}
-		if (rank[root] != SHAPE_NONE)
-			parts[rank[root]].nodes++;
+		if (rank[root] == SHAPE_NONE)
+			continue;
+		parts[rank[root]].nodes++;
+		if (fabric->nodes[i].guid < parts[rank[root]].guid)
+			parts[rank[root]].guid = fabric->nodes[i].guid;
 	}
 	qsort(parts, count, sizeof(*parts), compare_parts);
 	for (uint32_t i = 0; i < count; i++)

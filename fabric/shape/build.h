@@ -82,6 +82,9 @@ int shape_intern(struct shape_strings *strings, const char *text, uint32_t *ret)
 /* shape_find_text - find the number of a string. Return: whether it has one. */
 bool shape_find_text(const struct shape_strings *strings, const char *text, uint32_t *ret);
 
+/* shape_link_rate - rate of a link; the lower one if its ends differ (read at different times). 0: unknown. */
+uint64_t shape_link_rate(const struct fabric *fabric, uint32_t port);
+
 /* shape_is_hca - a CA that is not inside a switch. */
 bool shape_is_hca(const struct shape_build *build, uint32_t node);
 

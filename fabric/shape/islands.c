@@ -142,7 +142,7 @@ static int make_graph(struct shape_build *build, uint32_t *islands, struct graph
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint32_t a = port->node, b = port->peer == FABRIC_NONE ? a : fabric->ports[port->peer].node;
-		uint64_t rate = port_rate_bits_per_s(port);
+		uint64_t rate = shape_link_rate(fabric, i);
 
 		if (a == b || fabric->nodes[a].type != NODE_SWITCH || fabric->nodes[b].type != NODE_SWITCH ||
 		    !is_across(build, a, b))

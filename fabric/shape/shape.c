@@ -103,30 +103,40 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 	return ret;
 }
 
-/* Boxes by SystemImageGUID of switches; other nodes are boxes of their own. */
+/*
+ * Boxes by SystemImageGUID; the box is its switch with the lowest GUID, or its node with the lowest
+ * one: the order of a dump changes nothing. Nodes without a SystemImageGUID are boxes of their own.
+ */
 static int find_boxes(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
-	struct map first = { 0 };
+	struct map boxes = { 0 };
+	uint32_t box;
 	int code = 0;
 
 	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
-		uint64_t guid = fabric->nodes[i].system_guid;
-		uint32_t box = i;
+		const struct node *node = &fabric->nodes[i], *other;
 
-		if (guid && !map_get(&first, guid, &box))
-			code = map_put(&first, guid, i);
+		if (!node->system_guid)
+			continue;
+		other = map_get(&boxes, node->system_guid, &box) ? &fabric->nodes[box] : NULL;
+		if (!other || (node->type == NODE_SWITCH) > (other->type == NODE_SWITCH) ||
+		    (node->guid < other->guid && (node->type == NODE_SWITCH) >= (other->type == NODE_SWITCH)))
+			code = map_put(&boxes, node->system_guid, i);
+	}
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
+		if (!fabric->nodes[i].system_guid || !map_get(&boxes, fabric->nodes[i].system_guid, &box))
+			box = i;
 		build->shape->nodes[i].box = box;
 		build->asics[box] += fabric->nodes[i].type == NODE_SWITCH;
 	}
-	map_done(&first);
+	map_done(&boxes);
 	return code;
 }
 
 static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_t index)
 {
-	const struct port *port = &build->fabric->ports[index];
-	uint64_t built = build->expected_rate[index], rate = port_rate_bits_per_s(port);
+	uint64_t built = build->expected_rate[index], rate = shape_link_rate(build->fabric, index);
 	/* The rate of a link in a dump may be unknown. */
 	bool active = fabric_link_state(build->fabric, index) == PORT_ACTIVE;
 	uint64_t now = !active ? 0 : rate ? rate : built;
@@ -173,7 +183,7 @@ double shape_oversubscription(const struct shape *shape, uint32_t node, bool now
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		bool active = fabric_link_state(shape->fabric, i) == PORT_ACTIVE;
 		uint64_t rate = !now ? shape->built_bits_per_s[i] :
-				active ? port_rate_bits_per_s(&shape->fabric->ports[i]) : 0;
+				active ? shape_link_rate(shape->fabric, i) : 0;
 		uint8_t way = shape->ports[i].way;
 
 		if (way == WAY_UP)

@@ -76,15 +76,6 @@ static void find_usual(const struct shape_build *build, struct usual *usual, uin
 	usual->mixed[node] = rates[WAY_UP].count > 1 || rates[WAY_DOWN].count > 1;
 }
 
-/* Rate of a link; the lower one if its ends differ (read at different times). */
-static uint64_t link_rate(const struct fabric *fabric, uint32_t port)
-{
-	uint64_t own = port_rate_bits_per_s(&fabric->ports[port]);
-	uint64_t other = port_rate_bits_per_s(&fabric->ports[fabric->ports[port].peer]);
-
-	return other && other < own ? other : own;
-}
-
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -230,6 +221,15 @@ static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, 
 	return 0;
 }
 
+/* One of the two ends, whatever the order of the fabric is. */
+static bool is_first_end(const struct fabric *fabric, uint32_t index)
+{
+	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
+	uint64_t own = fabric->nodes[port->node].guid, other = fabric->nodes[peer->node].guid;
+
+	return own != other ? own < other : port->num < peer->num;
+}
+
 int shape_find_slow(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
@@ -253,10 +253,10 @@ int shape_find_slow(struct shape_build *build)
 
 		if (way == WAY_NONE || way == WAY_SWITCH || fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
 			continue;
-		rate = link_rate(fabric, i);
+		rate = shape_link_rate(fabric, i);
 		build->expected_rate[i] = expected_of(build, &usual, i);
 		if (rate && rate < build->expected_rate[i] &&
-		    (way == WAY_HOST ? shape_serves_host(build->shape, i) : i < fabric->ports[i].peer))
+		    (way == WAY_HOST ? shape_serves_host(build->shape, i) : is_first_end(fabric, i)))
 			code = add_slow(build, &capacity, i, rate);
 	}
 	return code;

@@ -412,13 +412,15 @@ static void find_planes(struct shape_build *build, uint32_t *sets)
 			if (nodes[build->near[j].node].tier > 1)
 				shape_join(sets, node, build->near[j].node);
 	}
-	/* The representative of a set is its first node, so it comes first here. */
+	/* In order of GUIDs. */
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i], root = shape_root(sets, node);
 
 		if (nodes[node].tier < 2)
 			continue;
-		nodes[node].plane = root == node ? build->shape->plane_count++ : nodes[root].plane;
+		if (nodes[root].plane == SHAPE_NONE)
+			nodes[root].plane = build->shape->plane_count++;
+		nodes[node].plane = nodes[root].plane;
 	}
 }
 

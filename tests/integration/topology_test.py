@@ -5,13 +5,15 @@
 
 The generator's names hold the expected tier (leaf-, spine-, core-) and rail (-r3).
 """
+import glob
 import json
 import os
+import random
 import re
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, Tap, run, shutil
+from lib import IBWIRE, IBWIRE_SIM, Tap, run, shared_data, shutil
 
 tap = Tap()
 
@@ -163,6 +165,69 @@ with tap.part("names"):
               [f"leaf{number:02}" for number in range(1, len(leafs) + 1)])
     tap.contains("a switch that has a name keeps it", suggested, '# 0x')
     tap.contains("as a comment", suggested, 'core-001')
+
+
+
+def blocks_of(text):
+    """The lines of each node of a net file, with those before it."""
+    blocks, before = [], []
+    for line in text.split("\n"):
+        if re.match(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=", line):
+            before.append(line)
+        elif re.match(r"(Switch|H?Ca|Rt)\b", line):
+            blocks.append(before + [line])
+            before = []
+        elif line.startswith("[") and blocks:
+            blocks[-1].append(line)
+    return blocks
+
+
+def unordered(value):
+    if isinstance(value, dict):
+        return {key: unordered(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return sorted(json.dumps(unordered(one), sort_keys=True) for one in value)
+    return value
+
+
+def shuffled_differs(path, times):
+    """The first difference of rows and sums when the nodes of a file are in another order."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        blocks = blocks_of(file.read())
+    wanted = [unordered(rows("topology", "show", *more, "--from", path)) for more in ((), ("--summary",))]
+    for seed in range(times):
+        random.Random(seed).shuffle(blocks)
+        with open("shuffled.net", "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write("\n\n".join("\n".join(block) for block in blocks) + "\n")
+        found = [unordered(rows("topology", "show", *more, "--from", "shuffled.net")) for more in ((), ("--summary",))]
+        if found != wanted:
+            return [pair for one, other in zip(wanted, found) for pair in zip(one, other) if pair[0] != pair[1]][:1]
+    return None
+
+
+# Two boxes of two ASICs each, an aggregation node in one of them, four equal parts, and a link whose ends differ.
+BOXES = "".join(
+    f'sysimgguid=0x{box}00\nswitchguid=0x{box}0{asic}({box}0{asic})\n'
+    f'Switch\t8 "S-0000000000000{box}0{asic}"\t# "MF0;box{box}:MODEL/U{asic}" enhanced port 0 lid {box}{asic} lmc 0\n'
+    f'[1]\t"H-00000000000a{box}{asic}01"[1](a{box}{asic}01)\t# "n{box}{asic} mlx5_0" lid 5 4x{"NDR" if box == 2 else "SDR"}\n'
+    + (f'[8]\t"H-0000000000000{box}09"[1]({box}09)\t# "Mellanox Technologies Aggregation Node" lid 9 4xNDR\n'
+       if box == 2 and asic == 4 else "") +
+    f'\ncaguid=0xa{box}{asic}01\nCa\t1 "H-00000000000a{box}{asic}01"\t# "n{box}{asic} mlx5_0"\n'
+    f'[1](a{box}{asic}01)\t"S-0000000000000{box}0{asic}"[1]\t# lid 5 lmc 0 "x" lid 1 4xNDR\n\n'
+    for box in (3, 2) for asic in (4, 2)) + (
+    'sysimgguid=0x200\ncaguid=0x209\nCa\t1 "H-0000000000000209"\t# "Mellanox Technologies Aggregation Node"\n'
+    '[1](209)\t"S-0000000000000204"[8]\t# lid 9 lmc 0 "x" lid 1 4xNDR\n')
+
+with tap.part("the order of a file changes nothing"):
+    with open("boxes.net", "w", encoding="utf-8") as file:
+        file.write(BOXES)
+    for name, path, times in [("boxes", "boxes.net", 20), ("rails", rail, 20), ("tree", tree, 20)] + [
+            (os.path.basename(dump), dump, 20 if os.path.getsize(dump) < 200000 else 2)
+            for dump in sorted(glob.glob((shared_data("topology") or "none") + "/*"))]:
+        different = shuffled_differs(path, times)
+        tap.result(different is None, f"{name}: {times} orders of its nodes", different)
+    boxes = {row["node"]: row for row in rows("topology", "show", "--from", "boxes.net")}
+    tap.equal("a box is its switch with the lowest GUID", boxes["MF0;box2:MODEL/U4"]["box_guid"], "0x0000000000000202")
 
 with tap.part("wrong usage"):
     for words, why in ((("topology",), "give a sub-command"), (("topology", "save"), "takes one file"),
