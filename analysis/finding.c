@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "analysis/finding.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/event.h"
@@ -388,6 +389,52 @@ counter_set finding_counters(enum finding_kind kind)
 	default:
 		return 0;
 	}
+}
+
+bool finding_is_event(const struct finding *finding)
+{
+	return finding->severity == FINDING_INFO &&
+	       (finding->kind == FINDING_ROUTES_CHANGED || finding->kind == FINDING_TOPOLOGY_CHANGED ||
+		finding->kind == FINDING_COUNTERS_CLEARED || finding->kind == FINDING_HOST_RESTART ||
+		finding->kind == FINDING_SM_LOST);
+}
+
+/* Numbers that grow with the fault, and the words of their values. */
+static const struct { const char *key, *unit; } magnitudes[] = {
+	{ "measured_percent", " %" }, { "stall_percent", " %" }, { "uplinks_down_percent", " %" },
+	{ "symbol_errors", " errors" }, { "receive_errors_per_hour", " in 1 h" },
+	{ "vl15_dropped_per_5min", " in 5 min" }, { "link_errors_per_5min", " in 5 min" },
+	{ "constraint_errors_per_5min", " in 5 min" }, { "fec_uncorrected_blocks_per_10min", " blocks in 10 min" },
+	{ "discards_per_minute", " per minute" }, { "discards_per_5min", " in 5 min" },
+	{ "nodes_silent", " nodes" }, { "hosts_gone", " hosts" }, { "lids", " LIDs" },
+};
+
+static const char *unit_of(const struct finding_number *number)
+{
+	for (size_t i = 0; number && i < sizeof(magnitudes) / sizeof(magnitudes[0]); i++)
+		if (!strcmp(magnitudes[i].key, number->key))
+			return magnitudes[i].unit;
+	return NULL;
+}
+
+const struct finding_number *finding_magnitude(const struct finding *finding)
+{
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (finding->numbers[i].value - finding->numbers[i].value == 0 && unit_of(&finding->numbers[i]))
+			return &finding->numbers[i];
+	return NULL;
+}
+
+bool finding_format_peak(const struct finding *finding, double peak, char ret[48])
+{
+	const struct finding_number *now = finding_magnitude(finding);
+	char current[48];
+
+	if (!now || peak - peak != 0)
+		return false;
+	snprintf(ret, 48, "%.0f%s", peak, unit_of(now));
+	snprintf(current, sizeof(current), "%.0f%s", now->value, unit_of(now));
+	return peak > now->value && strcmp(ret, current) != 0;
 }
 
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)

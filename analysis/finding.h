@@ -109,6 +109,19 @@ bool finding_counts_errors(enum finding_kind kind);
 /* finding_counters - the counters whose increase is the condition of a kind; 0: it is none, or counters of details. */
 counter_set finding_counters(enum finding_kind kind);
 
+/* finding_is_event - a report of an event: it describes the past and has no condition that could end. */
+bool finding_is_event(const struct finding *finding);
+
+/* finding_magnitude - the number of the evidence whose largest value is kept, or NULL. */
+const struct finding_number *finding_magnitude(const struct finding *finding);
+
+/*
+ * finding_format_peak - "100 %", "273 errors"
+ * @peak: the largest value of its magnitude so far, or NaN
+ * Return: whether it exceeds the current value, as it is written.
+ */
+bool finding_format_peak(const struct finding *finding, double peak, char ret[48]);
+
 /* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
 

@@ -28,9 +28,11 @@ struct acknowledgement {
 #define FINDINGS_STOPPED "increase_stopped"
 
 struct finding_row {
-	struct finding finding;  /* its latest state at or before the requested time */
+	struct finding finding;  /* as of the requested time; while it holds, last_seen_us is that of the sweep */
 	int64_t opened_us;       /* wall clock of the sweep that opened it */
-	int64_t measured_us;     /* wall clock of the sweep that measured its text; may be after a past time */
+	int64_t measured_us;     /* wall clock of the sweep that measured its text */
+	double peak;             /* largest value of its magnitude until then; NaN: none (finding_format_peak()) */
+	int64_t peak_us;         /* wall clock of the sweep that measured it */
 	struct acknowledgement acknowledged; /* as of that time */
 	int64_t origin;          /* id of the finding that this one is folded under; 0: none (findings_fold) */
 	unsigned echoes;         /* number of findings that are folded under this one */

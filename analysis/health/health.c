@@ -456,20 +456,11 @@ static bool holds_now(const struct health *health, const struct health_open_find
 	       health->now_us - health->first_us < restart_grace_us(health);
 }
 
-/* Reports of an event describe the past and have no condition that could end. */
-static bool is_event(const struct finding *finding)
-{
-	return finding->severity == FINDING_INFO &&
-	       (finding->kind == FINDING_ROUTES_CHANGED || finding->kind == FINDING_TOPOLOGY_CHANGED ||
-		finding->kind == FINDING_COUNTERS_CLEARED || finding->kind == FINDING_HOST_RESTART ||
-		finding->kind == FINDING_SM_LOST);
-}
-
 /* Its condition has ended, holds again, or is unchanged. */
 static void update_state(const struct health *health, struct health_open_finding *open)
 {
 	struct finding *finding = &open->finding;
-	bool holds = is_event(finding) || holds_now(health, open);
+	bool holds = finding_is_event(finding) || holds_now(health, open);
 	char text[sizeof(finding->text)];
 	int len;
 

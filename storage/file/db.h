@@ -9,6 +9,7 @@
 #ifndef IBWIRE_STORAGE_DB_H
 #define IBWIRE_STORAGE_DB_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -80,6 +81,14 @@ static inline void db_bind_nonzero(sqlite3_stmt *statement, int at, uint64_t val
 		db_bind_u64(statement, at, value);
 	else
 		sqlite3_bind_null(statement, at);
+}
+
+/* db_real - a finite number; NaN: none. */
+static inline double db_real(sqlite3_stmt *statement, int at)
+{
+	double value = sqlite3_column_type(statement, at) == SQLITE_NULL ? NAN : sqlite3_column_double(statement, at);
+
+	return isfinite(value) ? value : NAN;
 }
 
 /*

@@ -20,6 +20,7 @@
 
 #include "base/test_cases.h"
 #include "base/unit_test.h"
+#include "storage/file/schema.h"
 #include "storage/history.h"
 #include "storage/jobs.h"
 #include "storage/reader.h"
@@ -252,7 +253,7 @@ static void open_first(size_t position, uint64_t seed)
 	}
 	if (version == 1)
 		assert_false(power_run_reached(position, OPENED, 0));
-	if (version != 2)
+	if (version != SCHEMA_VERSION)
 		writer_close(check_open_writer(crash_path));
 	check_sound(crash_path);
 }
@@ -369,7 +370,7 @@ TEST_WITH(a_torn_first_page_is_read_from_the_log, set_up, tear_down)
 
 	check_store(writer, power_run_step(model));
 	db = check_open_second(path);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 3", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	bytes = test_file_read(path, &len);
 	memset(bytes, 0xa5, 512);

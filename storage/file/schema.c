@@ -374,8 +374,27 @@ static int add_jobs(sqlite3 *db, struct error *err)
 	return db_exec(db, tables_job, err);
 }
 
+/* Tables with the text of this program; ALTER TABLE would make another one. */
+static int extend_findings(sqlite3 *db, struct error *err)
+{
+#define STATE \
+	"finding, from_sweep, wall_us, severity, subject, cause, text, advice, evidence, hosts, affected_hosts, ports"
+	int result = db_exec(db, "CREATE TEMP TABLE old_finding AS SELECT * FROM main.finding;"
+			     " CREATE TEMP TABLE old_state AS SELECT * FROM main.finding_state;"
+			     " DROP TABLE main.finding_state; DROP TABLE main.finding", err);
+
+	if (!result)
+		result = db_exec(db, tables_finding, err);
+	if (!result)
+		result = db_exec(db, "INSERT INTO main.finding SELECT * FROM old_finding;"
+				 " INSERT INTO main.finding_state (" STATE ") SELECT " STATE " FROM old_state;"
+				 " DROP TABLE old_finding; DROP TABLE old_state", err);
+#undef STATE
+	return result;
+}
+
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
-static schema_step_fn *const steps[] = { add_jobs, NULL };
+static schema_step_fn *const steps[] = { add_jobs, extend_findings, NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 

@@ -403,13 +403,16 @@ const char *const tables_views[] = {
 	"	e.peer_port AS peer_port, e.text AS text\n"
 	"FROM event e;\n",
 	"findings AS -- findings in their latest state; closed is NULL while open\n"
-	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us")
+	"SELECT " TIME("coalesce(s.since_us, f.since_us)") " AS since,\n"
+	"	" TIME("f.opened_us") " AS opened, " TIME("f.closed_us")
 	" AS closed,\n"
-	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject,"
-	" s.cause AS cause,\n"
+	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, b.subject AS subject,"
+	" b.cause AS cause,\n"
 	"	s.text AS text, " GUID("f.node_guid") " AS node_guid, f.port AS port, s.evidence AS evidence\n"
 	"FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep =\n"
-	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n",
+	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)\n"
+	"	JOIN finding_state b ON b.finding = f.id"
+	" AND b.from_sweep = coalesce(s.state_sweep, s.from_sweep);\n",
 	"sweeps AS -- sweeps, with their duration and coverage\n"
 	"SELECT s.id AS sweep, " TIME("s.wall_us") " AS time, s.end_us - s.start_us AS duration_us,\n"
 	"	s.interval_us AS interval_us, s.ports_planned AS ports_planned, s.ports_polled AS ports_polled,\n"
@@ -455,10 +458,12 @@ static const char tables_route[] =
 	"CREATE INDEX route_version_now ON route_version (node, block) WHERE to_sweep IS NULL;\n";
 
 /*
- * A row of finding: the object of the finding and its duration. A row of finding_state: its severity and
- * cause from a sweep on, so that a past time shows what was known then. Times are wall clocks: us since 1970 UTC.
+ * A row of finding: the object of the finding and its duration. A row of finding_state: what was shown of it from a
+ * sweep on. It is never changed, so that a past time shows what was shown then. Columns that seldom change are stored
+ * once: a row with state_sweep has new numbers only. Columns that can be NULL were added by version 3; collectors of
+ * version 2 continue to store rows without them. Times are wall clocks: us since 1970 UTC.
  */
-static const char tables_finding[] =
+const char tables_finding[] =
 	"CREATE TABLE finding ( -- findings, with their duration (ibwire health)\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	kind TEXT NOT NULL, -- see ibwire-health(1)\n"
@@ -470,7 +475,7 @@ static const char tables_finding[] =
 	"	since_us INTEGER NOT NULL, -- known or estimated beginning\n"
 	"	opened_us INTEGER NOT NULL, -- wall clock of the sweep that opened it\n"
 	"	opened_sweep INTEGER NOT NULL, -- sweep.id\n"
-	"	last_seen_us INTEGER NOT NULL, -- wall clock of its last sweep; while open, at most a minute old\n"
+	"	last_seen_us INTEGER NOT NULL, -- wall clock when it last held; valid when it is closed\n"
 	"	closed_us INTEGER, -- wall clock of the sweep that closed it; NULL: open\n"
 	"	closed_sweep INTEGER, -- sweep.id\n"
 	"	CONSTRAINT finding_range CHECK (\n"
@@ -486,18 +491,28 @@ static const char tables_finding[] =
 	"	from_sweep INTEGER NOT NULL, -- sweep.id\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock of that sweep\n"
 	"	severity INTEGER NOT NULL, -- code severity\n"
-	"	subject TEXT NOT NULL, -- object of the finding, as shown\n"
-	"	cause TEXT NOT NULL, -- cause code\n"
+	"	subject TEXT NOT NULL, -- object of the finding, as shown; '' with state_sweep, as the next columns\n"
+	"	cause TEXT NOT NULL, -- cause code; likewise\n"
 	"	text TEXT NOT NULL, -- one line: measured value and threshold\n"
-	"	advice TEXT NOT NULL, -- one line: recommended action\n"
+	"	advice TEXT NOT NULL, -- one line: recommended action; likewise\n"
 	"	evidence TEXT NOT NULL, -- JSON object of numbers; each key ends with its unit\n"
-	"	hosts TEXT NOT NULL, -- JSON array of names: the first affected hosts\n"
+	"	hosts TEXT NOT NULL, -- JSON array of names: the first affected hosts; likewise\n"
 	"	affected_hosts INTEGER NOT NULL, -- number of affected hosts\n"
-	"	ports TEXT NOT NULL, -- JSON array of port.id: the first ports of a finding about several\n"
+	"	ports TEXT NOT NULL, -- JSON array of port.id: the first ports of a finding about several; likewise\n"
+	"	state_sweep INTEGER, -- from_sweep of the row with the columns that are '' here; NULL: this row\n"
+	"	since_us INTEGER, -- known or estimated beginning; NULL: finding.since_us\n"
+	"	last_seen_us INTEGER, -- when its condition last held, as of that sweep; NULL: finding.last_seen_us\n"
+	"	peak REAL, -- largest value until then of the number that grows with the fault; NULL: none\n"
+	"	peak_us INTEGER, -- when it was measured\n"
 	"	CONSTRAINT finding_state_range CHECK (from_sweep BETWEEN 1 AND 1099511627776 AND\n"
-	"		wall_us BETWEEN 0 AND 253402300799999999 AND severity BETWEEN 0 AND 2),\n"
+	"		wall_us BETWEEN 0 AND 253402300799999999 AND severity BETWEEN 0 AND 2 AND\n"
+	"		state_sweep BETWEEN 1 AND from_sweep - 1 AND since_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		last_seen_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		peak_us BETWEEN 0 AND 253402300799999999),\n"
 	"	PRIMARY KEY (finding, from_sweep)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID, STRICT;\n";
+
+static const char tables_acknowledgement[] =
 	"CREATE TABLE acknowledgement ( -- acknowledged findings (ibwire health ack)\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	kind TEXT NOT NULL, -- this and the next three columns as in finding\n"
@@ -530,7 +545,8 @@ void schema_append_tables(struct text *sql)
 	static const struct { const char *sql; counter_set columns; } parts[] = {
 		{ tables_fixed, 0 }, { tables_absolute_begin, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET },
 		{ tables_absolute_end, 0 },
-		{ tables_detail, 0 }, { tables_route, 0 }, { tables_finding, 0 }, { tables_history, 0 },
+		{ tables_detail, 0 }, { tables_route, 0 }, { tables_finding, 0 },
+		{ tables_acknowledgement, 0 }, { tables_history, 0 },
 		{ tables_chunk_sum_begin, COUNTER_TRAFFIC_SET }, { tables_chunk_sum_end, 0 },
 		{ tables_hour_sum_begin, COUNTER_TRAFFIC_SET }, { tables_hour_sum_end, 0 }, { tables_chunk_error, 0 },
 	};

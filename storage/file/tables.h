@@ -44,7 +44,7 @@ void tables_append_columns(struct text *sql, counter_set set);
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);
 
-/* The table of jobs, as it is since version 2. */
-extern const char tables_job[];
+/* The table of jobs, as it is since version 2, and those of findings, since version 3. */
+extern const char tables_job[], tables_finding[];
 
 #endif

@@ -11,25 +11,31 @@
 #include "storage/file/schema.h"
 #include "storage/file/tables.h"
 
-/* ?1 the sweep of the requested time, ?2 the first sweep of the window, ?3 that time, ?4 a node or 0. */
+/*
+ * ?1 the sweep of the requested time, ?2 the first sweep of the window, ?3 that time, ?4 a node or 0, ?5 the wall clock
+ * of the sweep.
+ */
 #define STATE_THEN "(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id AND l.from_sweep <= ?1)"
+#define IS_CLOSED "f.closed_sweep <= ?1"
 static const char findings_sql[] =
-	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
-	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.affected_hosts, s.ports, s.wall_us, a.at_us, a.until_us, a.person, a.reason,"
-	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
+	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, coalesce(s.since_us, f.since_us),"
+	" f.opened_us, CASE WHEN " IS_CLOSED " THEN f.last_seen_us ELSE coalesce(s.last_seen_us, f.last_seen_us) END,"
+	" CASE WHEN " IS_CLOSED " THEN f.closed_us END, s.severity, b.subject, b.cause, s.text,"
+	" b.advice, s.evidence, b.hosts, s.affected_hosts, b.ports, s.wall_us, a.at_us, a.until_us, a.person, a.reason,"
+	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1") ", s.peak, s.peak_us, ?5"
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
+	" JOIN finding_state b ON b.finding = f.id AND b.from_sweep = coalesce(s.state_sweep, s.from_sweep)"
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
 	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"
 	" AND (a.until_us IS NULL OR a.until_us > ?3)"
 	" WHERE f.opened_sweep <= ?1 AND (f.closed_sweep IS NULL OR f.closed_sweep > ?2)"
-	" AND (?4 = 0 OR f.node_guid = ?4 OR f.peer_guid = ?4 OR EXISTS (SELECT 1 FROM json_each(s.ports) j"
+	" AND (?4 = 0 OR f.node_guid = ?4 OR f.peer_guid = ?4 OR EXISTS (SELECT 1 FROM json_each(b.ports) j"
 	" JOIN port p ON p.id = j.value JOIN node n ON n.id = p.node WHERE n.guid = ?4)) ORDER BY f.id";
 
 enum {
 	ID, KIND, NODE, PORT, PEER, PEER_PORT, TAG, SINCE, OPENED, LAST_SEEN, CLOSED, SEVERITY, SUBJECT, CAUSE, TEXT,
 	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, PORTS, MEASURED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
-	NODE_NAME, PEER_NAME,
+	NODE_NAME, PEER_NAME, PEAK, PEAK_AT, SWEEP_AT,
 };
 
 static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
@@ -108,6 +114,8 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *ports, sqlite3_stmt *ro
 	finding->since_us = db_us(row, SINCE);
 	ret->opened_us = db_us(row, OPENED);
 	ret->measured_us = db_us(row, MEASURED);
+	ret->peak = db_real(row, PEAK);
+	ret->peak_us = db_us(row, PEAK_AT);
 	finding->last_seen_us = db_us(row, LAST_SEEN);
 	finding->closed_us = db_us(row, CLOSED);
 	finding->severity = (enum finding_severity)db_choice(row, SEVERITY, FINDING_CRITICAL);
@@ -129,6 +137,8 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *ports, sqlite3_stmt *ro
 		result = read_members(members, row, HOSTS, ret, err);
 	if (finding->closed_us)
 		finding->ok_since_us = 0;
+	if (!finding->closed_us && !finding->ok_since_us && !finding_is_event(finding) && db_us(row, SWEEP_AT))
+		finding->last_seen_us = db_us(row, SWEEP_AT);
 	if (!result)
 		result = read_members(ports, row, PORTS, ret, err);
 	return result ? result : 1;
@@ -150,8 +160,8 @@ static int report_rows(sqlite3_stmt *members, sqlite3_stmt *ports, sqlite3_stmt 
 	return result;
 }
 
-/* @args: ?1 to ?4. */
-static int report(sqlite3 *db, const int64_t args[4], reader_finding_fn *each, void *ctx, struct error *err)
+/* @args: ?1 to ?5. */
+static int report(sqlite3 *db, const int64_t args[5], reader_finding_fn *each, void *ctx, struct error *err)
 {
 	sqlite3_stmt *rows = NULL, *members = NULL, *ports = NULL;
 	int result = db_prepare(db, findings_sql, &rows, err);
@@ -162,7 +172,7 @@ static int report(sqlite3 *db, const int64_t args[4], reader_finding_fn *each, v
 		result = db_prepare(db, "SELECT NULL, NULL, n.guid, p.number FROM json_each(?1) j JOIN port p"
 				    " ON p.id = j.value JOIN node n ON n.id = p.node ORDER BY j.key", &ports, err);
 	if (!result) {
-		db_bind_integers(rows, 1, args, 4);
+		db_bind_integers(rows, 1, args, 5);
 		result = report_rows(members, ports, rows, each, ctx, err);
 	}
 	sqlite3_finalize(rows);
@@ -188,8 +198,8 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 		after = 0;
 	else if (query->since_us && first.info.id < last.info.id)
 		after = first.info.id + 1;
-	result = report(reader->db, (int64_t[]){ last.info.id, after, now_us, (int64_t)query->node_guid }, each, ctx,
-			err);
+	result = report(reader->db, (int64_t[]){ last.info.id, after, now_us, (int64_t)query->node_guid,
+						 last.info.wall_us }, each, ctx, err);
 	reader_end(reader);
 	return result;
 }
@@ -236,7 +246,10 @@ void findings_fold(struct finding_row *const *rows, size_t count, const struct f
 
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
 {
-	return report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0 }, each, ctx, err);
+	int64_t newest_us;
+	int result = db_integer(db, "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1", 0, &newest_us, err);
+
+	return result ? result : report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0, newest_us }, each, ctx, err);
 }
 
 int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *given,

@@ -15,8 +15,16 @@
 #include "storage/findings.h"
 #include "storage/write/writer_internal.h"
 
-/* Interval of updates of an open finding; its severity, cause and text are updated at once. */
-#define REFRESH_US (60 * US_PER_S)
+/*
+ * Rows are only added, so a past time shows what was shown then. A change of the severity, of the
+ * cause or of the phase begins a row at its sweep, and so does a peak that exceeds the stored one by an eighth.
+ * All else waits: for the next window, if the numbers are of windows; otherwise for an eighth of the age of that state,
+ * at most a minute, and after an hour for a sixtieth of it, at most ten minutes. With many findings it waits so long
+ * that twenty are compared per second.
+ */
+#define TEXT_LONG_US (60 * US_PER_S)
+#define TEXT_LONGEST_US (600 * US_PER_S)
+#define COMPARED_PER_S 20
 
 /* Keys of two places may be equal: is_same_place() compares the finding itself. */
 static uint64_t place_key(enum finding_kind kind, uint64_t guid, uint8_t port, uint8_t tag)
@@ -55,19 +63,27 @@ static int load(struct writer *writer, struct error *err)
 	int result;
 
 	findings->count = 0;
-	result = db_prepare(writer->db, "SELECT f.id, f.kind, f.node_guid, f.port, f.tag, f.last_seen_us, s.from_sweep,"
-			    " s.severity, s.cause, f.opened_us FROM finding f JOIN finding_state s ON s.finding = f.id"
-			    " AND s.from_sweep = (SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)"
-			    " WHERE f.closed_us IS NULL ORDER BY f.id", &rows, err);
+	result = db_prepare(writer->db, "SELECT f.id, f.kind, f.node_guid, f.port, f.tag,"
+			    " coalesce(s.last_seen_us, f.last_seen_us), s.severity, b.cause,"
+			    " instr(s.evidence, '\"" FINDINGS_OK_SINCE "\"'),"
+			    " instr(s.evidence, '\"" FINDINGS_STOPPED "\"'), s.wall_us, s.peak, s.peak_us"
+			    " FROM finding f"
+			    " JOIN finding_state s ON s.finding = f.id AND s.from_sweep ="
+			    " (SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)"
+			    " JOIN finding_state b ON b.finding = f.id AND b.from_sweep ="
+			    " coalesce(s.state_sweep, s.from_sweep) WHERE f.closed_us IS NULL ORDER BY f.id", &rows,
+			    err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		const char *kind = (const char *)sqlite3_column_text(rows, 1);
-		const char *cause = (const char *)sqlite3_column_text(rows, 8);
+		const char *cause = (const char *)sqlite3_column_text(rows, 7);
 		struct stored_finding stored = {
 			.id = sqlite3_column_int64(rows, 0), .node_guid = db_u64(rows, 2),
 			.port = (uint8_t)sqlite3_column_int(rows, 3), .tag = (uint8_t)sqlite3_column_int(rows, 4),
-			.last_seen_us = db_us(rows, 5), .state_sweep = sqlite3_column_int64(rows, 6),
-			.opened_us = db_us(rows, 9),
-			.severity = (enum finding_severity)db_choice(rows, 7, FINDING_CRITICAL),
+			.last_seen_us = db_us(rows, 5), .phase = sqlite3_column_int(rows, 8) ? FINDING_PHASE_CLEARING :
+				 sqlite3_column_int(rows, 9) ? FINDING_PHASE_STOPPED : FINDING_PHASE_ACTIVE,
+			.severity = (enum finding_severity)db_choice(rows, 6, FINDING_CRITICAL),
+			.state_us = db_us(rows, 10), .peak_us = db_us(rows, 12),
+			.peak = db_real(rows, 11), .peak_stored = db_real(rows, 11),
 		};
 		int known = kind ? finding_kind_find(kind) : -1;
 
@@ -144,58 +160,97 @@ static void append_ports(struct text *text, const struct writer_cache *cache, co
 	text_append(text, text->len ? "]" : "[]");
 }
 
-static int write_state(struct writer *writer, const struct finding *finding, const struct stored_finding *stored,
-		       int64_t wall_us, struct error *err)
+static uint64_t hash_of(uint64_t hash, const char *chars)
 {
-	sqlite3_stmt *replace = writer->statements[WRITE_FINDING_STATE];
-	struct text evidence = { 0 }, hosts = { 0 }, ports = { 0 };
-	int result;
-
-	append_evidence(&evidence, finding);
-	append_hosts(&hosts, finding);
-	append_ports(&ports, &writer->cache, finding);
-	if (text_failed(&evidence) || text_failed(&hosts) || text_failed(&ports)) {
-		result = err_nomem(err);
-	} else {
-		DB_BIND(replace, 1, stored->id, stored->state_sweep, wall_us, finding->severity);
-		sqlite3_bind_text(replace, 5, finding->subject, -1, SQLITE_STATIC);
-		sqlite3_bind_text(replace, 6, finding->cause ? finding->cause : "", -1, SQLITE_STATIC);
-		sqlite3_bind_text(replace, 7, finding->text, -1, SQLITE_STATIC);
-		sqlite3_bind_text(replace, 8, finding->advice ? finding->advice : "", -1, SQLITE_STATIC);
-		sqlite3_bind_text(replace, 9, text_chars(&evidence), -1, SQLITE_STATIC);
-		sqlite3_bind_text(replace, 10, text_chars(&hosts), -1, SQLITE_STATIC);
-		sqlite3_bind_int64(replace, 11, finding->affected_hosts);
-		sqlite3_bind_text(replace, 12, text_chars(&ports), -1, SQLITE_STATIC);
-		result = db_run(replace, err);
-	}
-	text_done(&evidence);
-	text_done(&hosts);
-	text_done(&ports);
-	return result;
+	for (; *chars; chars++)
+		hash = map_mix(hash ^ (unsigned char)*chars);
+	return map_mix(hash + 1);
 }
 
-/* Changes when the text, its count or the measured window does; durations among the numbers change in every sweep. */
-static uint64_t hash_text(const struct finding *finding)
+/* Of the columns that a row with state_sweep does not have. */
+static uint64_t hash_state(const struct finding *finding, const struct text *hosts, const struct text *ports)
 {
-	uint64_t hash = 0;
+	uint64_t hash = hash_of(hash_of(0, text_chars(hosts)), text_chars(ports));
 
-	for (const char *at = finding->text; *at; at++)
-		hash = map_mix(hash ^ (unsigned char)*at);
+	return hash_of(hash_of(hash, finding->subject), finding->advice ? finding->advice : "");
+}
+
+/* Of the others. Durations among the numbers change in every sweep: only the text and the measured window count. */
+static uint64_t hash_text(const struct finding *finding, double peak)
+{
+	uint64_t hash = hash_of((uint64_t)finding->since_us, finding->text), bits;
+
+	memcpy(&bits, &peak, sizeof(bits));
+	hash = map_mix(map_mix(hash ^ finding->affected_hosts) ^ bits);
+	/* What holds was last seen at each sweep; what has ended, and an event, at a time of its own. */
+	if (finding->ok_since_us || finding_is_event(finding))
+		hash = map_mix(hash ^ (uint64_t)finding->last_seen_us);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		if (!strcmp(finding->numbers[i].key, FINDING_WINDOW_FROM))
 			hash = map_mix(hash ^ (uint64_t)finding->numbers[i].value);
 	return map_mix(hash ^ (uint64_t)finding->increased_us);
 }
 
+static int write_row(struct writer *writer, const struct finding *finding, const struct stored_finding *stored,
+		     int64_t wall_us, int64_t id, const struct text *hosts, const struct text *ports, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_FINDING_STATE];
+	bool complete = stored->state_sweep == id;
+	const char *const texts[] = { finding->subject, finding->cause, finding->advice, text_chars(hosts),
+				      text_chars(ports) };
+	struct text evidence = { 0 };
+	int result;
+
+	append_evidence(&evidence, finding);
+	DB_BIND(insert, 1, stored->id, id, wall_us, finding->severity, finding->since_us, finding->last_seen_us,
+		finding->affected_hosts);
+	db_bind_nonzero(insert, 8, complete ? 0 : (uint64_t)stored->state_sweep);
+	/* NaN is stored as NULL. */
+	sqlite3_bind_double(insert, 9, stored->peak);
+	db_bind_nonzero(insert, 10, isnan(stored->peak) ? 0 : (uint64_t)stored->peak_us);
+	sqlite3_bind_text(insert, 11, finding->text, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 12, text_chars(&evidence), -1, SQLITE_STATIC);
+	for (int i = 0; i < 5; i++)
+		sqlite3_bind_text(insert, 13 + i, complete && texts[i] ? texts[i] : "", -1, SQLITE_STATIC);
+	result = text_failed(&evidence) || text_failed(hosts) || text_failed(ports) ? err_nomem(err) :
+		 db_run(insert, err);
+	text_done(&evidence);
+	return result;
+}
+
+/* Add a row, unless the newest one is equal and @changed is false. */
+static int store_state(struct writer *writer, const struct finding *finding, struct stored_finding *stored,
+		       bool changed, int64_t wall_us, int64_t id, struct error *err)
+{
+	struct text hosts = { 0 }, ports = { 0 };
+	uint64_t state_hash, text_hash = hash_text(finding, stored->peak);
+	int result = 0;
+
+	append_hosts(&hosts, finding);
+	append_ports(&ports, &writer->cache, finding);
+	state_hash = hash_state(finding, &hosts, &ports);
+	if (changed || !stored->state_sweep || state_hash != stored->state_hash)
+		stored->state_sweep = id;
+	if (stored->state_sweep == id || text_hash != stored->text_hash)
+		result = write_row(writer, finding, stored, wall_us, id, &hosts, &ports, err);
+	stored->state_hash = state_hash;
+	stored->text_hash = text_hash;
+	stored->peak_stored = stored->peak;
+	text_done(&hosts);
+	text_done(&ports);
+	return result;
+}
+
 static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
 			struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[OPEN_FINDING];
+	const struct finding_number *magnitude = finding_magnitude(finding);
 	struct stored_finding stored = {
 		.kind = finding->kind, .node_guid = finding->node_guid, .port = finding->port, .tag = finding->tag,
-		.severity = finding->severity, .last_seen_us = finding->last_seen_us, .refreshed_us = sweep->wall_us,
-		.opened_us = sweep->wall_us, .state_sweep = id, .state_us = sweep->wall_us, .first = true,
-		.text_hash = hash_text(finding), .seen = true,
+		.severity = finding->severity, .phase = finding_phase(finding), .last_seen_us = finding->last_seen_us,
+		.state_us = sweep->wall_us, .compared_us = sweep->wall_us, .seen = true,
+		.peak = magnitude ? magnitude->value : NAN, .peak_stored = NAN, .peak_us = sweep->wall_us,
 	};
 	int result;
 
@@ -210,51 +265,57 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 		return result;
 	stored.id = sqlite3_last_insert_rowid(writer->db);
 	snprintf(stored.cause, sizeof(stored.cause), "%s", finding->cause ? finding->cause : "");
-	result = write_state(writer, finding, &stored, sweep->wall_us, err);
+	result = store_state(writer, finding, &stored, true, sweep->wall_us, id, err);
 	return result ? result : add_stored(&writer->findings, &stored, err);
 }
 
-/*
- * Begin a new state, or replace the newest one. A change of severity or cause is a new state, and the first state
- * of it is never replaced. Others are new after a minute, later after an eighth of the age of the finding: so their
- * number grows with its logarithm.
- */
-static void choose_state(struct stored_finding *stored, bool changed, int64_t wall_us, int64_t id)
+/* Must a finding be compared with its newest rows in this sweep? */
+static bool is_due(const struct stored_findings *findings, const struct stored_finding *stored,
+		   const struct finding *finding, int64_t wall_us)
 {
-	int64_t least_us = (wall_us - stored->opened_us) / 8;
+	int64_t age_us = wall_us - stored->state_us, since_us = wall_us - stored->compared_us;
+	int64_t wait_us = age_us / 8 < TEXT_LONG_US ? age_us / 8 : TEXT_LONG_US;
+	int64_t all_us = (int64_t)findings->count * US_PER_S / COMPARED_PER_S, from_us, until_us;
 
-	if (!changed && !stored->first && wall_us - stored->state_us < (least_us > REFRESH_US ? least_us : REFRESH_US))
-		return;
-	stored->state_sweep = id;
-	stored->state_us = wall_us;
-	stored->first = changed;
+	if (age_us / 60 > wait_us)
+		wait_us = age_us / 60 < TEXT_LONGEST_US ? age_us / 60 : TEXT_LONGEST_US;
+	if (finding_is_of_window(stored->kind) && finding_window(finding, &from_us, &until_us) && until_us > from_us)
+		wait_us = until_us - from_us;
+	/* The wall clock may be set back. */
+	return since_us < 0 || age_us < 0 || since_us >= (wait_us > all_us ? wait_us : all_us);
+}
+
+/* Return: whether the peak exceeds the stored one by an eighth. */
+static bool update_peak(struct stored_finding *stored, const struct finding *finding, int64_t wall_us)
+{
+	const struct finding_number *magnitude = finding_magnitude(finding);
+
+	if (!magnitude || magnitude->value <= stored->peak)
+		return false;
+	stored->peak = magnitude->value;
+	stored->peak_us = wall_us;
+	return !(stored->peak < stored->peak_stored * 9 / 8);
 }
 
 static int update_finding(struct writer *writer, const struct finding *finding, struct stored_finding *stored,
 			  const struct sweep *sweep, int64_t id, struct error *err)
 {
 	const char *cause = finding->cause ? finding->cause : "";
-	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause);
-	bool turned = stored->phase != finding_phase(finding);
-	uint64_t text_hash = hash_text(finding);
-	sqlite3_stmt *update = writer->statements[SEE_FINDING];
-	int result;
+	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause) ||
+		       finding_phase(finding) != stored->phase;
+	bool peaked = update_peak(stored, finding, sweep->wall_us);
 
 	stored->seen = true;
 	stored->last_seen_us = finding->last_seen_us;
-	/* If the wall clock was set back, it is written once more, which is harmless. */
-	if (!changed && !turned && text_hash == stored->text_hash && sweep->wall_us >= stored->refreshed_us &&
-	    sweep->wall_us - stored->refreshed_us < REFRESH_US)
+	if (!changed && !peaked && !is_due(&writer->findings, stored, finding, sweep->wall_us))
 		return 0;
-	choose_state(stored, changed, sweep->wall_us, id);
+	if (changed)
+		stored->state_us = sweep->wall_us;
 	stored->phase = finding_phase(finding);
-	stored->text_hash = text_hash;
 	stored->severity = finding->severity;
-	stored->refreshed_us = sweep->wall_us;
+	stored->compared_us = sweep->wall_us;
 	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);
-	DB_BIND(update, 1, stored->id, finding->since_us, finding->last_seen_us);
-	result = db_run(update, err);
-	return result ? result : write_state(writer, finding, stored, sweep->wall_us, err);
+	return store_state(writer, finding, stored, changed, sweep->wall_us, id, err);
 }
 
 /* Close the open findings that this sweep does not contain. */

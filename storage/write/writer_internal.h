@@ -87,7 +87,7 @@ enum writer_statement {
 	WRITE_NODE, WRITE_PORT, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP, OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
-	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, SEE_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
+	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
 
@@ -99,13 +99,15 @@ struct stored_finding {
 	uint8_t port, tag;
 	enum finding_severity severity;
 	char cause[32];
-	int64_t opened_us, last_seen_us;
-	int64_t refreshed_us;  /* wall clock of the sweep that last wrote it; 0: a previous run */
-	int64_t state_sweep;   /* finding_state.from_sweep of its newest state */
-	int64_t state_us;      /* wall clock of that sweep; 0: a previous run */
-	bool first;            /* that state is the one in which its severity or cause changed */
 	enum finding_phase phase; /* as stored */
-	uint64_t text_hash;    /* of its text and window */
+	int64_t last_seen_us;
+	int64_t state_us;      /* wall clock when its severity, its cause or its phase changed */
+	int64_t compared_us;   /* wall clock when its strings were last compared with the newest rows */
+	int64_t state_sweep;   /* finding_state.from_sweep of its newest complete row; 0: of a previous run */
+	uint64_t state_hash, text_hash; /* of that row, and of the newest one */
+	double peak;           /* largest magnitude (finding_magnitude()); NaN: none */
+	double peak_stored;    /* the same in its newest row */
+	int64_t peak_us;       /* wall clock when it was measured */
 	bool seen;             /* in the sweep that is being stored */
 };
 

@@ -45,11 +45,11 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
 			 " opened_sweep, last_seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
 	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
-	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
-				" text, advice, evidence, hosts, affected_hosts, ports)"
-				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_FINDING_STATE] = "INSERT INTO finding_state (finding, from_sweep, wall_us, severity, since_us,"
+				" last_seen_us, affected_hosts, state_sweep, peak, peak_us, text, evidence, subject,"
+				" cause, advice, hosts, ports)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 int writer_prepare(struct writer *writer, struct error *err)

@@ -19,6 +19,7 @@ need("ibsim", "opensm")
 tap = Tap()
 FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1", "--traffic", "ring rate=8Gb/s"
 OLD_COMMIT = "fc7a9cd9"  # the last one with schema version 1
+VERSION = 3
 WRITERS = [["collect", "--once"], ["snapshot", "take", "second"], ["job", "begin", "1"], ["db", "compact"]]
 OF_OLD = [command for command in READERS if command[0] != "job"]
 TOTALS = "256,75642914624,75642915200"  # of released_database(), as OLD_COMMIT reads it
@@ -87,7 +88,7 @@ def stores(path, number):
 
 
 def check_database(sim, name, path):
-    tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), 2)
+    tap.equal(f"{name}: version", value(path, "PRAGMA user_version"), VERSION)
     tap.equal(f"{name}: integrity_check", value(path, "PRAGMA integrity_check"), "ok")
     check = sim.ibwire("db", "check", "--db", path, check=False)
     tap.equal(f"{name}: db check", (check.status, check.err), (0, ""))
@@ -125,7 +126,7 @@ def beside_old_release(sim, old):
     last = value(path, "SELECT max(id) FROM sweep")
     before = totals(sim, old, path, last)
     sim.ibwire("snapshot", "take", "new", "--fast", "--db", path)
-    tap.equal("a snapshot of this release migrates it", value(path, "PRAGMA user_version"), 2)
+    tap.equal("a snapshot of this release migrates it", value(path, "PRAGMA user_version"), VERSION)
     tap.equal("it did not change the samples", totals(sim, IBWIRE, path, last), before)
     sweeps = value(path, "SELECT count(*) FROM sweep")
     tap.result(stores(path, sweeps + 30), "the older collector continues to store")
@@ -157,7 +158,7 @@ with tap.part("version 1 without permission to write"):
 
 with Simulation(*FABRIC) as sim:
     with tap.part("a newer version"):
-        rejected("version 3", released_database("version3.db", 3), READERS + WRITERS, "newer", env=sim.env)
+        rejected("a newer version", released_database("newer.db", VERSION + 1), READERS + WRITERS, "newer", env=sim.env)
 
     with tap.part("migration by a collector"):
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
