@@ -252,8 +252,8 @@ const char *finding_kind_name(enum finding_kind kind)
 const char *finding_advice(enum finding_kind kind, enum finding_severity severity, const char *cause)
 {
 	if (kind == FINDING_LINK_DEGRADED && cause && !strcmp(cause, FINDING_CAUSE_ENABLED))
-		return "compare the enabled widths and speeds of both ports (smpquery portinfo) with the configuration of "
-		       "the subnet manager, correct them, and retrain the link; the cable is not the cause";
+		return "compare the enabled widths and speeds of both ports (smpquery portinfo) with the configuration "
+		       "of the subnet manager, correct them, and retrain the link; the cable is not the cause";
 	return severity == FINDING_INFO && infos[kind].advice_info ? infos[kind].advice_info : infos[kind].advice;
 }
 

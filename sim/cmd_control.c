@@ -20,6 +20,7 @@
 #include "sim/ibsim/programs.h"
 #include "sim/launch.h"
 #include "sim/relay/relay.h"
+#include "sim/rundir.h"
 #include "sim/traffic/driver.h"
 
 #define OPENSM_TIMEOUT_US (60 * US_PER_S)
@@ -31,6 +32,9 @@ static int need_env(const char *name, const char **ret, struct error *err)
 		return 0;
 	return err_set(err, ERR_UNAVAILABLE, "%s is not set: run this command within ibwire-sim run", name);
 }
+
+/* Variable of the shells of exec: the simulation's name. */
+#define IN_SHELL "IBWIRE_SIM_SHELL"
 
 /* --- joining a simulation --- */
 
@@ -128,15 +132,44 @@ static void add_own_directory(void)
 	text_done(&path);
 }
 
+/*
+ * A shell whose prompt has the name of the simulation. bash reads a file of its own, which reads that of the user;
+ * other shells may replace the prompt.
+ */
+static int run_shell(const char *name, struct error *err)
+{
+	const char *shell = getenv("SHELL"), *dir = getenv("IBWIRE_SIM_DIR"), *slash, *end;
+	char rc[PATH_MAX], prompt[96], line[160];
+	char *const argv[] = { (char *)(uintptr_t)(shell && *shell ? shell : "/bin/sh"), NULL };
+	char *const bash[] = { argv[0], (char *)(uintptr_t) "--rcfile", rc, (char *)(uintptr_t) "-i", NULL };
+
+	slash = strrchr(argv[0], '/');
+	/* "demo-4711" of "ibwire-demo-4711-0a1b2c" */
+	name += strncmp(name, "ibwire-", 7) ? 0 : 7;
+	end = strrchr(name, '-');
+	snprintf(prompt, sizeof(prompt), "(%.*s) \\w\\$ ", end ? (int)(end - name) : 63, name);
+	snprintf(rc, sizeof(rc), "%s/bashrc", dir);
+	snprintf(line, sizeof(line), "[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='%s'\n", prompt);
+	if (setenv(IN_SHELL, name, 1) < 0 || setenv("PS1", strstr(argv[0], "bash") ? prompt : "(simulation) $ ", 1) < 0)
+		return err_nomem(err);
+	printf("a shell in the simulation %s: ibwire shows it, exit leaves it\n", name);
+	fflush(stdout);
+	if (!strcmp(slash ? slash + 1 : argv[0], "bash") && rundir_write(NULL, rc, line, strlen(line), NULL) == 0)
+		execvp(bash[0], bash);
+	execvp(argv[0], argv);
+	return err_set(err, ERR_USAGE, "cannot run the shell %s: %s", argv[0], strerror(errno));
+}
+
 int cmd_exec(int argc, char **argv, struct error *err)
 {
-	const char *shell = getenv("SHELL");
-	char *const login[] = { (char *)(uintptr_t)(shell && *shell ? shell : "/bin/sh"), NULL };
+	const char *name = getenv("IBSIM_SOCKNAME"), *shell = getenv(IN_SHELL);
 	char *const *command = argv + 1 + (argc > 1 && !strcmp(argv[1], "--"));
 
-	if (!*command)
-		command = login;
 	add_own_directory();
+	if (!*command && shell && *shell)
+		return err_set(err, ERR_USAGE, "this shell is in the simulation %s already: exit leaves it", shell);
+	if (!*command)
+		return run_shell(name ? name : "", err);
 	execvp(*command, command);
 	return err_set(err, ERR_USAGE, "cannot run the command %s: %s", *command, strerror(errno));
 }

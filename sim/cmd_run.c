@@ -149,7 +149,7 @@ int cmd_mend(int argc, char **argv, struct error *err)
 
 struct run_options {
 	struct launch_options launch;
-	const char *net_file, *gen;
+	const char *net_file, *gen, *name;
 	char truth[PATH_MAX]; /* absolute: the driver has another working directory */
 };
 
@@ -182,6 +182,7 @@ static const struct option long_options[] = {
 	{ "dir", required_argument, NULL, 0 },     { "tick", required_argument, NULL, 0 },
 	{ "opensm", required_argument, NULL, 0 },  { "timeout", required_argument, NULL, 0 },
 	{ "wire", required_argument, NULL, 0 },    { "pma", required_argument, NULL, 0 },
+	{ "name", required_argument, NULL, 0 },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -193,6 +194,7 @@ static int set_option(struct run_options *options, const char *name, struct erro
 		size_t *count; /* NULL: one value, the last one */
 	} strings[] = {
 		{ "net", &options->net_file, NULL }, { "gen", &options->gen, NULL },
+		{ "name", &options->name, NULL },
 		{ "attach", &launch->attach, NULL }, { "sm", &launch->sm, NULL },
 		{ "dir", &launch->dir, NULL }, { "wire", &launch->wire, NULL },
 		{ "traffic", launch->traffic, &launch->traffic_count },
@@ -215,6 +217,26 @@ static int set_option(struct run_options *options, const char *name, struct erro
 	return set_number("--timeout", 1, 86400, &launch->timeout_s, err);
 }
 
+/* "my-fabric" of "dumps/my fabric.ibnetdiscover", "rail" of "rail --units 2" */
+static void set_name(struct run_options *options)
+{
+	const char *from = options->name ? options->name : options->net_file ? options->net_file : options->gen;
+	const char *slash = !options->name && options->net_file ? strrchr(options->net_file, '/') : NULL;
+	char *name = options->launch.name;
+	size_t len = 0;
+
+	from = slash ? slash + 1 : from ? from : "";
+	for (; *from && *from != '.' && len + 1 < sizeof(options->launch.name); from++) {
+		bool plain = (*from >= '0' && *from <= '9') || (*from >= 'A' && *from <= 'Z') ||
+			     (*from >= 'a' && *from <= 'z') || *from == '_';
+
+		if (!options->name && !options->net_file && *from == ' ')
+			break;
+		name[len++] = plain ? *from : '-';
+	}
+	name[len] = '\0';
+}
+
 static int parse_options(struct run_options *options, int argc, char **argv, struct error *err)
 {
 	int option, index = 0;
@@ -232,6 +254,7 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 	if (optind >= argc)
 		return err_set(err, ERR_USAGE, "the command is missing: ibwire-sim run [options] -- COMMAND");
 	options->launch.command = argv + optind;
+	set_name(options);
 	return 0;
 }
 

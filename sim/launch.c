@@ -95,8 +95,8 @@ static int prepare(struct launch *launch, struct error *err)
 	attach_id(fabric, sm, launch->sm_id);
 	attach_id(fabric, attach, launch->attach_id);
 	/* Containers that share a network namespace may have equal process ids: the time makes names unique. */
-	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
-		 (unsigned long long)now_us() & 0xffffff);
+	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%s%s%ld-%06llx", launch->options->name,
+		 *launch->options->name ? "-" : "", (long)getpid(), (unsigned long long)now_us() & 0xffffff);
 	/* Clients connect to the relay. */
 	snprintf(launch->ibsim_name, sizeof(launch->ibsim_name), "%s-ibsim", launch->sockname);
 	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
@@ -397,10 +397,10 @@ static int start_relay(struct launch *launch, struct error *err)
 	return start_process(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
 }
 
-/* Other commands join the simulation with it (LAUNCH_CONTROL_ENVIRONMENT), and use the command's database. */
+/* Other commands join the simulation with it (LAUNCH_CONTROL_ENVIRONMENT), and use the command's database and settings. */
 static int make_environment(struct launch *launch, struct error *err)
 {
-	const char *old = getenv("LD_PRELOAD"), *db = getenv("IBWIRE_DB");
+	const char *old = getenv("LD_PRELOAD"), *db = getenv("IBWIRE_DB"), *settings = getenv("IBWIRE_SETTINGS");
 	struct text *text = &launch->environment;
 
 	text_appendf(text, "IBSIM_SOCKNAME=%s\nSIM_HOST=%s\n", launch->sockname, launch->attach_id);
@@ -409,6 +409,8 @@ static int make_environment(struct launch *launch, struct error *err)
 	text_appendf(text, "IBWIRE_SIM_OPENSM_PID=%ld\n", (long)launch->opensm);
 	if (db && *db)
 		text_appendf(text, "IBWIRE_DB=%s\n", db);
+	if (settings && *settings)
+		text_appendf(text, "IBWIRE_SETTINGS=%s\n", settings);
 	return text_failed(text) ? err_nomem(err) : 0;
 }
 

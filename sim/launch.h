@@ -18,6 +18,7 @@ struct launch_options {
 	const char *net;      /* contents of the net file for ibsim */
 	size_t net_len;
 	struct fabric *fabric; /* the fabric in the net file */
+	char name[20];        /* part of the simulation's name, to tell several apart; "": none */
 	const char *attach;   /* node of the command: name or GUID; NULL: automatic */
 	const char *sm;       /* node of opensm, the same */
 	const char *dir;      /* run directory that is not removed; NULL: a temporary one */

@@ -18,6 +18,7 @@ MAKE
 END
 cat >tree/stub-ibwire <<'END'
 #!/bin/sh
+case "$*" in "collect --once"*) exec >&2 ;; esac
 echo "ibwire $*${IBWIRE_DB:+ db}"
 [ -z "$IBWIRE_DB" ] || echo "$IBWIRE_DB" >"$TMPDIR/db"
 # The screen stays until the faults are played.
@@ -74,10 +75,15 @@ mkdir sys
 run
 equal "a host without InfiniBand gets a simulation" "$status" 0
 contains "a simulation is reported" "$output" "simulating a GPU cluster"
-contains "the simulation has 8 rails" "$output" "ibwire-sim run --gen rail"
+contains "the simulation has 8 rails" "$output" "ibwire-sim run --name demo --gen rail"
 contains "without a terminal there are sweeps" "$output" "ibwire collect --once db"
-contains "and then the ports" "$output" "ibwire ports db"
-contains "and the links" "$output" "ibwire links db"
+contains "and then the findings" "$output" "ibwire health db"
+contains "and the ten busiest links" "$output" "ibwire links --sort load --top 10 db"
+contains "and what to type next" "$output" "ibwire report NODE/PORT"
+case $output in
+*"ibwire ports db"*) fail "and no table of all ports" "$output" ;;
+*) pass "and no table of all ports" ;;
+esac
 equal "its working directory is removed" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null; ls "$(dirname "$(cat db)")" 2>/dev/null)" ""
 
 echo 'Ca 1 "H-0"' >"a dump.txt"
@@ -86,7 +92,7 @@ contains "a dump with a space in its name is simulated" "$output" "ibwire-sim ru
 cp "a dump.txt" "single host.txt"
 run --net "single host.txt"
 contains "a fabric without a ring has no traffic" "$output" "ibwire-sim run --net $PWD/single host.txt --pma"
-contains "its tables are printed" "$output" "ibwire ports db"
+contains "its page is printed" "$output" "ibwire links --sort load --top 10 db"
 
 fake_sysfs "4: ACTIVE" InfiniBand
 run
@@ -102,7 +108,7 @@ case $output in
 *) pass "a real fabric is not simulated" ;;
 esac
 run --sim
-contains "--sim simulates despite a real fabric" "$output" "ibwire-sim run --gen rail"
+contains "--sim simulates despite a real fabric" "$output" "ibwire-sim run --name demo --gen rail"
 fake_sysfs "1: DOWN" InfiniBand
 run
 contains "a port that is down is no fabric" "$output" "no active InfiniBand port"

@@ -128,6 +128,11 @@ def faults(sim):
         tap.contains("and shows it", file.read(), "SIMULATED: no faults until")
     tap.equal("exec runs a command in the simulation", run(IBWIRE_SIM, "exec", "--", "printenv", "IBWIRE_SIM_DIR", env=outside)
               .out.strip(), sim.env["IBWIRE_SIM_DIR"])
+    tap.one_line("a shell of exec within a shell of exec is refused",
+                 run(IBWIRE_SIM, "exec", env=dict(outside, IBWIRE_SIM_SHELL="demo"), check=False), 64, "demo already")
+    shell = run(IBWIRE_SIM, "exec", env=dict(outside, SHELL="/bin/bash", HOME="."), stdin=subprocess.DEVNULL)
+    tap.contains("the prompt of its shell has the name of the simulation", shell.err,
+                 "(" + sim.env["IBSIM_SOCKNAME"].split("-", 1)[1].rsplit("-", 1)[0] + ")")
     outside["IBSIM_SOCKNAME"] = "ibwire-0-0"
     tap.one_line("a simulation that has ended is not found", run(IBWIRE_SIM, "break", env=outside, check=False), 69, "has ended")
 
