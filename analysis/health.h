@@ -71,6 +71,7 @@ struct health_sample {
 	uint32_t port;               /* index into fabric->ports */
 	enum sample_status status;
 	const struct delta *delta;   /* NULL: none */
+	counter_set suspected;       /* of delta->reset: a reset that no decrease shows */
 };
 
 /* One detail attribute of one port that was read in this sweep. */

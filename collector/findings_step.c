@@ -113,7 +113,8 @@ static int gather(struct gathered *all, const struct sweep_result *result, const
 	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 
-		all->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta };
+		all->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta,
+							      sample->suspected };
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node_entry *node = node_memory_node(memory, i);

@@ -30,6 +30,8 @@ struct port_entry {
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* already reported */
 	counter_set contradicted;  /* 64-bit error counters below those of PortCounters, not reported yet */
+	uint8_t resets;            /* sweeps in which counters decreased (hidden_reset.c), at most 2 */
+	int64_t reset_us;          /* the last of them: CLOCK_BOOTTIME */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
 	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */
@@ -75,6 +77,7 @@ struct node_memory {
 	size_t port_count, port_capacity;
 	struct map by_guid;
 	const struct fabric *fabric; /* the current one, whose indices are used below and by all functions (borrowed) */
+	int64_t reset_us;        /* when counters of a port decreased last (hidden_reset.c); 0: never */
 	uint64_t generation;     /* incremented with each change of `fabric` */
 	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */

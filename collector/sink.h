@@ -30,6 +30,7 @@ struct port_sample {
 	enum sample_status status;
 	const struct reading *reading; /* NULL unless SAMPLE_OK */
 	const struct delta *delta;     /* NULL at the first reading of a port */
+	counter_set suspected;         /* of delta->reset: a reset that no decrease shows (hidden_reset.h) */
 };
 
 /* One attribute of detail counters of one port, read in this sweep. */

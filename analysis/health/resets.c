@@ -34,25 +34,28 @@ static void record(struct health *health, struct resets *state, struct health_po
 		state->pending_us = health->now_us;
 	state->last_us = health->now_us;
 	if (!series->count || health->now_us - series->last_us > SERIES_GAP_US)
-		*series = (struct health_resets){ .first_us = health->now_us, .deltas = 1 };
+		*series = (struct health_resets){ .first_us = health->now_us, .bounds = 1,
+						  .deltas = 1 };
 	series->last_us = health->now_us;
 	if (++series->count < SERIES_MAX)
 		return;
 	series->first_us += (series->last_us - series->first_us) / 2;
 	series->count /= 2;
+	series->bounds /= 2;
 	series->deltas /= 2;
 }
 
 static void record_all(struct health *health, struct resets *state)
 {
 	for (size_t i = 0; i < health->input->sample_count; i++) {
-		const struct delta *delta = health->input->samples[i].delta;
-		struct health_port *port = health->port_of[health->input->samples[i].port];
+		const struct health_sample *sample = &health->input->samples[i];
+		struct health_port *port = health->port_of[sample->port];
 
-		if (!delta)
+		if (!sample->delta)
 			continue;
 		port->resets.deltas += port->resets.count > 0;
-		if (delta->reset && !health_is_training(health, port) && !health_is_charged(health, port))
+		port->resets.bounds += port->resets.count && sample->delta->reset;
+		if (sample->delta->reset & ~sample->suspected && !health_is_training(health, port) && !health_is_charged(health, port))
 			record(health, state, port);
 	}
 }
@@ -75,7 +78,7 @@ struct members {
 	struct health_set ports;
 	bool repeated;      /* one of the series is long enough to be reported */
 	int64_t since_us, span_us;
-	uint64_t resets, deltas, periods;
+	uint64_t bounds, deltas, periods;
 };
 
 static void find_members(struct health *health, struct members *ret)
@@ -92,7 +95,7 @@ static void find_members(struct health *health, struct members *ret)
 			ret->since_us = series->first_us;
 		ret->span_us += series->last_us - series->first_us;
 		ret->periods += series->count - 1;
-		ret->resets += series->count;
+		ret->bounds += series->bounds;
 		ret->deltas += series->deltas;
 	}
 }
@@ -114,7 +117,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 {
 	const struct health_node *node = health_find_node(health, open->finding.node_guid);
 	double period_s = (double)all->span_us / (double)all->periods / SECOND_US;
-	double percent = 100.0 * (double)all->resets / (double)all->deltas;
+	double percent = 100.0 * (double)all->bounds / (double)all->deltas;
 	/* Of several resets within an interval, one is seen. */
 	bool often = period_s * SECOND_US < 3 * (double)health->input->interval_us;
 	unsigned polled = health_count_responding(health, open->finding.node_guid);

@@ -62,6 +62,7 @@ struct health_port {
 	struct health_resets {        /* the resets that follow each other (resets.c) */
 		int64_t first_us, last_us;
 		uint32_t count;       /* 0: none */
+		uint32_t bounds;      /* deltas that are lower bounds, with those of suspected resets */
 		uint32_t deltas;      /* since the first, with it */
 	} resets;
 };

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/hidden_reset.h"
+
+#include "collector/node_memory.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+
+/* Resets of a port within this time are of one tool. */
+#define REPEATED_US (10 * 60 * INT64_C(1000000))
+
+/* From this number of ports in a sweep on, a tool clears the whole fabric. */
+enum { WHOLE_FABRIC = 10 };
+
+/* Reading times are inexact. */
+#define RATE_TOLERANCE 1.1
+
+static void remember(struct port_entry *port, int64_t now_us)
+{
+	if (!port->resets || now_us - port->reset_us > REPEATED_US)
+		port->resets = 0;
+	if (now_us != port->reset_us && port->resets < 2)
+		port->resets++;
+	port->reset_us = now_us;
+}
+
+/* The traffic counters that the link can have brought from 0 to their reading since the one before. */
+static counter_set can_be_hidden(const struct fabric *fabric, const struct port_sample *sample)
+{
+	const counter_set xmit = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_XMIT_PACKETS) |
+				 COUNTER_BIT(COUNTER_UNICAST_XMIT_PACKETS) |
+				 COUNTER_BIT(COUNTER_MULTICAST_XMIT_PACKETS);
+	const counter_set rcv = COUNTER_BIT(COUNTER_RCV_DATA) | COUNTER_BIT(COUNTER_RCV_PACKETS) |
+				COUNTER_BIT(COUNTER_UNICAST_RCV_PACKETS) | COUNTER_BIT(COUNTER_MULTICAST_RCV_PACKETS);
+	double bits_per_s = (double)port_rate_bits_per_s(&fabric->ports[sample->port]) * RATE_TOLERANCE;
+	double words = bits_per_s / 32 * (double)sample->delta->elapsed_us / 1e6;
+	counter_set hidden = 0;
+
+	if ((double)sample->reading->value[COUNTER_XMIT_DATA] <= words)
+		hidden |= xmit;
+	if ((double)sample->reading->value[COUNTER_RCV_DATA] <= words)
+		hidden |= rcv;
+	return hidden & sample->delta->known & ~sample->delta->reset;
+}
+
+void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us)
+{
+	const struct fabric *fabric = memory->fabric;
+	size_t ports = 0, end;
+
+	for (size_t i = 0; i < result->count; i++) {
+		if (!result->samples[i].delta || !result->samples[i].delta->reset)
+			continue;
+		ports++;
+		remember(node_memory_port(memory, result->samples[i].port), now_us);
+		memory->reset_us = now_us;
+	}
+	if (!memory->reset_us || now_us - memory->reset_us > REPEATED_US)
+		return;
+	/* The samples of a node are consecutive. */
+	for (size_t i = 0; i < result->count; i = end) {
+		uint32_t node = fabric->ports[result->samples[i].port].node;
+		bool cleared = ports >= WHOLE_FABRIC;
+
+		for (end = i; end < result->count && fabric->ports[result->samples[end].port].node == node; end++)
+			cleared |= result->samples[end].delta && result->samples[end].delta->reset;
+		for (; i < end; i++) {
+			struct port_sample *sample = &result->samples[i];
+			const struct port_entry *port = node_memory_port(memory, sample->port);
+
+			if (!sample->delta ||
+			    !(cleared || (port->resets >= 2 && now_us - port->reset_us <= REPEATED_US)))
+				continue;
+			sample->suspected = can_be_hidden(fabric, sample);
+			result->deltas[i].reset |= sample->suspected;
+		}
+	}
+}

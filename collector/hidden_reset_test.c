@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/hidden_reset.h"
+
+#include "base/clock.h"
+#include "base/unit_test.h"
+#include "collector/node_memory.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+
+/* Two switches with two links; a sweep each 10 s. A 4x HDR link carries 62.5e9 words in that time. */
+enum { PORTS = 4, INTERVAL_S = 10 };
+#define A_SECOND UINT64_C(1250000000)
+
+static struct fabric *fabric;
+static struct node_memory memory;
+static uint64_t words[PORTS];
+static int64_t now_us;
+
+static int make(void **state)
+{
+	(void)state;
+	fabric = fabric_create(NULL);
+	memory = (struct node_memory){ 0 };
+	now_us = 1000 * US_PER_S;
+	for (unsigned node = 0; node < 2; node++) {
+		struct node added = { .guid = 0x100 + node, .type = NODE_SWITCH, .port_count = 2, .desc = "switch" };
+
+		assert_true(fabric_add_node(fabric, &added, NULL) >= 0);
+		for (unsigned port = 1; port <= 2; port++)
+			assert_true(fabric_add_port(fabric, &(struct port){
+				.num = (uint8_t)port, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X,
+				.speed = LINK_SPEED_HDR }, NULL) >= 0);
+	}
+	assert_int_equal(fabric_link(fabric, 0, 2, NULL), 0);
+	assert_int_equal(fabric_link(fabric, 1, 3, NULL), 0);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);
+	for (unsigned i = 0; i < PORTS; i++)
+		words[i] = 1000 * A_SECOND;
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	node_memory_done(&memory);
+	fabric_destroy(fabric);
+	return 0;
+}
+
+/* Read ports that have counted @now words since they were last cleared. Return: the ports whose delta is marked. */
+static unsigned sweep(const uint64_t now[PORTS])
+{
+	struct port_sample samples[PORTS] = { 0 };
+	struct reading readings[PORTS] = { 0 };
+	struct delta deltas[PORTS];
+	struct sweep_result result = { .samples = samples, .readings = readings, .deltas = deltas, .count = PORTS };
+	unsigned marked = 0;
+
+	now_us += INTERVAL_S * US_PER_S;
+	for (unsigned i = 0; i < PORTS; i++) {
+		struct reading last = { .at_us = now_us - INTERVAL_S * US_PER_S };
+
+		for (int counter = COUNTER_XMIT_DATA; counter <= COUNTER_RCV_DATA; counter++) {
+			last.present = last.wide |= COUNTER_BIT(counter);
+			last.value[counter] = words[i];
+			readings[i].value[counter] = now[i];
+		}
+		readings[i].present = readings[i].wide = last.present;
+		readings[i].at_us = now_us;
+		delta_between(&last, &readings[i], &deltas[i]);
+		samples[i] = (struct port_sample){ .port = i, .reading = &readings[i], .delta = &deltas[i] };
+		words[i] = now[i];
+	}
+	hidden_reset_mark(&result, &memory, now_us);
+	for (unsigned i = 0; i < PORTS; i++) {
+		marked |= (unsigned)(deltas[i].reset != 0) << i;
+		assert_true((samples[i].suspected & ~deltas[i].reset) == 0);
+	}
+	return marked;
+}
+
+TEST_WITH(large_counters_are_never_suspected, make, drop)
+{
+	assert_int_equal(sweep((uint64_t[]){ 1010 * A_SECOND, 1010 * A_SECOND, 1010 * A_SECOND, 1010 * A_SECOND }), 0);
+	assert_int_equal(sweep((uint64_t[]){ A_SECOND, 1020 * A_SECOND, 1020 * A_SECOND, 1020 * A_SECOND }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 11 * A_SECOND, 1030 * A_SECOND, 1030 * A_SECOND, 1030 * A_SECOND }), 0);
+}
+
+TEST_WITH(a_small_counter_is_suspected_while_its_node_is_cleared, make, drop)
+{
+	words[1] = words[2] = A_SECOND;
+	assert_int_equal(sweep((uint64_t[]){ A_SECOND, 5 * A_SECOND, 5 * A_SECOND, 1010 * A_SECOND }), 3);
+	/* One reset is no series: what follows is exact. */
+	assert_int_equal(sweep((uint64_t[]){ 11 * A_SECOND, 15 * A_SECOND, 15 * A_SECOND, 1020 * A_SECOND }), 0);
+}
+
+TEST_WITH(a_counter_that_is_cleared_regularly_need_not_decrease, make, drop)
+{
+	uint64_t rest = 1010 * A_SECOND;
+
+	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 2 * A_SECOND, rest, rest, rest }), 1);
+	/* The tool clears once per sweep, a little earlier each time. */
+	for (unsigned i = 3; i <= 10; i++)
+		assert_int_equal(sweep((uint64_t[]){ i * A_SECOND, rest, rest, rest }), 1);
+	/* It has stopped: the link cannot have carried so much since the last reading. */
+	for (unsigned i = 60; i < 100; i += 10)
+		assert_int_equal(sweep((uint64_t[]){ i * A_SECOND, rest, rest, rest }), 0);
+}
