@@ -2,12 +2,14 @@
 #include "export/columns.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 enum { NAME_SIZE = 48, NAMES = 2 }; /* a key and a title */
 
@@ -164,4 +166,82 @@ void columns_done(struct columns *columns)
 	free(columns->list);
 	free(columns->names);
 	*columns = (struct columns){ 0 };
+}
+
+enum { FLEXIBLE_LEAST = 14, FLEXIBLE_NAME = 20, FLEXIBLE_GOOD = 32, SPARE = 6, USEFUL = 4 };
+
+/* Total width if flexible columns are limited to @flexible. */
+static unsigned total_width(const struct column *columns, const struct column_fit *fits, size_t count,
+			    unsigned flexible)
+{
+	unsigned total = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned width = fits[i].natural;
+
+		if (fits[i].hidden)
+			continue;
+		if (columns[i].flags & COLUMN_FLEXIBLE && width > flexible)
+			width = flexible;
+		total += width + (total ? COLUMNS_GAP : 0);
+	}
+	return total;
+}
+
+/* Hide columns of at least this priority, highest first, until the rest fits. */
+static void hide_until(const struct column *columns, struct column_fit *fits, size_t count, unsigned limit,
+		       unsigned priority, unsigned flexible, struct text *hidden)
+{
+	while (total_width(columns, fits, count, flexible) > limit) {
+		size_t worst = count;
+
+		for (size_t i = 0; i < count; i++)
+			if (!fits[i].hidden && columns[i].priority >= priority &&
+			    (worst == count || columns[i].priority >= columns[worst].priority))
+				worst = i;
+		if (worst == count)
+			break;
+		fits[worst].hidden = true;
+		if (hidden)
+			text_appendf(hidden, "%s%s", hidden->len ? ", " : "", columns[worst].title);
+	}
+}
+
+/* Distribute the remaining width over the flexible columns. */
+static void share_width(const struct column *columns, struct column_fit *fits, size_t count, unsigned limit)
+{
+	unsigned total = total_width(columns, fits, count, FLEXIBLE_LEAST);
+	bool grew = true;
+
+	for (size_t i = 0; i < count; i++) {
+		fits[i].width = fits[i].natural;
+		if (limit && columns[i].flags & COLUMN_FLEXIBLE && fits[i].width > FLEXIBLE_LEAST)
+			fits[i].width = FLEXIBLE_LEAST;
+	}
+	while (limit && grew) {
+		grew = false;
+		for (size_t i = 0; i < count && total < limit; i++) {
+			if (fits[i].hidden || fits[i].width >= fits[i].natural)
+				continue;
+			fits[i].width++;
+			total++;
+			grew = true;
+		}
+	}
+}
+
+void columns_fit_table(const struct column *columns, struct column_fit *fits, size_t count, unsigned limit,
+		 struct text *hidden)
+{
+	bool fit = !limit || total_width(columns, fits, count, UINT_MAX) <= limit;
+
+	for (size_t i = 0; i < count && !fit; i++)
+		if (!fits[i].hidden && columns[i].flags & COLUMN_BELOW)
+			fits[i].hidden = fits[i].below = true;
+	if (limit) {
+		hide_until(columns, fits, count, limit, SPARE, FLEXIBLE_GOOD, hidden);
+		hide_until(columns, fits, count, limit, USEFUL, FLEXIBLE_NAME, hidden);
+		hide_until(columns, fits, count, limit, 1, FLEXIBLE_LEAST, hidden);
+	}
+	share_width(columns, fits, count, limit);
 }

@@ -13,6 +13,7 @@
 #include "export/result.h"
 
 struct error;
+struct text;
 
 /* A table of columns of one of the rows that result_fill_rows() gets. */
 struct column_source {
@@ -72,5 +73,27 @@ size_t columns_find_key(const struct column *list, size_t count, const char *key
  */
 bool column_is_called(const struct column *column, const char *typed);
 const struct column *columns_find(const struct column_source *source, const char *typed);
+
+/* A column in a table. */
+struct column_fit {
+	unsigned natural;   /* width of its widest cell */
+	unsigned width;
+	bool hidden, below; /* below: hidden in the row, shown under it */
+};
+
+/*
+ * columns_fit_table - fit columns into a width
+ * @fits:    by column: with natural width, and hidden if it is not in the table
+ * @limit:   0: none
+ * @hidden:  titles of those that were hidden are appended; NULL: not needed
+ *
+ * If they are too wide, columns with COLUMN_BELOW leave the row. Then columns are hidden by descending priority:
+ * first those from SPARE on, so that flexible columns keep up to FLEXIBLE_GOOD; then those from USEFUL on, so that
+ * names of up to FLEXIBLE_NAME are not cut; then flexible columns shrink to FLEXIBLE_LEAST before more columns are
+ * hidden. Columns are COLUMNS_GAP apart. Those that are never hidden may exceed a very small width.
+ */
+enum { COLUMNS_GAP = 2 };
+void columns_fit_table(const struct column *columns, struct column_fit *fits, size_t count, unsigned limit,
+		 struct text *hidden);
 
 #endif

@@ -129,6 +129,9 @@ struct page_field {
 	const char *name;
 	const char *value;
 	const char *note; /* HTML: below the value, smaller; text: behind it; NULL: none */
+	enum page_state state; /* of the value on a screen */
+	uint64_t id;      /* target, as of result_target() */
+	unsigned number;
 };
 
 struct page_link {
@@ -146,6 +149,8 @@ enum { PAGE_ITEM_LINES = 6 };
 struct page_item {
 	const char *anchor;    /* id in HTML; NULL: none */
 	enum cell_style style; /* STYLE_DIM: it does not count */
+	uint64_t id;           /* target, as of result_target() */
+	unsigned number;
 	const char *word;      /* "CRITICAL" */
 	const char *name;
 	const char *about;     /* behind the name */

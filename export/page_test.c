@@ -59,7 +59,9 @@ static struct page *make_page(void)
 	static const struct page_sign signs[] = {
 		{ PAGE_WARNING, "one" }, { PAGE_INFO, "two" }, { PAGE_INFO, "three" },
 	};
-	static const struct page_field fields[] = { { "time", "10m0s", "14:00 to 14:10" }, { "hosts", "16", NULL } };
+	static const struct page_field fields[] = {
+		{ .name = "time", .value = "10m0s", .note = "14:00 to 14:10" }, { .name = "hosts", .value = "16" },
+	};
 	static const struct page_item items[] = {
 		{ .anchor = "f1", .style = STYLE_CRITICAL, .word = "CRITICAL", .name = "leaf01/2",
 		  .about = "symbol-errors",

@@ -62,6 +62,7 @@ enum column_flags {
 	COLUMN_HTML = 1 << 7,      /* with COLUMN_NO_TABLE: in HTML, which has space for it */
 	COLUMN_NO_HTML = 1 << 8,   /* not in HTML, although it is in tables */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
+	COLUMN_LOAD = 1 << 10,     /* a share of what is possible: a screen colours it by its size */
 	COLUMN_APPEND = 1 << 9,    /* of a table of columns: in the data of each list, behind the columns it names */
 };
 

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * table.c - tables
- *
- * All cells are kept as text until the end. On a narrow terminal columns are hidden by descending
- * priority, and a note lists them: first those from SPARE on, so that flexible columns keep up to
- * FLEXIBLE_GOOD; then those from USEFUL on, so that names of up to FLEXIBLE_NAME are not cut; then
- * flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden. Before all that, columns
- * with COLUMN_BELOW leave the row.
- */
+/* table.c - tables: all cells are kept as text until the end, when their widths are known */
 #include <langinfo.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "export/columns.h"
 #include "export/format.h"
 
-enum { FLEXIBLE_LEAST = 14, FLEXIBLE_NAME = 20, FLEXIBLE_GOOD = 32, SPARE = 6, USEFUL = 4, GAP = 2,
-       INDENT_BELOW = 4 };
+enum { GAP = COLUMNS_GAP, INDENT_BELOW = 4 };
 
 struct table_cell {
 	size_t chars; /* offset in the pool; NUL-terminated */
@@ -26,16 +17,11 @@ struct table_cell {
 	bool right;
 };
 
-struct table_column {
-	unsigned natural, width;
-	bool hidden, below; /* below: hidden in the row, shown under it */
-};
-
 struct table {
 	struct text pool;
 	struct table_cell *cells;
 	size_t cell_count, cell_capacity;
-	struct table_column *columns;
+	struct column_fit *columns;
 };
 
 /* Sequences of ECMA-48 (SGR); the eight basic colours. */
@@ -113,103 +99,21 @@ static const char *cell_chars(const struct table *table, const struct table_cell
 	return text_chars(&table->pool) + cell->chars;
 }
 
-/* Total width if flexible columns are limited to @flexible. */
-static unsigned total_width(const struct result *result, const struct table *table, unsigned flexible)
-{
-	unsigned total = 0;
-
-	for (size_t i = 0; i < result->column_count; i++) {
-		unsigned width = table->columns[i].natural;
-
-		if (table->columns[i].hidden)
-			continue;
-		if ((result->columns[i].flags & COLUMN_FLEXIBLE) && width > flexible)
-			width = flexible;
-		total += width + (total ? GAP : 0);
-	}
-	return total;
-}
-
-/* Hide columns of at least this priority, highest first, until the rest fits. */
-static void hide_until(struct result *result, struct table *table, unsigned priority, unsigned flexible,
-		       struct text *hidden)
-{
-	while (total_width(result, table, flexible) > result->options.width) {
-		size_t worst = SIZE_MAX;
-
-		for (size_t i = 0; i < result->column_count; i++)
-			if (!table->columns[i].hidden && result->columns[i].priority >= priority &&
-			    (worst == SIZE_MAX || result->columns[i].priority >= result->columns[worst].priority))
-				worst = i;
-		if (worst == SIZE_MAX)
-			break;
-		table->columns[worst].hidden = true;
-		text_appendf(hidden, "%s%s", hidden->len ? ", " : "", result->columns[worst].title);
-	}
-}
-
-static void hide_columns(struct result *result, struct table *table)
+static void measure(struct result *result, struct table *table)
 {
 	struct text hidden = { 0 };
 
-	hide_until(result, table, SPARE, FLEXIBLE_GOOD, &hidden);
-	hide_until(result, table, USEFUL, FLEXIBLE_NAME, &hidden);
-	hide_until(result, table, 1, FLEXIBLE_LEAST, &hidden);
-	if (hidden.len)
-		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));
-	result->notes.failed |= text_failed(&hidden);
-	text_done(&hidden);
-}
-
-static void move_below(struct result *result, struct table *table)
-{
-	bool fits = total_width(result, table, UINT_MAX) <= result->options.width;
-
-	for (size_t i = 0; i < result->column_count && !fits; i++)
-		if (!table->columns[i].hidden && (result->columns[i].flags & COLUMN_BELOW))
-			table->columns[i].hidden = table->columns[i].below = true;
-}
-
-/* Distribute the remaining width over the flexible columns. */
-static void share_width(struct result *result, struct table *table)
-{
-	unsigned total = total_width(result, table, FLEXIBLE_LEAST), limit = result->options.width;
-	bool grew = true;
-
-	for (size_t i = 0; i < result->column_count; i++) {
-		struct table_column *column = &table->columns[i];
-
-		column->width = column->natural;
-		if (limit && (result->columns[i].flags & COLUMN_FLEXIBLE) && column->width > FLEXIBLE_LEAST)
-			column->width = FLEXIBLE_LEAST;
-	}
-	while (limit && grew) {
-		grew = false;
-		for (size_t i = 0; i < result->column_count && total < limit; i++) {
-			struct table_column *column = &table->columns[i];
-
-			if (column->hidden || column->width >= column->natural)
-				continue;
-			column->width++;
-			total++;
-			grew = true;
-		}
-	}
-}
-
-static void measure(struct result *result, struct table *table)
-{
 	for (size_t i = 0; i < result->column_count; i++)
 		table->columns[i].hidden = !column_is_in_table(&result->columns[i]);
 	for (size_t first = 0; first < table->cell_count; first += result->column_count)
 		for (size_t i = 0; i < result->column_count; i++)
 			if (table->cells[first + i].columns > table->columns[i].natural)
 				table->columns[i].natural = table->cells[first + i].columns;
-	if (result->options.width) {
-		move_below(result, table);
-		hide_columns(result, table);
-	}
-	share_width(result, table);
+	columns_fit_table(result->columns, table->columns, result->column_count, result->options.width, &hidden);
+	if (hidden.len)
+		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));
+	result->notes.failed |= text_failed(&hidden);
+	text_done(&hidden);
 }
 
 static void pad(FILE *stream, unsigned columns)

@@ -23,6 +23,12 @@ struct order;
 	[guid_column + 1] = { .key = "peer", .kind = COLUMN_TEXT }, \
 	[guid_column + 2] = { .key = "peer_port", .kind = COLUMN_INTEGER }
 
+/*
+ * Numbers of result_target(): 0 is the node with the GUID, 1 to 255 a port of it. The id of others is that of a
+ * finding, also for what that is about, or 1 + the index of a group in the shape.
+ */
+enum { TARGET_FINDING = 256, TARGET_FINDING_PLACE, TARGET_GROUP };
+
 /* cells_nonzero - an integer; 0 is unknown. */
 void cells_nonzero(struct result *result, size_t column, int64_t value);
 

@@ -185,12 +185,30 @@ static int check_names(const struct loading *loading, struct error *err)
 	return 0;
 }
 
+/* Update the pointers of a row into itself after it was moved. */
+static void relocate(struct finding_row *row)
+{
+	row->finding.cause = row->cause;
+	row->finding.advice = row->advice;
+	for (unsigned i = 0; i < row->finding.number_count; i++)
+		row->finding.numbers[i].key = row->keys[i];
+}
+
+void health_row_of(const struct finding_row *row, const struct health_filter *filter, struct health_row *ret)
+{
+	ret->row = *row;
+	relocate(&ret->row);
+	ret->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
+		     is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED :
+		     row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
+}
+
 static bool add_finding(void *ctx, const struct finding_row *row)
 {
 	struct loading *loading = ctx;
 	const struct health_filter *filter = loading->filter;
 	struct health_rows *rows = loading->rows;
-	struct health_row *list, *added;
+	struct health_row *list;
 
 	if (!is_named(loading, row) ||
 	    (filter->job.count && !health_touches(loading->moment, &row->finding, &filter->job)))
@@ -201,11 +219,7 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 		return false;
 	}
 	rows->list = list;
-	added = &list[rows->count++];
-	added->row = *row;
-	added->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
-		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED :
-		       row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
+	health_row_of(row, filter, &list[rows->count++]);
 	return true;
 }
 
@@ -274,15 +288,9 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		health_rows_done(ret);
 		return err_nomem(err);
 	}
-	/* qsort() moved the rows: update the pointers into themselves. */
-	for (size_t i = 0; i < ret->count; i++) {
-		struct finding_row *row = &ret->list[i].row;
-
-		row->finding.cause = row->cause;
-		row->finding.advice = row->advice;
-		for (unsigned j = 0; j < row->finding.number_count; j++)
-			row->finding.numbers[j].key = row->keys[j];
-	}
+	/* qsort() moved the rows. */
+	for (size_t i = 0; i < ret->count; i++)
+		relocate(&ret->list[i].row);
 	return 0;
 }
 

@@ -50,6 +50,9 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		struct health_rows *ret, struct error *err);
 void health_rows_done(struct health_rows *rows);
 
+/* health_row_of - a finding, as it counts. */
+void health_row_of(const struct finding_row *row, const struct health_filter *filter, struct health_row *ret);
+
 /* health_is_stale - is the sweep of this age older than three of its intervals, and 30 s at least? */
 bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct health_filter;
 struct health_rows;
@@ -20,15 +21,17 @@ struct health_layout {
 	unsigned in;       /* as in struct page_section */
 	const char *title; /* NULL: none */
 	const char *none;  /* text if no finding is listed; NULL: none */
+	bool brief;        /* two lines: without reason and action */
 	bool links;        /* HTML: to pages of `ibwire metrics` */
 	size_t html_most;  /* bytes of HTML after which findings are only counted; 0: no limit */
 };
 
 /*
  * health_add_findings - add a list of findings, each with the command that shows its history
- * @rows:  borrowed until the page is rendered
+ * @now_us:  reference time of ages, wall clock
+ * @rows:    borrowed until the page is rendered
  */
-void health_add_findings(const struct moment *moment, const struct health_filter *filter,
-			 const struct health_rows *rows, const struct health_layout *layout, struct page *page);
+void health_add_findings(int64_t now_us, const struct health_filter *filter, const struct health_rows *rows,
+			 const struct health_layout *layout, struct page *page);
 
 #endif

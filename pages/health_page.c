@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
+#include "facts/cells.h"
 #include "facts/finding_columns.h"
 #include "facts/health_rows.h"
 #include "facts/moment.h"
@@ -47,18 +48,27 @@ static void append_hosts(const struct finding *finding, struct text *text)
 		text_append(text, ", ...");
 }
 
-/* Start, duration, report, end and measured window. */
-static void append_times(const struct moment *moment, const struct finding_row *row, struct text *text)
+/* Start, duration and last increase. */
+static void append_since(int64_t now_us, const struct finding *finding, const char *since, struct text *text)
 {
-	const struct finding *finding = &row->finding;
-	int64_t now_us = moment->reference_us, from_us, until_us;
-	char at[WHEN_SIZE], until[WHEN_SIZE], lasts[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
+	char at[WHEN_SIZE], lasts[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
 
 	time_of(finding->since_us, now_us, at, sizeof(at));
 	when_format_span((finding->closed_us ? finding->closed_us : now_us) - finding->since_us, lasts);
-	text_appendf(text, "since %s (%s)", at, lasts);
+	text_appendf(text, "%s %s (%s)", since, at, lasts);
 	if (!finding->closed_us && *finding_format_increase(finding, now_us, last))
 		text_appendf(text, ", %s", last);
+}
+
+/* The same with report, end and measured window. */
+static void append_times(int64_t now_us, const struct finding_row *row, struct text *text)
+{
+	const struct finding *finding = &row->finding;
+	int64_t from_us, until_us;
+	char at[WHEN_SIZE], until[WHEN_SIZE];
+
+	append_since(now_us, finding, "since", text);
+	time_of(finding->since_us, now_us, at, sizeof(at));
 	time_of(row->opened_us, now_us, until, sizeof(until));
 	if (strcmp(at, until))
 		text_appendf(text, ", reported %s", until);
@@ -86,7 +96,7 @@ static void append_acknowledgement(const struct acknowledgement *ack, struct tex
 }
 
 /* "symbol-errors, cause: cable" */
-static void append_cause(const struct moment *moment, const struct finding *finding, struct text *text)
+static void append_cause(int64_t now_us, const struct finding *finding, struct text *text)
 {
 	char ok[WHEN_SIZE];
 
@@ -94,7 +104,7 @@ static void append_cause(const struct moment *moment, const struct finding *find
 	if (finding->cause[0])
 		text_appendf(text, ", cause: %s", finding->cause);
 	if (finding->ok_since_us)
-		text_appendf(text, " (ok for %s)", when_format_span(moment->reference_us - finding->ok_since_us, ok));
+		text_appendf(text, " (ok for %s)", when_format_span(now_us - finding->ok_since_us, ok));
 }
 
 /* "> replace the cable", or why the finding does not count. */
@@ -147,14 +157,14 @@ static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
 }
 
 /* The history of a finding, as a link and as a command with the same arguments. */
-static void add_history(const struct moment *moment, const struct finding *finding, bool links, struct page_item *item,
+static void add_history(int64_t now_us, const struct finding *finding, bool links, struct page_item *item,
 			struct page *page)
 {
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;
 	char since[WHEN_SIZE], until[WHEN_SIZE] = "", subject[32] = "";
 
 	format_second(finding->since_us - BEFORE_S * US_PER_S, since);
-	if (until_us < moment->reference_us)
+	if (until_us < now_us)
 		format_second(until_us, until);
 	if (finding->node_guid && finding->port)
 		snprintf(subject, sizeof(subject), "0x%016" PRIx64 "/%u", finding->node_guid, finding->port);
@@ -188,21 +198,28 @@ static enum cell_style style_of(const struct health_row *health)
 		styles[health->row.finding.severity];
 }
 
-static void fill_item(const struct moment *moment, const struct health_filter *filter, const struct health_rows *rows,
-		      const struct health_row *health, bool links, struct page_item *item, struct page *page)
+static void fill_item(int64_t now_us, const struct health_filter *filter, const struct health_rows *rows,
+		      const struct health_row *health, const struct health_layout *layout, struct page_item *item,
+		      struct page *page)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
 					     [FINDING_CRITICAL] = "CRITICAL" };
 	const struct finding *finding = &health->row.finding;
 	struct text cause = { 0 }, times = { 0 }, hosts = { 0 }, action = { 0 }, echoes = { 0 };
 
-	append_cause(moment, finding, &cause);
-	append_times(moment, &health->row, &times);
-	append_hosts(finding, &hosts);
-	append_action(health, &action);
-	if (health->row.echoes)
+	append_cause(now_us, finding, &cause);
+	if (layout->brief)
+		append_since(now_us, finding, ", since", &cause);
+	else
+		append_times(now_us, &health->row, &times);
+	if (!layout->brief)
+		append_hosts(finding, &hosts);
+	if (!layout->brief || health->place == HEALTH_ACKNOWLEDGED)
+		append_action(health, &action);
+	if (health->row.echoes && !layout->brief)
 		append_echoes(filter, rows, health, &echoes);
 	*item = (struct page_item){
+		.id = (uint64_t)finding->id, .number = TARGET_FINDING,
 		.anchor = page_print(page, "finding-%" PRId64, finding->id),
 		.style = style_of(health),
 		.word = finding->ok_since_us ? "CLEARING" : words[finding->severity],
@@ -217,7 +234,7 @@ static void fill_item(const struct moment *moment, const struct health_filter *f
 		item->folded_title = "Evidence";
 		item->folded = evidence_of(finding, page);
 	}
-	add_history(moment, finding, links, item, page);
+	add_history(now_us, finding, layout->links, item, page);
 }
 
 /* Is this finding listed, or only counted? */
@@ -228,7 +245,7 @@ static bool is_shown(const struct health_filter *filter, const struct health_row
 			       row->row.finding.severity != FINDING_INFO);
 }
 
-void health_add_findings(const struct moment *moment, const struct health_filter *filter,
+void health_add_findings(int64_t now_us, const struct health_filter *filter,
 			 const struct health_rows *rows, const struct health_layout *layout, struct page *page)
 {
 	struct page_item *items = page_alloc(page, rows->count, sizeof(*items));
@@ -236,7 +253,7 @@ void health_add_findings(const struct moment *moment, const struct health_filter
 
 	for (size_t i = 0; items && i < rows->count; i++)
 		if (is_shown(filter, &rows->list[i]))
-			fill_item(moment, filter, rows, &rows->list[i], layout->links, &items[count++], page);
+			fill_item(now_us, filter, rows, &rows->list[i], layout, &items[count++], page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_ITEMS, .in = layout->in, .title = layout->title,
 		.items = { .list = items, .count = count, .none = layout->none, .more = "ibwire health",

@@ -101,7 +101,8 @@ int health_print(const struct moment *view, const struct health_request *request
 
 	health_append_summary(view, &request->filter, rows, &summary);
 	page_add_note(page, PAGE_TEXT, false, "%s", page_keep(page, &summary));
-	health_add_findings(view, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT }, page);
+	health_add_findings(view->reference_us, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT },
+			    page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",
 		.table = { finding_columns, column_count(false), put_rows, &data },

@@ -155,7 +155,7 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	code = subjects->count > HISTORY_SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
 	if (code == 0)
 		code = add_plots(history, subjects, &rows, page, err);
-	health_add_findings(&history->view, &filter, &rows, &layout, page);
+	health_add_findings(history->view.reference_us, &filter, &rows, &layout, page);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .title = "Events",
 					       .table = { event_columns, EVENT_COLUMNS, put_events, &events } });
 	if (code == 0)

@@ -76,7 +76,7 @@ static int add_findings(struct status *status, bool links, struct page *page, st
 	if (code == 0)
 		add_verdict(status, &filter, page);
 	if (code == 0 && status->view.snapshot)
-		health_add_findings(&status->view, &filter, &status->findings, &layout, page);
+		health_add_findings(status->view.reference_us, &filter, &status->findings, &layout, page);
 	return code;
 }
 

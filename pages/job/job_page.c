@@ -219,12 +219,16 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 	for (size_t i = 0; i < report->host_count; i++)
 		missing += report->hosts[i].missing;
 	when_format_span(report->duration_us, span);
-	fields[count++] = (struct page_field){ "time", page_print(page, "%s", span), time_note(report, page) };
+	fields[count++] = (struct page_field){ .name = "time", .value = page_print(page, "%s", span),
+					       .note = time_note(report, page) };
 	if (report->fabric)
-		fields[count++] = (struct page_field){ "hosts", page_print(page, "%zu", report->host_count - missing),
-						       hosts_note(report, page) };
+		fields[count++] = (struct page_field){
+			.name = "hosts", .value = page_print(page, "%zu", report->host_count - missing),
+			.note = hosts_note(report, page),
+		};
 	if (total->known) {
-		fields[count++] = (struct page_field){ "moved", bytes_value(total, page), bytes_note(report, page) };
+		fields[count++] = (struct page_field){ .name = "moved", .value = bytes_value(total, page),
+						       .note = bytes_note(report, page) };
 		if (!isnan(rails->cv))
 			add_evenness(rails, "rail cv", report->rails[rails->lowest].name,
 				     report->rails[rails->highest].name, &fields[count++], page);
@@ -235,8 +239,9 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 	}
 	if (!isnan(late) && total->known && report->has_history)
 		fields[count++] = (struct page_field){
-			"trend", early > 0 ? page_print(page, "%+.0f %%", 100 * (late / early - 1)) : "unknown",
-			parts_note(report, page),
+			.name = "trend",
+			.value = early > 0 ? page_print(page, "%+.0f %%", 100 * (late / early - 1)) : "unknown",
+			.note = parts_note(report, page),
 		};
 	if (report->fabric && report->port_count)
 		add_routing(report, &fields[count++], page);
@@ -255,13 +260,14 @@ static void add_facts(const struct job_report *report, struct page *page)
 	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS,
 					       .fields = { fields, find_facts(report, fields, page) } });
 	if (*report->job.command)
-		more[count++] = (struct page_field){ "command", report->job.command, NULL };
+		more[count++] = (struct page_field){ .name = "command", .value = report->job.command };
 	for (size_t i = 0; i < report->note_count; i++)
-		more[count++] = (struct page_field){ "note", report->notes[i], NULL };
+		more[count++] = (struct page_field){ .name = "note", .value = report->notes[i] };
 	/* Its warnings are part of the verdict. */
 	for (size_t i = 0; i < lines; i++)
 		if (report->nccl_verdict->lines[i].severity < NCCL_WARN)
-			more[count++] = (struct page_field){ "nccl", report->nccl_verdict->lines[i].text, NULL };
+			more[count++] = (struct page_field){ .name = "nccl",
+							      .value = report->nccl_verdict->lines[i].text };
 	if (count)
 		page_add(page, &(struct page_section){ .kind = PAGE_FIELDS, .in = PAGE_TEXT,
 						       .fields = { more, count } });

@@ -300,28 +300,25 @@ def add_node_pages(facts, db, nodes, names):
             continue
         shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300",
                     f"4/{name}\n\njj\n", "<down>").out.split("== ")[-1].split("\n")
-        if not shown[5].startswith(f"{name}  switch"):
+        if not shown[5].startswith(f"node      {name}  switch"):
             continue
         total = next(line for line in shown if line.startswith("total"))
         found = re.match(r"total +TX (.*?)  RX (.*?)  ", total)
         facts.add("top node", ("node", node["node_guid"]), "xmit_bytes_per_s", rate(found[1]))
         facts.add("top node", ("node", node["node_guid"]), "rcv_bytes_per_s", rate(found[2]))
-        start = next((i for i, line in enumerate(shown) if line.startswith("PORT PEER")), len(shown))
+        start = next((i for i, line in enumerate(shown) if line.startswith("PORT  PEER")), len(shown))
         for line in shown[start + 1:]:
-            cells = re.split(r"\s{2,}", line.strip())
-            found = re.match(r"(\d+) ?!? *\S", cells[0])
-            if not found or len(cells) < 7:
+            row = dict(zip(re.split(r"\s{2,}", shown[start].strip()), re.split(r"\s{2,}", line.strip())))
+            if not row["PORT"].isdigit():
                 break
-            subject = ("port", node["node_guid"], int(found[1]))
-            facts.add("top node", subject, "status", cells[1])
-            has_link = re.match(r"\d+x ", cells[2])
-            if has_link:
-                facts.add("top node", subject, "link", cells[2])
-            sent, percent, received, back = cells[3:7] if has_link else cells[2:6]
-            facts.add("top node", subject, "xmit_bytes_per_s", rate(sent))
-            facts.add("top node", subject, "rcv_bytes_per_s", rate(received))
-            facts.add("top node", subject, "xmit_utilization_percent", number(percent))
-            facts.add("top node", subject, "rcv_utilization_percent", number(back))
+            subject = ("port", node["node_guid"], int(row["PORT"]))
+            facts.add("top node", subject, "status", row["STATUS"])
+            if row["LINK"] != "-":
+                facts.add("top node", subject, "link", row["LINK"])
+            facts.add("top node", subject, "xmit_bytes_per_s", rate(row["TX"]))
+            facts.add("top node", subject, "rcv_bytes_per_s", rate(row["RX"]))
+            facts.add("top node", subject, "xmit_utilization_percent", number(row["TX%"]))
+            facts.add("top node", subject, "rcv_utilization_percent", number(row["RX%"]))
 
 
 def add_group_tables(facts, db, at):

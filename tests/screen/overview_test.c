@@ -184,7 +184,7 @@ TEST_ON_STAGE(consequences_are_folded_under_their_origin)
 	stage_hides("CRIT spine-01 ");
 	stage_keys("\r");
 	stage_expect("RELATED");
-	stage_expect("critical sm-lost");
+	stage_expect("CRITICAL  subnet manager  sm-lost");
 }
 
 TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)

@@ -10,11 +10,12 @@
 #include "analysis/metric.h"
 #include "analysis/series.h"
 #include "base/text.h"
+#include "export/columns.h"
 #include "export/page.h"
 #include "tui/draw/text_page.h"
 
 /* Columns of labels, indents and cells; lines of a plot, and of one of many. */
-enum { FIELD = 10, INDENT = 4, ITEM_INDENT = 10, GAP = 2, FLEXIBLE_LEAST = 14, HEAT_CELL = 11, BAR_MOST = 30 };
+enum { FIELD = 10, INDENT = 4, ITEM_INDENT = 10, GAP = COLUMNS_GAP, HEAT_CELL = 11, BAR_MOST = 30 };
 enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
 
 static const enum role roles[PAGE_STATES] = {
@@ -36,84 +37,60 @@ static int wider(int widest, const char *chars)
 
 /* --- tables --- */
 
+/* Where sections are drawn to. */
+struct drawing {
+	struct text_page *to;
+	page_open *open;
+	const void *ctx;
+	bool unicode;
+};
+
+static struct subject subject_of(const struct drawing *drawing, uint64_t id, unsigned number)
+{
+	if (!id)
+		return (struct subject){ 0 };
+	if (drawing->open)
+		return drawing->open(drawing->ctx, id, number);
+	if (number > UINT8_MAX)
+		return (struct subject){ 0 };
+	return (struct subject){ .kind = number ? SUBJECT_PORT : SUBJECT_NODE, .node_guid = id,
+				 .port = (uint8_t)number };
+}
+
 struct layout {
+	const struct drawing *drawing;
 	const struct result *rows;
 	const struct column *columns;
 	size_t count;
-	int *widths; /* 0: left out */
-	bool *below; /* wrapped under its row */
+	struct column_fit *fits;
 };
 
-static int total_width(const struct layout *layout)
-{
-	int total = 0;
-
-	for (size_t i = 0; i < layout->count; i++)
-		if (layout->widths[i])
-			total += layout->widths[i] + (total ? GAP : 0);
-	return total;
-}
-
-static void measure(struct layout *layout, struct text *cell)
+static void measure(struct layout *layout, int columns, struct text *cell)
 {
 	for (size_t i = 0; i < layout->count; i++) {
-		if (result_is_hidden(layout->rows, i))
+		struct column_fit *fit = &layout->fits[i];
+
+		fit->hidden = result_is_hidden(layout->rows, i);
+		if (fit->hidden)
 			continue;
-		/* A column without title and text has a blank, so that it is not left out. */
-		layout->widths[i] = wider(1, layout->columns[i].title);
+		fit->natural = (unsigned)wider(0, layout->columns[i].title);
 		for (size_t row = 0; row < result_rows(layout->rows); row++) {
 			result_cell(layout->rows, row, i, 0, cell, NULL);
-			layout->widths[i] = wider(layout->widths[i], text_chars(cell));
+			fit->natural = (unsigned)wider((int)fit->natural, text_chars(cell));
 		}
 	}
-}
-
-static void fit(struct layout *layout, int columns)
-{
-	bool narrow = total_width(layout) > columns;
-
-	for (size_t i = 0; i < layout->count && narrow; i++)
-		if (layout->widths[i] && layout->columns[i].flags & COLUMN_BELOW) {
-			layout->below[i] = true;
-			layout->widths[i] = 0;
-		}
-	while (total_width(layout) > columns) {
-		size_t worst = layout->count, widest = layout->count;
-
-		for (size_t i = 0; i < layout->count; i++) {
-			const struct column *column = &layout->columns[i];
-
-			if (!layout->widths[i])
-				continue;
-			if (column->priority && (worst == layout->count ||
-						 column->priority >= layout->columns[worst].priority))
-				worst = i;
-			if (column->flags & COLUMN_FLEXIBLE && layout->widths[i] > FLEXIBLE_LEAST &&
-			    (widest == layout->count || layout->widths[i] > layout->widths[widest]))
-				widest = i;
-		}
-		if (widest < layout->count)
-			layout->widths[widest]--;
-		else if (worst < layout->count)
-			layout->widths[worst] = 0;
-		else
-			break;
-	}
+	columns_fit_table(layout->columns, layout->fits, layout->count, (unsigned)columns, NULL);
 }
 
 /* The first target of a row. */
 static struct subject subject_of_row(const struct layout *layout, size_t row)
 {
-	unsigned number;
-	uint64_t id;
+	unsigned number = 0;
+	uint64_t id = 0;
 
-	for (size_t i = 0; i < layout->count; i++) {
+	for (size_t i = 0; i < layout->count && !id; i++)
 		id = result_target_of(layout->rows, row, i, &number);
-		if (id)
-			return (struct subject){ .kind = number ? SUBJECT_PORT : SUBJECT_NODE, .node_guid = id,
-						 .port = (uint8_t)number };
-	}
-	return (struct subject){ 0 };
+	return subject_of(layout->drawing, id, number);
 }
 
 static void put_row(const struct layout *layout, size_t row, struct text_page *to, struct text *cell)
@@ -126,16 +103,17 @@ static void put_row(const struct layout *layout, size_t row, struct text_page *t
 	for (size_t i = 0; i < layout->count; i++) {
 		const struct column *column = &layout->columns[i];
 
-		if (!layout->widths[i])
+		if (layout->fits[i].hidden)
 			continue;
-		result_cell(layout->rows, row, i, (unsigned)layout->widths[i], cell, &style);
-		page_put(to, x, layout->widths[i], column_is_right(column) ? ALIGN_RIGHT :
-			 column->flags & COLUMN_KEEP_TAIL ? ALIGN_MIDDLE : ALIGN_LEFT, style_roles[style],
-			 text_chars(cell));
-		x += layout->widths[i] + GAP;
+		result_cell(layout->rows, row, i, layout->fits[i].width, cell, &style);
+		page_put(to, x, (int)layout->fits[i].width, column_is_right(column) ? ALIGN_RIGHT :
+			 column->flags & COLUMN_KEEP_TAIL ? ALIGN_MIDDLE : ALIGN_LEFT,
+			 column->flags & COLUMN_LOAD ? role_of_load(result_number_of(layout->rows, row, i)) :
+			 style_roles[style], text_chars(cell));
+		x += (int)layout->fits[i].width + GAP;
 	}
 	for (size_t i = 0; i < layout->count; i++) {
-		if (!layout->below[i])
+		if (!layout->fits[i].below)
 			continue;
 		result_cell(layout->rows, row, i, 0, cell, &style);
 		page_wrap(to, NULL, INDENT, style_roles[style], text_chars(cell));
@@ -148,11 +126,12 @@ static void put_rows(const struct layout *layout, struct text_page *to, struct t
 
 	page_line(to, NULL);
 	for (size_t i = 0; i < layout->count; i++) {
-		if (!layout->widths[i])
+		if (layout->fits[i].hidden)
 			continue;
-		page_put(to, x, layout->widths[i], column_is_right(&layout->columns[i]) ? ALIGN_RIGHT : ALIGN_LEFT,
-			 ROLE_HEAD, layout->columns[i].title);
-		x += layout->widths[i] + GAP;
+		page_put(to, x, (int)layout->fits[i].width,
+			 column_is_right(&layout->columns[i]) ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD,
+			 layout->columns[i].title);
+		x += (int)layout->fits[i].width + GAP;
 	}
 	for (size_t row = 0; row < result_rows(layout->rows); row++)
 		put_row(layout, row, to, cell);
@@ -167,14 +146,14 @@ static void put_record(const struct layout *layout, struct text_page *to, struct
 		if (!result_is_hidden(layout->rows, i))
 			indent = wider(indent - GAP, layout->columns[i].title) + GAP;
 	for (size_t i = 0; i < layout->count; i++) {
-		struct subject subject = { 0 };
+		struct subject subject;
 		unsigned number;
+		uint64_t id;
 
 		if (result_is_hidden(layout->rows, i))
 			continue;
-		subject.node_guid = result_target_of(layout->rows, 0, i, &number);
-		subject.port = (uint8_t)number;
-		subject.kind = !subject.node_guid ? SUBJECT_NONE : number ? SUBJECT_PORT : SUBJECT_NODE;
+		id = result_target_of(layout->rows, 0, i, &number);
+		subject = subject_of(layout->drawing, id, number);
 		result_cell(layout->rows, 0, i, 0, cell, &style);
 		page_field(to, &subject, layout->columns[i].title, ROLE_FAINT, indent, style_roles[style],
 			   text_chars(cell));
@@ -189,31 +168,34 @@ static void put_lines_of(struct text_page *to, enum role role, const char *chars
 	}
 }
 
-static void put_table(const struct page *from, const struct page_section *section, struct text_page *to)
+static void put_table(const struct page *from, const struct page_section *section, const struct drawing *drawing)
 {
+	struct text_page *to = drawing->to;
 	struct layout layout = {
+		.drawing = drawing,
 		.rows = page_rows(from, section), .columns = section->table.columns, .count = section->table.count,
-		.widths = calloc(section->table.count + 1, sizeof(*layout.widths)),
-		.below = calloc(section->table.count + 1, sizeof(*layout.below)),
+		.fits = calloc(section->table.count + 1, sizeof(*layout.fits)),
 	};
 	struct text cell = { 0 };
 
-	if (!layout.widths || !layout.below) {
+	if (!layout.fits) {
 		to->failed = true;
 	} else if (!result_rows(layout.rows)) {
 		put_lines_of(to, ROLE_FAINT, result_none_text(layout.rows));
 	} else if (section->kind == PAGE_RECORD) {
 		put_record(&layout, to, &cell);
 	} else {
-		measure(&layout, &cell);
-		fit(&layout, to->columns);
+		measure(&layout, to->columns, &cell);
 		put_rows(&layout, to, &cell);
 	}
-	put_lines_of(to, ROLE_FAINT, result_notes(layout.rows));
+	for (const char *note = result_notes(layout.rows); *note; note += strcspn(note, "\n") + 1) {
+		text_clear(&cell);
+		text_append_bytes(&cell, note, strcspn(note, "\n"));
+		page_wrap(to, NULL, 0, ROLE_FAINT, text_chars(&cell));
+	}
 	to->failed |= text_failed(&cell);
 	text_done(&cell);
-	free(layout.widths);
-	free(layout.below);
+	free(layout.fits);
 }
 
 /* --- text --- */
@@ -234,28 +216,37 @@ static void put_verdict(const struct page_section *section, struct text_page *to
 	text_done(&text);
 }
 
-static void put_fields(const struct page_section *section, struct text_page *to)
+static void put_fields(const struct page_section *section, const struct drawing *drawing)
 {
+	struct text_page *to = drawing->to;
+	int indent = FIELD - 1;
+
+	for (size_t i = 0; i < section->fields.count; i++)
+		indent = wider(indent, section->fields.list[i].name);
 	for (size_t i = 0; i < section->fields.count; i++) {
 		const struct page_field *field = &section->fields.list[i];
+		const struct subject subject = subject_of(drawing, field->id, field->number);
 		struct text text = { 0 };
 
 		text_append(&text, field->value);
 		if (field->note && *field->note)
 			text_appendf(&text, "%s%s", text.len ? "; " : "", field->note);
-		page_field(to, NULL, field->name, ROLE_FAINT, FIELD, ROLE_TEXT, text_chars(&text));
+		page_field(to, &subject, field->name, ROLE_FAINT, indent + 1, roles[field->state], text_chars(&text));
 		to->failed |= text_failed(&text);
 		text_done(&text);
 	}
 }
 
-static void put_items(const struct page_section *section, struct text_page *to)
+static void put_items(const struct page_section *section, const struct drawing *drawing)
 {
+	struct text_page *to = drawing->to;
+
 	for (size_t i = 0; i < section->items.count; i++) {
 		const struct page_item *item = &section->items.list[i];
+		const struct subject subject = subject_of(drawing, item->id, item->number);
 		int x;
 
-		page_line(to, NULL);
+		page_line(to, &subject);
 		page_put(to, 0, ITEM_INDENT - 1, ALIGN_LEFT, style_roles[item->style], item->word);
 		x = page_putf(to, ITEM_INDENT, ROLE_STRONG, "%s", item->name);
 		page_putf(to, x + GAP, ROLE_TEXT, "%s", item->about);
@@ -366,19 +357,20 @@ static void put_title(const struct page_section *section, struct text_page *to)
 		     section->about ? ")" : "");
 }
 
-static void put_section(const struct page *from, const struct page_section *section, struct text_page *to,
-			bool unicode)
+static void put_section(const struct page *from, const struct page_section *section, const struct drawing *drawing)
 {
+	struct text_page *to = drawing->to;
+
 	switch (section->kind) {
 	case PAGE_VERDICT:
 		put_verdict(section, to);
 		break;
 	case PAGE_FIELDS:
-		put_fields(section, to);
+		put_fields(section, drawing);
 		break;
 	case PAGE_TABLE:
 	case PAGE_RECORD:
-		put_table(from, section, to);
+		put_table(from, section, drawing);
 		break;
 	case PAGE_NOTE:
 		page_wrap(to, NULL, 0, section->soft ? ROLE_FAINT : roles[section->state], section->note);
@@ -389,10 +381,10 @@ static void put_section(const struct page *from, const struct page_section *sect
 				   roles[section->signs.list[i].state], section->signs.list[i].text);
 		break;
 	case PAGE_ITEMS:
-		put_items(section, to);
+		put_items(section, drawing);
 		break;
 	case PAGE_LINES:
-		put_plots(&section->lines, to, unicode);
+		put_plots(&section->lines, to, drawing->unicode);
 		break;
 	case PAGE_BARS:
 		put_bars(&section->bars, to);
@@ -406,20 +398,27 @@ static void put_section(const struct page *from, const struct page_section *sect
 	}
 }
 
-void page_lay_out(const struct page *from, struct text_page *to, int columns, bool unicode)
+void page_append(const struct page *from, struct text_page *to, bool unicode, page_open *open, const void *ctx)
 {
+	const struct drawing drawing = { to, open, ctx, unicode };
 	const struct page_section *section;
 	enum page_kind last = PAGE_CLOSE;
 
-	page_begin(to, columns);
 	for (size_t at = 0; (section = page_section_at(from, &at)); last = section->kind) {
 		bool joined = last == PAGE_NOTE && (section->kind == PAGE_NOTE || section->kind == PAGE_ITEMS);
 
-		joined |= last == PAGE_FIELDS && section->kind == PAGE_FIELDS;
+		joined |= section->kind == PAGE_FIELDS && last != PAGE_CLOSE;
+		joined |= section->kind == PAGE_NOTE && last == PAGE_TABLE;
 		if (section->title)
 			put_title(section, to);
 		else if (to->line_count && !joined)
 			page_line(to, NULL);
-		put_section(from, section, to, unicode);
+		put_section(from, section, &drawing);
 	}
+}
+
+void page_lay_out(const struct page *from, struct text_page *to, int columns, bool unicode)
+{
+	page_begin(to, columns);
+	page_append(from, to, unicode, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static struct page *make_page(void)
 	struct series_step steps[4] = { 0 };
 	struct page_series series = { name, steps, 4 };
 	struct page_bar bar = { name, 5, PAGE_WARNING };
-	struct page_field field = { "time", "8m00s", name };
+	struct page_field field = { .name = "time", .value = "8m00s", .note = name };
 	struct page *page = page_create("x");
 	struct metric metric;
 

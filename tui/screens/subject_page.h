@@ -3,7 +3,7 @@
  * subject_page.h - page with all details of one subject
  *
  * Its content comes from the snapshot, the context, and data loaded for it alone: history, detail
- * counters, forwarding tables. subject_page_*.c build the lines without curses; screen_subject.c
+ * counters, forwarding tables. pages/subject.h builds it except for the plot; screen_subject.c
  * loads, draws and handles keys.
  */
 #ifndef IBWIRE_TUI_SCREENS_SUBJECT_PAGE_H
@@ -15,6 +15,7 @@
 
 #include "analysis/series.h"
 #include "fabric/counter.h"
+#include "pages/subject.h"
 #include "storage/reader.h"
 #include "tui/draw/text_page.h"
 #include "tui/model/subject.h"
@@ -42,9 +43,6 @@ struct history_plot {
 	char about[320];           /* whose curves these are, if not of the subject itself */
 	char problem[512];         /* why there is no plot; "": there is one */
 };
-
-/* State of the forwarding table of the subject's switch: LIDs per port. */
-enum routes_state { ROUTES_PENDING, ROUTES_READ, ROUTES_UNKNOWN };
 
 struct subject_data {
 	struct detail_row slow[DETAIL_ATTRIBUTE_COUNT]; /* of the port */
@@ -88,20 +86,6 @@ void history_plot_put(const struct history_plot *plot, struct text_page *page, i
 
 /* subject_page_fill - build the page of a subject for a width. */
 void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns);
-
-/* Its parts, by kind of subject. Nodes and ports are indices into the shown fabric. */
-void subject_page_port(struct subject_page *detail, const struct app *app, uint32_t port);
-void subject_page_node(struct subject_page *detail, const struct app *app, uint32_t node);
-void subject_page_fabric(struct subject_page *detail, const struct app *app);
-
-/*
- * subject_page_findings - open findings of a place, two lines each; @port 0: of a node and its
- * ports.
- */
-void subject_page_findings(struct subject_page *detail, const struct app *app, uint64_t node_guid, uint8_t port);
-
-/* subject_page_history - the plot, as high as space permits. */
-void subject_page_history(struct subject_page *detail, const struct app *app);
 
 /* group_hottest_port - the busiest member of a group in either direction; FABRIC_NONE: unknown. */
 uint32_t group_hottest_port(const struct app *app, uint32_t group);
