@@ -10,15 +10,16 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "export/columns.h"
 #include "export/page.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
+#include "fabric/routes.h"
 #include "facts/cells.h"
 #include "facts/event_columns.h"
 #include "facts/finding_columns.h"
 #include "facts/moment.h"
-#include "facts/port_columns.h"
 #include "pages/history.h"
 #include "storage/history.h"
 #include "storage/reader.h"
@@ -48,16 +49,6 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
-/* The last peer of a removed cable. */
-static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
-{
-	uint32_t node = fabric_find_node(report->moment->fabric, past->guid);
-	char name[NODE_NAME_SIZE];
-
-	names_short(past->name, name);
-	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : report->moment->names_shown.names[node], past->port);
-}
-
 static void put_about_peer(const struct report *report, struct result *result)
 {
 	const struct fabric *fabric = report->moment->fabric;
@@ -67,8 +58,7 @@ static void put_about_peer(const struct report *report, struct result *result)
 	if (report->of_node || (report->port_count < 2 && !past->guid))
 		return;
 	if (past->guid) {
-		past_text(report, past, name, sizeof(name));
-		result_text(result, ABOUT_PEER, name);
+		result_text(result, ABOUT_PEER, past_peer_name(&report->facts, past, name, sizeof(name)));
 	} else {
 		cells_port_name(result, ABOUT_PEER, &report->moment->names_shown, fabric, report->ports[1]);
 	}
@@ -122,85 +112,6 @@ static void add_about(struct report *report, struct page *page)
 					       .table = { columns, ABOUT_COUNT, put_about, report } });
 }
 
-/* A port of the report, or its last peer that was unplugged. */
-struct past_row {
-	const struct report *report;
-	const struct past_peer *past; /* guid 0: none */
-	const struct port_facts *peer; /* NULL: none */
-};
-
-static void fill_peer(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	const struct past_row *of = row;
-	char name[NODE_NAME_SIZE + 16];
-
-	(void)column;
-	if (of->past->guid) {
-		past_text(of->report, of->past, name, sizeof(name));
-		result_text(result, at, name);
-		result_showf(result, at, STYLE_PLAIN, "%s" NAMES_WAS, name);
-	} else if (of->peer) {
-		cells_port_name(result, at, &of->report->moment->names_shown, of->report->moment->fabric,
-				of->peer->port);
-	}
-}
-
-static void fill_peer_until(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	const struct past_row *of = row;
-
-	(void)column;
-	if (of->past->guid)
-		result_integer(result, at, of->past->until_us);
-}
-
-static const struct column past_columns[] = {
-	{ .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
-	  .fill = fill_peer, .help = "port at the other end of the link, or of the last one" },
-	{ .key = "peer_until", .title = "UNTIL", .kind = COLUMN_TIME, .fill = fill_peer_until,
-	  .help = "removal of the last cable" },
-	{ 0 },
-};
-
-enum { PAST_ROW = LINK_ROW };
-
-static const struct column_source end_sources[] = {
-	{ .columns = port_columns, .row = PORT_ROW },
-	{ .columns = past_columns, .row = PAST_ROW },
-};
-
-static const struct column_item end_items[] = {
-	{ .key = "name", .table = true, .as = "port" },
-	{ .key = "state", .table = true },
-	{ .key = "phys_state", .table = true, .priority = 3 },
-	{ .key = "link", .table = true },
-	{ .key = "rate_gbps", .table = true, .priority = 2 },
-	{ .key = "lid", .table = true, .priority = 5 },
-	{ .key = "peer", .row = PAST_ROW, .table = true }, { .key = "peer_until", .row = PAST_ROW },
-	{ .key = "xmit_bytes_per_s", .table = true, .priority = 1 },
-	{ .key = "rcv_bytes_per_s", .table = true, .priority = 1 },
-	{ .key = "status", .table = true },
-	{ .key = "age_s", .table = true, .priority = 4 },
-};
-
-static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
-{
-	const struct report *report = ctx;
-	const struct port_scope scope = moment_scope(report->moment);
-
-	(void)target;
-	(void)err;
-	for (size_t i = 0; i < report->port_count; i++) {
-		struct port_facts port, peer = { .port = report->moment->fabric->ports[report->ports[i]].peer };
-		const struct past_row past = { report, &report->past[i], peer.port == FABRIC_NONE ? NULL : &peer };
-
-		port_facts_of(&scope, report->ports[i], &port);
-		result_fill_rows(result, (const void *const[]){ [PORT_ROW] = &port, [PAST_ROW] = &past });
-		result_end_row(result);
-	}
-	return 0;
-}
-
 static void add_ends(struct report *report, struct page *page)
 {
 	const char *title = report->of_node ? "Ports" : "Both ends";
@@ -208,9 +119,34 @@ static void add_ends(struct report *report, struct page *page)
 
 	if (report->departed_us)
 		title = page_print(page, "%s as of %s", title, when_format_local(report->moment->at_us, then));
-	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "ports", .title = title,
-					       .table = { report->columns[REPORT_ENDS].list,
-							  report->columns[REPORT_ENDS].count, put_ends, report } });
+	subject_add_ends(&report->facts, report->ports, report->past, report->port_count, report->of_node, title,
+			 page);
+	if (report->of_node)
+		subject_add_node_totals(&report->facts, report->node, page);
+	else
+		subject_add_port_place(&report->facts, report->ports[0], page);
+}
+
+/* The shape, and the LIDs that are routed through each port of a switch. */
+static int load_facts(struct report *report, struct error *err)
+{
+	struct moment *moment = report->moment;
+	struct routes routes = { 0 };
+	int code = moment->shape ? 0 : moment_find_shape(moment, err);
+
+	if (code < 0)
+		return code;
+	report->facts = (struct subject_facts){
+		.scope = moment_scope(moment), .routes = ROUTES_UNKNOWN, .lids = report->lids,
+		.last_peer = report->port_count && report->past[0].guid ? &report->past[0] : NULL,
+	};
+	if (moment->fabric->nodes[report->node].type == NODE_SWITCH && !report->of_node &&
+	    reader_routes(moment->reader, moment->at_us, &routes, NULL) == 0) {
+		if (routes_count_lids(&routes, moment->fabric, report->node, report->lids))
+			report->facts.routes = ROUTES_READ;
+		routes_done(&routes);
+	}
+	return 0;
 }
 
 /* --- counters --- */
@@ -485,27 +421,6 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 	return code;
 }
 
-static int choose_columns(struct report *report, struct error *err)
-{
-	const struct column_list lists[REPORT_TABLES] = {
-		[REPORT_ENDS] = { end_sources, sizeof(end_sources) / sizeof(*end_sources), end_items,
-				  sizeof(end_items) / sizeof(*end_items) },
-		[REPORT_FINDINGS] = { finding_sources, 1, finding_items,
-				      sizeof(finding_items) / sizeof(*finding_items) },
-		[REPORT_EVENTS] = { event_sources, 1, event_items, sizeof(event_items) / sizeof(*event_items) },
-	};
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < REPORT_TABLES; i++)
-		code = columns_usual(&lists[i], &report->columns[i], err);
-	/* A report has few rows, and their texts in full. */
-	for (size_t table = REPORT_FINDINGS; code == 0 && table <= REPORT_EVENTS; table++)
-		for (size_t i = 0; i < report->columns[table].count; i++)
-			if (report->columns[table].list[i].key && !strcmp(report->columns[table].list[i].key, "text"))
-				report->columns[table].list[i].flags = COLUMN_BELOW;
-	return code;
-}
-
 /* --- rates, stall and errors over the window, in HTML and on the screen --- */
 
 /* The ports from @first on as a subject of a plot. */
@@ -563,16 +478,26 @@ static int add_plots(struct report *report, unsigned in, struct page *page, stru
 	return code;
 }
 
+static void add_table(struct report *report, const char *key, const char *title, const struct column_list *list,
+		      page_fill *fill, struct page *page)
+{
+	size_t count;
+	const struct column *columns = page_columns(page, list, &count);
+
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = key, .title = title,
+					       .table = { columns, count, fill, report } });
+}
+
 static void add_tables(struct report *report, struct page *page)
 {
-	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "findings", .title = "Findings",
-					       .table = { report->columns[REPORT_FINDINGS].list,
-							  report->columns[REPORT_FINDINGS].count, put_findings,
-							  report } });
+	const struct column_list findings = { finding_sources, 1, finding_items,
+					      sizeof(finding_items) / sizeof(*finding_items) };
+	const struct column_list events = { event_sources, 1, event_items,
+					    sizeof(event_items) / sizeof(*event_items) };
+
+	add_table(report, "findings", "Findings", &findings, put_findings, page);
 	add_sums(report, page);
-	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "events", .title = "Events",
-					       .table = { report->columns[REPORT_EVENTS].list,
-							  report->columns[REPORT_EVENTS].count, put_events, report } });
+	add_table(report, "events", "Events", &events, put_events, page);
 }
 
 int report_page(struct report *report, unsigned plots, struct page **ret, struct error *err)
@@ -583,7 +508,7 @@ int report_page(struct report *report, unsigned plots, struct page **ret, struct
 	if (code == 0)
 		code = load_findings(report, err);
 	if (code == 0)
-		code = choose_columns(report, err);
+		code = load_facts(report, err);
 	if (code < 0)
 		return code;
 	page = page_create("InfiniBand report");

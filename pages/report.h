@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export/columns.h"
 #include "facts/health_rows.h"
+#include "pages/subject.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 
@@ -17,9 +17,6 @@ struct moment;
 struct page;
 
 enum { REPORT_WINDOWS = 3 };
-
-/* Tables of columns from facts/. */
-enum { REPORT_ENDS, REPORT_FINDINGS, REPORT_EVENTS, REPORT_TABLES };
 
 struct report {
 	struct moment *moment;     /* the fabric at the end of the window, or the last one with the removed node */
@@ -35,7 +32,8 @@ struct report {
 	struct health_rows rows;   /* findings that were open in the longest window */
 	const struct finding_row **findings; /* those of the subject */
 	size_t finding_count;
-	struct columns columns[REPORT_TABLES];
+	struct subject_facts facts; /* of report_page() */
+	uint32_t lids[256];
 };
 
 /*

@@ -234,7 +234,5 @@ void report_done(struct report *report)
 	free(report->ports);
 	free(report->past);
 	free(report->findings);
-	for (size_t i = 0; i < REPORT_TABLES; i++)
-		columns_done(&report->columns[i]);
 	health_rows_done(&report->rows);
 }

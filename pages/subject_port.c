@@ -50,7 +50,7 @@ static void add_link(const struct subject_facts *facts, uint32_t index, struct f
 	if (built)
 		field->value = page_print(page, built > now ? "%s of %s built" : "%s as built", field->value,
 					  built_rate);
-	field->value = page_print(page, "%s  %s/%s", field->value, port_state_name(port->state),
+	field->value = page_print(page, "%s, %s/%s", field->value, port_state_name(port->state),
 				  port_phys_state_name(port->phys_state));
 	field->state = built > now || port->state != PORT_ACTIVE ? PAGE_WARNING : PAGE_PLAIN;
 }
