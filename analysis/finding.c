@@ -27,8 +27,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.reason = "Ports that are not read cannot be checked. Lost MADs are retried and stay far below 1 "
 			"%. When 10 % of the nodes stop responding at once, the cause is more likely the access of "
 			"this host than that many faults.",
-		.advice = "run `ibwire status`: it shows the local port, the rate limit, unresponsive ports and "
-			"links to unidentified nodes" },
+		.advice = "list the ports with the command in the text; if they are many, check the local port and the "
+			"rate limit (`ibwire status`), else these nodes: power, M_Key, PM_Key, hung firmware" },
 	[FINDING_LINK_DOWN] = { .name = "link-down",
 		.means = "a link that was up is down",
 		.limits = "down for 30 s warning; on a trunk critical where 25 % of the uplinks of its switch are "

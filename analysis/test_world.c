@@ -11,6 +11,8 @@
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 
+uint64_t world_kinds;
+
 static uint32_t add_node(struct world *world, uint8_t type, uint64_t guid, unsigned ports)
 {
 	assert(world->node_count < WORLD_NODES && ports < 256);
@@ -197,12 +199,22 @@ static struct world_report *find_report(struct world *world, const struct findin
 	return &world->reports[world->report_count++];
 }
 
+/* Does it name a place? Some findings are about the fabric as a whole or about the collector. */
+static bool has_location(const struct finding *finding)
+{
+	world_kinds |= UINT64_C(1) << finding->kind;
+	return finding->node_guid || finding->port_count || finding->kind == FINDING_SM_LOST ||
+	       finding->kind == FINDING_TOPOLOGY_CHANGED || finding->kind == FINDING_LOG_GROWING ||
+	       finding->kind == FINDING_STORE_STALLED;
+}
+
 static void record_report(void *ctx, enum health_change change, struct finding *finding)
 {
 	struct world *world = ctx;
 	struct world_report *report = find_report(world, finding);
 
 	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
+	assert(has_location(finding));
 	if (change == HEALTH_OPENED && !report->opened)
 		report->opened_us = world->now_us;
 	report->finding = *finding;

@@ -95,6 +95,9 @@ struct world {
 	size_t report_count;
 };
 
+/* Bits 1 << enum finding_kind: the kinds that were reported in this process, each with its place. */
+extern uint64_t world_kinds;
+
 struct world *world_create(const struct world_shape *shape);
 void world_destroy(struct world *world);
 

@@ -71,7 +71,8 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
 		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "counters of %zu ports were reset externally", state->cleared)->replaces = state->reported;
+			   "counters of %zu ports were reset externally; a minute later `ibwire ports "
+			   "finding:counters-cleared` lists them", state->cleared)->replaces = state->reported;
 		state->reported = 1;
 		return;
 	}

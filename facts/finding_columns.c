@@ -139,6 +139,34 @@ static void fill_hosts(struct result *result, size_t at, const struct column *co
 		result_item(result, at, "%s", finding->hosts[i]);
 }
 
+/* The nodes of its ends and ports, each once. */
+static void fill_nodes(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct finding_facts *facts = row;
+	const struct finding *finding = finding_of(row);
+	uint64_t before[FINDING_PORTS_MAX + FINDING_END_PORTS];
+	unsigned count = 0;
+
+	(void)column;
+	result_empty(result, at);
+	for (unsigned i = 0; i < finding->port_count + FINDING_END_PORTS; i++) {
+		uint64_t guid = i >= FINDING_END_PORTS ? finding->ports[i - FINDING_END_PORTS].node_guid :
+				i ? finding->peer_guid : finding->node_guid;
+		uint32_t node = fabric_find_node(facts->fabric, guid);
+		unsigned same = 0;
+
+		while (same < count && before[same] != guid)
+			same++;
+		if (!guid || same < count)
+			continue;
+		before[count++] = guid;
+		if (node != FABRIC_NONE)
+			result_item(result, at, "%s", facts->order->names[node]);
+		else
+			result_item(result, at, "0x%016" PRIx64, guid);
+	}
+}
+
 static void fill_ports(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	const struct finding_facts *facts = row;
@@ -149,7 +177,9 @@ static void fill_ports(struct result *result, size_t at, const struct column *co
 	for (unsigned i = 0; i < finding->port_count; i++) {
 		uint32_t node = fabric_find_node(facts->fabric, finding->ports[i].node_guid);
 
-		if (node != FABRIC_NONE)
+		if (node != FABRIC_NONE && !finding->ports[i].port)
+			result_item(result, at, "%s", facts->order->names[node]);
+		else if (node != FABRIC_NONE)
 			result_item(result, at, "%s/%u", facts->order->names[node], finding->ports[i].port);
 		else
 			result_item(result, at, "0x%016" PRIx64 "/%u", finding->ports[i].node_guid,
@@ -241,6 +271,8 @@ const struct column finding_columns[] = {
 	  .help = "number of affected hosts" },
 	{ .key = "ports", .title = "PORTS", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .fill = fill_ports,
 	  .help = "further ports that it is about" },
+	{ .key = "nodes", .title = "NODES", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .fill = fill_nodes,
+	  .help = "nodes that it is about; none: the fabric or the collector" },
 	{ .key = "drained", .title = "DRAINED", .kind = COLUMN_BOOL, .fill = fill_drained,
 	  .help = "whether all affected hosts are out of service (--hosts-state)" },
 	{ .key = "acknowledged_by", .title = "ACKNOWLEDGED BY", .kind = COLUMN_TEXT, .fill = fill_acknowledged,

@@ -306,19 +306,22 @@ static int mark_state(struct marking *marking, const char *value, struct error *
 {
 	const struct select_facts *facts = marking->facts;
 	struct wanted wanted = wanted_value(value);
-	const char *names[STATUS_COUNT + 1];
-	bool has[STATUS_COUNT + 1];
+	enum { DEGRADED = STATUS_COUNT, UNIDENTIFIED, STATES };
+	const char *names[STATES];
+	bool has[STATES];
 	int code;
 
 	for (unsigned i = 0; i < STATUS_COUNT; i++)
 		names[i] = port_status_name((enum port_status)i);
-	names[STATUS_COUNT] = "degraded";
-	code = want_names(&wanted, "state", names, STATUS_COUNT + 1, err);
-	for (unsigned i = 0; i <= STATUS_COUNT; i++)
+	names[DEGRADED] = "degraded";
+	names[UNIDENTIFIED] = "unidentified";
+	code = want_names(&wanted, "state", names, STATES, err);
+	for (unsigned i = 0; i < STATES; i++)
 		has[i] = wanted_has(&wanted, names[i]);
 	for (uint32_t i = 0; code == 0 && facts->ports && i < facts->fabric->port_count; i++)
 		if (has[facts->ports[i].status] ||
-		    (has[STATUS_COUNT] && link_is_degraded(facts->fabric, facts->shape, i)))
+		    (has[DEGRADED] && link_is_degraded(facts->fabric, facts->shape, i)) ||
+		    (has[UNIDENTIFIED] && port_is_unidentified(&facts->fabric->ports[i])))
 			mark_port(marking, i, marking->has);
 	return code;
 }

@@ -94,13 +94,17 @@ static void check_locked(struct health *health)
 	const struct health_input *input = health->input;
 	struct health_open_finding *open;
 	const struct health_node *node;
+	struct health_set nodes = { 0 };
 
 	if (input->locked_count > MANY_LOCKED) {
+		for (size_t i = 0; i < input->locked_count; i++)
+			health_set_add_node(&nodes, health_find_node(health, input->locked_guids[i]));
 		open = hold(health, FINDING_LOCKED, FINDING_INFO, NULL, health->wall_us, "m-key");
 		health_text(open, "%zu nodes " TENSE("respond", "responded") " to performance queries, but not to "
 			    "SMPs without their M_Key",
 			    input->locked_count);
 		health_number(open, "nodes", (double)input->locked_count);
+		health_list_set(open, &nodes);
 		return;
 	}
 	for (size_t i = 0; i < input->locked_count; i++) {
@@ -267,6 +271,7 @@ static void check_table_changes(struct health *health)
 	int64_t since = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
 	bool many = input->routes_changed_count > MANY_TABLES;
 	struct health_open_finding *open;
+	struct health_set switches = { 0 };
 	double all = 0;
 
 	for (size_t i = 0; i < input->routes_changed_count; i++) {
@@ -276,6 +281,7 @@ static void check_table_changes(struct health *health)
 		if (!node)
 			continue;
 		all += entries;
+		health_set_add_node(&switches, node);
 		if (many)
 			continue;
 		open = hold(health, FINDING_ROUTES_CHANGED, FINDING_INFO, node, since, "subnet-manager");
@@ -288,6 +294,7 @@ static void check_table_changes(struct health *health)
 	open = hold(health, FINDING_ROUTES_CHANGED, FINDING_INFO, NULL, since, "subnet-manager");
 	health_text(open, "forwarding tables of %zu switches changed: %.0f entries; the subnet manager rerouted",
 		    input->routes_changed_count, all);
+	health_list_set(open, &switches);
 	health_number(open, "switches", (double)input->routes_changed_count);
 	health_number(open, "entries", all);
 }

@@ -117,7 +117,7 @@ static void is_coverage(const char *script, const char *cause, const char *words
 TEST(all_hcas_unresponsive_is_a_cause_of_its_own)
 {
 	is_coverage(SEVEN_SILENT "silent h7; wait 40", "hcas-silent", "a PM_Key is set");
-	is_coverage(SEVEN_SILENT "wait 40", "silent", "28 nodes are unresponsive");
+	is_coverage(SEVEN_SILENT "wait 40", "silent", "unresponsive nodes: 28 (ibwire ports state:silent)");
 }
 
 /* A node that hangs before the collector starts is unidentified, not unresponsive. */
@@ -128,7 +128,8 @@ TEST(links_to_unidentified_nodes_are_reported)
 		{ "half of all", "cold; hang h0; hang h1; hang h2; hang h3; wait 60", "coverage critical fabric" },
 		{ "it is found later", "cold; hang h0; wait 60; unhang h0; wait 400",
 		  "coverage warning fabric closed" });
-	is_coverage("hang h0; wait 60", "unidentified-nodes", "4 have a link to an unidentified node");
+	is_coverage("hang h0; wait 60", "unidentified-nodes",
+		    "links to unidentified nodes: 4 (ibwire ports state:unidentified)");
 }
 
 TEST(links_that_are_slow)
@@ -643,4 +644,19 @@ TEST(fewer_nodes_than_expected)
 	assert_non_null(strstr(report->finding.text, "3 of 4 hosts, 12 of 16 HCAs, 20 of 24 Active links"));
 	assert_in_range(report->finding.since_us - WORLD_WALL_US, 50000000, 90000000);
 	world_destroy(world);
+}
+
+/*
+ * Runs last: record_report() requires a place of every finding that a test of this program reports. The kinds of load
+ * and routes are reported in other programs.
+ */
+TEST(every_kind_was_reported_with_its_place)
+{
+	const uint64_t others = UINT64_C(1) << FINDING_UPLINK_IMBALANCE | UINT64_C(1) << FINDING_BLACK_HOLE |
+				UINT64_C(1) << FINDING_CONGESTION | UINT64_C(1) << FINDING_RAIL_IMBALANCE |
+				UINT64_C(1) << FINDING_NIC_UNUSED | UINT64_C(1) << FINDING_RAIL_MISWIRED;
+
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++)
+		if (!((world_kinds | others) >> kind & 1))
+			fail_msg("no test reports %s", finding_kind_name((enum finding_kind)kind));
 }

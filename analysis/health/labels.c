@@ -70,6 +70,15 @@ void health_set_add(struct health_set *set, const struct health_port *port)
 	set->count++;
 }
 
+void health_set_add_node(struct health_set *set, const struct health_node *node)
+{
+	for (uint32_t i = 0; node && i < node->slots; i++)
+		if (node->type == NODE_SWITCH || node->ports[i].peer) {
+			health_set_add(set, &node->ports[i]);
+			return;
+		}
+}
+
 struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag)
 {
 	for (size_t i = 0; i < health->open.count; i++) {

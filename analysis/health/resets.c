@@ -55,7 +55,8 @@ static void record_all(struct health *health, struct resets *state)
 			continue;
 		port->resets.deltas += port->resets.count > 0;
 		port->resets.bounds += port->resets.count && sample->delta->reset;
-		if (sample->delta->reset & ~sample->suspected && !health_is_training(health, port) && !health_is_charged(health, port))
+		if (sample->delta->reset & ~sample->suspected && !health_is_training(health, port) &&
+		    !health_is_charged(health, port))
 			record(health, state, port);
 	}
 }

@@ -198,6 +198,24 @@ static const char *coverage_cause(const struct health *health, uint64_t missing,
 	return is_only_hcas(health) ? "hcas-silent" : "silent";
 }
 
+/* The ports that were not read, without those of unresponsive nodes that have a finding of their own. */
+static void list_missing(struct health *health, const struct silent *silent, struct health_set *ret)
+{
+	const struct health_input *input = health->input;
+
+	for (size_t i = 0; i < input->sample_count; i++) {
+		enum sample_status status = input->samples[i].status;
+		const struct health_port *port = health->port_of[input->samples[i].port];
+
+		if ((status == SAMPLE_SILENT || status == SAMPLE_BACKOFF || status == SAMPLE_UNFINISHED) &&
+		    port->node->polled + port->node->unread && (silent->mass || !port->node->silent))
+			health_set_add(ret, port);
+	}
+	for (uint32_t i = 0; i < input->fabric->port_count; i++)
+		if (port_is_unidentified(&input->fabric->ports[i]))
+			health_set_add(ret, health->port_of[i]);
+}
+
 static void check_coverage(struct health *health, struct silent *silent)
 {
 	const struct health_settings *settings = &health->settings;
@@ -205,6 +223,7 @@ static void check_coverage(struct health *health, struct silent *silent)
 	/* Behind each link to an unidentified node is at least one port that is not read. */
 	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
 	struct health_open_finding *open;
+	struct health_set ports = { 0 };
 	char reason[256];
 	const char *cause;
 	double percent;
@@ -230,16 +249,19 @@ static void check_coverage(struct health *health, struct silent *silent)
 	if (!strcmp(cause, "hcas-silent"))
 		snprintf(reason, sizeof(reason), TENSE("switches respond and HCAs do not: a PM_Key is set, or this "
 			 "host is", "switches responded and HCAs did not: a PM_Key was set, or this host was")
-			 " not a full member of the default partition");
+			 " not a full member of the default partition" TENSE(" (ibwire ports state:silent)", ""));
 	else if (!strcmp(cause, "unidentified-nodes"))
-		snprintf(reason, sizeof(reason), "%zu " TENSE("have a link to an unidentified node, which has not "
-			 "responded to any discovery: it hangs, or has an M_Key", "had a link to an unidentified node"),
-			 health->unidentified);
+		snprintf(reason, sizeof(reason), "links to unidentified nodes: %zu" TENSE(" (ibwire ports "
+			 "state:unidentified); such a node has not responded to any discovery: it hangs, or has an "
+			 "M_Key", ""), health->unidentified);
 	else
-		snprintf(reason, sizeof(reason), "%llu were not reached before the end of the sweep, %u nodes "
-			 TENSE("are", "were") " unresponsive", (unsigned long long)unread, silent->silent);
+		snprintf(reason, sizeof(reason), "not reached before the end of the sweep: %llu"
+			 TENSE(" (ibwire ports state:unfinished)", "") "; unresponsive nodes: %u"
+			 TENSE(" (ibwire ports state:silent)", ""), (unsigned long long)unread, silent->silent);
 	health_text(open, "%.1f %% of %llu ports were read (threshold %.0f %%); %s", percent, (unsigned long long)all,
 		    limits->warning, reason);
+	list_missing(health, silent, &ports);
+	health_list_set(open, &ports);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
 	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);

@@ -401,6 +401,8 @@ struct health_set {
 	struct finding_port ports[FINDING_PORTS_MAX]; /* the first of them */
 };
 void health_set_add(struct health_set *set, const struct health_port *port);
+/* health_set_add_node - add port 0 of a switch, or the first cabled port of an HCA. @node: or NULL */
+void health_set_add_node(struct health_set *set, const struct health_node *node);
 /* health_find_tag - the open finding with this tag, of whatever place; NULL: none. */
 struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag);
 /* health_list_set - the ports of a finding are those of the set, which may be empty. */

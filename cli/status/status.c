@@ -417,8 +417,8 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 	text_done(&links);
 	/* The peer is not counted as an unresponsive node. */
 	fill_warning(result, NO_PEER, "", summary->ports_without_peer,
-		     " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
-		     "(--security-keys)");
+		     ": linked, and the peer did not respond to discovery: it hangs or has an M_Key "
+		     "(--security-keys); ibwire ports state:unidentified");
 }
 
 static void fill_db(struct result *result, const struct status *status)

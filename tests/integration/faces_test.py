@@ -225,7 +225,8 @@ def add_findings(facts, face, rows):
     for row in rows:
         subject = ("finding", row["kind"], row["subject"])
         add_values(facts, face, subject, {key: value for key, value in row.items()
-                                          if key not in ("numbers", "evidence", "hosts", "ports", "kind", "subject")})
+                                          if key not in ("numbers", "evidence", "hosts", "ports", "nodes", "kind",
+                                                         "subject")})
 
 
 def add_balance(facts, face, rows):
@@ -825,6 +826,10 @@ def collect(db):
     return facts
 
 
+# Findings about the fabric as a whole, or about the collector.
+WITHOUT_PLACE = {"sm-lost", "topology-changed", "log-growing", "store-stalled"}
+
+
 def check(name, db, long_list=15):
     began = time.monotonic()
     with tap.part(name):
@@ -834,6 +839,9 @@ def check(name, db, long_list=15):
         tap.result(not wrong, f"{name}: {count} facts that several faces show are equal",
                    "\n".join(wrong[:long_list] + more))
         tap.result(count > 200, f"{name}: there are facts to compare", str(count))
+        tap.equal(f"{name}: every finding has a place",
+                  [f"{row['kind']} {row['subject']}" for row in json_of(db, stamp_of(END), "health", "--all")
+                   if not row["nodes"] and not row["ports"] and row["kind"] not in WITHOUT_PLACE], [])
         tap.equal(f"{name}: every metric and heading is mapped", sorted(facts.unknown), [])
         tap.note(f"{name}: {count} facts, {values} values, {time.monotonic() - began:.1f} s")
 
