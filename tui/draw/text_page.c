@@ -104,24 +104,6 @@ void page_text(struct text_page *page, enum role role, const char *fmt, ...)
 	va_end(args);
 }
 
-void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent)
-{
-	page_line(page, subject);
-	page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
-}
-
-int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count)
-{
-	int x = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (widths[i])
-			page_put(page, x, widths[i], cells[i].align, cells[i].role, cells[i].text);
-		x += widths[i] ? widths[i] + 1 : 0;
-	}
-	return x;
-}
-
 void page_heading(struct text_page *page, const char *fmt, ...)
 {
 	va_list args;

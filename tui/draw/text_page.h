@@ -60,12 +60,6 @@ __attribute__((format(printf, 4, 5))) int page_putf(struct text_page *page, int 
 __attribute__((format(printf, 3, 4)))
 void page_text(struct text_page *page, enum role role, const char *fmt, ...);
 
-/* page_label - append a line with a faint label of at most @indent - 1 columns. @subject: or NULL. */
-void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent);
-
-/* page_cells - add @count cells to the last line, of these widths (0: omitted), one blank apart. Return: the end. */
-int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count);
-
 /* page_heading - append a blank line, except at the top, and a heading. */
 __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, const char *fmt, ...);
 
