@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "fabric/fabric.h"
 
 struct delta;
@@ -230,7 +231,7 @@ void balance_append_adaptive(const struct balance_result *result, struct text *t
 struct balance_amount {
 	const char *kind;
 	uint32_t index;        /* of the rail, plane, node or host */
-	double xmit, rcv;      /* bytes per us */
+	struct measure xmit, rcv; /* bytes per us */
 	double capacity;       /* bits per s of the ports that were read, one direction */
 	uint32_t active, known;
 	double share, fair;    /* among comparable sets; NAN: unknown */

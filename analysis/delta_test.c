@@ -145,16 +145,59 @@ TEST(rates_use_true_time_and_bytes)
 	uint64_t hdr_bits_per_s = link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	char text[16];
 
-	assert_true(fabs(rate_bytes_per_s(&delta, COUNTER_RCV_DATA) - 1e6) < 1e-6);
-	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_XMIT_DATA)));
-	assert_true(fabs(rate_utilization_percent(25e9, hdr_bits_per_s) - 100) < 1e-9);
-	assert_true(isnan(rate_utilization_percent(1, 0)));
+	assert_true(fabs(rate_bytes_per_s(&delta, COUNTER_RCV_DATA).value - 1e6) < 1e-6);
+	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_XMIT_DATA).value));
+	assert_true(fabs(rate_utilization_percent(measure_of(25e9, true), hdr_bits_per_s).value - 100) < 1e-9);
+	assert_true(isnan(rate_utilization_percent(measure_of(1, true), 0).value));
 	assert_string_equal(rate_format_bits(22.8e9, text, sizeof(text)), "182.4 Gb/s");
 	assert_string_equal(rate_format_bits(0, text, sizeof(text)), "0 b/s");
 	assert_string_equal(rate_format_bits(124.9999e6, text, sizeof(text)), "1.0 Gb/s");
 	assert_string_equal(rate_format_bits(NAN, text, sizeof(text)), "-");
 	delta.elapsed_us = 0;
-	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA)));
+	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA).value));
+}
+
+TEST(the_rate_of_a_marked_counter_is_a_lower_bound)
+{
+	struct delta delta = between(COUNTER_RCV_DATA, 500, 300, 1);
+	struct measure rate = rate_bytes_per_s(&delta, COUNTER_RCV_DATA);
+	char text[16];
+
+	assert_true(measure_is_at_least(rate) && isnan(measure_exact(rate)));
+	assert_string_equal(rate_format(rate, text, sizeof(text)), "4.8 Mb/s+");
+	assert_true(measure_is_at_least(rate_utilization_percent(rate, 1000000000)));
+	/* There is no more than 100 %, and at least 0 is unknown. */
+	assert_true(measure_exact(rate_utilization_percent(rate, 1000000)) == 100);
+	delta = between(COUNTER_RCV_DATA, 500, 0, 1);
+	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA).value));
+}
+
+/* Sums, means and maxima of random numbers: an exact result is true, a lower bound is not above the truth. */
+TEST(what_is_computed_from_lower_bounds_is_never_too_high)
+{
+	for (int round = 0; round < 20000; round++) {
+		struct measure sum = MEASURE_NONE, most = MEASURE_NONE, mean;
+		double truth = 0, highest = 0;
+		int parts = 1 + rand() % 5;
+
+		for (int i = 0; i < parts; i++) {
+			double value = rand() % 4 ? rand() % 1000 : 0;
+			bool known = rand() % 8, exact = rand() % 3;
+			double seen = exact ? value : value / (1 + rand() % 4);
+			struct measure part = measure_of(known ? seen : NAN, exact);
+
+			truth += value;
+			highest = fmax(highest, value);
+			sum = measure_add(sum, part);
+			most = measure_max(most, part);
+		}
+		mean = measure_mean(sum);
+		assert_int_equal(sum.parts, parts);
+		assert_true(isnan(sum.value) || (measure_is_exact(sum) ? sum.value == truth : sum.value <= truth));
+		assert_true(isnan(mean.value) || mean.value <= truth / parts + 1e-9);
+		assert_true(isnan(most.value) ||
+			    (measure_is_exact(most) ? most.value == highest : most.value <= highest));
+	}
 }
 
 /* Random detail counters: known values are exact, and each exception is marked. */
@@ -210,11 +253,11 @@ TEST(a_logical_port_is_the_sum_of_its_planes)
 	char text[160];
 
 	for (int plane = 0; plane < 4; plane++)
-		plane_sum_add(&sum, &up, 12.5e9 + plane, 1e9);
+		plane_sum_add(&sum, &up, measure_of(12.5e9 + plane, true), measure_of(1e9, true));
 	assert_int_equal(sum.planes, 4);
 	assert_int_equal(sum.bits_per_s, 4 * port_rate_bits_per_s(&up));
-	assert_true(sum.xmit_bytes_per_s == 50e9 + 6);
-	assert_true(sum.rcv_bytes_per_s == 4e9);
+	assert_true(measure_exact(sum.xmit_bytes_per_s) == 50e9 + 6);
+	assert_true(measure_exact(sum.rcv_bytes_per_s) == 4e9);
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
 			    "4 planes, of 800.0 Gb/s together: sends 400.0 Gb/s (50.0 %), receives 32.0 Gb/s (4.0 %)");
 }
@@ -224,22 +267,23 @@ TEST(a_plane_that_is_down_is_no_capacity)
 	struct plane_sum sum = { 0 };
 	char text[160];
 
-	plane_sum_add(&sum, &up, 0, 0);
+	plane_sum_add(&sum, &up, measure_of(0, true), measure_of(0, true));
 	/* Its unknown load is not missing. */
-	plane_sum_add(&sum, &down, NAN, NAN);
+	plane_sum_add(&sum, &down, measure_of(NAN, true), measure_of(NAN, true));
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
 			    "2 planes, 1 of them down, of 200.0 Gb/s together: sends 0 b/s (0.0 %), "
 			    "receives 0 b/s (0.0 %)");
 }
 
-TEST(the_sum_is_unknown_if_one_plane_is)
+TEST(the_sum_is_a_lower_bound_if_a_plane_is_unknown)
 {
 	struct plane_sum sum = { 0 };
 	char text[160];
 
-	plane_sum_add(&sum, &up, 1e9, NAN);
-	plane_sum_add(&sum, &up, 1e9, 1e9);
-	assert_true(isnan(sum.rcv_bytes_per_s));
+	plane_sum_add(&sum, &up, measure_of(1e9, true), measure_of(NAN, true));
+	assert_true(isnan(sum.rcv_bytes_per_s.value));
+	plane_sum_add(&sum, &up, measure_of(1e9, true), measure_of(1e9, true));
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
-			    "2 planes, of 400.0 Gb/s together: sends 16.0 Gb/s (4.0 %), receives -");
+			    "2 planes, of 400.0 Gb/s together: sends 16.0 Gb/s (4.0 %), "
+			    "receives 8.0 Gb/s+ (2.0 %+)");
 }

@@ -69,19 +69,27 @@ bool metric_find(const char *key, struct metric *ret)
 
 static void count_of(const struct metric *metric, const struct delta *delta, struct metric_value *ret)
 {
+	bool unknown = false;
+
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		counter_set bit = metric->counters & delta->known & COUNTER_BIT(i);
 		uint64_t units;
 
-		/* A counter that was saturated all the time has no lower bound either. */
-		if (!bit || (delta->saturated & bit && !delta->value[i]))
+		if (!bit)
 			continue;
+		/* At least 0 is unknown. */
+		if ((delta->reset | delta->saturated) & bit && !delta->value[i]) {
+			unknown = true;
+			continue;
+		}
 		ret->has_total = true;
 		ret->at_least |= ((delta->reset | delta->saturated) & bit) != 0;
 		if (__builtin_mul_overflow(delta->value[i], (uint64_t)metric->factor, &units) ||
 		    __builtin_add_overflow(ret->total, units, &ret->total))
 			ret->total = UINT64_MAX;
 	}
+	ret->at_least |= unknown;
+	ret->has_total &= !ret->at_least || ret->total;
 	ret->has_rate = ret->has_total && delta->elapsed_us > 0;
 	ret->whole = 1;
 	ret->part = ret->has_rate ? (double)ret->total * 1e6 / (double)delta->elapsed_us : NAN;
@@ -107,13 +115,13 @@ static void utilization_of(const struct metric *metric, const struct metric_port
 
 static void stall_of(const struct metric_port *port, const struct delta *delta, struct metric_value *ret)
 {
-	struct stall stall = { .percent = NAN };
+	struct measure stall = MEASURE_NONE;
 
 	if (port->port && port->node)
 		stall = stall_estimate(delta, port->node, port->port, port->caps);
-	ret->has_rate = !isnan(stall.percent);
-	ret->at_least = stall.at_least;
-	ret->part = stall.percent;
+	ret->has_rate = !isnan(stall.value);
+	ret->at_least = measure_is_at_least(stall);
+	ret->part = stall.value;
 	/* For several ports: the mean. */
 	ret->whole = 100;
 }

@@ -3,39 +3,39 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 
-double rate_per_s(const struct delta *delta, enum counter counter)
+struct measure rate_per_s(const struct delta *delta, enum counter counter)
 {
-	/* The rate of a saturated counter is unknown. */
-	if (!(delta->known & ~delta->saturated & COUNTER_BIT(counter)) || delta->elapsed_us <= 0)
-		return NAN;
-	return (double)delta->value[counter] * 1e6 / (double)delta->elapsed_us;
+	counter_set bit = COUNTER_BIT(counter);
+
+	if (!(delta->known & bit) || delta->elapsed_us <= 0)
+		return measure_of(NAN, false);
+	return measure_of((double)delta->value[counter] * 1e6 / (double)delta->elapsed_us,
+			  !((delta->reset | delta->saturated) & bit));
 }
 
-double rate_bytes_per_s(const struct delta *delta, enum counter counter)
+struct measure rate_bytes_per_s(const struct delta *delta, enum counter counter)
 {
-	return rate_per_s(delta, counter) * COUNTER_WORD_BYTES;
+	return measure_scale(rate_per_s(delta, counter), COUNTER_WORD_BYTES);
 }
 
-/* NAN remains. */
-static double clamp_percent(double percent)
+struct measure rate_utilization_percent(struct measure bytes_per_s, uint64_t link_bits_per_s)
 {
-	return percent > 100 ? 100 : percent;
+	struct measure percent = measure_scale(bytes_per_s, link_bits_per_s ? 800.0 / (double)link_bits_per_s : NAN);
+
+	/* There is no more, so this is exact even if the bytes are a lower bound. */
+	if (percent.value >= 100)
+		percent = measure_of(100, true);
+	return percent;
 }
 
-double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s)
+bool rate_is_idle(struct measure xmit_percent, struct measure rcv_percent)
 {
-	if (!link_bits_per_s)
-		return NAN;
-	return clamp_percent(100.0 * bytes_per_s * 8.0 / (double)link_bits_per_s);
-}
-
-bool rate_is_idle(double xmit_percent, double rcv_percent)
-{
-	return xmit_percent < RATE_IDLE_PERCENT && rcv_percent < RATE_IDLE_PERCENT;
+	return measure_exact(xmit_percent) < RATE_IDLE_PERCENT && measure_exact(rcv_percent) < RATE_IDLE_PERCENT;
 }
 
 const char *rate_format_bits(double bytes_per_s, char *ret, size_t size)
@@ -53,6 +53,14 @@ const char *rate_format_bits(double bytes_per_s, char *ret, size_t size)
 	for (; value >= 999.95 && unit < last; unit++)
 		value /= 1000.0;
 	snprintf(ret, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return ret;
+}
+
+const char *rate_format(struct measure bytes_per_s, char *ret, size_t size)
+{
+	size_t len = strlen(rate_format_bits(bytes_per_s.value, ret, size));
+
+	snprintf(ret + len, size - len, "%s", measure_mark(bytes_per_s));
 	return ret;
 }
 
@@ -125,49 +133,43 @@ static double tick_s(enum stall_rule rule, const struct port *port, uint8_t tick
 	return bits_per_s > 0 ? (tick + 1) * 8.0 * lanes / bits_per_s : NAN;
 }
 
-struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
-			    const struct pma_caps *caps)
+struct measure stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
+			      const struct pma_caps *caps)
 {
 	enum stall_rule rule = rule_of(node);
-	counter_set bit = COUNTER_BIT(COUNTER_XMIT_WAIT);
-	uint64_t ticks = delta->value[COUNTER_XMIT_WAIT];
-	struct stall stall = { .percent = NAN };
+	struct measure stall = rate_per_s(delta, COUNTER_XMIT_WAIT);
 
-	if (!(delta->known & bit) || delta->elapsed_us <= 0 || rule == STALL_UNKNOWN || !caps || !caps->tick_known)
-		return stall;
-	if (delta->saturated & bit && !ticks)
-		return stall;
-	stall.percent = 100.0 * (double)ticks * tick_s(rule, port, caps->tick) / ((double)delta->elapsed_us / 1e6);
-	if (isnan(stall.percent))
-		return stall;
-	stall.at_least = (delta->reset | delta->saturated) & bit;
+	if (rule == STALL_UNKNOWN || !caps || !caps->tick_known)
+		return measure_of(NAN, false);
+	stall = measure_scale(stall, 100.0 * tick_s(rule, port, caps->tick));
 	/* The counter is read slightly later than the clock, and rates are rounded. */
-	if (stall.percent > 100)
-		stall.percent = 100;
+	if (stall.value > 100)
+		stall.value = 100;
 	return stall;
 }
 
-void plane_sum_add(struct plane_sum *sum, const struct port *port, double xmit_bytes_per_s, double rcv_bytes_per_s)
+void plane_sum_add(struct plane_sum *sum, const struct port *port, struct measure xmit_bytes_per_s,
+		   struct measure rcv_bytes_per_s)
 {
 	sum->planes++;
 	if (port->state < PORT_INIT)
 		return;
 	sum->up++;
 	sum->bits_per_s += port_rate_bits_per_s(port);
-	sum->xmit_bytes_per_s += xmit_bytes_per_s;
-	sum->rcv_bytes_per_s += rcv_bytes_per_s;
+	sum->xmit_bytes_per_s = measure_add(sum->xmit_bytes_per_s, xmit_bytes_per_s);
+	sum->rcv_bytes_per_s = measure_add(sum->rcv_bytes_per_s, rcv_bytes_per_s);
 }
 
-static const char *format_load(const struct plane_sum *sum, double bytes_per_s, char *text, size_t size)
+static const char *format_load(const struct plane_sum *sum, struct measure bytes_per_s, char *text, size_t size)
 {
-	double percent = rate_utilization_percent(bytes_per_s, sum->bits_per_s);
+	struct measure percent = rate_utilization_percent(bytes_per_s, sum->bits_per_s);
 	char rate[32];
 
-	rate_format_bits(bytes_per_s, rate, sizeof(rate));
-	if (isnan(percent))
+	rate_format(bytes_per_s, rate, sizeof(rate));
+	if (isnan(percent.value))
 		snprintf(text, size, "%s", rate);
 	else
-		snprintf(text, size, "%s (%.1f %%)", rate, percent);
+		snprintf(text, size, "%s (%.1f %%%s)", rate, percent.value, measure_mark(percent));
 	return text;
 }
 

@@ -46,9 +46,9 @@ TEST(the_estimate_is_the_stalled_time_for_each_device_speed_and_width)
 			truth = (double)(random % 10000) / 100;
 			bytes = bytes_per_s * 10 * truth / 100;
 			delta = waited((uint64_t)(bytes / 8), 10000000);
-			assert_true(fabs(stall_estimate(&delta, &quantum, &port, &tick7).percent - truth) < 1e-3);
+			assert_true(fabs(stall_estimate(&delta, &quantum, &port, &tick7).value - truth) < 1e-3);
 			delta = waited((uint64_t)(bytes / link_width_lanes(widths[i]) / 32), 10000000);
-			assert_true(fabs(stall_estimate(&delta, &switch_ib, &port, &tick31).percent - truth) < 1e-3);
+			assert_true(fabs(stall_estimate(&delta, &switch_ib, &port, &tick31).value - truth) < 1e-3);
 		}
 }
 
@@ -60,8 +60,8 @@ TEST(a_symbol_lasts_4_ns_at_sdr_whatever_the_width)
 	struct delta delta = waited(1000000, 8000); /* 4 ms of waiting in 8 ms */
 	struct port narrow = port_of(LINK_WIDTH_1X, LINK_SPEED_SDR), wide = port_of(LINK_WIDTH_12X, LINK_SPEED_SDR);
 
-	assert_true(fabs(stall_estimate(&delta, &switch_ib, &narrow, &tick0).percent - 50) < 1e-9);
-	assert_true(fabs(stall_estimate(&delta, &switch_ib, &wide, &tick0).percent - 50) < 1e-9);
+	assert_true(fabs(stall_estimate(&delta, &switch_ib, &narrow, &tick0).value - 50) < 1e-9);
+	assert_true(fabs(stall_estimate(&delta, &switch_ib, &wide, &tick0).value - 50) < 1e-9);
 }
 
 TEST(unknown_values_are_no_numbers)
@@ -74,15 +74,15 @@ TEST(unknown_values_are_no_numbers)
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR), down = port_of(LINK_WIDTH_NONE, LINK_SPEED_NONE);
 	struct delta delta = waited(1000, 1000000), unread = { .elapsed_us = 1000000 }, empty = waited(1000, 0);
 
-	assert_false(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
-	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick7).percent));
-	assert_true(isnan(stall_estimate(&delta, &other, &port, &tick7).percent));
-	assert_true(isnan(stall_estimate(&delta, &aggregation, &port, &tick7).percent));
-	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &no_tick).percent));
-	assert_true(isnan(stall_estimate(&delta, &quantum, &port, NULL).percent));
-	assert_true(isnan(stall_estimate(&delta, &quantum, &down, &tick7).percent));
-	assert_true(isnan(stall_estimate(&unread, &quantum, &port, &tick7).percent));
-	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).percent));
+	assert_false(isnan(stall_estimate(&delta, &quantum, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &other, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &aggregation, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &no_tick).value));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, NULL).value));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &down, &tick7).value));
+	assert_true(isnan(stall_estimate(&unread, &quantum, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).value));
 }
 
 TEST(a_reset_or_saturated_counter_is_a_lower_bound)
@@ -91,27 +91,27 @@ TEST(a_reset_or_saturated_counter_is_a_lower_bound)
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	/* A second, in which 25 GB/s are 3.125e9 units of 8 bytes. */
 	struct delta delta = waited(312500000, 1000000);
-	struct stall stall;
+	struct measure stall;
 
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);
-	assert_true(fabs(stall.percent - 10) < 1e-9);
-	assert_false(stall.at_least);
+	assert_true(fabs(stall.value - 10) < 1e-9);
+	assert_true(measure_is_exact(stall));
 	delta.reset = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);
-	assert_true(fabs(stall.percent - 10) < 1e-9);
-	assert_true(stall.at_least);
+	assert_true(fabs(stall.value - 10) < 1e-9);
+	assert_true(measure_is_at_least(stall));
 	delta.reset = 0;
 	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
-	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).at_least);
+	assert_true(measure_is_at_least(stall_estimate(&delta, &quantum, &port, &tick7)));
 	/* Saturated at the start: unknown. */
 	delta = waited(0, 1000000);
 	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
-	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).value));
 	/* Marks of other counters do not matter. */
 	delta = waited(0, 1000000);
 	delta.reset = delta.saturated = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);
-	assert_true(stall.percent == 0 && !stall.at_least);
+	assert_true(stall.value == 0 && measure_is_exact(stall));
 }
 
 TEST(the_estimate_is_at_most_100)
@@ -120,5 +120,5 @@ TEST(the_estimate_is_at_most_100)
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	struct delta delta = waited(UINT64_MAX, 1);
 
-	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).percent == 100);
+	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).value == 100);
 }

@@ -36,8 +36,8 @@ enum port_status port_status_worse(enum port_status a, enum port_status b)
 	return a > b ? a : b;
 }
 
-enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
-			 double rcv_bytes_per_s)
+enum port_status port_status(const struct port *port, enum sample_status status, bool counted,
+			     struct measure xmit_bytes_per_s, struct measure rcv_bytes_per_s)
 {
 	uint64_t rate = port_rate_bits_per_s(port);
 
@@ -53,7 +53,7 @@ enum port_status port_status(const struct port *port, enum sample_status status,
 		return STATUS_LOCKED;
 	case SAMPLE_UNSUPPORTED:
 	case SAMPLE_UNPLANNED:
-		if (!isnan(xmit_bytes_per_s) || !isnan(rcv_bytes_per_s))
+		if (counted)
 			return STATUS_MIRRORED;
 		return status == SAMPLE_UNPLANNED ? STATUS_UNPLANNED : STATUS_UNSUPPORTED;
 	case SAMPLE_UNFINISHED:
@@ -64,7 +64,7 @@ enum port_status port_status(const struct port *port, enum sample_status status,
 	}
 	if (port->state == PORT_INIT || port->state == PORT_ARMED)
 		return STATUS_INIT;
-	if (isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s))
+	if (!counted)
 		return STATUS_NEW;
 	return rate_is_idle(rate_utilization_percent(xmit_bytes_per_s, rate),
 			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? STATUS_IDLE : STATUS_OK;

@@ -3,6 +3,10 @@
 #ifndef IBWIRE_ANALYSIS_STATUS_H
 #define IBWIRE_ANALYSIS_STATUS_H
 
+#include <stdbool.h>
+
+#include "analysis/measure.h"
+
 struct port;
 
 /* Result of polling a port in a sweep. Values are stored: never renumber. */
@@ -46,12 +50,13 @@ enum port_status port_status_worse(enum port_status a, enum port_status b);
 /*
  * port_status - status of a port in every output
  * @status:  of the port in the displayed sweep
- * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: unknown
+ * @counted:  it has a delta of data counters; without it there was one reading so far
+ * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s()
  *
  * A port without a link is down, whatever its sample status is. If a port without counters, or
  * one that the settings exclude, has rates, they are those of its peer: mirrored.
  */
-enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
-			 double rcv_bytes_per_s);
+enum port_status port_status(const struct port *port, enum sample_status status, bool counted,
+			     struct measure xmit_bytes_per_s, struct measure rcv_bytes_per_s);
 
 #endif

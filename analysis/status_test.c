@@ -10,6 +10,12 @@ static struct port port_in(uint8_t state)
 	return (struct port){ .state = state, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
 }
 
+/* With exact rates; unknown ones are not counted. */
+static enum port_status status_of(const struct port *port, enum sample_status status, double xmit, double rcv)
+{
+	return port_status(port, status, !isnan(xmit) || !isnan(rcv), measure_of(xmit, true), measure_of(rcv, true));
+}
+
 /* Status in JSON: each reason for a missing sample has its own. */
 TEST(each_status_without_a_sample_has_a_name)
 {
@@ -25,11 +31,11 @@ TEST(each_status_without_a_sample_has_a_name)
 
 	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
 	/* With the rates of its peer. */
-	assert_string_equal(port_status_name(port_status(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
+	assert_string_equal(port_status_name(status_of(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
 	for (size_t i = 0; i < SAMPLE_STATUS_COUNT; i++) {
 		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
 
-		assert_string_equal(port_status_name(port_status(&port, cases[i].status, rate, rate)), cases[i].word);
+		assert_string_equal(port_status_name(status_of(&port, cases[i].status, rate, rate)), cases[i].word);
 	}
 }
 
@@ -38,7 +44,7 @@ TEST(a_port_that_is_down_has_status_down)
 	struct port port = port_in(PORT_DOWN);
 
 	for (int status = 0; status < SAMPLE_STATUS_COUNT; status++)
-		assert_int_equal(port_status(&port, (enum sample_status)status, 1e9, 1e9), STATUS_DOWN);
+		assert_int_equal(status_of(&port, (enum sample_status)status, 1e9, 1e9), STATUS_DOWN);
 }
 
 TEST(idle_is_known_in_both_directions)
@@ -46,9 +52,9 @@ TEST(idle_is_known_in_both_directions)
 	struct port port = port_in(PORT_ACTIVE);
 
 	/* 0.01 % of 25 GB/s are 2.5 MB/s. */
-	assert_int_equal(port_status(&port, SAMPLE_OK, 2e6, 2e6), STATUS_IDLE);
-	assert_int_equal(port_status(&port, SAMPLE_OK, 3e6, 0), STATUS_OK);
-	assert_int_equal(port_status(&port, SAMPLE_OK, 0, NAN), STATUS_OK);
+	assert_int_equal(status_of(&port, SAMPLE_OK, 2e6, 2e6), STATUS_IDLE);
+	assert_int_equal(status_of(&port, SAMPLE_OK, 3e6, 0), STATUS_OK);
+	assert_int_equal(status_of(&port, SAMPLE_OK, 0, NAN), STATUS_OK);
 }
 
 TEST(ports_that_are_new_or_not_active_are_not_ok)
@@ -56,12 +62,22 @@ TEST(ports_that_are_new_or_not_active_are_not_ok)
 	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
 	struct port no_rate = { .state = PORT_ACTIVE };
 
-	assert_int_equal(port_status(&active, SAMPLE_OK, NAN, NAN), STATUS_NEW);
-	assert_int_equal(port_status(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
-	assert_int_equal(port_status(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
+	assert_int_equal(status_of(&active, SAMPLE_OK, NAN, NAN), STATUS_NEW);
+	assert_int_equal(status_of(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
+	assert_int_equal(status_of(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
 	/* Read twice, so not new, even if the rate of the link is unknown. */
-	assert_int_equal(port_status(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
-	assert_int_equal(port_status(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
+	assert_int_equal(status_of(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
+	assert_int_equal(status_of(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
+}
+
+TEST(a_lower_bound_is_neither_idle_nor_new)
+{
+	const struct measure little = measure_of(1e6, false), unknown = measure_of(0, false);
+	struct port port = port_in(PORT_ACTIVE);
+
+	assert_int_equal(port_status(&port, SAMPLE_OK, true, little, little), STATUS_OK);
+	assert_int_equal(port_status(&port, SAMPLE_OK, true, unknown, unknown), STATUS_OK);
+	assert_int_equal(port_status(&port, SAMPLE_OK, true, measure_of(1e6, true), little), STATUS_OK);
 }
 
 TEST(every_status_has_its_own_name)

@@ -17,6 +17,7 @@
 #include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
@@ -128,10 +129,10 @@ TEST(ports_match_the_newest_sweep)
 			assert_counters(row, sample->reading);
 		deltas += delta && delta->elapsed_us > 0;
 		delta = delta ? delta : &none;
-		assert_number(row, "xmit_bytes_per_s", rate_bytes_per_s(delta, COUNTER_XMIT_DATA));
-		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
-		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
-		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
+		assert_number(row, "xmit_bytes_per_s", measure_exact(rate_bytes_per_s(delta, COUNTER_XMIT_DATA)));
+		assert_number(row, "rcv_bytes_per_s", measure_exact(rate_bytes_per_s(delta, COUNTER_RCV_DATA)));
+		assert_number(row, "rcv_packets_per_s", measure_exact(rate_per_s(delta, COUNTER_RCV_PACKETS)));
+		assert_number(row, "xmit_wait_ticks_per_s", measure_exact(rate_per_s(delta, COUNTER_XMIT_WAIT)));
 		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* devices without a known tick */
 		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
 		assert_int_equal(json_is_null(json_object_get(row, "role")),
@@ -399,8 +400,12 @@ TEST(sorting_puts_the_largest_first_and_the_unknown_last)
 	bool unknown = false;
 
 	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
+		const json_t *row = json_array_get(rows, i), *rate = json_object_get(row, "rcv_bytes_per_s");
+		const json_t *bound = json_object_get(json_object_get(row, RESULT_LOWER_BOUNDS), "rcv_bytes_per_s");
 
+		/* A lower bound is sorted as what is certain. */
+		assert_true(!bound || json_is_null(rate));
+		rate = bound ? bound : rate;
 		assert_false(unknown && !json_is_null(rate));
 		unknown = json_is_null(rate);
 		assert_true(unknown || json_number_value(rate) <= before);

@@ -82,9 +82,9 @@ static bool is_implausible(const struct lid_verify *verify, const struct port_sa
 		return false;
 	/* If the width of a counter changed, it is unknown whether the counter decreased. */
 	return sample->delta->reset || (last->present & sample->reading->present & ~sample->delta->known) ||
-	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s) >
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s).value >
 		       CREDIBLE_PERCENT ||
-	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_RCV_DATA), bits_per_s) >
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_RCV_DATA), bits_per_s).value >
 		       CREDIBLE_PERCENT;
 }
 

@@ -2,8 +2,8 @@
 /*
  * csv.c - RFC 4180: CRLF between records, quotes where they are needed
  *
- * An object becomes one column per member, "errors.rcv_errors"; lists are joined with ';'. Control
- * characters are escaped as in a table, because CSV files are often shown on a terminal.
+ * An object becomes one column per member, "errors.rcv_errors"; lists and lower bounds are joined with
+ * ';'. Control characters are escaped as in a table, because CSV files are often shown on a terminal.
  *
  * A spreadsheet evaluates a cell that begins with = + - or @ as a formula, and a NodeDescription
  * may contain anything: such text gets a leading ', which marks it as text. Numbers are unchanged.
@@ -71,6 +71,11 @@ static bool csv_begin(struct result *result)
 			write_field(result, true, &first);
 		}
 	}
+	if (result->measured) {
+		text_clear(&result->scratch);
+		text_append(&result->scratch, RESULT_LOWER_BOUNDS);
+		write_field(result, true, &first);
+	}
 	return end_record(result);
 }
 
@@ -109,6 +114,22 @@ static void write_members(struct result *result, const struct column *column, co
 	write_field(result, true, first);
 }
 
+/* "xmit_bytes_per_s=1.2e+09;load=1.2e+09": the cells of the row that are lower bounds. */
+static void write_bounds(struct result *result, bool *first)
+{
+	const char *separator = "";
+
+	text_clear(&result->scratch);
+	for (size_t i = 0; i < result->column_count; i++) {
+		if (!result->values[i].at_least || !column_is_in_data(&result->columns[i]))
+			continue;
+		text_appendf(&result->scratch, "%s%s=", separator, result->columns[i].key);
+		value_data_text(&result->columns[i], &result->values[i], &result->scratch);
+		separator = ";";
+	}
+	write_field(result, true, first);
+}
+
 static bool csv_row(struct result *result)
 {
 	bool first = true;
@@ -127,6 +148,8 @@ static bool csv_row(struct result *result)
 			value_data_text(column, &result->values[i], &result->scratch);
 		write_field(result, result->values[i].type == VALUE_TEXT, &first);
 	}
+	if (result->measured)
+		write_bounds(result, &first);
 	return end_record(result);
 }
 

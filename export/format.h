@@ -69,6 +69,7 @@ struct result {
 	FILE *sorted;         /* where sorted rows are written */
 	const struct column *columns;
 	size_t column_count;
+	bool measured; /* rows end with RESULT_LOWER_BOUNDS */
 	struct value *values; /* the current row */
 	const struct format *format;
 	void *state;          /* state of the format */

@@ -68,12 +68,12 @@ static void append_members(const struct result *result, struct text *text, size_
 	text_append_bytes(text, list ? "]" : "}", 1);
 }
 
-static void append_value(const struct result *result, struct text *text, size_t at)
+static void append_scalar(const struct result *result, struct text *text, size_t at)
 {
 	const struct column *column = &result->columns[at];
 	const struct value *value = &result->values[at];
 
-	switch (value->at_least ? VALUE_NULL : value->type) {
+	switch (value->type) {
 	case VALUE_NULL:
 		text_append(text, "null");
 		return;
@@ -104,6 +104,31 @@ static void append_value(const struct result *result, struct text *text, size_t 
 	text_append_bytes(text, "\"", 1);
 	value_data_text(column, value, text);
 	text_append_bytes(text, "\"", 1);
+}
+
+static void append_value(const struct result *result, struct text *text, size_t at)
+{
+	if (result->values[at].at_least)
+		text_append(text, "null");
+	else
+		append_scalar(result, text, at);
+}
+
+/* The last key of a row: the cells of it that are lower bounds. */
+static void append_bounds(const struct result *result, struct text *text)
+{
+	bool record = result->options.record, any = false;
+
+	text_append(text, record ? ",\n  \"" RESULT_LOWER_BOUNDS "\": {" : ", \"" RESULT_LOWER_BOUNDS "\": {");
+	for (size_t i = 0; i < result->column_count; i++) {
+		if (!result->values[i].at_least || !column_is_in_data(&result->columns[i]))
+			continue;
+		text_append(text, record ? (any ? ",\n    " : "\n    ") : any ? ", " : "");
+		append_key(text, result->columns[i].key);
+		append_scalar(result, text, i);
+		any = true;
+	}
+	text_append(text, any && record ? "\n  }" : "}");
 }
 
 static bool json_begin(struct result *result)
@@ -150,6 +175,8 @@ static bool json_row(struct result *result)
 		text_append_bytes(row, text_chars(&json->keys) + start, json->ends[i] - start);
 		append_value(result, row, i);
 	}
+	if (result->measured)
+		append_bounds(result, row);
 	text_append(row, record && any ? "\n}" : "}");
 	if (result->options.lines)
 		text_append_bytes(row, "\n", 1);

@@ -147,6 +147,8 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 	}
 	result->columns = columns;
 	result->column_count = count;
+	for (size_t i = 0; i < count; i++)
+		result->measured |= column_is_in_data(&columns[i]) && column_is_measured(&columns[i]);
 	result->format = options->sort                  ? &format_keep :
 			 options->format == RESULT_JSON ? &format_json :
 			 options->format == RESULT_CSV  ? &format_csv :
@@ -349,26 +351,41 @@ void result_at_least(struct result *result, size_t column)
 		result->values[column].at_least = true;
 }
 
+void result_measure(struct result *result, size_t column, struct measure measure)
+{
+	enum column_kind kind;
+
+	if (!result)
+		return;
+	kind = result->columns[column].kind;
+	if (isfinite(measure.value) && (kind == COLUMN_INTEGER || kind == COLUMN_TIME || kind == COLUMN_SPAN_US))
+		result_integer(result, column, llround(measure.value));
+	else
+		result_real(result, column, measure.value);
+	result->values[column].at_least = measure_is_at_least(measure);
+}
+
 bool column_has_number(const struct column *column)
 {
-	return column->number || column->offset;
+	return column->measure || column->number || column->offset;
+}
+
+struct measure column_measure(const struct column *column, const void *row)
+{
+	const void *member = (const char *)row + column->offset;
+
+	if (column->measure)
+		return column->measure(row);
+	if (column->number)
+		return measure_of(column->number(row), true);
+	if (!column->offset)
+		return MEASURE_NONE;
+	return column->measured ? *(const struct measure *)member : measure_of(*(const double *)member, true);
 }
 
 double column_number(const struct column *column, const void *row)
 {
-	if (column->number)
-		return column->number(row);
-	return column->offset ? *(const double *)((const char *)row + column->offset) : NAN;
-}
-
-static void fill_number(struct result *result, size_t at, double number)
-{
-	enum column_kind kind = result->columns[at].kind;
-
-	if (isfinite(number) && (kind == COLUMN_INTEGER || kind == COLUMN_TIME || kind == COLUMN_SPAN_US))
-		result_integer(result, at, llround(number));
-	else
-		result_real(result, at, number);
+	return column_measure(column, row).value;
 }
 
 void result_fill_cell(struct result *result, size_t at, const void *row)
@@ -380,7 +397,7 @@ void result_fill_cell(struct result *result, size_t at, const void *row)
 	if (column->fill)
 		column->fill(result, at, column, row);
 	else if (column_has_number(column))
-		fill_number(result, at, column_number(column, row));
+		result_measure(result, at, column_measure(column, row));
 }
 
 void result_fill_rows(struct result *result, const void *const *rows)

@@ -14,6 +14,10 @@
  *
  * With `sort` the largest number comes first, as of column_number() where the column has one, but
  * texts are in the order of names; unknown values are last, and equal rows remain in their order.
+ *
+ * A lower bound (analysis/measure.h) is "12.3+" in tables. In data it is null, and the last key of the
+ * row, RESULT_LOWER_BOUNDS, is an object with the bound by key: {"rcv_bytes_per_s": 1.2e9}. All rows of
+ * a result with a measured column have this key.
  */
 #ifndef IBWIRE_EXPORT_RESULT_H
 #define IBWIRE_EXPORT_RESULT_H
@@ -22,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "analysis/measure.h"
 
 struct column;
 struct error;
@@ -78,13 +84,16 @@ struct column {
 	const char *narrow; /* title in a narrow column of the screen; NULL: title */
 	const char *help;   /* one sentence, without a period */
 	/*
-	 * How the cell is read from a row: result_fill() calls fill, or else sets column_number(): what
-	 * number returns, or the double at this offset of the row. A column with fill may have a number
-	 * too, by which it is sorted. None of them: the caller sets the cell.
+	 * How the cell is read from a row: result_fill() calls fill, or else sets column_measure(): what
+	 * measure or number returns, or the double, or with `measured` the struct measure, at this offset of
+	 * the row. A column with fill may have a number too, by which it is sorted. None of them: the caller
+	 * sets the cell.
 	 */
 	void (*fill)(struct result *result, size_t at, const struct column *column, const void *row);
+	struct measure (*measure)(const void *row);
 	double (*number)(const void *row);
 	size_t offset;
+	bool measured; /* values may be lower bounds: a rate, a sum */
 	int which;    /* free for fill: an enumerator, a counter */
 	unsigned row; /* result_fill_rows(): of which of the rows */
 	const char *metric; /* name of the gauge of its number, which ends with the unit; NULL: none */
@@ -156,8 +165,13 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* result_at_least - the value of the cell is a lower bound: "12.3+" in tables, null in data. */
+/*
+ * result_at_least - the value of the cell is a lower bound
+ * result_measure - set a number with what is known of it
+ */
+#define RESULT_LOWER_BOUNDS "lower_bounds"
 void result_at_least(struct result *result, size_t column);
+void result_measure(struct result *result, size_t column, struct measure measure);
 
 /*
  * result_target - what a reader may want to open from the cell: a screen offers it, other formats ignore it
@@ -175,10 +189,17 @@ void result_fill_rows(struct result *result, const void *const *rows);
 
 /*
  * column_has_number - can rows be sorted by the column?
- * column_number - the number of a row; NAN: unknown, or it has none
+ * column_measure - the number of a row with what is known of it; unknown if it has none
+ * column_number - its value, which may be a lower bound, for sorting; NAN: unknown
+ * column_is_measured - may values be lower bounds?
  */
 bool column_has_number(const struct column *column);
+struct measure column_measure(const struct column *column, const void *row);
 double column_number(const struct column *column, const void *row);
+static inline bool column_is_measured(const struct column *column)
+{
+	return column->measured || column->measure;
+}
 
 /* result_fill_cell - the same for one column, also if it is not in the output */
 void result_fill_cell(struct result *result, size_t at, const void *row);

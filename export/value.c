@@ -300,15 +300,18 @@ static void append_short(struct text *text, double number)
 void value_narrow_text(const struct column *column, const struct value *value, unsigned columns, struct text *text)
 {
 	double number = value_number(value);
-	char buffer[WHEN_SIZE];
+	char buffer[WHEN_SIZE], *point;
 
-	(void)columns;
 	if (value->has_shown || isnan(number))
 		return;
 	switch (column->kind) {
 	case COLUMN_RATE:
 		/* "182.4 Gb/s" without " b/s": the title has the unit. */
 		rate_format_bits(number, buffer, sizeof(buffer));
+		point = strchr(buffer, '.');
+		/* "182.4G+" is "182G+" if the mark would not fit. */
+		if (value->at_least && point && strcspn(buffer, " ") + 2 > columns)
+			memmove(point, point + 2, strlen(point + 2) + 1);
 		text_clear(text);
 		text_appendf(text, "%.*s", (int)strcspn(buffer, " "), buffer);
 		if (strchr(buffer, ' ') && strchr(buffer, ' ')[1] != 'b')

@@ -35,7 +35,7 @@ void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, 
 
 	*ret = (struct node_facts){
 		.scope = scope, .node = index, .adaptive_routing = adaptive_routing,
-		.xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .errors = NAN, .age_s = NAN,
+		.xmit_bytes_per_s = MEASURE_NONE, .rcv_bytes_per_s = MEASURE_NONE, .errors = NAN, .age_s = NAN,
 	};
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
@@ -46,8 +46,7 @@ void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, 
 		port_facts_of(scope, i, &one);
 		ret->ports_active += port->num > 0 && port->state == PORT_ACTIVE;
 		by_status[one.status]++;
-		ret->xmit_bytes_per_s = facts_sum(ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
-		ret->rcv_bytes_per_s = facts_sum(ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
+		port_facts_add(&one, &ret->xmit_bytes_per_s, &ret->rcv_bytes_per_s);
 		ret->errors = facts_sum(ret->errors, one.errors);
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
 			ret->age_s = one.age_s;
@@ -199,6 +198,16 @@ static double number_active(const void *row)
 	return ((const struct node_facts *)row)->ports_active;
 }
 
+static double number_measured(const void *row)
+{
+	return ((const struct node_facts *)row)->xmit_bytes_per_s.exact;
+}
+
+static double number_parts(const void *row)
+{
+	return ((const struct node_facts *)row)->xmit_bytes_per_s.parts;
+}
+
 static double number_status(const void *row)
 {
 	return ((const struct node_facts *)row)->status;
@@ -256,6 +265,7 @@ static void fill_description(struct result *result, size_t at, const struct colu
 }
 
 #define NUMBER(member) .offset = offsetof(struct node_facts, member)
+#define MEASURE(member) NUMBER(member), .measured = true
 
 const struct column node_columns[] = {
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE, .number = number_time,
@@ -287,9 +297,13 @@ const struct column node_columns[] = {
 	{ .key = "status", .title = "STATUS", .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
 	  .help = "status of its linked ports; if they differ, the worst" },
 	{ .key = "xmit_bytes_per_s", .title = "TX", .narrow = "TXb/s", .kind = COLUMN_RATE, .priority = 2,
-	  NUMBER(xmit_bytes_per_s), .help = "data rate sent by all ports" },
+	  MEASURE(xmit_bytes_per_s), .help = "data rate sent by all ports" },
 	{ .key = "rcv_bytes_per_s", .title = "RX", .narrow = "RXb/s", .kind = COLUMN_RATE, .priority = 2,
-	  NUMBER(rcv_bytes_per_s), .help = "data rate received by all ports" },
+	  MEASURE(rcv_bytes_per_s), .help = "data rate received by all ports" },
+	{ .key = "ports_measured", .title = "MEASURED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_measured, .help = "ports whose sent data rate is exact" },
+	{ .key = "ports_linked", .title = "LINKED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
+	  .number = number_parts, .help = "ports with a link; with fewer measured ones the rates are lower bounds" },
 	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, NUMBER(errors),
 	  .fill = fill_errors, .help = "errors of all ports in the window" },
 	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "analysis/status.h"
 #include "export/result.h"
 
@@ -17,7 +18,7 @@ struct node_facts {
 	uint32_t node;                  /* index into the fabric's nodes */
 	uint32_t ports_active;
 	enum port_status status;
-	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a known value */
+	struct measure xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a link; parts: their number */
 	double errors;
 	double age_s;                   /* age of the newest reading */
 	const char *adaptive_routing;   /* "on", "off"; NULL: unknown */

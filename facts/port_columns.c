@@ -205,7 +205,7 @@ static void fill_planes(struct result *result, size_t at, const struct column *c
 	else if (column->which == PLANES_RATE)
 		result_real(result, at, (double)sum.bits_per_s / 1e9);
 	else
-		result_real(result, at, column->which == PLANES_XMIT ? sum.xmit_bytes_per_s : sum.rcv_bytes_per_s);
+		result_measure(result, at, column->which == PLANES_XMIT ? sum.xmit_bytes_per_s : sum.rcv_bytes_per_s);
 }
 
 /* --- numbers --- */
@@ -214,37 +214,11 @@ static void fill_planes(struct result *result, size_t at, const struct column *c
 static void fill_rate(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	const struct port_facts *facts = row;
-	double rate = column_number(column, row);
+	struct measure rate = column_measure(column, row);
 
-	result_real(result, at, rate);
-	if (facts->status == STATUS_IDLE || isnan(rate))
+	result_measure(result, at, rate);
+	if (facts->status == STATUS_IDLE || isnan(rate.value))
 		result_show(result, at, NULL, STYLE_DIM);
-}
-
-/* An estimate. */
-static void fill_stall(struct result *result, size_t at, const struct column *column, const void *row)
-{
-	const struct port_facts *facts = row;
-
-	(void)column;
-	result_real(result, at, facts->stall_percent);
-	if (facts->stall_at_least)
-		result_at_least(result, at);
-}
-
-/* fmax() ignores an unknown value. */
-static double number_load(const void *row)
-{
-	const struct port_facts *facts = row;
-
-	return fmax(facts->xmit_bytes_per_s, facts->rcv_bytes_per_s);
-}
-
-static double number_util(const void *row)
-{
-	const struct port_facts *facts = row;
-
-	return fmax(facts->xmit_percent, facts->rcv_percent);
 }
 
 /* Table text: counts, a dash if unknown. */
@@ -320,6 +294,7 @@ static void fill_ber_at_least(struct result *result, size_t at, const struct col
 }
 
 #define NUMBER(member) .offset = offsetof(struct port_facts, member)
+#define MEASURE(member) NUMBER(member), .measured = true
 
 const struct column port_columns[] = {
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time,
@@ -356,24 +331,24 @@ const struct column port_columns[] = {
 	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
 	  .help = "result of polling the port: ok, idle, silent, down, ..." },
 	{ .key = "xmit_bytes_per_s", .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE,
-	  NUMBER(xmit_bytes_per_s), .fill = fill_rate, .help = "sent data rate" },
+	  MEASURE(xmit_bytes_per_s), .fill = fill_rate, .help = "sent data rate" },
 	{ .key = "rcv_bytes_per_s", .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE,
-	  NUMBER(rcv_bytes_per_s), .fill = fill_rate, .help = "received data rate" },
+	  MEASURE(rcv_bytes_per_s), .fill = fill_rate, .help = "received data rate" },
 	{ .key = "xmit_utilization_percent", .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT,
-	  .flags = COLUMN_LOAD, NUMBER(xmit_percent), .metric = "ibwire_port_xmit_utilization_ratio",
+	  .flags = COLUMN_LOAD, MEASURE(xmit_percent), .metric = "ibwire_port_xmit_utilization_ratio",
 	  .help = "sent data, as a share of the link's data rate" },
 	{ .key = "rcv_utilization_percent", .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT,
-	  .flags = COLUMN_LOAD, NUMBER(rcv_percent), .metric = "ibwire_port_rcv_utilization_ratio",
+	  .flags = COLUMN_LOAD, MEASURE(rcv_percent), .metric = "ibwire_port_rcv_utilization_ratio",
 	  .help = "received data, as a share of the link's data rate" },
 	{ .key = "stall_percent", .title = HEADING_STALL, .narrow = "Wait%", .kind = COLUMN_PERCENT,
-	  NUMBER(stall_percent), .fill = fill_stall, .metric = "ibwire_port_xmit_wait_ratio",
+	  MEASURE(stall_percent), .metric = "ibwire_port_xmit_wait_ratio",
 	  .help = "share of the time with data but no credits to send, estimated from PortXmitWait" },
 	{ .key = "xmit_wait_ticks_per_s", .title = "XmitWait/s", .narrow = "Wait/s", .kind = COLUMN_PER_S,
-	  NUMBER(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
+	  MEASURE(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
 	{ .key = "xmit_packets_per_s", .title = "TX PKTS", .narrow = "TXpkt/s", .kind = COLUMN_PER_S,
-	  NUMBER(xmit_packets_per_s), .help = "sent packets per second" },
+	  MEASURE(xmit_packets_per_s), .help = "sent packets per second" },
 	{ .key = "rcv_packets_per_s", .title = "RX PKTS", .narrow = "RXpkt/s", .kind = COLUMN_PER_S,
-	  NUMBER(rcv_packets_per_s), .help = "received packets per second" },
+	  MEASURE(rcv_packets_per_s), .help = "received packets per second" },
 	{ .key = "rcv_packet_bytes_mean", .title = "RXB/pkt", .kind = COLUMN_INTEGER,
 	  .flags = COLUMN_APPEND | COLUMN_NO_TABLE, NUMBER(rcv_packet_bytes_mean),
 	  .metric = "ibwire_port_rcv_packet_mean_bytes", .help = "mean size of the received packets" },
@@ -409,23 +384,23 @@ const struct column port_columns[] = {
 	{ .key = "planes_rate_gbps", .title = "PLANES Gb/s", .kind = COLUMN_GBPS, .fill = fill_planes,
 	  .which = PLANES_RATE, .help = "data rate of its planes together" },
 	{ .key = "planes_xmit_bytes_per_s", .title = "PLANES TX", .kind = COLUMN_RATE, .fill = fill_planes,
-	  .which = PLANES_XMIT, .help = "sent data rate of its planes together" },
+	  .measured = true, .which = PLANES_XMIT, .help = "sent data rate of its planes together" },
 	{ .key = "planes_rcv_bytes_per_s", .title = "PLANES RX", .kind = COLUMN_RATE, .fill = fill_planes,
-	  .which = PLANES_RCV, .help = "received data rate of its planes together" },
-	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .number = number_load,
+	  .measured = true, .which = PLANES_RCV, .help = "received data rate of its planes together" },
+	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, MEASURE(load),
 	  .help = "data rate of the busier direction" },
-	{ .key = "util", .title = "MAX UTIL%", .kind = COLUMN_PERCENT, .number = number_util,
+	{ .key = "util", .title = "MAX UTIL%", .kind = COLUMN_PERCENT, MEASURE(util),
 	  .help = "utilization of the busier direction" },
 	{ 0 },
 };
 
 /* --- links --- */
 
-/* Load of one direction, as counted by the sender; if unknown, by the receiver. */
+/* Load of one direction, as counted by the sender; by the receiver where that is known better. */
 static void set_direction(const struct port_facts *from, const struct port_facts *to, unsigned direction,
 			  struct link_facts *ret)
 {
-	bool receiver = to && isnan(from->xmit_bytes_per_s) && !isnan(to->rcv_bytes_per_s);
+	bool receiver = to && measure_is_better(to->rcv_bytes_per_s, from->xmit_bytes_per_s);
 
 	ret->bytes_per_s[direction] = receiver ? to->rcv_bytes_per_s : from->xmit_bytes_per_s;
 	ret->percent[direction] = receiver ? to->rcv_percent : from->xmit_percent;
@@ -457,26 +432,26 @@ static void fill_link_status(struct result *result, size_t at, const struct colu
 	cells_status(result, at, ((const struct link_facts *)row)->status);
 }
 
-static double number_link_load(const void *row)
+static struct measure link_load(const void *row)
 {
 	const struct link_facts *link = row;
 
-	return link->end[1] ? fmax(number_load(link->end[0]), number_load(link->end[1])) : number_load(link->end[0]);
+	return measure_max(link->bytes_per_s[0], link->bytes_per_s[1]);
 }
 
-static double number_link_util(const void *row)
+static struct measure link_util(const void *row)
 {
 	const struct link_facts *link = row;
 
-	return link->end[1] ? fmax(number_util(link->end[0]), number_util(link->end[1])) : number_util(link->end[0]);
+	return measure_max(link->percent[0], link->percent[1]);
 }
 
 const struct column link_columns[] = {
 	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_link_status,
 	  .fill = fill_link_status, .help = "status of the worse end: ok, idle, silent, down, ..." },
-	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .number = number_link_load,
+	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .measure = link_load,
 	  .help = "data rate of the busier direction, as counted by either end" },
-	{ .key = "util", .title = "MAX UTIL%", .narrow = "LOAD", .kind = COLUMN_PERCENT, .number = number_link_util,
+	{ .key = "util", .title = "MAX UTIL%", .narrow = "LOAD", .kind = COLUMN_PERCENT, .measure = link_util,
 	  .help = "utilization of the busier direction, as counted by either end" },
 	{ 0 },
 };

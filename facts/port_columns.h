@@ -35,8 +35,8 @@ extern const struct column port_columns[];
 /* One link. NAN: unknown. Index 0 is the direction from end[0] to end[1]. */
 struct link_facts {
 	const struct port_facts *end[2]; /* end[1] is NULL without a cable */
-	double bytes_per_s[2];           /* as counted by the sending end, else by the receiving end */
-	double percent[2];
+	struct measure bytes_per_s[2];   /* as counted by the sending end, or by the other one if that knows more */
+	struct measure percent[2];
 	enum port_status status;         /* of the worse end */
 };
 

@@ -62,7 +62,6 @@ static void set_rates(const struct snapshot *snapshot, const struct delta *sum, 
 {
 	const struct port *port = &snapshot->fabric->ports[ret->port];
 	const struct pma_caps *caps = snapshot->caps ? &snapshot->caps[port->node] : NULL;
-	struct stall stall = stall_estimate(sum, &snapshot->fabric->nodes[port->node], port, caps);
 	uint64_t rate = port_rate_bits_per_s(port);
 
 	ret->xmit_bytes_per_s = rate_bytes_per_s(sum, COUNTER_XMIT_DATA);
@@ -71,10 +70,30 @@ static void set_rates(const struct snapshot *snapshot, const struct delta *sum, 
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
 	ret->xmit_packets_per_s = rate_per_s(sum, COUNTER_XMIT_PACKETS);
 	ret->rcv_packets_per_s = rate_per_s(sum, COUNTER_RCV_PACKETS);
-	ret->rcv_packet_bytes_mean = ret->rcv_packets_per_s > 0 ? ret->rcv_bytes_per_s / ret->rcv_packets_per_s : NAN;
+	ret->load = measure_max(ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
+	ret->util = measure_max(ret->xmit_percent, ret->rcv_percent);
+	/* The quotient of two lower bounds is none. */
+	ret->rcv_packet_bytes_mean = measure_exact(ret->rcv_packets_per_s) > 0 ?
+		measure_exact(ret->rcv_bytes_per_s) / ret->rcv_packets_per_s.value : NAN;
 	ret->wait_ticks_per_s = rate_per_s(sum, COUNTER_XMIT_WAIT);
-	ret->stall_percent = stall.percent;
-	ret->stall_at_least = stall.at_least;
+	ret->stall_percent = stall_estimate(sum, &snapshot->fabric->nodes[port->node], port, caps);
+}
+
+void port_facts_add(const struct port_facts *facts, struct measure *xmit, struct measure *rcv)
+{
+	const struct port *port = &facts->scope->snapshot->fabric->ports[facts->port];
+	struct measure out = facts->xmit_bytes_per_s, in = facts->rcv_bytes_per_s;
+	struct port_facts peer;
+
+	if (port->peer != FABRIC_NONE && !(measure_is_exact(out) && measure_is_exact(in))) {
+		port_facts_of(facts->scope, port->peer, &peer);
+		out = measure_is_better(peer.rcv_bytes_per_s, out) ? peer.rcv_bytes_per_s : out;
+		in = measure_is_better(peer.xmit_bytes_per_s, in) ? peer.xmit_bytes_per_s : in;
+	}
+	if (isnan(out.value) && isnan(in.value) && (facts->status == STATUS_DOWN || !port->num))
+		return;
+	*xmit = measure_add(*xmit, out);
+	*rcv = measure_add(*rcv, in);
 }
 
 void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_facts *ret)
@@ -82,7 +101,8 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 	const struct snapshot *snapshot = scope->snapshot;
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct port_row *row = &snapshot->rows[index];
-	const struct delta nothing = { 0 };
+	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+	const struct delta nothing = { 0 }, *rates;
 	uint64_t rate = port_rate_bits_per_s(port);
 	bool silent = scope->newest && row->status != SAMPLE_OK;
 
@@ -95,9 +115,11 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : &row->sum, rate),
 			 [PORT_BER_EFFECTIVE].rate = NAN, [PORT_BER_RAW].rate = NAN },
 	};
-	set_rates(snapshot, silent && !row->mirrored ? &nothing : &row->sum, ret);
+	rates = silent && !row->mirrored ? &nothing : &row->sum;
+	set_rates(snapshot, rates, ret);
 	set_errors(&row->sum, ret);
-	ret->status = port_status(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
+	ret->status = port_status(port, row->status, rates->elapsed_us > 0 && rates->known & data,
+				  ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analysis/ber.h"
+#include "analysis/measure.h"
 #include "analysis/status.h"
 #include "fabric/counter.h"
 
@@ -49,19 +50,19 @@ struct port_facts {
 	uint32_t port; /* index into the fabric's ports */
 	enum port_status status;
 	double rate_gbps;
-	double xmit_bytes_per_s, rcv_bytes_per_s;
-	double xmit_packets_per_s, rcv_packets_per_s;
+	struct measure xmit_bytes_per_s, rcv_bytes_per_s;
+	struct measure xmit_packets_per_s, rcv_packets_per_s;
 	double rcv_packet_bytes_mean;
-	double xmit_percent, rcv_percent;
-	double stall_percent;       /* XmitWait%, an estimate */
-	double wait_ticks_per_s;
+	struct measure xmit_percent, rcv_percent;
+	struct measure load, util;  /* of the busier direction, in bytes per second and percent */
+	struct measure stall_percent; /* XmitWait%, an estimate */
+	struct measure wait_ticks_per_s;
 	double errors;              /* sum of the known error counters */
 	double window_errors;       /* the same, also where a caller replaces errors by another time span */
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* without a delta, and saturated */
 	struct ber ber[PORT_BER_COUNT];
-	bool stall_at_least;
 	bool errors_at_least;       /* a counter of COUNTER_ERROR_SUM_SET is saturated */
 	bool unused;                /* down, and port_was_unused() */
 };
@@ -80,6 +81,13 @@ struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port
 
 /* port_was_unused - the port was not read within PORT_UNUSED_US before the snapshot, or never. */
 bool port_was_unused(const struct snapshot *snapshot, uint32_t port);
+
+/*
+ * port_facts_add - add the traffic of a port to a sum over ports, in bytes per second
+ * As counted at the other end of the link if more is known there. Without a link a port carries nothing, and the
+ * management port of a switch almost nothing: they are no unknown parts.
+ */
+void port_facts_add(const struct port_facts *facts, struct measure *xmit, struct measure *rcv);
 
 /* facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; NAN if none is known. */
 double facts_errors(const struct delta *delta);

@@ -25,7 +25,8 @@ enum summary_nodes summary_node_class(const struct node *node)
 void summary_begin(const struct fabric *fabric, struct fabric_summary *ret)
 {
 	*ret = (struct fabric_summary){
-		.node_count = (uint32_t)fabric->node_count, .hosts_xmit_bytes_per_s = NAN, .hosts_rcv_bytes_per_s = NAN,
+		.node_count = (uint32_t)fabric->node_count, .hosts_xmit_bytes_per_s = MEASURE_NONE,
+		.hosts_rcv_bytes_per_s = MEASURE_NONE,
 	};
 	for (size_t i = 0; i < fabric->node_count; i++)
 		ret->nodes[summary_node_class(&fabric->nodes[i])]++;
@@ -47,8 +48,7 @@ void summary_add_port(struct fabric_summary *summary, const struct snapshot *sna
 	summary->ports_without_peer += port_is_unidentified(port);
 	if (fabric->nodes[port->node].type != NODE_CA || node_is_aggregation(&fabric->nodes[port->node]))
 		return;
-	summary->hosts_xmit_bytes_per_s = facts_sum(summary->hosts_xmit_bytes_per_s, facts->xmit_bytes_per_s);
-	summary->hosts_rcv_bytes_per_s = facts_sum(summary->hosts_rcv_bytes_per_s, facts->rcv_bytes_per_s);
+	port_facts_add(facts, &summary->hosts_xmit_bytes_per_s, &summary->hosts_rcv_bytes_per_s);
 	if (fabric_link_state(fabric, facts->port) == PORT_ACTIVE)
 		summary->injection_bits_per_s += port_rate_bits_per_s(port);
 }

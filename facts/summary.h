@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "analysis/status.h"
 #include "fabric/fabric.h"
 
@@ -39,7 +40,7 @@ struct fabric_summary {
 	uint32_t ports_unused;              /* of by_status[STATUS_DOWN] those that are unused (port_facts.h) */
 	uint32_t by_status[STATUS_COUNT];
 	uint32_t ports_without_peer;        /* with a link to a node that did not respond to discovery */
-	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports; NAN: unknown */
+	struct measure hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports with a link */
 	uint64_t injection_bits_per_s;      /* data rate of all HCA ports with an Active link, one direction */
 };
 

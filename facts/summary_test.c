@@ -85,7 +85,7 @@ TEST(each_class_of_nodes_is_counted_and_named)
 	summary_append_nodes(&summary, &text);
 	assert_string_equal(text_chars(&text), "1 switch, 2 HCAs, 1 aggregation node, 1 router");
 	/* An aggregation node is no host. */
-	assert_true(summary.hosts_xmit_bytes_per_s == 2e9);
+	assert_true(measure_exact(summary.hosts_xmit_bytes_per_s) == 2e9);
 	assert_true(summary.injection_bits_per_s == 2 * port_rate_bits_per_s(&made->snapshot.fabric->ports[0]));
 	text_done(&text);
 	done(made);

@@ -111,13 +111,13 @@ static void fill_totals(const struct subject_facts *facts, uint32_t index, struc
 		if (!fabric_of(facts)->ports[i].num)
 			continue;
 		up += fabric_of(facts)->ports[i].state >= PORT_INIT;
-		known += !isnan(port.xmit_bytes_per_s);
+		known += measure_is_exact(port.xmit_bytes_per_s);
 	}
 	*field = (struct page_field){
 		.name = "total",
 		.value = page_print(page, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
-				    rate_format_bits(sums.xmit_bytes_per_s, out, sizeof(out)),
-				    rate_format_bits(sums.rcv_bytes_per_s, in, sizeof(in)), known,
+				    rate_format(sums.xmit_bytes_per_s, out, sizeof(out)),
+				    rate_format(sums.rcv_bytes_per_s, in, sizeof(in)), known,
 				    known == 1 ? "" : "s", up, errors),
 	};
 }
@@ -228,7 +228,8 @@ void subject_add_group(const struct subject_facts *facts, uint32_t index, struct
 struct group_sums {
 	const struct subject_facts *facts;
 	const struct shape_group *group;
-	double out, in, capacity, lids;
+	struct measure out, in;
+	double capacity, lids;
 };
 
 /* The rate that a member can carry. */
@@ -243,13 +244,13 @@ enum { PORT, PEER, TX, TX_SHARE, RX, RX_SHARE, FAIR, TABLE, STALL, ERRORS, COLUM
 static const struct column member_columns[COLUMNS] = {
 	[PORT] = { .title = "PORT", .kind = COLUMN_INTEGER },
 	[PEER] = { .title = HEADING_PEER, .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TX] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .flags = COLUMN_LOAD },
+	[TX] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .measured = true, .flags = COLUMN_LOAD },
 	[TX_SHARE] = { .title = "SHARE", .kind = COLUMN_PERCENT },
-	[RX] = { .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT, .flags = COLUMN_LOAD },
+	[RX] = { .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT, .measured = true, .flags = COLUMN_LOAD },
 	[RX_SHARE] = { .title = "SHARE", .kind = COLUMN_PERCENT, .priority = 1 },
 	[FAIR] = { .title = "FAIR", .kind = COLUMN_PERCENT, .priority = 2 },
 	[TABLE] = { .title = "TABLE", .kind = COLUMN_PERCENT, .priority = 1 },
-	[STALL] = { .title = HEADING_STALL, .kind = COLUMN_PERCENT, .priority = 2 },
+	[STALL] = { .title = HEADING_STALL, .kind = COLUMN_PERCENT, .measured = true, .priority = 2 },
 	[ERRORS] = { .title = HEADING_ERRORS, .kind = COLUMN_INTEGER, .priority = 2 },
 };
 
@@ -270,15 +271,13 @@ static void put_member(struct result *result, const struct group_sums *sums, uin
 		cells_port_name(result, PEER, facts->scope.order, fabric_of(facts), port->peer);
 	if (capacity_of(facts, index) <= 0)
 		result_show(result, PEER, NULL, STYLE_DIM);
-	result_real(result, TX, own.xmit_percent);
-	put_share(result, TX_SHARE, own.xmit_bytes_per_s, sums->out);
-	result_real(result, RX, own.rcv_percent);
-	put_share(result, RX_SHARE, own.rcv_bytes_per_s, sums->in);
+	result_measure(result, TX, own.xmit_percent);
+	put_share(result, TX_SHARE, measure_exact(own.xmit_bytes_per_s), measure_exact(sums->out));
+	result_measure(result, RX, own.rcv_percent);
+	put_share(result, RX_SHARE, measure_exact(own.rcv_bytes_per_s), measure_exact(sums->in));
 	put_share(result, FAIR, capacity_of(facts, index), sums->capacity);
 	put_share(result, TABLE, facts->routes == ROUTES_READ ? facts->lids[port->num] : NAN, sums->lids);
-	result_real(result, STALL, own.stall_percent);
-	if (own.stall_at_least)
-		result_at_least(result, STALL);
+	result_measure(result, STALL, own.stall_percent);
 	if (!isnan(own.errors))
 		result_unsigned(result, ERRORS, (uint64_t)own.errors);
 	if (own.errors > 0)
@@ -312,8 +311,7 @@ void subject_add_group_members(const struct subject_facts *facts, uint32_t index
 	for (uint32_t i = sums->group->first; i < sums->group->first + sums->group->count; i++) {
 		const struct port_facts port = subject_port(facts, shape->members[i]);
 
-		sums->out += isnan(port.xmit_bytes_per_s) ? 0 : port.xmit_bytes_per_s;
-		sums->in += isnan(port.rcv_bytes_per_s) ? 0 : port.rcv_bytes_per_s;
+		port_facts_add(&port, &sums->out, &sums->in);
 		sums->capacity += capacity_of(facts, shape->members[i]);
 		if (facts->routes == ROUTES_READ)
 			sums->lids += facts->lids[fabric_of(facts)->ports[shape->members[i]].num];
@@ -348,8 +346,8 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 		at_least |= port.errors_at_least;
 	}
 	page_add_note(page, PAGE_TEXT, false, "hosts TX %s, RX %s; errors %.0f%s",
-		      rate_format_bits(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
-		      rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), errors, at_least ? "+" : "");
+		      rate_format(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
+		      rate_format(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), errors, at_least ? "+" : "");
 	page_add_note(page, PAGE_TEXT, false, "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %"
 		      PRIu64 " unanswered", sweep->ports_polled, sweep->ports_planned, sweep->ports_answered,
 		      sweep->mads_sent, sweep->mads_timed_out);

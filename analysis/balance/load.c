@@ -11,13 +11,11 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
-	struct stall stall = stall_estimate(delta, node, port, caps);
-
 	*ret = (struct balance_load){
 		.known = delta->elapsed_us > 0 && (delta->known & ~delta->reset & ~delta->saturated & data) == data,
 		.elapsed_us = (double)delta->elapsed_us,
-		.stall = stall.percent / 100,
-		/* After a reset or saturation the value is a lower bound. */
+		/* After a reset or saturation these are lower bounds, which are sufficient for the test of harm. */
+		.stall = stall_estimate(delta, node, port, caps).value / 100,
 		.xmit_discards = delta->elapsed_us > 0 && delta->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS) ?
 				 (double)delta->value[COUNTER_XMIT_DISCARDS] : NAN,
 	};
@@ -56,17 +54,17 @@ void balance_amount_add(const struct balance_input *input, uint32_t index, struc
 	if (fabric_link_state(input->shape->fabric, index) != PORT_ACTIVE)
 		return;
 	amount->active++;
+	amount->xmit = measure_add(amount->xmit, measure_of(xmit, true));
+	amount->rcv = measure_add(amount->rcv, measure_of(rcv, true));
 	if (isnan(xmit) || isnan(rcv))
 		return;
 	amount->known++;
-	amount->xmit += xmit;
-	amount->rcv += rcv;
 	amount->capacity += (double)port_rate_bits_per_s(port);
 }
 
 double balance_amount_load(const struct balance_amount *amount)
 {
-	return amount->capacity > 0 ? (amount->xmit + amount->rcv) / amount->capacity : NAN;
+	return amount->capacity > 0 ? measure_add(amount->xmit, amount->rcv).value / amount->capacity : NAN;
 }
 
 double balance_amounts_most(const struct balance_amount *amounts, size_t count)
@@ -78,17 +76,27 @@ double balance_amounts_most(const struct balance_amount *amounts, size_t count)
 	return most;
 }
 
+/* Bytes per us in both directions; NAN with an active port that is not known: it is not compared. */
+static double exact_load(const struct balance_amount *amount)
+{
+	return amount->known ? measure_exact(measure_add(amount->xmit, amount->rcv)) : NAN;
+}
+
 void balance_amounts_compare(struct balance_amount *amounts, size_t count)
 {
 	double load = 0, capacity = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		load += amounts[i].xmit + amounts[i].rcv;
+		if (isnan(exact_load(&amounts[i])))
+			continue;
+		load += exact_load(&amounts[i]);
 		capacity += amounts[i].capacity;
 	}
 	for (size_t i = 0; i < count; i++) {
-		amounts[i].share = load > 0 && amounts[i].known ? (amounts[i].xmit + amounts[i].rcv) / load : NAN;
-		amounts[i].fair = capacity > 0 ? amounts[i].capacity / capacity : NAN;
+		bool exact = !isnan(exact_load(&amounts[i]));
+
+		amounts[i].share = load > 0 && exact ? exact_load(&amounts[i]) / load : NAN;
+		amounts[i].fair = capacity > 0 && exact ? amounts[i].capacity / capacity : NAN;
 		amounts[i].excess = amounts[i].fair > 0 ? amounts[i].share / amounts[i].fair - 1 : NAN;
 	}
 }

@@ -36,8 +36,8 @@ static const struct column columns[COLUMN_COUNT] = {
 	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
 	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
-	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .measured = true, .priority = 1 },
+	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .measured = true, .priority = 1 },
 	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
 	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
 	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
@@ -65,12 +65,12 @@ static void put_amount(const struct balance_report *report, struct result *table
 	result_integer(table, PORTS, amount->active);
 	result_integer(table, KNOWN, amount->known);
 	if (amount->known) {
-		result_real(table, XMIT, amount->xmit * 1e6);
-		result_real(table, RCV, amount->rcv * 1e6);
+		result_measure(table, XMIT, measure_scale(amount->xmit, 1e6));
+		result_measure(table, RCV, measure_scale(amount->rcv, 1e6));
 	}
 	if (amount->capacity > 0) {
-		result_real(table, XMIT_PERCENT, 100 * amount->xmit * 8e6 / amount->capacity);
-		result_real(table, RCV_PERCENT, 100 * amount->rcv * 8e6 / amount->capacity);
+		result_real(table, XMIT_PERCENT, 100 * measure_exact(amount->xmit) * 8e6 / amount->capacity);
+		result_real(table, RCV_PERCENT, 100 * measure_exact(amount->rcv) * 8e6 / amount->capacity);
 	}
 	/* Avoid "-0". */
 	excess = fabs(amount->excess) < 0.0005 ? 0 : amount->excess;

@@ -168,7 +168,7 @@ static double stall_of(const struct job_work *work, uint32_t index)
 	const struct port *port = &fabric->ports[index];
 
 	return stall_estimate(&work->deltas[index], &fabric->nodes[port->node], port,
-			      work->caps ? &work->caps[port->node] : NULL).percent;
+			      work->caps ? &work->caps[port->node] : NULL).value;
 }
 
 static void sum_port(struct job_work *work, struct job_port *port)

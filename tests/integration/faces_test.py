@@ -173,16 +173,31 @@ def add_node_rows(facts, face, rows):
         facts.add(face, ("node", row["node_guid"]), "node", row["node"])
 
 
+def traffic(rows, way, by_port):
+    """Sum over ports with a link, as counted at either end; None: not exact for one of them."""
+    def rate_of(row, key, opposite):
+        peer = by_port.get((row["peer_guid"], row["peer_port"]))
+        return row[key] if row[key] is not None or not peer else peer[opposite]
+
+    keys = ("xmit_bytes_per_s", "rcv_bytes_per_s")
+    rates = []
+    for row in rows:
+        both = [rate_of(row, *keys), rate_of(row, *reversed(keys))]
+        if both != [None, None] or (row["status"] != "down" and row["port"]):
+            rates.append(both[way == "rcv"])
+    return sum(rates) if rates and None not in rates else None
+
+
 def add_sums(facts, ports, nodes):
     """Numbers that follow from rows: ports by status, links by state, nodes by class, traffic of hosts."""
     hosts = {row["node_guid"] for row in nodes if row["class"] not in ("switch", "aggregation", "router") or
              row["type"] == "ca" and row["class"] == "router"}
     for status in {row["status"] for row in ports}:
         facts.add("rows of ports", FABRIC, f"ports_by_status.{status}", sum(row["status"] == status for row in ports))
+    by_port = {(row["node_guid"], row["port"]): row for row in ports}
     for way in ("xmit", "rcv"):
-        known = [row[f"{way}_bytes_per_s"] for row in ports if row["node_guid"] in hosts and
-                 row[f"{way}_bytes_per_s"] is not None]
-        facts.add("rows of ports", FABRIC, f"hosts_{way}_bytes_per_s", sum(known) if known else None)
+        facts.add("rows of ports", FABRIC, f"hosts_{way}_bytes_per_s",
+                  traffic([row for row in ports if row["node_guid"] in hosts], way, by_port))
     # Multicast raises one counter on a healthy fabric: it is in no sum.
     sums = {}
     for row in ports:
@@ -216,9 +231,8 @@ def add_sums(facts, ports, nodes):
         own = [row for row in ports if row["node_guid"] == node["node_guid"]]
         facts.add("rows of ports", ("node", node["node_guid"]), "ports_active",
                   sum(row["state"] == "Active" and row["port"] > 0 for row in own))
-        for key in ("xmit_bytes_per_s", "rcv_bytes_per_s"):
-            known = [row[key] for row in own if row[key] is not None]
-            facts.add("rows of ports", ("node", node["node_guid"]), key, sum(known) if known else None)
+        for way in ("xmit", "rcv"):
+            facts.add("rows of ports", ("node", node["node_guid"]), f"{way}_bytes_per_s", traffic(own, way, by_port))
 
 
 def add_findings(facts, face, rows):

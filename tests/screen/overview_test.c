@@ -322,16 +322,17 @@ static void sum_hosts(const struct sweep *sweep, struct trend_point *ret)
 	for (size_t i = 0; i < sweep->sample_count; i++) {
 		const struct port_sample *sample = &sweep->samples[i];
 		const struct port *port = &fabric->ports[sample->port];
-		bool mirrored = sample->status == SAMPLE_UNSUPPORTED;
+		/* Counted at the other end. */
+		bool mirrored = !sample->delta && port->peer != FABRIC_NONE;
 		const struct delta *delta = &made.sample.deltas[mirrored ? port->peer : sample->port];
 
 		if (sample->delta)
 			add_to(&ret->errors, (double)delta->value[COUNTER_SYMBOL_ERRORS]);
 		if (fabric->nodes[port->node].type != NODE_CA || !(sample->delta || mirrored) || !delta->elapsed_us)
 			continue;
-		add_to(&ret->xmit_bytes_per_s, 4e6 / (double)delta->elapsed_us *
+		add_to(&ret->xmit_bytes_per_s.value, 4e6 / (double)delta->elapsed_us *
 		       (double)delta->value[mirrored ? COUNTER_RCV_DATA : COUNTER_XMIT_DATA]);
-		add_to(&ret->rcv_bytes_per_s, 4e6 / (double)delta->elapsed_us *
+		add_to(&ret->rcv_bytes_per_s.value, 4e6 / (double)delta->elapsed_us *
 		       (double)delta->value[mirrored ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA]);
 	}
 }
@@ -362,7 +363,8 @@ static void add_sweep(int64_t elapsed_us, uint64_t errors, bool silent)
 	}
 	if (silent)
 		memset(made.sample.deltas, 0, made.sample.fabric->port_count * sizeof(*made.sample.deltas));
-	*point = (struct trend_point){ made.wall_us, sweep.wall_us, NAN, NAN, NAN, NAN };
+	*point = (struct trend_point){ made.wall_us, sweep.wall_us, MEASURE_NONE, MEASURE_NONE,
+					MEASURE_NONE, NAN };
 	if (made.number)
 		sum_hosts(&sweep, point);
 	made.wall_us = sweep.wall_us;
@@ -390,8 +392,8 @@ static void compare_trend(size_t count)
 		assert_int_equal(point->wall_us, truth->wall_us);
 		if (i < count)
 			assert_int_equal(point->from_us, truth->from_us);
-		same_sum(point->xmit_bytes_per_s, truth->xmit_bytes_per_s);
-		same_sum(point->rcv_bytes_per_s, truth->rcv_bytes_per_s);
+		same_sum(point->xmit_bytes_per_s.value, truth->xmit_bytes_per_s.value);
+		same_sum(point->rcv_bytes_per_s.value, truth->rcv_bytes_per_s.value);
 		same_sum(point->errors, truth->errors);
 	}
 }

@@ -97,17 +97,19 @@ size_t format_line(const char *text, size_t columns)
 	return end ? end : fits;
 }
 
-const char *format_bar(double percent, unsigned columns, bool unicode, char *ret)
+const char *format_bar(struct measure measure, unsigned columns, bool unicode, char *ret)
 {
 	/* U+258F to U+2589: one to seven eighths of a column from the left. */
 	static const char *const eighths[] = {
 		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d",
 		"\xe2\x96\x8c", "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89",
 	};
+	bool at_least = measure_is_at_least(measure) && columns;
 	unsigned steps = unicode ? 8 : 1, filled;
+	double percent = measure.value;
 	char *to = ret;
 
-	columns = columns < CELL_SIZE / 3 ? columns : CELL_SIZE / 3 - 1;
+	columns = (columns < CELL_SIZE / 3 ? columns : CELL_SIZE / 3 - 1) - at_least;
 	percent = percent > 100 ? 100 : percent < 0 ? 0 : percent;
 	filled = isnan(percent) ? 0 : (unsigned)lround(percent / 100 * columns * steps);
 	/* In ASCII, less than 1 % has no mark. */
@@ -123,34 +125,37 @@ const char *format_bar(double percent, unsigned columns, bool unicode, char *ret
 		else
 			to = stpcpy(to, unicode || isnan(percent) ? " " : ".");
 	}
-	*to = '\0';
+	strcpy(to, at_least ? "+" : "");
 	return ret;
 }
 
-const char *format_rate(double bytes_per_s, unsigned columns, char *ret, size_t size)
+const char *format_rate(struct measure bytes_per_s, unsigned columns, char *ret, size_t size)
 {
-	char *space;
+	const char *mark = measure_mark(bytes_per_s);
+	char rate[32], *space, *point;
 
-	rate_format_bits(bytes_per_s, ret, size);
-	space = strchr(ret, ' ');
-	if (columns >= 10 || !space)
-		return ret;
+	rate_format_bits(bytes_per_s.value, rate, sizeof(rate));
+	space = strchr(rate, ' ');
 	/* "182.4 Gb/s" to "182.4G", "12 b/s" to "12": the column head has the unit. */
-	if (space[1] == 'b') {
-		*space = '\0';
-	} else {
-		space[0] = space[1];
+	if ((columns < 10 || strlen(rate) + strlen(mark) > columns) && space) {
+		space[0] = space[1] == 'b' ? '\0' : space[1];
 		space[1] = '\0';
+		point = strlen(rate) + strlen(mark) > columns ? strchr(rate, '.') : NULL;
+		if (point)
+			memmove(point, point + 2, strlen(point + 2) + 1);
 	}
+	snprintf(ret, size, "%s%s", rate, mark);
 	return ret;
 }
 
-const char *format_percent(double percent, char *ret, size_t size)
+const char *format_percent(struct measure percent, char *ret, size_t size)
 {
-	if (isnan(percent))
+	if (isnan(percent.value))
 		snprintf(ret, size, "-");
+	else if (measure_is_at_least(percent))
+		snprintf(ret, size, "%.0f%%+", floor(percent.value));
 	else
-		snprintf(ret, size, percent < 9.95 ? "%.1f%%" : "%.0f%%", percent);
+		snprintf(ret, size, percent.value < 9.95 ? "%.1f%%" : "%.0f%%", percent.value);
 	return ret;
 }
 

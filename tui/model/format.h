@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "tui/model/role.h"
 
 /* Enough for 300 columns of 4-byte characters, some of them combining. */
@@ -47,16 +48,20 @@ size_t format_line(const char *text, size_t columns);
 
 /*
  * format_bar - a bar of @columns columns for a percentage
- * Blank for NAN. Exact to 1/8 column in Unicode; a value above 0 has at least the thinnest bar.
+ * Blank if unknown. Exact to 1/8 column in Unicode; a value above 0 has at least the thinnest bar. That of
+ * a lower bound ends with "+" in the last column.
  * Return: @ret, at least CELL_SIZE bytes
  */
-const char *format_bar(double percent, unsigned columns, bool unicode, char *ret);
+const char *format_bar(struct measure percent, unsigned columns, bool unicode, char *ret);
 
-/* format_rate - "182.4 Gb/s", or "182.4G" below 10 columns (for a column head b/s). "-" for NAN. */
-const char *format_rate(double bytes_per_s, unsigned columns, char *ret, size_t size);
+/*
+ * format_rate - "182.4 Gb/s", or "182.4G" below 10 columns (for a column head b/s); "182.4 Gb/s+", "182G+" for a
+ * lower bound; "-" if unknown
+ */
+const char *format_rate(struct measure bytes_per_s, unsigned columns, char *ret, size_t size);
 
-/* format_percent - "7.3%", "97%", "-" for NAN. */
-const char *format_percent(double percent, char *ret, size_t size);
+/* format_percent - "7.3%", "97%", "97%+" for a lower bound; "-" if unknown. */
+const char *format_percent(struct measure percent, char *ret, size_t size);
 
 /* format_count - "4,096"; below 7 columns "97k", "1.2M". */
 const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size);

@@ -120,7 +120,7 @@ TEST(a_bar_grows_with_its_share_and_keeps_its_width)
 				long marks = 0;
 				const char *at;
 
-				format_bar(percent, columns, unicode, bar);
+				format_bar(measure_of(percent, true), columns, unicode, bar);
 				assert_int_equal(text_columns(bar), columns);
 				for (at = bar; *at; at++)
 					marks += *at == '#' || ((unsigned char)*at & 0xc0) == 0xc0;
@@ -129,12 +129,12 @@ TEST(a_bar_grows_with_its_share_and_keeps_its_width)
 			}
 			assert_int_equal(before, columns);
 		}
-	assert_string_equal(format_bar(0, 4, true, bar), "    ");
-	assert_string_equal(format_bar(0, 4, false, bar), "....");
-	assert_string_equal(format_bar(NAN, 4, false, bar), "    ");
-	assert_string_equal(format_bar(50, 4, false, bar), "##..");
+	assert_string_equal(format_bar(measure_of(0, true), 4, true, bar), "    ");
+	assert_string_equal(format_bar(measure_of(0, true), 4, false, bar), "....");
+	assert_string_equal(format_bar(measure_of(NAN, true), 4, false, bar), "    ");
+	assert_string_equal(format_bar(measure_of(50, true), 4, false, bar), "##..");
 	/* Any traffic is visible. */
-	assert_string_equal(format_bar(0.001, 2, true, bar), "\xe2\x96\x8f ");
+	assert_string_equal(format_bar(measure_of(0.001, true), 2, true, bar), "\xe2\x96\x8f ");
 }
 
 TEST(rates_fit_their_column)
@@ -142,13 +142,13 @@ TEST(rates_fit_their_column)
 	char text[32];
 	double bits;
 
-	assert_string_equal(format_rate(NAN, 6, text, sizeof(text)), "-");
-	assert_string_equal(format_rate(0, 6, text, sizeof(text)), "0");
-	assert_string_equal(format_rate(182.4e9 / 8, 6, text, sizeof(text)), "182.4G");
-	assert_string_equal(format_rate(182.4e9 / 8, 10, text, sizeof(text)), "182.4 Gb/s");
+	assert_string_equal(format_rate(measure_of(NAN, true), 6, text, sizeof(text)), "-");
+	assert_string_equal(format_rate(measure_of(0, true), 6, text, sizeof(text)), "0");
+	assert_string_equal(format_rate(measure_of(182.4e9 / 8, true), 6, text, sizeof(text)), "182.4G");
+	assert_string_equal(format_rate(measure_of(182.4e9 / 8, true), 10, text, sizeof(text)), "182.4 Gb/s");
 	for (bits = 1; bits < 1e16; bits *= 1.37) {
-		assert_true(strlen(format_rate(bits / 8, 6, text, sizeof(text))) <= 6);
-		assert_true(strlen(format_rate(bits / 8, 10, text, sizeof(text))) <= 10);
+		assert_true(strlen(format_rate(measure_of(bits / 8, true), 6, text, sizeof(text))) <= 6);
+		assert_true(strlen(format_rate(measure_of(bits / 8, true), 10, text, sizeof(text))) <= 10);
 	}
 }
 
@@ -157,10 +157,10 @@ TEST(percents_fit_four_columns)
 	char text[32];
 
 	for (int i = 0; i < 12000; i++)
-		assert_true(strlen(format_percent(i / 100.0, text, sizeof(text))) <= 4);
-	assert_string_equal(format_percent(NAN, text, sizeof(text)), "-");
-	assert_string_equal(format_percent(9.94, text, sizeof(text)), "9.9%");
-	assert_string_equal(format_percent(9.96, text, sizeof(text)), "10%");
+		assert_true(strlen(format_percent(measure_of(i / 100.0, true), text, sizeof(text))) <= 4);
+	assert_string_equal(format_percent(measure_of(NAN, true), text, sizeof(text)), "-");
+	assert_string_equal(format_percent(measure_of(9.94, true), text, sizeof(text)), "9.9%");
+	assert_string_equal(format_percent(measure_of(9.96, true), text, sizeof(text)), "10%");
 }
 
 TEST(counts_fit_their_column)

@@ -83,23 +83,20 @@ static int row_of(const struct making *making, uint32_t index)
 
 static void add_load(struct port_group *row, const struct port_facts *view, uint32_t index)
 {
-	double percent = view->xmit_percent;
+	double percent = view->xmit_percent.value;
 	int bucket;
 
+	if (isnan(percent) && (view->status == STATUS_UNSUPPORTED || view->status == STATUS_UNPLANNED))
+		return;
+	row->mean_percent = measure_add(row->mean_percent, view->xmit_percent);
+	row->bytes_per_s = measure_add(row->bytes_per_s, view->xmit_bytes_per_s);
 	if (isnan(percent))
 		return;
-	if (!row->known) {
-		row->mean_percent = row->bytes_per_s = 0;
-		row->min_percent = INFINITY;
-		row->max_percent = -INFINITY;
-	}
 	row->known++;
-	row->mean_percent += percent;
-	row->bytes_per_s += view->xmit_bytes_per_s;
-	if (percent < row->min_percent)
-		row->min_percent = percent;
-	if (percent > row->max_percent) {
-		row->max_percent = percent;
+	if (!(percent >= row->min_percent.value))
+		row->min_percent.value = percent;
+	if (!(percent <= row->max_percent.value)) {
+		row->max_percent.value = percent;
 		row->hottest = index;
 	}
 	bucket = percent < 0 ? 0 : (int)(percent * GROUP_BUCKETS / 100);
@@ -114,8 +111,8 @@ static void add_port(struct port_group *row, const struct port_facts *view, uint
 	row->silent += view->status == STATUS_SILENT || view->status == STATUS_LOCKED;
 	row->no_counters += view->status == STATUS_UNSUPPORTED || view->status == STATUS_UNPLANNED;
 	add_load(row, view, index);
-	if (!isnan(view->stall_percent))
-		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
+	if (!isnan(view->stall_percent.value))
+		row->stall_percent = measure_add(row->stall_percent, view->stall_percent);
 	row->errors = facts_sum(row->errors, view->errors);
 	row->errors_at_least |= view->errors_at_least;
 }
@@ -132,10 +129,13 @@ static void add_ports(struct making *making)
 			add_port(&making->rows[row], &making->table->views[i], i);
 	}
 	for (uint32_t i = 0; i < ROWS_MAX; i++) {
-		if (making->rows[i].known)
-			making->rows[i].mean_percent /= making->rows[i].known;
-		if (making->rows[i].stall_known)
-			making->rows[i].stall_percent /= making->rows[i].stall_known;
+		struct port_group *row = &making->rows[i];
+		bool exact = measure_is_exact(row->mean_percent);
+
+		row->mean_percent = measure_mean(row->mean_percent);
+		row->stall_percent = measure_mean(row->stall_percent);
+		row->min_percent = measure_of(row->min_percent.value, exact);
+		row->max_percent = measure_of(row->max_percent.value, exact);
 	}
 }
 
@@ -342,8 +342,9 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 		struct port_group *row = &making.rows[i];
 
 		row->first = row->hottest = FABRIC_NONE;
-		row->mean_percent = row->min_percent = row->max_percent = NAN;
-		row->bytes_per_s = row->stall_percent = row->errors = NAN;
+		row->mean_percent = row->min_percent = row->max_percent = MEASURE_NONE;
+		row->bytes_per_s = row->stall_percent = MEASURE_NONE;
+		row->errors = NAN;
 	}
 	find_own(&making);
 	add_ports(&making);

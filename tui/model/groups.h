@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "fabric/fabric.h"
 #include "tui/model/subject.h"
 
@@ -47,13 +48,12 @@ struct port_group {
 	uint32_t known;        /* of these, with a known rate */
 	uint32_t silent;
 	uint32_t no_counters;  /* of ports: unsupported or excluded by the settings */
-	/* TX utilization in percent of the link data rate, over known; NAN if none is known. */
-	double mean_percent, min_percent, max_percent;
+	/* TX utilization in percent of the link data rate, over the ports with counters. */
+	struct measure mean_percent, min_percent, max_percent;
 	uint32_t first;        /* any of its ports */
 	uint32_t hottest;      /* the port of max_percent, or FABRIC_NONE */
-	double bytes_per_s;    /* sum over known; NAN if none is known */
-	double stall_percent;  /* mean over stall_known; NAN if none is known */
-	uint32_t stall_known;
+	struct measure bytes_per_s;   /* sum over the ports with counters */
+	struct measure stall_percent; /* mean over the ports that count it */
 	double errors;         /* sum; NAN if no error counter was read */
 	bool errors_at_least;
 	uint32_t buckets[GROUP_BUCKETS]; /* of known: 0 to 10 percent, ... 90 and more */

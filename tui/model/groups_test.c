@@ -61,9 +61,9 @@ static void fill(struct made *made, bool all_known)
 		*view = (struct port_facts){
 			.status = !is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT,
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
-			.xmit_percent = known ? draw_number(110) : NAN,
-			.xmit_bytes_per_s = known ? draw_number(1000) : NAN,
-			.stall_percent = rand() % 2 ? draw_number(100) : NAN,
+			.xmit_percent = measure_of(known ? draw_number(110) : NAN, rand() % 16),
+			.xmit_bytes_per_s = measure_of(known ? draw_number(1000) : NAN, rand() % 16),
+			.stall_percent = measure_of(rand() % 2 ? draw_number(100) : NAN, rand() % 16),
 			.errors = rand() % 2 ? (double)(rand() % 5) : NAN,
 			.errors_at_least = !(rand() % 50),
 		};
@@ -109,7 +109,7 @@ static void near(double a, double b)
 /* One row, counted independently of the tested code. */
 static void check_row(const struct made *made, const char *name, const struct port_group *group)
 {
-	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
+	uint32_t ports = 0, known = 0, exact = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
@@ -121,31 +121,35 @@ static void check_row(const struct made *made, const char *name, const struct po
 			continue;
 		ports++;
 		silent += view->status == STATUS_SILENT;
-		if (!isnan(view->stall_percent))
-			stall += view->stall_percent, stalls++;
+		if (!isnan(view->stall_percent.value))
+			stall += view->stall_percent.value, stalls++;
 		if (!isnan(view->errors))
 			errors = (isnan(errors) ? 0 : errors) + view->errors;
-		if (isnan(view->xmit_percent))
+		if (isnan(view->xmit_percent.value))
 			continue;
 		known++;
-		sum += view->xmit_percent;
-		min = fmin(min, view->xmit_percent);
-		max = fmax(max, view->xmit_percent);
+		exact += view->xmit_percent.exact;
+		sum += view->xmit_percent.value;
+		min = fmin(min, view->xmit_percent.value);
+		max = fmax(max, view->xmit_percent.value);
 		for (int b = 0; b < GROUP_BUCKETS; b++)
-			if (view->xmit_percent >= b * 10 && (b == 9 || view->xmit_percent < (b + 1) * 10))
+			if (view->xmit_percent.value >= b * 10 && (b == 9 || view->xmit_percent.value < (b + 1) * 10))
 				buckets[b]++;
 	}
 	assert_int_equal(group->ports, ports);
 	assert_int_equal(group->known, known);
 	assert_int_equal(group->silent, silent);
-	near(group->mean_percent, known ? sum / known : NAN);
-	near(group->min_percent, known ? min : NAN);
-	near(group->max_percent, known ? max : NAN);
-	near(group->stall_percent, stalls ? stall / stalls : NAN);
+	/* Unknown ports may carry nothing: the mean over all ports is certain. At least 0 is unknown. */
+	near(group->mean_percent.value, exact == ports || sum > 0 ? sum / ports : NAN);
+	near(group->min_percent.value, known && (exact == ports || min > 0) ? min : NAN);
+	near(group->max_percent.value, known && (exact == ports || max > 0) ? max : NAN);
+	assert_int_equal(measure_is_exact(group->mean_percent), known && exact == ports);
+	assert_int_equal(measure_is_exact(group->max_percent), known && exact == ports);
+	near(group->stall_percent.value, stalls ? stall / stalls : NAN);
 	near(group->errors, errors);
 	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
 	if (known)
-		near(made->model.table.views[group->hottest].xmit_percent, max);
+		near(made->model.table.views[group->hottest].xmit_percent.value, max);
 }
 
 MODEL_TEST(every_port_counts_in_exactly_its_row)
@@ -180,11 +184,12 @@ MODEL_TEST(nothing_known_is_not_zero)
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
 		struct port_facts *view = &made->model.table.views[i];
 
-		view->xmit_percent = view->stall_percent = view->errors = NAN;
+		view->xmit_percent = view->stall_percent = measure_of(NAN, false);
+		view->errors = NAN;
 	}
 	make(made);
-	assert_true(isnan(made->groups.list[0].mean_percent) && isnan(made->groups.list[0].max_percent));
-	assert_true(isnan(made->groups.list[0].stall_percent) && isnan(made->groups.list[0].errors));
+	assert_true(isnan(made->groups.list[0].mean_percent.value) && isnan(made->groups.list[0].max_percent.value));
+	assert_true(isnan(made->groups.list[0].stall_percent.value) && isnan(made->groups.list[0].errors));
 	assert_int_equal(made->groups.list[0].hottest, FABRIC_NONE);
 	assert_string_equal(group_state_word(&made->groups.list[0], 20, text, sizeof(text)), "unknown");
 	assert_string_equal(group_histogram(&made->groups.list[0], true, text), "          ");

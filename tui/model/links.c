@@ -168,9 +168,9 @@ uint32_t links_end(const struct links *links, const struct link_row *link, unsig
 	return link->ends[links_side(links, link, place)];
 }
 
-double links_load(const struct link_row *link)
+struct measure links_load(const struct link_row *link)
 {
-	return fmax(link->percent[0], link->percent[1]);
+	return measure_max(link->percent[0], link->percent[1]);
 }
 
 double links_errors(const struct links *links, const struct link_row *link)

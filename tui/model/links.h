@@ -23,11 +23,10 @@ struct error;
 struct snapshot_context;
 struct port_table;
 
-/* One link. NAN: unknown. Index 0 is the direction from ends[0] to ends[1]. */
+/* One link. Index 0 is the direction from ends[0] to ends[1]. */
 struct link_row {
 	uint32_t ends[2];      /* ports; ends[1] is FABRIC_NONE without a cable */
-	double bytes_per_s[2]; /* as counted by the sending end, else by the receiving end */
-	double percent[2];
+	struct measure bytes_per_s[2], percent[2]; /* as in struct link_facts */
 	int64_t last_wall_us;  /* newest reading of either end; 0: never */
 	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
 	enum port_status status;   /* of the worse end */
@@ -68,7 +67,7 @@ unsigned links_side(const struct links *links, const struct link_row *link, unsi
 uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
-double links_load(const struct link_row *link);
+struct measure links_load(const struct link_row *link);
 
 /* links_errors - errors of both ends; NAN if unknown. */
 double links_errors(const struct links *links, const struct link_row *link);

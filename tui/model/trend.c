@@ -20,9 +20,10 @@
 enum { LOAD_UNKNOWN = 255, LOAD_MOST = 250, LOADS_PER_PERCENT = 2 };
 
 struct trend_port {
-	double xmit_bytes_per_s, rcv_bytes_per_s;
-	double percent; /* utilization of the busier direction */
-	double stall_percent, errors;
+	struct measure xmit_bytes_per_s, rcv_bytes_per_s;
+	double percent; /* utilization of the busier direction; NAN: unknown, or a lower bound */
+	struct measure stall_percent;
+	double errors;
 };
 
 void trend_done(struct trend *trend)
@@ -131,15 +132,25 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 	const struct fabric *fabric = trend->fabric;
 	struct trend_point *point = &trend->points[trend->total % TREND_POINTS];
 
-	*point = (struct trend_point){ from_us, wall_us, NAN, NAN, NAN, NAN };
+	*point = (struct trend_point){ from_us, wall_us, MEASURE_NONE, MEASURE_NONE, MEASURE_NONE, NAN };
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct trend_port *port = &trend->ports[i];
 
-		if (fabric->nodes[fabric->ports[i].node].type == NODE_CA) {
-			point->xmit_bytes_per_s = facts_sum(point->xmit_bytes_per_s, port->xmit_bytes_per_s);
-			point->rcv_bytes_per_s = facts_sum(point->rcv_bytes_per_s, port->rcv_bytes_per_s);
+		if (fabric->nodes[fabric->ports[i].node].type == NODE_CA && fabric->ports[i].state >= PORT_INIT) {
+			uint32_t peer = fabric->ports[i].peer;
+			const struct trend_port *other = peer == FABRIC_NONE ? NULL : &trend->ports[peer];
+			struct measure out = port->xmit_bytes_per_s, in = port->rcv_bytes_per_s;
+
+			/* As port_facts_add(). */
+			if (other && measure_is_better(other->rcv_bytes_per_s, out))
+				out = other->rcv_bytes_per_s;
+			if (other && measure_is_better(other->xmit_bytes_per_s, in))
+				in = other->xmit_bytes_per_s;
+			point->xmit_bytes_per_s = measure_add(point->xmit_bytes_per_s, out);
+			point->rcv_bytes_per_s = measure_add(point->rcv_bytes_per_s, in);
 		}
-		point->stall_percent = fmax(point->stall_percent, port->stall_percent);
+		if (!(port->stall_percent.value <= point->stall_percent.value) && !isnan(port->stall_percent.value))
+			point->stall_percent = port->stall_percent;
 		point->errors = facts_sum(point->errors, port->errors);
 		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(port->percent);
 	}
@@ -155,8 +166,8 @@ static void append_shown(struct trend *trend, const struct snapshot *shown, cons
 		const struct port_facts *view = &table->views[i];
 
 		trend->ports[i] = (struct trend_port){ view->xmit_bytes_per_s, view->rcv_bytes_per_s,
-						       fmax(view->xmit_percent, view->rcv_percent),
-						       view->stall_percent, view->window_errors };
+						       measure_exact(view->util), view->stall_percent,
+						       view->window_errors };
 	}
 	if (trend->total)
 		from_us = trend->points[(trend->total - 1) % TREND_POINTS].wall_us;
@@ -174,7 +185,8 @@ struct reading_sweeps {
 static void clear_ports(struct trend *trend)
 {
 	for (size_t i = 0; i < trend->fabric->port_count; i++)
-		trend->ports[i] = (struct trend_port){ NAN, NAN, NAN, NAN, NAN };
+		trend->ports[i] = (struct trend_port){ measure_of(NAN, false), measure_of(NAN, false), NAN,
+						       measure_of(NAN, false), NAN };
 }
 
 /* An HCA without counters has those of the other end of its link. */
@@ -215,7 +227,8 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 	const struct reading_sweeps *reading = ctx;
 	const struct fabric *fabric = reading->trend->fabric;
 	uint32_t index = fabric_find_port(fabric, who->node_guid, who->num), node;
-	double xmit = rate_bytes_per_s(delta, COUNTER_XMIT_DATA), rcv = rate_bytes_per_s(delta, COUNTER_RCV_DATA);
+	struct measure xmit = rate_bytes_per_s(delta, COUNTER_XMIT_DATA);
+	struct measure rcv = rate_bytes_per_s(delta, COUNTER_RCV_DATA);
 
 	(void)port;
 	(void)samples;
@@ -223,9 +236,10 @@ static bool next_delta(void *ctx, size_t port, const struct history_port *who, c
 		return true;
 	node = fabric->ports[index].node;
 	reading->trend->ports[index] = (struct trend_port){
-		xmit, rcv, rate_utilization_percent(fmax(xmit, rcv), port_rate_bits_per_s(&fabric->ports[index])),
+		xmit, rcv, measure_exact(rate_utilization_percent(measure_max(xmit, rcv),
+								  port_rate_bits_per_s(&fabric->ports[index]))),
 		stall_estimate(delta, &fabric->nodes[node], &fabric->ports[index],
-			       reading->shown->caps ? &reading->shown->caps[node] : NULL).percent,
+			       reading->shown->caps ? &reading->shown->caps[node] : NULL),
 		facts_errors(delta),
 	};
 	return true;

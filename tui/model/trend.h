@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "base/clock.h"
 
 struct live;
@@ -25,8 +26,8 @@ enum { TREND_POINTS = 600, TREND_LOADS = 60 };
 /* A sweep. */
 struct trend_point {
 	int64_t from_us, wall_us;             /* wall clock of the sweep before, and of this one */
-	double xmit_bytes_per_s, rcv_bytes_per_s; /* total of the HCA ports; NAN: unknown */
-	double stall_percent;                 /* of the port with the highest XmitWait%; NAN: unknown */
+	struct measure xmit_bytes_per_s, rcv_bytes_per_s; /* total of the HCA ports */
+	struct measure stall_percent;         /* of the port with the highest XmitWait% */
 	double errors;                        /* of all ports; NAN: no error counter was read */
 };
 

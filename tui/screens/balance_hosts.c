@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/balance.h"
+#include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
@@ -130,8 +131,8 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	char text[32], xmit[32], rcv[32];
 
 	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", fabs(100 * sum.excess));
-	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, xmit, sizeof(xmit));
-	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, rcv, sizeof(rcv));
+	format_rate(measure_scale(sum.xmit, 1e6), RATE_COLUMNS, xmit, sizeof(xmit));
+	format_rate(measure_scale(sum.rcv, 1e6), RATE_COLUMNS, rcv, sizeof(rcv));
 	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){
 		[NAME] = { host->name, ROLE_TEXT, ALIGN_MIDDLE },
 		[IMBALANCE] = { text, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT, ALIGN_RIGHT },
@@ -187,10 +188,10 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	text_appendf(&text, "%s: ", app->table->order.names[rail->index]);
 	if (rail->known)
 		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
-			     format_rate(rail->xmit * 1e6, 24, xmit, sizeof(xmit)),
-			     format_rate(rail->rcv * 1e6, 24, rcv, sizeof(rcv)),
+			     rate_format(measure_scale(rail->xmit, 1e6), xmit, sizeof(xmit)),
+			     rate_format(measure_scale(rail->rcv, 1e6), rcv, sizeof(rcv)),
 			     100 * balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2,
-			     format_rate(rail->capacity / 8, 24, rate, sizeof(rate)));
+			     rate_format_bits(rail->capacity / 8, rate, sizeof(rate)));
 	else
 		text_append(&text, rail->active ? "not read in this window" : "all ports down");
 	if (!isnan(rail->excess))

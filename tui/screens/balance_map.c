@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
@@ -308,7 +309,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 		text_appendf(text, "%s/%u to %s/%u: ", high, fabric->ports[port->peer].num, low, port->num);
 	else
 		text_appendf(text, "%s/%u to %s/%u: ", low, port->num, high, fabric->ports[port->peer].num);
-	format_rate((double)port_rate_bits_per_s(port) / 8, 24, rate, sizeof(rate));
+	rate_format_bits((double)port_rate_bits_per_s(port) / 8, rate, sizeof(rate));
 	if (cell->sign == HEAT_DOWN)
 		text_append(text, port_state_name(port->state));
 	else if (cell->sign == HEAT_UNKNOWN)
@@ -318,7 +319,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
 	append_percent(text, ", fair share ", result ? result->mean_utilization : NAN);
 	if (cell->degraded) {
-		format_rate((double)app->context->shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
+		rate_format_bits((double)app->context->shape->built_bits_per_s[cell->port] / 8, rate, sizeof(rate));
 		text_appendf(text, "; built for %s", rate);
 	}
 	if (cell->links > 1)

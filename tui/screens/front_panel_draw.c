@@ -25,7 +25,7 @@ struct face {
 	enum port_status status;
 	enum port_mark mark;
 	bool degraded, errors;
-	double percent; /* of the busier direction */
+	struct measure percent; /* of the busier direction */
 };
 
 /* The mark of the worst finding at a port. */
@@ -44,7 +44,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
 		.degraded = link_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
 		.errors = view->errors > 0 || view->errors_at_least,
-		.percent = fmax(view->xmit_percent, view->rcv_percent),
+		.percent = view->util,
 	};
 }
 
@@ -56,7 +56,7 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 		[STATUS_UNFINISHED] = "u", [STATUS_INIT] = "i",   [STATUS_UNSUPPORTED] = "u", [STATUS_LOCKED] = "L",
 		[STATUS_SILENT] = "?",     [STATUS_DOWN] = "x",
 	};
-	int eighths = isnan(face->percent) ? 0 : (int)(face->percent / 12.5);
+	int eighths = isnan(face->percent.value) ? 0 : (int)(face->percent.value / 12.5);
 
 	if (face->view->unused)
 		return ".";
@@ -76,7 +76,7 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 		return "<";
 	if (face->status == STATUS_IDLE)
 		return signs[STATUS_IDLE];
-	if (view == PANEL_STATE)
+	if (view == PANEL_STATE || measure_is_at_least(face->percent))
 		return "+";
 	if (eighths > 7)
 		eighths = 7;
@@ -93,7 +93,7 @@ static enum role value_role(const struct face *face, enum panel_view view)
 	if (face->status != STATUS_OK)
 		return status_role(face->status);
 	if (view == PANEL_LOAD)
-		return role_of_load(face->percent);
+		return role_of_load(face->percent.value);
 	return face->degraded ? ROLE_WARNING : ROLE_TEXT;
 }
 
@@ -348,7 +348,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 	for (size_t i = 0; i < count; i++)
 		segment_add(&line, signs[i].rank, ROLE_FAINT, "%s", signs[i].text);
 	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD)
-		segment_add(&line, 7, ROLE_FAINT, "%s load",
+		segment_add(&line, 7, ROLE_FAINT, "%s load, + not exact",
 			    app->theme->unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
 	draw_segments(&brush, area->y, area->x, area->columns, &line);
 }
@@ -357,7 +357,7 @@ static void add_numbers(const struct app *app, const struct face *face, uint32_t
 {
 	const struct port_facts *view = face->view;
 	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
-	enum role role = face->status == STATUS_OK ? role_of_load(face->percent) : ROLE_FAINT;
+	enum role role = face->status == STATUS_OK ? role_of_load(face->percent.value) : ROLE_FAINT;
 	char rate[32], percent[16], own[32], other[32] = "";
 
 	segment_add(line, 1, role, "TX %s %s", format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate)),

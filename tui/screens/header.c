@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* header.c - status and summary of the fabric in the first lines of every screen */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -252,14 +253,18 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 {
 	const struct fabric_summary *summary = &app->table->summary;
 	const struct table_totals *totals = &app->table->totals;
-	bool unknown = isnan(summary->hosts_xmit_bytes_per_s);
-	char xmit[16], rcv[16], number[32], at[16];
+	struct measure sent = summary->hosts_xmit_bytes_per_s;
+	bool unknown = isnan(sent.value);
+	char xmit[32], rcv[32], number[32], at[16];
 	struct segments line = { 0 };
 
 	segment_add(&line, 0, unknown ? ROLE_FAINT : ROLE_STRONG, "hosts TX %s, RX %s",
-		    rate_format_bits(summary->hosts_xmit_bytes_per_s, xmit, sizeof(xmit)),
-		    rate_format_bits(summary->hosts_rcv_bytes_per_s, rcv, sizeof(rcv)));
-	if (unknown)
+		    rate_format(sent, xmit, sizeof(xmit)),
+		    rate_format(summary->hosts_rcv_bytes_per_s, rcv, sizeof(rcv)));
+	if (measure_is_at_least(sent))
+		segment_add(&line, 1, ROLE_WARNING, "exact for %" PRIu32 " of %" PRIu32 " ports", sent.exact,
+			    sent.parts);
+	if (unknown && sent.parts && app->table->summary.by_status[STATUS_NEW])
 		segment_add(&line, 1, ROLE_TEXT, "(rates available after the second sweep)");
 	if (app->live->baseline_us)
 		segment_add(&line, 0, ROLE_TEXT, "%s: rates since %s",

@@ -64,27 +64,27 @@ static double number_link(const void *row)
 	return rate ? (double)rate : NAN;
 }
 
-static double number_load(const void *row)
+static struct measure measure_load(const void *row)
 {
 	return links_load(((const struct link_cells *)row)->link);
 }
 
-static double number_xmit(const void *row)
+static struct measure measure_xmit(const void *row)
 {
 	return ((const struct link_cells *)row)->link->bytes_per_s[side_of(row)];
 }
 
-static double number_rcv(const void *row)
+static struct measure measure_rcv(const void *row)
 {
 	return ((const struct link_cells *)row)->link->bytes_per_s[!side_of(row)];
 }
 
-static double number_xmit_percent(const void *row)
+static struct measure measure_xmit_percent(const void *row)
 {
 	return ((const struct link_cells *)row)->link->percent[side_of(row)];
 }
 
-static double number_rcv_percent(const void *row)
+static struct measure measure_rcv_percent(const void *row)
 {
 	return ((const struct link_cells *)row)->link->percent[!side_of(row)];
 }
@@ -156,20 +156,20 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 	[LINK_LINK] = { .title = HEADING_LINK, .row = LINK_ROW, .number = number_link, .fill = fill_link,
 			.help = "width and speed; low: below enabled or built value" },
 	[LINK_LOAD] = { .title = "LOAD%", .narrow = "LOAD", .kind = COLUMN_PERCENT, .row = LINK_ROW,
-			.number = number_load, .help = "utilization of the busier direction" },
+			.measure = measure_load, .help = "utilization of the busier direction" },
 	[LINK_XMIT] = { .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-			.number = number_xmit, .help = "bits per second from PORT to PEER" },
+			.measure = measure_xmit, .help = "bits per second from PORT to PEER" },
 	[LINK_XMIT_PERCENT] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-				.number = number_xmit_percent, .help = "the same in % of the link's data rate" },
-	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, .number = number_xmit_percent,
+				.measure = measure_xmit_percent, .help = "the same in % of the link's data rate" },
+	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, .measure = measure_xmit_percent,
 			    .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
 	[LINK_RCV] = { .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-		       .number = number_rcv, .help = "bits per second from PEER to PORT" },
+		       .measure = measure_rcv, .help = "bits per second from PEER to PORT" },
 	[LINK_RCV_PERCENT] = { .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-			       .number = number_rcv_percent, .help = "the same in % of the link's data rate" },
-	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, .number = number_rcv_percent,
+			       .measure = measure_rcv_percent, .help = "the same in % of the link's data rate" },
+	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, .measure = measure_rcv_percent,
 			   .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
-	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, .number = number_load,
+	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, .measure = measure_load,
 			 .flags = COLUMN_FLEXIBLE, .help = "LOAD% in the last sweeps, the newest at the right" },
 	[LINK_XMIT_PACKETS] = { .key = "xmit_packets_per_s", .row = PORT_ROW, .title = "TXpkt/s",
 				.help = "packets per second sent by PORT" },
@@ -416,15 +416,15 @@ static enum role role(void *state, const struct app *app, size_t index, size_t c
 		return status_role(link->status);
 	case LINK_LOAD:
 	case LINK_SPARK:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link).value);
 	case LINK_XMIT:
 	case LINK_XMIT_PERCENT:
 	case LINK_XMIT_BAR:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side].value);
 	case LINK_RCV:
 	case LINK_RCV_PERCENT:
 	case LINK_RCV_BAR:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side].value);
 	case LINK_ERRORS:
 	case LINK_WHICH_ERRORS:
 		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
@@ -524,8 +524,8 @@ static bool text(void *state, const struct app *app, size_t index, size_t column
 	case LINK_RCV_BAR:
 		side ^= column == LINK_RCV_BAR;
 		/* Traffic of an idle link is from polling. */
-		text_append(ret, format_bar(link->status == STATUS_IDLE ? 0 : link->percent[side], (unsigned)columns,
-					    unicode, bar));
+		text_append(ret, format_bar(link->status == STATUS_IDLE ? measure_of(0, true) : link->percent[side],
+					    (unsigned)columns, unicode, bar));
 		return true;
 	default:
 		return false;

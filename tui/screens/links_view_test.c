@@ -319,9 +319,11 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 
 	assert_int_equal(link->status, STATUS_SILENT);
 	assert_string_equal(cell_of(made, link, LINK_STATUS), "peer silent");
-	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s));
-	assert_true(link->bytes_per_s[0] == made->model.table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
-	assert_true(link->bytes_per_s[1] == made->model.table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
+	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s.value));
+	assert_true(link->bytes_per_s[0].value == made->model.table.views[host].xmit_bytes_per_s.value &&
+		    measure_exact(link->bytes_per_s[0]) > 0);
+	assert_true(link->bytes_per_s[1].value == made->model.table.views[host].rcv_bytes_per_s.value &&
+		    measure_exact(link->bytes_per_s[1]) > 0);
 	/* Without a reading of either end the rate is unknown, never 0. */
 	made->model.snapshot.rows[host].status = SAMPLE_SILENT;
 	show(made);

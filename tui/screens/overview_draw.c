@@ -298,7 +298,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		[GROUP_STATE_UNKNOWN] = ROLE_SILENT, [GROUP_STATE_OK] = ROLE_FAINT, [GROUP_STATE_INFO] = ROLE_STRONG,
 		[GROUP_STATE_WARNING] = ROLE_WARNING, [GROUP_STATE_CRITICAL] = ROLE_CRITICAL,
 	};
-	double percent = column == GROUP_COLUMN_MEAN ? group->mean_percent :
+	struct measure percent = column == GROUP_COLUMN_MEAN ? group->mean_percent :
 			 column == GROUP_COLUMN_MIN ? group->min_percent : group->max_percent;
 	uint32_t number = column == GROUP_COLUMN_PORTS ? group->ports : group->silent;
 
@@ -313,20 +313,20 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 	case GROUP_COLUMN_MIN:
 	case GROUP_COLUMN_MAX:
 		format_percent(percent, ret, CELL_SIZE);
-		return load_role(group, percent);
+		return load_role(group, percent.value);
 	case GROUP_COLUMN_HISTOGRAM:
 		group_histogram(group, app->theme->unicode, ret);
-		return load_role(group, group->max_percent);
+		return load_role(group, group->max_percent.value);
 	case GROUP_COLUMN_STALL:
 		format_percent(group->stall_percent, ret, CELL_SIZE);
-		return group->stall_percent >= 10 ? ROLE_WARNING : ROLE_TEXT;
+		return group->stall_percent.value >= 10 ? ROLE_WARNING : ROLE_TEXT;
 	case GROUP_COLUMN_ERRORS:
 		format_errors(group->errors, group->errors_at_least && group->errors > 0, (unsigned)columns, ret,
 			      CELL_SIZE);
 		return group->errors > 0 ? ROLE_WARNING : ROLE_FAINT;
 	case GROUP_COLUMN_HOTTEST:
 		ret[0] = '\0';
-		if (group->hottest != FABRIC_NONE && group->max_percent > RATE_IDLE_PERCENT)
+		if (group->hottest != FABRIC_NONE && group->max_percent.value > RATE_IDLE_PERCENT)
 			port_table_name(app->table, group->hottest, ret);
 		return ROLE_TEXT;
 	case GROUP_COLUMN_STATE:

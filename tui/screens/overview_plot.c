@@ -33,7 +33,7 @@ static int column_of(const struct span *span, int64_t wall_us)
 	return (int)(column < 0 ? 0 : column >= span->columns ? span->columns - 1 : column);
 }
 
-static double band_value(const struct trend_point *point, enum band band)
+static struct measure band_value(const struct trend_point *point, enum band band)
 {
 	switch (band) {
 	case BAND_XMIT:
@@ -43,21 +43,24 @@ static double band_value(const struct trend_point *point, enum band band)
 	case BAND_STALL:
 		return point->stall_percent;
 	default:
-		return point->errors;
+		return measure_of(point->errors, true);
 	}
 }
 
 /* Values by column: the mean of traffic, the maximum of stall and errors; and the largest. NAN: all unknown. */
 struct columns {
-	double values[BAND_COUNT][COLUMNS_MOST], counts[BAND_COUNT][COLUMNS_MOST], most[BAND_COUNT];
+	double values[BAND_COUNT][COLUMNS_MOST], counts[BAND_COUNT][COLUMNS_MOST];
+	struct measure most[BAND_COUNT];
+	bool at_least[BAND_COUNT];
 };
 
-static void add_value(struct columns *columns, enum band band, int column, double value)
+static void add_value(struct columns *columns, enum band band, int column, struct measure measure)
 {
-	double *to = &columns->values[band][column];
+	double *to = &columns->values[band][column], value = measure.value;
 
 	if (isnan(value))
 		return;
+	columns->at_least[band] |= measure_is_at_least(measure);
 	if (band == BAND_STALL || band == BAND_ERRORS)
 		*to = fmax(*to, value);
 	else
@@ -67,6 +70,7 @@ static void add_value(struct columns *columns, enum band band, int column, doubl
 static void fill_columns(const struct trend *trend, const struct span *span, struct columns *ret)
 {
 	memset(ret->counts, 0, sizeof(ret->counts));
+	memset(ret->at_least, 0, sizeof(ret->at_least));
 	for (int band = 0; band < BAND_COUNT; band++)
 		for (int i = 0; i < span->columns; i++)
 			ret->values[band][i] = NAN;
@@ -82,31 +86,33 @@ static void fill_columns(const struct trend *trend, const struct span *span, str
 				add_value(ret, (enum band)band, column, band_value(point, (enum band)band));
 	}
 	for (int band = 0; band < BAND_COUNT; band++) {
-		ret->most[band] = NAN;
+		double most = NAN;
+
 		for (int i = 0; i < span->columns; i++) {
 			if (ret->counts[band][i] > 0)
 				ret->values[band][i] /= ret->counts[band][i];
-			ret->most[band] = fmax(ret->most[band], ret->values[band][i]);
+			most = fmax(most, ret->values[band][i]);
 		}
+		ret->most[band] = measure_of(most, !ret->at_least[band]);
 	}
 }
 
-static const char *write_value(enum band band, double value, char *ret, size_t size)
+static const char *write_value(enum band band, struct measure value, char *ret, size_t size)
 {
 	if (band == BAND_STALL)
 		return format_percent(value, ret, size);
 	if (band == BAND_ERRORS)
-		return format_errors(value, false, 9, ret, size);
-	return format_rate(value, 12, ret, size);
+		return format_errors(value.value, measure_is_at_least(value), 9, ret, size);
+	return format_rate(value, measure_is_at_least(value) ? LABEL_VALUE : 12, ret, size);
 }
 
-static void draw_label(const struct brush *brush, int y, int x, const char *name, enum band band, double value,
-		       enum role role)
+static void draw_label(const struct brush *brush, int y, int x, const char *name, enum band band,
+		       struct measure value, enum role role)
 {
 	char text[CELL_SIZE];
 
 	draw_cell(brush, y, x, LABEL_NAME, name, ALIGN_LEFT, role);
-	if (!isnan(value))
+	if (!isnan(value.value))
 		draw_cell(brush, y, x + LABEL_NAME + 1, LABEL_VALUE, write_value(band, value, text, sizeof(text)),
 			  ALIGN_RIGHT, role);
 }
@@ -117,7 +123,8 @@ static void draw_band(const struct app *app, const struct brush *brush, const st
 	static const char *const names[] = { "TX", "RX", "XmitWait%", "ERRORS" };
 	const struct trend *trend = app->trend;
 	const double *values = columns->values[band];
-	double most = columns->most[band], scale = band == BAND_STALL ? fmax(most, 10) : most, now = NAN;
+	struct measure now = MEASURE_NONE;
+	double most = columns->most[band].value, scale = band == BAND_STALL ? fmax(most, 10) : most;
 	bool alarming = band == BAND_ERRORS ? most > 0 : band == BAND_STALL && most >= 10;
 	struct text line = { 0 };
 
@@ -130,7 +137,7 @@ static void draw_band(const struct app *app, const struct brush *brush, const st
 		return;
 	}
 	if (rows > 1)
-		draw_label(brush, y + 1, body->x + 1, "max", band, most, ROLE_FAINT);
+		draw_label(brush, y + 1, body->x + 1, "max", band, columns->most[band], ROLE_FAINT);
 	for (int row = 0; row < rows; row++) {
 		double step = scale / rows, base = step * (rows - 1 - row);
 

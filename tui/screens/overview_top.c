@@ -36,7 +36,7 @@ struct small_map {
 	size_t leaves, spines;
 	size_t rows, columns;     /* of the cells: several switches share one where there is no room */
 	uint32_t first_leaf, last_leaf;
-	double most;
+	struct measure most;
 };
 
 /* Leaves and spines in order of name. Return: whether there are any. */
@@ -80,7 +80,7 @@ static void fill_cells(struct small_map *map, const struct app *app)
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port_facts *view = &app->table->views[i];
 		uint32_t peer = fabric->ports[i].peer;
-		double percent = fmax(view->xmit_percent, view->rcv_percent);
+		double percent = measure_exact(view->util);
 		struct heat_cell *cell;
 
 		if (shape->ports[i].way != WAY_UP || peer == FABRIC_NONE ||
@@ -94,11 +94,12 @@ static void fill_cells(struct small_map *map, const struct app *app)
 		if (fabric->ports[i].state < PORT_INIT)
 			cell->sign = HEAT_DOWN;
 		else if (isnan(percent))
-			cell->sign = cell->sign == HEAT_NO_LINK ? HEAT_UNKNOWN : cell->sign;
-		else if (cell->sign != HEAT_DOWN)
+			cell->sign = cell->sign == HEAT_DOWN ? HEAT_DOWN : HEAT_UNKNOWN;
+		else if (cell->sign != HEAT_DOWN && cell->sign != HEAT_UNKNOWN)
 			cell->sign = HEAT_LOAD;
 		cell->value[HEAT_MEASURED] = fmaxf(cell->value[HEAT_MEASURED], (float)(percent / 100));
-		map->most = fmax(map->most, percent);
+		if (fabric->ports[i].state >= PORT_INIT)
+			map->most = measure_max(map->most, view->util);
 	}
 	for (size_t i = 0; i < shape->missing_count; i++) {
 		struct heat_cell *cell = cell_at(map, shape->missing[i].low, shape->missing[i].high);
@@ -143,7 +144,7 @@ static void draw_map_row(const struct heat_cell *cells, size_t count, int width,
 
 static void draw_map(const struct app *app, const struct brush *brush, const struct rect *area)
 {
-	struct small_map map = { .most = NAN };
+	struct small_map map = { .most = MEASURE_NONE };
 	char text[CELL_SIZE], most[16];
 	const char *const *names = (const char *const *)app->table->order.names;
 	int width;
@@ -174,17 +175,18 @@ out:
 
 /* --- busiest links and hosts --- */
 
-static void insert(struct overview_top *top, uint32_t index, double value)
+static void insert(struct overview_top *top, uint32_t index, struct measure value)
 {
 	size_t at = top->count;
 
-	if (isnan(value) || (top->count == OVERVIEW_TOP && value <= top->rows[OVERVIEW_TOP - 1].value))
+	if (isnan(value.value) ||
+	    (top->count == OVERVIEW_TOP && value.value <= top->rows[OVERVIEW_TOP - 1].value.value))
 		return;
 	if (top->count < OVERVIEW_TOP)
 		top->count++;
 	else
 		at--;
-	for (; at > 0 && top->rows[at - 1].value < value; at--)
+	for (; at > 0 && top->rows[at - 1].value.value < value.value; at--)
 		top->rows[at] = top->rows[at - 1];
 	top->rows[at].index = index;
 	top->rows[at].value = value;
@@ -208,18 +210,14 @@ static size_t host_ports(const struct app *app, uint32_t host, uint32_t *ret, si
 
 enum { HOST_PORTS = 64, TOP_ROWS = 9 };
 
-static void host_rates(const struct app *app, uint32_t host, double *ret_xmit, double *ret_rcv)
+static void host_rates(const struct app *app, uint32_t host, struct measure *ret_xmit, struct measure *ret_rcv)
 {
 	uint32_t ports[HOST_PORTS];
 	size_t count = host_ports(app, host, ports, HOST_PORTS);
 
-	*ret_xmit = *ret_rcv = NAN;
-	for (size_t i = 0; i < count; i++) {
-		const struct port_facts *view = &app->table->views[ports[i]];
-
-		*ret_xmit = facts_sum(*ret_xmit, view->xmit_bytes_per_s);
-		*ret_rcv = facts_sum(*ret_rcv, view->rcv_bytes_per_s);
-	}
+	*ret_xmit = *ret_rcv = MEASURE_NONE;
+	for (size_t i = 0; i < count; i++)
+		port_facts_add(&app->table->views[ports[i]], ret_xmit, ret_rcv);
 }
 
 void overview_find_top(struct overview_view *view, const struct app *app)
@@ -229,22 +227,26 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 
 	view->links.count = view->hosts.count = 0;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_facts *port = &app->table->views[i];
+		const struct port_facts *port = &app->table->views[i], *other;
 		uint32_t peer = fabric->ports[i].peer;
+		struct measure out = port->xmit_percent, in = port->rcv_percent;
 
 		/* Each link once, by its busier direction. */
 		if (peer == FABRIC_NONE || i > peer)
 			continue;
-		if (port->rcv_percent > port->xmit_percent)
-			insert(&view->links, peer, port->rcv_percent);
+		other = &app->table->views[peer];
+		out = measure_is_better(other->rcv_percent, out) ? other->rcv_percent : out;
+		in = measure_is_better(other->xmit_percent, in) ? other->xmit_percent : in;
+		if (in.value > out.value)
+			insert(&view->links, peer, in);
 		else
-			insert(&view->links, i, port->xmit_percent);
+			insert(&view->links, i, out);
 	}
 	for (uint32_t i = 0; shape && i < shape->host_count; i++) {
-		double xmit, rcv;
+		struct measure xmit, rcv;
 
 		host_rates(app, i, &xmit, &rcv);
-		insert(&view->hosts, i, fmax(xmit, rcv));
+		insert(&view->hosts, i, measure_max(xmit, rcv));
 	}
 }
 
@@ -316,7 +318,7 @@ static void draw_links(const struct overview_view *view, const struct app *app, 
 	}
 }
 
-static void draw_rate(const struct brush *brush, int y, int x, double bytes_per_s)
+static void draw_rate(const struct brush *brush, int y, int x, struct measure bytes_per_s)
 {
 	char text[CELL_SIZE];
 
@@ -337,7 +339,7 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 	for (int i = 0; i + 1 < area->rows && (size_t)i < view->hosts.count; i++) {
 		uint32_t host = view->hosts.rows[i].index;
 		int y = area->y + 1 + i;
-		double xmit, rcv;
+		struct measure xmit, rcv;
 
 		host_rates(app, host, &xmit, &rcv);
 		draw_cell(brush, y, area->x + 1, name, app->context->shape->hosts[host].name, ALIGN_MIDDLE, ROLE_TEXT);

@@ -21,7 +21,7 @@ enum { OVERVIEW_TOP = 24 };
 struct overview_top {
 	struct {
 		uint32_t index; /* the sending port of a link; of a host, an index into the shape's hosts */
-		double value;   /* percent of a link; bytes per second of a host */
+		struct measure value; /* percent of a link; bytes per second of a host */
 	} rows[OVERVIEW_TOP];
 	size_t count;
 };

@@ -25,7 +25,7 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
 		const struct port_facts *view = &app->table->views[app->context->shape->members[i]];
-		double load = fmax(view->xmit_percent, view->rcv_percent);
+		double load = view->util.value;
 
 		if (!isnan(load) && load > most) {
 			most = load;
