@@ -13,11 +13,18 @@
 /* Priorities from this one on are those of additional columns, up to twice as many. */
 enum { MORE = 4 };
 
-/* Sort key of a row. */
+/*
+ * Sort key of a row, of at most 32 bytes: qsort() of glibc sorts larger ones by pointers, which takes longer.
+ * rest: if the keys are texts, the offset of the text that is compared after the number.
+ */
 struct entry {
 	struct table_key key;
-	size_t text; /* 1 + offset of a text that is compared after the number; 0: none */
 	uint32_t row;
+};
+
+struct order {
+	const char *texts; /* NULL: keys are no texts */
+	bool descending;
 };
 
 /* TAG is behind the columns of the view, and before those that are appended to them. */
@@ -111,6 +118,7 @@ void table_done(struct table *table)
 	if (!table->view)
 		return;
 	free(table->rows);
+	free(table->ordered);
 	filter_done(&table->filter);
 	map_done(&table->tags);
 	if (table->cells)
@@ -367,82 +375,116 @@ static int compare_entries(const void *a, const void *b, void *ctx)
 {
 	const struct entry *entry_a = a, *entry_b = b;
 	const struct table_key *key_a = &entry_a->key, *key_b = &entry_b->key;
-	int order;
+	const struct order *by = ctx;
 
 	if (key_a->number != key_b->number)
 		return key_a->number < key_b->number ? -1 : 1;
-	if (entry_a->text && entry_b->text) {
-		const struct table *table = ctx;
-		const char *chars = text_chars(&table->text);
+	if (by->texts) {
+		int order = names_compare(by->texts + key_a->rest, by->texts + key_b->rest);
 
-		order = names_compare(chars + entry_a->text - 1, chars + entry_b->text - 1);
 		if (order)
-			return table->descending ? -order : order;
-	}
-	if (key_a->rest != key_b->rest)
+			return by->descending ? -order : order;
+	} else if (key_a->rest != key_b->rest) {
 		return key_a->rest < key_b->rest ? -1 : 1;
+	}
 	if (key_a->tie != key_b->tie)
 		return key_a->tie < key_b->tie ? -1 : 1;
 	return entry_a->row < entry_b->row ? -1 : entry_a->row > entry_b->row;
 }
 
-/* Read the key of a row from its cell. @keys: texts of all rows, NUL-terminated */
-static void read_key(struct table *table, struct entry *entry, struct text *keys)
+/*
+ * Read the key of a row from its cell.
+ * @texts:  of all rows, NUL-terminated; the first one is empty
+ * Return: whether the key is a text.
+ */
+static bool read_key(struct table *table, struct entry *entry, struct text *texts)
 {
 	const struct column *column = &table->columns[table->sort];
 	const void *row[TABLE_STRUCTS];
 
-	read_row(table, entry->row, row);
 	if (column_has_number(column)) {
+		read_row(table, entry->row, row);
 		if (row[column->row])
 			entry->key.number = column_number(column, row[column->row]);
-		return;
+		return false;
 	}
 	if (!has_cell(table, entry->row, table->sort))
-		return;
+		return false;
 	if (column_is_right(column) || column->kind == COLUMN_TIME || column->kind == COLUMN_BOOL) {
 		entry->key.number = result_number_of(table->cells, 0, table->sort);
-		return;
+		return false;
 	}
 	result_cell(table->cells, 0, table->sort, 0, &table->text, NULL);
 	if (!strcmp(text_chars(&table->text), "-") || !table->text.len)
-		return;
+		return true;
 	entry->key.number = 0;
-	entry->text = keys->len + 1;
-	text_append_bytes(keys, text_chars(&table->text), table->text.len + 1);
+	entry->key.rest = texts->len;
+	text_append_bytes(texts, text_chars(&table->text), table->text.len + 1);
+	return true;
 }
 
-static void sort_rows(struct table *table, struct entry *entries)
+/* Set the order of all rows. */
+static void sort_rows(struct table *table, struct entry *entries, size_t count)
 {
 	const struct table_view *view = table->view;
-	struct text keys = { 0 }, text;
+	struct order by = { .descending = table->descending };
+	struct text texts = { 0 };
+	bool is_text = false;
 
-	for (size_t i = 0; i < table->row_count; i++) {
+	text_append_bytes(&texts, "", 1);
+	for (size_t i = 0; i < count; i++) {
 		struct entry *entry = &entries[i];
 
-		*entry = (struct entry){ .key.number = NAN, .row = table->rows[i] };
-		if (view->key && view->key(table->state, table->app, entry->row, table->sort, &entry->key))
+		*entry = (struct entry){ .key.number = NAN, .row = (uint32_t)i };
+		if (view->key && view->key(table->state, table->app, i, table->sort, &entry->key))
 			; /* it is complete */
 		else if (is_tag(table, table->sort))
-			entry->key.number = table_is_tagged(table, table_id(table, i));
+			entry->key.number = table_is_tagged(table, view->id(table->state, table->app, i));
 		else
-			read_key(table, entry, &keys);
+			is_text |= read_key(table, entry, &texts);
 		/* Unknown values are the last ones in both orders. */
 		if (isnan(entry->key.number)) {
 			entry->key.number = INFINITY;
-		} else if (table->descending) {
+		} else if (table->descending && !is_text) {
 			entry->key.number = -entry->key.number;
 			entry->key.rest = ~entry->key.rest;
 		}
 	}
-	/* The comparison finds the texts of the keys in table->text. */
-	text = table->text;
-	table->text = keys;
-	qsort_r(entries, table->row_count, sizeof(*entries), compare_entries, table);
-	table->text = text;
-	text_done(&keys);
-	for (size_t i = 0; i < table->row_count; i++)
-		table->rows[i] = entries[i].row;
+	by.texts = is_text && !text_failed(&texts) ? texts.chars : NULL;
+	qsort_r(entries, count, sizeof(*entries), compare_entries, &by);
+	text_done(&texts);
+	for (size_t i = 0; i < count; i++)
+		table->ordered[i] = entries[i].row;
+}
+
+/* Sort all rows, unless only the filter or the tags have changed. Return: false without memory. */
+static bool order_rows(struct table *table, size_t all, bool changed)
+{
+	struct entry *entries;
+
+	if (!changed && all == table->ordered_count && table->ordered_by == table->sort &&
+	    table->ordered_descending == table->descending && !is_tag(table, table->sort))
+		return true;
+	table->ordered_count = 0;
+	if (all > table->capacity) {
+		uint32_t *rows = reallocarray(table->rows, all, sizeof(*rows));
+		uint32_t *ordered = reallocarray(table->ordered, all, sizeof(*ordered));
+
+		table->rows = rows ? rows : table->rows;
+		table->ordered = ordered ? ordered : table->ordered;
+		if (!rows || !ordered)
+			return false;
+		table->capacity = all;
+	}
+	entries = malloc((all + 1) * sizeof(*entries));
+	if (!entries)
+		return false;
+	sort_rows(table, entries, all);
+	free(entries);
+	table->ordered_count = all;
+	table->ordered_by = table->sort;
+	table->ordered_descending = table->descending;
+	return true;
 }
 
 /* --- filter --- */
@@ -477,36 +519,32 @@ void table_arrange(struct table *table, bool changed)
 {
 	const struct table_view *view = table->view;
 	size_t all = view->count(table->state, table->app);
-	struct entry *entries = calloc(all + 1, sizeof(*entries));
+	bool *shown = calloc(all + 1, sizeof(*shown));
 	struct text line = { 0 };
 	bool filtered;
 
-	if (all > table->capacity) {
-		uint32_t *rows = reallocarray(table->rows, all, sizeof(*rows));
-
-		table->rows = rows ? rows : table->rows;
-		table->capacity = rows ? all : table->capacity;
-	}
 	table->count = table->row_count = table->filled = 0;
-	table->failed = !entries || all > table->capacity;
+	table->failed = !shown || !order_rows(table, all, changed);
 	if (table->failed)
 		goto out;
 	filtered = table->filter.select.term_count &&
 		   (!view->begin_filter || view->begin_filter(table->state, table->app, &table->filter));
+	/* In the order of the data, which is that of memory: it takes less time than the order of the list. */
 	for (size_t i = 0; i < all; i++) {
 		if (view->is_listed && !view->is_listed(table->state, table->app, i))
 			continue;
 		table->count++;
-		if (is_shown(table, i, filtered ? &line : NULL))
-			table->rows[table->row_count++] = (uint32_t)i;
+		shown[i] = is_shown(table, i, filtered ? &line : NULL);
 	}
+	for (size_t i = 0; i < all; i++)
+		if (shown[table->ordered[i]])
+			table->rows[table->row_count++] = table->ordered[i];
 	table->filled = 0;
 	if (changed && !view->steps)
 		measure(table, all);
-	sort_rows(table, entries);
 out:
 	text_done(&line);
-	free(entries);
+	free(shown);
 }
 
 void table_sort_by(struct table *table, size_t column)

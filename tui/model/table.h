@@ -107,6 +107,9 @@ struct table {
 	size_t count;            /* rows without filter */
 	uint32_t *rows;          /* indices of the rows on the screen, in order */
 	size_t row_count, capacity;
+	uint32_t *ordered;       /* indices of all rows in order, so that a filter need not sort */
+	size_t ordered_count, ordered_by;
+	bool ordered_descending; /* how they were sorted */
 	size_t sort;             /* column; the last one is TAG */
 	bool descending, tagged_only;
 	uint64_t hidden;         /* 1 << column */
@@ -130,7 +133,8 @@ void table_done(struct table *table);
 
 /*
  * table_arrange - apply order, filter and tags after a change
- * @changed:  the rows changed: widths are measured
+ * @changed:  the rows or their order changed: they are sorted, and widths are measured; otherwise rows
+ *            are sorted only by another column or in the other direction
  */
 void table_arrange(struct table *table, bool changed);
 

@@ -34,7 +34,7 @@ struct made {
 
 static void arrange(struct made *made)
 {
-	table_arrange(&made->self.rows.table, false);
+	table_arrange(&made->self.rows.table, true);
 }
 
 static void show(struct made *made)

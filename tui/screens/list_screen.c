@@ -143,18 +143,16 @@ static void draw_matched(const struct table *table, const struct brush *brush, i
 	size_t len = 0;
 	const char *found = table->filter.select.term_count ? table_match(table, fitted, &len) : NULL;
 	char part[CELL_SIZE];
-	const char *const starts[] = { fitted, found, found ? found + len : NULL, fitted + strlen(fitted) };
 
-	if (!found) {
-		draw_fitted(brush, y, x, fitted, role);
+	draw_fitted(brush, y, x, fitted, role);
+	if (!found)
 		return;
-	}
-	for (int i = 0; i < 3; i++) {
-		snprintf(part, sizeof(part), "%.*s", (int)(starts[i + 1] - starts[i]), starts[i]);
-		if (*part)
-			draw_fitted(brush, y, x, part, i == 1 ? ROLE_MATCH : role);
-		x += (int)text_columns(part);
-	}
+	memcpy(part, fitted, (size_t)(found - fitted));
+	part[found - fitted] = '\0';
+	x += (int)text_columns(part);
+	memcpy(part, found, len);
+	part[len] = '\0';
+	draw_fitted(brush, y, x, part, ROLE_MATCH);
 }
 
 static void draw_row(struct list_screen *self, const struct app *app, const struct rect *area, int y, size_t row,

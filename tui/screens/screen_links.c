@@ -26,7 +26,7 @@ static bool key(void *state, struct app *app, int pressed)
 		self->links.swapped = !self->links.swapped;
 	else
 		return false;
-	list_screen_changed(&self->rows, false);
+	list_screen_changed(&self->rows, pressed == 'x');
 	return true;
 }
 
