@@ -27,6 +27,7 @@ struct snapshot;
 #define HEADING_TX_PERCENT "TX%"
 #define HEADING_RX_PERCENT "RX%"
 #define HEADING_STALL "XmitWait%"
+#define HEADING_LOAD "LOAD%"
 #define HEADING_ERRORS "ERRORS"
 #define HEADING_PEER "PEER"
 #define HEADING_AGE "AGE"

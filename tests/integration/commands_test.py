@@ -148,7 +148,7 @@ with tap.part("--columns"):
         tap.one_line(f"{command}: no column twice",
                      run(IBWIRE, *words, "--columns", keys[1] + "," + keys[1], check=False), 64, "twice")
     tap.equal("the title line has the chosen columns",
-              text("links", "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split(), "A Gb/s B RAIL MAX UTIL%".split())
+              text("links", "--columns", "rate_gbps,peer_rail,util").splitlines()[0].split(), "A Gb/s B RAIL LOAD%".split())
 
 with tap.part("a column that each list appends"):
     found = rows("ports", "--sort", "rcv_packet_bytes_mean")

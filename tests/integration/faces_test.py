@@ -470,15 +470,14 @@ def errors(text):
 HEADINGS = {"LID": ("lid", number), "STATE": ("state", lambda text: text.split("/")[0]), "LINK": ("link", plain),
             "STATUS": ("status", plain), "TX": ("xmit_bytes_per_s", rate), "RX": ("rcv_bytes_per_s", rate),
             "TX%": ("xmit_utilization_percent", number), "RX%": ("rcv_utilization_percent", number),
-            "XmitWait%": ("stall_percent", number), "TXWait%": ("stall_percent", number),
-            "TX PKTS": ("xmit_packets_per_s", number),
-            "RX PKTS": ("rcv_packets_per_s", number),
+            "XmitWait%": ("stall_percent", number), "Wait%": ("stall_percent", number),
+            "TXpkt/s": ("xmit_packets_per_s", number), "RXpkt/s": ("rcv_packets_per_s", number),
             "CLASS": ("class", plain), "TIER": ("tier", number), "PORTS": ("port_count", number),
             "ACTIVE": ("ports_active", number), "ERRORS": ("errors", number)}
 # Of another kind: drawn, of another moment, or the subject itself.
 NOT_HEADINGS = {"PORT", "NODE", "PEER", "AGE", "TX LOAD", "RX LOAD", "LAST SWEEPS", "LOAD", "FINDING", "WHICH ERRORS",
-                "LAST", "SWEEPS", "WHICH", "PKTS", "TXw/s",
-                "RXw/s", "RXWait%", "GUID", "MODEL", "NODE GUID", "TXpkt/s", "RXpkt/s", "TX PORTS"}
+                "LAST", "SWEEPS", "WHICH", "PKTS", "PeerWait/s",
+                "PeerWait%", "XmitWait/s", "PWait%", "PWait/s", "Wait/s", "GUID", "MODEL", "NODE GUID", "TX PORTS"}
 
 
 def table(lines):
