@@ -38,6 +38,9 @@ struct finding_number { const char *key; double value; };
 #define FINDING_WINDOW_UNTIL "window_until_us"
 #define FINDING_HOSTS_MAX 32
 
+/* The identity of an open finding. */
+struct finding_place { enum finding_kind kind; uint64_t node_guid; uint8_t port, tag; };
+
 /* A port of a finding about several of them. */
 struct finding_port { uint64_t node_guid; uint8_t port; };
 #define FINDING_PORTS_MAX 256
@@ -59,7 +62,7 @@ struct finding {
 	bool stopped;         /* its rate while it increased makes the pause since then improbable */
 	const char *cause;    /* one word: "routing", "degraded-member", "flows", "cable", "host"; static storage */
 	char text[320];       /* one line: measured value and threshold; past tense with ok_since_us */
-	const char *advice;   /* one line: action; static storage */
+	const char *advice;   /* one line: action; static storage, or that of the owner of the finding */
 	struct finding_number numbers[FINDING_NUMBERS_MAX]; /* keys in static storage */
 	unsigned number_count;
 	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
@@ -68,6 +71,8 @@ struct finding {
 	/* If the finding combines the findings of many ports: the first of these ports. */
 	struct finding_port ports[FINDING_PORTS_MAX];
 	unsigned port_count;
+	bool is_explained;    /* by the open finding @origin, below which it is shown; it does not alert */
+	struct finding_place origin;
 };
 
 struct finding_kind_info {
@@ -128,15 +133,6 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
 /* What a finding is about now: a fault that goes on, one that has stopped but still counts, or one that is clearing. */
 enum finding_phase { FINDING_PHASE_ACTIVE, FINDING_PHASE_STOPPED, FINDING_PHASE_CLEARING };
 enum finding_phase finding_phase(const struct finding *finding);
-
-/*
- * finding_is_echo - does a finding belong to another one, which is its probable origin?
- * A link or node that failed explains unresponsive nodes, black holes and a lost subnet manager, and an unresponsive
- * switch the HCAs behind it, from shortly before it until two minutes later, if they are the same node, host or cabled
- * to each other. A finding that holds is no echo of one that is clearing.
- * @fabric:  of the time that is shown
- */
-bool finding_is_echo(const struct finding *echo, const struct finding *origin, const struct fabric *fabric);
 
 /* finding_compare - by phase, then worst first, then oldest first: the order of lists. For qsort of struct finding. */
 int finding_compare(const void *a, const void *b);

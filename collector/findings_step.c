@@ -223,11 +223,17 @@ static void add_events(void *ctx, enum health_change change, struct finding *fin
 		[FINDING_INFO] = EVENT_INFO, [FINDING_WARNING] = EVENT_WARNING, [FINDING_CRITICAL] = EVENT_CRITICAL,
 	};
 	const struct reporting *reporting = ctx;
-	struct event *event = events_add(reporting->events, reporting->sweep->wall_us, kinds[change],
-					 change == HEALTH_CLOSED ? EVENT_INFO : severities[finding->severity], NULL,
-					 FABRIC_NONE, 0, "%s %s: %s", finding_kind_name(finding->kind),
-					 finding->subject, finding->text);
+	struct event *event;
 
+	/* Changes of tables and nodes have events of their own. */
+	if (finding->is_explained && finding->severity == FINDING_INFO)
+		return;
+	event = events_add(reporting->events, reporting->sweep->wall_us, kinds[change],
+			   change == HEALTH_CLOSED || finding->is_explained ? EVENT_INFO :
+			   severities[finding->severity], NULL, FABRIC_NONE, 0, "%s %s: %s%s%s",
+			   finding_kind_name(finding->kind), finding->subject, finding->text,
+			   finding->is_explained ? "; explained by " : "",
+			   finding->is_explained ? finding_kind_name(finding->origin.kind) : "");
 	event->node_guid = finding->node_guid;
 	event->port = finding->port;
 	event->peer_guid = finding->peer_guid;

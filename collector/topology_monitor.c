@@ -261,8 +261,9 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 		uint32_t was = fabric_find_port(before, after->nodes[new->node].guid, new->num);
 		const struct port *old = was == FABRIC_NONE ? NULL : &before->ports[was];
 
-		if (!old || old->lid != new->lid || old->sm_lid != new->sm_lid || old->lmc != new->lmc ||
-		    old->state != new->state || old->phys_state != new->phys_state || old->guid != new->guid ||
+		if (!old || before->nodes[old->node].kept != after->nodes[new->node].kept || old->guid != new->guid ||
+		    old->lid != new->lid || old->sm_lid != new->sm_lid || old->lmc != new->lmc ||
+		    old->state != new->state || old->phys_state != new->phys_state ||
 		    old->speed != new->speed || old->width != new->width || old->cap_mask != new->cap_mask ||
 		    old->speed_enabled != new->speed_enabled || old->speed_supported != new->speed_supported ||
 		    old->width_enabled != new->width_enabled || old->width_supported != new->width_supported)

@@ -89,6 +89,12 @@ static bool matches(const struct fabric *fabric, uint32_t port, const uint8_t ma
 	return is_same(&fabric->ports[port], &link);
 }
 
+/* A subnet manager cannot set a link to Active whose other end does not respond to SMPs. */
+static bool leads_to_kept(const struct fabric *fabric, const struct port *port)
+{
+	return port->peer != FABRIC_NONE && fabric->nodes[fabric->ports[port->peer].node].kept;
+}
+
 static void on_port_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct topology_probe *probe = ctx;
@@ -99,7 +105,8 @@ static void on_port_info(void *ctx, const struct request *request, const struct 
 		return;
 	link = read_link(probe->fabric, port, response->mad);
 	probe->links_seen += link.state >= PORT_INIT;
-	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
+	probe->links_not_active += (link.state == PORT_INIT || link.state == PORT_ARMED) &&
+				   !leads_to_kept(probe->fabric, port);
 	if (!is_same(port, &link))
 		note_change(probe, port->node, port->num);
 }

@@ -195,7 +195,7 @@ size_t fabric_count_unidentified(const struct fabric *fabric)
 	size_t count = 0;
 
 	for (size_t i = 0; i < fabric->port_count; i++)
-		count += port_is_unidentified(&fabric->ports[i]);
+		count += !fabric->nodes[fabric->ports[i].node].kept && port_is_unidentified(&fabric->ports[i]);
 	return count;
 }
 

@@ -56,6 +56,7 @@ struct node {
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
 	uint8_t adaptive;     /* enum adaptive_routing; the collector sets it after the discovery */
+	bool kept;            /* the last discovery did not find it: of an earlier one (fabric/keep.h) */
 	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as received: untrusted */
 	char *name;           /* display name, never empty (owned by the fabric) */
 	uint32_t first_port;  /* index of its first port in fabric.ports */

@@ -51,12 +51,14 @@ static int mark(const struct fabric *before, const struct fabric *found, bool *k
 	return count;
 }
 
-static int add_node(struct fabric *to, const struct fabric *from, uint32_t index, struct error *err)
+static int add_node(struct fabric *to, const struct fabric *from, uint32_t index, bool kept, struct error *err)
 {
-	const struct node *node = &from->nodes[index];
-	int64_t code = fabric_add_node(to, node, err);
+	struct node node = from->nodes[index];
+	int64_t code;
 
-	for (uint32_t p = node->first_port; p < node->first_port + node->ports && code >= 0; p++)
+	node.kept |= kept;
+	code = fabric_add_node(to, &node, err);
+	for (uint32_t p = node.first_port; p < node.first_port + node.ports && code >= 0; p++)
 		code = fabric_add_port(to, &from->ports[p], err);
 	return code < 0 ? (int)code : 0;
 }
@@ -89,10 +91,10 @@ static int build(const struct fabric *before, const struct fabric *found, const 
 	int code = 0;
 
 	for (uint32_t i = 0; i < found->node_count && code == 0; i++)
-		code = add_node(to, found, i, err);
+		code = add_node(to, found, i, false, err);
 	for (uint32_t i = 0; i < before->node_count && code == 0; i++)
 		if (kept[i])
-			code = add_node(to, before, i, err);
+			code = add_node(to, before, i, true, err);
 	/* New links take precedence: a cable may have been moved. */
 	if (code == 0)
 		code = add_links(to, found, err);

@@ -15,7 +15,7 @@ struct fabric;
  *           link and no peer, and the nodes behind them; untouched if there are none
  *
  * A node with a hung management agent, or whose responses were lost, has not left the fabric: the
- * port of its neighbor is up. It stays in the topology and is polled.
+ * port of its neighbor is up. It stays in the topology, marked as kept, and is polled.
  * Return: number of nodes added, or ERR_NOMEM.
  */
 int fabric_keep_silent(const struct fabric *before, const struct fabric *found, struct fabric **ret,

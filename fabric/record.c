@@ -28,7 +28,7 @@ static void write_node(struct text *text, const struct node *node)
 {
 	const uint64_t values[] = {
 		node->guid, node->system_guid, node->type, node->port_count, node->vendor_id, node->device_id,
-		node->revision, node->lid, node->lft_top, node->enhanced_port0,
+		node->revision, node->lid, node->lft_top, node->enhanced_port0 | (uint64_t)node->kept << 1,
 	};
 	size_t len = strlen(node->desc);
 
@@ -144,7 +144,7 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 		uint64_t max;
 	} form[10] = {
 		{ 16, UINT64_MAX }, { 16, UINT64_MAX }, { 10, 3 },          { 10, 255 },        { 10, UINT32_MAX },
-		{ 10, UINT16_MAX }, { 10, UINT32_MAX }, { 10, UINT16_MAX }, { 10, UINT16_MAX }, { 10, 1 },
+		{ 10, UINT16_MAX }, { 10, UINT32_MAX }, { 10, UINT16_MAX }, { 10, UINT16_MAX }, { 10, 3 },
 	};
 	struct node node = { 0 };
 
@@ -162,7 +162,8 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 	node.revision = (uint32_t)value[6];
 	node.lid = (uint16_t)value[7];
 	node.lft_top = (uint16_t)value[8];
-	node.enhanced_port0 = value[9];
+	node.enhanced_port0 = value[9] & 1;
+	node.kept = value[9] >> 1;
 	return fabric_add_node(reader->fabric, &node, err) >= 0;
 }
 

@@ -186,6 +186,7 @@ struct place {
 	uint32_t lids;
 	uint32_t last_lid; /* last LID that was counted, + 1 */
 	uint64_t *from;    /* one bit for each switch; NULL: no fault here */
+	uint64_t *nodes;   /* one bit for each node: those of the LIDs */
 };
 
 struct checker {
@@ -264,8 +265,10 @@ static int prepare(struct checker *checker, const struct routes *routes)
 
 static void checker_done(struct checker *checker)
 {
-	for (size_t i = 0; checker->places && i < (size_t)checker->count * ROUTE_END_COUNT; i++)
+	for (size_t i = 0; checker->places && i < (size_t)checker->count * ROUTE_END_COUNT; i++) {
 		free(checker->places[i].from);
+		free(checker->places[i].nodes);
+	}
 	free(checker->places);
 	free(checker->begins);
 	free(checker->walk);
@@ -338,15 +341,18 @@ static uint32_t walk(struct checker *checker, uint32_t from, uint32_t port, uint
 	return end;
 }
 
-static int note(struct checker *checker, uint32_t end, uint32_t from, uint16_t lid)
+static int note(struct checker *checker, uint32_t end, uint32_t from, uint32_t port, uint16_t lid)
 {
 	struct place *place = &checker->places[end - END_PLACES];
+	uint32_t node = checker->fabric->ports[port].node;
 
 	if (!place->from) {
 		place->from = calloc(checker->count / 64 + 1, sizeof(*place->from));
-		if (!place->from)
+		place->nodes = calloc(checker->fabric->node_count / 64 + 1, sizeof(*place->nodes));
+		if (!place->from || !place->nodes)
 			return ERR_NOMEM;
 	}
+	place->nodes[node / 64] |= UINT64_C(1) << node % 64;
 	place->from[from / 64] |= UINT64_C(1) << from % 64;
 	if (place->last_lid != lid + 1u)
 		place->lids++;
@@ -363,7 +369,7 @@ static int check_lid(struct checker *checker, uint32_t port, uint16_t lid)
 		if (!checker->begins[i])
 			continue;
 		end = checker->ends[i] ? checker->ends[i] - 1 : walk(checker, i, port, lid);
-		if (end >= END_PLACES && note(checker, end, i, lid) < 0)
+		if (end >= END_PLACES && note(checker, end, i, port, lid) < 0)
 			return ERR_NOMEM;
 	}
 	return 0;
@@ -381,8 +387,9 @@ static int64_t report_faults(const struct checker *checker, routes_fault_fn *rep
 			continue;
 		for (uint32_t k = 0; k <= checker->count / 64; k++)
 			from += (uint32_t)__builtin_popcountll(place->from[k]);
-		report(ctx, (enum route_end)(i % ROUTE_END_COUNT), checker->nodes[i / ROUTE_END_COUNT], place->lids,
-		       from);
+		report(ctx, &(struct route_fault){ (enum route_end)(i % ROUTE_END_COUNT),
+						   checker->nodes[i / ROUTE_END_COUNT], place->lids, from,
+						   place->nodes });
 		faults++;
 	}
 	return faults;

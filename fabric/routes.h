@@ -147,12 +147,17 @@ const char *route_end_name(enum route_end end);
  * Calls @report once for each fault: the switch at which routes end or arrive at a wrong port; of a
  * loop its switch with the lowest index. Entries that were not read, and routes through them, are
  * not faults.
- * @end:   never ROUTE_ARRIVES nor ROUTE_UNKNOWN
- * @lids:  number of affected destinations, @from: number of affected source switches
+ * end is never ROUTE_ARRIVES nor ROUTE_UNKNOWN; lids: number of affected destinations, from: of source switches.
  *
  * Return: number of faults, or ERR_NOMEM. Cost: switches x destinations, each entry once.
  */
-typedef void routes_fault_fn(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from);
+struct route_fault {
+	enum route_end end;
+	uint32_t node;
+	uint32_t lids, from;
+	const uint64_t *nodes; /* one bit for each node of the fabric: the destinations; valid during the call */
+};
+typedef void routes_fault_fn(void *ctx, const struct route_fault *fault);
 int64_t routes_check(const struct routes *routes, const struct fabric *fabric, routes_fault_fn *report, void *ctx,
 		     struct error *err);
 

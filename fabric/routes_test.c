@@ -391,15 +391,19 @@ struct tallies {
 	unsigned count;
 };
 
-static void take_report(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
+static void take_report(void *ctx, const struct route_fault *fault)
 {
 	struct tallies *tallies = ctx;
-	unsigned s = switch_of(tallies->bed, node);
+	const struct fabric *fabric = tallies->bed->fabric;
+	unsigned s = switch_of(tallies->bed, fault->node), nodes = 0;
 
 	assert_true(s < tallies->bed->switches);
-	assert_int_equal(tallies->at[end][s].lids, 0);
-	assert_true(lids > 0 && from > 0);
-	tallies->at[end][s] = (struct tally){ .lids = lids, .from = from };
+	assert_int_equal(tallies->at[fault->end][s].lids, 0);
+	assert_true(fault->lids > 0 && fault->from > 0);
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		nodes += fault->nodes[i / 64] >> i % 64 & 1;
+	assert_true(nodes > 0 && nodes <= fault->lids);
+	tallies->at[fault->end][s] = (struct tally){ .lids = fault->lids, .from = fault->from };
 	tallies->count++;
 }
 

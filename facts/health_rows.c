@@ -240,8 +240,25 @@ static int compare_ranks(const void *a, const void *b)
 	return x->row.rank < y->row.rank ? -1 : x->row.rank > y->row.rank;
 }
 
+/* What an acknowledged finding explains does not count, either. */
+static int share_acknowledgement(struct health_rows *rows)
+{
+	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
+
+	if (!list)
+		return ERR_NOMEM;
+	for (size_t i = 0; i < rows->count; i++)
+		list[i] = &rows->list[i].row;
+	findings_share_acknowledgement(list, rows->count);
+	for (size_t i = 0; i < rows->count; i++)
+		if (list[i]->acknowledged.at_us)
+			rows->list[i].place = HEALTH_ACKNOWLEDGED;
+	free(list);
+	return 0;
+}
+
 /* Origins first, each followed by its echoes. */
-static int fold(struct health_rows *rows, const struct fabric *fabric)
+static int fold(struct health_rows *rows)
 {
 	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
 	size_t count = 0;
@@ -253,7 +270,7 @@ static int fold(struct health_rows *rows, const struct fabric *fabric)
 		list[count] = &rows->list[count].row;
 		count++;
 	}
-	findings_fold(list, count, fabric);
+	findings_fold(list, count);
 	for (size_t i = count; i < rows->count; i++)
 		rows->list[i].row.rank = SIZE_MAX - rows->count + i;
 	free(list);
@@ -282,9 +299,10 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		health_rows_done(ret);
 		return code;
 	}
-	if (ret->count)
+	code = share_acknowledgement(ret);
+	if (code == 0 && ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
-	if (ret->count && !query->since_us && fold(ret, moment->fabric) < 0) {
+	if (code < 0 || (ret->count && !query->since_us && fold(ret) < 0)) {
 		health_rows_done(ret);
 		return err_nomem(err);
 	}
@@ -305,7 +323,8 @@ int health_worst(const struct health_rows *rows)
 	int worst = FINDING_INFO;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (rows->list[i].place == HEALTH_COUNTS && (int)rows->list[i].row.finding.severity > worst)
+		if (rows->list[i].place == HEALTH_COUNTS && !rows->list[i].row.origin &&
+		    (int)rows->list[i].row.finding.severity > worst)
 			worst = (int)rows->list[i].row.finding.severity;
 	return worst;
 }

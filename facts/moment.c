@@ -130,7 +130,7 @@ static int load_findings(struct moment_facts *own, struct error *err)
 		code = err_nomem(err);
 	if (code < 0)
 		return code;
-	findings_arrange(own->findings, own->finding_count, own->facts.fabric);
+	findings_arrange(own->findings, own->finding_count);
 	port_marks_find(own->facts.shape, own->facts.fabric, own->findings, own->finding_count, own->finding_of);
 	own->facts.findings = own->findings;
 	own->facts.finding_of = own->finding_of;

@@ -34,16 +34,18 @@ static int compare_ranks(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-void findings_arrange(struct finding_row *rows, size_t count, const struct fabric *fabric)
+void findings_arrange(struct finding_row *rows, size_t count)
 {
 	struct finding_row **list = calloc(count + 1, sizeof(*list));
 
-	if (count)
-		qsort(rows, count, sizeof(*rows), compare_rows);
 	for (size_t i = 0; list && i < count; i++)
 		list[i] = &rows[i];
+	if (list)
+		findings_share_acknowledgement(list, count);
+	if (count)
+		qsort(rows, count, sizeof(*rows), compare_rows);
 	if (list && count) {
-		findings_fold(list, count, fabric);
+		findings_fold(list, count);
 		qsort(rows, count, sizeof(*rows), compare_ranks);
 	}
 	free(list);

@@ -17,7 +17,7 @@ struct shape;
  * followed by those that it explains (findings_fold(); without memory for that, by severity only)
  * @fabric:  of the shown time
  */
-void findings_arrange(struct finding_row *rows, size_t count, const struct fabric *fabric);
+void findings_arrange(struct finding_row *rows, size_t count);
 
 /* The worst open finding at a port. Acknowledged findings have the lowest severity. */
 enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_CLEARING, MARK_INFO, MARK_WARNING, MARK_CRITICAL };

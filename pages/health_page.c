@@ -273,7 +273,7 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 			   const struct health_rows *rows, struct text *ret)
 {
 	const struct sweep_info *sweep = &moment->snapshot->sweep;
-	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0;
+	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0, explained = 0;
 	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_AGE_SIZE];
@@ -287,6 +287,8 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 			known++;
 		else if (row->place == HEALTH_DRAINED)
 			drained++;
+		else if (row->row.origin)
+			explained++;
 		else if (row->place == HEALTH_CLEARING)
 			clearing += filter->all || row->row.finding.severity > FINDING_INFO;
 		else
@@ -302,10 +304,11 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 		text_append(&text, closed ? "no findings open any more" : "no open findings");
 	append_count(&text, clearing, "clearing", "clearing");
 	append_count(&text, closed, "over", "over");
+	append_count(&text, explained, "explained by another", "explained by others");
 	append_count(&text, severities[FINDING_INFO], "info", "infos");
 	append_count(&text, known, "acknowledged", "acknowledged");
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
-	if (!filter->all && severities[FINDING_INFO] + known + drained)
+	if (!filter->all && severities[FINDING_INFO] + known + drained + explained)
 		text_append(&text, " (--all shows them)");
 	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
 		     when_format_age(moment->reference_us, sweep->wall_us, age), sweep->ports_answered,

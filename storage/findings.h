@@ -22,10 +22,11 @@ struct acknowledgement {
 	char reason[256];
 };
 
-/* Among the stored numbers of a finding: finding.ok_since_us, .increased_us and .stopped, if they are not 0. */
+/* Among the stored numbers of a finding: finding.ok_since_us, .increased_us and .stopped, and its origin, if not 0. */
 #define FINDINGS_OK_SINCE "ok_since_us"
 #define FINDINGS_INCREASED "last_increase_us"
 #define FINDINGS_STOPPED "increase_stopped"
+#define FINDINGS_ORIGIN "origin"
 
 struct finding_row {
 	struct finding finding;  /* as of the requested time; while it holds, last_seen_us is that of the sweep */
@@ -34,7 +35,7 @@ struct finding_row {
 	double peak;             /* largest value of its magnitude until then; NaN: none (finding_format_peak()) */
 	int64_t peak_us;         /* wall clock of the sweep that measured it */
 	struct acknowledgement acknowledged; /* as of that time */
-	int64_t origin;          /* id of the finding that this one is folded under; 0: none (findings_fold) */
+	int64_t origin;          /* id of the open finding that explains this one, below which it is shown; 0: none */
 	unsigned echoes;         /* number of findings that are folded under this one */
 	size_t rank;             /* order of display */
 	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE]; /* names, also of departed nodes; "": unknown */
@@ -60,12 +61,14 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 		    struct error *err);
 
 /*
- * findings_fold - find the origin of each finding, and set origin, echoes and rank
- * @rows:  in order of display; by rank, each origin is followed by its echoes, at the place of the first of them.
- *         Acknowledged findings are neither
- * @fabric:  of the time that is shown
+ * findings_fold - order findings below those that explain them, and set echoes and rank
+ * One whose origin is not in the list has none.
+ * @rows:  in order of display; by rank, each origin is followed by its echoes
  */
-void findings_fold(struct finding_row *const *rows, size_t count, const struct fabric *fabric);
+void findings_fold(struct finding_row *const *rows, size_t count);
+
+/* findings_share_acknowledgement - an acknowledged finding is acknowledged with those that it explains. */
+void findings_share_acknowledgement(struct finding_row *const *rows, size_t count);
 
 /* findings_open - the same for the findings that are open after the newest sweep, without acknowledgements. */
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err);

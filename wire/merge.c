@@ -32,6 +32,7 @@ static int add_border(struct fabric *to, const struct fabric *base, uint32_t ind
 	struct node node = base->nodes[index];
 	int64_t code;
 
+	node.kept &= !fresh;
 	if (fresh && fresh->node.desc[0])
 		memcpy(node.desc, fresh->node.desc, sizeof(node.desc));
 	if (fresh && node.type == NODE_SWITCH && fresh->ports[0].known)

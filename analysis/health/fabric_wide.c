@@ -3,6 +3,7 @@
  * Rules about the fabric as a whole: subnet manager, M_Keys, topology, forwarding tables, cabling, and the database.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/health/state.h"
 #include "base/array.h"
@@ -17,7 +18,12 @@ enum { EXPECTED_TAG = 1, DATA_TAG = 1 };
 enum { MANY_LOCKED = 8, MANY_FULL = 10, MANY_TABLES = 8 };
 
 /* A switch at which routes end, for @lids destinations as seen from @from switches. */
-struct route_hole { struct health_node *node; uint32_t lids, from; enum route_end end; };
+struct route_hole {
+	struct health_node *node;
+	uint32_t lids, from;
+	enum route_end end;
+	uint64_t *to;               /* one bit for each node of the fabric that was checked: the destinations */
+};
 
 struct fabric_wide {
 	struct debounce sm_lost, sm_duplicate, expected;
@@ -301,20 +307,23 @@ static void check_table_changes(struct health *health)
 
 struct hole_search { struct health *health; struct fabric_wide *state; };
 
-static void record_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
+static void record_hole(void *ctx, const struct route_fault *fault)
 {
 	struct health *health = ((struct hole_search *)ctx)->health;
 	struct fabric_wide *state = ((struct hole_search *)ctx)->state;
 	struct route_hole *grown = array_grow(state->holes, state->hole_count, &state->hole_capacity, sizeof(*grown));
-	struct health_node *at = health_find_node(health, health->input->fabric->nodes[node].guid);
+	struct health_node *at = health_find_node(health, health->input->fabric->nodes[fault->node].guid);
+	size_t words = health->input->fabric->node_count / 64 + 1;
+	uint64_t *to = calloc(words, sizeof(*to));
 
-	if (!grown) {
-		health->failed = true;
+	state->holes = grown ? grown : state->holes;
+	if (!grown || !to || !at) {
+		health->failed |= !grown || !to;
+		free(to);
 		return;
 	}
-	state->holes = grown;
-	if (at)
-		grown[state->hole_count++] = (struct route_hole){ at, lids, from, end };
+	memcpy(to, fault->nodes, words * sizeof(*to));
+	grown[state->hole_count++] = (struct route_hole){ at, fault->lids, fault->from, fault->end, to };
 }
 
 static void hold_hole(struct health *health, const struct route_hole *hole)
@@ -350,6 +359,31 @@ static bool is_confirmed(struct health *health, const struct route_hole *hole)
 	return false;
 }
 
+static void forget_holes(struct fabric_wide *state)
+{
+	for (size_t i = 0; i < state->hole_count; i++)
+		free(state->holes[i].to);
+	state->hole_count = 0;
+}
+
+/* When routes began to end here: the last link went down, or the table changed just now; else unknown. */
+static int64_t hole_began(const struct health *health, const struct route_hole *hole)
+{
+	const struct health_node *node = hole->node;
+	int64_t began_us = 0;
+
+	for (uint32_t i = 0; hole->end == ROUTE_DOWN && i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
+		const struct health_port *down = port->link == LINK_IS_DOWN || !port->peer ? port : port->peer;
+
+		if (down->link == LINK_IS_DOWN && down->changed_wall_us > began_us)
+			began_us = down->changed_wall_us;
+	}
+	if (!began_us && node->routes_wall_us && health->now_us - node->routes_us <= 2 * MINUTE_US)
+		began_us = node->routes_wall_us;
+	return began_us ? began_us : health->wall_us;
+}
+
 /* Check all routes. A node keeps the time at which routes were first seen to end there. */
 static void update_holes(struct health *health, struct fabric_wide *state)
 {
@@ -359,7 +393,7 @@ static void update_holes(struct health *health, struct fabric_wide *state)
 	state->checked_generation = health->generation;
 	state->checked_us = health->now_us;
 	health->first_table_read = false;
-	state->hole_count = 0;
+	forget_holes(state);
 	/* Holes of a table that changed start now: they may be different ones. */
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
@@ -375,7 +409,7 @@ static void update_holes(struct health *health, struct fabric_wide *state)
 
 		if (!node->hole_us) {
 			node->hole_us = health->now_us;
-			node->hole_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+			node->hole_wall_us = hole_began(health, &state->holes[i]);
 		}
 		node->hole_check = health->step;
 	}
@@ -475,6 +509,63 @@ static void check_database(struct health *health)
 	}
 }
 
+/* The link by which a switch would send to a node does not work, or the node itself. */
+static struct health_open_finding *origin_of_route(struct health *health, const struct route_hole *hole, uint32_t to)
+{
+	const struct fabric *fabric = health->fabric;
+	const struct health_node *node = health_find_node(health, fabric->nodes[to].guid);
+	const struct route_table *table = routes_find(health->input->routes, hole->node->guid);
+	struct health_open_finding *origin = node ? node->failed : NULL;
+
+	for (uint32_t i = fabric->nodes[to].first_port; !origin && table && i < fabric->nodes[to].first_port +
+	     fabric->nodes[to].ports; i++) {
+		uint8_t out = routes_out_port(table, fabric->ports[i].lid);
+		const struct health_port *port = out < hole->node->slots ? &hole->node->ports[out] : NULL;
+
+		if (port && port->peer && port->link != LINK_NEVER_UP)
+			origin = health_link_is_down(port) && port->peer->node->failed ? port->peer->node->failed :
+				 health_link_root(health, port);
+	}
+	return origin;
+}
+
+/*
+ * The oldest of those that explain each destination; else the switch itself, which has an old table, or the loss of
+ * the subnet manager, without which no table is mended.
+ */
+static struct health_open_finding *origin_of_hole(struct health *health, const struct route_hole *hole)
+{
+	struct health_open_finding *origin = NULL, *lost = health_find(health, FINDING_SM_LOST, NULL, 0, 0);
+
+	for (uint32_t i = 0; i < health->fabric->node_count; i++) {
+		struct health_open_finding *one;
+
+		if (!(hole->to[i / 64] >> i % 64 & 1))
+			continue;
+		one = origin_of_route(health, hole, i);
+		if (!one)
+			return hole->node->failed ? hole->node->failed :
+			       lost && health_holds_now(health, lost) ? lost : NULL;
+		if (!origin || one->finding.since_us < origin->finding.since_us)
+			origin = one;
+	}
+	return origin;
+}
+
+/* The holes of one switch follow each other, and are one finding: each of them must have an origin. */
+static void explain_holes(struct health *health, void *of_rule)
+{
+	const struct fabric_wide *state = of_rule;
+
+	for (size_t i = 0; i < state->hole_count; i++) {
+		const struct route_hole *hole = &state->holes[i];
+		struct health_open_finding *open = health_find(health, FINDING_BLACK_HOLE, hole->node, 0, 0);
+
+		if (open && (!i || state->holes[i - 1].node != hole->node || open->route_origin))
+			open->route_origin = origin_of_hole(health, hole);
+	}
+}
+
 static void sweep(struct health *health, void *state)
 {
 	check_sm(health, state);
@@ -491,7 +582,10 @@ static void sweep(struct health *health, void *state)
 
 static void done(void *state)
 {
+	forget_holes(state);
 	free(((struct fabric_wide *)state)->holes);
 }
 
-const struct health_rule health_fabric = { .state_size = sizeof(struct fabric_wide), .sweep = sweep, .done = done };
+const struct health_rule health_fabric = {
+	.state_size = sizeof(struct fabric_wide), .sweep = sweep, .explain = explain_holes, .done = done,
+};

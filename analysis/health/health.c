@@ -447,8 +447,8 @@ static void rehash(struct health *health)
 	}
 }
 
-/* Does its condition hold? Some rules evaluate windows, and a restart needs a minute to detect a condition again. */
-static bool holds_now(const struct health *health, const struct health_open_finding *open)
+/* Some rules evaluate windows, and a restart needs a minute to detect a condition again. */
+bool health_holds_now(const struct health *health, const struct health_open_finding *open)
 {
 	if (open->held_step >= (finding_is_of_window(open->finding.kind) ? health->window.step : health->step))
 		return true;
@@ -460,7 +460,7 @@ static bool holds_now(const struct health *health, const struct health_open_find
 static void update_state(const struct health *health, struct health_open_finding *open)
 {
 	struct finding *finding = &open->finding;
-	bool holds = finding_is_event(finding) || holds_now(health, open);
+	bool holds = finding_is_event(finding) || health_holds_now(health, open);
 	char text[sizeof(finding->text)];
 	int len;
 
@@ -477,6 +477,17 @@ static void update_state(const struct health *health, struct health_open_finding
 		       *open->past ? "" : "before a restart of the collector: ");
 	memcpy(finding->text + len, text, sizeof(text) - (size_t)len);
 	finding->text[sizeof(finding->text) - 1] = '\0';
+}
+
+/* A finding closes: those that it explained are shown by themselves. @to: of @from findings are kept */
+static void forget_origin(struct health *health, size_t from, size_t to, const struct health_open_finding *closed)
+{
+	for (size_t i = 0; i < health->open.count; i++) {
+		struct health_open_finding *open = health_open_at(health, i);
+
+		if ((i < to || i > from) && open->origin == closed)
+			health_set_origin(health, open, NULL);
+	}
 }
 
 /* Report findings that opened, changed or closed, and remove the closed ones. */
@@ -502,6 +513,7 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 		}
 		open->finding.closed_us = health->wall_us;
 		report(ctx, HEALTH_CLOSED, &open->finding);
+		forget_origin(health, from, to, open);
 		free(open);
 	}
 	if (to == health->open.count)
@@ -515,6 +527,13 @@ void health_run_window(struct health *health)
 	for (size_t i = 0; i < HEALTH_RULES; i++)
 		if (rules[i]->window)
 			rules[i]->window(health, health->rule_states[i]);
+}
+
+void health_explain_rules(struct health *health)
+{
+	for (size_t i = 0; i < HEALTH_RULES; i++)
+		if (rules[i]->explain)
+			rules[i]->explain(health, health->rule_states[i]);
 }
 
 int health_step(struct health *health, const struct health_input *input, health_report_fn *report, void *ctx,
@@ -540,6 +559,7 @@ int health_step(struct health *health, const struct health_input *input, health_
 		if (rules[i]->sweep)
 			rules[i]->sweep(health, health->rule_states[i]);
 	health_finish_groups(health);
+	health_find_origins(health);
 	finish(health, report, ctx);
 	health->step++;
 	health->last_us = health->now_us;

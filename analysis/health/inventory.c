@@ -87,6 +87,14 @@ struct health_node *health_find_node(const struct health *health, uint64_t guid)
 	return map_get(&health->by_guid, guid, &at) ? health->nodes[at] : NULL;
 }
 
+struct health_node *health_own_node(const struct health *health)
+{
+	const struct fabric *fabric = health->fabric;
+	uint32_t own = fabric->from_node;
+
+	return own == FABRIC_NONE ? NULL : health_find_node(health, fabric->nodes[own].guid);
+}
+
 struct health_port *health_next_port(const struct health *health, const struct health_port *port)
 {
 	size_t next = port ? port->node->index + 1 : 0;

@@ -280,6 +280,12 @@ static void hold_degraded(struct health *health, struct health_port *port)
 		      (double)link_rate_bits_per_s(rates.best_width, (enum link_speed)rates.best_speed) / 1e9);
 }
 
+/* A subnet manager cannot bring up a link to a node that does not respond to SMPs: node-silent. */
+static bool is_kept(const struct health *health, const struct health_node *node)
+{
+	return node->now != FABRIC_NONE && health->input->fabric->nodes[node->now].kept;
+}
+
 /* Without a master SM no link becomes Active: sm-lost. */
 static void hold_not_active(struct health *health, const struct health_port *port)
 {
@@ -289,7 +295,8 @@ static void hold_not_active(struct health *health, const struct health_port *por
 	char since[32];
 
 	if (!a || !b || (!health_find_link(health, FINDING_LINK_NOT_ACTIVE, port) &&
-			 (waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
+			 (is_kept(health, port->node) || is_kept(health, port->peer->node) ||
+			  waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
 			  health_is_charged(health, port))))
 		return;
 	open = health_hold(health, &(struct health_case){

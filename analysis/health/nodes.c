@@ -21,7 +21,13 @@ struct host_view {
 	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
 };
 
-static void mark_isolated(struct health_node *node)
+/* A discovery found the node; that a link is up is known from either end. */
+static bool is_found(const struct health *health, const struct health_node *node)
+{
+	return node->now != FABRIC_NONE && !health->fabric->nodes[node->now].kept;
+}
+
+static void mark_isolated(const struct health *health, struct health_node *node)
 {
 	uint32_t up = 0, down = 0;
 
@@ -34,7 +40,8 @@ static void mark_isolated(struct health_node *node)
 		if (!port->peer)
 			continue;
 		if (!health_link_is_down(port)) {
-			up += port->link == LINK_IS_UP;
+			up += port->link == LINK_IS_UP &&
+			      (is_found(health, node) || is_found(health, port->peer->node));
 			continue;
 		}
 		down++;
@@ -60,8 +67,7 @@ static struct health_node *leaf_of(const struct health_node *node)
 	return NULL;
 }
 
-/* The node that represents the cluster of a node, or the node itself. */
-static struct health_node *cluster_of(struct health_node *node)
+struct health_node *health_cluster(struct health_node *node)
 {
 	while (node->cluster != node)
 		node = node->cluster = node->cluster->cluster;
@@ -70,8 +76,8 @@ static struct health_node *cluster_of(struct health_node *node)
 
 static void join(struct health_node *a, struct health_node *b)
 {
-	a = cluster_of(a);
-	b = cluster_of(b);
+	a = health_cluster(a);
+	b = health_cluster(b);
 	/* The lower GUID represents both, so the order does not matter. */
 	if (a->guid < b->guid)
 		b->cluster = a;
@@ -209,15 +215,15 @@ static void count_clusters(struct health *health)
 			continue;
 		node->claimed = true;
 		health->isolated_switches++;
-		cluster_of(node)->cluster_switches++;
+		health_cluster(node)->cluster_switches++;
 	}
 	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_host *host = health->hosts[i];
 
 		if (!host->down || !host->first)
 			continue;
-		cluster_of(host->first)->cluster_hosts++;
-		cluster_of(host->first)->cluster_racks += host->rack_guid != 0;
+		health_cluster(host->first)->cluster_hosts++;
+		health_cluster(host->first)->cluster_racks += host->rack_guid != 0;
 	}
 }
 
@@ -225,7 +231,7 @@ static void count_clusters(struct health *health)
 static void find_isolated(struct health *health)
 {
 	for (uint32_t i = 0; i < health->node_count; i++)
-		mark_isolated(health->nodes[i]);
+		mark_isolated(health, health->nodes[i]);
 	for (uint32_t i = 0; i < health->host_count; i++)
 		update_host(health, health->hosts[i]);
 	join_hosts(health);
@@ -253,7 +259,7 @@ static struct cluster view_cluster(struct health *health, const struct health_no
 	for (uint32_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
 
-		if (!node->isolated || cluster_of(node) != root)
+		if (!node->isolated || health_cluster(node) != root)
 			continue;
 		if (node->type != NODE_SWITCH) {
 			cluster.hosts += node->host && node->host->first == node;
@@ -273,7 +279,7 @@ static struct cluster view_cluster(struct health *health, const struct health_no
 /* A host that went down, as a member of a cluster. */
 static bool is_of_cluster(const struct health_host *host, const struct health_node *root)
 {
-	return host->down && host->first && cluster_of(host->first) == root;
+	return host->down && host->first && health_cluster(host->first) == root;
 }
 
 static void hold_switches(struct health *health, const struct health_node *root)
@@ -326,7 +332,7 @@ static const struct health_node *common_leaf(struct health *health, const struct
 
 		for (uint32_t i = 0; leaf->isolated_hca && i < leaf->slots; i++)
 			count += leaf->ports[i].peer && leaf->ports[i].peer->node->isolated &&
-				 cluster_of(leaf->ports[i].peer->node) == root;
+				 health_cluster(leaf->ports[i].peer->node) == root;
 		if (count > most || (best && count == most && leaf->guid < best->guid)) {
 			most = count;
 			best = leaf;

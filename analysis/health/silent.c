@@ -3,9 +3,11 @@
  * Unresponsive nodes, whose links are up while the performance agent does not respond; and the
  * share of ports that were read.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
+#include "fabric/routes.h"
 
 /* Unresponsive nodes of this step, and the share of ports that were read. */
 struct silent {
@@ -14,27 +16,21 @@ struct silent {
 	struct debounce coverage;
 };
 
-/* All switches that an HCA is cabled to are unresponsive. */
-static bool is_behind_silent_switch(const struct health_node *node)
+static bool is_unresponsive(const struct health_node *node)
 {
-	uint32_t cabled = 0;
-
-	for (uint32_t i = 0; i < node->slots; i++) {
-		const struct health_port *peer = node->ports[i].peer;
-
-		if (!peer)
-			continue;
-		if (peer->node->type != NODE_SWITCH || !peer->node->silence.sweeps)
-			return false;
-		cabled++;
-	}
-	return cabled > 0;
+	return node->polled && !node->responded;
 }
 
-/* None of its links is Active: performance queries do not reach it (link-not-active, or sm-lost). */
-static bool is_unreachable(const struct health_node *node)
+/*
+ * None of its links is Active: performance queries do not reach it (link-not-active, or sm-lost). A subnet manager
+ * also leaves the links of a node in Init that does not respond to SMPs: such a node was not discovered, either.
+ */
+static bool is_unreachable(const struct health *health, const struct health_node *node)
 {
 	bool waits = false;
+
+	if (node->now == FABRIC_NONE || health->input->fabric->nodes[node->now].kept)
+		return false;
 
 	for (uint32_t i = 0; i < node->slots; i++) {
 		const struct health_port *port = &node->ports[i];
@@ -48,9 +44,47 @@ static bool is_unreachable(const struct health_node *node)
 	return waits;
 }
 
+static uint32_t agent_port(const struct fabric *fabric, uint32_t node)
+{
+	return fabric_port_agent(fabric, fabric->nodes[node].first_port);
+}
+
+/* The route leads to a link that is down. */
+static bool ends_at_link(const struct health *health, uint32_t from, uint32_t to)
+{
+	const struct fabric *fabric = health->input->fabric;
+	const struct health_node *node;
+	struct route_trace trace;
+	uint8_t out;
+
+	routes_trace(health->input->routes, fabric, from, to, 0, &trace);
+	if (trace.end != ROUTE_DOWN && trace.end != ROUTE_BLACK_HOLE)
+		return false;
+	node = health_find_node(health, fabric->nodes[trace.at].guid);
+	out = routes_out_port(routes_find(health->input->routes, fabric->nodes[trace.at].guid),
+			      fabric_port_lid(fabric, &fabric->ports[to]));
+	return node && out < node->slots && health_link_is_down(&node->ports[out]);
+}
+
+/* Queries or responses do not arrive, because the subnet manager has not routed around a link that is down. */
+static bool is_unrouted(const struct health *health, const struct health_node *node)
+{
+	const struct health_node *own = health_own_node(health);
+	const struct fabric *fabric = health->input->fabric;
+	uint32_t here, there;
+
+	if (!health->down_ports || !health->input->routes || !own || own->now == FABRIC_NONE ||
+	    node->now == FABRIC_NONE || node == own || !node->polled)
+		return false;
+	here = agent_port(fabric, own->now);
+	there = agent_port(fabric, node->now);
+	return ends_at_link(health, here, there) || ends_at_link(health, there, here);
+}
+
 static void count_responses(struct health *health)
 {
 	const struct health_input *input = health->input;
+	bool nothing;
 
 	for (size_t i = 0; i < health->node_count; i++)
 		health->nodes[i]->polled = health->nodes[i]->responded = health->nodes[i]->unread = 0;
@@ -62,9 +96,15 @@ static void count_responses(struct health *health)
 		node->polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		node->unread += status == SAMPLE_UNFINISHED;
 	}
-	for (size_t i = 0; i < health->node_count; i++)
-		if (!health->nodes[i]->responded && is_unreachable(health->nodes[i]))
-			health->nodes[i]->polled = health->nodes[i]->unread = 0;
+	nothing = !health_count_responding(health, 0);
+	for (size_t i = 0; i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
+
+		/* The tables are old if nothing responds. */
+		node->unrouted = !node->responded && !nothing && is_unrouted(health, node);
+		if (!node->responded && (node->isolated || node->unrouted || is_unreachable(health, node)))
+			node->polled = node->unread = 0;
+	}
 }
 
 unsigned health_count_responding(const struct health *health, uint64_t guid)
@@ -77,22 +117,71 @@ unsigned health_count_responding(const struct health *health, uint64_t guid)
 	return ports;
 }
 
-/*
- * A subnet manager removes an unresponsive switch, and with it the routes to the HCAs behind it.
- * Only the switch is reported. When it responds again, the delay of these HCAs is restarted. A
- * finding that is already open stays.
- */
-static void mark_behind_silent_switch(struct health *health, struct silent *all)
+/* A neighbor responds, or is not polled: it is known what is behind it. */
+static bool has_responsive_neighbor(const struct health *health, const struct health_node *node)
 {
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_node *peer = node->ports[i].peer ? node->ports[i].peer->node : NULL;
+
+		if (peer && (peer->now != FABRIC_NONE && !is_unresponsive(peer) && !peer->unrouted &&
+			     (peer->responded || !health->input->fabric->nodes[peer->now].kept)))
+			return true;
+		if (peer && peer == health_own_node(health))
+			return true;
+	}
+	return false;
+}
+
+/* Whatever is cabled to @from and does not respond is behind it. */
+static void hide(struct health_node **queue, size_t *tail, struct health_node *from)
+{
+	for (uint32_t i = 0; i < from->slots; i++) {
+		struct health_node *next = from->ports[i].peer ? from->ports[i].peer->node : NULL;
+
+		if (!next || next->through || !(is_unresponsive(next) || next->unrouted))
+			continue;
+		next->through = from->through;
+		next->behind = true;
+		if (next->type == NODE_SWITCH)
+			from->through->hidden_switches++;
+		else
+			from->through->hidden_hcas++;
+		queue[(*tail)++] = next;
+	}
+}
+
+/*
+ * Unresponsive nodes at the border of those that respond, and those behind them: SMPs and routes lead through the
+ * former, and a subnet manager removes both. So whether the latter work is unknown. When the border responds
+ * again, the delay of the nodes behind it is restarted. A finding that is already open stays.
+ */
+static void find_behind(struct health *health, struct silent *all)
+{
+	struct health_node **queue = calloc(health->node_count + 1, sizeof(struct health_node *));
+	const struct health_node *own = health_own_node(health);
+	bool own_fails = own && is_unresponsive(own) && !health_count_responding(health, 0);
+	size_t head = 0, tail = 0;
+
+	health->failed |= !queue;
+	for (size_t i = 0; queue && i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
+
+		if (is_unresponsive(node) && (own_fails ? node == own : has_responsive_neighbor(health, node))) {
+			node->through = node;
+			queue[tail++] = node;
+		}
+	}
+	for (; head < tail; head++)
+		hide(queue, &tail, queue[head]);
+	free(queue);
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
 
-		node->behind_silent_switch = node->type == NODE_CA && node->polled && !node->responded &&
-					     is_behind_silent_switch(node) &&
-					     !health_find(health, FINDING_NODE_SILENT, node, 0, 0);
-		if (!node->behind_silent_switch)
+		if (!node->behind)
 			continue;
 		all->silent -= node->silent;
+		if (health_find(health, FINDING_NODE_SILENT, node, 0, 0))
+			continue;
 		node->silent = true;
 		node->silence = (struct debounce){ .good_us = health->now_us };
 	}
@@ -102,44 +191,121 @@ static void mark_behind_silent_switch(struct health *health, struct silent *all)
 static void find_silent(struct health *health, struct silent *all)
 {
 	const struct health_settings *settings = &health->settings;
+	bool any = false;
 
 	all->polled = all->silent = 0;
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
-		bool silent = node->polled && !node->responded;
+		bool silent = is_unresponsive(node);
+
+		node->behind = false;
+		node->through = NULL;
+		node->hidden_switches = node->hidden_hcas = 0;
 
 		node->silent = health_debounce(health, &node->silence, silent, settings->silent_sweeps,
 					       settings->silent_after_us,
 					       silent && health_find(health, FINDING_NODE_SILENT, node, 0, 0));
 		all->polled += node->polled > 0;
 		all->silent += node->silent;
+		any |= silent;
 	}
-	mark_behind_silent_switch(health, all);
+	if (any)
+		find_behind(health, all);
 	/* A mass failure is not a fault of the nodes: it is reported as coverage. */
 	all->mass = all->silent > 8 && all->silent * 10 > all->polled;
 }
 
+/* "; neither do the 23 switches and 256 HCAs behind it, whose state is unknown" */
+static void describe_hidden(const struct health_node *node, char ret[160])
+{
+	char switches[40] = "", hcas[40] = "";
+
+	if (node->hidden_switches)
+		snprintf(switches, sizeof(switches), "%u switch%s", node->hidden_switches,
+			 node->hidden_switches == 1 ? "" : "es");
+	if (node->hidden_hcas)
+		snprintf(hcas, sizeof(hcas), "%u HCA%s", node->hidden_hcas, node->hidden_hcas == 1 ? "" : "s");
+	snprintf(ret, 160, "neither " TENSE("do", "did") " the %s%s%s behind it, whose state " TENSE("is", "was")
+		 " unknown", switches, *switches && *hcas ? " and " : "", hcas);
+}
+
+static bool is_own_switch(const struct health *health, const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer && node->ports[i].peer->node == health_own_node(health))
+			return true;
+	return false;
+}
+
+/* The hosts at a switch, and those with an HCA behind it. */
+static void list_hidden_hosts(struct health *health, struct health_open_finding *open, const struct health_node *node)
+{
+	health_clear_affected(open);
+	for (size_t i = 0; i < health->host_count; i++) {
+		const struct health_node *hca = health->hosts[i]->first;
+
+		while (hca && hca->through != node && !(hca->slots > 1 && hca->ports[1].peer &&
+							hca->ports[1].peer->node == node))
+			hca = hca->host_next;
+		if (hca)
+			health_add_affected(open, health->hosts[i]->name);
+	}
+}
+
+/* Where an unresponsive node is, as seen from this host; what it hides. */
+enum position { IS_HCA, IS_HOST, IS_SWITCH, IS_BORDER, IS_OWN_SWITCH, IS_OWN_PORT };
+
+static enum position position_of(const struct health *health, const struct health_node *node, uint32_t hcas)
+{
+	if (!node->hidden_switches && !node->hidden_hcas)
+		return node->type == NODE_SWITCH ? IS_SWITCH : hcas > 1 ? IS_HOST : IS_HCA;
+	if (node == health_own_node(health))
+		return IS_OWN_PORT;
+	return is_own_switch(health, node) ? IS_OWN_SWITCH : IS_BORDER;
+}
+
 static void hold_silent(struct health *health, const struct health_node *node, uint32_t hcas, const char *host)
 {
-	bool is_switch = node->type == NODE_SWITCH, is_host = hcas > 1;
+	static const struct { const char *cause, *who, *advice; } positions[] = {
+		[IS_HCA] = { "hca", "", NULL }, [IS_HOST] = { "host", "", NULL }, [IS_SWITCH] = { "switch", "", NULL },
+		[IS_BORDER] = { "switch", "", "check this switch first; what is behind it is polled again when it "
+				"responds" },
+		[IS_OWN_SWITCH] = { "own-switch", ", the switch of this host,", "check the link of this host (ibstat), "
+				    "then this switch; ibwire on a host of another switch shows the rest" },
+		[IS_OWN_PORT] = { "own-port", ", the port of this host,", "check the port and the cable of this host "
+				  "(ibstat)" },
+	};
+	enum position position = position_of(health, node, hcas);
 	int64_t silent_us = health->now_us - node->silence.good_us;
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_SILENT, .severity = is_switch ? FINDING_CRITICAL : FINDING_WARNING, .node = node,
-		.since_wall_us = node->silence.bad_wall_us, .cause = is_switch ? "switch" : is_host ? "host" : "hca",
-		.subject = is_host ? host : NULL });
-	char since[32];
+		.kind = FINDING_NODE_SILENT, .severity = position >= IS_SWITCH ? FINDING_CRITICAL : FINDING_WARNING,
+		.node = node, .since_wall_us = node->silence.bad_wall_us, .cause = positions[position].cause,
+		.subject = position == IS_HOST ? host : NULL });
+	const char *advice = positions[position].advice;
+	char since[32], hidden[160];
 
 	health_duration(silent_us, since);
-	if (is_host)
+	describe_hidden(node, hidden);
+	if (position == IS_HOST)
 		health_text(open, "%u HCAs of %s " TENSE("have", "had") " not responded for %s; their links "
 			    TENSE("are", "were") " up", hcas, host, since);
+	else if (position >= IS_BORDER)
+		health_text(open, "%s%s " TENSE("has", "had") " not responded for %s; %s", node->name,
+			    positions[position].who, since, hidden);
 	else
 		health_text(open, "%s " TENSE("has", "had") " not responded for %s; its links " TENSE("are", "were")
 			    " up", node->name, since);
+	open->finding.advice = advice ? advice : finding_kind_info(FINDING_NODE_SILENT)->advice;
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
 	health_number(open, "nodes", hcas);
-	if (host)
+	if (position >= IS_BORDER) {
+		health_number(open, "switches_behind", node->hidden_switches);
+		health_number(open, "hcas_behind", node->hidden_hcas);
+	}
+	if (position >= IS_BORDER)
+		list_hidden_hosts(health, open, node);
+	else if (host)
 		health_affected_host(open, host);
 	else
 		health_affected_below(health, open, node);
@@ -149,10 +315,14 @@ static void report_silent(struct health *health)
 {
 	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_node *first = NULL;
+		bool is_open = false;
 		uint32_t count = 0;
 
+		for (const struct health_node *node = health->hosts[i]->first; node; node = node->host_next)
+			is_open |= node->silent && health_find(health, FINDING_NODE_SILENT, node, 0, 0);
+
 		for (const struct health_node *node = health->hosts[i]->first; node; node = node->host_next) {
-			if (!node->silent || node->behind_silent_switch)
+			if (!node->silent || (node->behind && !is_open))
 				continue;
 			count++;
 			if (!first || node->guid < first->guid)
@@ -162,7 +332,8 @@ static void report_silent(struct health *health)
 			hold_silent(health, first, count, health->hosts[i]->name);
 	}
 	for (uint32_t i = 0; i < health->node_count; i++)
-		if (health->nodes[i]->silent && !health->nodes[i]->host)
+		if (health->nodes[i]->silent && !health->nodes[i]->host &&
+		    (!health->nodes[i]->behind || health_find(health, FINDING_NODE_SILENT, health->nodes[i], 0, 0)))
 			hold_silent(health, health->nodes[i], 1, NULL);
 }
 

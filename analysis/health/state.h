@@ -91,7 +91,14 @@ struct health_node {
 	uint32_t polled, responded, unread; /* ports, in this step */
 	struct debounce silence;
 	bool silent;                  /* unresponsive for long enough to be reported */
-	bool behind_silent_switch;    /* unresponsive because its switch is */
+	bool unrouted;                /* the tables lead queries or responses to a link that is down */
+	bool behind;                  /* unresponsive, and cabled only to nodes that are, too */
+	struct health_node *through;  /* the node at the border of those, whose finding counts it; or NULL */
+	uint32_t hidden_switches, hidden_hcas; /* at such a node */
+
+	/* explain.c, while findings are open: */
+	struct health_open_finding *failed; /* says that it does not work, or why it cannot be reached; or NULL */
+	bool cut;                     /* cannot be reached, whether it works or not */
 
 	/* Forwarding table (fabric_wide.c, imbalance.c): */
 	int64_t hole_us, hole_wall_us; /* since when routes end here; 0: they do not */
@@ -189,6 +196,9 @@ struct health_open_finding {
 	struct health_group *group;   /* of one that opened recently, or NULL */
 	int64_t opened_us;            /* when it opened */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
+	/* explain.c: the finding that explains it, before chains are followed, and that of its routes; or NULL */
+	struct health_open_finding *origin, *next_origin, *route_origin;
+	char advice[400];             /* with an origin */
 };
 
 /*
@@ -208,6 +218,7 @@ struct health_rule {
 	size_t state_size;
 	void (*sweep)(struct health *health, void *state);
 	void (*window)(struct health *health, void *state); /* NULL; after the sweep that ends a window */
+	void (*explain)(struct health *health, void *state); /* NULL; explain.c has marked the nodes that failed */
 	void (*done)(void *state);    /* NULL; frees what the state points to */
 };
 extern const struct health_rule health_nodes;      /* missing nodes, restarts */
@@ -333,6 +344,10 @@ struct health_open_finding *health_find_link(struct health *health, enum finding
  * @at_us: CLOCK_BOOTTIME at which it held
  */
 void health_set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us);
+/* health_holds_now - does its condition hold in this step, or in the last window if it is evaluated in windows? */
+bool health_holds_now(const struct health *health, const struct health_open_finding *open);
+/* health_explain_rules - the rules explain their findings. */
+void health_explain_rules(struct health *health);
 /* health_drop - close a finding in this step; another kind replaces it. @open: or NULL */
 void health_drop(struct health_open_finding *open);
 /* health_run_window - the rules evaluate a window that ended. */
@@ -436,6 +451,8 @@ const char *health_duration(int64_t us, char ret[32]);
 int health_update_inventory(struct health *health);
 void health_inventory_done(struct health *health);
 struct health_node *health_find_node(const struct health *health, uint64_t guid); /* or NULL */
+/* health_own_node - the node of this host from which the fabric was discovered, or NULL. */
+struct health_node *health_own_node(const struct health *health);
 /* health_next_port - walk over the ports of all nodes; NULL: the first one. Return: NULL: no more. */
 struct health_port *health_next_port(const struct health *health, const struct health_port *port);
 /* health_add_node - a new node without a name. Return: NULL: no memory. */
@@ -499,6 +516,18 @@ void health_request_table(struct health *health, struct health_node *node);
 
 /* silent.c: health_count_responding - ports that were read in this step, of a node or (@guid 0) of all. */
 unsigned health_count_responding(const struct health *health, uint64_t guid);
+
+/* explain.c */
+
+/* health_find_origins - find the origin of each finding, after the rules and before reports. */
+void health_find_origins(struct health *health);
+/* health_set_origin - @origin: NULL: none any more. */
+void health_set_origin(struct health *health, struct health_open_finding *open, struct health_open_finding *origin);
+/* health_link_root - the finding that says that a link carries no data, or NULL. */
+struct health_open_finding *health_link_root(struct health *health, const struct health_port *port);
+
+/* nodes.c: health_cluster - the node that represents those that failed with an isolated node. */
+struct health_node *health_cluster(struct health_node *node);
 
 /* restore.c */
 

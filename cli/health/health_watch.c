@@ -70,9 +70,10 @@ static const struct health_row *find_row(const struct health_rows *rows, int64_t
 	return NULL;
 }
 
+/* A finding that another one explains is neither reported nor delivered until that closes. */
 static bool is_wanted(const struct watching *watching, const struct health_row *row)
 {
-	return watching->request.filter.all || row->row.finding.severity > FINDING_INFO;
+	return watching->request.filter.all || (row->row.finding.severity > FINDING_INFO && !row->row.origin);
 }
 
 static bool find_closing(void *ctx, const struct finding_row *row)
@@ -112,11 +113,16 @@ static int report_changes(struct watching *watching, const struct health_rows *n
 		const struct health_row *row = &now->list[i];
 		const struct health_row *before = find_row(&watching->open, row->row.finding.id);
 
-		if (!is_wanted(watching, row))
+		bool was_wanted = before && is_wanted(watching, before);
+
+		if (!is_wanted(watching, row)) {
+			if (was_wanted)
+				report(watching, "closed", wall_us, row);
 			continue;
+		}
 		if (!before && !watching->began)
 			print_line(watching, "open", row->row.opened_us, row);
-		else if (!before)
+		else if (!was_wanted)
 			report(watching, "opened", wall_us, row);
 		else if (!before->row.finding.ok_since_us && row->row.finding.ok_since_us)
 			print_line(watching, "clearing", wall_us, row);

@@ -398,7 +398,8 @@ static bool count_finding(void *ctx, const struct finding_row *row)
 
 	if (row->acknowledged.at_us)
 		page->acknowledged++;
-	else if ((unsigned)row->finding.kind < FINDING_KIND_COUNT && row->finding.severity <= FINDING_CRITICAL)
+	else if (!row->origin && (unsigned)row->finding.kind < FINDING_KIND_COUNT &&
+		 row->finding.severity <= FINDING_CRITICAL)
 		page->findings[row->finding.kind][row->finding.severity]++;
 	return true;
 }

@@ -74,6 +74,10 @@ static bool add_member(sqlite3_stmt *member, int column, struct finding_row *ret
 		finding->stopped = sqlite3_column_int(member, 1) != 0;
 		return true;
 	}
+	if (!strcmp(key, FINDINGS_ORIGIN)) {
+		ret->origin = sqlite3_column_int64(member, 1);
+		return true;
+	}
 	*number = (struct finding_number){ key, sqlite3_column_type(member, 1) == SQLITE_NULL ? __builtin_nan("") :
 						sqlite3_column_double(member, 1) };
 	return ++finding->number_count < FINDING_NUMBERS_MAX;
@@ -204,44 +208,36 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 	return result;
 }
 
-/* The origin of a finding, as long ago as possible; or NULL. */
-static struct finding_row *origin_of(struct finding_row *const *rows, size_t count, const struct finding_row *row,
-				     const struct fabric *fabric)
-{
-	struct finding_row *origin = NULL;
-
-	for (size_t i = 0; i < count && !row->acknowledged.at_us; i++)
-		if (!rows[i]->acknowledged.at_us && finding_is_echo(&row->finding, &rows[i]->finding, fabric) &&
-		    (!origin || rows[i]->finding.since_us < origin->finding.since_us))
-			origin = rows[i];
-	return origin;
-}
-
-void findings_fold(struct finding_row *const *rows, size_t count, const struct fabric *fabric)
+void findings_fold(struct finding_row *const *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		rows[i]->origin = 0;
 		rows[i]->echoes = 0;
 		rows[i]->rank = i * (count + 1);
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct finding_row *origin = origin_of(rows, count, rows[i], fabric);
-
-		/* An origin is shown once, not below another one. */
-		while (origin && origin_of(rows, count, origin, fabric))
-			origin = origin_of(rows, count, origin, fabric);
-		if (!origin)
-			continue;
-		rows[i]->origin = origin->finding.id;
-		origin->echoes++;
-		if (i * (count + 1) < origin->rank)
-			origin->rank = i * (count + 1);
-	}
 	for (size_t i = 0, j; i < count; i++) {
+		for (j = 0; rows[i]->origin && j < count && rows[j]->finding.id != rows[i]->origin; j++)
+			;
+		if (!rows[i]->origin || j == count) {
+			rows[i]->origin = 0;
+			continue;
+		}
+		rows[j]->echoes++;
+		/* A group is at the place of its worst finding. */
+		if (i * (count + 1) < rows[j]->rank && !rows[j]->finding.ok_since_us)
+			rows[j]->rank = i * (count + 1);
+	}
+	for (size_t i = 0, j; i < count; i++)
 		for (j = 0; rows[i]->origin && j < count; j++)
 			if (rows[j]->finding.id == rows[i]->origin)
 				rows[i]->rank = rows[j]->rank + 1 + i;
-	}
+}
+
+void findings_share_acknowledgement(struct finding_row *const *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; rows[i]->origin && !rows[i]->acknowledged.at_us && j < count; j++)
+			if (rows[j]->finding.id == rows[i]->origin)
+				rows[i]->acknowledged = rows[j]->acknowledged;
 }
 
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)

@@ -118,7 +118,7 @@ static void append_member(struct text *text, const char *key, int64_t value)
 		text_appendf(text, "%s\"%s\":%" PRId64, text->len > 1 ? "," : "", key, value);
 }
 
-static void append_evidence(struct text *text, const struct finding *finding)
+static void append_evidence(struct text *text, const struct finding *finding, int64_t origin)
 {
 	text_append(text, "{");
 	for (unsigned i = 0; i < finding->number_count; i++) {
@@ -135,6 +135,7 @@ static void append_evidence(struct text *text, const struct finding *finding)
 	append_member(text, FINDINGS_OK_SINCE, finding->ok_since_us);
 	append_member(text, FINDINGS_INCREASED, finding->increased_us);
 	append_member(text, FINDINGS_STOPPED, finding->stopped);
+	append_member(text, FINDINGS_ORIGIN, origin);
 	text_append(text, "}");
 }
 
@@ -201,7 +202,7 @@ static int write_row(struct writer *writer, const struct finding *finding, const
 	struct text evidence = { 0 };
 	int result;
 
-	append_evidence(&evidence, finding);
+	append_evidence(&evidence, finding, stored->origin);
 	DB_BIND(insert, 1, stored->id, id, wall_us, finding->severity, finding->since_us, finding->last_seen_us,
 		finding->affected_hosts);
 	db_bind_nonzero(insert, 8, complete ? 0 : (uint64_t)stored->state_sweep);
@@ -241,6 +242,21 @@ static int store_state(struct writer *writer, const struct finding *finding, str
 	return result;
 }
 
+/* The id of the finding that explains one; it was stored before it. 0: none. */
+static int64_t find_origin(const struct writer *writer, const struct finding *finding)
+{
+	const struct stored_findings *findings = &writer->findings;
+
+	for (size_t i = 0; finding->is_explained && i < findings->count; i++) {
+		const struct stored_finding *one = &findings->list[i];
+
+		if (one->kind == finding->origin.kind && one->node_guid == finding->origin.node_guid &&
+		    one->port == finding->origin.port && one->tag == finding->origin.tag)
+			return one->id;
+	}
+	return 0;
+}
+
 static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
 			struct error *err)
 {
@@ -250,6 +266,7 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 		.kind = finding->kind, .node_guid = finding->node_guid, .port = finding->port, .tag = finding->tag,
 		.severity = finding->severity, .phase = finding_phase(finding), .last_seen_us = finding->last_seen_us,
 		.state_us = sweep->wall_us, .compared_us = sweep->wall_us, .seen = true,
+		.origin = find_origin(writer, finding),
 		.peak = magnitude ? magnitude->value : NAN, .peak_stored = NAN, .peak_us = sweep->wall_us,
 	};
 	int result;
@@ -301,8 +318,9 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 			  const struct sweep *sweep, int64_t id, struct error *err)
 {
 	const char *cause = finding->cause ? finding->cause : "";
+	int64_t origin = find_origin(writer, finding);
 	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause) ||
-		       finding_phase(finding) != stored->phase;
+		       finding_phase(finding) != stored->phase || origin != stored->origin;
 	bool peaked = update_peak(stored, finding, sweep->wall_us);
 
 	stored->seen = true;
@@ -314,6 +332,7 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 	stored->phase = finding_phase(finding);
 	stored->severity = finding->severity;
 	stored->compared_us = sweep->wall_us;
+	stored->origin = origin;
 	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);
 	return store_state(writer, finding, stored, changed, sweep->wall_us, id, err);
 }
@@ -366,10 +385,13 @@ int writer_store_findings(struct writer *writer, const struct sweep *sweep, int6
 		result = load(writer, err);
 	if (!result)
 		result = index_places(findings, &places, err);
-	for (size_t i = 0; !result && i < sweep->finding_count; i++) {
-		const struct finding *finding = sweep->findings[i];
+	/* Findings that explain others first, for their ids. */
+	for (size_t i = 0; !result && i < 2 * sweep->finding_count; i++) {
+		const struct finding *finding = sweep->findings[i % sweep->finding_count];
 		uint32_t at;
 
+		if (finding->is_explained != (i >= sweep->finding_count))
+			continue;
 		if (map_get(&places, place_key(finding->kind, finding->node_guid, finding->port, finding->tag), &at) &&
 		    is_same_place(&findings->list[at], finding))
 			result = update_finding(writer, finding, &findings->list[at], sweep, id, err);

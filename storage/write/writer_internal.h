@@ -108,6 +108,7 @@ struct stored_finding {
 	double peak;           /* largest magnitude (finding_magnitude()); NaN: none */
 	double peak_stored;    /* the same in its newest row */
 	int64_t peak_us;       /* wall clock when it was measured */
+	int64_t origin;        /* id of the finding that explains it; 0: none, or of a previous run */
 	bool seen;             /* in the sweep that is being stored */
 };
 

@@ -38,7 +38,7 @@ static struct observed_finding *find_open(struct comparison *comparison, const s
 	comparison->findings = virtual_grow(comparison->findings, comparison->finding_count,
 					    &comparison->finding_capacity, sizeof(*found));
 	found = &comparison->findings[comparison->finding_count++];
-	*found = (struct observed_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
+	*found = (struct observed_finding){ .opened_us = now_us, .closed_us = -1 };
 	return found;
 }
 
@@ -59,7 +59,8 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 
 		found->finding = *finding;
 		found->seen = comparison->sweeps;
-		if (finding->severity > found->worst)
+		/* What another finding explains is shown below that. */
+		if (finding->severity > found->worst && !finding->is_explained)
 			found->worst = finding->severity;
 	}
 	for (size_t i = 0; i < comparison->finding_count; i++)

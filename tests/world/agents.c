@@ -329,6 +329,46 @@ static bool receive(struct agent *agent, const struct mad_header *header, bool s
 	       (detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail));
 }
 
+/* Does a MAD from one port arrive at another one, along the forwarding tables? */
+static bool is_routed(const struct virtual *world, uint32_t from, uint32_t to)
+{
+	const struct fabric *built = world->built;
+	const struct port *target = &built->ports[to];
+	uint16_t lid = fabric_port_lid(built, target);
+	uint32_t at = from;
+
+	for (unsigned hop = 0; hop < ROUTE_HOPS_MAX; hop++) {
+		const struct route_table *table;
+		const struct port *port;
+
+		if (built->ports[at].node == target->node)
+			return true;
+		table = routes_find(&world->tables, built->nodes[built->ports[at].node].guid);
+		if (table)
+			at = fabric_node_port(built, built->ports[at].node, routes_out_port(table, lid));
+		if (at == FABRIC_NONE)
+			return false;
+		port = &built->ports[at];
+		if (port->peer == FABRIC_NONE || port->state != PORT_ACTIVE ||
+		    built->ports[port->peer].state != PORT_ACTIVE)
+			return false;
+		at = port->peer;
+		if (!is_switch(world, at))
+			return built->ports[at].node == target->node;
+	}
+	return false;
+}
+
+/* The request and its response arrive. */
+static bool is_reachable(const struct virtual *world, uint32_t port)
+{
+	const struct fabric *built = world->built;
+	uint32_t own = built->nodes[built->from_node == FABRIC_NONE ? 0 : built->from_node].first_port;
+
+	return built->ports[port].node == built->ports[own].node ||
+	       (is_routed(world, own, port) && is_routed(world, port, own));
+}
+
 bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX + 1], const struct mad_address *to,
 		    uint8_t mad[MAD_SIZE], int64_t at_us, const struct agent **ret_agent)
 {
@@ -339,7 +379,7 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 	struct agent *agent;
 	uint32_t node;
 
-	if (port == FABRIC_NONE)
+	if (port == FABRIC_NONE || (!directed && world->wrong_routes && !is_reachable(world, port)))
 		return false;
 	node = world->built->ports[port].node;
 	agent = &world->agents[node];

@@ -76,7 +76,7 @@ struct virtual_job {
 
 enum change_kind {
 	CHANGE_LINK_DOWN, CHANGE_LINK_UP, CHANGE_WIDTH, CHANGE_SPEED, CHANGE_NODE_OFF, CHANGE_NODE_ON, CHANGE_SILENT,
-	CHANGE_ANSWERS, CHANGE_IDLE, CHANGE_BUSY,
+	CHANGE_ANSWERS, CHANGE_HANG, CHANGE_HANG_END, CHANGE_IDLE, CHANGE_BUSY,
 	CHANGE_NARROW, CHANGE_WIDE,
 	CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ADAPTIVE, CHANGE_STATIC, CHANGE_ERRORS, CHANGE_ERRORS_END,
 	CHANGE_SKEW, CHANGE_SKEW_END,
@@ -111,7 +111,7 @@ struct virtual_port {
 	uint8_t speed, width;        /* of the link while it is up */
 };
 
-struct virtual_node { bool off, silent, locked, idle; };
+struct virtual_node { bool off, silent, hung, locked, idle; };
 
 struct virtual {
 	struct fabric *built;
@@ -143,6 +143,7 @@ struct virtual {
 	bool trunks_changed, tables_changed, loads_changed; /* since they were last computed */
 	/* The subnet manager. */
 	bool sm_runs;
+	bool wrong_routes;  /* routes may lead nowhere: nodes hang, or no subnet manager updates the tables */
 	uint32_t sm_port, sm_other; /* of the master; of the standby or second master */
 	unsigned sm_masters;
 	uint32_t act_count; /* SMInfo.ActCount of SMs that struct agent defines */

@@ -425,9 +425,9 @@ static int put_hosts(const struct line *line, struct virtual_event event, struct
 		found = true;
 		event.what = CHANGE_IDLE;
 		code = put_until(line, event, CHANGE_BUSY, err);
-		event.what = CHANGE_SILENT;
+		event.what = CHANGE_HANG;
 		if (code == 0 && !idles)
-			code = put_until(line, event, CHANGE_ANSWERS, err);
+			code = put_until(line, event, CHANGE_HANG_END, err);
 	}
 	return code;
 }
@@ -446,7 +446,7 @@ static const struct verb {
 	{ "slow", "P", "for", false, CHANGE_WIDTH, CHANGE_WIDTH, put_slow },
 	{ "speed", "PS", "for", false, CHANGE_SPEED, CHANGE_SPEED, put_link },
 	{ "errors", "P", "echo for", true, CHANGE_ERRORS, CHANGE_ERRORS_END, put_errors },
-	{ "hang", "?", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, put_hosts },
+	{ "hang", "?", "for", false, CHANGE_HANG, CHANGE_HANG_END, put_hosts },
 	{ "idle", "?", "for", false, CHANGE_IDLE, CHANGE_BUSY, put_hosts },
 	{ "silent", "N", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, NULL },
 	{ "narrow", "N", "for", false, CHANGE_NARROW, CHANGE_WIDE, NULL },

@@ -54,11 +54,16 @@ static void gain_link(struct virtual *world, uint32_t port)
 	*errors_of(world, port, COUNTER_RCV_ERRORS) += (uint64_t)(3 * virtual_random(world));
 }
 
+static uint32_t own_node(const struct virtual *world)
+{
+	return world->built->from_node == FABRIC_NONE ? 0 : world->built->from_node;
+}
+
 static void update_link(struct virtual *world, uint32_t port)
 {
 	const struct port *p = &world->built->ports[port];
 	uint32_t peer = p->peer;
-	bool was = p->state == PORT_ACTIVE, up;
+	bool was = p->state >= PORT_INIT, up;
 
 	if (peer == FABRIC_NONE)
 		return;
@@ -66,6 +71,7 @@ static void update_link(struct virtual *world, uint32_t port)
 	     !world->nodes[world->built->ports[peer].node].off;
 	if (up == was)
 		return;
+	world->wrong_routes |= p->node == own_node(world) || world->built->ports[peer].node == own_node(world);
 	if (up) {
 		gain_link(world, port);
 		gain_link(world, peer);
@@ -179,12 +185,37 @@ static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 	}
 }
 
+/* The only switch of the subnet manager's host hangs: it sees no other node. */
+static bool is_sm_cut_off(const struct virtual *world)
+{
+	uint32_t peer = world->built->ports[world->sm_port].peer;
+
+	return peer != FABRIC_NONE && world->nodes[world->built->ports[peer].node].hung;
+}
+
+/* The subnet manager removes nodes that hang: the other end of their links is in state Init, as with opensm 3.3.23. */
+static void set_states(struct virtual *world)
+{
+	struct port *ports = world->built->ports;
+
+	for (size_t i = 0; i < world->built->port_count; i++) {
+		bool hangs = ports[i].peer != FABRIC_NONE && world->nodes[ports[ports[i].peer].node].hung;
+
+		if (ports[i].peer == FABRIC_NONE || ports[i].state < PORT_INIT || world->nodes[ports[i].node].hung ||
+		    hangs == (ports[i].state == PORT_INIT))
+			continue;
+		ports[i].state = hangs ? PORT_INIT : PORT_ACTIVE;
+		world->trunks_changed = true;
+	}
+}
+
 void virtual_route(struct virtual *world)
 {
 	world->loads_changed = true;
 	/* Without a subnet manager the tables do not change. */
-	if (!world->sm_runs)
+	if (!world->sm_runs || is_sm_cut_off(world))
 		return;
+	set_states(world);
 	if (world->trunks_changed || !world->spread.hops)
 		spread_measure(&world->spread, world->built);
 	spread_tables(&world->spread, world->built, world->lids, world->route_order, &world->tables);
@@ -333,6 +364,7 @@ static void apply_route(struct virtual *world, const struct virtual_event *event
 		break;
 	case CHANGE_SM_STOP:
 		world->sm_runs = false;
+		world->wrong_routes = true;
 		break;
 	case CHANGE_SM_START:
 		world->sm_runs = true;
@@ -377,6 +409,12 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 	case CHANGE_WIDE:
 		world->agents[event->a].caps = (struct pma_caps){ .known = event->what == CHANGE_NARROW,
 								  .cap_mask = PMA_CAP_XMIT_WAIT };
+		break;
+	case CHANGE_HANG:
+	case CHANGE_HANG_END:
+		world->nodes[event->a].hung = event->what == CHANGE_HANG;
+		world->agents[event->a].dead = world->agents[event->a].hidden = world->nodes[event->a].hung;
+		world->wrong_routes = world->tables_changed = true;
 		break;
 	case CHANGE_IDLE:
 	case CHANGE_BUSY:

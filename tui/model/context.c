@@ -64,7 +64,7 @@ static void set_findings(struct snapshot_context *context, struct row_buffer *fo
 	free(context->findings);
 	context->findings = found->rows;
 	context->finding_count = found->count;
-	findings_arrange(context->findings, found->count, context->fabric);
+	findings_arrange(context->findings, found->count);
 }
 
 static void set_events(struct snapshot_context *context, struct row_buffer *found)
