@@ -74,7 +74,8 @@ static bool put_row(void *ctx, const struct event_row *row)
 	struct printer *printer = ctx;
 	const struct event *event = &row->event;
 	char names[2][NODE_NAME_SIZE];
-	const struct event_facts facts = { .row = row, .node = names[0], .peer = names[1] };
+	const struct event_facts facts = { .row = row, .fabric = printer->view->fabric, .node = names[0],
+					  .peer = names[1] };
 
 	if (!is_selected(printer, event) || printer->rows++ < printer->skipped)
 		return true;

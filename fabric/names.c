@@ -77,7 +77,7 @@ static uint32_t find_digits(const struct fabric *fabric, const char *typed)
 	if (digits < 4 || digits > 16 || strcmp(open + 1 + digits, ")") || open < typed + 2 || open[-1] != ' ')
 		return FABRIC_NONE;
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		names_short(fabric->nodes[i].name, name);
+		names_display(fabric, fabric->nodes[i].name, name);
 		snprintf(guid, sizeof(guid), "%016" PRIx64, fabric->nodes[i].guid);
 		if (strlen(name) != (size_t)(open - 1 - typed) || memcmp(name, typed, strlen(name)) ||
 		    memcmp(guid + 16 - digits, open + 1, digits))
@@ -244,6 +244,56 @@ size_t names_short(const char *name, char *ret)
 	return strlen(ret) + 1;
 }
 
+/* The part of a managed switch's name before its suffix: "MF0;NAME:MODEL". Return: its hash; 0: another name. */
+static uint64_t hash_box(const char *name, const char **ret_suffix)
+{
+	const char *colon = strncmp(name, "MF0;", strlen("MF0;")) ? NULL : strchr(name, ':');
+	const char *slash = colon ? strchr(colon, '/') : NULL;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	if (!slash)
+		return 0;
+	for (; name < slash; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	*ret_suffix = slash;
+	return hash | 1;
+}
+
+/* Find boxes of several ASICs. Only "/U2" and the like: modules of a director have a name of their own. */
+static int find_boxes(struct names *names, const struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		const char *suffix;
+		uint64_t box = hash_box(node->name, &suffix);
+
+		if (box && node->type == NODE_SWITCH && suffix[1] == 'U' && strncmp(suffix, "/U1", 3) &&
+		    map_put(&names->boxes, box, 1) < 0)
+			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+static size_t display(const struct names *names, const char *name, char *ret)
+{
+	size_t len = names_short(name, ret) - 1, was = strlen(NAMES_WAS);
+	const char *suffix;
+	uint64_t box = hash_box(name, &suffix);
+	uint32_t found;
+
+	if (!box || strncmp(suffix, "/U1", 3) || (suffix[3] && strcmp(suffix + 3, NAMES_WAS)) ||
+	    !map_get(&names->boxes, box, &found))
+		return len + 1;
+	len -= suffix[3] ? was : 0;
+	strcpy(ret + len, suffix);
+	return strlen(ret) + 1;
+}
+
+size_t names_display(const struct fabric *fabric, const char *name, char *ret)
+{
+	return fabric ? display(&fabric->names, name, ret) : names_short(name, ret);
+}
+
 /* "mlx5_0", "hfi1_0", "HCA-1": device names of drivers. */
 static bool is_device(const char *word, size_t len)
 {
@@ -326,6 +376,7 @@ void names_done(struct names *names)
 	free(names->shown);
 	free(names->sorted);
 	free(names->chars);
+	map_done(&names->boxes);
 	memset(names, 0, sizeof(*names));
 }
 
@@ -341,14 +392,14 @@ int names_show(struct names *ret, const struct fabric *fabric, struct error *err
 		size += strlen(fabric->nodes[i].name) + 1 + DIGITS_SIZE;
 	names.chars = to = malloc(size);
 	*ret = (struct names){ 0 };
-	if (!sorted || !names.shown || !names.sorted || !to) {
+	if (!sorted || !names.shown || !names.sorted || !to || find_boxes(&names, fabric) < 0) {
 		free(sorted);
 		names_done(&names);
 		return err_nomem(err);
 	}
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		names.shown[i] = to;
-		to += names_short(fabric->nodes[i].name, to) + DIGITS_SIZE;
+		to += display(&names, fabric->nodes[i].name, to) + DIGITS_SIZE;
 		sorted[i] = (struct named_node){ names.shown[i], fabric->nodes[i].guid, (uint32_t)i };
 	}
 	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);

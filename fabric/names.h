@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 struct error;
 struct fabric;
 
@@ -40,12 +42,22 @@ int names_find_port(const struct fabric *fabric, const char *typed, uint32_t *re
  */
 size_t names_short(const char *name, char *ret);
 
+/*
+ * names_display - the same for a name of a node, or a former one, of a fabric
+ *
+ * Where the fabric has other ASICs of the box, "MF0;NAME:MODEL/U1" is "NAME/U1", beside "NAME/U2":
+ * NAME alone would be read as the box.
+ * @fabric:  NULL: as names_short()
+ */
+size_t names_display(const struct fabric *fabric, const char *name, char *ret);
+
 /* The displayed names of all nodes of a fabric. A zeroed struct is empty. */
 struct names {
 	char **shown;     /* parallel to the nodes; equal ones with the last digits of the GUID: "NAME (3f80)" */
 	uint32_t *sorted; /* indices of the nodes in natural order of these names, then by GUID */
 	uint32_t equal_switches; /* number of switches whose name another node has, too */
 	char *chars;      /* storage of the names */
+	struct map boxes; /* hashes of "MF0;NAME:MODEL" of boxes that have an ASIC beside U1 */
 };
 
 /* names_show - find the displayed names. Return: 0 or ERR_NOMEM: @ret is empty then. */

@@ -181,3 +181,46 @@ TEST(generic_descriptions_are_recognized)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		assert_false(names_is_generic(names[i]));
 }
+
+/* Of ASICs of one box each has its suffix; a box of one ASIC and a module have the names that they had. */
+TEST(each_asic_of_a_box_has_its_suffix)
+{
+	static const struct { const char *desc, *shown; } cases[] = {
+		{ "MF0;leaf00:MODEL/U1", "leaf00/U1" }, { "MF0;leaf00:MODEL/U4", "leaf00/U4" },
+		{ "MF0;leaf00:MODEL/U1/RT", "leaf00/U1/RT" }, { "MF0;leaf01:MODEL/U1", "leaf01" },
+		{ "MF0;leaf01:MODEL/U1/RT", "leaf01/U1/RT" }, { "MF0;core:MCS8500/L01/U1", "core/L01/U1" },
+		{ "MF0;core:MCS8500/S01/U2", "core/S01/U2" }, { "MF0;x:Q3400/A1", "x/A1" },
+		{ "MF0;x:Q3400/A2", "x/A2" },
+		{ "SwitchX -  Mellanox Technologies", "SwitchX -  Mellanox Technologies" }, { "plain/U1", "plain/U1" },
+	};
+	enum { COUNT = sizeof(cases) / sizeof(*cases) };
+	char name[NODE_NAME_SIZE];
+
+	for (unsigned order = 0; order < COUNT; order++) {
+		struct fabric *fabric = fabric_create(NULL);
+
+		for (size_t i = 0; i < COUNT; i++) {
+			size_t at = (i + order) % COUNT;
+			struct node node = { .guid = at + 1, .type = strstr(cases[at].desc, "/RT") ? NODE_ROUTER :
+					     NODE_SWITCH, .port_count = 1 };
+
+			snprintf(node.desc, sizeof(node.desc), "%s", cases[at].desc);
+			assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		}
+		assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+		for (uint32_t i = 0; i < COUNT; i++) {
+			const char *shown = cases[fabric->nodes[i].guid - 1].shown;
+			uint32_t found;
+
+			assert_string_equal(fabric->names.shown[i], shown);
+			assert_int_equal(names_display(fabric, fabric->nodes[i].name, name), strlen(shown) + 1);
+			assert_string_equal(name, shown);
+			assert_int_equal(names_find_node(fabric, shown, &found, NULL), 0);
+			assert_int_equal(found, i);
+		}
+		/* A former name of an ASIC. */
+		names_display(fabric, "MF0;leaf00:MODEL/U1" NAMES_WAS, name);
+		assert_string_equal(name, "leaf00/U1" NAMES_WAS);
+		fabric_destroy(fabric);
+	}
+}

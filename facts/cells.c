@@ -37,10 +37,11 @@ void cells_port_name(struct result *result, size_t column, const struct order *o
 	result_target(result, column, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 }
 
-void cells_displayed_name(struct result *result, size_t column, const char *name, int num)
+void cells_displayed_name(struct result *result, size_t column, const struct fabric *fabric, const char *name,
+			  int num)
 {
 	char shown[PORT_NAME_SIZE];
-	size_t len = strlen(name) < NODE_NAME_SIZE ? names_short(name, shown) - 1 : 0;
+	size_t len = strlen(name) < NODE_NAME_SIZE ? names_display(fabric, name, shown) - 1 : 0;
 
 	if (!len)
 		return;

@@ -41,7 +41,8 @@ void cells_port(struct result *result, size_t guid_column, const struct fabric *
  */
 void cells_port_name(struct result *result, size_t column, const struct order *order, const struct fabric *fabric,
 		     uint32_t port);
-void cells_displayed_name(struct result *result, size_t column, const char *name, int num);
+void cells_displayed_name(struct result *result, size_t column, const struct fabric *fabric, const char *name,
+			  int num);
 
 /* cells_status - a port status, coloured. */
 void cells_status(struct result *result, size_t column, enum port_status status);

@@ -7,6 +7,11 @@
 #include "facts/event_text.h"
 #include "storage/reader.h"
 
+static const struct event_facts *facts_of(const void *row)
+{
+	return row;
+}
+
 static const struct event *event_of(const void *row)
 {
 	return &((const struct event_facts *)row)->row->event;
@@ -51,7 +56,7 @@ static void fill_subject(struct result *result, size_t at, const struct column *
 
 	(void)column;
 	if (event->node_guid)
-		cells_displayed_name(result, at, ((const struct event_facts *)row)->node,
+		cells_displayed_name(result, at, facts_of(row)->fabric, facts_of(row)->node,
 				     event->port ? event->port : -1);
 }
 
@@ -93,7 +98,7 @@ static void fill_text(struct result *result, size_t at, const struct column *col
 
 	(void)column;
 	result_text(result, at, event->text);
-	result_show(result, at, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
+	result_show(result, at, event_text(facts_of(row)->fabric, event->text, text, sizeof(text)), STYLE_PLAIN);
 }
 
 const struct column event_columns[] = {

@@ -6,10 +6,12 @@
 #include "export/result.h"
 
 struct event_row;
+struct fabric;
 
 /* A row of a table of events. */
 struct event_facts {
 	const struct event_row *row;
+	const struct fabric *fabric; /* whose displayed names are used, or NULL */
 	const char *node, *peer; /* names of its nodes: from the name map, else as stored, or the GUID */
 };
 

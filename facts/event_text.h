@@ -5,12 +5,14 @@
 
 #include <stddef.h>
 
+struct fabric;
+
 /*
- * event_text - replace the names of managed switches by their displayed names (names_short())
+ * event_text - replace the names of managed switches by their displayed names (names_display())
  * @from:  the stored text
  * @ret:   of @size bytes; what does not fit is cut
  * Return: @ret.
  */
-const char *event_text(const char *from, char *ret, size_t size);
+const char *event_text(const struct fabric *fabric, const char *from, char *ret, size_t size);
 
 #endif

@@ -119,7 +119,7 @@ static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t 
 
 	if (!guid || !*name || fabric_find_node(fabric, guid) != FABRIC_NONE)
 		return false;
-	names_short(name, shown);
+	names_display(fabric, name, shown);
 	snprintf(hex, sizeof(hex), "0x%016" PRIx64, guid);
 	return matches_name(name, num, typed) || matches_name(shown, num, typed) || matches_name(hex, num, typed);
 }

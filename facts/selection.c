@@ -38,11 +38,11 @@ static void mark_port(struct selection *match, const struct fabric *fabric, uint
 }
 
 /* The name that tables show; a name map may have longer names than fit: "". */
-static const char *shown_name(const struct node *node, char ret[NODE_NAME_SIZE])
+static const char *shown_name(const struct fabric *fabric, const struct node *node, char ret[NODE_NAME_SIZE])
 {
 	*ret = '\0';
 	if (strlen(node->name) < NODE_NAME_SIZE)
-		names_short(node->name, ret);
+		names_display(fabric, node->name, ret);
 	return ret;
 }
 
@@ -89,7 +89,7 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 		const struct node *node = &fabric->nodes[i];
 
 		if (!name_pattern_matches(pattern, node->name) &&
-		    !name_pattern_matches(pattern, shown_name(node, shown)) &&
+		    !name_pattern_matches(pattern, shown_name(fabric, node, shown)) &&
 		    !(host_name(node, host) && name_pattern_matches(pattern, host)))
 			continue;
 		mark_node(match, fabric, i);
@@ -271,7 +271,7 @@ static int keep_ports(struct resolver *resolver, const char *list, struct error 
 	}
 	if (found || !first)
 		return 0;
-	return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", shown_name(first, shown), list,
+	return err_set(err, ERR_USAGE, "%s has no port %s (it has %u)", shown_name(fabric, first, shown), list,
 		       first->port_count);
 }
 
@@ -548,10 +548,10 @@ int selection_find(struct select_facts *facts, const char *typed, uint32_t *ret_
 		return err_set(err, ambiguous.code, "%s", ambiguous.text);
 	if (nodes > 1)
 		return err_set(err, ERR_USAGE, "'%s' selects %zu nodes: give one, such as '%s'", typed, nodes,
-			       shown_name(&fabric->nodes[node], shown));
+			       shown_name(fabric, &fabric->nodes[node], shown));
 	if (ports > 1)
 		return err_set(err, ERR_USAGE, "'%s' selects %zu ports: give one, such as '%s/%u'", typed, ports,
-			       shown_name(&fabric->nodes[node], shown), fabric->ports[port].num);
+			       shown_name(fabric, &fabric->nodes[node], shown), fabric->ports[port].num);
 	*ret_node = node;
 	*ret_port = port;
 	return 0;

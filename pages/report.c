@@ -393,7 +393,8 @@ static bool count_event(void *ctx, const struct event_row *row)
 static bool put_event(void *ctx, const struct event_row *row)
 {
 	struct event_output *output = ctx;
-	const struct event_facts facts = { .row = row, .node = row->node, .peer = row->peer };
+	const struct event_facts facts = { .row = row, .fabric = output->report->moment->fabric, .node = row->node,
+					  .peer = row->peer };
 
 	if (!is_event_of_report(output->report, &row->event) || output->total - output->shown++ > EVENTS_SHOWN)
 		return true;

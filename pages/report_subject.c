@@ -96,7 +96,7 @@ struct search {
 	struct text guids;     /* GUIDs of the first matches */
 };
 
-static bool has_name(const char *name, const char *typed)
+static bool has_name(const struct fabric *fabric, const char *name, const char *typed)
 {
 	char shown[NODE_NAME_SIZE];
 	size_t len = strlen(name), was = strlen(NAMES_WAS);
@@ -108,7 +108,7 @@ static bool has_name(const char *name, const char *typed)
 		return true;
 	if (len >= sizeof(shown))
 		return false;
-	names_short(name, shown);
+	names_display(fabric, name, shown);
 	return !strcmp(shown, typed);
 }
 
@@ -119,7 +119,8 @@ static bool match_departed(void *ctx, const struct departed_node *departed)
 	char guid[32];
 
 	snprintf(guid, sizeof(guid), "0x%016" PRIx64, departed->guid);
-	if (strcasecmp(guid, search->typed) && !has_name(mapped ? mapped : departed->name, search->typed))
+	if (strcasecmp(guid, search->typed) &&
+	    !has_name(search->moment->fabric, mapped ? mapped : departed->name, search->typed))
 		return true;
 	search->found = *departed;
 	if (search->count++ < 4)
@@ -131,7 +132,7 @@ static bool match_departed(void *ctx, const struct departed_node *departed)
 static bool is_present(const struct fabric *fabric, const char *typed)
 {
 	for (size_t i = 0; i < fabric->node_count; i++)
-		if (has_name(fabric->nodes[i].name, typed))
+		if (has_name(fabric, fabric->nodes[i].name, typed))
 			return true;
 	return false;
 }

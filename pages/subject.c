@@ -81,7 +81,7 @@ const char *past_peer_name(const struct subject_facts *facts, const struct past_
 	uint32_t node = fabric_find_node(facts->scope.snapshot->fabric, past->guid);
 	char name[NODE_NAME_SIZE];
 
-	names_short(past->name, name);
+	names_display(facts->scope.snapshot->fabric, past->name, name);
 	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : facts->scope.order->names[node], past->port);
 	return ret;
 }

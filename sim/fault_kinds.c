@@ -123,7 +123,7 @@ int faults_skew_loss(const struct faults *faults, struct fault *fault, double *r
 		code = err_set(err, ERR_IO, "invalid response of the traffic: %s", text_chars(&response));
 	if (code == 0 && !*fault->target) {
 		port = &faults->fabric->ports[index];
-		names_short(faults->fabric->nodes[port->node].name, name);
+		names_display(faults->fabric, faults->fabric->nodes[port->node].name, name);
 		snprintf(fault->target, sizeof(fault->target), "%s/%u", name, port->num);
 	}
 	text_done(&command);

@@ -106,7 +106,7 @@ static int choose_target(const struct faults *faults, struct fault *fault, struc
 	if (last == FABRIC_NONE)
 		return err_set(err, ERR_USAGE, "%s needs a target in this fabric: %s", fault->kind->name,
 			       fault->kind->arguments);
-	names_short(fabric->nodes[fabric->ports[last].node].name, name);
+	names_display(fabric, fabric->nodes[fabric->ports[last].node].name, name);
 	snprintf(fault->target, sizeof(fault->target), "%s/%u", name, fabric->ports[last].num);
 	return 0;
 }

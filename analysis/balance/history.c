@@ -381,13 +381,13 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 	return code;
 }
 
-static uint8_t adaptive_of(const struct shape_settings *settings, const struct node *node)
+static uint8_t adaptive_of(const struct shape_settings *settings, const struct fabric *fabric, const struct node *node)
 {
 	char shown[NODE_NAME_SIZE];
 	const struct shape_adaptive_rule *rule = settings ? settings->adaptive : NULL;
 
 	if (rule)
-		names_short(node->name, shown);
+		names_display(fabric, node->name, shown);
 	for (; rule && rule->pattern; rule++)
 		if (name_pattern_matches(rule->pattern, node->name) || name_pattern_matches(rule->pattern, shown))
 			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
@@ -404,7 +404,7 @@ int balance_adaptive_create(const struct shape_settings *settings, const struct 
 		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type == NODE_SWITCH)
-			adaptive[i] = adaptive_of(settings, &fabric->nodes[i]);
+			adaptive[i] = adaptive_of(settings, fabric, &fabric->nodes[i]);
 		known |= adaptive[i] != ADAPTIVE_UNKNOWN;
 	}
 	if (!known) {

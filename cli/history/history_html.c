@@ -66,7 +66,8 @@ static bool put_event(void *ctx, const struct event_row *row)
 	result_integer(events->result, EVENT_TIME, row->event.wall_us);
 	result_text(events->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
 	result_show(events->result, EVENT_SEVERITY, NULL, styles[row->event.severity]);
-	result_text(events->result, EVENT_TEXT, event_text(row->event.text, shown, sizeof(shown)));
+	result_text(events->result, EVENT_TEXT,
+		    event_text(events->history->view.fabric, row->event.text, shown, sizeof(shown)));
 	return result_end_row(events->result);
 }
 

@@ -201,8 +201,8 @@ static void put_port(struct printer *printer, const struct fabric *fabric, uint3
 	const struct port *port = &fabric->ports[index];
 
 	if (printer->is_table)
-		cells_displayed_name(printer->result, as_peer ? PEER_SUBJECT : SUBJECT, fabric->nodes[port->node].name,
-				     port->num);
+		cells_displayed_name(printer->result, as_peer ? PEER_SUBJECT : SUBJECT, fabric,
+				     fabric->nodes[port->node].name, port->num);
 	else
 		cells_port(printer->result, as_peer ? PEER_GUID : NODE_GUID, fabric, index);
 }
@@ -288,7 +288,7 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 
 static void put_about_sum(struct printer *printer, const struct diff_row *row)
 {
-	cells_displayed_name(printer->result, SUBJECT, row->name, -1);
+	cells_displayed_name(printer->result, SUBJECT, printer->diff->after->fabric, row->name, -1);
 	result_text(printer->result, NODE, row->name);
 	if (printer->by == DIFF_BY_SWITCH)
 		result_unsigned(printer->result, NODE_GUID, row->node_guid);

@@ -52,7 +52,8 @@ static const char *rate_text(const struct port *port, char ret[24])
 static void fill_end(struct result *result, const struct fabric *fabric, uint32_t node, const struct port *port,
 		     bool peer)
 {
-	cells_displayed_name(result, peer ? PEER_PORT : NODE_PORT, fabric->nodes[node].name, port ? port->num : -1);
+	cells_displayed_name(result, peer ? PEER_PORT : NODE_PORT, fabric, fabric->nodes[node].name,
+			     port ? port->num : -1);
 	result_text(result, peer ? PEER : NODE, fabric->nodes[node].name);
 	result_unsigned(result, peer ? PEER_GUID : GUID, fabric->nodes[node].guid);
 	if (port)

@@ -152,7 +152,7 @@ static const char *list_name(const struct topology *topology, uint32_t node)
 	const char *name = topology->fabric->nodes[node].name, *shown = topology->shown.names[node];
 	char plain[NODE_NAME_SIZE];
 
-	names_short(name, plain);
+	names_display(topology->fabric, name, plain);
 	return strcmp(plain, shown) ? shown : name;
 }
 

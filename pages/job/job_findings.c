@@ -204,7 +204,7 @@ static bool take_event(void *ctx, const struct event_row *row)
 		return true;
 	}
 	taking->code = add_event(taking->work, event->wall_us, event->kind, on_job, event->severity != EVENT_INFO,
-				 event_text(event->text, text, sizeof(text)), taking->err);
+				 event_text(report->fabric, event->text, text, sizeof(text)), taking->err);
 	return taking->code == 0;
 }
 

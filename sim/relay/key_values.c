@@ -155,13 +155,13 @@ int parse_percent(const char *key, const char *value, double *ret, struct error 
 }
 
 /* Does a name or pattern match the node's full or short name ("leaf-u01-r0")? */
-static bool matches_name(const struct node *node, const char *item)
+static bool matches_name(const struct fabric *fabric, const struct node *node, const char *item)
 {
 	char name[NODE_NAME_SIZE];
 
 	if (!strcmp(item, node->name) || fnmatch(item, node->name, 0) == 0)
 		return true;
-	names_short(node->name, name);
+	names_display(fabric, node->name, name);
 	return fnmatch(item, name, 0) == 0;
 }
 
@@ -175,7 +175,7 @@ static bool add_named(const struct fabric *fabric, const char *item, bool *membe
 		const struct node *node = &fabric->nodes[i];
 
 		if (all || (switches && node->type == NODE_SWITCH) || (hcas && node->type == NODE_CA) ||
-		    (!all && !switches && !hcas && matches_name(node, item))) {
+		    (!all && !switches && !hcas && matches_name(fabric, node, item))) {
 			members[i] = true;
 			(*ret_matches)++;
 		}

@@ -214,11 +214,11 @@ static void find_place(const struct clusters *clusters, struct entry *entry)
 	entry->place = entry->topic == TOPIC_PLACE && peer_is_host ? event->peer_guid : event->node_guid;
 	if (entry->topic == TOPIC_PLACE)
 		entry->topic = is_host(clusters, entry->place, event) ? TOPIC_HOSTS : TOPIC_SWITCHES;
-	names_short(event->node, entry->name);
+	snprintf(entry->name, sizeof(entry->name), "%s", event->node);
 	node = shape && entry->place ? fabric_find_node(shape->fabric, entry->place) : FABRIC_NONE;
 	if (node == FABRIC_NONE)
 		return;
-	names_short(shape->fabric->nodes[node].name, entry->name);
+	names_display(shape->fabric, shape->fabric->nodes[node].name, entry->name);
 	if (entry->topic == TOPIC_HOSTS && shape->nodes[node].host != SHAPE_NONE) {
 		const struct shape_host *host = &shape->hosts[shape->nodes[node].host];
 
@@ -231,14 +231,12 @@ static void find_place(const struct clusters *clusters, struct entry *entry)
 static bool classify(const struct clusters *clusters, const struct recent_event *event, struct entry *ret)
 {
 	const struct kind *kind = find_kind(event->kind);
-	char text[256];
 
 	*ret = (struct entry){ .event = event, .topic = kind ? kind->topic : TOPIC_OTHER,
 			       .word = kind ? kind->word : event->kind };
 	if (!kind && is_of_finding(event) && !classify_finding(clusters->context, ret))
 		return false;
-	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->topic == TOPIC_CLOSED ? "closed: " : "",
-		 event_text(event->text, text, sizeof(text)));
+	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->topic == TOPIC_CLOSED ? "closed: " : "", event->text);
 	find_place(clusters, ret);
 	return true;
 }

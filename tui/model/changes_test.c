@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/event_text.h"
 #include "tui/model/context.h"
 #include "tui/model/test_sample.h"
 
@@ -50,11 +51,10 @@ static struct recent_event *add(struct made *made, int64_t after_us, const char 
 	*recent_event = (struct recent_event){ .id = (int64_t)made->model.context.recent_event_count,
 					       .wall_us = START_US + after_us };
 	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
-	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
+	event_text(NULL, text, recent_event->text, sizeof(recent_event->text));
 	if (node != FABRIC_NONE) {
 		recent_event->node_guid = made->model.sample.fabric->nodes[node].guid;
-		snprintf(recent_event->node, sizeof(recent_event->node), "%s",
-			 made->model.sample.fabric->nodes[node].name);
+		names_display(NULL, made->model.sample.fabric->nodes[node].name, recent_event->node);
 	}
 	return recent_event;
 }

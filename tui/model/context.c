@@ -8,11 +8,13 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "facts/event_text.h"
 
 /* Rows read from the database. */
 struct row_buffer {
 	void *rows;
 	size_t count, capacity;
+	const struct fabric *fabric; /* for the names of events */
 	bool failed; /* no memory */
 };
 
@@ -39,15 +41,16 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-void recent_event_copy(const struct event_row *row, struct recent_event *to)
+void recent_event_copy(const struct event_row *row, const struct fabric *fabric, struct recent_event *to)
 {
 	*to = (struct recent_event){
 		.id = row->id, .wall_us = row->event.wall_us, .severity = row->event.severity,
 		.node_guid = row->event.node_guid, .peer_guid = row->event.peer_guid, .port = row->event.port,
 	};
 	snprintf(to->kind, sizeof(to->kind), "%s", row->event.kind);
-	snprintf(to->node, sizeof(to->node), "%s", row->node ? row->node : "");
-	snprintf(to->text, sizeof(to->text), "%s", row->event.text);
+	if (row->node && strlen(row->node) < sizeof(to->node))
+		names_display(fabric, row->node, to->node);
+	event_text(fabric, row->event.text, to->text, sizeof(to->text));
 }
 
 static bool add_event(void *ctx, const struct event_row *row)
@@ -55,7 +58,7 @@ static bool add_event(void *ctx, const struct event_row *row)
 	struct recent_event *to = add_row(ctx, sizeof(*to));
 
 	if (to)
-		recent_event_copy(row, to);
+		recent_event_copy(row, ((struct row_buffer *)ctx)->fabric, to);
 	return to != NULL;
 }
 
@@ -85,7 +88,7 @@ static int read_rows(struct snapshot_context *context, struct reader *reader, in
 {
 	const struct finding_query findings = { .at_us = at_us, .now_us = at_us ? at_us : now_us };
 	const struct event_query events = { .until_us = at_us, .limit = CONTEXT_EVENTS };
-	struct row_buffer found = { 0 }, events_read = { 0 };
+	struct row_buffer found = { 0 }, events_read = { .fabric = context->fabric };
 	int code = reader_findings(reader, &findings, add_finding, &found, err);
 
 	if (code == 0)

@@ -58,8 +58,8 @@ int context_load(struct snapshot_context *context, struct reader *reader, const 
 		 int64_t at_us, int64_t now_us, const struct shape_settings *settings, struct error *err);
 void context_done(struct snapshot_context *context);
 
-/* recent_event_copy - copy a stored event with its strings. */
-void recent_event_copy(const struct event_row *row, struct recent_event *ret);
+/* recent_event_copy - copy a stored event with its strings, and names as @fabric displays them; it may be NULL. */
+void recent_event_copy(const struct event_row *row, const struct fabric *fabric, struct recent_event *ret);
 
 /*
  * context_finding - the worst open finding at a port, or NULL. Port 0: the node

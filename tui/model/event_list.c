@@ -100,15 +100,12 @@ bool event_list_has(const struct event_list *list, size_t index)
 
 const char *event_where(const struct recent_event *event, char *ret, size_t size)
 {
-	char name[NODE_NAME_SIZE];
-
 	ret[0] = '\0';
 	if (!event->node_guid)
 		return ret;
-	names_short(event->node, name);
 	if (event->port)
-		snprintf(ret, size, "%s/%u", name, event->port);
+		snprintf(ret, size, "%s/%u", event->node, event->port);
 	else
-		snprintf(ret, size, "%s", name);
+		snprintf(ret, size, "%s", event->node);
 	return ret;
 }

@@ -15,7 +15,7 @@ static struct recent_event event_of(int64_t id)
 				   .node_guid = 0x1000, .port = (uint8_t)id };
 
 	snprintf(event.kind, sizeof(event.kind), "%s", id % 4 ? "link-down" : "finding-opened");
-	snprintf(event.node, sizeof(event.node), "MF0;leaf%02d:MQM8700/U1", (int)id % 7);
+	snprintf(event.node, sizeof(event.node), "leaf%02d", (int)id % 7);
 	snprintf(event.text, sizeof(event.text),
 		 "MF0;leaf%02d:MQM8700/U1/%d - MF0;spine01:MQM8700/U1/2: Active -> Down",
 		 (int)id % 7, (int)id);
@@ -144,9 +144,9 @@ TEST(names_are_short)
 	char text[256], where[64];
 
 	assert_string_equal(event_where(&event, where, sizeof(where)), "leaf05/12");
-	assert_string_equal(event_text(event.text, text, sizeof(text)), "leaf05/12 - spine01/2: Active -> Down");
+	assert_string_equal(event_text(NULL, event.text, text, sizeof(text)), "leaf05/12 - spine01/2: Active -> Down");
 	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
-	assert_string_equal(event_text(fabric.text, text, sizeof(text)), fabric.text);
-	assert_string_equal(event_text(event.text, text, 10), "leaf05/12");
-	assert_string_equal(event_text(modules.text, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
+	assert_string_equal(event_text(NULL, fabric.text, text, sizeof(text)), fabric.text);
+	assert_string_equal(event_text(NULL, event.text, text, 10), "leaf05/12");
+	assert_string_equal(event_text(NULL, modules.text, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
 }

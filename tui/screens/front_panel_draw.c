@@ -164,7 +164,7 @@ static void write_former_peer(const struct app *app, uint32_t index, char *ret)
 		if (finding->kind != FINDING_LINK_DOWN ||
 		    (!here && (finding->peer_guid != guid || finding->peer_port != port->num)))
 			continue;
-		names_short(here ? row->peer : row->node, name);
+		names_display(fabric, here ? row->peer : row->node, name);
 		snprintf(ret, PORT_NAME_SIZE, "%.200s/%u (was)", name, here ? finding->peer_port : finding->port);
 		return;
 	}
@@ -181,7 +181,7 @@ static void write_former_peer(const struct app *app, uint32_t index, char *ret)
 		if (!here && (strlen(own) != (size_t)(end - far) || strncmp(far, own, strlen(own))))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(here ? end - far : far - text - 3), here ? far : text);
-		snprintf(ret, PORT_NAME_SIZE, "%.250s (was)", event_text(name, own, sizeof(own)));
+		snprintf(ret, PORT_NAME_SIZE, "%.250s (was)", event_text(fabric, name, own, sizeof(own)));
 		return;
 	}
 }

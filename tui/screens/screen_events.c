@@ -69,6 +69,7 @@ static bool update_events(void *state, struct app *app)
 }
 
 struct batch {
+	const struct fabric *fabric;
 	struct recent_event *events;
 	size_t count;
 };
@@ -78,15 +79,16 @@ static bool add_to_batch(void *ctx, const struct event_row *row)
 	struct batch *batch = ctx;
 
 	if (batch->count < BATCH)
-		recent_event_copy(row, &batch->events[batch->count++]);
+		recent_event_copy(row, batch->fabric, &batch->events[batch->count++]);
 	return true;
 }
 
-static int load_batch(struct event_view *view, struct reader *reader, struct error *err)
+static int load_batch(struct event_view *view, struct reader *reader, const struct fabric *fabric,
+		      struct error *err)
 {
 	struct event_list *list = &view->events;
 	const struct event_query query = { .before_id = list->events[list->count - 1].id, .limit = BATCH };
-	struct batch batch = { .events = calloc(BATCH, sizeof(*batch.events)) };
+	struct batch batch = { .fabric = fabric, .events = calloc(BATCH, sizeof(*batch.events)) };
 	int code = batch.events ? reader_events(reader, &query, add_to_batch, &batch, err) : err_nomem(err);
 
 	list->complete |= code == 0 && batch.count < BATCH;
@@ -114,7 +116,7 @@ static bool load_older(struct event_view *view, struct app *app)
 	bool loaded = false;
 
 	while (wants_older(view) && app->live->reader && clock_boottime_us(clock) - began_us < LOAD_US) {
-		if (load_batch(view, app->live->reader, &trouble) < 0) {
+		if (load_batch(view, app->live->reader, app->context->fabric, &trouble) < 0) {
 			view->events.complete = true;
 			app_message(app, "%s", trouble.text);
 		}
@@ -213,8 +215,8 @@ static void fill_where(struct result *result, size_t at, const struct column *co
 static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	const struct recent_event *event = row;
-	char where[NODE_NAME_SIZE + 8], text[256];
-	const char *rest = event_text(event->text, text, sizeof(text));
+	char where[NODE_NAME_SIZE + 8];
+	const char *rest = event->text;
 	size_t len = strlen(event_where(event, where, sizeof(where)));
 
 	(void)column;
@@ -359,15 +361,14 @@ static void draw_events(struct event_view *view, struct app *app, const struct r
 	int foot = body->rows >= 14 ? 2 : 1;
 	struct rect area = { body->y + 1, body->x, body->rows - 1 - foot, body->columns };
 	const struct recent_event *event;
-	char text[256], whole[512], time[WHEN_SIZE];
+	char whole[512], time[WHEN_SIZE];
 
 	list_screen_draw(&view->list, app, &area);
 	draw_title(view, app, body);
 	event = event_here(view);
 	if (!event)
 		return;
-	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
-		 event_text(event->text, text, sizeof(text)));
+	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time), event->text);
 	/* The full text of the selected event, in the last lines. */
 	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }
