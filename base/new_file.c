@@ -22,10 +22,19 @@ static int fail(struct new_file *file, struct error *err)
 	return code;
 }
 
+/* Not to be replaced: /dev/stdout may lead to a file that the shell has opened. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return !strncmp(path, "/dev/", strlen("/dev/")) || !strncmp(path, "/proc/", strlen("/proc/")) ||
+	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
 /* Without O_NONBLOCK a pipe without a reader would block. */
 static int open_directly(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
@@ -34,14 +43,15 @@ static int open_directly(const char *path)
 
 int new_file_open(const char *path, bool is_private, struct new_file *ret, struct error *err)
 {
+	bool special = is_special(path);
 	char real[PATH_MAX];
-	struct stat st;
 	int fd = -1;
 
-	*ret = (struct new_file){ .path = strdup(realpath(path, real) ? real : path), .is_private = is_private };
+	*ret = (struct new_file){ .path = strdup(!special && realpath(path, real) ? real : path),
+				  .is_private = is_private };
 	if (!ret->path)
 		return err_nomem(err);
-	if (stat(ret->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (special) {
 		fd = open_directly(ret->path);
 	} else if (access(ret->path, W_OK) == 0 || errno == ENOENT) {
 		if (asprintf(&ret->part, "%s.%d.part", ret->path, (int)getpid()) < 0) {

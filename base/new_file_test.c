@@ -87,10 +87,17 @@ TEST(a_failure_leaves_the_old_file)
 	check_line(&err, "cannot write missing/report: No such file or directory");
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_int_equal(write_file("pipe", false, "x", 0, &err), ERR_IO);
-	check_line(&err, "/pipe: no process reads this pipe");
+	check_line(&err, "cannot write pipe: no process reads this pipe");
 	assert_int_equal(unlink("pipe"), 0);
 	assert_int_equal(write_file("/dev/full", false, "x", 0, &err), ERR_IO);
 	check_line(&err, "cannot write /dev/full: No space left on device");
+	/* What the shell has opened is not replaced, nor what it has written. */
+	assert_int_equal(write_file("log", false, "before ", 0, &err), 0);
+	assert_int_equal(dup2(open("log", O_WRONLY | O_APPEND), 77), 77);
+	assert_int_equal(write_file("/dev/fd/77", false, "after", 0, &err), 0);
+	check_content("log", "before after", 0644);
+	assert_int_equal(close(77), 0);
+	assert_int_equal(unlink("log"), 0);
 	assert_int_equal(write_file("/dev/null", true, "x", 0, &err), 0);
 	assert_int_equal(access("/dev/null", W_OK), 0);
 }

@@ -2,11 +2,32 @@
 /* report.c - `ibwire report`: one page about a link, port or node (pages/report.h) */
 #include "pages/report.h"
 
+#include <inttypes.h>
+
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "export/page.h"
+#include "fabric/fabric.h"
+#include "facts/moment.h"
+
+static void add_links(const struct report *report, struct page *page)
+{
+	const struct node *node = &report->moment->fabric->nodes[report->node];
+	struct page_link *links = page_alloc(page, 2, sizeof(*links));
+	const struct port *port = &report->moment->fabric->ports[report->ports[0]];
+
+	page_link_names(page, "report?subject=");
+	if (!links)
+		return;
+	links[0] = (struct page_link){ "./", "Fabric" };
+	links[1] = (struct page_link){
+		report->of_node ? page_print(page, "history?subject=0x%016" PRIx64, node->guid) :
+				  page_print(page, "history?peers&subject=0x%016" PRIx64 "/%u", node->guid, port->num),
+		"History" };
+	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, 2 } });
+}
 
 int report_run(const struct command *command, int argc, char **argv, struct error *err)
 {
@@ -15,8 +36,10 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	struct moment moment;
 	struct page *page = NULL;
 	const char *html = NULL;
+	bool links = false;
 	const struct option_spec specs[] = {
 		OPT_TEXT("html", 0, "FILE", &html, "write the report as a page of HTML to FILE (- is stdout)"),
+		OPT_FLAG("links", 0, &links, "--html: with links to pages of ibwire metrics"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
@@ -28,6 +51,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		return options_usage_error(command, err, "requires exactly one port or node");
 	if (options.format == RESULT_CSV)
 		return options_usage_error(command, err, "--format must be table or json for a report");
+	if (links && !html)
+		return options_usage_error(command, err, "--links requires --html");
 	/* The state at the end of the window; counters over the windows are read separately. */
 	now = options;
 	now.since_us = 0;
@@ -39,6 +64,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 			   options.since_us, err);
 	if (code == 0)
 		code = report_page(&report, html ? PAGE_HTML : options.page ? PAGE_TEXT : 0, &page, err);
+	if (code == 0 && links)
+		add_links(&report, page);
 	if (code == 0)
 		code = output_page(page, &options, html, err);
 	options_warn_damage(report.damage.count, report.damage.first);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "export/html.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const char style[] =
 	"*{box-sizing:border-box}\n"
 	"body{margin:0;background:var(--page);color:var(--ink);font:15px/1.45 system-ui,-apple-system,'Segoe UI',"
 	"'Liberation Sans','DejaVu Sans',sans-serif}\n"
-	"main{max-width:1520px;margin:0 auto;padding:20px;overflow-wrap:anywhere}\n"
+	"main{max-width:2480px;margin:0 auto;padding:20px;overflow-wrap:anywhere}\n"
 	".card{background:var(--card);border:1px solid var(--line);border-radius:8px;"
 	"padding:16px 20px;margin:0 0 16px}\n"
 	".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,660px),1fr));gap:12px 32px;"
@@ -74,8 +75,17 @@ static const char style[] =
 	"td.h4{background:var(--h4)}td.h5{background:var(--h5)}td.h6{background:var(--h6)}"
 	"td.h5,td.h6{color:var(--high)}\n"
 	".findings li{border-top:1px solid var(--line);padding:8px 0}.findings p{margin:0 0 2px}a{color:var(--info)}\n"
-	"figure,.wide{overflow-x:auto}@media screen and (max-width:700px){main{padding:8px}.card{padding:10px 12px}"
+	"form{display:inline-block;margin:0 20px 6px 0}input,button{font:inherit;color:inherit;background:var(--page);"
+	"border:1px solid var(--line);border-radius:4px;padding:2px 8px}p a+a,p a+code{margin-left:8px}"
+	".row{display:flex;flex-wrap:wrap;gap:0 40px}.row>div{flex:0 1 auto;min-width:0;max-width:100%}"
+	".row>div:last-child{flex:1 1 560px}.matrix a{color:inherit;text-decoration:none}td a{text-decoration:none}"
+	".matrix .down{outline:2px solid var(--critical);outline-offset:-2px}"
+	"figure,.wide{overflow-x:auto}"
+	"@media screen and (min-width:1900px){main{columns:2;column-gap:16px}.card{break-inside:avoid}"
+	".verdict{column-span:all}}@media screen and (max-width:700px){main{padding:8px}.card{padding:10px 12px}"
 	"figure svg{min-width:640px}.wide table{min-width:640px}"
+	/* The newest part of a curve is at the right. */
+	"figure:has(.curve){direction:rtl}figure>*{direction:ltr}"
 	".verdict .sentence{font-size:19px}}\n"
 	"@media print{:root{color-scheme:light;--page:#fff;--card:#fff}@page{margin:12mm}main{padding:0}"
 	"figure,tr,.verdict,.tiles div{break-inside:avoid}h2,h3{break-after:avoid}"
@@ -238,17 +248,19 @@ void html_row_end(struct text *page)
 	text_append(page, "</tr>\n");
 }
 
-void html_cell(struct text *page, const struct html_column *column, enum page_state state, const char *fmt, ...)
+void html_cell_begin(struct text *page, const struct html_column *column, enum page_state state)
 {
-	va_list args;
-
 	text_appendf(page, "<td class=\"%s%s\">", html_state_class(state), column->is_number ? " number" : "");
 	if (state == PAGE_WARNING || state == PAGE_CRITICAL)
 		text_appendf(page, "%s ", html_state_sign(state));
-	va_start(args, fmt);
-	escape_va(page, fmt, args);
-	va_end(args);
-	text_append(page, "</td>");
+}
+
+void html_link_begin(struct text *page, const char *prefix, uint64_t id, unsigned number)
+{
+	text_appendf(page, "<a href=\"%s0x%016" PRIx64, prefix, id);
+	if (number)
+		text_appendf(page, "/%u", number);
+	text_append(page, "\">");
 }
 
 void html_table_end(struct text *page)

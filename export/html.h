@@ -51,7 +51,13 @@ void html_element(struct text *page, const char *tag, const char *class, const c
 /* html_sign_item - append an item of a list (ul of class "signs") with the sign of a state. */
 void html_sign_item(struct text *page, enum page_state state, const char *chars);
 
-/* A table: html_table_begin(), for each row html_row() and html_row_end() around html_cell(), html_table_end(). */
+/* html_link_begin - begin a link to an element @id of a fabric: PREFIX0xID, or PREFIX0xID/NUMBER; ends with "</a>" */
+void html_link_begin(struct text *page, const char *prefix, uint64_t id, unsigned number);
+
+/*
+ * A table: html_table_begin(), for each row html_row() and html_row_end() around cells, html_table_end(). A cell:
+ * html_cell_begin(), its content, "</td>".
+ */
 struct html_column {
 	const char *title;
 	bool is_number; /* aligned to the right */
@@ -59,8 +65,7 @@ struct html_column {
 void html_table_begin(struct text *page, const struct html_column *columns, size_t count);
 void html_row(struct text *page);
 void html_row_end(struct text *page);
-void html_cell(struct text *page, const struct html_column *column, enum page_state state, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void html_cell_begin(struct text *page, const struct html_column *column, enum page_state state);
 void html_table_end(struct text *page);
 
 /* html_lines - values over time as a figure, with one line for each series. */
@@ -76,9 +81,10 @@ void html_bars(struct text *page, const struct page_bars *bars);
 
 /*
  * html_matrix - percentages as a table of numbers on the colours of a heat map
- * About 25 bytes for a cell, so that a page can have many. @heat: values in percent; top and format are not used
+ * About 25 bytes for a cell without a link, so that a page can have many. @heat: values in percent; top and format are
+ * not used. @prefix: of html_link_begin(); NULL: no links
  */
-void html_matrix(struct text *page, const struct page_heat *heat);
+void html_matrix(struct text *page, const struct page_heat *heat, const char *prefix);
 
 /* html_heat - a table of cells whose colour and filled height are their values, with numbers if they fit. */
 void html_heat(struct text *page, const struct page_heat *heat);

@@ -485,40 +485,64 @@ void html_heat(struct text *page, const struct page_heat *heat)
 }
 
 /* A name in a heading of the matrix; a long one ends with an ellipsis, and has all of it in a tooltip. */
-static void append_heading(struct text *page, const char *name)
+static void append_heading(struct text *page, const char *name, const char *prefix, uint64_t id)
 {
 	size_t bytes = text_prefix_bytes(name, NAME_COLUMNS);
 
-	if (!name[bytes]) {
-		html_element(page, "th", NULL, "%s", name);
-		return;
+	text_append(page, "<th");
+	if (name[bytes]) {
+		text_append(page, " title=\"");
+		html_escape(page, name);
+		text_append(page, "\"");
 	}
-	text_append(page, "<th title=\"");
-	html_escape(page, name);
-	text_append(page, "\">");
-	html_escapef(page, "%.*s", (int)bytes, name);
-	text_append(page, "\u2026</th>\n");
+	text_append(page, ">");
+	if (prefix && id)
+		html_link_begin(page, prefix, id, 0);
+	html_escapef(page, "%.*s%s", (int)bytes, name, name[bytes] ? "\u2026" : "");
+	text_append(page, prefix && id ? "</a></th>\n" : "</th>\n");
 }
 
-void html_matrix(struct text *page, const struct page_heat *heat)
+static void append_matrix_cell(struct text *page, double value, const struct page_place *place, const char *prefix)
+{
+	bool link = prefix && place && place->id, down = place && place->problem;
+
+	text_append(page, "<td");
+	if (down || !isnan(value)) {
+		text_append(page, " class=\"");
+		if (!isnan(value))
+			text_appendf(page, "h%d", heat_step(value / 100));
+		text_append(page, down ? " down\"" : "\"");
+	}
+	if (down) {
+		text_append(page, " title=\"");
+		html_escape(page, place->problem);
+		text_append(page, "\"");
+	}
+	text_append(page, ">");
+	if (link)
+		html_link_begin(page, prefix, place->id, place->number);
+	if (!isnan(value))
+		text_appendf(page, "%.0f", value);
+	if (down)
+		text_append(page, html_state_sign(PAGE_CRITICAL));
+	else if (isnan(value))
+		text_append(page, "\u00b7");
+	text_append(page, link ? "</a></td>" : "</td>");
+}
+
+void html_matrix(struct text *page, const struct page_heat *heat, const char *prefix)
 {
 	text_append(page, "<figure>\n");
 	html_element(page, "h3", NULL, "%s", heat->title);
 	text_append(page, "<table class=\"matrix\">\n<thead><tr><th></th>");
 	for (size_t i = 0; i < heat->columns; i++)
-		append_heading(page, heat->column_names[i]);
+		append_heading(page, heat->column_names[i], prefix, heat->column_ids ? heat->column_ids[i] : 0);
 	text_append(page, "</tr></thead>\n<tbody>\n");
 	for (size_t row = 0; row < heat->rows; row++) {
 		text_append(page, "<tr>");
-		append_heading(page, heat->row_names[row]);
-		for (size_t column = 0; column < heat->columns; column++) {
-			double value = heat->values[row * heat->columns + column];
-
-			if (isnan(value))
-				text_append(page, "<td>\u00b7</td>");
-			else
-				text_appendf(page, "<td class=\"h%d\">%.0f</td>", heat_step(value / 100), value);
-		}
+		append_heading(page, heat->row_names[row], prefix, heat->row_ids ? heat->row_ids[row] : 0);
+		for (size_t at = row * heat->columns; at < (row + 1) * heat->columns; at++)
+			append_matrix_cell(page, heat->values[at], heat->places ? &heat->places[at] : NULL, prefix);
 		text_append(page, "</tr>\n");
 	}
 	text_append(page, "</tbody>\n</table>\n</figure>\n");

@@ -94,8 +94,10 @@ static void append_heat(struct text *page, char names[][64], size_t rows, size_t
 {
 	double *values = calloc(rows * columns, sizeof(*values));
 	const char **list = calloc(rows + columns, sizeof(*list));
+	struct page_place *places = calloc(rows * columns, sizeof(*places));
 
 	assert_non_null(values);
+	assert_non_null(places);
 	assert_non_null(list);
 	for (size_t i = 0; i < rows + columns; i++)
 		list[i] = names[i % HOSTS];
@@ -104,7 +106,13 @@ static void append_heat(struct text *page, char names[][64], size_t rows, size_t
 	html_heat(page, &(struct page_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
 					     .rows = rows, .columns = columns, .values = values, .format = format });
 	html_matrix(page, &(struct page_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
-					       .rows = rows, .columns = columns, .values = values });
+					       .rows = rows, .columns = columns, .values = values }, NULL);
+	for (size_t i = 0; i < rows * columns; i++)
+		places[i] = (struct page_place){ .id = i, .number = i % 3, .problem = i % 5 ? NULL : names[i % HOSTS] };
+	html_matrix(page, &(struct page_heat){ .title = names[1], .row_names = list, .column_names = list + rows,
+					       .rows = rows, .columns = columns, .values = values,
+					       .places = places }, "report?subject=");
+	free(places);
 	free(values);
 	free(list);
 }
@@ -128,8 +136,13 @@ static void fill_page(struct text *page, char names[][64])
 	html_table_begin(page, columns, 2);
 	for (size_t i = 0; i < 5; i++) {
 		html_row(page);
-		html_cell(page, &columns[0], (enum page_state)i, "%s", names[i]);
-		html_cell(page, &columns[1], PAGE_PLAIN, "%zu", i);
+		html_cell_begin(page, &columns[0], (enum page_state)i);
+		html_escape(page, names[i]);
+		text_append(page, "</td>");
+		html_cell_begin(page, &columns[1], PAGE_PLAIN);
+		html_link_begin(page, "report?subject=", i, (unsigned)i);
+		html_escapef(page, "%zu", i);
+		text_append(page, "</a></td>");
 		html_row_end(page);
 	}
 	html_table_end(page);

@@ -94,6 +94,12 @@ void page_add(struct page *page, const struct page_section *section)
 	sections[page->section_count++] = *section;
 }
 
+void page_link_names(struct page *page, const char *prefix)
+{
+	if (page)
+		page->link_prefix = prefix;
+}
+
 void page_close(struct page *page)
 {
 	page_add(page, &(struct page_section){ .kind = PAGE_CLOSE });
@@ -122,7 +128,7 @@ bool page_shows(const struct page_section *section, enum page_target target)
 
 	if (section->in && !(section->in & target))
 		return false;
-	return target == PAGE_HTML || (target == PAGE_TEXT ? section->kind > PAGE_CLOSE && section->kind != PAGE_LINKS :
+	return target == PAGE_HTML || (target == PAGE_TEXT ? section->kind > PAGE_CLOSE && section->kind != PAGE_LINKS && section->kind != PAGE_FORM :
 							      has_data && (target == PAGE_CSV || section->key));
 }
 

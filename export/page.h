@@ -76,6 +76,13 @@ struct page_bars {
 	double mean;  /* NAN: none; otherwise a line */
 };
 
+/* What a cell of a matrix is about, as result_target() names it. */
+struct page_place {
+	uint64_t id;         /* 0: nothing */
+	unsigned number;
+	const char *problem; /* a mark with this tooltip; NULL: none */
+};
+
 /* Values of pairs, as colours or numbers. */
 struct page_heat {
 	const char *title;
@@ -84,6 +91,8 @@ struct page_heat {
 	const double *values; /* row by row; NAN: nothing there */
 	double top;           /* end of the scale, so that two maps share one; 0: the highest value */
 	page_format *format;  /* not of a matrix, whose values are percentages */
+	const struct page_place *places; /* of a matrix: parallel to the values; NULL: none */
+	const uint64_t *row_ids, *column_ids;  /* likewise: of the names; NULL: none */
 };
 
 /* --- sections --- */
@@ -91,7 +100,8 @@ struct page_heat {
 enum page_kind {
 	/* Sections between these and PAGE_CLOSE belong together in HTML; other renderings ignore them. */
 	PAGE_CARD,    /* a box with the title */
-	PAGE_PAIR,    /* parts side by side, if there is space */
+	PAGE_PAIR,    /* parts of equal width side by side, if there is space */
+	PAGE_ROW,     /* parts side by side, the last one as wide as possible */
 	PAGE_PART,    /* of a pair */
 	PAGE_FOLD,    /* only the title is shown until it is opened */
 	PAGE_CLOSE,
@@ -102,7 +112,8 @@ enum page_kind {
 	PAGE_NOTE,    /* a paragraph; lines in text */
 	PAGE_SIGNS,   /* a list, each item with the sign of its state; PAGE_PLAIN: a bullet */
 	PAGE_ITEMS,   /* findings or the like, each of several lines */
-	PAGE_LINKS,   /* HTML only */
+	PAGE_LINKS,   /* HTML only, as the next one */
+	PAGE_FORM,
 	PAGE_LINES, PAGE_BARS, PAGE_HEAT,
 	PAGE_MATRIX,  /* percentages with numbers; small in HTML */
 };
@@ -136,6 +147,11 @@ struct page_field {
 
 struct page_link {
 	const char *href, *text;
+};
+
+/* A line with a field for a text and a button, which opens ACTION?NAME=TEXT. */
+struct page_form {
+	const char *action, *name, *label, *button;
 };
 
 /* A paragraph of an item. */
@@ -195,6 +211,7 @@ struct page_section {
 			size_t html_most;   /* bytes after which items are only counted; 0: no limit */
 		} items;
 		struct { const struct page_link *list; size_t count; } links;
+		struct page_form form;
 		struct page_lines lines;
 		struct page_bars bars;
 		struct page_heat heat;
@@ -208,6 +225,12 @@ struct page_section {
  */
 struct page *page_create(const char *title);
 void page_destroy(struct page *page);
+
+/*
+ * page_link_names - in HTML, cells with result_target() and names of a matrix are links
+ * @prefix:  before "0x0000000000000020" or "0x0000000000000020/7"; borrowed
+ */
+void page_link_names(struct page *page, const char *prefix);
 
 /* page_add - append a section; the struct is copied. page_close - end the innermost group. */
 void page_add(struct page *page, const struct page_section *section);

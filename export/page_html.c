@@ -15,6 +15,7 @@ enum { DEPTH_MOST = 8, NARROW_COLUMNS = 4 };
 
 struct printing {
 	struct text *text;
+	const char *link_prefix; /* NULL: names are no links */
 	enum page_kind open[DEPTH_MOST];
 	size_t depth;
 };
@@ -32,8 +33,8 @@ static void open_group(struct printing *printing, const struct page_section *sec
 		html_element(text, "h3", NULL, "%s", section->title);
 	if (section->kind == PAGE_CARD)
 		html_card_begin(text, section->title);
-	else if (section->kind == PAGE_PAIR)
-		text_append(text, "<div class=\"pair\">\n");
+	else if (section->kind == PAGE_PAIR || section->kind == PAGE_ROW)
+		text_append(text, section->kind == PAGE_PAIR ? "<div class=\"pair\">\n" : "<div class=\"row\">\n");
 	else if (section->kind == PAGE_PART)
 		text_append(text, "<div>");
 	else
@@ -52,7 +53,7 @@ static void close_group(struct printing *printing)
 	if (printing->depth < DEPTH_MOST)
 		kind = printing->open[printing->depth];
 	text_append(printing->text, kind == PAGE_CARD ? "</section>\n" : kind == PAGE_FOLD ? "</details>\n" :
-		    kind == PAGE_PAIR ? "</div>\n" : "</div>");
+		    kind == PAGE_PAIR || kind == PAGE_ROW ? "</div>\n" : "</div>");
 }
 
 /* --- sections --- */
@@ -196,15 +197,32 @@ static void append_links(struct text *text, const struct page_section *section)
 	text_append(text, "</p>\n");
 }
 
+static void append_form(struct text *text, const struct page_form *form)
+{
+	text_appendf(text, "<form action=\"%s\" method=\"get\"><label>", form->action);
+	html_escapef(text, "%s ", form->label);
+	text_appendf(text, "<input name=\"%s\" required=\"\"/></label> <button>", form->name);
+	html_escape(text, form->button);
+	text_append(text, "</button></form>\n");
+}
+
 /* --- tables --- */
 
-static void append_cell(struct text *text, const struct result *kept, size_t row, size_t column, struct text *cell)
+static void append_cell(const struct printing *printing, const struct result *kept, size_t row, size_t column,
+			struct text *cell)
 {
 	const struct html_column shape = { NULL, column_is_right(&kept->columns[column]) };
+	struct text *text = printing->text;
+	unsigned number = 0;
+	uint64_t id = printing->link_prefix ? result_target_of(kept, row, column, &number) : 0;
 	enum cell_style style;
 
 	result_cell(kept, row, column, 0, cell, &style);
-	html_cell(text, &shape, cell->len ? state_of(style, PAGE_PLAIN) : PAGE_PLAIN, "%s", text_chars(cell));
+	html_cell_begin(text, &shape, cell->len ? state_of(style, PAGE_PLAIN) : PAGE_PLAIN);
+	if (id)
+		html_link_begin(text, printing->link_prefix, id, number);
+	html_escape(text, text_chars(cell));
+	text_append(text, id ? "</a></td>" : "</td>");
 	text->failed |= text_failed(cell);
 }
 
@@ -221,17 +239,22 @@ static void append_record(struct text *text, const struct result *kept, struct t
 		if (!column_is_in_html(column) || !result_has_line(kept, 0, i))
 			continue;
 		html_row(text);
-		html_cell(text, &plain, PAGE_PLAIN, "%s%s", column->title[0] == ' ' ? "\u2003" : "",
-			  column->title + strspn(column->title, " "));
+		html_cell_begin(text, &plain, PAGE_PLAIN);
+		html_escapef(text, "%s%s", column->title[0] == ' ' ? "\u2003" : "",
+			     column->title + strspn(column->title, " "));
+		text_append(text, "</td>");
 		result_cell(kept, 0, i, 0, cell, &style);
-		html_cell(text, &plain, state_of(style, PAGE_PLAIN), "%s", text_chars(cell));
+		html_cell_begin(text, &plain, state_of(style, PAGE_PLAIN));
+		html_escape(text, text_chars(cell));
+		text_append(text, "</td>");
 		html_row_end(text);
 	}
 	html_table_end(text);
 }
 
-static void append_rows(struct text *text, const struct result *kept, struct text *cell)
+static void append_rows(const struct printing *printing, const struct result *kept, struct text *cell)
 {
+	struct text *text = printing->text;
 	struct html_column *heads = calloc(kept->column_count + 1, sizeof(*heads));
 	size_t count = 0;
 
@@ -249,7 +272,7 @@ static void append_rows(struct text *text, const struct result *kept, struct tex
 		html_row(text);
 		for (size_t i = 0; i < kept->column_count; i++)
 			if (column_is_in_html(&kept->columns[i]))
-				append_cell(text, kept, row, i, cell);
+				append_cell(printing, kept, row, i, cell);
 		html_row_end(text);
 	}
 	html_table_end(text);
@@ -268,8 +291,9 @@ static void append_notes(struct text *text, const struct text *notes, const char
 	}
 }
 
-static int append_table(struct text *text, const struct page_section *section, struct error *err)
+static int append_table(const struct printing *printing, const struct page_section *section, struct error *err)
 {
+	struct text *text = printing->text;
 	const struct result_options options = { .format = RESULT_KEEP };
 	struct result *kept = result_create(NULL, &options, section->table.columns, section->table.count);
 	struct text cell = { 0 };
@@ -282,7 +306,7 @@ static int append_table(struct text *text, const struct page_section *section, s
 	else if (code == 0 && section->kind == PAGE_RECORD)
 		append_record(text, kept, &cell);
 	else if (code == 0)
-		append_rows(text, kept, &cell);
+		append_rows(printing, kept, &cell);
 	if (code == 0)
 		append_notes(text, &kept->notes, "soft");
 	text_done(&cell);
@@ -327,7 +351,7 @@ static int append_section(struct printing *printing, const struct page_section *
 		break;
 	case PAGE_TABLE:
 	case PAGE_RECORD:
-		code = append_table(text, section, err);
+		code = append_table(printing, section, err);
 		break;
 	case PAGE_NOTE:
 		append_note(text, section->state, section->soft, section->note);
@@ -341,6 +365,9 @@ static int append_section(struct printing *printing, const struct page_section *
 	case PAGE_LINKS:
 		append_links(text, section);
 		break;
+	case PAGE_FORM:
+		append_form(text, &section->form);
+		break;
 	case PAGE_LINES:
 		html_lines(text, &section->lines);
 		break;
@@ -351,7 +378,7 @@ static int append_section(struct printing *printing, const struct page_section *
 		html_heat(text, &section->heat);
 		break;
 	case PAGE_MATRIX:
-		html_matrix(text, &section->heat);
+		html_matrix(text, &section->heat, printing->link_prefix);
 		break;
 	default:
 		break;
@@ -368,6 +395,7 @@ int page_html(const struct page *page, struct text *ret, struct error *err)
 
 	if (!page || page->failed)
 		return err_nomem(err);
+	printing.link_prefix = page->link_prefix;
 	html_begin(ret, page->title);
 	for (size_t i = 0; code == 0 && i < page->section_count; i++)
 		if (page_shows(&page->sections[i], PAGE_HTML))

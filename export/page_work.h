@@ -7,6 +7,7 @@
 
 struct page {
 	const char *title;
+	const char *link_prefix; /* of page_link_names(); NULL: no links */
 	struct page_section *sections;
 	size_t section_count, section_capacity;
 	struct result **kept; /* parallel to the sections, after page_freeze(); else NULL */

@@ -56,7 +56,11 @@ const char *finding_format_increase(const struct finding *finding, int64_t shown
 		what = "flap";
 	else if (finding->kind == FINDING_XMIT_DISCARDS)
 		what = "discard";
-	if (finding->increased_us && finding->increased_us <= shown_us)
+	if (!finding->increased_us || finding->increased_us > shown_us)
+		return ret;
+	if (shown_us - finding->increased_us < 1000000)
+		snprintf(ret, FINDING_INCREASE_SIZE, "last %s just now", what);
+	else
 		snprintf(ret, FINDING_INCREASE_SIZE, "last %s %s ago", what,
 			 when_format_span((shown_us - finding->increased_us) / 1000000 * 1000000, span));
 	return ret;

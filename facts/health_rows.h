@@ -39,6 +39,7 @@ struct health_filter {
 	int name_count;
 	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */
 	bool all;                     /* include infos, show all details */
+	bool is_page;                 /* for a page of HTML: no hints about options */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -180,12 +181,48 @@ static void add_history(int64_t now_us, const struct finding *finding, bool link
 				     *subject ? "&subject=" : "", subject, finding->port ? "&peers" : "");
 }
 
+/* The value of a number, whose key ends with its unit. */
+static void append_number(struct text *text, const struct finding_number *number)
+{
+	static const struct { const char *end, *unit; double us; } units[] = {
+		{ "_bytes_per_s", NULL, 0 }, { "_percent", " %", 0 }, { "_gbps", " Gb/s", 0 }, { "_us", NULL, 1 },
+		{ "_ms", NULL, 1e3 }, { "_s", NULL, 1e6 }, { "_h", NULL, 3.6e9 },
+	};
+	/* Of wall clock times in microseconds: 1 January 2000. */
+	const double times_from = 946684800e6;
+	size_t len = strlen(number->key), end;
+	const char *unit = "";
+	char shown[64];
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		end = strlen(units[i].end);
+		if (len <= end || strcmp(number->key + len - end, units[i].end))
+			continue;
+		len -= end;
+		unit = units[i].unit;
+		if (!unit && !units[i].us)
+			rate_format_bits(number->value, shown, sizeof(shown));
+		else if (!unit && units[i].us == 1 && number->value > times_from)
+			when_format_local((int64_t)number->value, shown);
+		else if (!unit)
+			when_format_span((int64_t)(number->value * units[i].us), shown);
+		break;
+	}
+	if (unit)
+		snprintf(shown, sizeof(shown), "%.6g%s", number->value, unit);
+	for (size_t i = 0; i < len; i++)
+		text_append_bytes(text, number->key[i] == '_' ? " " : &number->key[i], 1);
+	text_appendf(text, " %s", shown);
+}
+
 static const char *evidence_of(const struct finding *finding, struct page *page)
 {
 	struct text text = { 0 };
 
-	for (unsigned i = 0; i < finding->number_count; i++)
-		text_appendf(&text, "%s%s %.15g", i ? ", " : "", finding->numbers[i].key, finding->numbers[i].value);
+	for (unsigned i = 0; i < finding->number_count; i++) {
+		text_append(&text, i ? ", " : "");
+		append_number(&text, &finding->numbers[i]);
+	}
 	return page_keep(page, &text);
 }
 
@@ -308,7 +345,7 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 	append_count(&text, severities[FINDING_INFO], "info", "infos");
 	append_count(&text, known, "acknowledged", "acknowledged");
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
-	if (!filter->all && severities[FINDING_INFO] + known + drained + explained)
+	if (!filter->all && !filter->is_page && severities[FINDING_INFO] + known + drained + explained)
 		text_append(&text, " (--all shows them)");
 	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
 		     when_format_age(moment->reference_us, sweep->wall_us, age), sweep->ports_answered,

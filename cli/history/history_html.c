@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
+#include <ctype.h>
+
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -116,9 +119,39 @@ static int add_plots(const struct history *history, const struct subjects *subje
 	return code;
 }
 
+/* The same subjects over other windows that end at the same time. */
+static void add_links(const struct history *history, struct page *page)
+{
+	static const struct { const char *text; int64_t us; } windows[] = {
+		{ "10 min", 600 * US_PER_S }, { "1 h", 3600 * US_PER_S }, { "6 h", 6 * 3600 * US_PER_S },
+		{ "1 day", 86400 * US_PER_S }, { "7 days", 7 * 86400 * US_PER_S },
+	};
+	enum { WINDOWS = sizeof(windows) / sizeof(*windows) };
+	struct page_link *links = page_alloc(page, WINDOWS + 1, sizeof(*links));
+	struct text subjects = { 0 };
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	const char *query;
+
+	if (!links)
+		return;
+	for (int i = 0; i < history->options.argc; i++) {
+		text_append(&subjects, "&subject=");
+		for (const char *at = history->options.argv[i]; *at; at++)
+			text_appendf(&subjects, isalnum((unsigned char)*at) ? "%c" : "%%%02x", (unsigned char)*at);
+	}
+	query = page_keep(page, &subjects);
+	when_format_utc(history->until_us, until);
+	links[0] = (struct page_link){ "./", "Fabric" };
+	for (size_t i = 0; i < WINDOWS; i++) {
+		when_format_utc(history->until_us - windows[i].us, since);
+		links[i + 1] = (struct page_link){ page_print(page, "history?since=%s&until=%s%s", since, until, query),
+						   windows[i].text };
+	}
+	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, WINDOWS + 1 } });
+}
+
 static struct page *begin(const struct history *history, const struct subjects *subjects)
 {
-	static const struct page_link links[] = { { "./", "All findings" } };
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct text title = { 0 };
 	struct page *page;
@@ -131,7 +164,7 @@ static struct page *begin(const struct history *history, const struct subjects *
 	page_add_note(page, PAGE_HTML, false, "%s to %s", when_format_local(history->since_us, since),
 		      when_format_local(history->until_us, until));
 	if (history->links)
-		page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, 1 } });
+		add_links(history, page);
 	page_close(page);
 	return page;
 }

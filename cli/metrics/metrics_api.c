@@ -14,8 +14,10 @@
 static const struct api_route {
 	const char *path, *command, *options;
 } routes[] = {
-	{ "/", "status --html=- --links", "" },
+	{ "/", "status --html=- --links", "at=" },
 	{ "/history", "history --html=- --links", "each peers " SELECTED },
+	{ "/report", "report --html=- --links", SELECTED },
+	{ "/job", "job report --html=-", "subject=" },
 	{ "/api/status", "status", "at=" },
 	{ "/api/health", "health", "all columns= sort= explain= " SELECTED },
 	{ "/api/nodes", "nodes", "columns= sort= " SELECTED },
@@ -144,7 +146,7 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 		return err_set(err, ERR_UNAVAILABLE, "not found: the metrics are at /metrics, a page of the fabric at "
 			       "/, JSON at /api/status and others (ibwire-metrics(1))");
 	ret->html = strstr(route->command, "--html");
-	ret->kind = route == &routes[0] ? METRICS_FABRIC_PAGE : METRICS_COMMAND;
+	ret->kind = route == &routes[0] && !count ? METRICS_FABRIC_PAGE : METRICS_COMMAND;
 	code = add_words(ret, route->command, err);
 	if (code == 0 && !ret->html)
 		code = add(ret, err, "--format=json");

@@ -80,7 +80,7 @@ TEST(options_that_are_not_listed_are_refused)
 		{ "/api/health", { "subject", long_value }, "invalid value of subject" },
 		{ "/api/health", { "all", "no" }, "invalid value of all" },
 		{ "/api/job/report", { "nccl", "/etc/passwd" }, "no option 'nccl'" },
-		{ "/", { "html", "/tmp/x" }, "/ has no option 'html'; options: none" },
+		{ "/", { "html", "/tmp/x" }, "/ has no option 'html'; options: at=" },
 	};
 	static const char *const paths[] = { "/api/clear", "/api/sql", "/api", "/api/health/", "/etc/passwd",
 					     "/api/job", "" };

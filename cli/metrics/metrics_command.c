@@ -37,7 +37,7 @@ enum { STOP_MS = 2000 };
 
 #define REFRESH "30" /* seconds, of the page of the fabric in a browser */
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " \
-	"form-action 'none'; frame-ancestors 'none'"
+	"form-action 'self'; frame-ancestors 'none'"
 
 /* A file with the output of a command, while it is sent. */
 struct output {

@@ -579,6 +579,8 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 		find_state(&status, options.now_us);
 	if (code == 0)
 		code = print(&status, html, links, err);
+	columns_done(&status.jobs);
+	columns_done(&status.events);
 	health_rows_done(&status.findings);
 	map_done(&status.locked);
 	moment_done(&status.view);

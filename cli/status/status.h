@@ -12,6 +12,7 @@
 #include "facts/moment.h"
 #include "export/result.h"
 #include "facts/summary.h"
+#include "export/columns.h"
 #include "storage/reader.h"
 
 struct error;
@@ -35,7 +36,8 @@ struct status {
 		enum cell_style style;
 		bool is_live;
 	} state;
-	struct health_rows findings; /* of the page of HTML */
+	struct health_rows findings; /* of the page of HTML, as the next ones */
+	struct columns jobs, events;
 };
 
 /*

@@ -12,20 +12,28 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health/health.h"
+#include "cli/job/job.h"
 #include "cli/lib/options.h"
 #include "cli/lib/moment_options.h"
 #include "cli/lib/settings.h"
+#include "export/columns.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
+#include "facts/event_columns.h"
+#include "facts/saved_columns.h"
 #include "pages/history.h"
 #include "storage/history.h"
+#include "storage/jobs.h"
 #include "storage/reader.h"
 
 /* Limits that keep the page under 100 KB. */
-enum { FINDINGS_BYTES = 34000, CELLS_MOST = 1200, COLUMNS_MOST = 48, LINKS_MOST = 12 };
-enum { TREND_HOURS = 6 };
+enum { FINDINGS_BYTES = 34000, CELLS_MOST = 800, COLUMNS_MOST = 48, LINKS_MOST = 12, JOBS_MOST = 10, EVENTS_MOST = 12 };
+enum { TREND_HOURS = 6, EVENTS_HOURS = 24 };
+
+/* Seconds after which `ibwire metrics` lets a browser load the page again. */
+#define RELOAD "30"
 
 struct fabric_page {
 	struct moment *view;
@@ -38,7 +46,17 @@ struct fabric_page {
 
 /* --- verdict and findings --- */
 
-static void add_verdict(const struct status *status, const struct health_filter *filter, struct page *page)
+/* "spine" for spine.db; "" for fabric.db, the default. */
+static const char *fabric_name(const char *path, struct page *page)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t len = strcspn(base, ".");
+
+	return len == strlen("fabric") && !strncmp(base, "fabric", len) ? "" :
+	       page_print(page, " %.*s", (int)len, base);
+}
+
+static void add_verdict(const struct status *status, const struct health_filter *filter, bool links, struct page *page)
 {
 	static const enum page_state states[] = { PAGE_GOOD, PAGE_WARNING, PAGE_CRITICAL };
 	const struct sweep_info *sweep = status->view.snapshot ? &status->view.snapshot->sweep : NULL;
@@ -57,8 +75,9 @@ static void add_verdict(const struct status *status, const struct health_filter 
 	if (worst == PAGE_GOOD && sweep && sweep->ports_answered < sweep->ports_polled)
 		worst = PAGE_INFO;
 	page_add(page, &(struct page_section){ .kind = PAGE_VERDICT, .in = PAGE_HTML, .state = worst, .verdict = {
-		.heading = page_print(page, "InfiniBand fabric%s%s", sweep ? " at " : "",
-				      sweep ? when_format_local(sweep->wall_us, time) : ""),
+		.heading = page_print(page, "InfiniBand fabric%s%s%s", fabric_name(status->path, page),
+				      sweep ? " at " : "", sweep ? when_format_local(sweep->wall_us, time) : ""),
+		.detail = past ? "a moment of the past" : links ? "this page reloads every " RELOAD " s" : NULL,
 		.sentence = page_keep(page, &summary),
 		.note = !is_live && sweep ? status->state.text : NULL,
 		.note_state = past ? PAGE_PLAIN : PAGE_WARNING,
@@ -67,14 +86,14 @@ static void add_verdict(const struct status *status, const struct health_filter 
 
 static int add_findings(struct status *status, bool links, struct page *page, struct error *err)
 {
-	const struct health_filter filter = { 0 };
+	const struct health_filter filter = { .is_page = true };
 	const struct health_layout layout = { .in = PAGE_HTML, .title = "Findings", .none = "No open findings.",
 					      .links = links, .html_most = FINDINGS_BYTES };
 	const struct finding_query query = { .at_us = status->at_us };
 	int code = status->view.snapshot ? health_load(&status->view, &filter, &query, &status->findings, err) : 0;
 
 	if (code == 0)
-		add_verdict(status, &filter, page);
+		add_verdict(status, &filter, links, page);
 	if (code == 0 && status->view.snapshot)
 		health_add_findings(status->view.reference_us, &filter, &status->findings, &layout, page);
 	return code;
@@ -112,8 +131,10 @@ struct load_map {
 	uint32_t *columns;    /* nodes */
 	uint32_t *column_of;  /* by node: column plus 1; 0: none */
 	size_t leaf_count, row_count, column_count;
-	const char **names;   /* of rows, then of columns */
+	const char **names;   /* of rows, then of columns; their GUIDs */
+	uint64_t *ids;
 	double *values;
+	struct page_place *places; /* parallel: the port of the leaf with this value */
 };
 
 static int compare_highest(const void *a, const void *b)
@@ -182,34 +203,70 @@ static void choose_nodes(struct fabric_page *of, struct load_map *map)
 	qsort_r(map->columns, map->column_count, sizeof(*map->columns), compare_names, names);
 }
 
-static void fill_map(const struct fabric_page *of, struct load_map *map)
+/* A link of a leaf that is down marks the cell of its last spine. */
+static int mark_down(const struct fabric_page *of, const struct load_map *map, size_t row, uint32_t port,
+		     struct error *err)
+{
+	const struct fabric *fabric = of->view->fabric;
+	struct past_peer peer;
+	char name[PORT_NAME_SIZE];
+	int code = reader_last_peer(of->view->reader, fabric->nodes[fabric->ports[port].node].guid,
+				    fabric->ports[port].num, of->view->at_us, &peer, err);
+	uint32_t node = code > 0 ? fabric_find_node(fabric, peer.guid) : FABRIC_NONE;
+	uint32_t column = node == FABRIC_NONE ? 0 : map->column_of[node];
+
+	if (code <= 0 || !column)
+		return code < 0 && code != ERR_UNAVAILABLE ? code : 0;
+	order_port_name(&of->view->names_shown, fabric, port, name);
+	map->places[row * map->column_count + column - 1] = (struct page_place){
+		.id = map->ids[row], .number = fabric->ports[port].num,
+		.problem = page_print(of->page, "the link of %s to %s/%u is down", name,
+				      of->view->names_shown.names[node], peer.port) };
+	return 0;
+}
+
+static int fill_map(const struct fabric_page *of, struct load_map *map, struct error *err)
 {
 	const struct shape *shape = of->view->shape;
 	const struct fabric *fabric = of->view->fabric;
+	int code = 0;
 
 	memset(map->column_of, 0, fabric->node_count * sizeof(*map->column_of));
 	for (size_t i = 0; i < map->column_count; i++) {
 		map->column_of[map->columns[i]] = (uint32_t)i + 1;
 		map->names[map->row_count + i] = of->view->names_shown.names[map->columns[i]];
+		map->ids[map->row_count + i] = fabric->nodes[map->columns[i]].guid;
 	}
 	for (size_t i = 0; i < map->row_count * map->column_count; i++)
 		map->values[i] = NAN;
-	for (size_t row = 0; row < map->row_count; row++) {
-		const struct shape_group *group = &shape->groups[shape->nodes[map->leaves[row].node].up_group];
+	for (size_t row = 0; row < map->row_count && code == 0; row++) {
+		uint32_t leaf = map->leaves[row].node;
+		const struct shape_group *group = &shape->groups[shape->nodes[leaf].up_group];
 
-		map->names[row] = of->view->names_shown.names[map->leaves[row].node];
+		map->names[row] = of->view->names_shown.names[leaf];
+		map->ids[row] = fabric->nodes[leaf].guid;
 		for (uint32_t i = 0; i < group->count; i++) {
 			uint32_t port = shape->members[group->first + i], peer = fabric->ports[port].peer;
 			uint32_t column = peer == FABRIC_NONE ? 0 : map->column_of[fabric->ports[peer].node];
-			double *cell = &map->values[row * map->column_count + column - 1];
+			size_t at = row * map->column_count + column - 1;
+			double load = link_utilization(of, port);
 
-			if (column)
-				*cell = fmax(*cell, link_utilization(of, port));
+			if (!column || (!isnan(map->values[at]) && !(load > map->values[at])))
+				continue;
+			map->values[at] = load;
+			map->places[at] = (struct page_place){ map->ids[row], fabric->ports[port].num, NULL };
+		}
+		for (uint32_t i = 0; i < fabric->nodes[leaf].port_count && code == 0; i++) {
+			uint32_t port = fabric->nodes[leaf].first_port + i;
+
+			if (fabric->ports[port].state == PORT_DOWN)
+				code = mark_down(of, map, row, port, err);
 		}
 	}
+	return code;
 }
 
-static void add_map(struct fabric_page *of)
+static int add_map(struct fabric_page *of, struct error *err)
 {
 	size_t nodes = of->view->fabric->node_count + 1;
 	struct page *page = of->page;
@@ -218,27 +275,35 @@ static void add_map(struct fabric_page *of)
 		.columns = page_alloc(page, nodes, sizeof(*map.columns)),
 		.column_of = page_alloc(page, nodes, sizeof(*map.column_of)),
 		.names = page_alloc(page, 2 * nodes, sizeof(*map.names)),
+		.ids = page_alloc(page, 2 * nodes, sizeof(*map.ids)),
 		.values = page_alloc(page, CELLS_MOST + COLUMNS_MOST, sizeof(*map.values)),
+		.places = page_alloc(page, CELLS_MOST + COLUMNS_MOST, sizeof(*map.places)),
 	};
+	int code;
 
-	if (!map.leaves || !map.columns || !map.column_of || !map.names || !map.values)
-		return;
+	if (!map.leaves || !map.columns || !map.column_of || !map.names || !map.ids || !map.values || !map.places)
+		return err_nomem(err);
 	choose_nodes(of, &map);
 	if (!map.row_count)
-		return;
-	fill_map(of, &map);
-	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Load between leaves and spines" });
+		return 0;
+	code = fill_map(of, &map, err);
+	if (code < 0)
+		return code;
+	page_add(page, &(struct page_section){ .kind = PAGE_PART, .in = PAGE_HTML });
 	page_add(page, &(struct page_section){ .kind = PAGE_MATRIX, .in = PAGE_HTML, .heat = {
-		.title = "Busiest link of each pair, % of its rate",
+		.title = page_print(page, "Busiest link of each leaf and spine, %% of its rate, mean of %s",
+				    of->window),
 		.row_names = map.names, .column_names = map.names + map.row_count,
-		.rows = map.row_count, .columns = map.column_count, .values = map.values,
+		.row_ids = map.ids, .column_ids = map.ids + map.row_count,
+		.rows = map.row_count, .columns = map.column_count, .values = map.values, .places = map.places,
 	} });
-	page_add_note(page, PAGE_HTML, true, "Higher of both directions, mean of %s. \u00b7: no link, or unknown.",
-		      of->window);
+	page_add_note(page, PAGE_HTML, true,
+		      "Higher of both directions. \u00b7: no link, or unknown. \u2716: a link is down.");
 	if (map.row_count < map.leaf_count)
 		page_add_note(page, PAGE_HTML, true, "These are the busiest of %zu leaves; all: ibwire balance --all",
 			      map.leaf_count);
 	page_close(page);
+	return 0;
 }
 
 enum { LINK_PORT, LINK_PEER, LINK_UTIL, LINK_TX, LINK_RX, LINK_STALL, LINK_COLUMNS };
@@ -259,6 +324,11 @@ static void put_percent(struct result *result, size_t column, double percent)
 		result_showf(result, column, STYLE_PLAIN, "%.1f %%", percent);
 }
 
+static void put_target(struct result *result, size_t column, const struct fabric *fabric, uint32_t port)
+{
+	result_target(result, column, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
+}
+
 static int put_busiest(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct fabric_page *of = ctx;
@@ -273,8 +343,10 @@ static int put_busiest(struct result *result, const void *ctx, enum page_target 
 
 		order_port_name(&of->view->names_shown, fabric, port, name);
 		result_text(result, LINK_PORT, name);
+		put_target(result, LINK_PORT, fabric, port);
 		order_port_name(&of->view->names_shown, fabric, fabric->ports[port].peer, name);
 		result_text(result, LINK_PEER, name);
+		put_target(result, LINK_PEER, fabric, fabric->ports[port].peer);
 		put_percent(result, LINK_UTIL, of->busiest[i].percent);
 		result_real(result, LINK_TX, load->xmit_bytes * 1e6 / load->elapsed_us);
 		result_real(result, LINK_RX, load->rcv_bytes * 1e6 / load->elapsed_us);
@@ -303,10 +375,12 @@ static void add_busiest(struct fabric_page *of)
 		of->busiest[at].percent = percent;
 		of->busiest_count += of->busiest_count < LINKS_MOST;
 	}
+	page_add(of->page, &(struct page_section){ .kind = PAGE_PART, .in = PAGE_HTML });
 	page_add(of->page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_HTML,
 		.title = page_print(of->page, "Links with the highest load, mean of %s", of->window),
 		.table = { link_columns, LINK_COLUMNS, put_busiest, of } });
+	page_close(of->page);
 }
 
 static int add_loads(struct status *status, struct page *page, struct error *err)
@@ -339,9 +413,13 @@ static int add_loads(struct status *status, struct page *page, struct error *err
 		code = moment_find_shape(view, err);
 	if (code < 0)
 		return code;
-	add_map(of);
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML, .title = "Load" });
+	page_add(page, &(struct page_section){ .kind = PAGE_ROW, .in = PAGE_HTML });
+	code = add_map(of, err);
 	add_busiest(of);
-	return 0;
+	page_close(page);
+	page_close(page);
+	return code;
 }
 
 /* --- rate, stall and errors --- */
@@ -387,16 +465,173 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 	return code;
 }
 
+/* --- jobs and events --- */
+
+static const struct column_source job_sources[] = { { .columns = job_columns } };
+static const struct column_item job_items[] = {
+	{ .key = "id", .table = true }, { .key = "name", .table = true }, { .key = "hosts", .table = true },
+	{ .key = "begin", .table = true }, { .key = "duration_us", .table = true }, { .key = "ending", .table = true },
+};
+static const struct column_list job_list = { job_sources, 1, job_items, sizeof(job_items) / sizeof(*job_items) };
+
+static const struct column_source event_sources[] = { { .columns = event_columns } };
+static const struct column_item event_items[] = {
+	{ .key = "time", .table = true }, { .key = "severity", .table = true }, { .key = "text", .table = true },
+};
+static const struct column_list event_list = { event_sources, 1, event_items,
+					       sizeof(event_items) / sizeof(*event_items) };
+
+struct listing {
+	struct moment *moment;
+	struct result *result;
+	struct job now;
+	size_t total, shown;
+};
+
+/* Jobs that had begun at the time of the page, oldest first. */
+static bool count_job(void *ctx, const struct job *job)
+{
+	struct listing *listing = ctx;
+
+	listing->total += !listing->moment->at_us || job->begin_us <= listing->moment->at_us;
+	return true;
+}
+
+static bool put_job(void *ctx, const struct job *job)
+{
+	struct listing *listing = ctx;
+	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
+
+	if ((listing->moment->at_us && job->begin_us > listing->moment->at_us) ||
+	    listing->total - listing->shown++ > JOBS_MOST)
+		return true;
+	result_fill(listing->result, &facts);
+	return result_end_row(listing->result);
+}
+
+static int put_jobs(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	struct listing listing = *(const struct listing *)ctx;
+	int code = jobs_list(listing.moment->reader, count_job, &listing, err);
+
+	(void)target;
+	listing.result = result;
+	job_set_end(&listing.now);
+	if (code == 0)
+		code = jobs_list(listing.moment->reader, put_job, &listing, err);
+	if (listing.total > JOBS_MOST)
+		result_note(result, "and %zu older ones: ibwire job list", listing.total - JOBS_MOST);
+	result_none(result, "No jobs: see ibwire job begin, and ibwire run.");
+	return code;
+}
+
+static bool count_event(void *ctx, const struct event_row *row)
+{
+	struct listing *listing = ctx;
+
+	(void)row;
+	listing->total++;
+	return true;
+}
+
+static bool put_event(void *ctx, const struct event_row *row)
+{
+	struct listing *listing = ctx;
+	const struct event_facts facts = { .row = row, .node = row->node, .peer = row->peer };
+
+	if (listing->total - listing->shown++ > EVENTS_MOST)
+		return true;
+	result_fill(listing->result, &facts);
+	return result_end_row(listing->result);
+}
+
+static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	struct listing listing = *(const struct listing *)ctx;
+	int64_t until_us = listing.moment->snapshot->sweep.wall_us;
+	const struct event_query query = { .since_us = until_us - EVENTS_HOURS * 3600 * US_PER_S, .until_us = until_us };
+	int code = reader_events(listing.moment->reader, &query, count_event, &listing, err);
+
+	(void)target;
+	listing.result = result;
+	if (code == 0)
+		code = reader_events(listing.moment->reader, &query, put_event, &listing, err);
+	if (listing.total > EVENTS_MOST)
+		result_note(result, "and %zu older ones of the last %d h: ibwire events", listing.total - EVENTS_MOST,
+			    EVENTS_HOURS);
+	result_none(result, "No events in a day.");
+	return code;
+}
+
+static int add_lists(struct status *status, struct page *page, struct error *err)
+{
+	struct listing *listing = page_alloc(page, 1, sizeof(*listing));
+	int code = listing ? columns_usual(&job_list, &status->jobs, err) : err_nomem(err);
+
+	if (code == 0)
+		code = columns_usual(&event_list, &status->events, err);
+	if (code < 0)
+		return code;
+	listing->moment = &status->view;
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML, .title = "Newest events",
+		.table = { status->events.list, status->events.count, put_events, listing } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML, .title = "Newest jobs",
+		.table = { status->jobs.list, status->jobs.count, put_jobs, listing } });
+	return 0;
+}
+
+/* Links to earlier and later moments, and fields for a time, a subject and a job. */
+static void add_search(const struct status *status, struct page *page)
+{
+	static const struct { int64_t us; const char *text; } steps[] = {
+		{ -86400 * US_PER_S, "-1 day" }, { -3600 * US_PER_S, "-1 h" }, { -600 * US_PER_S, "-10 min" },
+		{ -60 * US_PER_S, "-1 min" }, { 60 * US_PER_S, "+1 min" }, { 600 * US_PER_S, "+10 min" },
+		{ 3600 * US_PER_S, "+1 h" },
+	};
+	static const struct page_form forms[] = {
+		{ "./", "at", "Time", "Show" }, { "report", "subject", "Report of a port, host or switch", "Show" },
+		{ "history", "subject", "History of a port, link, host, switch or group", "Show" },
+		{ "job", "subject", "Report of a job", "Show" },
+	};
+	enum { STEPS = sizeof(steps) / sizeof(*steps), FORMS = sizeof(forms) / sizeof(*forms) };
+	int64_t at_us = status->view.snapshot ? status->view.snapshot->sweep.wall_us : status->options->now_us;
+	struct page_link *links = page_alloc(page, STEPS + 1, sizeof(*links));
+	size_t count = 0;
+	char time[WHEN_SIZE];
+
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML });
+	for (size_t i = 0; links && i < STEPS; i++) {
+		if (steps[i].us > 0 && (!status->at_us || at_us + steps[i].us > status->options->now_us))
+			continue;
+		when_format_utc(at_us + steps[i].us, time);
+		strcpy(time + strlen("2026-11-20T13:00:00"), "Z");
+		links[count++] = (struct page_link){ page_print(page, "./?at=%s", time), steps[i].text };
+	}
+	if (links && status->at_us)
+		links[count++] = (struct page_link){ "./", "now" };
+	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .about = "Another moment",
+					       .links = { links, count } });
+	for (size_t i = 0; i < FORMS; i++)
+		page_add(page, &(struct page_section){ .kind = PAGE_FORM, .form = forms[i] });
+	page_close(page);
+}
+
 /* --- the page --- */
 
 int status_add_fabric(struct status *status, bool links, struct page *page, struct error *err)
 {
 	int code = add_findings(status, links, page, err);
 
+	if (links) {
+		page_link_names(page, "report?subject=");
+		add_search(status, page);
+	}
 	if (code == 0 && status->view.snapshot)
 		code = add_loads(status, page, err);
 	if (code == 0 && status->view.snapshot)
 		code = add_trend(status, page, err);
+	if (code == 0 && status->view.snapshot)
+		code = add_lists(status, page, err);
 	return code;
 }
 

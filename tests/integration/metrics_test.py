@@ -142,7 +142,22 @@ def pages(sim, server):
     tap.result(len(text) < 100000 and "<script" not in text, "small, without scripts", len(text))
     tap.contains("with a policy for browsers", headers["Content-Security-Policy"], "default-src 'none'")
     tap.equal("HEAD has no body", (server.get(path="/", method="HEAD")[0], server.get(path="/", method="HEAD")[2]), (200, ""))
+    links = sorted(set(re.findall(r'href="((?:report|history|job|\./)[^"]*)"', text)))
+    tap.result(len(links) > 10, "names, moments and findings are links", links)
+    broken = [link for link in links if server.get(path="/" + link.removeprefix("./").replace("&amp;", "&"))[0] not in (200, 503)]
+    tap.equal("and each of them is served", broken, [])
+    for form, value in re.findall(r'form action="([^"]*)"[^>]*>.*?name="(\w+)"', text):
+        typed = {"at": "-2s", "subject": "1" if form == "job" else "spine-01"}[value]
+        status, _, shown = server.get(path=f"/{form.removeprefix('./')}?{value}={typed}")
+        tap.result(status == (400 if form == "job" else 200), f"the form {form} is served", (status, shown[:200]))
+    past = server.get(path="/?at=-2s")
+    tap.equal("a moment of the past does not reload", (past[0], past[1]["Refresh"]), (200, None))
+    tap.contains("and leads back", past[2], 'href="./">now')
+    status, headers, text = server.get(path="/report?subject=spine-01/1")
+    tap.contains("a report with links", text, 'href="history?peers&amp;subject=0x')
     status, headers, text = server.get(path="/history?subject=spine-01&since=-10m")
+    for link in re.findall(r'href="(history[^"]*)"', text)[:5]:
+        tap.equal("another window of the history", server.get(path="/" + link.replace("&amp;", "&"))[0], 200)
     tap.contains("the history of a switch", text, "History of spine-01</h2>")
     tap.equal("an unknown subject is a usage error", server.get(path="/history?subject=none")[0], 400)
     newest = sim.json("status")["last_time"]
