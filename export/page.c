@@ -128,8 +128,9 @@ bool page_shows(const struct page_section *section, enum page_target target)
 
 	if (section->in && !(section->in & target))
 		return false;
-	return target == PAGE_HTML || (target == PAGE_TEXT ? section->kind > PAGE_CLOSE && section->kind != PAGE_LINKS && section->kind != PAGE_FORM :
-							      has_data && (target == PAGE_CSV || section->key));
+	if (target == PAGE_TEXT)
+		return section->kind > PAGE_CLOSE && section->kind != PAGE_LINKS && section->kind != PAGE_FORM;
+	return target == PAGE_HTML || (has_data && (target == PAGE_CSV || section->key));
 }
 
 struct page_options page_options_of(const struct result_options *options)

@@ -549,7 +549,8 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 {
 	struct listing listing = *(const struct listing *)ctx;
 	int64_t until_us = listing.moment->snapshot->sweep.wall_us;
-	const struct event_query query = { .since_us = until_us - EVENTS_HOURS * 3600 * US_PER_S, .until_us = until_us };
+	const struct event_query query = { .since_us = until_us - EVENTS_HOURS * 3600 * US_PER_S,
+					   .until_us = until_us };
 	int code = reader_events(listing.moment->reader, &query, count_event, &listing, err);
 
 	(void)target;
