@@ -235,7 +235,7 @@ def main():
             capture(name, columns)
             press(*back)
         if "report" in wanted:
-            wait_for(r"CRIT.*leaf-u02-r3")
+            wait_for(r"CRIT.*leaf-u02-r3", 300)  # of the next round
             time.sleep(REPORT_SECONDS)
             capture_report()
         press("q")

@@ -3,6 +3,7 @@
 #include "pages/health.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -61,11 +62,24 @@ static void append_since(int64_t now_us, const struct finding *finding, const ch
 		text_appendf(text, ", %s", last);
 }
 
+/* ", measured 17:28:55 to 17:29:01" */
+static bool append_window(int64_t now_us, const struct finding *finding, struct text *text)
+{
+	char from[WHEN_SIZE], until[WHEN_SIZE];
+	int64_t from_us, until_us;
+
+	if (!finding_window(finding, &from_us, &until_us))
+		return false;
+	time_of(from_us, now_us, from, sizeof(from));
+	time_of(until_us, now_us, until, sizeof(until));
+	text_appendf(text, ", measured %s to %s", from, until);
+	return true;
+}
+
 /* The same with report, end and measured window. */
 static void append_times(int64_t now_us, const struct finding_row *row, struct text *text)
 {
 	const struct finding *finding = &row->finding;
-	int64_t from_us, until_us;
 	char at[WHEN_SIZE], until[WHEN_SIZE];
 
 	append_since(now_us, finding, "since", text);
@@ -76,11 +90,7 @@ static void append_times(int64_t now_us, const struct finding_row *row, struct t
 	time_of(finding->closed_us, now_us, at, sizeof(at));
 	if (finding->closed_us)
 		text_appendf(text, ", over at %s", at);
-	if (finding_window(finding, &from_us, &until_us)) {
-		time_of(from_us, now_us, at, sizeof(at));
-		time_of(until_us, now_us, until, sizeof(until));
-		text_appendf(text, ", measured %s to %s", at, until);
-	} else if (row->measured_us > now_us) {
+	if (!append_window(now_us, finding, text) && row->measured_us > now_us) {
 		time_of(row->measured_us, now_us, at, sizeof(at));
 		text_appendf(text, ", measured %s", at);
 	}
@@ -245,10 +255,14 @@ static void fill_item(int64_t now_us, const struct health_filter *filter, const 
 	struct text cause = { 0 }, times = { 0 }, hosts = { 0 }, action = { 0 }, echoes = { 0 };
 
 	append_cause(now_us, finding, &cause);
-	if (layout->brief)
+	if (layout->brief) {
 		append_since(now_us, finding, ", since", &cause);
-	else
+		/* Other numbers of the page are of other windows. */
+		if (finding_is_of_window(finding->kind))
+			append_window(now_us, finding, &cause);
+	} else {
 		append_times(now_us, &health->row, &times);
+	}
 	if (!layout->brief)
 		append_hosts(finding, &hosts);
 	if (!layout->brief || health->place == HEALTH_ACKNOWLEDGED)

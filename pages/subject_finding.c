@@ -141,7 +141,7 @@ void subject_add_finding(const struct subject_facts *facts, const struct finding
 	add(&fields, "numbers", numbers_of(finding, page));
 	add(&fields, "acknowledged", acknowledgement_of(&row->acknowledged, page));
 	add(&fields, "description", info->means);
-	add(&fields, "threshold", info->limits);
+	add(&fields, "by default", info->limits);
 	add(&fields, "rationale", info->reason);
 	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS, .in = PAGE_TEXT,
 					       .fields = { fields.list, fields.count } });

@@ -397,7 +397,7 @@ static int start_relay(struct launch *launch, struct error *err)
 	return start_process(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
 }
 
-/* Other commands join the simulation with it (LAUNCH_CONTROL_ENVIRONMENT), and use the command's database and settings. */
+/* Other commands join the simulation with it (LAUNCH_CONTROL_ENVIRONMENT): with its database and settings, too. */
 static int make_environment(struct launch *launch, struct error *err)
 {
 	const char *old = getenv("LD_PRELOAD"), *db = getenv("IBWIRE_DB"), *settings = getenv("IBWIRE_SETTINGS");
