@@ -237,15 +237,14 @@ static bool is_own_switch(const struct health *health, const struct health_node 
 	return false;
 }
 
-/* The hosts at a switch, and those with an HCA behind it. */
-static void list_hidden_hosts(struct health *health, struct health_open_finding *open, const struct health_node *node)
+/* All hosts with an HCA that does not respond. */
+static void list_hidden_hosts(struct health *health, struct health_open_finding *open)
 {
 	health_clear_affected(open);
 	for (size_t i = 0; i < health->host_count; i++) {
 		const struct health_node *hca = health->hosts[i]->first;
 
-		while (hca && hca->through != node && !(hca->slots > 1 && hca->ports[1].peer &&
-							hca->ports[1].peer->node == node))
+		while (hca && !hca->through)
 			hca = hca->host_next;
 		if (hca)
 			health_add_affected(open, health->hosts[i]->name);
@@ -303,8 +302,8 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 		health_number(open, "switches_behind", node->hidden_switches);
 		health_number(open, "hcas_behind", node->hidden_hcas);
 	}
-	if (position >= IS_BORDER)
-		list_hidden_hosts(health, open, node);
+	if (position >= IS_OWN_SWITCH)
+		list_hidden_hosts(health, open);
 	else if (host)
 		health_affected_host(open, host);
 	else
