@@ -263,6 +263,14 @@ void topology_range(struct text *text, const char *first, const char *last, size
 	}
 }
 
+/* Are the characters from @at on digits of a GUID, which distinguish equal names: "NAME (1d00)"? */
+static bool is_of_guid(const char *name, size_t at)
+{
+	const char *open = strrchr(name, '(');
+
+	return open && open < name + at && open[1 + strspn(open + 1, "0123456789abcdef")] == ')';
+}
+
 /* Position of the number that @next increments by one, all else being equal; or -1. */
 static long counted_at(const char *name, const char *next)
 {
@@ -274,7 +282,7 @@ static long counted_at(const char *name, const char *next)
 		same--;
 	a = strspn(name + same, "0123456789");
 	b = strspn(next + same, "0123456789");
-	if (!a || !b || a > 9 || b > 9 || strcmp(name + same + a, next + same + b) ||
+	if (!a || !b || a > 9 || b > 9 || is_of_guid(name, same) || strcmp(name + same + a, next + same + b) ||
 	    strtoul(next + same, NULL, 10) != strtoul(name + same, NULL, 10) + 1)
 		return -1;
 	return (long)same;

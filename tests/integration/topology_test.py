@@ -229,6 +229,18 @@ with tap.part("the order of a file changes nothing"):
     boxes = {row["node"]: row for row in rows("topology", "show", "--from", "boxes.net")}
     tap.equal("a box is its switch with the lowest GUID", boxes["MF0;box2:MODEL/U4"]["box_guid"], "0x0000000000000202")
 
+with tap.part("digits of GUIDs are no numbers"):
+    with open("equal.net", "w", encoding="utf-8") as file:
+        for leaf in range(2):
+            spines = "".join(f'[{spine + 2}]\t"S-0000000000001d0{spine}"[{leaf + 1}]\t# "Same" lid 9 4xHDR\n' for spine in range(2))
+            file.write(f'Switch\t8 "S-000000000000010{leaf}"\t# "leaf{leaf}"\n'
+                       f'[1]\t"H-000000000000020{leaf}"[1]\t# "n{leaf} mlx5_0" lid 5 4xHDR\n{spines}\n'
+                       f'Switch\t8 "S-0000000000001d0{leaf}"\t# "Same"\n\n'
+                       f'Ca\t1 "H-000000000000020{leaf}"\t# "n{leaf} mlx5_0"\n\n')
+    shown = ibwire("topology", "show", "--from", "equal.net").out
+    tap.contains("equal names are listed with their digits", shown, "Same (1d00), Same (1d01)")
+    tap.result("..01)" not in shown, "and are no range", shown)
+
 with tap.part("wrong usage"):
     for words, why in ((("topology",), "give a sub-command"), (("topology", "save"), "takes one file"),
                        (("topology", "show", "--from", "nothing.net"), "nothing.net"),
