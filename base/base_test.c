@@ -189,6 +189,7 @@ TEST(times_are_parsed_relative_to_now_and_zone)
 	static const char saturday[] = "2026-11-21T14:30:00.5+01:00";
 	static const struct { const char *typed, *now, *local; } cases[] = {
 		{ "now", saturday, "2026-11-21 14:30:00 CET" }, { "-10m", saturday, "2026-11-21 14:20:00 CET" },
+		{ "10m", saturday, "2026-11-21 14:20:00 CET" }, { "1h", saturday, "2026-11-21 13:30:00 CET" },
 		{ "-3d", saturday, "2026-11-18 14:30:00 CET" },
 		{ "2026-11-20T14:00:00.123456Z", saturday, "2026-11-20 15:00:00 CET" },
 		{ "2026-11-20T15:00:00+01:00", saturday, "2026-11-20 15:00:00 CET" },

@@ -245,13 +245,16 @@ static bool parse_day(const char *typed, int64_t now_us, int64_t *ret_us)
 
 int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
 {
+	size_t len = strlen(typed);
 	int64_t span_us;
 
 	if (!strcmp(typed, "now")) {
 		*ret_us = now_us;
 		return 0;
 	}
-	if (typed[0] == '-' && when_span_parse(typed + 1, &span_us, NULL) == 0) {
+	/* "-10m", or "10m" with its unit: a number alone could be a date. */
+	if ((typed[0] == '-' || (len && isalpha((unsigned char)typed[len - 1]))) &&
+	    when_span_parse(typed + (typed[0] == '-'), &span_us, NULL) == 0) {
 		*ret_us = now_us - span_us;
 		return 0;
 	}

@@ -37,6 +37,10 @@ void nearest_offer(struct nearest *nearest, const char *word)
 	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
 	size_t letters = text_distance(nearest->typed, word), distance = letters;
 
+	/* A word with two wrong letters has the right first one, or the first two exchanged. */
+	if (!typed || (distance > 1 && *nearest->typed != *word &&
+	    (*nearest->typed != word[1] || nearest->typed[1] != *word)))
+		return;
 	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
 		distance = 1;
 	if (distance > typed / 3 + 1 || distance >= len || distance > nearest->distance ||

@@ -126,6 +126,8 @@ static const struct {
 	{ "--fromat json", "did you mean '--format'" },
 	{ "--colour always", "did you mean '--color'" },
 	{ "--untill now", "did you mean '--until'" },
+	{ "--follow", "unknown option '--follow' (" }, /* not --color */
+	{ "--ofrmat json", "did you mean '--format'" },
 	{ "--zzzzzz", "unknown option '--zzzzzz'" },
 	{ "--zzzzzz=1", "unknown option '--zzzzzz'" },
 	{ "-z", "'-z'" },
