@@ -16,6 +16,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import sqlite3
@@ -111,6 +112,9 @@ class Tap:
             print(f"RELIABILITY\t{faults}\t{cases}\t{checked}\t0 failures")
 
     def done(self):
+        if outputs:
+            self.result(not wrong_plurals, f"no plural follows 1 in {len(outputs)} outputs",
+                        "\n".join(sorted(wrong_plurals)[:20]))
         print(f"1..{self.count}")
         sys.exit(1 if self.failed else 0)
 
@@ -130,6 +134,22 @@ class Finished:
         return f"{' '.join(map(str, self.command))}: status {self.status}\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}"
 
 
+# Every output of ibwire that a test reads is searched for a plural after 1: "1 switches", "1 of them have".
+PLURAL = re.compile(r"(?<![\w.,:/-])1 (?:of (?:them|these|which) have|have|are|were|[A-Za-z]*[a-rt-z]s)\b(?!/)")
+# Words that end in s and are no plural, and units of a count that is written as a number.
+NO_PLURAL = re.compile(r"1 (?:has|is|was|its|ms|us|bps|GPUs? ranks|as|plus|minus|address|process|less|bus|status|us)$")
+outputs, wrong_plurals = [], set()
+
+
+def find_plurals(command, text):
+    """Remember the lines of a text with a plural after 1; a table has columns that only look like a sentence."""
+    outputs.append(command)
+    for line in text.split("\n"):
+        for found in PLURAL.finditer(line):
+            if not NO_PLURAL.match(found[0]):
+                wrong_plurals.add(f"{' '.join(map(str, command[1:4]))}: {line.strip()[:160]}")
+
+
 def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, text=True):
     """Run a program to its end. With check, a status other than 0 raises an exception."""
     done = subprocess.run([str(word) for word in command], env=env, stdin=stdin, stdout=subprocess.PIPE,
@@ -139,6 +159,8 @@ def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, t
                             done.stderr.decode("utf-8", "replace"))
     else:
         finished = Finished(command, done.returncode, done.stdout, done.stderr)
+    if text and str(command[0]) == IBWIRE:
+        find_plurals(command, finished.out + finished.err)
     if check and done.returncode:
         raise RuntimeError(str(finished))
     return finished

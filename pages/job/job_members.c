@@ -390,8 +390,8 @@ static int note_left_out(struct job_report *report, struct error *err)
 	for (size_t i = 0; report->all_hosts && i < report->host_count; i++)
 		count += !took_part(report, &report->hosts[i]);
 	return count && count < report->host_count ?
-	       job_note(report, err, "no host list: %zu hosts of the fabric without traffic are left out of "
-			"comparisons", count) : 0;
+	       job_note(report, err, "no host list: hosts of the fabric without traffic are left out of "
+			"comparisons (%zu)", count) : 0;
 }
 
 int job_find_members(struct job_work *work, struct error *err)
