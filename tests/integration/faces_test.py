@@ -447,6 +447,9 @@ def add_push(facts, db):
 # --- tables and screens ---
 
 def number(text):
+    """None for a lower bound, "12.3+", which is null in data."""
+    if text.rstrip().endswith("+"):
+        return None
     found = re.match(r"^(-?[0-9.]+)([kMGTP]?)", text)
     return about(found[1], UNITS[found[2]]) if found else None
 
