@@ -325,7 +325,7 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 {
 	const struct sweep_info *sweep = &moment->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0, clearing = 0, explained = 0;
-	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
+	unsigned unread = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_AGE_SIZE];
 
@@ -347,10 +347,10 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 	}
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
-	/* A finding takes several sweeps to open: unresponsive ports are mentioned until then. */
-	if (!text.len && !known && !drained && !closed && !clearing && silent)
-		text_appendf(&text, "no open findings, but %u port%s did not respond", silent,
-			     silent == 1 ? "" : "s");
+	/* A finding takes several sweeps to open: until then ports are mentioned that did not respond or refused. */
+	if (!text.len && !known && !drained && !closed && !clearing && unread)
+		text_appendf(&text, "no open findings, but %u port%s not read", unread,
+			     unread == 1 ? " was" : "s were");
 	else if (!text.len)
 		text_append(&text, closed ? "no findings open any more" : "no open findings");
 	append_count(&text, clearing, "clearing", "clearing");

@@ -30,7 +30,7 @@ static void set_answered(int64_t answered, int64_t polled)
 	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 
-/* No finding is open; three ports did not respond in a sweep. */
+/* No finding is open; three ports were not read in a sweep. */
 TEST(health_mentions_unresponsive_ports_without_findings)
 {
 	const struct sweep *sweep = &model->sweep;
@@ -38,7 +38,7 @@ TEST(health_mentions_unresponsive_ports_without_findings)
 
 	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
 	set_answered(6, 9);
-	assert_shows(line, "no open findings, but 3 ports did not respond;");
+	assert_shows(line, "no open findings, but 3 ports were not read;");
 	set_answered(9, 9);
 	assert_shows(line, "no open findings;");
 	set_answered(sweep->ports_answered, sweep->ports_polled);

@@ -68,7 +68,7 @@ static void draw_no_problems(const struct app *app, const struct brush *brush, i
 	else if (!sweep->ports_polled)
 		draw_line(brush, body, line, ROLE_WARNING, " no known problems; no port was polled");
 	else
-		draw_line(brush, body, line, ROLE_WARNING, " no known problems: %s of %s ports did not respond",
+		draw_line(brush, body, line, ROLE_WARNING, " no known problems: %s of %s ports were not read",
 			  silent, polled);
 }
 
