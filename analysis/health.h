@@ -89,7 +89,6 @@ struct health_input {
 	const struct fabric *fabric;
 	const struct shape *shape;   /* of this fabric */
 	const struct routes *routes; /* or NULL */
-	int64_t routes_changed_us;   /* wall clock of the last change of a table; 0: none */
 	const uint64_t *routes_changed_guids; /* switches whose tables changed since the last step */
 	size_t routes_changed_count;
 	const uint32_t *routes_changed_entries; /* number of changed entries each */

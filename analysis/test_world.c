@@ -371,7 +371,6 @@ static void sweep(struct world *world)
 		.interval_us = world->interval_us, .topology_changed = world->changed, .sm_known = !world->sm_lost,
 		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters,
 		.routes = world->has_routes ? &world->routes : NULL,
-		.routes_changed_us = world->changed_count ? WORLD_WALL_US + world->now_us : 0,
 		.routes_changed_guids = world->changed_guids, .routes_changed_count = world->changed_count,
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
 		.routes_read_count = world->read_count, .locked_guids = locked, .caps = caps,

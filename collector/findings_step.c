@@ -141,7 +141,7 @@ static int gather(struct gathered *all, const struct sweep_result *result, const
 
 /* The tables, and those that changed in this sweep. */
 static int gather_routes(struct findings_step *step, struct gathered *all, const struct route_read *routes,
-			 int64_t wall_us, struct health_input *input, struct error *err)
+			 struct health_input *input, struct error *err)
 {
 	int64_t newest_us = step->tables_read_us;
 
@@ -161,14 +161,12 @@ static int gather_routes(struct findings_step *step, struct gathered *all, const
 		}
 		if (!one->changed)
 			continue;
-		step->changed_us = wall_us;
 		all->changed_guids[input->routes_changed_count] = one->guid;
 		all->changed_entries[input->routes_changed_count++] = one->changed;
 	}
 	step->tables_read_us = newest_us;
 	input->routes_read_guids = all->read_guids;
 	input->routes = &routes->routes;
-	input->routes_changed_us = step->changed_us;
 	input->routes_changed_guids = all->changed_guids;
 	input->routes_changed_entries = all->changed_entries;
 	return 0;
@@ -256,7 +254,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 	if (code == 0)
 		code = gather(&all, result, details, sweep->fabric, memory, &input, err);
 	if (code == 0)
-		code = gather_routes(step, &all, routes, sweep->wall_us, &input, err);
+		code = gather_routes(step, &all, routes, &input, err);
 	if (code == 0) {
 		input.shape = step->shape;
 		input.adaptive = step->adaptive;

@@ -35,7 +35,6 @@ struct findings_step {
 	struct shape *shape;     /* of the fabric of this generation */
 	uint64_t generation;
 	bool has_shape;
-	int64_t changed_us;      /* wall clock of the last change of a table */
 	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
 	uint8_t *adaptive;       /* by node: enum adaptive_routing, or NULL (analysis/balance.h) */
 	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */

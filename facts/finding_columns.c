@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
+#include <stdio.h>
 
 #include "base/when.h"
+#include "base/clock.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "facts/order.h"
@@ -35,6 +38,8 @@ NONZERO(number_closed, found->finding.closed_us)
 NONZERO(number_ok_since, found->finding.ok_since_us)
 NONZERO(number_increased, found->finding.increased_us)
 NUMBER(number_measured, found->measured_us)
+NUMBER(number_peak, found->peak)
+NONZERO(number_peak_time, found->peak - found->peak == 0 ? found->peak_us : 0)
 NONZERO(number_origin, found->origin)
 NUMBER(number_affected, found->finding.affected_hosts)
 NONZERO(number_ack_until, found->acknowledged.at_us ? found->acknowledged.until_us : 0)
@@ -63,6 +68,21 @@ const char *finding_format_increase(const struct finding *finding, int64_t shown
 	else
 		snprintf(ret, FINDING_INCREASE_SIZE, "last %s %s ago", what,
 			 when_format_span((shown_us - finding->increased_us) / 1000000 * 1000000, span));
+	return ret;
+}
+
+const char *finding_format_peak_time(const struct finding_row *row, int64_t shown_us, char ret[FINDING_PEAK_SIZE])
+{
+	time_t then = (time_t)(row->peak_us / US_PER_S);
+	char words[48], at[24];
+	struct tm local;
+
+	*ret = '\0';
+	if (!finding_format_peak(&row->finding, row->peak, words) || row->peak_us > shown_us)
+		return ret;
+	localtime_r(&then, &local);
+	strftime(at, sizeof(at), shown_us - row->peak_us < 12 * 3600 * US_PER_S ? "%H:%M:%S" : "%F %H:%M:%S", &local);
+	snprintf(ret, FINDING_PEAK_SIZE, "%s at %s", words, at);
 	return ret;
 }
 
@@ -285,6 +305,10 @@ const struct column finding_columns[] = {
 	  .fill = fill_acknowledged, .which = ACK_REASON, .help = "reason of the acknowledgement" },
 	{ .key = "acknowledged_until", .title = "ACKNOWLEDGED UNTIL", .kind = COLUMN_TIME,
 	  .number = number_ack_until, .help = "end of the acknowledgement" },
+	{ .key = "peak", .title = "PEAK", .kind = COLUMN_REAL, .number = number_peak,
+	  .help = "largest value so far of the number that grows with the fault" },
+	{ .key = "peak_time", .title = "PEAK TIME", .kind = COLUMN_TIME, .number = number_peak_time,
+	  .help = "time of that value" },
 	{ .key = "change", .title = "CHANGE", .kind = COLUMN_TEXT, .fill = fill_change,
 	  .help = "with --watch: opened, changed or closed" },
 	{ 0 },

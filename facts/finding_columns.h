@@ -33,6 +33,10 @@ struct finding_facts {
 #define FINDING_INCREASE_SIZE 64
 const char *finding_format_increase(const struct finding *finding, int64_t shown_us, char ret[FINDING_INCREASE_SIZE]);
 
+/* finding_format_peak_time - "100 % at 11:28:58"; "" unless the peak exceeds the current value */
+#define FINDING_PEAK_SIZE 96
+const char *finding_format_peak_time(const struct finding_row *row, int64_t shown_us, char ret[FINDING_PEAK_SIZE]);
+
 /* Columns of a struct finding_facts; the last one has no key, the one before it is "change". */
 extern const struct column finding_columns[];
 

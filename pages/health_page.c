@@ -80,13 +80,15 @@ static bool append_window(int64_t now_us, const struct finding *finding, struct 
 static void append_times(int64_t now_us, const struct finding_row *row, struct text *text)
 {
 	const struct finding *finding = &row->finding;
-	char at[WHEN_SIZE], until[WHEN_SIZE];
+	char at[WHEN_SIZE], until[WHEN_SIZE], peak[FINDING_PEAK_SIZE];
 
 	append_since(now_us, finding, "since", text);
 	time_of(finding->since_us, now_us, at, sizeof(at));
 	time_of(row->opened_us, now_us, until, sizeof(until));
 	if (strcmp(at, until))
 		text_appendf(text, ", reported %s", until);
+	if (*finding_format_peak_time(row, now_us, peak))
+		text_appendf(text, ", peaked at %s", peak);
 	time_of(finding->closed_us, now_us, at, sizeof(at));
 	if (finding->closed_us)
 		text_appendf(text, ", over at %s", at);

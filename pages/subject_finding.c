@@ -33,7 +33,7 @@ static struct page_field *add(struct fields *fields, const char *name, const cha
 static void add_times(struct fields *fields, const struct finding_row *row, int64_t shown_us)
 {
 	const struct finding *finding = &row->finding;
-	char at[WHEN_SIZE], span[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
+	char at[WHEN_SIZE], span[WHEN_SIZE], last[FINDING_INCREASE_SIZE], peak[FINDING_PEAK_SIZE];
 	int64_t open_us = shown_us - finding->since_us, from_us, until_us;
 	struct page *page = fields->page;
 
@@ -46,6 +46,8 @@ static void add_times(struct fields *fields, const struct finding_row *row, int6
 						   when_format_local(until_us, span)));
 	else if (row->measured_us != shown_us)
 		add(fields, "measured", page_print(page, "%s", when_format_local(row->measured_us, at)));
+	if (*finding_format_peak_time(row, shown_us, peak))
+		add(fields, "peak", page_print(page, "%s", peak));
 	if (*finding_format_increase(finding, shown_us, last))
 		add(fields, "last increase", page_print(page, "%s: %s", when_format_local(finding->increased_us, at),
 							last));

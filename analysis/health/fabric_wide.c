@@ -274,7 +274,7 @@ static void check_expected(struct health *health, struct fabric_wide *state)
 static void check_table_changes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	int64_t since = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+	int64_t since = health->wall_us;
 	bool many = input->routes_changed_count > MANY_TABLES;
 	struct health_open_finding *open;
 	struct health_set switches = { 0 };
@@ -399,8 +399,10 @@ static void update_holes(struct health *health, struct fabric_wide *state)
 		struct health_node *node = health->nodes[i];
 
 		if (node->hole_us && node->routes_us == health->now_us &&
-		    !health_find(health, FINDING_BLACK_HOLE, node, 0, 0))
+		    !health_find(health, FINDING_BLACK_HOLE, node, 0, 0)) {
 			node->hole_us = health->now_us;
+			node->hole_wall_us = node->routes_wall_us;
+		}
 	}
 	if (routes_check(input->routes, input->fabric, record_hole, &search, NULL) < 0)
 		health->failed = true;

@@ -434,7 +434,7 @@ static void sweep(struct health *health, void *state)
 		if (!node)
 			continue;
 		node->routes_us = health->now_us;
-		node->routes_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		node->routes_wall_us = health->wall_us;
 		node->shift_wall_us = 0;
 		node->table_reread = last->table_reread = health_find(health, FINDING_UPLINK_IMBALANCE, node, 0,
 								      BALANCE_XMIT + 1) || last->table_reread;

@@ -219,6 +219,31 @@ TEST(counts_name_the_time_in_which_they_were_counted)
  * before a finding opens. @again: other destinations are lost meanwhile, as when hosts restart one
  * after the other.
  */
+/* A black hole is dated by what made it, not by an earlier change of another switch. */
+TEST(a_hole_begins_with_the_change_that_made_it)
+{
+	static const char *const made_by[] = {
+		"skew leaf0 99 1; reread leaf0", "down leaf0/101; wait 40; reread leaf0",
+	};
+
+	for (size_t i = 0; i < sizeof(made_by) / sizeof(made_by[0]); i++) {
+		struct world *world = world_create(&single);
+		const struct world_report *report;
+		int64_t made_us;
+
+		world_run(world, "routes; wait 60; skew leaf1 102 2; reread leaf1; wait 84");
+		made_us = WORLD_WALL_US + world->now_us;
+		world_run(world, made_by[i]);
+		world_run(world, "wait 90");
+		report = world_find(world, FINDING_BLACK_HOLE);
+		assert_non_null(report);
+		if (llabs(report->finding.since_us - made_us) > 20 * INT64_C(1000000))
+			fail_msg("%s: since %lld s after it", made_by[i],
+				 (long long)(report->finding.since_us - made_us) / 1000000);
+		world_destroy(world);
+	}
+}
+
 TEST(a_hole_that_was_repaired_before_the_next_read_is_not_reported)
 {
 	for (unsigned again = 0; again < 2; again++) {

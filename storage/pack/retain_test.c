@@ -462,6 +462,42 @@ TEST_IN_FOLDER(windows_add_up_at_each_step_of_expiry)
 	model_destroy(model);
 }
 
+/* Once the samples of its time have expired, one text of a finding an hour remains, and each change. */
+TEST_IN_FOLDER(texts_of_findings_are_thinned_with_the_samples)
+{
+	const struct writer_retention retention = { .raw_us = 4 * 3600 * INT64_C(1000000) };
+	struct model *model = model_create(11, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct finding finding = { .kind = FINDING_SYMBOL_ERRORS, .node_guid = 7, .port = 3, .since_us = 1,
+				   .increased_us = 1 };
+	const struct finding *open[] = { &finding };
+
+	model->calm = model->no_details = true;
+	writer_set_retention(writer, &retention);
+	for (int i = 0; i < 1500; i++) {
+		struct sweep sweep;
+
+		model_jump(model, 30 * INT64_C(1000000));
+		sweep = *model_step(model);
+		snprintf(finding.text, sizeof(finding.text), "%d errors", i);
+		finding.last_seen_us = sweep.wall_us;
+		finding.severity = i % 500 >= 250 ? FINDING_CRITICAL : FINDING_WARNING;
+		sweep.findings = open;
+		sweep.finding_count = 1;
+		check_store(writer, &sweep);
+	}
+	writer_close(writer);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM finding_state WHERE state_sweep IS NULL"), 6);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM (SELECT 1 FROM finding_state"
+				       " WHERE state_sweep IS NOT NULL AND from_sweep <"
+				       " (SELECT min(from_sweep) FROM chunk_window WHERE state < 2)"
+				       " GROUP BY wall_us / 3600000000 HAVING count(*) > 1)"), 0);
+	assert_true(check_integer(path, "SELECT count(*) FROM finding_state WHERE from_sweep >="
+				  " (SELECT min(from_sweep) FROM chunk_window WHERE state < 2)") > 100);
+	check_integrity(path);
+	model_destroy(model);
+}
+
 TEST_IN_FOLDER(the_log_shrinks_after_a_long_reader)
 {
 	struct writer *writer = check_open_writer_with(path, 20);

@@ -19,8 +19,8 @@
  * Rows are only added, so a past time shows what was shown then. A change of the severity, of the
  * cause or of the phase begins a row at its sweep, and so does a peak that exceeds the stored one by an eighth.
  * All else waits: for the next window, if the numbers are of windows; otherwise for an eighth of the age of that state,
- * at most a minute, and after an hour for a sixtieth of it, at most ten minutes. With many findings it waits so long
- * that twenty are compared per second.
+ * at most a minute, and after an hour, if it is no count, for a sixtieth of it, at most ten minutes. With many findings
+ * it waits so long that twenty are compared per second.
  */
 #define TEXT_LONG_US (60 * US_PER_S)
 #define TEXT_LONGEST_US (600 * US_PER_S)
@@ -294,7 +294,8 @@ static bool is_due(const struct stored_findings *findings, const struct stored_f
 	int64_t wait_us = age_us / 8 < TEXT_LONG_US ? age_us / 8 : TEXT_LONG_US;
 	int64_t all_us = (int64_t)findings->count * US_PER_S / COMPARED_PER_S, from_us, until_us;
 
-	if (age_us / 60 > wait_us)
+	/* "last error 3 s ago" is a minute late at most. */
+	if (age_us / 60 > wait_us && !finding->increased_us)
 		wait_us = age_us / 60 < TEXT_LONGEST_US ? age_us / 60 : TEXT_LONGEST_US;
 	if (finding_is_of_window(stored->kind) && finding_window(finding, &from_us, &until_us) && until_us > from_us)
 		wait_us = until_us - from_us;

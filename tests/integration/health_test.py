@@ -38,7 +38,7 @@ KEYS = ["id", "time", "kind", "severity", "subject", "node_guid", "node", "port"
         "since", "opened", "last_seen", "closed", "ok_since", "last_increase",
         "increase_stopped", "measured", "origin", "evidence", "cause", "text", "advice",
         "hosts", "affected_hosts", "ports", "nodes", "drained", "acknowledged_by", "acknowledged_reason",
-        "acknowledged_until"]
+        "acknowledged_until", "peak", "peak_time"]
 TRUNK, HCA, ERRORS = ("leaf-u01-r0", 9), ("node0003 mlx5_1", 1), ("leaf-u01-r2", 5)
 HOST, ERROR_HOST = "node0010", "node0005"
 

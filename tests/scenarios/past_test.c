@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -171,7 +172,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 		return code;
 	shown_now_us = sweep->wall_us;
 	use_database(path);
-	now = show_command("health|--all|--columns|kind,severity,cause,subject,ok_since", 0);
+	now = show_command("health|--all|--columns|kind,severity,cause,subject,text", 0);
 	shown_now_us = 0;
 	changed = !recording.findings || strcmp(now, recording.findings);
 	free(recording.findings);
@@ -220,14 +221,23 @@ static size_t check(const char *scenario)
 	return differences;
 }
 
-/* Return: the number of differences. */
-static size_t run_scenario(const char *name)
+/* Windows and recovery times of seconds, and a sweep per second. */
+static const char quick[] =
+	"shape rail units=2 hosts=8 rails=4 spines=4\ninterval 1s\nlength 6m\nsettings quick.conf\n"
+	"job main alltoall fan=8 load=0.5 noise=0.1\nat 190s skew leaf-u01-r1 to=11 part=0.5 for=45s\n"
+	"at 220s width leaf-u01-r0/9 1x for=40s\nat 250s errors leaf-u01-r2/9 symbol_errors=9000 for=60s\n";
+static const char quick_settings[] =
+	"[health]\nlink_down_after = 5s\ndegraded_after = 5s\nsilent_after = 6s\ntraining = 5s\nstate_recovery = 10s\n"
+	"recovery = 20s\n[balance]\nwindow = 6s\nwindows = 4\nwindows_same = 3\nspread = 20%\n";
+
+/* @source: NULL: the scenario with this name. Return: the number of differences. */
+static size_t run_scenario(const char *name, const char *source)
 {
 	const int64_t end_us = INT64_C(1790000000) * US_PER_S;
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
-	char *source = scenario_file(name);
+	char *file = source ? strdup("quick.scenario") : scenario_file(name);
 	struct error err = { 0 };
 	struct sink sink;
 	size_t differences;
@@ -235,7 +245,11 @@ static size_t run_scenario(const char *name)
 	test_folder_renew();
 	recording.count = recording.sweeps = 0;
 	recording.all = getenv("IBWIRE_CASES") != NULL;
-	if (scenario_load(source, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
+	if (source) {
+		test_file_write("quick.scenario", source, strlen(source));
+		test_file_write("quick.conf", quick_settings, strlen(quick_settings));
+	}
+	if (scenario_load(file, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
 	    writer_open(path, &writer, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	sink = *writer_sink(writer);
@@ -248,7 +262,11 @@ static size_t run_scenario(const char *name)
 	writer_close(writer);
 	virtual_destroy(world);
 	scenario_done(&scenario);
-	free(source);
+	if (source) {
+		unlink("quick.scenario");
+		unlink("quick.conf");
+	}
+	free(file);
 	free(recording.findings);
 	recording.findings = NULL;
 	print_message("%s: %zu moments, %zu differences\n", name, recording.count, differences);
@@ -266,11 +284,12 @@ TEST_WITH(the_past_is_what_was_shown, test_folder_make, stage_end)
 	unsetenv("IBWIRE_DB");
 	recording.moments = calloc(MOMENTS_MAX, sizeof(*recording.moments));
 	for (size_t i = 0; !cases && i < sizeof(few) / sizeof(few[0]); i++)
-		differences += run_scenario(few[i]);
+		differences += run_scenario(few[i], NULL);
+	differences += run_scenario("quick", quick);
 	count = scenario_files(names);
 	for (size_t i = 0; i < count; i++) {
 		if (i < cases)
-			differences += run_scenario(names[i]);
+			differences += run_scenario(names[i], NULL);
 		free(names[i]);
 	}
 	free(recording.moments);

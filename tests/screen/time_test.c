@@ -134,20 +134,26 @@ TEST_ON_STAGE(later_findings_are_not_shown)
 TEST_ON_STAGE(b_shows_the_start_of_a_finding)
 {
 	char expected[64], began[16], reported[16];
-	int64_t opened_us;
+	int64_t since_us, opened_us;
 
 	stage_begin("dead-spine", 0, 40, 120);
 	assert_true(stage.app.context->finding_count > 0);
 	opened_us = stage.app.context->findings[0].opened_us;
+	since_us = stage.app.context->findings[0].finding.since_us;
+	assert_in_range(since_us, DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
+	assert_true(since_us < opened_us - INTERVAL_US);
+	format_time(since_us, "%H:%M:%S", began, sizeof(began));
+	format_time(opened_us, "%H:%M:%S", reported, sizeof(reported));
+	stage_keys("b");
+	/* The finding is not on the screen yet. */
+	assert_in_range(shown_us(), since_us - INTERVAL_US + 1, since_us);
+	snprintf(expected, sizeof(expected), "began %s, reported %s (b)", began, reported);
+	stage_expect(expected);
 	stage_keys("b");
 	/* The first moment at which it is on the screen. */
 	assert_int_equal(shown_us(), opened_us);
-	assert_in_range(stage.app.context->findings[0].finding.since_us, DIED_US - 2 * INTERVAL_US,
-			DIED_US + 2 * INTERVAL_US);
 	stage_expect("spine-03");
-	snprintf(expected, sizeof(expected), "began %s, reported %s",
-		 format_time(stage.app.context->findings[0].finding.since_us, "%H:%M:%S", began, sizeof(began)),
-		 format_time(opened_us, "%H:%M:%S", reported, sizeof(reported)));
+	snprintf(expected, sizeof(expected), "reported %s, began %s", reported, began);
 	stage_expect(expected);
 	stage_keys("L");
 	assert_int_equal(stage.app.live->at_us, 0);

@@ -66,6 +66,7 @@ struct app {
 	} limit;
 	struct tui_child_state *child;
 	struct prompt *prompt;
+	struct { int64_t since_us, opened_us, shown_us; } begin; /* of the finding of the last key b; shown 0: none */
 	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
 	uint64_t generation;  /* changes with the snapshot, the context or the table; 0: nothing to show yet */
 	bool command_runs;    /* in a thread, and its end is to be seen soon */

@@ -132,24 +132,32 @@ static const struct finding_row *finding_here(const struct app *app)
 	return NULL;
 }
 
+/* The beginning of the selected finding; from there, the sweep that opened it. */
 static void go_to_begin(struct app *app)
 {
 	const struct finding_row *row = finding_here(app);
-
+	int64_t first_us = app->live->status.first_wall_us;
 	char began[WHEN_SIZE], reported[WHEN_SIZE];
-	int64_t began_us, opened_us;
+	bool again = app->begin.shown_us && app->live->at_us == app->begin.shown_us;
 
-	if (!row) {
+	if (!row && !again) {
 		app_message(app, "no open finding selected: b goes to the start of a finding");
 		return;
 	}
-	began_us = row->finding.since_us;
-	opened_us = row->opened_us;
-	/* The screen shows the finding from the sweep on that opened it. */
-	app_set_time(app, opened_us);
-	app_message(app, "began %s, reported %s",
-		    format_time(began_us, opened_us - began_us < 12 * HOUR_US ? "%H:%M:%S" : "%F %H:%M:%S", began,
-				sizeof(began)), format_time(opened_us, "%H:%M:%S", reported, sizeof(reported)));
+	if (!again) {
+		app->begin.since_us = row->finding.since_us;
+		app->begin.opened_us = row->opened_us;
+		app->begin.shown_us = app->begin.since_us > first_us ? app->begin.since_us : first_us;
+	}
+	format_time(app->begin.since_us, app->begin.opened_us - app->begin.since_us < 12 * HOUR_US ? "%H:%M:%S" :
+		    "%F %H:%M:%S", began, sizeof(began));
+	format_time(app->begin.opened_us, "%H:%M:%S", reported, sizeof(reported));
+	/* The sweep that opened the finding is the first that shows it. */
+	app_set_time(app, again ? app->begin.opened_us : app->begin.shown_us);
+	if (again)
+		app_message(app, "reported %s, began %s", reported, began);
+	else
+		app_message(app, "began %s, reported %s (b)", began, reported);
 }
 
 /* Input of the prompts for an acknowledgement so far. */

@@ -122,7 +122,7 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 static void write_evidence(const struct finding_row *row, int64_t shown_us, char *ret, size_t size)
 {
 	const struct finding *finding = &row->finding;
-	char span[16], at[WHEN_SIZE], until[WHEN_SIZE], last[FINDING_INCREASE_SIZE];
+	char span[16], at[WHEN_SIZE], until[WHEN_SIZE], last[FINDING_INCREASE_SIZE], peak[FINDING_PEAK_SIZE];
 	int64_t from_us, until_us;
 	size_t len = 0;
 
@@ -138,8 +138,11 @@ static void write_evidence(const struct finding_row *row, int64_t shown_us, char
 	len += (size_t)snprintf(ret + len, size - len, "%s", finding->text);
 	/* The rows below are of the shown sweep. */
 	if (finding_is_of_window(finding->kind) && finding_window(finding, &from_us, &until_us))
-		snprintf(ret + len, size - len, " (%s to %s)", format_time(from_us, "%H:%M:%S", at, sizeof(at)),
-			 format_time(until_us, "%H:%M:%S", until, sizeof(until)));
+		len += (size_t)snprintf(ret + len, size - len, " (%s to %s)",
+					format_time(from_us, "%H:%M:%S", at, sizeof(at)),
+					format_time(until_us, "%H:%M:%S", until, sizeof(until)));
+	if (*finding_format_peak_time(row, shown_us, peak))
+		snprintf(ret + len, size - len, "; peaked at %s", peak);
 }
 
 /*
