@@ -104,10 +104,10 @@ void series_add(struct series *series, const struct metric_port *port, const str
 		series->piece.elapsed_us += (double)delta->elapsed_us;
 		series->piece.ports++;
 	}
-	if (value.has_rate || value.has_total) {
-		step->at_least |= value.at_least;
+	/* Also without a number: a port of a sum may have counted nothing but be saturated. */
+	step->at_least |= value.at_least;
+	if (value.has_rate || value.has_total)
 		step->samples += samples;
-	}
 }
 
 /*
@@ -195,7 +195,7 @@ int series_plot(const struct series *series, struct plot plot, struct text *ret)
 	for (size_t i = 0; i < series->count; i++)
 		points[i] = (struct plot_point){ series->steps[i].from_us, series->steps[i].until_us,
 						 series->steps[i].mean * factor,
-						 series->steps[i].high * factor };
+						 series->steps[i].high * factor, series->steps[i].at_least };
 	plot.points = points;
 	plot.count = series->count;
 	plot.label = plot_label;

@@ -156,6 +156,26 @@ TEST(marked_counters_are_lower_bounds)
 	assert_true(value.has_total && !value.has_rate);
 }
 
+/* A port that counts no more because its counter is full adds nothing to a sum, which is a lower bound then. */
+TEST(a_saturated_port_makes_the_sum_a_lower_bound)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+	struct delta exact = random_delta(1), saturated = random_delta(2);
+	struct series series;
+
+	saturated.saturated = COUNTER_BIT(COUNTER_XMIT_DATA);
+	saturated.value[COUNTER_XMIT_DATA] = 0;
+	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
+	series_begin(&series, noon_us + 1, noon_us + 1, 1);
+	series_add(&series, &no_port, &exact, 1);
+	assert_false(series.steps[0].at_least);
+	series_add(&series, &no_port, &saturated, 1);
+	series_end(&series);
+	assert_true(series.steps[0].at_least && series.steps[0].total == 4 * exact.value[COUNTER_XMIT_DATA]);
+	assert_int_equal(series.steps[0].ports, 1);
+	series_done(&series);
+}
+
 TEST(metrics_are_found_by_their_names)
 {
 	struct metric metric = { .key = "as it was" };

@@ -27,8 +27,8 @@ static bool is_special(const char *path)
 {
 	struct stat st;
 
-	return !strncmp(path, "/dev/", strlen("/dev/")) || !strncmp(path, "/proc/", strlen("/proc/")) ||
-	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+	return (!strncmp(path, "/dev/", strlen("/dev/")) && strncmp(path, "/dev/shm/", strlen("/dev/shm/"))) ||
+	       !strncmp(path, "/proc/", strlen("/proc/")) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
 /* Without O_NONBLOCK a pipe without a reader would block. */

@@ -14,6 +14,7 @@ enum { AXIS_LINES = 2, COLUMNS_LEAST = 10, TICKS = 4, LEVELS = 8 };
 
 struct bar {
 	double mean, high; /* NAN: a gap */
+	bool at_least;
 };
 
 struct drawing {
@@ -55,6 +56,7 @@ static void fill_bars(struct drawing *drawing)
 			bar->mean += point->mean * (double)(end - begin);
 			weight += (double)(end - begin);
 			bar->high = fmax(bar->high, fmax(point->high, point->mean));
+			bar->at_least |= point->at_least;
 		}
 		bar->mean = weight > 0 ? bar->mean / weight : NAN;
 	}
@@ -143,6 +145,9 @@ static const char *cell_of(const struct drawing *drawing, const struct bar *bar,
 	/* 0 is a known value and gets the lowest mark. */
 	if (below == 0 && level <= 0)
 		level = 1;
+	/* The first row above the bar, or the highest one of it. */
+	if (bar->at_least && level > -LEVELS && (level <= 0 || (below + 1 == drawing->rows && level <= LEVELS)))
+		return "+";
 	if (level > 0)
 		return (drawing->plot->ascii ? marks : blocks)[level > LEVELS ? LEVELS : level];
 	high = (unsigned)(bar->high * scale);

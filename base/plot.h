@@ -3,7 +3,7 @@
  * plot.h - values over time as lines of text
  *
  * The height of a bar is the mean over the time of its column; a dot above it is the maximum, if that
- * is at least a row higher. A column without data is blank; 0 is not.
+ * is at least a row higher. A column without data is blank; 0 is not. A "+" tops a bar with lower bounds.
  */
 #ifndef IBWIRE_BASE_PLOT_H
 #define IBWIRE_BASE_PLOT_H
@@ -17,6 +17,7 @@ struct text;
 struct plot_point {
 	int64_t from_us, until_us; /* wall clock; until > from */
 	double mean, high;         /* from 0 up; mean NAN: a gap; high NAN: equal to the mean */
+	bool at_least;             /* lower bounds */
 };
 
 struct plot {

@@ -66,7 +66,7 @@ TEST(plot_matches_expected_text)
 	tzset();
 	for (int i = 0; i < 20; i++)
 		points[i] = (struct plot_point){ noon_us + i * hour_us / 10, noon_us + (i + 1) * hour_us / 10,
-						 means[i], i == 9 ? 900 : NAN };
+						 means[i], i == 9 ? 900 : NAN, false };
 	draw(&plot, &drawn);
 	for (size_t i = 0; i < 2; i++)
 		assert_string_equal(drawn.lines[i], unicode[i]);
@@ -198,7 +198,7 @@ TEST(gaps_are_blank_and_bars_are_monotonic)
 		for (uint64_t i = 0; i < COLUMNS; i++)
 			points[i] = (struct plot_point){
 				noon_us + (int64_t)i * hour_us, noon_us + (int64_t)(i + 1) * hour_us,
-				map_mix(seed * 100 + i) % 3 ? (double)(map_mix(seed + i) % 101) : NAN, NAN,
+				map_mix(seed * 100 + i) % 3 ? (double)(map_mix(seed + i) % 101) : NAN, NAN, false,
 			};
 		draw(&plot, &drawn);
 		for (size_t row = 0; row < ROWS; row++)
@@ -242,8 +242,8 @@ TEST(tick_labels_are_local_times_in_order)
 
 TEST(plots_with_equal_reach_share_their_axis)
 {
-	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
-			  high = { noon_us, noon_us + hour_us, 870, 930 };
+	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN, false },
+			  high = { noon_us, noon_us + hour_us, 870, 930, false };
 	struct plot plot = {
 		.points = &high, .count = 1, .from_us = noon_us, .until_us = noon_us + hour_us,
 		.width = 40, .height = 10, .label = plain, .ascii = true,

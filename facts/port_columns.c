@@ -277,6 +277,13 @@ static void fill_ber(struct result *result, size_t at, const struct column *colu
 	cells_ber(result, at, &((const struct port_facts *)row)->ber[column->which]);
 }
 
+static struct measure symbol_ber(const void *row)
+{
+	const struct ber *ber = &((const struct port_facts *)row)->ber[PORT_BER_SYMBOL];
+
+	return measure_of(ber->rate, !ber->at_least);
+}
+
 static void fill_ber_below(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	cells_ber_below(result, at, &((const struct port_facts *)row)->ber[column->which]);
@@ -363,7 +370,7 @@ const struct column port_columns[] = {
 	  .help = "age of the newest reading" },
 	{ .key = "counters", .title = "COUNTERS", .kind = COLUMN_OBJECT, .flags = COLUMN_FLEXIBLE,
 	  .member = cells_counter_key, .fill = fill_counters, .help = "absolute counters" },
-	{ .key = "symbol_ber", .title = "BER", .kind = COLUMN_REAL, NUMBER(ber[PORT_BER_SYMBOL].rate),
+	{ .key = "symbol_ber", .title = "BER", .kind = COLUMN_REAL, .measure = symbol_ber,
 	  .fill = fill_ber, .which = PORT_BER_SYMBOL, .metric = "ibwire_port_symbol_ber",
 	  .help = "symbol errors per bit" },
 	{ .key = "symbol_ber_below", .title = "BER BELOW", .kind = COLUMN_REAL, .fill = fill_ber_below,

@@ -45,6 +45,9 @@ void summary_add_port(struct fabric_summary *summary, const struct snapshot *sna
 	summary->by_status[facts->status]++;
 	summary->ports_down += port->state == PORT_DOWN;
 	summary->ports_unused += facts->unused;
+	if (facts->status <= STATUS_IDLE || facts->status == STATUS_MIRRORED)
+		summary->ports_bounded += !measure_is_exact(facts->xmit_bytes_per_s) ||
+					  !measure_is_exact(facts->rcv_bytes_per_s);
 	summary->ports_without_peer += port_is_unidentified(port);
 	if (fabric->nodes[port->node].type != NODE_CA || node_is_aggregation(&fabric->nodes[port->node]))
 		return;

@@ -39,6 +39,7 @@ struct fabric_summary {
 	uint32_t ports_down;                /* PortState Down, whether used before or not */
 	uint32_t ports_unused;              /* of by_status[STATUS_DOWN] those that are unused (port_facts.h) */
 	uint32_t by_status[STATUS_COUNT];
+	uint32_t ports_bounded;             /* respond, and their traffic in the window is only a lower bound */
 	uint32_t ports_without_peer;        /* with a link to a node that did not respond to discovery */
 	struct measure hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports with a link */
 	uint64_t injection_bits_per_s;      /* data rate of all HCA ports with an Active link, one direction */

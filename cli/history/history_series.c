@@ -30,10 +30,10 @@ static const struct column point_columns[COLUMN_COUNT] = {
 	CELLS_NODE_COLUMNS(NODE_GUID),
 	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
 	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
-	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .priority = 3 },
-	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
-	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .priority = 1 },
-	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .priority = 2 },
+	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .measured = true, .priority = 3 },
+	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL, .measured = true },
+	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .measured = true, .priority = 1 },
+	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .measured = true, .priority = 2 },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
 	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER },
@@ -144,13 +144,14 @@ static void put_subject(struct result *result, const struct history *history, co
 	result_text(result, UNIT, metric->unit);
 }
 
-static void put_value(struct result *result, size_t column, const struct metric *metric, double value)
+static void put_value(struct result *result, size_t column, const struct metric *metric, double value, bool at_least)
 {
+	struct measure measure = measure_of(value, !at_least);
 	char shown[METRIC_VALUE_SIZE];
 
-	if (isnan(value))
+	if (isnan(measure.value))
 		return;
-	result_real(result, column, value);
+	result_measure(result, column, measure);
 	result_show(result, column, metric_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
 }
 
@@ -160,13 +161,15 @@ static void put_step(struct result *result, const struct metric *metric, const s
 
 	result_integer(result, TIME, step->from_us);
 	result_integer(result, UNTIL, step->until_us);
-	put_value(result, MIN, metric, step->low);
-	put_value(result, MEAN, metric, step->mean);
-	put_value(result, MAX, metric, step->high);
-	if (step->has_total) {
+	put_value(result, MIN, metric, step->low, step->at_least);
+	put_value(result, MEAN, metric, step->mean, step->at_least);
+	put_value(result, MAX, metric, step->high, step->at_least);
+	if (step->has_total && (step->total || !step->at_least)) {
 		result_unsigned(result, TOTAL, step->total);
-		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", step->at_least ? ">= " : "",
-			     metric_format_total(metric, step->total, number, sizeof(number)));
+		result_show(result, TOTAL, metric_format_total(metric, step->total, number, sizeof(number)),
+			    STYLE_PLAIN);
+		if (step->at_least)
+			result_at_least(result, TOTAL);
 	}
 	if (step->samples)
 		result_bool(result, AT_LEAST, step->at_least);
@@ -209,6 +212,15 @@ static void append_sources(const struct reading_one *one, struct text *text)
 	}
 }
 
+static bool has_bounds(const struct series *series)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < series->count; i++)
+		any |= series->steps[i].at_least;
+	return any;
+}
+
 /* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window on a separate line. */
 static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
 			   bool plotted, struct text *text)
@@ -226,7 +238,9 @@ static void append_heading(const struct reading_one *one, const struct series *f
 		text_append(text, "one row per sweep, from ");
 	append_sources(one, text);
 	text_appendf(text, "\n%s to %s%s\n", when_format_local(history->since_us, from),
-		     when_format_local(history->until_us, until), plotted ? "  (bars: mean, dots: largest)" : "");
+		     when_format_local(history->until_us, until), !plotted ? "" :
+		     has_bounds(fine) ? "  (bars: mean, dots: largest, +: a lower bound)" :
+					"  (bars: mean, dots: largest)");
 }
 
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,

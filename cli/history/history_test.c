@@ -13,6 +13,7 @@
 #include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "export/result.h"
 #include "fabric/host.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -53,7 +54,7 @@ static bool truth_of(size_t sweep, size_t port, enum counter counter, uint64_t *
 	counter_set bit = COUNTER_BIT(counter);
 
 	if (!truth->has_delta || !(truth->delta.known & bit) ||
-	    (truth->delta.saturated & bit && !truth->delta.value[counter]))
+	    ((truth->delta.reset | truth->delta.saturated) & bit && !truth->delta.value[counter]))
 		return false;
 	*ret = truth->delta.value[counter];
 	return true;
@@ -83,6 +84,20 @@ static size_t sweep_of(const char *time)
 	return 0;
 }
 
+/* A number of a row, or what is certain of it. */
+static const json_t *known_of(const json_t *row, const char *key)
+{
+	const json_t *bound = json_object_get(json_object_get(row, RESULT_LOWER_BOUNDS), key);
+
+	assert_true(!bound || json_is_null(json_object_get(row, key)));
+	return bound ? bound : json_object_get(row, key);
+}
+
+static void assert_known(const json_t *row, const char *key, double number)
+{
+	assert_true(fabs(json_number_value(known_of(row, key)) - number) <= 1e-9 * fabs(number));
+}
+
 static void check_point(const json_t *row, size_t port, enum counter counter, uint64_t factor)
 {
 	size_t sweep = sweep_of(json_string_value(json_object_get(row, "until")));
@@ -90,18 +105,18 @@ static void check_point(const json_t *row, size_t port, enum counter counter, ui
 	uint64_t value = 0;
 
 	if (!truth_of(sweep, port, counter, &value)) {
-		assert_true(json_is_null(json_object_get(row, "total")));
-		assert_true(json_is_null(json_object_get(row, "mean")));
+		assert_true(json_is_null(known_of(row, "total")));
+		assert_true(json_is_null(known_of(row, "mean")));
 		assert_int_equal(integer_of(row, "samples"), 0);
 		return;
 	}
-	assert_true(unsigned_of(json_object_get(row, "total")) == times(value, factor));
+	assert_true(unsigned_of(known_of(row, "total")) == times(value, factor));
 	assert_int_equal(integer_of(row, "samples"), 1);
 	assert_text(row, "source", "raw");
 	assert_int_equal(json_is_true(json_object_get(row, "at_least")),
 			 ((delta->reset | delta->saturated) >> counter & 1) != 0);
 	if (delta->elapsed_us > 0)
-		assert_number(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
+		assert_known(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
 }
 
 static void check_utilization(const json_t *row, const struct port *port, size_t of_model)
@@ -111,9 +126,9 @@ static void check_utilization(const json_t *row, const struct port *port, size_t
 	uint64_t rate = port_rate_bits_per_s(port), words;
 
 	if (!truth_of(sweep, of_model, COUNTER_XMIT_DATA, &words) || delta->elapsed_us <= 0 || !rate)
-		assert_true(json_is_null(json_object_get(row, "mean")));
+		assert_true(json_is_null(known_of(row, "mean")));
 	else
-		assert_number(row, "mean", fmin((double)times(words, COUNTER_WORD_BYTES) * 8e8 /
+		assert_known(row, "mean", fmin((double)times(words, COUNTER_WORD_BYTES) * 8e8 /
 						(double)delta->elapsed_us / (double)rate, 100));
 }
 
@@ -138,7 +153,7 @@ static void check_series(const json_t *rows, uint32_t index)
 		else if (series == 2)
 			check_utilization(row, &fabric->ports[index], port);
 		else
-			assert_in_range((uintmax_t)json_number_value(json_object_get(row, "mean")), 0, 100);
+			assert_in_range((uintmax_t)json_number_value(known_of(row, "mean")), 0, 100);
 	}
 }
 
@@ -208,8 +223,8 @@ TEST(port_group_is_the_sum_of_its_deltas)
 				const json_t *row = json_array_get(rows, r);
 
 				readings -= (size_t)integer_of(row, "samples");
-				if (!json_is_null(json_object_get(row, "total")))
-					add(&total, unsigned_of(json_object_get(row, "total")));
+				if (!json_is_null(known_of(row, "total")))
+					add(&total, unsigned_of(known_of(row, "total")));
 			}
 			assert_true(total == expected);
 			assert_int_equal(readings, 0);
@@ -281,18 +296,18 @@ TEST(top_is_sorted_and_complete)
 		if (!known || !any || !sum)
 			continue;
 		assert_non_null(row);
-		assert_true(unsigned_of(json_object_get(row, "total")) == sum);
+		assert_true(unsigned_of(known_of(row, "total")) == sum);
 		best = sum > best ? sum : best;
 		with_any++;
 	}
 	assert_true(with_any > 5 && json_array_size(rows) >= with_any);
 	for (size_t r = 0; r < json_array_size(rows); r++) {
-		uint64_t total = unsigned_of(json_object_get(json_array_get(rows, r), "total"));
+		uint64_t total = unsigned_of(known_of(json_array_get(rows, r), "total"));
 
 		assert_true(total <= before && total > 0);
 		before = total;
 	}
-	assert_true(unsigned_of(json_object_get(json_array_get(rows, 0), "total")) >= best);
+	assert_true(unsigned_of(known_of(json_array_get(rows, 0), "total")) >= best);
 	json_decref(rows);
 	snprintf(line, sizeof(line), "history|--top|3%s", window);
 	rows = run_json(line);
@@ -315,12 +330,12 @@ TEST(top_lists_each_link_once_with_both_directions)
 		const json_t *row = json_array_get(rows, i);
 		uint32_t port = fabric_find_port(fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
 		uint32_t peer = fabric->ports[port].peer;
-		double both = json_number_value(json_object_get(row, "xmit_bytes_per_s")) +
-			      json_number_value(json_object_get(row, "rcv_bytes_per_s"));
+		double both = json_number_value(known_of(row, "xmit_bytes_per_s")) +
+			      json_number_value(known_of(row, "rcv_bytes_per_s"));
 
 		/* A total stops at its maximum. */
-		assert_true(unsigned_of(json_object_get(row, "total")) == UINT64_MAX ||
-			    fabs(json_number_value(json_object_get(row, "mean")) / both - 1) < 1e-6);
+		assert_true(unsigned_of(known_of(row, "total")) == UINT64_MAX ||
+			    fabs(json_number_value(known_of(row, "mean")) / both - 1) < 1e-6);
 		links += peer != FABRIC_NONE;
 		assert_true(peer == FABRIC_NONE || !find_row(rows, fabric->nodes[fabric->ports[peer].node].guid,
 							     fabric->ports[peer].num));

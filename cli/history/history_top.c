@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -27,10 +28,10 @@ static const struct column top_columns[COLUMN_COUNT] = {
 	CELLS_PEER_COLUMNS(PEER_GUID),
 	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
 	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
-	[TX] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE },
-	[RX] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE },
-	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
-	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER },
+	[TX] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE, .measured = true },
+	[RX] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE, .measured = true },
+	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL, .measured = true },
+	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .measured = true },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
 	[ELAPSED] = { .key = "elapsed_s", .title = "COVERAGE", .kind = COLUMN_SPAN_S, .priority = 3 },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
@@ -84,19 +85,11 @@ static bool is_both(const struct metric *metric)
 	return (metric->counters & both) == both;
 }
 
-static void put_rate(struct result *result, size_t column, const struct delta *sum, enum counter counter)
-{
-	if (sum->known & COUNTER_BIT(counter) && sum->elapsed_us)
-		result_real(result, column, (double)sum->value[counter] * COUNTER_WORD_BYTES * 1e6 /
-						    (double)sum->elapsed_us);
-}
-
 static void put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->view.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
-	const char *mark = row->value.at_least ? ">= " : "";
 
 	result_integer(result, SINCE, history->since_us);
 	result_integer(result, UNTIL, history->until_us);
@@ -109,18 +102,19 @@ static void put_row(struct result *result, const struct history *history, const 
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 	if (is_both(metric)) {
-		put_rate(result, TX, &row->counted.sum, COUNTER_XMIT_DATA);
-		put_rate(result, RX, &row->counted.sum, COUNTER_RCV_DATA);
+		result_measure(result, TX, rate_bytes_per_s(&row->counted.sum, COUNTER_XMIT_DATA));
+		result_measure(result, RX, rate_bytes_per_s(&row->counted.sum, COUNTER_RCV_DATA));
 	}
 	if (!isnan(row->mean)) {
-		result_real(result, MEAN, row->mean);
-		result_showf(result, MEAN, STYLE_PLAIN, "%s%s", mark,
-			     metric_format_value(metric, row->mean, number, sizeof(number)));
+		result_measure(result, MEAN, measure_of(row->mean, !row->value.at_least));
+		result_show(result, MEAN, metric_format_value(metric, row->mean, number, sizeof(number)), STYLE_PLAIN);
 	}
 	if (row->value.has_total) {
 		result_unsigned(result, TOTAL, row->value.total);
-		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", mark,
-			     metric_format_total(metric, row->value.total, number, sizeof(number)));
+		result_show(result, TOTAL, metric_format_total(metric, row->value.total, number, sizeof(number)),
+			    STYLE_PLAIN);
+		if (row->value.at_least)
+			result_at_least(result, TOTAL);
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);

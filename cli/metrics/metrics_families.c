@@ -239,6 +239,7 @@ ONCE(acknowledged, page->acknowledged)
 ONCE(links, page->summary.links)
 ONCE(links_active, page->summary.links_by_state[PORT_ACTIVE])
 ONCE(live, page->live)
+ONCE(ports_bounded, page->summary.ports_bounded)
 ONCE(sweep_time, (double)page->status.last.wall_us / 1e6)
 ONCE(sweep_duration, (double)page->status.last.duration_us / 1e6)
 ONCE(sweep_interval, page->status.last.interval_us ? (double)page->status.last.interval_us / 1e6 : NAN)
@@ -297,6 +298,8 @@ static const struct metrics_family families[] = {
 	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
 	GAUGE("links_active", METRICS_ONCE, NULL, links_active, NULL,
 	      "Links of the fabric with both ends in state Active"),
+	GAUGE("ports_with_lower_bounds", METRICS_ONCE, NULL, ports_bounded, NULL,
+	      "Ports whose traffic in the newest sweep is a lower bound, because counters were reset or are saturated"),
 	GAUGE("findings", METRICS_FINDING, NULL, finding_count, finding_labels,
 	      "Open findings that are not acknowledged, by kind and severity"),
 	GAUGE("findings_acknowledged", METRICS_ONCE, NULL, acknowledged, NULL, "Open findings that are acknowledged"),

@@ -434,7 +434,7 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 		};
 		for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
-			page->numbers[count++] = column_number(column, &view);
+			page->numbers[count++] = measure_exact(column_measure(column, &view));
 	}
 	return summary_end(&page->summary, snapshot, reader, err);
 }

@@ -84,7 +84,7 @@ struct metrics_page {
 	struct fabric_summary summary;
 	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
 	struct metrics_port *ports;        /* parallel; NULL: freed for a newer page */
-	double *numbers;                   /* parallel, number_count for each: of the columns that are metrics */
+	double *numbers;                   /* parallel, number_count for each: of the columns that are metrics; exact */
 	size_t number_count;
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;

@@ -223,6 +223,9 @@ def add_sums(facts, ports, nodes):
     active = sum(row["state"] == states.get((row["peer_guid"], row["peer_port"])) == ranks[3] for row in ports
                  if row["peer_guid"])
     facts.add("rows of ports", FABRIC, "links_active", active // 2)
+    facts.add("rows of ports", FABRIC, "ports_bounded",
+              sum(row["status"] in ("ok", "idle", "mirrored") and None in
+                  (row["xmit_bytes_per_s"], row["rcv_bytes_per_s"]) for row in ports))
     for low in ranks[1:3]:
         links = [min(ranks.index(row["state"]), ranks.index(states[row["peer_guid"], row["peer_port"]]))
                  for row in ports if row["peer_guid"] and (row["peer_guid"], row["peer_port"]) in states]
@@ -366,6 +369,7 @@ KEYS_OF_METRICS = {
     "sweep_ports_responding": ("ports_answered", 1), "sweep_coverage_ratio": ("coverage_percent", 100),
     "sweep_mads": ("mads_sent", 1), "sweep_mads_timed_out": ("mads_timed_out", 1),
     "discovery_timestamp_seconds": ("discovery_time", None), "links": ("links", 1), "links_active": ("links_active", 1),
+    "ports_with_lower_bounds": ("ports_bounded", 1),
     "sweeps_total": ("sweeps", 1), "findings_acknowledged": ("findings_acknowledged", 1),
     "group_imbalance_ratio": ("excess_percent", 100), "group_mean_utilization_ratio": ("mean_utilization_percent", 100),
     "group_max_utilization_ratio": ("max_utilization_percent", 100), "group_links_active": ("links_active", 1),
@@ -784,7 +788,8 @@ def collect(db):
     of_ports = {(row["node_guid"], row["port"]): row["errors"] for row in rows}
     for row in json.loads(done.out) if done.status == 0 else []:
         errors_of_row = of_ports.get((row["node_guid"], row["port"]), {})
-        facts.add("history --top --by errors", ("60 s", row["node_guid"], row["port"]), "errors", row["total"])
+        facts.add("history --top --by errors", ("60 s", row["node_guid"], row["port"]), "errors",
+                  row["total"] if row["total"] is not None else row["lower_bounds"].get("total"))
         facts.add("ports --since", ("60 s", row["node_guid"], row["port"]), "errors",
                   sum(value for key, value in errors_of_row.items() if key != "rcv_switch_relay_errors"))
     # Texts of the commands.
