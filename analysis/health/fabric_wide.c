@@ -188,7 +188,7 @@ static void check_full_data(struct health *health)
 	if (most_bits_per_s)
 		snprintf(takes, sizeof(takes), ", which takes %.1f s at the full rate",
 			 fill_bits / (double)most_bits_per_s);
-	health_text(open, "data counters of %u of %u ports " TENSE("have", "had") " 32 bits and " TENSE("are", "were")
+	health_text(open, "data counters of %u (of %u) ports " TENSE("have", "had") " 32 bits and " TENSE("are", "were")
 		    " full%s; traffic: unknown at %u, known from the other end of the link at %u", full.count,
 		    health_count_responding(health, open->finding.node_guid), takes, unknown, full.count - unknown);
 	health_number(open, "ports", full.count);
@@ -291,7 +291,8 @@ static void check_table_changes(struct health *health)
 		if (many)
 			continue;
 		open = hold(health, FINDING_ROUTES_CHANGED, FINDING_INFO, node, since, "subnet-manager");
-		health_text(open, "%.0f entries of the forwarding table of %s changed", entries, node->name);
+		health_text(open, "%.0f %s of the forwarding table of %s changed", entries,
+			    entries == 1 ? "entry" : "entries", node->name);
 		health_number(open, "entries", entries);
 		health_affected_below(health, open, node);
 	}

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 1200
+"""A number is exact, marked as a lower bound, or unknown, on every face and whatever happens to the counters.
+
+Random scenarios in virtual time mix resets (of all counters, of a node, of a port, once or regularly), agents with
+counters of 32 bits, unresponsive nodes, nodes that restart and restarts of the collector. The truth is what the model
+of the fabric sends in each second (record_db without a database); it knows neither counters nor deltas. What a face
+shows is taken apart into facts as in faces_test.py. Each number must be within 1 % of the truth, unless it is marked:
+"12.3+" or ">= 12.3" in text, null in data, where a lower bound has a key of its own. A lower bound must not be above
+the truth.
+
+IBWIRE_SEED=N runs one seed, IBWIRE_LONG=1 many; otherwise a few.
+"""
+import datetime
+import json
+import os
+import random
+import re
+import statistics
+
+import faces_test as faces
+from faces_test import BUILD, END, IBWIRE, About, json_of, stamp_of, tap
+from lib import SHORT, run
+
+LENGTH_S, INTERVAL_S, SLACK_S = 200, 10, 3
+PACKET_BYTES = 4 * 1030  # TRAFFIC_PACKET_WORDS of sim/traffic.h
+# Reports of jobs do not mark lower bounds yet; IBWIRE_BOUNDS_OF_JOBS=1 compares them too.
+WITH_JOBS = bool(os.environ.get("IBWIRE_BOUNDS_OF_JOBS"))
+NODES = [f"leaf-{i:03}" for i in (1, 2)] + [f"spine-{i:02}" for i in (1, 2)] + \
+        [f"node{i:04} mlx5_0" for i in range(1, 9)]
+
+
+def quoted(name):
+    return f'"{name}"' if " " in name else name
+
+
+def draw_clears(rng, lines):
+    """Resets of one target: once, or regularly until some time."""
+    node = rng.choice(NODES)
+    target = rng.choice(["all", "all", quoted(node), quoted(f"{node}/{rng.randint(1, 4)}" if "mlx5" not in node else
+                                                            f"{node}/1")])
+    at, period = rng.uniform(15, LENGTH_S - 15), rng.choice([0, 1.7, 4, 10, 13, 27])
+    until = min(rng.uniform(at, at + 150), LENGTH_S + 5) if period else at
+    while at <= until:
+        lines.append((at, f"clear {target}"))
+        at += period or LENGTH_S
+    return lines
+
+
+def draw(seed):
+    """A scenario: constant traffic, and disturbances of what is read of it."""
+    rng = random.Random(seed)
+    events = []
+    text = [f"about seed {seed}", "shape tree2 leafs=2 spines=2 hosts=4", f"interval {INTERVAL_S}s",
+            f"length {LENGTH_S}s", f"seed {seed}", "job near ring load=0.2",
+            f"job far ring stride=4 load={rng.choice([0.05, 0.1, 0.3])}"]
+    for _ in range(rng.randint(1, 3)):
+        draw_clears(rng, events)
+    for node in rng.sample(NODES, rng.randint(0, 3)):
+        events.append((1, f"narrow {quoted(node)}"))
+    for node in rng.sample(NODES[:6], rng.randint(0, 2)):
+        events.append((rng.uniform(20, LENGTH_S - 5), f"silent {quoted(node)} for={rng.choice([8, 15, 35, 300])}s"))
+    if rng.random() < 0.4:
+        events.append((rng.uniform(20, LENGTH_S - 40), f"off {quoted(rng.choice(NODES[2:]))} for=15s"))
+    if rng.random() < 0.5:
+        text.append(f"restart {rng.randint(3, LENGTH_S // INTERVAL_S - 2) * INTERVAL_S}s")
+    text += [f"at {round(at * 1000)}ms {what}" for at, what in sorted(events)]
+    return "\n".join(text) + "\n"
+
+
+class Truth:
+    """Bytes per second that each port sends and receives, by second."""
+
+    def __init__(self, scenario):
+        total = {}
+        for line in run(BUILD + "/tests/screen/record_db", scenario).out.splitlines():
+            second, guid, port, sent, received = line.split(",")
+            total.setdefault((guid, int(port)), []).append((float(sent) / 8, float(received) / 8))
+        self.rates = {port: {way: [b[i] - a[i] for a, b in zip(values, values[1:])]
+                             for i, way in enumerate(("xmit", "rcv"))} for port, values in total.items()}
+
+    def bytes_per_s(self, port, way, since, until):
+        """The least and the greatest rate of a port in a window, in seconds since the beginning; None: no such port."""
+        if port not in self.rates:
+            return (0.0, 0.0)
+        rates = self.rates[port][way]
+        window = rates[max(0, int(since - SLACK_S)):max(1, int(until + SLACK_S) + 1)] or rates[-1:]
+        return (min(window), max(window))
+
+    def ports_of(self, guid):
+        return [port for port in self.rates if port[0] == guid]
+
+
+def times(pair, factor):
+    return (pair[0] * factor, pair[1] * factor)
+
+
+def total_of(pairs):
+    pairs = list(pairs)
+    return (sum(low for low, _ in pairs), sum(high for _, high in pairs))
+
+
+class Model:
+    """The truth of each fact."""
+
+    def __init__(self, db, truth):
+        at = stamp_of(END)
+        self.truth, self.end = truth, LENGTH_S
+        self.ports = {(row["node_guid"], row["port"]): row for row in json_of(db, at, "ports", "--all")}
+        self.hosts = {row["node_guid"] for row in json_of(db, at, "nodes") if row["class"] == "compute"}
+        self.groups = {}
+        for row in json_of(db, at, "balance", "--all"):
+            group = (row["node_guid"], row["group_peer_guid"] or "uplinks", row["direction"])
+            if row["active"]:
+                self.groups.setdefault(group, []).append((row["node_guid"], row["port"]))
+
+    def window(self, port):
+        row = self.ports.get(port, {})
+        return (row.get("window_s") or INTERVAL_S) + (row.get("age_s") or 0)
+
+    def rate(self, port, way, span):
+        return self.truth.bytes_per_s(port, way, self.end - span, self.end)
+
+    def percent(self, port, way, span):
+        gbps = (self.ports.get(port) or {}).get("rate_gbps")
+        return times(self.rate(port, way, span), 100 * 8 / (gbps * 1e9)) if gbps else None
+
+    def of_port(self, port, key, span):
+        way, _, what = key.partition("_")
+        if what == "bytes_per_s":
+            return self.rate(port, way, span)
+        if what == "packets_per_s":
+            return times(self.rate(port, way, span), 1 / PACKET_BYTES)
+        if what == "utilization_percent":
+            return self.percent(port, way, span)
+        return None
+
+    def of_group(self, group, key):
+        members = [self.percent(port, group[2], 62) for port in self.groups.get(group, [])]
+        if not members or None in members or any(high - low > 0.001 * high for low, high in members):
+            return None
+        mean = statistics.mean(low for low, _ in members)
+        most = max(high for _, high in members)
+        if key == "mean_utilization_percent":
+            return (mean, mean)
+        if key == "max_utilization_percent":
+            return (most, most)
+        if key == "excess_percent" and mean > 1:
+            return (100 * (most / mean - 1),) * 2
+        return None
+
+    def of(self, subject, key):
+        """The least and the greatest true value of a fact in its window; None: it is not a number of the traffic."""
+        kind = subject[0]
+        if kind == "port":
+            return self.of_port(subject[1:], key, self.window(subject[1:]))
+        if kind == "node" and key in ("xmit_bytes_per_s", "rcv_bytes_per_s"):
+            ports = self.truth.ports_of(subject[1])
+            span = max([self.window(port) for port in ports], default=INTERVAL_S)
+            return total_of(self.rate(port, key.split("_")[0], span) for port in ports)
+        if kind == "fabric" and key in ("hosts_xmit_bytes_per_s", "hosts_rcv_bytes_per_s"):
+            ports = [port for guid in self.hosts for port in self.truth.ports_of(guid)]
+            return total_of(self.rate(port, key.split("_")[1], max(map(self.window, ports))) for port in ports)
+        if kind == "direction":
+            span = max(self.window(subject[1:3]), self.window(subject[3:5]))
+            return self.of_port(subject[1:3], key, span)
+        if kind == "60 s":
+            return self.of_port(subject[1:], key, 62)
+        if kind == "60 s of a link":
+            return self.of_port(subject[1:], key, 62)
+        if kind == "group":
+            return self.of_group(subject[1:], key)
+        return None
+
+
+def check_value(value, pair, at_least=False):
+    """Return: whether a number may be shown where the truth is in @pair."""
+    half = 0
+    if isinstance(value, About):
+        value, half = value.value, value.half
+    low, high = pair
+    if value > high * 1.01 + half + 1e-6:
+        return False
+    return at_least or value >= low * 0.99 - half - 1e-6
+
+
+def is_number(value):
+    return isinstance(value, (About, int, float)) and not isinstance(value, bool)
+
+
+class Findings:
+    """What contradicts the truth, and the number of values that were compared and marked."""
+
+    def __init__(self):
+        self.wrong, self.compared, self.marked = [], 0, 0
+
+    def add(self, face, what, value, pair, at_least=False):
+        if pair is None:
+            return
+        if value is None:
+            self.marked += 1
+        elif is_number(value):
+            self.compared += not at_least
+            self.marked += at_least
+            if not check_value(value, pair, at_least):
+                self.wrong.append(f"{face}: {what}: {'at least ' if at_least else ''}{value}, true "
+                                  f"{pair[0]:.6g}" + (f" to {pair[1]:.6g}" if pair[0] != pair[1] else ""))
+
+
+def check_facts(found, model, facts):
+    for (subject, key), shown in sorted(facts.values.items(), key=str):
+        bound = key.startswith("lower_bounds.")
+        pair = model.of(subject, key.removeprefix("lower_bounds."))
+        for face, value in shown:
+            found.add(face, f"{' '.join(map(str, subject))} {key}", value, pair, bound)
+
+
+def seconds(stamp):
+    """Seconds since the beginning of the scenario."""
+    return LENGTH_S - END + datetime.datetime.fromisoformat(stamp.removesuffix("Z") + "+00:00").timestamp()
+
+
+def cell(text):
+    """Of a cell: the number, and whether it is marked; (None, True) if there is none."""
+    marked = text.startswith(">=") or text.rstrip().endswith("+")
+    value = faces.rate(text.removeprefix(">=").strip().rstrip("+"))
+    return value, marked or value is None
+
+
+def check_history(found, db, model):
+    """Series of ports and nodes, and the list of ports over the window: table and JSON."""
+    since, until = stamp_of(END - 150), stamp_of(END)
+    names = {guid: node for (guid, _), row in model.ports.items() for node in [row["node"]]}
+    subjects = [(f"{guid}/{port}", [(guid, port)]) for guid, port in sorted(model.truth.rates)[::5]]
+    subjects += [(guid, model.truth.ports_of(guid)) for guid in sorted(names)[::4]]
+    for name, ports in subjects:
+        done = run(IBWIRE, "history", name, "--db", db, "--since", since, "--until", until, "--format", "json",
+                   check=False)
+        for row in json.loads(done.out) if done.status == 0 and done.out else []:
+            if row["counter"] not in ("xmit_bytes", "rcv_bytes"):
+                continue
+            way = row["counter"].split("_")[0]
+            begin, end = seconds(row["time"]), seconds(row["until"])
+            pair = total_of(model.truth.bytes_per_s(port, way, begin, end) for port in ports)
+            marked = row.get("at_least") is True
+            if end - begin > 1 and row["samples"]:
+                found.add("history", f"{name} {row['counter']} {row['time']} mean", row["mean"], pair, marked)
+                for key, value in row.get("lower_bounds", {}).items():
+                    if key == "mean":
+                        found.add("history", f"{name} {row['counter']} {row['time']} {key}", value, pair, True)
+    done = run(IBWIRE, "history", "--db", db, "--since", since, "--until", until, "--top", "1000", "--format", "json",
+               check=False)
+    span = (LENGTH_S - 150, LENGTH_S)
+    for row in json.loads(done.out) if done.status == 0 else []:
+        port = (row["node_guid"], row["port"])
+        pairs = {way: model.truth.bytes_per_s(port, way, *span) for way in ("xmit", "rcv")}
+        marked = row.get("at_least") is True
+        values = {key: (row.get(key), False) for key in ("xmit_bytes_per_s", "rcv_bytes_per_s", "mean")}
+        values |= {key: (value, True) for key, value in row.get("lower_bounds", {}).items()}
+        for key, (value, bound) in values.items():
+            pair = total_of(pairs.values()) if key == "mean" else pairs.get(key.split("_")[0])
+            if key in ("xmit_bytes_per_s", "rcv_bytes_per_s", "mean"):
+                found.add("history --top", f"{port} {key}", value, pair, bound or (marked and key == "mean"))
+    text = run(IBWIRE, "history", "--db", db, "--since", since, "--until", until, "--top", "1000", "--no-pager",
+               env={**os.environ, "COLUMNS": "1000"}, check=False).out
+    shown = faces.Names(db, until, json_of(db, until, "nodes"))
+    for row in faces.table(text.rstrip().split("\n")) if text.startswith("PORT") else []:
+        subject = shown.port(row["PORT"])
+        for heading, way in (("TX", "xmit"), ("RX", "rcv")):
+            value, marked = cell(row[heading])
+            if subject:
+                found.add("history --top (table)", f"{row['PORT']} {heading}", value,
+                          model.truth.bytes_per_s(subject[1:], way, *span), marked)
+
+
+def check_job(found, db, model):
+    """The job of the last minute: its ports, hosts, rails and verdict."""
+    done = run(IBWIRE, "job", "report", "17", "--db", db, "--format", "json", check=False)
+    report = json.loads(done.out)
+    hosts = {}
+    for port, row in model.ports.items():
+        if port[0] in model.hosts:
+            hosts.setdefault(row["node"].split()[0], []).append(port)
+    everything = [port for ports in hosts.values() for port in ports]
+
+    def check(row, what, ports):
+        bounds = row.get("lower_bounds") or {}
+        for key, value in [*row.items(), *(("lower_bounds." + key, value) for key, value in bounds.items())]:
+            plain = key.removeprefix("lower_bounds.")
+            found_key = re.fullmatch(r"(?:mean|peak)_(xmit|rcv)_bytes_per_s", plain)
+            if found_key:
+                found.add("job report", f"{what} {key}", value,
+                          total_of(model.rate(port, found_key[1], 70) for port in ports), key != plain)
+            elif plain in ("early_bytes_per_s", "late_bytes_per_s"):
+                found.add("job report", f"{what} {key}", value,
+                          total_of(model.rate(port, way, 70) for port in ports for way in ("xmit", "rcv")),
+                          key != plain)
+
+    check(report["job"], "job", everything)
+    for row in report["rails"]:
+        check(row, row["rail"], everything)
+    for row in report["hosts"]:
+        check(row, row["host"], hosts.get(row["host"], []))
+    for row in report["ports"]:
+        check(row, f"{row['node']}/{row['port']}", [(row["node_guid"], row["port"])])
+    sums = [total_of(model.rate(port, way, 70) for port in ports for way in ("xmit", "rcv"))
+            for ports in hosts.values()]
+    if all(high - low <= 0.001 * high for low, high in sums):
+        even = statistics.pstdev(low for low, _ in sums) / statistics.mean(low for low, _ in sums)
+        value = report["job"]["hosts_cv"]
+        if value is not None and abs(value - even) > 0.01:
+            found.wrong.append(f"job report: hosts_cv {value:.3f}, true {even:.3f}")
+        if even < 0.01 and report["job"]["slowest_host"]:
+            found.wrong.append(f"job report: slowest host {report['job']['slowest_host']} of equal hosts")
+    text = run(IBWIRE, "job", "report", "17", "--all", "--db", db, "--no-pager",
+               env={**os.environ, "COLUMNS": "1000"}, check=False).out.split("\n")
+    start = next((i for i, line in enumerate(text) if line.startswith("HOST ")), len(text))
+    rows = text[start:next((i for i in range(start, len(text)) if not text[i].strip()), len(text))]
+    for row in faces.table(rows) if len(rows) > 1 else []:
+        ports = hosts.get(row["HOST"], [])
+        value, marked = cell(row["MEAN/PORT"])
+        if ports:
+            found.add("job report (table)", f"{row['HOST']} MEAN/PORT", value,
+                      total_of(model.rate(port, "xmit", 70) for port in ports), marked)
+
+
+def check(seed):
+    name, scenario = f"seed {seed}", f"bounds-{seed}.scenario"
+    db = os.path.abspath(f"bounds-{seed}.db")
+    with open(scenario, "w") as file:
+        file.write(draw(seed))
+    with tap.part(name):
+        run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300)
+        model = Model(db, Truth(scenario))
+        found = Findings()
+        check_facts(found, model, faces.collect(db))
+        check_history(found, db, model)
+        if WITH_JOBS:
+            check_job(found, db, model)
+        else:
+            found.wrong = [line for line in found.wrong if not line.startswith("job report")]
+        by_face = {}
+        for line in found.wrong:
+            by_face.setdefault(line.split(":")[0], []).append(line)
+        shown = [line for lines in by_face.values() for line in lines[:6] + [f"... {len(lines)} of this face"]]
+        tap.result(not found.wrong, f"{name}: each number is within 1 % of the truth, marked, or unknown",
+                   "\n".join([draw(seed), *shown]))
+        tap.result(found.compared > 200, f"{name}: there are numbers to compare", str(found.compared))
+        tap.note(f"{name}: {found.compared} numbers compared, {found.marked} marked or unknown")
+
+
+def undisturbed():
+    """Without disturbances nothing is marked, and every number is right."""
+    db, scenario = os.path.abspath("bounds.db"), "bounds.scenario"
+    with open(scenario, "w") as file:
+        file.write(re.sub(r"(?m)^(at|restart) .*\n", "", draw(1)))
+    with tap.part("undisturbed"):
+        run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300)
+        model = Model(db, Truth(scenario))
+        found = Findings()
+        facts = faces.collect(db)
+        check_facts(found, model, facts)
+        check_history(found, db, model)
+        check_job(found, db, model)
+        bounds = [str(key) for key in facts.values if key[1].startswith("lower_bounds.")]
+        tap.equal("undisturbed: every number is right", found.wrong[:20], [])
+        tap.equal("undisturbed: no number is a lower bound", bounds, [])
+        tap.note(f"undisturbed: {found.compared} numbers compared, {found.marked} unknown")
+
+
+if __name__ == "__main__":
+    faces.add_titles()
+    undisturbed()
+    seeds = os.environ.get("IBWIRE_SEED")
+    for one in [int(seeds)] if seeds else range(1, 61 if os.environ.get("IBWIRE_LONG") else 4 if SHORT else 7):
+        check(one)
+    tap.done()
