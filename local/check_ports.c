@@ -403,9 +403,9 @@ static void add_flow_control(struct checks *checks, const struct local_hca *hca,
 		return;
 	}
 	if (flow.pfc_known)
-		text_appendf(&text, "PFC %s0x%02x, %" PRIu64 " frames sent, %" PRIu64 " received",
+		text_appendf(&text, "PFC %s0x%02x, %" PRIu64 " frame%s sent, %" PRIu64 " received",
 			     flow.pfc_enabled ? "on priorities " : "off, mask ", flow.pfc_enabled, flow.pfc_requests,
-			     flow.pfc_indications);
+			     flow.pfc_requests == 1 ? "" : "s", flow.pfc_indications);
 	if (flow.pause_known)
 		text_appendf(&text, "%spause rx %s tx %s", text.len ? "; " : "", flow.pause_rx ? "on" : "off",
 			     flow.pause_tx ? "on" : "off");

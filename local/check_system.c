@@ -294,7 +294,8 @@ void check_acs(struct checks *checks)
 			  "the CPU", redirecting, redirecting == 1 ? "" : "s", first);
 	else if (unknown)
 		check_add(checks, CHECK_SKIP, "",
-			  "run it as root", "ACS of %u bridges is readable by root only", unknown);
+			  "run it as root", "ACS of %u bridge%s is readable by root only", unknown,
+			  unknown == 1 ? "" : "s");
 	else if (bridges->count)
 		check_add(checks, CHECK_PASS, "", NULL, "no ACS redirection on %zu PCIe bridges", bridges->count);
 	free(bridges);

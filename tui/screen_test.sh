@@ -168,7 +168,7 @@ shows "Esc ends it" "193 of 193 links" Escape
 shows "F6 is a menu" "SORT BY" F6
 hides "Esc leaves that" "SORT BY" Escape
 shows "Shift-Right moves the sort column, and ) as well" "TX%  RXb/s LOAD" S-Right ")" ")"
-shows "Shift-Left moves it back" "LOAD▼  TXb/s" S-Left S-Left S-Left
+shows "Shift-Left moves it back" "LOAD%  TXb/s" S-Left S-Left S-Left
 shows "Enter shows more of a row" "> node0" Home Enter
 shows "Esc goes back" "193 of 193 links" Escape
 shows "Tab goes on to balance" "spine" Tab

@@ -256,8 +256,9 @@ static void direct_check(struct nccl_check *check)
 
 	if (!check->staged)
 		return;
-	line_add(check, NCCL_WARN, "%llu of %llu connections are staged through host memory (no GDRDMA)%s%s%s",
+	line_add(check, NCCL_WARN, "%llu of %llu connection%s staged through host memory (no GDRDMA)%s%s%s",
 		 (unsigned long long)check->staged, (unsigned long long)log->net_connections,
+		 log->net_connections == 1 ? " is" : "s are",
 		 check->fabric != NCCL_INFINIBAND && check->fabric != NCCL_ROCE ? "" :
 		 ": load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL",
 		 log->gdr_reason[0] ? "; " : "", log->gdr_reason);

@@ -57,6 +57,7 @@ struct metrics_server {
 	struct call *login;       /* checks the password of a client; NULL: none */
 	struct client *checking;  /* that client; NULL: it has gone */
 	int64_t login_us, pause_us; /* begin of the check; no other one begins before */
+	bool is_stopping;         /* no connection may wait any more */
 	char message[256];        /* the last one of the library */
 	char url[160];
 	char nonce[24];           /* pages of another process are others */
@@ -293,6 +294,9 @@ static enum MHD_Result answer_client(struct client *client, const char *url, voi
 	/* A command has ended. */
 	if (*state != &seen)
 		return metrics_commands_finish(state);
+	if (client->server->is_stopping)
+		return metrics_reply_line(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
+					  "the server is being stopped");
 	refused = authenticate(client);
 	if (refused == UINT_MAX)
 		return MHD_YES;
@@ -475,6 +479,7 @@ void metrics_server_destroy(struct metrics_server *server)
 {
 	if (!server)
 		return;
+	server->is_stopping = true;
 	metrics_commands_stop(server->commands);
 	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++)
 		if (server->clients[i].phase == LOGIN)

@@ -129,8 +129,8 @@ static void report(const struct push_target *target, int64_t begin_us)
 
 	log_info("%llu samples in %llu batch%s to %s in %.3f s: %.0f samples/s, %.1f bytes per sample; "
 		 "%llu samples rejected, %llu attempts failed",
-		 (unsigned long long)target->samples, (unsigned long long)target->batches, target->batches == 1 ? "" : "es",
-		 target->shown, seconds,
+		 (unsigned long long)target->samples, (unsigned long long)target->batches,
+		 target->batches == 1 ? "" : "es", target->shown, seconds,
 		 (double)target->samples / (seconds > 0 ? seconds : 1),
 		 target->samples ? (double)target->bytes / (double)target->samples : 0,
 		 (unsigned long long)target->samples_rejected, (unsigned long long)target->attempts_failed);

@@ -294,8 +294,10 @@ static void follow_reading(struct followed *followed, sqlite3_stmt *row, const s
 	readings_read_absolute(row, &stored);
 	if (!last || stored.base_sweep < last->base_sweep)
 		return;
+	/* A mark of a reset may be of one that was suspected only: the reading says whether there was one. */
 	for (int i = 0; delta && last->there && i < COUNTER_TRAFFIC_COUNT; i++)
-		same &= !(delta->known & last->reading.present & stored.reading.present & COUNTER_BIT(i)) ||
+		same &= !(delta->known & ~delta->reset & last->reading.present & stored.reading.present &
+			  COUNTER_BIT(i)) ||
 			last->reading.value[i] == stored.reading.value[i];
 	followed->wrong += !same;
 	*last = stored;

@@ -288,7 +288,7 @@ done = run(IBWIRE, "doctor", "--root", good.root, "--format", "json", "--nccl", 
 rows = json.loads(done.out)
 tap.equal("a log of NCCL is checked", [(row["status"], row["text"].split(":")[0]) for row in rows if row["check"] == "nccl-log"],
           [("warn", "NCCL lists 1 HCA without any connection"),
-           ("warn", "1 of 1 connections are staged through host memory (no GDRDMA)"),
+           ("warn", "1 of 1 connection is staged through host memory (no GDRDMA)"),
            ("pass", "NCCL reports 1 HCA per host (InfiniBand) on 1 host without GDRDMA"), ("pass", "connections")])
 tap.equal("a log of NCCL: exit status", done.status, 1)
 tap.one_line("a missing log", run(IBWIRE, "doctor", "--nccl", "nowhere.log", check=False), 74, "nowhere.log")

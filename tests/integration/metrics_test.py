@@ -25,6 +25,7 @@ from lib import IBWIRE, SHORT, Simulation, Tap, need, read_file, run, stop, wait
 need("ibsim", "opensm")
 tap = Tap()
 CONNECTIONS = 500 if SHORT else 10000
+LONG = bool(os.environ.get("IBWIRE_ATTACK_LONG"))
 PASSWORD, HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
 
@@ -282,7 +283,7 @@ def closed(client):
 
 def dawdling(server):
     """Clients that send their request byte by byte, and others that do not read: all from the address of the scraper."""
-    begin, seconds, number = time.monotonic(), 6 if SHORT else 60, 2100
+    begin, seconds, number = time.monotonic(), 60 if LONG else 6, 2100
     scraper = Scraper(server)
     slow = []
     while time.monotonic() - begin < seconds:
@@ -301,12 +302,12 @@ def dawdling(server):
     for client in slow:
         client.close()
     stuck = []
-    for _ in range(200 if SHORT else 1990):
+    for _ in range(1990 if LONG else 200):
         stuck.append(server.connect())
         stuck[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         stuck[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
     scraper = Scraper(server)
-    time.sleep(2 if SHORT else 30)
+    time.sleep(30 if LONG else 2)
     descriptors = len(os.listdir(f"/proc/{server.process.pid}/fd"))
     tap.result(descriptors < 100, "few connections remain", descriptors)
     scraper.end(tap, f"{len(stuck)} clients that do not read")
@@ -406,13 +407,13 @@ def guessing(sim):
             time.sleep(0.1)
 
     # As one host with many addresses.
-    guessers = [threading.Thread(target=guess, args=(number,)) for number in range(20 if SHORT else 100)]
+    guessers = [threading.Thread(target=guess, args=(number,)) for number in range(100 if LONG else 20)]
     tap.equal("the right password", server.get(right)[0], 200)
     for guesser in guessers:
         guesser.start()
     time.sleep(1)
     scraper = Scraper(server, right)
-    time.sleep(5 if SHORT else 30)
+    time.sleep(30 if LONG else 5)
     scraper.end(tap, f"{len(guessers)} clients with wrong passwords", 2)
     tap.equal("no wrong password is admitted", [status for status in statuses if status == [b"200"]], [])
     tap.result([b"401"] in statuses and [b"429"] in statuses, "they are refused, or told to wait", len(statuses))
@@ -455,6 +456,7 @@ with tap.part("metrics"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 
     tap.equal("and finds it", early.get()[0], 200)
     wait_for(lambda: sim.newest() > 3)
     server = formats(sim)
+    wait_for(lambda: sim.newest() > 10)
     pages(sim, server)
     limits(sim)
     collector = conditional(sim, server, collector)
