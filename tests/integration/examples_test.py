@@ -93,7 +93,7 @@ COMMANDS = {
     "nodes": ("", {}),
     "ports": ("", {"--counters": ["--counters", f"--counters {LEAF}/1"], "--details": ["--details", "--details --all"]}),
     "links": ("", {}),
-    "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort imbalance_percent"], "-s": ["-s imbalance_percent"]}),
+    "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"], "-s": ["-s mean_utilization_percent"]}),
     "topology": ("show", {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
         "--hosts": ["dot --hosts"],
