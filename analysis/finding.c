@@ -47,7 +47,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"one leaf within 30 s.",
 		.advice = "check power and console; for a rack, the power feed and the cooling" },
 	[FINDING_NODE_SILENT] = { .name = "node-silent",
-		.means = "the links of a node are up, but its performance agent does not respond",
+		.means = "a node does not respond to queries of its performance agent",
 		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical",
 		.reason = "A lost query is retried within its sweep, so three sweeps in a row exclude packet loss. "
 			"The agent of a switch is the only source for all of its ports.",
