@@ -14,6 +14,9 @@ enum { WHOLE_FABRIC = 10 };
 /* Reading times are inexact. */
 #define RATE_TOLERANCE 1.1
 
+/* A reset that hides less of the traffic of a sweep is ignored. */
+#define HIDDEN_PART 0.01
+
 static void remember(struct port_entry *port, int64_t now_us)
 {
 	if (!port->resets || now_us - port->reset_us > REPEATED_US)
@@ -42,6 +45,48 @@ static counter_set can_be_hidden(const struct fabric *fabric, const struct port_
 	return hidden & sample->delta->known & ~sample->delta->reset;
 }
 
+/*
+ * Remember the rates of a port: of both directions the last exact one, or a greater one since.
+ * Return: whether one is less than before.
+ */
+static bool note_rates(struct port_entry *port, const struct delta *delta, bool exact)
+{
+	bool less = false;
+
+	for (int i = 0; i < 2 && delta->elapsed_us > 0; i++) {
+		counter_set bit = COUNTER_BIT(i ? COUNTER_RCV_DATA : COUNTER_XMIT_DATA);
+		double rate = (double)delta->value[i ? COUNTER_RCV_DATA : COUNTER_XMIT_DATA] /
+			      (double)delta->elapsed_us, before = (double)port->words_per_us[i];
+
+		if (!(delta->known & bit))
+			continue;
+		less |= rate < (1 - HIDDEN_PART) * before;
+		if (rate > before || (exact && !((delta->reset | delta->saturated) & bit)))
+			port->words_per_us[i] = (float)rate;
+	}
+	return less;
+}
+
+/* @cleared: in this sweep, counters of its node or of many ports decreased */
+static void mark_port(const struct fabric *fabric, struct port_sample *sample, struct delta *delta,
+		      struct port_entry *port, bool cleared, int64_t now_us)
+{
+	bool again = port->resets >= 2 && now_us - port->reset_us <= REPEATED_US, less;
+
+	if (cleared)
+		port->doubtful_us = now_us;
+	if (now_us - port->doubtful_us > REPEATED_US)
+		port->doubtful_us = 0;
+	if (!sample->delta)
+		return;
+	less = note_rates(port, delta, !port->doubtful_us && !again);
+	if (cleared || again || (port->doubtful_us && less))
+		sample->suspected = can_be_hidden(fabric, sample);
+	delta->reset |= sample->suspected;
+	if (!cleared && !sample->suspected)
+		port->doubtful_us = 0;
+}
+
 void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us)
 {
 	const struct fabric *fabric = memory->fabric;
@@ -52,10 +97,7 @@ void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, 
 			continue;
 		ports++;
 		remember(node_memory_port(memory, result->samples[i].port), now_us);
-		memory->reset_us = now_us;
 	}
-	if (!memory->reset_us || now_us - memory->reset_us > REPEATED_US)
-		return;
 	/* The samples of a node are consecutive. */
 	for (size_t i = 0; i < result->count; i = end) {
 		uint32_t node = fabric->ports[result->samples[i].port].node;
@@ -64,14 +106,9 @@ void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, 
 		for (end = i; end < result->count && fabric->ports[result->samples[end].port].node == node; end++)
 			cleared |= result->samples[end].delta && result->samples[end].delta->reset;
 		for (; i < end; i++) {
-			struct port_sample *sample = &result->samples[i];
-			const struct port_entry *port = node_memory_port(memory, sample->port);
+			struct port_entry *port = node_memory_port(memory, result->samples[i].port);
 
-			if (!sample->delta ||
-			    !(cleared || (port->resets >= 2 && now_us - port->reset_us <= REPEATED_US)))
-				continue;
-			sample->suspected = can_be_hidden(fabric, sample);
-			result->deltas[i].reset |= sample->suspected;
+			mark_port(fabric, &result->samples[i], &result->deltas[i], port, cleared, now_us);
 		}
 	}
 }

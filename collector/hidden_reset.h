@@ -17,8 +17,9 @@ struct sweep_result;
 
 /*
  * hidden_reset_mark - add such counters to delta.reset and port_sample.suspected of the samples
- * A port is suspected in a sweep in which counters of its node or of many ports decreased, and for ten
- * minutes after they decreased at the port itself for the second time within ten minutes.
+ * A port is suspected in a sweep in which counters of its node or of many ports decreased, and after it until its
+ * rate is that of before; and for ten minutes after they decreased at the port itself for the second time within
+ * ten minutes.
  * @memory:  remembers when counters of a port decreased
  * @now_us:  CLOCK_BOOTTIME
  */

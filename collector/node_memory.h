@@ -32,6 +32,8 @@ struct port_entry {
 	counter_set contradicted;  /* 64-bit error counters below those of PortCounters, not reported yet */
 	uint8_t resets;            /* sweeps in which counters decreased (hidden_reset.c), at most 2 */
 	int64_t reset_us;          /* the last of them: CLOCK_BOOTTIME */
+	int64_t doubtful_us;       /* reset since which no delta was exact (hidden_reset.c); 0: none */
+	float words_per_us[2];     /* rate sent, received: the last exact one, or since then the largest */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
 	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */
@@ -77,7 +79,6 @@ struct node_memory {
 	size_t port_count, port_capacity;
 	struct map by_guid;
 	const struct fabric *fabric; /* the current one, whose indices are used below and by all functions (borrowed) */
-	int64_t reset_us;        /* when counters of a port decreased last (hidden_reset.c); 0: never */
 	uint64_t generation;     /* incremented with each change of `fabric` */
 	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
