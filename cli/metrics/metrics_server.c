@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -97,17 +98,26 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 	return count;
 }
 
+/* The client has sent nothing that is still to be read, and its request is not complete. */
+static bool is_idle(const struct client *client)
+{
+	int pending = 0;
+
+	return client->phase == REQUEST && ioctl(client->fd, FIONREAD, &pending) == 0 && !pending;
+}
+
 /* Is it better to end @a than @b? */
 static bool ends_before(const struct client *a, const struct client *b)
 {
 	unsigned counts[] = { count_clients(a, FREE), count_clients(b, FREE) };
+	bool idle[] = { is_idle(a), is_idle(b) };
 
 	if (counts[0] != counts[1])
 		return counts[0] > counts[1];
-	return a->phase != b->phase ? a->phase == REQUEST : a->since_us < b->since_us;
+	return idle[0] != idle[1] ? idle[0] : a->since_us < b->since_us;
 }
 
-/* Of the address with the most connections the oldest one that sends a request; else that receives a response. */
+/* Of the address with the most connections the oldest one that sends nothing; else the oldest that does not wait. */
 static void end_oldest(struct metrics_server *server)
 {
 	struct client *oldest = NULL;

@@ -464,7 +464,7 @@ TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 	made.snapshot.caps = NULL;
 	scope = moment_scope(&made.view);
 	port_facts_of(&scope, 0, &port);
-	assert_true(isnan(port.stall_percent));
-	assert_true(fabs(port.wait_ticks_per_s - 781250000) < 1);
+	assert_true(isnan(port.stall_percent.value));
+	assert_true(fabs(port.wait_ticks_per_s.value - 781250000) < 1);
 	fabric_destroy(made.fabric);
 }

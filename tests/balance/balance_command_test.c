@@ -66,7 +66,8 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
 			continue;
 		fill_reading(i, at_us, pause);
-		samples[sweep.sample_count] = (struct port_sample){ i, SAMPLE_OK, &now[i], number ? &deltas[i] : NULL };
+		samples[sweep.sample_count] = (struct port_sample){
+			.port = i, .status = SAMPLE_OK, .reading = &now[i], .delta = number ? &deltas[i] : NULL };
 		if (number)
 			delta_between(&last[i], &now[i], &deltas[i]);
 		sweep.sample_count++;

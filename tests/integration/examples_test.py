@@ -118,8 +118,7 @@ COMMANDS = {
         "--note": " 'all is well'", "--fast": "", "--window": " 8", "--max-mads-per-second": " 5000",
         "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
-                 {"--columns": ["list --columns time,name", "list --columns help"], "--sort": ["list --sort name"],
-                  "-s": ["list -s name"]}),
+                 {"--columns": ["list --columns time,name", "list --columns help"], "--sort": ["list --sort name"]}),
     "job": ("list", {option: [f"begin NEW {option}{value}"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
         "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
