@@ -67,9 +67,14 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 {
 	struct series_step *steps;
 
+	if (series->at) {
+		series->before_from_us = series->piece.from_us;
+		series->before_to_us = series->piece.to_us;
+	}
 	memset(&series->piece, 0, sizeof(series->piece));
 	series->piece.from_us = from_us;
 	series->piece.to_us = to_us;
+	series->piece.since_us = to_us;
 	if (series->step_us) {
 		/* A sum belongs to the step of its middle, a sweep to that of its time. */
 		series->at = step_at(series, from_us + (to_us - from_us) / 2);
@@ -90,6 +95,7 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples)
 {
 	struct series_step *step = series->at;
+	int64_t to_us = series->piece.to_us;
 	struct metric_value value;
 
 	metric_of(&series->metric, port, delta, &value);
@@ -103,6 +109,8 @@ void series_add(struct series *series, const struct metric_port *port, const str
 		series->piece.whole += value.whole;
 		series->piece.elapsed_us += (double)delta->elapsed_us;
 		series->piece.ports++;
+		if (value.part > 0 && to_us - delta->elapsed_us < series->piece.since_us)
+			series->piece.since_us = to_us - delta->elapsed_us;
 	}
 	/* Also without a number: a port of a sum may have counted nothing but be saturated. */
 	step->at_least |= value.at_least;
@@ -125,6 +133,37 @@ static void date_step(struct series *series, double elapsed_us)
 	step->from_us = from_us < step->until_us ? from_us : step->until_us - 1;
 }
 
+void series_missed(struct series *series, int64_t since_us)
+{
+	/* Readings are not at the time of their sweep. */
+	int64_t after_us = since_us + (series->piece.from_us - series->before_to_us) / 2;
+
+	/* A share is that of the known ports. */
+	if (series->metric.kind != METRIC_COUNT || series->ports_most < 2 || after_us >= series->piece.from_us)
+		return;
+	for (struct series_step *step = series->at; step->until_us > after_us; step--) {
+		step->at_least |= step->samples > 0;
+		if (step == series->steps)
+			break;
+	}
+}
+
+/* A port that was not read in the piece before is missing in all of them since its delta begins. */
+static void missing_before(struct series *series)
+{
+	int64_t space_us = series->piece.from_us - series->before_to_us;
+	struct series_step *at = series->at;
+
+	if (!series->before_to_us || space_us <= 0 ||
+	    series->piece.since_us >= series->before_from_us - space_us / 2)
+		return;
+	/* This piece is complete; its step may have others. */
+	if (at > series->steps && (!series->step_us || at->from_us >= series->before_to_us))
+		series->at--;
+	series_missed(series, series->piece.since_us);
+	series->at = at;
+}
+
 void series_end(struct series *series)
 {
 	struct series_step *step = series->at;
@@ -143,6 +182,8 @@ void series_end(struct series *series)
 	step->weight_us += elapsed_us;
 	step->mean += (value - step->mean) * elapsed_us / step->weight_us;
 	step->ports = step->ports && step->ports < ports ? step->ports : ports;
+	series->ports_most = ports > series->ports_most ? ports : series->ports_most;
+	missing_before(series);
 }
 
 int64_t series_round_span(int64_t span_us)

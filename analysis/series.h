@@ -24,7 +24,7 @@ struct series_step {
 	double low, mean, high;
 	uint64_t total;     /* of a count; stops at UINT64_MAX */
 	bool has_total;
-	bool at_least;      /* a lower bound: a counter was reset or saturated */
+	bool at_least;      /* a lower bound: a counter was reset or saturated, or a port of a sum was not read */
 	int64_t samples;    /* number of readings */
 	size_t ports;       /* minimum number of known ports of its pieces; 0: a gap */
 	double weight_us;   /* time of the mean */
@@ -41,7 +41,10 @@ struct series {
 		int64_t from_us, to_us;
 		double part, whole, elapsed_us;
 		size_t ports;
+		int64_t since_us; /* the earliest time at which one of its deltas begins */
 	} piece;
+	int64_t before_from_us, before_to_us; /* the piece before; 0: none */
+	size_t ports_most;  /* in a piece */
 	struct series_step *at; /* step of the current piece */
 };
 
@@ -70,6 +73,12 @@ void series_done(struct series *series);
 int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags);
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples);
 void series_end(struct series *series);
+
+/*
+ * series_missed - a port of a sum was not read after @since_us: what its steps have of the others are lower bounds
+ * series_end() does so if the delta of a port begins before the piece before.
+ */
+void series_missed(struct series *series, int64_t since_us);
 
 /* series_high - maximum of all steps in displayed units; 0: all unknown. */
 double series_high(const struct series *series);

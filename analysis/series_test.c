@@ -176,6 +176,33 @@ TEST(a_saturated_port_makes_the_sum_a_lower_bound)
 	series_done(&series);
 }
 
+/* Two ports of which one is not read in the sweeps 2 and 3 of 5, or any more after 3. */
+TEST(a_port_that_is_not_read_makes_the_sum_a_lower_bound)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+
+	for (int again = 0; again < 2; again++) {
+		struct delta delta = random_delta(1);
+		struct series series;
+
+		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+		for (int i = 0; i < 5; i++) {
+			series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
+			delta.elapsed_us = second_us;
+			series_add(&series, &no_port, &delta, 1);
+			delta.elapsed_us = again && i == 4 ? 3 * second_us : second_us;
+			if (again ? i < 2 || i == 4 : i < 4)
+				series_add(&series, &no_port, &delta, 1);
+			series_end(&series);
+		}
+		if (!again)
+			series_missed(&series, noon_us + 3 * second_us);
+		for (int i = 0; i < 5; i++)
+			assert_int_equal(series.steps[i].at_least, again ? i == 2 || i == 3 : i == 4);
+		series_done(&series);
+	}
+}
+
 TEST(metrics_are_found_by_their_names)
 {
 	struct metric metric = { .key = "as it was" };

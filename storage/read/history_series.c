@@ -17,6 +17,8 @@ enum { SAMPLES_MOST = 3000000, POINTS_TIMES = 2 };
 /* While a window is read. */
 struct filling {
 	struct history_series *query;
+	int64_t *last_us; /* by port: end of the last piece that it is in; 0: none */
+	int64_t to_us;    /* end of this piece */
 	bool begun;
 	bool failed; /* no memory */
 };
@@ -34,6 +36,7 @@ static bool take_piece(void *ctx, const struct history_piece *piece)
 
 	end_piece(filling);
 	filling->begun = true;
+	filling->to_us = piece->to_us;
 	query->pieces[piece->source]++;
 	for (size_t i = 0; i < query->series_count; i++)
 		filling->failed |=
@@ -49,14 +52,31 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 
 	(void)who;
 	query->any = true;
+	filling->last_us[port] = filling->to_us;
 	for (size_t i = 0; i < query->series_count; i++)
 		series_add(query->series[i], &query->metric_ports[port], delta, samples);
 	return true;
 }
 
+/* Active ports that were read before and not any more in the last pieces. */
+static void miss_ports(const struct filling *filling)
+{
+	const struct history_series *query = filling->query;
+
+	for (size_t port = 0; filling->begun && port < query->port_count; port++) {
+		const struct metric_port *of = &query->metric_ports[port];
+
+		if (!filling->last_us[port] || filling->last_us[port] >= filling->to_us || !of->port ||
+		    of->port->state != PORT_ACTIVE)
+			continue;
+		for (size_t i = 0; i < query->series_count; i++)
+			series_missed(query->series[i], filling->last_us[port]);
+	}
+}
+
 int reader_history_series(struct reader *reader, struct history_series *query, struct error *err)
 {
-	struct filling filling = { .query = query };
+	struct filling filling = { .query = query, .last_us = calloc(query->port_count + 1, sizeof(int64_t)) };
 	const struct history_consumer consumer = { take_piece, take_delta, &filling };
 	struct history_query what = {
 		.after = query->range->after, .until = query->range->until, .longest_us = query->longest_us,
@@ -64,11 +84,16 @@ int reader_history_series(struct reader *reader, struct history_series *query, s
 	};
 	int code;
 
+	if (!filling.last_us)
+		return err_nomem(err);
 	for (size_t i = 0; i < query->series_count; i++)
 		what.counters |= query->series[i]->metric.counters;
 	code = reader_history(reader, &what, &consumer, err);
-	if (!filling.failed)
+	if (!filling.failed) {
 		end_piece(&filling);
+		miss_ports(&filling);
+	}
+	free(filling.last_us);
 	return code == 0 && filling.failed ? err_nomem(err) : code;
 }
 

@@ -234,6 +234,7 @@ def check_history(found, db, model):
     names = {guid: node for (guid, _), row in model.ports.items() for node in [row["node"]]}
     subjects = [(f"{guid}/{port}", [(guid, port)]) for guid, port in sorted(model.truth.rates)[::5]]
     subjects += [(guid, model.truth.ports_of(guid)) for guid in sorted(names)[::4]]
+    subjects.append(("node000*", [port for guid in sorted(model.hosts) for port in model.truth.ports_of(guid)]))
     for name, ports in subjects:
         done = run(IBWIRE, "history", name, "--db", db, "--since", since, "--until", until, "--format", "json",
                    check=False)
