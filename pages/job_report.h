@@ -18,6 +18,7 @@
 
 #include "analysis/balance.h"
 #include "analysis/finding.h"
+#include "analysis/measure.h"
 #include "analysis/series.h"
 #include "storage/jobs.h"
 
@@ -44,9 +45,9 @@ struct job_sum {
 	bool at_least;             /* bytes: a counter was reset or saturated, or a port is unknown */
 	bool errors_at_least;
 	double stall_percent;      /* XmitWait, an estimate, of either end of the link */
-	double mean_xmit, mean_rcv; /* bytes per second over the job */
-	double peak_xmit, peak_rcv; /* bytes per second in the busiest step (peak_step_us) */
-	double part[JOB_PARTS];    /* bytes per second, both directions */
+	struct measure mean_xmit, mean_rcv; /* bytes per second over the job; parts: ports */
+	struct measure peak_xmit, peak_rcv; /* bytes per second in the busiest step (peak_step_us) */
+	struct measure part[JOB_PARTS]; /* bytes per second, both directions */
 	double capacity;           /* bytes per second of the links that are up, one direction */
 };
 

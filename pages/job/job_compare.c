@@ -80,8 +80,8 @@ static void measure(const struct job_report *run, double ret[METRICS])
 	ret[PORTS] = used;
 	ret[UNUSED] = run->ports_unused;
 	ret[BYTES] = job_bytes(total);
-	ret[MEAN] = used ? fmax(total->mean_xmit, total->mean_rcv) / used : NAN;
-	ret[PEAK] = used ? fmax(total->peak_xmit, total->peak_rcv) / used : NAN;
+	ret[MEAN] = used ? measure_exact(job_mean(total)) / used : NAN;
+	ret[PEAK] = used ? measure_exact(job_peak(total)) / used : NAN;
 	ret[RAILS_CV] = run->over_rails.cv;
 	ret[HOSTS_CV] = run->over_hosts.cv;
 	ret[IMBALANCE] = imbalance;
@@ -236,14 +236,14 @@ static int compare_pairs(const void *a, const void *b)
 
 static double host_rate(const struct job_host *host)
 {
-	return host->used ? fmax(host->sum.mean_xmit, host->sum.mean_rcv) / host->used :
-	       host->sum.known ? 0 : NAN;
+	return host->used ? measure_exact(job_mean(&host->sum)) / host->used :
+	       job_is_exact(&host->sum) ? 0 : NAN;
 }
 
 static double rail_rate(const struct job_rail *rail)
 {
-	return rail->hosts.count ? fmax(rail->sum.mean_xmit, rail->sum.mean_rcv) / rail->hosts.count :
-	       rail->sum.known ? 0 : NAN;
+	return rail->hosts.count ? measure_exact(job_mean(&rail->sum)) / rail->hosts.count :
+	       job_is_exact(&rail->sum) ? 0 : NAN;
 }
 
 static const char *member_of(const struct job_report *run, bool rails, size_t index, double *ret_rate)

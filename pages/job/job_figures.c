@@ -74,9 +74,11 @@ void job_add_host_bars(const struct job_report *report, unsigned in, struct page
 		const struct job_host *host = &report->hosts[i];
 		double bytes = job_bytes(&host->sum);
 
-		bars[i] = (struct page_bar){ host->name, bytes, host_state(report, i) };
-		sum += isnan(bytes) ? 0 : bytes;
-		known += !isnan(bytes);
+		bars[i] = (struct page_bar){ !isnan(bytes) && host->sum.at_least ?
+					     page_print(page, "%s (at least)", host->name) : host->name,
+					     bytes, host_state(report, i) };
+		sum += job_is_exact(&host->sum) ? bytes : 0;
+		known += job_is_exact(&host->sum);
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_BARS, .in = in, .bars = {
 		.title = "Bytes per host, sent and received", .bars = bars, .count = report->host_count,
@@ -106,7 +108,7 @@ void job_add_host_map(const struct job_report *report, unsigned in, struct page 
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
 
-		if (port->rail < report->rail_count)
+		if (port->rail < report->rail_count && job_is_exact(&port->sum))
 			job_add_known(&values[port->host * report->rail_count + port->rail], job_bytes(&port->sum));
 	}
 	page_add(page, &(struct page_section){ .kind = PAGE_HEAT, .in = in, .heat = {

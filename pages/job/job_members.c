@@ -147,7 +147,7 @@ static void set_traffic(const struct delta *delta, double duration_us, struct jo
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
 	double elapsed_s = (delta->elapsed_us > 0 ? (double)delta->elapsed_us : duration_us) / 1e6;
 
-	sum->mean_xmit = sum->mean_rcv = NAN;
+	sum->mean_xmit = sum->mean_rcv = measure_of(NAN, false);
 	if (delta->elapsed_us <= 0 || (delta->known & data) != data) {
 		sum->at_least = true;
 		return;
@@ -158,8 +158,8 @@ static void set_traffic(const struct delta *delta, double duration_us, struct jo
 	sum->rcv_bytes = delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
 	sum->xmit_packets = delta->known & COUNTER_BIT(COUNTER_XMIT_PACKETS) ? delta->value[COUNTER_XMIT_PACKETS] : 0;
 	sum->rcv_packets = delta->known & COUNTER_BIT(COUNTER_RCV_PACKETS) ? delta->value[COUNTER_RCV_PACKETS] : 0;
-	sum->mean_xmit = (double)sum->xmit_bytes / elapsed_s;
-	sum->mean_rcv = (double)sum->rcv_bytes / elapsed_s;
+	sum->mean_xmit = measure_of((double)sum->xmit_bytes / elapsed_s, !sum->at_least);
+	sum->mean_rcv = measure_of((double)sum->rcv_bytes / elapsed_s, !sum->at_least);
 }
 
 static double stall_of(const struct job_work *work, uint32_t index)
@@ -199,7 +199,7 @@ static void sum_port(struct job_work *work, struct job_port *port)
 	port->own_stall = stall_of(work, port->port);
 	port->peer_stall = peer ? stall_of(work, of->peer) : NAN;
 	sum->stall_percent = fmax(port->own_stall, port->peer_stall);
-	sum->peak_xmit = sum->peak_rcv = sum->part[JOB_EARLY] = sum->part[JOB_LATE] = NAN;
+	sum->peak_xmit = sum->peak_rcv = sum->part[JOB_EARLY] = sum->part[JOB_LATE] = MEASURE_NONE;
 	sum->capacity = of->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(of) / 8 : 0;
 	work->port_of[port->port] = (uint32_t)(port - work->report->ports);
 	work->on_job[port->port] = true;
@@ -212,8 +212,9 @@ static void sum_port(struct job_work *work, struct job_port *port)
 
 static void begin_sum(struct job_sum *sum)
 {
-	*sum = (struct job_sum){ .stall_percent = NAN, .mean_xmit = NAN, .mean_rcv = NAN, .peak_xmit = NAN,
-				 .peak_rcv = NAN, .part = { NAN, NAN } };
+	*sum = (struct job_sum){ .stall_percent = NAN, .mean_xmit = MEASURE_NONE, .mean_rcv = MEASURE_NONE,
+				 .peak_xmit = MEASURE_NONE, .peak_rcv = MEASURE_NONE,
+				 .part = { MEASURE_NONE, MEASURE_NONE } };
 }
 
 static void add_sum(struct job_sum *sum, const struct job_sum *more)
@@ -229,12 +230,19 @@ static void add_sum(struct job_sum *sum, const struct job_sum *more)
 	sum->at_least |= more->at_least;
 	sum->errors_at_least |= more->errors_at_least;
 	sum->stall_percent = fmax(sum->stall_percent, more->stall_percent);
-	job_add_known(&sum->mean_xmit, more->mean_xmit);
-	job_add_known(&sum->mean_rcv, more->mean_rcv);
+	sum->mean_xmit = measure_add(sum->mean_xmit, more->mean_xmit);
+	sum->mean_rcv = measure_add(sum->mean_rcv, more->mean_rcv);
 	sum->capacity += more->capacity;
 }
 
 /* --- evenness --- */
+
+/* What members are compared by: bytes at the exactly known rate. NAN: not exactly known. */
+static double comparable_bytes(const struct job_report *report, const struct job_sum *sum)
+{
+	return job_is_exact(sum) ? (sum->mean_xmit.value + sum->mean_rcv.value) * (double)report->duration_us / 1e6 :
+				   NAN;
+}
 
 /* Ports with almost no traffic while the others of the host have some. */
 static void find_unused(struct job_report *report, struct job_host *host, double *values)
@@ -254,8 +262,9 @@ static void find_unused(struct job_report *report, struct job_host *host, double
 		struct job_port *port = &report->ports[i];
 		double bytes = job_bytes(&port->sum);
 
-		port->unused = count && (bytes < JOB_IDLE_BYTES_PER_S * seconds || bytes < UNUSED_SHARE * middle ||
-					 (isnan(bytes) && port->down));
+		if (!job_is_exact(&port->sum) && !(isnan(bytes) && port->down))
+			continue;
+		port->unused = count && !(bytes >= JOB_IDLE_BYTES_PER_S * seconds && bytes >= UNUSED_SHARE * middle);
 		host->used -= port->unused && bytes >= JOB_IDLE_BYTES_PER_S * seconds;
 		report->ports_unused += port->unused;
 	}
@@ -289,7 +298,7 @@ static void compare_ports(const struct job_report *report, uint32_t first, uint3
 		const struct job_port *port = &report->ports[i];
 		bool counts = !port->unused && (rail == UINT32_MAX ? !is_slower(report, port) : port->rail == rail);
 
-		values[i - first] = counts ? job_bytes(&port->sum) : NAN;
+		values[i - first] = counts ? comparable_bytes(report, &port->sum) : NAN;
 	}
 	job_evenness_of(values, last - first, ret);
 	ret->lowest += ret->lowest == UINT32_MAX ? 0 : first;
@@ -305,7 +314,8 @@ static bool took_part(const struct job_report *report, const struct job_host *ho
 static void compare_all(struct job_report *report, double *values)
 {
 	for (size_t i = 0; i < report->host_count; i++)
-		values[i] = took_part(report, &report->hosts[i]) ? job_bytes(&report->hosts[i].sum) : NAN;
+		values[i] = took_part(report, &report->hosts[i]) ?
+			    comparable_bytes(report, &report->hosts[i].sum) : NAN;
 	job_evenness_of(values, report->host_count, &report->over_hosts);
 	/* Rails are compared by the mean of their used ports: an unused port makes no rail uneven. */
 	for (size_t i = 0; i < report->rail_count; i++)
@@ -313,8 +323,8 @@ static void compare_all(struct job_report *report, double *values)
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct job_port *port = &report->ports[i];
 
-		if (port->rail != UINT32_MAX && !port->unused && port->sum.known)
-			values[port->rail] += job_bytes(&port->sum);
+		if (port->rail != UINT32_MAX && !port->unused && job_is_exact(&port->sum))
+			values[port->rail] += comparable_bytes(report, &port->sum);
 	}
 	for (size_t i = 0; i < report->rail_count; i++)
 		values[i] = report->rails[i].hosts.count && !report->rails[i].slower ?
@@ -382,6 +392,17 @@ static void count_leaves(struct job_work *work)
 		work->report->leaf_count += work->leaf[i];
 }
 
+static int note_inexact(struct job_report *report, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->port_count; i++)
+		count += !job_is_exact(&report->ports[i].sum) && !report->ports[i].unused;
+	return count ? job_note(report, err, "%zu of %zu ports not exactly known (counters reset, saturated or not "
+				"read); they and their hosts are left out of comparisons", count,
+				report->port_count) : 0;
+}
+
 /* Hosts without traffic are left out of a job that is not limited to hosts. */
 static int note_left_out(struct job_report *report, struct error *err)
 {
@@ -420,5 +441,6 @@ int job_find_members(struct job_work *work, struct error *err)
 	compare_all(report, values);
 	count_leaves(work);
 	free(values);
-	return note_left_out(report, err);
+	code = note_inexact(report, err);
+	return code == 0 ? note_left_out(report, err) : code;
 }

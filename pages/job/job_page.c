@@ -149,9 +149,9 @@ static const char *bytes_note(const struct job_report *report, struct page *page
 	result_append_bytes(&text, (double)total->xmit_bytes);
 	text_append(&text, ", received ");
 	result_append_bytes(&text, (double)total->rcv_bytes);
-	text_appendf(&text, "; in total mean %s, peak %s",
-		     rate_format_bits(fmax(total->mean_xmit, total->mean_rcv), mean, sizeof(mean)),
-		     rate_format_bits(fmax(total->peak_xmit, total->peak_rcv), peak, sizeof(peak)));
+	text_appendf(&text, "; in total mean %s%s, peak %s%s",
+		     rate_format_bits(job_mean(total).value, mean, sizeof(mean)), measure_mark(job_mean(total)),
+		     rate_format_bits(job_peak(total).value, peak, sizeof(peak)), measure_mark(job_peak(total)));
 	if (report->peak_step_us >= 60 * INT64_C(1000000))
 		text_appendf(&text, " (over %s)", when_format_span(report->peak_step_us, step));
 	text_append(&text, report->source == JOB_SOURCE_SNAPSHOTS ? "; by snapshots" : "; by sweeps");
@@ -164,10 +164,12 @@ static const char *parts_note(const struct job_report *report, struct page *page
 
 	if (report->running)
 		when_format_span(report->part_until_us[JOB_LATE] - report->part_from_us[JOB_LATE], span);
-	return page_print(page, "%s %s, %s%s %s, sent + received", report->running ? "before" : "first half",
-			  rate_format_bits(report->total.part[JOB_EARLY], rates[0], sizeof(rates[0])),
+	return page_print(page, "%s %s%s, %s%s %s%s, sent + received", report->running ? "before" : "first half",
+			  rate_format_bits(report->total.part[JOB_EARLY].value, rates[0], sizeof(rates[0])),
+			  measure_mark(report->total.part[JOB_EARLY]),
 			  report->running ? "last " : "second half", span,
-			  rate_format_bits(report->total.part[JOB_LATE], rates[1], sizeof(rates[1])));
+			  rate_format_bits(report->total.part[JOB_LATE].value, rates[1], sizeof(rates[1])),
+			  measure_mark(report->total.part[JOB_LATE]));
 }
 
 static void add_evenness(const struct job_evenness *even, const char *name, const char *lowest, const char *highest,
@@ -212,7 +214,7 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 {
 	const struct job_sum *total = &report->total;
 	const struct job_evenness *rails = &report->over_rails, *hosts = &report->over_hosts;
-	double early = total->part[JOB_EARLY], late = total->part[JOB_LATE];
+	double early = measure_exact(total->part[JOB_EARLY]), late = measure_exact(total->part[JOB_LATE]);
 	char span[WHEN_SIZE];
 	size_t count = 0, missing = 0;
 
@@ -237,10 +239,11 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 				     report->hosts[hosts->highest].name, &fields[count++], page);
 		add_errors(report, &fields[count++], page);
 	}
-	if (!isnan(late) && total->known && report->has_history)
+	if (!isnan(total->part[JOB_LATE].value) && total->known && report->has_history)
 		fields[count++] = (struct page_field){
 			.name = "trend",
-			.value = early > 0 ? page_print(page, "%+.0f %%", 100 * (late / early - 1)) : "unknown",
+			.value = early > 0 && !isnan(late) ?
+				 page_print(page, "%+.0f %%", 100 * (late / early - 1)) : "unknown",
 			.note = parts_note(report, page),
 		};
 	if (report->fabric && report->port_count)
@@ -296,12 +299,12 @@ static const struct column job_columns[JOB_COLUMNS] = {
 	[STEP] = { .key = "peak_step_us", .kind = COLUMN_SPAN_US },
 	[XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES }, [RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL }, [ERRORS] = { .key = "errors", .kind = COLUMN_INTEGER },
-	[MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_REAL },
-	[MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_REAL },
-	[PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_REAL },
-	[PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_REAL },
-	[EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL },
-	[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
+	[MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
+	[MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
+	[PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
+	[PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
+	[EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
+	[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
 	[LATE_FROM] = { .key = "late_from", .kind = COLUMN_TIME },
 	[HOSTS_CV] = { .key = "hosts_cv", .kind = COLUMN_REAL },
 	[RAILS_CV] = { .key = "rails_cv", .kind = COLUMN_REAL },
@@ -372,12 +375,12 @@ static void put_totals(const struct job_report *report, struct result *result)
 	result_unsigned(result, RCV, total->rcv_bytes);
 	result_bool(result, AT_LEAST, total->at_least);
 	result_unsigned(result, ERRORS, total->errors);
-	result_real(result, MEAN_XMIT, total->mean_xmit);
-	result_real(result, MEAN_RCV, total->mean_rcv);
-	result_real(result, PEAK_XMIT, total->peak_xmit);
-	result_real(result, PEAK_RCV, total->peak_rcv);
-	result_real(result, EARLY, total->part[JOB_EARLY]);
-	result_real(result, LATE, total->part[JOB_LATE]);
+	result_measure(result, MEAN_XMIT, total->mean_xmit);
+	result_measure(result, MEAN_RCV, total->mean_rcv);
+	result_measure(result, PEAK_XMIT, total->peak_xmit);
+	result_measure(result, PEAK_RCV, total->peak_rcv);
+	result_measure(result, EARLY, total->part[JOB_EARLY]);
+	result_measure(result, LATE, total->part[JOB_LATE]);
 	result_real(result, HOSTS_CV, report->over_hosts.cv);
 	result_real(result, RAILS_CV, report->over_rails.cv);
 	if (report->slowest != UINT32_MAX)

@@ -27,7 +27,7 @@ struct rates {
 	uint32_t *index;            /* parallel to it: port of the fabric whose load it is */
 	bool *mirrored;             /* parallel to it: counted by the other end */
 	size_t count;
-	double *hosts, *rails;      /* of a step, two for each: sent, received */
+	struct measure *hosts, *rails; /* of a step, two for each: sent, received */
 	int64_t *even_until_us;     /* by group: end of the last step in which it was active and even */
 	int part;                   /* JOB_EARLY, JOB_LATE */
 	int64_t late_after;         /* the late part are sweeps after this one */
@@ -80,46 +80,55 @@ static double rate_of(const struct job_load *load, bool xmit)
 	return load->elapsed_us > 0 && !load->unknown ? (xmit ? load->xmit : load->rcv) / load->elapsed_us * 1e6 : NAN;
 }
 
-static void raise_to(double *peak, double value)
+/* An unknown step raises no peak: the mean over the job is a lower bound then, and so the peak. */
+static void raise_to(struct measure *peak, struct measure value)
 {
-	*peak = fmax(*peak, value);
+	if (!isnan(value.value))
+		*peak = measure_max(*peak, value);
 }
 
 /* Add the step to the series of a rail. Return: false: no memory. */
-static bool add_step(struct rates *rates, struct job_rail *rail, double xmit, double rcv)
+static bool add_step(struct rates *rates, struct job_rail *rail, struct measure xmit, struct measure rcv)
 {
 	struct series *series = &rail->series;
 	struct series_step *step = job_grow(rates->work->report, &series->steps, &series->count, sizeof(*step));
-	double rate = fmax(xmit, rcv);
+	struct measure most = measure_max(xmit, rcv);
+	double rate = most.value;
 
 	if (!step)
 		return false;
 	*step = (struct series_step){ .from_us = rates->from_us, .until_us = rates->until_us, .low = rate,
-				      .mean = rate, .high = rate, .samples = !isnan(rate), .ports = !isnan(rate) };
+				      .mean = rate, .high = rate, .samples = !isnan(rate), .ports = !isnan(rate),
+				      .at_least = measure_is_at_least(most) };
 	return true;
+}
+
+static void add(struct measure *sum, struct measure more)
+{
+	*sum = measure_add(*sum, more);
 }
 
 static void end_hosts(struct rates *rates)
 {
 	struct job_report *report = rates->work->report;
-	double total[2] = { NAN, NAN };
+	struct measure total[2] = { MEASURE_NONE, MEASURE_NONE };
 
 	for (size_t i = 0; i < 2 * report->host_count; i++)
-		rates->hosts[i] = NAN;
+		rates->hosts[i] = MEASURE_NONE;
 	for (size_t i = 0; i < 2 * report->rail_count; i++)
-		rates->rails[i] = NAN;
+		rates->rails[i] = MEASURE_NONE;
 	for (size_t i = 0; i < report->port_count; i++) {
 		struct job_port *port = &report->ports[i];
 		const struct job_load *load = &rates->work->step[port->port];
 
 		for (size_t way = 0; way < 2; way++) {
-			double rate = rate_of(load, way == 0);
+			struct measure rate = measure_of(rate_of(load, way == 0), true);
 
 			raise_to(way ? &port->sum.peak_rcv : &port->sum.peak_xmit, rate);
-			job_add_known(&rates->hosts[2 * port->host + way], rate);
-			job_add_known(&total[way], rate);
+			add(&rates->hosts[2 * port->host + way], rate);
+			add(&total[way], rate);
 			if (port->rail != UINT32_MAX)
-				job_add_known(&rates->rails[2 * port->rail + way], rate);
+				add(&rates->rails[2 * port->rail + way], rate);
 		}
 	}
 	raise_to(&report->total.peak_xmit, total[0]);
@@ -242,13 +251,13 @@ static void set_parts(struct job_work *work)
 		for (size_t i = 0; i < report->port_count; i++) {
 			struct job_port *port = &report->ports[i];
 			const struct job_load *load = &work->parts[part][port->port];
-			double rate = rate_of(load, true) + rate_of(load, false);
+			struct measure rate = measure_of(rate_of(load, true) + rate_of(load, false), true);
 
 			port->sum.part[part] = rate;
-			job_add_known(&report->total.part[part], rate);
-			job_add_known(&report->hosts[port->host].sum.part[part], rate);
+			add(&report->total.part[part], rate);
+			add(&report->hosts[port->host].sum.part[part], rate);
 			if (port->rail != UINT32_MAX)
-				job_add_known(&report->rails[port->rail].sum.part[part], rate);
+				add(&report->rails[port->rail].sum.part[part], rate);
 		}
 		for (size_t i = 0; i < report->group_count; i++)
 			for (uint32_t j = report->groups[i].first;
@@ -261,10 +270,10 @@ static void set_parts(struct job_work *work)
 /* A step may be longer than the job, or end before it: its peak is at least the mean. */
 static void raise_peak(struct job_sum *sum)
 {
-	if (!isnan(sum->peak_xmit))
-		raise_to(&sum->peak_xmit, sum->mean_xmit);
-	if (!isnan(sum->peak_rcv))
-		raise_to(&sum->peak_rcv, sum->mean_rcv);
+	if (sum->peak_xmit.parts)
+		sum->peak_xmit = measure_max(sum->peak_xmit, sum->mean_xmit);
+	if (sum->peak_rcv.parts)
+		sum->peak_rcv = measure_max(sum->peak_rcv, sum->mean_rcv);
 }
 
 static void raise_peaks(struct job_report *report)

@@ -96,6 +96,21 @@ double job_bytes(const struct job_sum *sum)
 	return sum->known ? (double)sum->xmit_bytes + (double)sum->rcv_bytes : NAN;
 }
 
+struct measure job_mean(const struct job_sum *sum)
+{
+	return measure_max(sum->mean_xmit, sum->mean_rcv);
+}
+
+struct measure job_peak(const struct job_sum *sum)
+{
+	return measure_max(sum->peak_xmit, sum->peak_rcv);
+}
+
+bool job_is_exact(const struct job_sum *sum)
+{
+	return measure_is_exact(sum->mean_xmit) && measure_is_exact(sum->mean_rcv);
+}
+
 void job_evenness_of(const double *values, size_t count, struct job_evenness *ret)
 {
 	double sum = 0, squares = 0, mean;

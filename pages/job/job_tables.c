@@ -29,43 +29,55 @@ enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, 
 	[first + XMIT_PACKETS] = { .key = "xmit_packets", .kind = COLUMN_INTEGER }, \
 	[first + RCV_PACKETS] = { .key = "rcv_packets", .kind = COLUMN_INTEGER }, \
 	[first + AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL }, \
-	[first + MEAN] = { .title = "MEAN/PORT", .kind = COLUMN_RATE }, \
-	[first + PEAK] = { .title = "PEAK/PORT", .kind = COLUMN_RATE, .priority = 1 }, \
-	[first + UTIL] = { .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT, .priority = 2 }, \
-	[first + MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_RATE }, \
-	[first + MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_RATE }, \
-	[first + PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_RATE }, \
-	[first + PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_RATE }, \
-	[first + EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_RATE }, \
-	[first + LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_RATE }, \
+	[first + MEAN] = { .title = "MEAN/PORT", .kind = COLUMN_RATE, .measured = true }, \
+	[first + PEAK] = { .title = "PEAK/PORT", .kind = COLUMN_RATE, .priority = 1, .measured = true }, \
+	[first + UTIL] = { .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT, .priority = 2, \
+			   .measured = true }, \
+	[first + MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
+	[first + MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
+	[first + PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
+	[first + PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
+	[first + EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
+	[first + LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
 	[first + STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 1 }, \
 	[first + ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER }, \
 	[first + ERRORS_AT_LEAST] = { .key = "errors_at_least", .kind = COLUMN_BOOL }, \
 	[first + PORTS] = { .key = "ports", .kind = COLUMN_INTEGER }, \
 	[first + PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER }
 
+static void put_bytes(struct result *result, size_t column, uint64_t bytes, bool at_least)
+{
+	char shown[32];
+
+	result_unsigned(result, column, bytes);
+	if (at_least)
+		result_showf(result, column, STYLE_PLAIN, "%s+",
+			     result_format_bytes((double)bytes, shown, sizeof(shown)));
+}
+
 /* @used: number of ports that a mean per port is of */
 static void put_sum(struct result *result, size_t first, const struct job_sum *sum, uint32_t used)
 {
-	double mean = fmax(sum->mean_xmit, sum->mean_rcv), peak = fmax(sum->peak_xmit, sum->peak_rcv);
+	struct measure mean = job_mean(sum);
+	double share = used ? 1.0 / used : NAN;
 
 	if (sum->known) {
-		result_unsigned(result, first + BYTES, sum->xmit_bytes + sum->rcv_bytes);
-		result_unsigned(result, first + XMIT, sum->xmit_bytes);
-		result_unsigned(result, first + RCV, sum->rcv_bytes);
+		put_bytes(result, first + BYTES, sum->xmit_bytes + sum->rcv_bytes, sum->at_least);
+		put_bytes(result, first + XMIT, sum->xmit_bytes, sum->at_least);
+		put_bytes(result, first + RCV, sum->rcv_bytes, sum->at_least);
 		result_unsigned(result, first + XMIT_PACKETS, sum->xmit_packets);
 		result_unsigned(result, first + RCV_PACKETS, sum->rcv_packets);
 	}
 	result_bool(result, first + AT_LEAST, sum->at_least);
-	result_real(result, first + MEAN, used ? mean / used : NAN);
-	result_real(result, first + PEAK, used ? peak / used : NAN);
-	result_real(result, first + UTIL, sum->capacity > 0 ? 100 * mean / sum->capacity : NAN);
-	result_real(result, first + MEAN_XMIT, sum->mean_xmit);
-	result_real(result, first + MEAN_RCV, sum->mean_rcv);
-	result_real(result, first + PEAK_XMIT, sum->peak_xmit);
-	result_real(result, first + PEAK_RCV, sum->peak_rcv);
-	result_real(result, first + EARLY, sum->part[JOB_EARLY]);
-	result_real(result, first + LATE, sum->part[JOB_LATE]);
+	result_measure(result, first + MEAN, measure_scale(mean, share));
+	result_measure(result, first + PEAK, measure_scale(job_peak(sum), share));
+	result_measure(result, first + UTIL, measure_scale(mean, sum->capacity > 0 ? 100 / sum->capacity : NAN));
+	result_measure(result, first + MEAN_XMIT, sum->mean_xmit);
+	result_measure(result, first + MEAN_RCV, sum->mean_rcv);
+	result_measure(result, first + PEAK_XMIT, sum->peak_xmit);
+	result_measure(result, first + PEAK_RCV, sum->peak_rcv);
+	result_measure(result, first + EARLY, sum->part[JOB_EARLY]);
+	result_measure(result, first + LATE, sum->part[JOB_LATE]);
 	result_real(result, first + STALL, sum->stall_percent);
 	result_unsigned(result, first + ERRORS, sum->errors);
 	if (sum->errors)

@@ -352,7 +352,7 @@ enum { SERIES_RAIL, SERIES_FROM, SERIES_UNTIL, SERIES_RATE, SERIES_COLUMNS };
 static const struct column series_columns[SERIES_COLUMNS] = {
 	[SERIES_RAIL] = { .key = "rail", .kind = COLUMN_TEXT }, [SERIES_FROM] = { .key = "from", .kind = COLUMN_TIME },
 	[SERIES_UNTIL] = { .key = "until", .kind = COLUMN_TIME },
-	[SERIES_RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL },
+	[SERIES_RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL, .measured = true },
 };
 
 static int put_series(struct result *result, const void *ctx, enum page_target target, struct error *err)
@@ -368,7 +368,7 @@ static int put_series(struct result *result, const void *ctx, enum page_target t
 			result_text(result, SERIES_RAIL, report->rails[i].name);
 			result_integer(result, SERIES_FROM, step->from_us);
 			result_integer(result, SERIES_UNTIL, step->until_us);
-			result_real(result, SERIES_RATE, step->mean);
+			result_measure(result, SERIES_RATE, measure_of(step->mean, !step->at_least));
 			result_end_row(result);
 		}
 	return 0;

@@ -415,10 +415,12 @@ static int list_map(struct job_work *work, uint32_t *index, struct error *err)
 	return 0;
 }
 
-static void fill_map(struct job_work *work, const uint32_t *index)
+/* Add up parallel links; @sums: zeroed, of the cells of both parts. A cell with a link that is not known is not. */
+static void fill_map(struct job_work *work, const uint32_t *index, struct measure *sums)
 {
 	struct job_report *report = work->report;
 	struct job_map *map = &report->map;
+	size_t cells = (size_t)map->rows * map->columns;
 
 	for (size_t g = 0; g < report->group_count; g++) {
 		const struct job_group *group = &report->groups[g];
@@ -428,12 +430,14 @@ static void fill_map(struct job_work *work, const uint32_t *index)
 
 			for (int part = 0; peer != FABRIC_NONE && part < JOB_PARTS; part++) {
 				uint32_t row = index[group->node], column = index[report->fabric->ports[peer].node];
+				struct measure *sum = &sums[part * cells + row * map->columns + column];
 
-				job_add_known(&map->part[part][row * map->columns + column],
-					      report->uplinks[i].part[part]);
+				*sum = measure_add(*sum, measure_of(report->uplinks[i].part[part], true));
 			}
 		}
 	}
+	for (size_t i = 0; i < JOB_PARTS * cells; i++)
+		map->part[i / cells][i % cells] = sums[i].parts ? measure_exact(sums[i]) : NAN;
 }
 
 static int make_map(struct job_work *work, struct error *err)
@@ -441,6 +445,7 @@ static int make_map(struct job_work *work, struct error *err)
 	struct job_map *map = &work->report->map;
 	size_t nodes = work->report->fabric->node_count, cells;
 	uint32_t *index = malloc((nodes + 1) * sizeof(*index));
+	struct measure *sums;
 	int code = index ? 0 : err_nomem(err);
 
 	if (code == 0) {
@@ -452,11 +457,13 @@ static int make_map(struct job_work *work, struct error *err)
 		map->part[part] = job_alloc(work->report, cells, sizeof(double));
 		if (!map->part[part])
 			code = err_nomem(err);
-		for (size_t i = 0; code == 0 && i < cells; i++)
-			map->part[part][i] = NAN;
 	}
+	sums = calloc(JOB_PARTS * cells + 1, sizeof(*sums));
+	if (code == 0 && !sums)
+		code = err_nomem(err);
 	if (code == 0)
-		fill_map(work, index);
+		fill_map(work, index, sums);
+	free(sums);
 	free(index);
 	return code;
 }

@@ -84,10 +84,9 @@ static bool has_no_hosts(struct judging *judging)
 
 static bool is_idle(const struct job_port *port)
 {
-	double mean = fmax(port->sum.mean_xmit, port->sum.mean_rcv);
-	double peak = fmax(port->sum.peak_xmit, port->sum.peak_rcv);
-
-	return !(mean >= JOB_IDLE_BYTES_PER_S) && !(peak >= IDLE_PEAK_BYTES_PER_S);
+	return (!port->sum.known || job_is_exact(&port->sum)) &&
+	       !(job_mean(&port->sum).value >= JOB_IDLE_BYTES_PER_S) &&
+	       !(job_peak(&port->sum).value >= IDLE_PEAK_BYTES_PER_S);
 }
 
 static bool has_no_traffic(struct judging *judging)
@@ -182,7 +181,7 @@ static void judge_unused(struct judging *judging)
 	for (size_t i = 0; i < report->host_count; i++) {
 		const struct job_host *host = &report->hosts[i];
 
-		if (!report->all_hosts && host->sum.known && !host->used && count++ < JUDGE_LINES_MOST)
+		if (!report->all_hosts && job_is_exact(&host->sum) && !host->used && count++ < JUDGE_LINES_MOST)
 			judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "%.128s carried nothing, while "
 				   "other hosts of the job did", host->name);
 	}
@@ -319,7 +318,8 @@ unsigned job_host_stands_out(const struct job_report *report, size_t index)
 	if (host->missing)
 		return 2;
 	if (!host->used)
-		return report->all_hosts || report->verdict[0].verdict == JOB_VERDICT_NO_TRAFFIC ? 0 : 2;
+		return !job_is_exact(&host->sum) || report->all_hosts ||
+		       report->verdict[0].verdict == JOB_VERDICT_NO_TRAFFIC ? 0 : 2;
 	for (uint32_t i = host->first; i < host->first + host->count; i++)
 		is_unlike |= is_unused(report, &report->ports[i]);
 	return is_unlike || index == report->slowest ? 2 :
@@ -345,7 +345,8 @@ static void judge_drop(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
 	const struct job_finding *elsewhere = find_elsewhere(report);
-	double early = report->total.part[JOB_EARLY], late = report->total.part[JOB_LATE];
+	double early = measure_exact(report->total.part[JOB_EARLY]);
+	double late = measure_exact(report->total.part[JOB_LATE]);
 	char before[32], after[32], span[WHEN_SIZE], since[WHEN_SIZE], other[320] = "";
 
 	if (!(late < (1 - JOB_UNEVEN) * early))
@@ -366,8 +367,8 @@ static void judge_clean(struct judging *judging)
 	struct job_report *report = judging->report;
 	size_t hosts = 0, worst = 0;
 	char bytes[32], mean[32], cv[32] = "";
-	double rate = fmax(report->total.mean_xmit, report->total.mean_rcv) / (report->total.known -
-									    report->ports_unused);
+	struct measure rate = measure_scale(job_mean(&report->total),
+					    1.0 / (report->total.known - report->ports_unused));
 	const struct job_evenness *even = report->over_rails.count > 1 ? &report->over_rails : &report->over_hosts;
 
 	for (size_t i = 0; i < report->verdict_count; i++)
@@ -378,11 +379,13 @@ static void judge_clean(struct judging *judging)
 		hosts += job_host_takes_part(report, &report->hosts[i]);
 	if (!isnan(even->cv))
 		snprintf(cv, sizeof(cv), ", even (cv %.2f)", even->cv);
-	judge_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s per "
-		   "port%s", hosts, hosts == 1 ? "" : "s", report->rail_count, report->rail_count == 1 ? "" : "s", cv,
+	judge_line(judging, JOB_VERDICT_CLEAN, FINDING_INFO, "clean: %zu host%s, %zu rail%s%s, %s%s, mean %s%s "
+		   "per port%s", hosts, hosts == 1 ? "" : "s", report->rail_count,
+		   report->rail_count == 1 ? "" : "s", cv,
 		   report->total.at_least ? "at least " : "",
 		   result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
-		   rate_format_bits(rate, mean, sizeof(mean)), report->total.errors ? "" : ", no errors");
+		   rate_format_bits(rate.value, mean, sizeof(mean)), measure_mark(rate),
+		   report->total.errors ? "" : ", no errors");
 }
 
 /* The worst first, and of equal severity in the order of verdicts. */

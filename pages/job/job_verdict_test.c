@@ -28,7 +28,8 @@ static int make_numbers(void **state)
 	};
 	for (uint32_t i = 0; i < 8; i++)
 		numbers.ports[i] = (struct job_port){ .host = i / 2, .rail = i % 2, .peer_stall = 1,
-						      .sum = { .known = 1, .mean_xmit = 1e9, .mean_rcv = 1e9 } };
+						      .sum = { .known = 1, .mean_xmit = measure_of(1e9, true),
+							       .mean_rcv = measure_of(1e9, true) } };
 	for (uint32_t i = 0; i < 4; i++)
 		numbers.hosts[i] = (struct job_host){ .name = names[i], .first = 2 * i, .count = 2, .used = 2,
 						      .sum.known = 2 };
@@ -55,6 +56,23 @@ TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_num
 			    "of the time, those to the others 1.0 % (median)");
 }
 
+/* Counters that were reset have counted at least 0: their port may have carried as much as the others. */
+TEST_WITH(nothing_is_concluded_from_a_port_that_is_not_exactly_known, make_numbers, free_numbers)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		numbers.ports[i].sum.mean_xmit = numbers.ports[i].sum.mean_rcv = measure_of(0, i != 0);
+	numbers.hosts[0].used = 0;
+	numbers.hosts[0].sum.mean_xmit = numbers.hosts[0].sum.mean_rcv = measure_of(0, false);
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	assert_int_equal(job_host_stands_out(&numbers.report, 0), 0);
+	numbers.ports[0].sum.mean_xmit = numbers.ports[0].sum.mean_rcv = measure_of(0, true);
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NO_TRAFFIC);
+}
+
 /* All ports wait for the slowest one, which may be a link that the job does not use. */
 TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_numbers, free_numbers)
 {
@@ -63,8 +81,8 @@ TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_num
 				       .subject = subject };
 
 	(void)state;
-	numbers.report.total.part[JOB_EARLY] = 2e9;
-	numbers.report.total.part[JOB_LATE] = 1e9;
+	numbers.report.total.part[JOB_EARLY] = measure_of(2e9, true);
+	numbers.report.total.part[JOB_LATE] = measure_of(1e9, true);
 	assert_int_equal(job_judge(&numbers.report, NULL), 0);
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
 	numbers.report.findings = &finding;

@@ -71,9 +71,14 @@ void job_evenness_of(const double *values, size_t count, struct job_evenness *re
 /*
  * job_add_known - add to a sum, as facts_sum()
  * job_bytes - sent and received; NAN: unknown
+ * job_mean, job_peak - bytes per second of the busier direction
+ * job_is_exact - is the traffic of all its ports exactly known?
  */
 void job_add_known(double *sum, double more);
 double job_bytes(const struct job_sum *sum);
+struct measure job_mean(const struct job_sum *sum);
+struct measure job_peak(const struct job_sum *sum);
+bool job_is_exact(const struct job_sum *sum);
 
 /*
  * job_host_stands_out - is a host worth a row, by the criteria of the verdict?

@@ -25,8 +25,6 @@ from lib import SHORT, run
 
 LENGTH_S, INTERVAL_S, SLACK_S = 200, 10, 3
 PACKET_BYTES = 4 * 1030  # TRAFFIC_PACKET_WORDS of sim/traffic.h
-# Reports of jobs do not mark lower bounds yet; IBWIRE_BOUNDS_OF_JOBS=1 compares them too.
-WITH_JOBS = bool(os.environ.get("IBWIRE_BOUNDS_OF_JOBS"))
 NODES = [f"leaf-{i:03}" for i in (1, 2)] + [f"spine-{i:02}" for i in (1, 2)] + \
         [f"node{i:04} mlx5_0" for i in range(1, 9)]
 
@@ -337,10 +335,7 @@ def check(seed):
         found = Findings()
         check_facts(found, model, faces.collect(db))
         check_history(found, db, model)
-        if WITH_JOBS:
-            check_job(found, db, model)
-        else:
-            found.wrong = [line for line in found.wrong if not line.startswith("job report")]
+        check_job(found, db, model)
         by_face = {}
         for line in found.wrong:
             by_face.setdefault(line.split(":")[0], []).append(line)
