@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -98,26 +97,36 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 	return count;
 }
 
-/* The client has sent nothing that is still to be read, and its request is not complete. */
-static bool is_idle(const struct client *client)
+/*
+ * How near a client is to its end: 0: it sends nothing; 1: a part of a request is to be read; 2: a complete one or
+ * TLS is to be read, or it receives the response. Many that connect at once do not displace those that are served.
+ */
+static int progress_of(const struct client *client)
 {
-	int pending = 0;
+	enum { TLS_HANDSHAKE = 0x16, TLS_DATA = 0x17 };
+	char bytes[4096];
+	ssize_t len;
 
-	return client->phase == REQUEST && ioctl(client->fd, FIONREAD, &pending) == 0 && !pending;
+	if (client->phase != REQUEST)
+		return 2;
+	len = recv(client->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	if (len <= 0)
+		return 0;
+	return bytes[0] == TLS_HANDSHAKE || bytes[0] == TLS_DATA || memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
 }
 
 /* Is it better to end @a than @b? */
 static bool ends_before(const struct client *a, const struct client *b)
 {
 	unsigned counts[] = { count_clients(a, FREE), count_clients(b, FREE) };
-	bool idle[] = { is_idle(a), is_idle(b) };
+	int progress[] = { progress_of(a), progress_of(b) };
 
 	if (counts[0] != counts[1])
 		return counts[0] > counts[1];
-	return idle[0] != idle[1] ? idle[0] : a->since_us < b->since_us;
+	return progress[0] != progress[1] ? progress[0] < progress[1] : a->since_us < b->since_us;
 }
 
-/* Of the address with the most connections the oldest one that sends nothing; else the oldest that does not wait. */
+/* Of the address with the most connections the one with the least progress, the oldest of these. */
 static void end_oldest(struct metrics_server *server)
 {
 	struct client *oldest = NULL;
