@@ -12,18 +12,12 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/netfile_links.h"
 
 /* One port line, kept until its node is complete. */
 struct net_port {
 	bool listed;
 	struct port port;
-	uint64_t peer_guid;
-	uint8_t peer_num;
-	size_t line;
-};
-
-struct wanted_link {
-	uint32_t port;
 	uint64_t peer_guid;
 	uint8_t peer_num;
 	size_t line;
@@ -44,7 +38,7 @@ struct net_reader {
 	bool made;        /* it has no other GUID */
 	struct map nodes; /* ids that are not GUIDs, to index of the node */
 	struct net_port ports[UINT8_MAX + 1];
-	struct wanted_link *links;
+	struct net_link *links;
 	size_t link_count, link_capacity;
 	size_t line;      /* number of the current line */
 	const char *last_line;
@@ -285,13 +279,13 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 
 static int want_link(struct net_reader *reader, uint32_t port, const struct net_port *entry)
 {
-	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity,
+	struct net_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity,
 					       sizeof(*links));
 
 	if (!links)
 		return ERR_NOMEM;
 	reader->links = links;
-	reader->links[reader->link_count++] = (struct wanted_link){ port, entry->peer_guid, entry->peer_num,
+	reader->links[reader->link_count++] = (struct net_link){ port, entry->peer_guid, entry->peer_num,
 							     entry->line };
 	return 0;
 }
@@ -547,109 +541,6 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 	return 0;
 }
 
-/* A port without a known peer is not up. */
-static void unplug(struct fabric *fabric, uint32_t index)
-{
-	struct port *port = &fabric->ports[index];
-
-	port->state = PORT_DOWN;
-	port->phys_state = PHYS_POLLING;
-	port->speed = LINK_SPEED_NONE;
-	port->width = LINK_WIDTH_NONE;
-}
-
-/* The file has the cable at @index lead to @guid and @num, or has no information. */
-static bool end_agrees(const struct net_reader *reader, const uint32_t *wanted, uint32_t index, uint64_t guid,
-		       uint8_t num)
-{
-	const struct wanted_link *back;
-
-	if (wanted[index] == FABRIC_NONE)
-		return true;
-	back = &reader->links[wanted[index]];
-	return back->peer_guid == guid && back->peer_num == num;
-}
-
-/* Both ends have the rate that one of them has. Return: whether they have different ones. */
-static bool match_rates(struct port *port, struct port *peer)
-{
-	struct port *from = port_rate_bits_per_s(port) ? port : peer, *to = from == port ? peer : port;
-
-	if (!port_rate_bits_per_s(to) && port_rate_bits_per_s(from)) {
-		to->speed = from->speed;
-		to->width = from->width;
-	}
-	return port->speed != peer->speed || port->width != peer->width;
-}
-
-/* The links of a file, while they are made. */
-struct links {
-	struct net_reader *reader;
-	uint32_t *wanted; /* port to its link in the file; FABRIC_NONE: not listed */
-	size_t to_last;   /* one-sided links to the last node */
-};
-
-/* Ports of a link that both ends agree on, or one of them lists. */
-static void complete_link(struct links *links, const struct wanted_link *link, uint32_t peer)
-{
-	struct fabric *fabric = links->reader->fabric;
-	struct netfile_notes *notes = &links->reader->notes;
-	struct port *port = &fabric->ports[link->port], *other = &fabric->ports[peer];
-	bool one_sided = links->wanted[peer] == FABRIC_NONE;
-
-	if (one_sided) {
-		unread_add(&notes->peers_one_sided, link->line);
-		links->to_last += other->node == fabric->node_count - 1;
-		other->state = PORT_ACTIVE;
-		other->phys_state = PHYS_LINK_UP;
-	}
-	if (match_rates(port, other) && link->port < peer)
-		unread_add(&notes->ends_differ, link->line);
-	if (!port_rate_bits_per_s(port) && (one_sided || link->port < peer))
-		unread_add(&notes->rates_unknown, link->line);
-}
-
-static void make_link(struct links *links, const struct wanted_link *link)
-{
-	struct net_reader *reader = links->reader;
-	struct netfile_notes *notes = &reader->notes;
-	struct fabric *fabric = reader->fabric;
-	uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
-	uint8_t num = fabric->ports[link->port].num;
-	uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
-
-	if (peer != FABRIC_NONE && peer != link->port && end_agrees(reader, links->wanted, peer, guid, num) &&
-	    fabric_link(fabric, link->port, peer, NULL) == 0) {
-		complete_link(links, link, peer);
-		return;
-	}
-	unread_add(peer == FABRIC_NONE ? &notes->peers_unknown : peer == link->port ? &notes->peers_self :
-		   &notes->peers_conflicting, link->line);
-	unplug(fabric, link->port);
-}
-
-static int link_ports(struct net_reader *reader, struct error *err)
-{
-	struct fabric *fabric = reader->fabric;
-	struct links links = { .reader = reader, .wanted = malloc(fabric->port_count * sizeof(*links.wanted)) };
-	uint32_t node;
-
-	if (!links.wanted)
-		return err_nomem(err);
-	memset(links.wanted, 0xff, fabric->port_count * sizeof(*links.wanted));
-	for (size_t i = 0; i < reader->link_count; i++) {
-		links.wanted[reader->links[i].port] = (uint32_t)i;
-		if (map_get(&reader->nodes, reader->links[i].peer_guid, &node))
-			reader->links[i].peer_guid = fabric->nodes[node].guid;
-	}
-	for (size_t i = 0; i < reader->link_count; i++)
-		make_link(&links, &reader->links[i]);
-	/* The last node lists fewer links than its peers, and only that node: its end is missing. */
-	reader->notes.unfinished |= links.to_last && links.to_last == reader->notes.peers_one_sided.lines;
-	free(links.wanted);
-	return 0;
-}
-
 void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx)
 {
 	char line[200];
@@ -705,6 +596,7 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 	struct net_reader *reader = calloc(1, sizeof(*reader));
 	char *copy = malloc(len + 1);
 	int code = ERR_NOMEM;
+	uint32_t node;
 
 	if (!reader || !copy || !(reader->fabric = fabric_create(NULL))) {
 		err_nomem(err);
@@ -713,8 +605,12 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 	memcpy(copy, chars, len);
 	copy[len] = '\0';
 	code = read_lines(reader, copy + skip, len - skip, err);
+	/* Ids that are names become GUIDs. */
+	for (size_t i = 0; code == 0 && i < reader->link_count; i++)
+		if (map_get(&reader->nodes, reader->links[i].peer_guid, &node))
+			reader->links[i].peer_guid = reader->fabric->nodes[node].guid;
 	if (code == 0)
-		code = link_ports(reader, err);
+		code = netfile_link(reader->fabric, reader->links, reader->link_count, &reader->notes, err);
 	if (code == 0)
 		code = fabric_finish(reader->fabric, map, err);
 	if (code < 0)

@@ -242,6 +242,7 @@ static int check_chunks(struct checking *checking, struct error *err)
 struct followed {
 	struct stored_reading *ports; /* last readings; base_sweep: earlier readings are not compared */
 	size_t count;
+	struct reading before;        /* of the port of the last delta, without it */
 	int64_t sweep;
 	unsigned moved, wrong;        /* ports in this sweep whose traffic counters increased; with a wrong reading */
 };
@@ -278,6 +279,7 @@ static void follow_delta(struct followed *followed, uint32_t port, const struct 
 
 	if (port >= followed->count || !followed->ports[port].there)
 		return;
+	followed->before = followed->ports[port].reading;
 	reading_apply(&followed->ports[port].reading, delta);
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		moved |= delta->known & COUNTER_BIT(i) && delta->value[i];
@@ -294,11 +296,16 @@ static void follow_reading(struct followed *followed, sqlite3_stmt *row, const s
 	readings_read_absolute(row, &stored);
 	if (!last || stored.base_sweep < last->base_sweep)
 		return;
-	/* A mark of a reset may be of one that was suspected only: the reading says whether there was one. */
-	for (int i = 0; delta && last->there && i < COUNTER_TRAFFIC_COUNT; i++)
-		same &= !(delta->known & ~delta->reset & last->reading.present & stored.reading.present &
-			  COUNTER_BIT(i)) ||
-			last->reading.value[i] == stored.reading.value[i];
+	for (int i = 0; delta && last->there && i < COUNTER_TRAFFIC_COUNT; i++) {
+		counter_set bit = COUNTER_BIT(i);
+		uint64_t value = stored.reading.value[i];
+
+		if (!(delta->known & last->reading.present & stored.reading.present & bit))
+			continue;
+		/* A mark may be of a reset that was suspected only: then the counter went on. */
+		same &= last->reading.value[i] == value ||
+			(delta->reset & bit && followed->before.value[i] + delta->value[i] == value);
+	}
 	followed->wrong += !same;
 	*last = stored;
 }

@@ -96,7 +96,7 @@ def faults(sim):
         run(IBWIRE_SIM, "repair", fault[0], env=outside)
         tap.result(wait_for(lambda: not effect(), 10), f"repair {fault[0]} undoes it")
         if fault[0] == "skew":
-            tap.contains("break skew says what the jobs lose", done.out, "% of their rate")
+            tap.contains("break skew reports the loss of the jobs' rate", done.out, "% of their rate")
     tap.result(wait_for(lambda: routes() == before, 20), "the routes are those of the beginning")
     tap.contains("nothing is broken", run(IBWIRE_SIM, "break", env=outside).out, "nothing is broken")
     for wrong in (["rust"], ["skew", "node0001 mlx5_0/1"], ["hang", "node9999"], ["skew", "part=2"], ["unplug", "x=1"],

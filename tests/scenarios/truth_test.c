@@ -46,7 +46,7 @@ static struct truth {
 	size_t sweeps;
 	uint64_t dated[512]; /* findings whose `since` was compared */
 	size_t dated_count;
-	uint64_t reported[20000]; /* hashes of the texts of findings, oldest first */
+	struct { uint64_t hash; int64_t wall_us; } reported[20000]; /* texts of findings, oldest first */
 	size_t reported_count;
 } truth;
 
@@ -448,12 +448,15 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-static bool was_reported(const char *text)
+/* Texts between changes of state are stored at most this late (docs/storage.md), but for a sweep. */
+#define TEXT_LATE_US ((600 + 60) * US_PER_S)
+
+static bool was_reported(const char *text, int64_t now_us)
 {
 	uint64_t hash = hash_of(text);
 
-	for (size_t i = truth.reported_count; i--;)
-		if (truth.reported[i] == hash)
+	for (size_t i = truth.reported_count; i-- && now_us - truth.reported[i].wall_us <= TEXT_LATE_US;)
+		if (truth.reported[i].hash == hash)
 			return true;
 	return false;
 }
@@ -473,7 +476,7 @@ static bool is_as_reported(void *ctx, const struct finding_row *row)
 		    stored->port != finding->port || stored->tag != finding->tag)
 			continue;
 		check->count++;
-		if (was_reported(stored->text) && stored->ok_since_us == finding->ok_since_us &&
+		if (was_reported(stored->text, check->sweep->wall_us) && stored->ok_since_us == finding->ok_since_us &&
 		    stored->severity == finding->severity)
 			continue;
 		print_message("# stored: \"%s\"\n", stored->text);
@@ -492,7 +495,8 @@ static int store_and_check(void *ctx, const struct sweep *sweep, struct error *e
 	truth.walls_us[truth.sweeps++] = sweep->wall_us;
 	for (size_t i = 0; i < sweep->finding_count; i++) {
 		assert_true(truth.reported_count < sizeof(truth.reported) / sizeof(truth.reported[0]));
-		truth.reported[truth.reported_count++] = hash_of(sweep->findings[i]->text);
+		truth.reported[truth.reported_count].wall_us = sweep->wall_us;
+		truth.reported[truth.reported_count++].hash = hash_of(sweep->findings[i]->text);
 	}
 	for (size_t i = 0; i < sweep->event_count; i++)
 		truth.opened += !strcmp(sweep->events[i].kind, "finding-opened");
