@@ -241,20 +241,21 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* What an acknowledged finding explains does not count, either. */
-static int share_acknowledgement(struct health_rows *rows)
+static int resolve_origins(struct health_rows *rows)
 {
 	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
+	int code;
 
 	if (!list)
 		return ERR_NOMEM;
 	for (size_t i = 0; i < rows->count; i++)
 		list[i] = &rows->list[i].row;
-	findings_share_acknowledgement(list, rows->count);
-	for (size_t i = 0; i < rows->count; i++)
+	code = findings_resolve_origins(list, rows->count);
+	for (size_t i = 0; code == 0 && i < rows->count; i++)
 		if (list[i]->acknowledged.at_us)
 			rows->list[i].place = HEALTH_ACKNOWLEDGED;
 	free(list);
-	return 0;
+	return code;
 }
 
 /* Origins first, each followed by its echoes. */
@@ -262,6 +263,7 @@ static int fold(struct health_rows *rows)
 {
 	struct finding_row **list = calloc(rows->count + 1, sizeof(*list));
 	size_t count = 0;
+	int code;
 
 	if (!list)
 		return ERR_NOMEM;
@@ -270,12 +272,13 @@ static int fold(struct health_rows *rows)
 		list[count] = &rows->list[count].row;
 		count++;
 	}
-	findings_fold(list, count);
+	code = findings_fold(list, count);
 	for (size_t i = count; i < rows->count; i++)
 		rows->list[i].row.rank = SIZE_MAX - rows->count + i;
 	free(list);
-	qsort(rows->list, rows->count, sizeof(*rows->list), compare_ranks);
-	return 0;
+	if (code == 0)
+		qsort(rows->list, rows->count, sizeof(*rows->list), compare_ranks);
+	return code;
 }
 
 int health_load(const struct moment *moment, const struct health_filter *filter, const struct finding_query *query,
@@ -299,7 +302,7 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		health_rows_done(ret);
 		return code;
 	}
-	code = share_acknowledgement(ret);
+	code = resolve_origins(ret);
 	if (code == 0 && ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
 	if (code < 0 || (ret->count && !query->since_us && fold(ret) < 0)) {

@@ -38,16 +38,16 @@ void findings_arrange(struct finding_row *rows, size_t count)
 {
 	struct finding_row **list = calloc(count + 1, sizeof(*list));
 
+	bool linked;
+
 	for (size_t i = 0; list && i < count; i++)
 		list[i] = &rows[i];
-	if (list)
-		findings_share_acknowledgement(list, count);
+	linked = list && findings_resolve_origins(list, count) == 0;
+
 	if (count)
 		qsort(rows, count, sizeof(*rows), compare_rows);
-	if (list && count) {
-		findings_fold(list, count);
+	if (linked && count && findings_fold(list, count) == 0)
 		qsort(rows, count, sizeof(*rows), compare_ranks);
-	}
 	free(list);
 	for (size_t i = 0; i < count; i++)
 		relocate(&rows[i]);

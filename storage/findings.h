@@ -64,11 +64,15 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
  * findings_fold - order findings below those that explain them, and set echoes and rank
  * One whose origin is not in the list has none.
  * @rows:  in order of display; by rank, each origin is followed by its echoes
+ * Return: 0 or ERR_NOMEM.
  */
-void findings_fold(struct finding_row *const *rows, size_t count);
+int findings_fold(struct finding_row *const *rows, size_t count);
 
-/* findings_share_acknowledgement - an acknowledged finding is acknowledged with those that it explains. */
-void findings_share_acknowledgement(struct finding_row *const *rows, size_t count);
+/*
+ * findings_resolve_origins - a finding whose origin is not among the rows has none; an acknowledged one is acknowledged
+ * with those that it explains. Return: 0 or ERR_NOMEM.
+ */
+int findings_resolve_origins(struct finding_row *const *rows, size_t count);
 
 /* findings_open - the same for the findings that are open after the newest sweep, without acknowledgements. */
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err);

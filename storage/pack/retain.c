@@ -86,13 +86,14 @@ static const struct removal samples_sql[] = {
 	{ "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM"
 	  " detail_value v WHERE v.sweep < :to AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
 	  " d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048)", NULL },
-	/* Texts of findings: one an hour, and complete rows, stay. */
+	/* Texts of findings: one an hour, complete rows, and the newest of each finding stay. */
 	{ "DELETE FROM finding_state WHERE (finding, from_sweep) IN (SELECT s.finding, s.from_sweep FROM finding f"
 	  " CROSS JOIN finding_state s ON s.finding = f.id AND s.from_sweep >= :from AND s.from_sweep < :to"
 	  " WHERE f.opened_sweep < :to AND (f.closed_sweep IS NULL OR f.closed_sweep >= :from)"
 	  " AND s.state_sweep IS NOT NULL AND s.wall_us / 3600000000 = (SELECT e.wall_us / 3600000000"
 	  " FROM finding_state e WHERE e.finding = s.finding AND e.from_sweep < s.from_sweep"
-	  " ORDER BY e.from_sweep DESC LIMIT 1) LIMIT 1024)", NULL },
+	  " ORDER BY e.from_sweep DESC LIMIT 1) AND EXISTS (SELECT 1 FROM finding_state n"
+	  " WHERE n.finding = s.finding AND n.from_sweep > s.from_sweep) LIMIT 1024)", NULL },
 	{ "DELETE FROM sweep WHERE id >= :from AND id < :to - 1 AND id NOT IN " STILL_NAMED, NULL },
 };
 

@@ -470,7 +470,10 @@ TEST_IN_FOLDER(texts_of_findings_are_thinned_with_the_samples)
 	struct writer *writer = check_open_writer(path);
 	struct finding finding = { .kind = FINDING_SYMBOL_ERRORS, .node_guid = 7, .port = 3, .since_us = 1,
 				   .increased_us = 1 };
-	const struct finding *open[] = { &finding };
+	/* Its text changes once, half an hour after it opened. */
+	struct finding quiet = { .kind = FINDING_LINK_DEGRADED, .node_guid = 8, .port = 4, .since_us = 1,
+				 .severity = FINDING_WARNING, .text = "at first" };
+	const struct finding *open[] = { &finding, &quiet };
 
 	model->calm = model->no_details = true;
 	writer_set_retention(writer, &retention);
@@ -480,14 +483,18 @@ TEST_IN_FOLDER(texts_of_findings_are_thinned_with_the_samples)
 		model_jump(model, 30 * INT64_C(1000000));
 		sweep = *model_step(model);
 		snprintf(finding.text, sizeof(finding.text), "%d errors", i);
-		finding.last_seen_us = sweep.wall_us;
+		finding.last_seen_us = quiet.last_seen_us = sweep.wall_us;
+		if (i == 60)
+			strcpy(quiet.text, "at last");
 		finding.severity = i % 500 >= 250 ? FINDING_CRITICAL : FINDING_WARNING;
 		sweep.findings = open;
-		sweep.finding_count = 1;
+		sweep.finding_count = 2;
 		check_store(writer, &sweep);
 	}
 	writer_close(writer);
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM finding_state WHERE state_sweep IS NULL"), 6);
+	assert_int_equal(check_integer(path, "SELECT text = 'at last' FROM finding_state s JOIN finding f ON f.id ="
+				       " s.finding WHERE f.kind = 'link-degraded' ORDER BY from_sweep DESC LIMIT 1"), 1);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM finding_state WHERE state_sweep IS NULL"), 7);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM (SELECT 1 FROM finding_state"
 				       " WHERE state_sweep IS NOT NULL AND from_sweep <"
 				       " (SELECT min(from_sweep) FROM chunk_window WHERE state < 2)"

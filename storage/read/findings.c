@@ -2,6 +2,7 @@
 #include "storage/findings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -208,36 +209,78 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 	return result;
 }
 
-void findings_fold(struct finding_row *const *rows, size_t count)
+struct place { int64_t id; size_t at; };
+
+static int compare_places(const void *a, const void *b)
 {
+	const struct place *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* By row the place of its origin; @count: it has none in these rows. Return: NULL: no memory; freed by the caller. */
+static size_t *find_origins(struct finding_row *const *rows, size_t count)
+{
+	struct place *places = calloc(count + 1, sizeof(*places)), *found;
+	size_t *ret = places ? calloc(count + 1, sizeof(*ret)) : NULL;
+
+	for (size_t i = 0; ret && i < count; i++)
+		places[i] = (struct place){ rows[i]->finding.id, i };
+	if (ret)
+		qsort(places, count, sizeof(*places), compare_places);
+	for (size_t i = 0; ret && i < count; i++) {
+		const struct place wanted = { .id = rows[i]->origin };
+
+		found = wanted.id ? bsearch(&wanted, places, count, sizeof(*places), compare_places) : NULL;
+		ret[i] = found ? found->at : count;
+	}
+	free(places);
+	return ret;
+}
+
+int findings_fold(struct finding_row *const *rows, size_t count)
+{
+	size_t *origins = find_origins(rows, count);
+
+	if (!origins)
+		return ERR_NOMEM;
 	for (size_t i = 0; i < count; i++) {
 		rows[i]->echoes = 0;
 		rows[i]->rank = i * (count + 1);
 	}
-	for (size_t i = 0, j; i < count; i++) {
-		for (j = 0; rows[i]->origin && j < count && rows[j]->finding.id != rows[i]->origin; j++)
-			;
-		if (!rows[i]->origin || j == count) {
+	for (size_t i = 0; i < count; i++) {
+		struct finding_row *origin = origins[i] < count ? rows[origins[i]] : NULL;
+
+		if (!origin) {
 			rows[i]->origin = 0;
 			continue;
 		}
-		rows[j]->echoes++;
+		origin->echoes++;
 		/* A group is at the place of its worst finding. */
-		if (i * (count + 1) < rows[j]->rank && !rows[j]->finding.ok_since_us)
-			rows[j]->rank = i * (count + 1);
+		if (i * (count + 1) < origin->rank && !origin->finding.ok_since_us)
+			origin->rank = i * (count + 1);
 	}
-	for (size_t i = 0, j; i < count; i++)
-		for (j = 0; rows[i]->origin && j < count; j++)
-			if (rows[j]->finding.id == rows[i]->origin)
-				rows[i]->rank = rows[j]->rank + 1 + i;
+	for (size_t i = 0; i < count; i++)
+		if (origins[i] < count)
+			rows[i]->rank = rows[origins[i]]->rank + 1 + i;
+	free(origins);
+	return 0;
 }
 
-void findings_share_acknowledgement(struct finding_row *const *rows, size_t count)
+int findings_resolve_origins(struct finding_row *const *rows, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; rows[i]->origin && !rows[i]->acknowledged.at_us && j < count; j++)
-			if (rows[j]->finding.id == rows[i]->origin)
-				rows[i]->acknowledged = rows[j]->acknowledged;
+	size_t *origins = find_origins(rows, count);
+
+	if (!origins)
+		return ERR_NOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (origins[i] == count)
+			rows[i]->origin = 0;
+		else if (!rows[i]->acknowledged.at_us)
+			rows[i]->acknowledged = rows[origins[i]]->acknowledged;
+	}
+	free(origins);
+	return 0;
 }
 
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)

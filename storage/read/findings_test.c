@@ -361,8 +361,8 @@ TEST(consequences_follow_their_origin)
 		all[i].origin = made[i].origin;
 	}
 	all[3].acknowledged = (struct acknowledgement){ .at_us = 5, .person = "ada" };
-	findings_share_acknowledgement(rows, COUNT);
-	findings_fold(rows, COUNT);
+	assert_int_equal(findings_resolve_origins(rows, COUNT), 0);
+	assert_int_equal(findings_fold(rows, COUNT), 0);
 	for (size_t i = 0, at = 0; i < COUNT; i++, at = 0) {
 		assert_int_equal(all[i].origin, origins[i]);
 		assert_int_equal(all[i].acknowledged.at_us, origins[i] == 4 || i == 3 ? 5 : 0);
