@@ -485,15 +485,16 @@ TEST_IN_FOLDER(texts_of_findings_are_thinned_with_the_samples)
 		snprintf(finding.text, sizeof(finding.text), "%d errors", i);
 		finding.last_seen_us = quiet.last_seen_us = sweep.wall_us;
 		if (i == 60)
-			strcpy(quiet.text, "at last");
+			snprintf(quiet.text, sizeof(quiet.text), "at last");
 		finding.severity = i % 500 >= 250 ? FINDING_CRITICAL : FINDING_WARNING;
 		sweep.findings = open;
 		sweep.finding_count = 2;
 		check_store(writer, &sweep);
 	}
 	writer_close(writer);
-	assert_int_equal(check_integer(path, "SELECT text = 'at last' FROM finding_state s JOIN finding f ON f.id ="
-				       " s.finding WHERE f.kind = 'link-degraded' ORDER BY from_sweep DESC LIMIT 1"), 1);
+	assert_int_equal(check_integer(path, "SELECT text = 'at last' FROM finding_state s"
+				       " JOIN finding f ON f.id = s.finding WHERE f.kind = 'link-degraded'"
+				       " ORDER BY from_sweep DESC LIMIT 1"), 1);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM finding_state WHERE state_sweep IS NULL"), 7);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM (SELECT 1 FROM finding_state"
 				       " WHERE state_sweep IS NOT NULL AND from_sweep <"
