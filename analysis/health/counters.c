@@ -394,9 +394,20 @@ static void record_sample(struct health *health, const struct health_sample *sam
 	record_load(health, port, sample);
 	if (!delta)
 		return;
+	port->is_read = true;
 	port->saturated = delta->saturated;
 	if (has_errors(delta) && !has_excuse(health, port))
 		record_errors(health, port, delta);
+}
+
+unsigned health_count_read(const struct health *health, uint64_t guid)
+{
+	unsigned ports = 0;
+
+	for (const struct health_port *port = health_next_port(health, NULL); port;
+	     port = health_next_port(health, port))
+		ports += port->is_read && port->node->now != FABRIC_NONE && (!guid || port->node->guid == guid);
+	return ports;
 }
 
 static void sweep(struct health *health, void *state)

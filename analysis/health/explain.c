@@ -176,10 +176,20 @@ static struct health_open_finding *failed_node(const struct health *health, uint
 	return node ? node->failed : NULL;
 }
 
+/*
+ * Does the failure of a node explain what it carries? One that does not respond forwards as before; an HCA that
+ * carries nothing hangs altogether.
+ */
+static bool explains_load(const struct health_open_finding *failed, bool cut, enum finding_kind kind)
+{
+	return cut || kind == FINDING_NIC_UNUSED || (failed && failed->finding.kind != FINDING_NODE_SILENT);
+}
+
 /* @either: one end that does not work is enough: it is not set to Active, or carries no load; else both are cut off. */
 static struct health_open_finding *origin_of_links(const struct health *health, const struct finding *finding,
 						   bool either)
 {
+	bool of_load = finding_is_of_window(finding->kind);
 	struct health_open_finding *origin = NULL;
 	uint64_t guid, peer_guid;
 	uint8_t num;
@@ -192,6 +202,8 @@ static struct health_open_finding *origin_of_links(const struct health *health, 
 		if (!finding_end(finding, health->fabric, at + 1, &peer_guid, &num))
 			break;
 		there = failed_node(health, peer_guid, &peer_cut);
+		here = !of_load || explains_load(here, cut, finding->kind) ? here : NULL;
+		there = !of_load || explains_load(there, peer_cut, finding->kind) ? there : NULL;
 		if (either ? !here && !there : !cut || (peer_guid && !peer_cut))
 			return NULL;
 		if (!origin)
@@ -210,7 +222,7 @@ static struct health_open_finding *origin_of_node(const struct health *health, c
 	if (!node)
 		return NULL;
 	if (finding_is_of_window(finding->kind))
-		return node->failed;
+		return explains_load(node->failed, node->cut, finding->kind) ? node->failed : NULL;
 	if (!node->cut)
 		return NULL;
 	for (const struct health_node *hca = node->host ? node->host->first : NULL; hca; hca = hca->host_next)
@@ -219,8 +231,29 @@ static struct health_open_finding *origin_of_node(const struct health *health, c
 	return node->failed;
 }
 
-/* Events that follow the failure of a node or link: the oldest of those within two minutes. */
-static struct health_open_finding *origin_of_event(const struct health *health, const struct finding *finding)
+static bool is_transit(const struct health *health, uint64_t guid, uint8_t num)
+{
+	const struct health_node *node = health_find_node(health, guid);
+
+	return node && node->type == NODE_SWITCH && (!num || (num < node->slots && health_is_trunk(&node->ports[num])));
+}
+
+/* About a switch or a link between switches: a subnet manager routes around these only. */
+static bool is_of_transit(const struct health *health, const struct finding *finding)
+{
+	bool any = !finding->port_count && !finding->tag && is_transit(health, finding->node_guid, finding->port);
+
+	for (unsigned i = 0; i < finding->port_count && !any; i++)
+		any = is_transit(health, finding->ports[i].node_guid, finding->ports[i].port);
+	return any;
+}
+
+/*
+ * Events that follow the failure of a node or link: the oldest of those within two minutes.
+ * @transit: only of a switch or a link between switches
+ */
+static struct health_open_finding *origin_of_event(const struct health *health, const struct finding *finding,
+						   bool transit)
 {
 	struct health_open_finding *origin = NULL;
 
@@ -231,6 +264,7 @@ static struct health_open_finding *origin_of_event(const struct health *health, 
 		if (is_root(health, open) && later_us >= -early_us(health) && later_us <= 2 * MINUTE_US &&
 		    (open->finding.kind == FINDING_NODE_MISSING || open->finding.kind == FINDING_NODE_SILENT ||
 		     open->finding.kind == FINDING_LINK_DOWN || open->finding.kind == FINDING_LINK_NOT_ACTIVE) &&
+		    (!transit || is_of_transit(health, &open->finding)) &&
 		    (!origin || open->finding.since_us < origin->finding.since_us))
 			origin = open;
 	}
@@ -243,7 +277,7 @@ static struct health_open_finding *origin_of_event(const struct health *health, 
  */
 static struct health_open_finding *origin_of_rerouting(const struct health *health, const struct finding *finding)
 {
-	struct health_open_finding *origin = origin_of_event(health, finding);
+	struct health_open_finding *origin = origin_of_event(health, finding, true);
 	unsigned equal = 0;
 
 	for (size_t i = 0; origin && i < health->open.count; i++) {
@@ -251,7 +285,7 @@ static struct health_open_finding *origin_of_rerouting(const struct health *heal
 
 		equal += open->finding.kind == finding->kind && health_holds_now(health, open) &&
 			 open->finding.node_guid != finding->node_guid &&
-			 origin_of_event(health, &open->finding) == origin;
+			 origin_of_event(health, &open->finding, true) == origin;
 	}
 	return equal ? origin : NULL;
 }
@@ -271,7 +305,7 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 		return finding->tag ? NULL : failed_node(health, finding->peer_guid, &cut);
 	case FINDING_ROUTES_CHANGED:
 	case FINDING_TOPOLOGY_CHANGED:
-		return finding->severity == FINDING_INFO ? origin_of_event(health, finding) : NULL;
+		return finding->severity == FINDING_INFO ? origin_of_event(health, finding, false) : NULL;
 	case FINDING_COVERAGE:
 		return NULL;
 	case FINDING_UPLINK_IMBALANCE:
@@ -341,8 +375,11 @@ void health_find_origins(struct health *health)
 	struct walk walk = { 0 };
 	bool any = false;
 
-	for (size_t i = 0; i < health->open.count; i++)
+	for (size_t i = 0; i < health->open.count; i++) {
 		any |= health_open_at(health, i)->origin != NULL || is_root(health, health_open_at(health, i));
+		/* That of an earlier step may have closed. */
+		health_open_at(health, i)->route_origin = NULL;
+	}
 	/* A finding alone has no origin. */
 	if (!any || health->open.count < 2)
 		return;

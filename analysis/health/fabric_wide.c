@@ -157,6 +157,14 @@ static void check_saturated(struct health *health)
 				    "further errors " TENSE("are", "were") " not counted");
 }
 
+/* The other end of a link counts the same traffic. */
+static bool counts_at_peer(const struct health_port *port, counter_set counters)
+{
+	const struct health_port *peer = port->peer;
+
+	return peer && peer->is_read && !peer->node->silent && !is_saturated(peer, counters);
+}
+
 /*
  * Data counters that are full: of 32 bits, since 64 bits do not fill. They count again when they are cleared,
  * until they are full.
@@ -177,7 +185,7 @@ static void check_full_data(struct health *health)
 		if (!is_saturated(port, data))
 			continue;
 		health_set_add(&full, port);
-		unknown += !port->peer || is_saturated(port->peer, data);
+		unknown += !counts_at_peer(port, data);
 		most_bits_per_s = bits_per_s > most_bits_per_s ? bits_per_s : most_bits_per_s;
 	}
 	if (!full.count)
@@ -190,7 +198,7 @@ static void check_full_data(struct health *health)
 			 fill_bits / (double)most_bits_per_s);
 	health_text(open, "data counters of %u (of %u) ports " TENSE("have", "had") " 32 bits and " TENSE("are", "were")
 		    " full%s; traffic: unknown at %u, known from the other end of the link at %u", full.count,
-		    health_count_responding(health, open->finding.node_guid), takes, unknown, full.count - unknown);
+		    health_count_read(health, open->finding.node_guid), takes, unknown, full.count - unknown);
 	health_number(open, "ports", full.count);
 	health_number(open, "ports_unknown", unknown);
 	if (most_bits_per_s)

@@ -619,7 +619,50 @@ TEST(full_data_counters_have_unknown_traffic)
 		{ "one end", "full leaf0/101 xmit_data; wait 10", "counter-saturated info leaf0/101" },
 		{ "both ends", "full leaf0/101 xmit_data; full spine0/1 rcv_data; wait 10",
 		  "counter-saturated warning fabric" },
-		{ "packets", "full leaf0/101 xmit_packets; wait 10", "" });
+		{ "packets", "full leaf0/101 xmit_packets; wait 10", "" },
+		{ "the other end never responded", "cold; silent spine0; wait 60; full leaf0/101 xmit_data; wait 10",
+		  "counter-saturated warning leaf0/101; node-silent critical spine0" },
+		{ "it does not respond any more", "silent spine0; wait 60; full leaf0/101 xmit_data; wait 10",
+		  "counter-saturated warning leaf0/101; node-silent critical spine0" });
+}
+
+/* A finding about N of M ports: those that do not respond at the moment are among both. */
+TEST(ports_of_a_finding_are_counted_among_known_ports)
+{
+	static const char *const befores[] = {
+		"full leaf0/101 xmit_data; wait 20", "full leaf0/101 xmit_data; full leaf0/102 xmit_data; wait 20",
+		TEN TEN TEN TEN, TEN TEN TEN TEN "kill spine0",
+	};
+	static const char *const silences[] = {
+		"silent leaf0", "silent leaf0; silent leaf1; silent leaf2",
+		"silent leaf0; silent leaf1; silent leaf2; silent leaf3; silent spine0; silent spine1; silent spine2; "
+		"silent spine3; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; silent h7",
+	};
+	const size_t count = sizeof(silences) / sizeof(silences[0]);
+
+	for (size_t i = 0; i < count * sizeof(befores) / sizeof(befores[0]); i++) {
+		struct world *world = world_create(&rails);
+		const struct finding *const *open;
+		unsigned checked = 0;
+
+		world_run(world, "wait 60");
+		world_run(world, befores[i / count]);
+		world_run(world, silences[i % count]);
+		world_run(world, "wait 10");
+		for (size_t j = 0, of = health_open(world->health, &open); j < of; j++) {
+			const char *text = strstr(open[j]->text, "counters of ");
+			unsigned some, all;
+
+			if (!text || (sscanf(text, "counters of %u (of %u) ports", &some, &all) != 2 &&
+				      sscanf(text, "counters of %u of %u ports", &some, &all) != 2))
+				continue;
+			checked++;
+			if (some > all || all > 128)
+				fail_msg("%s; %s: %s", befores[i / count], silences[i % count], open[j]->text);
+		}
+		assert_int_equal(checked, 1);
+		world_destroy(world);
+	}
 }
 
 /* Four hosts with four HCAs each on four leaves, two spines: 16 links to hosts, 8 between switches. */

@@ -121,7 +121,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	double percent = 100.0 * (double)all->bounds / (double)all->deltas;
 	/* Of several resets within an interval, one is seen. */
 	bool often = period_s * SECOND_US < 3 * (double)health->input->interval_us;
-	unsigned polled = health_count_responding(health, open->finding.node_guid);
+	unsigned polled = health_count_read(health, open->finding.node_guid);
 	char of[192] = "", every[32];
 
 	if (!open->finding.port)

@@ -81,6 +81,14 @@ static bool is_unrouted(const struct health *health, const struct health_node *n
 	return ends_at_link(health, here, there) || ends_at_link(health, there, here);
 }
 
+static bool nothing_responds(const struct health *health)
+{
+	for (size_t i = 0; i < health->node_count; i++)
+		if (health->nodes[i]->responded)
+			return false;
+	return true;
+}
+
 static void count_responses(struct health *health)
 {
 	const struct health_input *input = health->input;
@@ -96,7 +104,7 @@ static void count_responses(struct health *health)
 		node->polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		node->unread += status == SAMPLE_UNFINISHED;
 	}
-	nothing = !health_count_responding(health, 0);
+	nothing = nothing_responds(health);
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
 
@@ -105,16 +113,6 @@ static void count_responses(struct health *health)
 		if (!node->responded && (node->isolated || node->unrouted || is_unreachable(health, node)))
 			node->polled = node->unread = 0;
 	}
-}
-
-unsigned health_count_responding(const struct health *health, uint64_t guid)
-{
-	unsigned ports = 0;
-
-	for (size_t i = 0; i < health->node_count; i++)
-		if (!guid || health->nodes[i]->guid == guid)
-			ports += health->nodes[i]->responded;
-	return ports;
 }
 
 /* A neighbor responds, or is not polled: it is known what is behind it. */
@@ -159,7 +157,7 @@ static void find_behind(struct health *health, struct silent *all)
 {
 	struct health_node **queue = calloc(health->node_count + 1, sizeof(struct health_node *));
 	const struct health_node *own = health_own_node(health);
-	bool own_fails = own && is_unresponsive(own) && !health_count_responding(health, 0);
+	bool own_fails = own && is_unresponsive(own) && nothing_responds(health);
 	size_t head = 0, tail = 0;
 
 	health->failed |= !queue;

@@ -53,6 +53,7 @@ struct health_port {
 	uint16_t merged_held;         /* bits of those kinds: held in this step */
 	uint16_t merged_before;       /* and in the previous one */
 	counter_set saturated;        /* as of its last reading */
+	bool is_read;                 /* it had a delta in this run */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	struct balance_load load;     /* sums over the current window; stall in us */
 	int64_t degraded_us, degraded_wall_us;
@@ -514,8 +515,8 @@ void health_find_degraded(struct health *health);
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
 void health_request_table(struct health *health, struct health_node *node);
 
-/* silent.c: health_count_responding - ports that were read in this step, of a node or (@guid 0) of all. */
-unsigned health_count_responding(const struct health *health, uint64_t guid);
+/* counters.c: health_count_read - ports whose counters are known, of a node or (@guid 0) of all in the fabric. */
+unsigned health_count_read(const struct health *health, uint64_t guid);
 
 /* explain.c */
 
