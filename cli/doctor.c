@@ -17,9 +17,12 @@
 
 extern char **environ;
 
+enum { INDENT = 20 }; /* columns of status and check */
+
 struct doctor_options {
 	const char *root, *capture;
 	const char *nccl; /* logs; NULL: none */
+	bool problems;    /* warnings and failures only */
 	struct options common;
 };
 
@@ -31,13 +34,15 @@ static const struct column columns[] = {
 	{ .key = "fix", .kind = COLUMN_TEXT },
 };
 
-static int print_data(const struct options *options, const struct checks *checks, struct error *err)
+static int print_data(const struct doctor_options *options, const struct checks *checks, struct error *err)
 {
-	struct result *result = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]));
+	struct result *result = output_begin(&options->common, false, columns, sizeof(columns) / sizeof(columns[0]));
 
 	for (size_t i = 0; i < checks->count; i++) {
 		const struct check_result *check = &checks->results[i];
 
+		if (options->problems && check->status != CHECK_WARN && check->status != CHECK_FAIL)
+			continue;
 		result_text(result, 0, check_status_name(check->status));
 		result_text(result, 1, check->check);
 		result_text(result, 2, check->subject[0] ? check->subject : NULL);
@@ -48,24 +53,41 @@ static int print_data(const struct options *options, const struct checks *checks
 	return output_end(result, 0, err);
 }
 
-/* One line per result, and how to fix it below. */
-static int print_text(const struct options *options, const struct checks *checks, struct error *err)
+/* A result and how to fix it; equal results of several ports are one line. */
+static void append_line(struct text *text, const struct checks *checks, size_t index, bool color, unsigned width)
 {
 	static const char *const colors[CHECK_STATUS_COUNT] = { "\033[32m", "\033[33m", "\033[1;31m", "\033[2m" };
-	bool color = options_result(options).color;
+	const struct check_result *check = &checks->results[index];
+	struct text line = { 0 };
+
+	if (!checks_fold(checks, index, &line))
+		return;
+	text_appendf(&line, "%s%s", line.len ? ": " : "", check->common ? check->common : check->text);
+	text_appendf(text, "%s%s%s  %-12s  ", color ? colors[check->status] : "", check_status_name(check->status),
+		     color ? "\033[0m" : "", check->check);
+	text_append_wrapped(text, text_chars(&line), INDENT, INDENT, width);
+	if (check->fix) {
+		text_appendf(text, "%*sfix: ", INDENT, "");
+		text_append_wrapped(text, check->fix, INDENT + 5, INDENT + 5, width);
+	}
+	text->failed |= text_failed(&line);
+	text_done(&line);
+}
+
+/* Problems first, then what is not known, then what is right. */
+static int print_text(const struct options *options, const struct checks *checks, bool problems, struct error *err)
+{
+	static const enum check_status order[] = { CHECK_FAIL, CHECK_WARN, CHECK_SKIP, CHECK_PASS };
+	struct result_options output = options_result(options);
 	unsigned counts[CHECK_STATUS_COUNT] = { 0 };
 	struct text text = { 0 };
 
-	for (size_t i = 0; i < checks->count; i++) {
-		const struct check_result *check = &checks->results[i];
-
-		counts[check->status]++;
-		text_appendf(&text, "%s%s%s  %-12s  %s%s%s\n", color ? colors[check->status] : "",
-			     check_status_name(check->status), color ? "\033[0m" : "", check->check, check->subject,
-			     check->subject[0] ? ": " : "", check->text);
-		if (check->fix)
-			text_appendf(&text, "%20sfix: %s\n", "", check->fix);
-	}
+	for (size_t i = 0; i < checks->count; i++)
+		counts[checks->results[i].status]++;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && (!problems || i < 2); i++)
+		for (size_t j = 0; j < checks->count; j++)
+			if (checks->results[j].status == order[i])
+				append_line(&text, checks, j, output.color, output.width ? output.width : 120);
 	text_appendf(&text, "%u passed, %u warning%s, %u failed; %u not known\n", counts[CHECK_PASS],
 		     counts[CHECK_WARN], counts[CHECK_WARN] == 1 ? "" : "s", counts[CHECK_FAIL], counts[CHECK_SKIP]);
 	return output_text(options, &text, err);
@@ -131,8 +153,9 @@ static int examine(const struct doctor_options *options, struct capture *capture
 		log_info("wrote %zu files to %s; unpack it and examine it with ibwire doctor --root %s", capture->files,
 			 options->capture, capture->folder);
 	if (code == 0)
-		code = options->common.format == RESULT_TABLE ? print_text(&options->common, &checks, err) :
-								print_data(&options->common, &checks, err);
+		code = options->common.format == RESULT_TABLE ? print_text(&options->common, &checks,
+		options->problems, err) :
+								print_data(options, &checks, err);
 	if (code == 0)
 		code = worst(&checks);
 	checks_done(&checks);
@@ -145,6 +168,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 	const struct option_spec specs[] = {
 		OPT_TEXT("root", 0, "DIR", &options.root, "examine a captured tree (this host)"),
 		OPT_TEXT("capture", 0, "FILE", &options.capture, "write the files that are read to FILE, a tar.gz"),
+		OPT_FLAG("problems", 0, &options.problems, "show warnings and failures only"),
 		NCCL_SPEC(&options.nccl, "also check what NCCL logged; FILE... as arguments for more"),
 		{ 0 },
 	};

@@ -13,14 +13,14 @@ static const struct local_hca_port *next_port(const struct checks *checks, size_
 {
 	const struct local_host *host = &checks->host;
 
-	while (*hca < host->hca_count && *port >= host->hcas[*hca].port_count) {
-		++*hca;
-		*port = 0;
-	}
-	return *hca < host->hca_count ? &host->hcas[*hca].ports[(*port)++] : NULL;
+	for (; *hca < host->hca_count; ++*hca, *port = 0)
+		while (*port < host->hcas[*hca].port_count)
+			if (check_port_use(checks, &host->hcas[*hca], &host->hcas[*hca].ports[(*port)++]) == PORT_USED)
+				return &host->hcas[*hca].ports[*port - 1];
+	return NULL;
 }
 
-/* Loop over all ports: `hca` is the HCA of `port`. */
+/* Loop over all ports that are in use: `hca` is the HCA of `port`. */
 #define EACH_PORT(checks, hca, port) \
 	size_t hca##_at = 0, port##_at = 0; \
 	for (const struct local_hca_port *port; (port = next_port(checks, &hca##_at, &port##_at)) && \
@@ -39,14 +39,6 @@ static const char *state_word(const char *state)
 	return or_unknown(colon ? colon + 2 : state);
 }
 
-static bool has_active_port(const struct local_hca *hca)
-{
-	for (size_t i = 0; i < hca->port_count; i++)
-		if (check_is_active(&hca->ports[i]))
-			return true;
-	return false;
-}
-
 static void add_port_state(struct checks *checks, const struct local_hca *hca, const struct local_hca_port *port)
 {
 	bool infiniband = port->protocol == LOCAL_PROTOCOL_INFINIBAND || port->protocol == LOCAL_PROTOCOL_OMNIPATH;
@@ -60,8 +52,7 @@ static void add_port_state(struct checks *checks, const struct local_hca *hca, c
 		return;
 	}
 	if (port->state_code == 1) {
-		/* The second port of an HCA is often not cabled. */
-		status = has_active_port(hca) ? CHECK_WARN : CHECK_FAIL;
+		status = CHECK_FAIL;
 		why = infiniband ? "check the cable, the transceiver and the switch port (ibwire links, mlxlink)" :
 				   "check the cable and the switch port; ip link set dev NAME up";
 	} else if (!check_is_active(port)) {
@@ -74,6 +65,59 @@ static void add_port_state(struct checks *checks, const struct local_hca *hca, c
 		  or_unknown(hca->driver));
 }
 
+/* One line for all ports that are not in use for one reason. */
+static void add_unused(struct checks *checks, enum port_use use, const char *text)
+{
+	const struct local_host *host = &checks->host;
+	struct text names = { 0 };
+	char name[96];
+
+	for (size_t i = 0; i < host->hca_count; i++)
+		for (size_t j = 0; j < host->hcas[i].port_count; j++)
+			if (check_port_use(checks, &host->hcas[i], &host->hcas[i].ports[j]) == use)
+				text_appendf(&names, "%s\n", check_port_name(&host->hcas[i], &host->hcas[i].ports[j],
+					name));
+	if (names.len) {
+		struct text folded = { 0 };
+
+		check_fold_names(text_chars(&names), &folded);
+		check_add(checks, CHECK_PASS, "", NULL, "%s: %s", text, text_chars(&folded));
+		checks->failed |= text_failed(&folded);
+		text_done(&folded);
+	}
+	checks->failed |= text_failed(&names);
+	text_done(&names);
+}
+
+/* A host without HCAs: adapters that are there explain why. */
+static void add_no_hca(struct checks *checks)
+{
+	const struct local_host *host = &checks->host;
+	const struct local_adapter *idle = NULL;
+	size_t passed = 0;
+
+	for (size_t i = 0; i < host->adapter_count; i++)
+		if (!strncmp(host->adapters[i].driver, "vfio", 4))
+			passed++;
+		else
+			idle = &host->adapters[i];
+	if (!idle && passed)
+		return; /* a host of virtual machines, as check_devices() says */
+	if (idle)
+		check_add(checks, CHECK_FAIL, idle->address,
+			  "modprobe mlx5_ib (mlx4_ib, ib_qib, ...); see dmesg; ibdev2netdev and rdma system show "
+			  "whether another network namespace has the HCA",
+			  "this host has a network adapter for RDMA (driver %s), but no HCA: /sys/class/infiniband is "
+			  "empty",
+			  idle->driver[0] ? idle->driver : "none");
+	else
+		check_add(checks, CHECK_FAIL, "",
+			  "install an HCA, or load its driver: modprobe mlx5_ib (mlx4_ib, hfi1, bnxt_re, irdma, efa); "
+			  "see dmesg; in a container, pass /sys and /dev/infiniband",
+			  "this host has no HCA (/sys/class/infiniband is empty or missing); still checked: IOMMU, "
+			  "memlock, /dev/shm, NCCL variables, SHARP");
+}
+
 void check_hca(struct checks *checks)
 {
 	const struct local_host *host = &checks->host;
@@ -84,11 +128,7 @@ void check_hca(struct checks *checks)
 		return;
 	}
 	if (!host->hca_count)
-		check_add(checks, CHECK_FAIL, "",
-			  "install an HCA, or load its driver: modprobe mlx5_ib (mlx4_ib, hfi1, "
-			  "bnxt_re, irdma, efa); see dmesg; in a container, pass /sys and /dev/infiniband",
-			  "this host has no HCA (/sys/class/infiniband is empty or missing); still checked: IOMMU, "
-			  "memlock, /dev/shm, NCCL variables, SHARP");
+		add_no_hca(checks);
 	for (size_t i = 0; i < host->hca_count; i++)
 		if (!host->hcas[i].port_count)
 			check_add(checks, CHECK_FAIL, host->hcas[i].name, "reload its driver; see dmesg",
@@ -97,6 +137,9 @@ void check_hca(struct checks *checks)
 		EACH_PORT(checks, hca, port)
 			add_port_state(checks, hca, port);
 	}
+	add_unused(checks, PORT_EXCLUDED, "not checked, because NCCL_IB_HCA does not select them");
+	add_unused(checks, PORT_IDLE_VF, "virtual functions that are not in use (Down)");
+	add_unused(checks, PORT_SPARE, "not cabled, as on all HCAs of the board; the other port of the card is Active");
 }
 
 /* The fastest Active port of HCAs of the same board. */
@@ -127,6 +170,15 @@ static const struct port *find_supported(const struct checks *checks, const stru
 	return NULL;
 }
 
+/*
+ * HDR100 and NDR200 are products with two lanes: as designed if no port of the same board has more.
+ * Source: NVIDIA, ConnectX-6 and ConnectX-7 user manuals, "InfiniBand HDR100", "NDR200".
+ */
+static bool is_two_lane_product(const struct local_hca_port *port, double best)
+{
+	return port->lanes == 2 && port->speed >= LINK_SPEED_HDR && port->gbps >= best;
+}
+
 static bool add_port_rate(struct checks *checks, const struct local_hca *hca, const struct local_hca_port *port)
 {
 	const struct port *known = find_supported(checks, hca, port->num);
@@ -137,6 +189,8 @@ static bool add_port_rate(struct checks *checks, const struct local_hca *hca, co
 	char name[96];
 
 	check_port_name(hca, port, name);
+	if (is_two_lane_product(port, best))
+		lanes = port->lanes;
 	if ((lanes && port->lanes < lanes) || (infiniband && !lanes && port->lanes < 4)) {
 		check_add(checks, CHECK_WARN, name,
 			  "reseat or replace the cable or transceiver; check both ends with mlxlink",
@@ -283,7 +337,8 @@ static bool is_ipv4(const struct local_gid *gid)
 	return !strncmp(gid->gid, "0000:0000:0000:0000:0000:ffff:", 30);
 }
 
-static void add_gid_index(struct checks *checks, const char *name, const struct local_hca_port *port)
+static void add_gid_index(struct checks *checks, const char *name, const struct local_hca_port *port,
+			  const struct local_gid *best)
 {
 	char wanted[32], *end;
 	unsigned long index;
@@ -293,9 +348,18 @@ static void add_gid_index(struct checks *checks, const char *name, const struct 
 	index = strtoul(wanted, &end, 10);
 	if (wanted[0] < '0' || wanted[0] > '9' || *end)
 		return; /* -1: NCCL selects it */
-	for (size_t i = 0; i < port->gid_count; i++)
-		if (port->gids[i].index == index && is_v2(&port->gids[i]))
-			return;
+	for (size_t i = 0; i < port->gid_count; i++) {
+		if (port->gids[i].index != index || !is_v2(&port->gids[i]))
+			continue;
+		if (best && is_ipv4(best) && !strncmp(port->gids[i].gid, "fe80:", 5))
+			check_add(checks, CHECK_WARN, name,
+				  "unset NCCL_IB_GID_INDEX (NCCL 2.21 and later select the GID), or set it to the "
+				  "index of the IPv4 GID",
+				  "NCCL_IB_GID_INDEX=%s is a link-local GID, which is not routed; the IPv4 address has "
+				  "index %u",
+				  wanted, best->index);
+		return;
+	}
 	check_add(checks, CHECK_FAIL, name,
 		  "unset NCCL_IB_GID_INDEX (NCCL 2.21 and later select it), or set it to a RoCE v2 index",
 		  "NCCL_IB_GID_INDEX is %s, which is no RoCE v2 GID here", wanted);
@@ -331,7 +395,7 @@ void check_gid(struct checks *checks)
 			check_add(checks, CHECK_PASS, name, NULL, "RoCE v2 GID index %u on %s", best->index,
 				  or_unknown(best->net));
 		if (typed)
-			add_gid_index(checks, name, port);
+			add_gid_index(checks, name, port, best);
 	}
 }
 
@@ -421,8 +485,8 @@ static void add_flow_control(struct checks *checks, const struct local_hca *hca,
 			  "%s: %s; PFC and global pause exclude each other", net, text_chars(&text));
 	else if (flow.pfc_known && flow.pause_known && !flow.pfc_enabled && !flow.pause_rx && !flow.pause_tx)
 		check_add(checks, CHECK_WARN, name,
-			  "enable PFC on the priority of RoCE (mlnx_qos -i NAME --pfc ..., or dcb "
-			  "pfc), unless the network is lossy by design", "%s: %s; RoCE may lose packets", net,
+			  "enable PFC on the priority of RoCE (mlnx_qos -i NAME --pfc ..., or dcb pfc), unless the "
+			  "network is lossy by design", "%s: %s; RoCE may lose packets", net,
 			  text_chars(&text));
 	else
 		check_add(checks, CHECK_PASS, name, NULL, "%s: %s", net, text_chars(&text));

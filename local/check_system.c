@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* check_system.c - checks of PCI, GPUs, IOMMU and limits */
+/* check_system.c - checks of PCI, IOMMU, ACS and limits */
 #include <inttypes.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -11,14 +11,6 @@
 
 enum { FILE_MOST = 1 << 20, BRIDGES_MOST = 256 };
 
-/* "32.0 GT/s PCIe" */
-static double read_speed(struct checks *checks, const char *device, const char *file)
-{
-	char value[64];
-
-	return local_read(checks->root, value, sizeof(value), "%s/%s", device, file) ? strtod(value, NULL) : 0;
-}
-
 /* Gb/s of a PCIe link after its encoding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then FLITs. */
 static double pcie_gbps(double speed, uint64_t width)
 {
@@ -28,8 +20,8 @@ static double pcie_gbps(double speed, uint64_t width)
 static void add_pcie(struct checks *checks, const struct local_hca *hca)
 {
 	const char *path = hca->pci.path;
-	double speed = read_speed(checks, path, "current_link_speed");
-	double most = read_speed(checks, path, "max_link_speed"), rate = 0;
+	double speed = check_read_speed(checks, path, "current_link_speed");
+	double most = check_read_speed(checks, path, "max_link_speed"), rate = 0;
 	uint64_t width = 0, widest = 0;
 
 	for (size_t i = 0; i < hca->port_count; i++)
@@ -40,7 +32,12 @@ static void add_pcie(struct checks *checks, const struct local_hca *hca)
 		check_add(checks, CHECK_SKIP, hca->name, NULL, "its PCIe link is not known");
 		return;
 	}
-	if (pcie_gbps(speed, width) < rate)
+	if (check_is_gb10(checks))
+		check_add(checks, CHECK_PASS, hca->name, NULL,
+			  "PCIe %.1f GT/s x%" PRIu64 ": as designed, the two functions of the HCA share its ports",
+			  speed,
+			  width);
+	else if (pcie_gbps(speed, width) < rate)
 		check_add(checks, CHECK_WARN, hca->name,
 			  "move it to a slot with more lanes, or check BIOS settings and riser",
 			  "PCIe %.1f GT/s x%" PRIu64 " carries %.0f Gb/s, less than the %.0f Gb/s of its ports", speed,
@@ -49,11 +46,17 @@ static void add_pcie(struct checks *checks, const struct local_hca *hca)
 	else if (speed < most || width < widest)
 		check_add(checks, CHECK_WARN, hca->name, "check the slot, the riser and BIOS settings; reseat the HCA",
 			  "PCIe %.1f GT/s x%" PRIu64 " of %.1f GT/s x%" PRIu64, speed, width, most, widest);
-	else
-		check_add(checks, CHECK_PASS, hca->name, NULL, "%s, PCIe %.1f GT/s x%" PRIu64 ", NUMA node %ld",
-			  hca->pci.address[0] ? hca->pci.address : "PCI address not known", speed, width,
-			  hca->pci.numa_node);
-	if (hca->pci.numa_node < 0 && local_exists(checks->root, "sys/devices/system/node/node1"))
+	else {
+		char common[96];
+
+		snprintf(common, sizeof(common), "PCIe %.1f GT/s x%" PRIu64 ", NUMA node %ld", speed, width,
+			 hca->pci.numa_node);
+		check_add(checks, CHECK_PASS, hca->name, NULL, "%s, %s",
+			  hca->pci.address[0] ? hca->pci.address : "PCI address not known", common);
+		check_fold_as(checks, hca->name, common);
+	}
+	if (hca->pci.numa_node < 0 && !check_is_virtual(checks) &&
+	    local_exists(checks->root, "sys/devices/system/node/node1"))
 		check_add(checks, CHECK_WARN, hca->name, "update the BIOS: it does not describe the slot (ACPI _PXM)",
 			  "its NUMA node is not known, although the host has several");
 }
@@ -61,103 +64,10 @@ static void add_pcie(struct checks *checks, const struct local_hca *hca)
 void check_pcie(struct checks *checks)
 {
 	for (size_t i = 0; i < checks->host.hca_count; i++)
-		if (checks->host.hcas[i].pci.path[0])
+		if (checks->host.hcas[i].pci.path[0] && check_hca_is_used(checks, &checks->host.hcas[i]))
 			add_pcie(checks, &checks->host.hcas[i]);
 	if (checks->host.hca_count && !checks->host.pci_known)
 		check_add(checks, CHECK_SKIP, "", NULL, "the PCI tree is not in this tree: no PCIe links and GPUs");
-}
-
-static bool has_gpu(const struct checks *checks, const char *vendor)
-{
-	for (size_t i = 0; i < checks->host.gpu_count; i++)
-		if (!strcmp(checks->host.gpus[i].vendor, vendor))
-			return true;
-	return false;
-}
-
-static bool has_module(struct checks *checks, const char *name)
-{
-	return local_exists(checks->root, "sys/module/%s", name);
-}
-
-/* DMA-BUF needs Linux 5.12 and NVIDIA's open kernel module, which names itself so. */
-static bool has_nvidia_dmabuf(struct checks *checks, char kernel[64])
-{
-	unsigned major = 0, minor = 0;
-	char version[256];
-
-	local_read(checks->root, kernel, 64, "proc/sys/kernel/osrelease");
-	local_read(checks->root, version, sizeof(version), "proc/driver/nvidia/version");
-	return sscanf(kernel, "%u.%u", &major, &minor) == 2 && major * 1000 + minor >= 5012 &&
-	       strstr(version, "Open Kernel Module");
-}
-
-void check_gpudirect(struct checks *checks)
-{
-	const struct local_host *host = &checks->host;
-	char kernel[64];
-	bool dmabuf;
-
-	if (!host->pci_known || !host->hca_count)
-		return;
-	if (!host->gpu_count) {
-		check_add(checks, CHECK_PASS, "", NULL, "no GPU on this host: GPUDirect RDMA is not needed");
-		return;
-	}
-	dmabuf = has_nvidia_dmabuf(checks, kernel);
-	if (has_gpu(checks, "NVIDIA")) {
-		if (has_module(checks, "nvidia_peermem") || has_module(checks, "nv_peer_mem"))
-			check_add(checks, CHECK_PASS, "", NULL, "nvidia_peermem is loaded");
-		else if (dmabuf)
-			check_add(checks, CHECK_PASS, "",
-				  NULL, "DMA-BUF: open NVIDIA kernel module on Linux %s", kernel);
-		else
-			check_add(checks, CHECK_FAIL, "",
-				  "modprobe nvidia_peermem (and list it in /etc/modules-load.d), or "
-				  "use the open NVIDIA kernel module on Linux 5.12 or later",
-				  "NVIDIA GPUs, but neither nvidia_peermem nor DMA-BUF: data is staged through the "
-				  "host");
-	}
-	if (has_gpu(checks, "AMD")) {
-		if (has_module(checks, "amdgpu"))
-			check_add(checks, CHECK_PASS, "", NULL, "amdgpu is loaded, which has peer memory and DMA-BUF");
-		else
-			check_add(checks, CHECK_FAIL, "", "modprobe amdgpu", "AMD GPUs, but amdgpu is not loaded");
-	}
-}
-
-void check_distance(struct checks *checks)
-{
-	const struct local_host *host = &checks->host;
-
-	for (size_t i = 0; i < host->gpu_count && host->hca_count; i++) {
-		const struct local_gpu *gpu = &host->gpus[i];
-		enum local_distance best = LOCAL_DISTANCE_UNKNOWN;
-		struct text names = { 0 };
-
-		for (size_t j = 0; j < host->hca_count; j++) {
-			enum local_distance distance = local_distance(&gpu->pci, &host->hcas[j].pci);
-
-			if (distance < best)
-				text_clear(&names);
-			if (distance <= best && distance != LOCAL_DISTANCE_UNKNOWN)
-				text_appendf(&names, "%s%s", names.len ? ", " : "", host->hcas[j].name);
-			best = distance < best ? distance : best;
-		}
-		if (best == LOCAL_DISTANCE_UNKNOWN)
-			check_add(checks, CHECK_SKIP, gpu->pci.address, NULL, "its distance to the HCAs is not known");
-		else if (best >= LOCAL_NODE)
-			check_add(checks, CHECK_WARN, gpu->pci.address,
-				  "move an HCA below its host bridge; NCCL uses GPUDirect "
-				  "RDMA up to PXB unless NCCL_NET_GDR_LEVEL allows more",
-				  "%s GPU, nearest HCA %s: %s", gpu->vendor, text_chars(&names),
-				  best == LOCAL_SYS ? "SYS, on another NUMA node" : "NODE, another host bridge");
-		else
-			check_add(checks, CHECK_PASS, gpu->pci.address, NULL, "%s GPU, nearest HCA %s: %s", gpu->vendor,
-				  text_chars(&names), local_distance_name(best));
-		checks->failed |= text_failed(&names);
-		text_done(&names);
-	}
 }
 
 /* Is @word one of the words of the kernel's command line? */
@@ -288,10 +198,10 @@ void check_acs(struct checks *checks)
 	}
 	if (redirecting)
 		check_add(checks, CHECK_WARN, "",
-			  "switch ACS off in the BIOS, or with setpci on each bridge (bare metal only; "
-			  "virtual machines need it)",
-			  "ACS of %u PCIe bridge%s (%s) redirects peer-to-peer traffic through "
-			  "the CPU", redirecting, redirecting == 1 ? "" : "s", first);
+			  "switch ACS off in the BIOS, or with setpci on each bridge (bare metal only; virtual "
+			  "machines need it)",
+			  "ACS of %u PCIe bridge%s (%s) redirects peer-to-peer traffic through the "
+			  "CPU", redirecting, redirecting == 1 ? "" : "s", first);
 	else if (unknown)
 		check_add(checks, CHECK_SKIP, "",
 			  "run it as root", "ACS of %u bridge%s is readable by root only", unknown,
@@ -335,8 +245,9 @@ void check_memlock(struct checks *checks)
 		soft = strtoull(line, NULL, 10);
 		check_add(checks, may || soft > 64u << 20 ? CHECK_WARN : CHECK_FAIL, "",
 			  "set memlock unlimited in /etc/security/limits.d and LimitMEMLOCK=infinity of slurmd or the "
-			  "container "
-			  "runtime", "locked memory is limited to %.1f MB: memory cannot be registered beyond it%s",
+			  "container runtime; containers: --ulimit memlock=-1 or --cap-add=IPC_LOCK (Kubernetes: "
+			  "securityContext.capabilities.add: [IPC_LOCK])", "locked memory is limited to %.1f MB: "
+			  "memory cannot be registered beyond it%s",
 			  (double)soft / 1e6, may ? ", except with CAP_IPC_LOCK as here" : "");
 	}
 	checks->failed |= text_failed(&limits);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 
 enum { GIDS_MOST = 1024, PORTS_MOST = 255 };
 
@@ -216,6 +217,7 @@ static int read_hca(struct local_root *root, const char *name, struct local_hca 
 	local_resolve(root, path, hca->path);
 	snprintf(path, sizeof(path), "%.400s/device", hca->path);
 	read_pci(root, path, &hca->pci);
+	hca->virtual_function = local_exists(root, "%s/device/physfn", hca->path);
 	local_read(root, hca->firmware, sizeof(hca->firmware), "%s/fw_ver", hca->path);
 	local_read(root, hca->board, sizeof(hca->board), "%s/board_id", hca->path);
 	local_read(root, hca->type, sizeof(hca->type), "%s/hca_type", hca->path);
@@ -351,10 +353,62 @@ static int compare_gpus(const void *a, const void *b)
 	return strcmp(((const struct local_gpu *)a)->pci.address, ((const struct local_gpu *)b)->pci.address);
 }
 
-static int read_gpus(struct local_root *root, struct local_host *host)
+/* "Model:           NVIDIA GB10". Source: NVIDIA's driver README, "The /proc/driver/nvidia Directory". */
+static void read_model(struct local_root *root, struct local_gpu *gpu)
+{
+	struct text text = { 0 };
+	char path[LOCAL_PATH_SIZE];
+	const char *line = NULL;
+
+	snprintf(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", gpu->pci.address);
+	if (gpu->pci.address[0] && local_read_text(root, &text, LOCAL_VALUE_MOST, path))
+		line = strstr(text_chars(&text), "Model:");
+	if (line) {
+		line += strlen("Model:");
+		line += strspn(line, " \t");
+		text_sanitise(line, strcspn(line, "\n"), gpu->model, sizeof(gpu->model));
+	}
+	text_done(&text);
+}
+
+static int add_gpu(struct local_root *root, struct local_host *host, const char *link, const char *vendor)
+{
+	struct local_gpu *gpu = array_add(&host->gpus, &host->gpu_count, &host->gpu_capacity, sizeof(*gpu));
+
+	if (!gpu)
+		return ERR_NOMEM;
+	gpu->vendor = vendor;
+	read_pci(root, link, &gpu->pci);
+	read_model(root, gpu);
+	return 0;
+}
+
+/* NVIDIA's (Mellanox) network adapters, and InfiniBand controllers of any vendor (class 0207). */
+static bool is_adapter(uint64_t vendor, uint64_t class)
+{
+	return class >> 8 == 0x0207 || (vendor == 0x15b3 && class >> 8 == 0x0200);
+}
+
+static int add_adapter(struct local_root *root, struct local_host *host, const char *device, const char *address)
+{
+	struct local_adapter *adapter;
+	char link[LOCAL_PATH_SIZE], driver[LOCAL_PATH_SIZE];
+
+	if (strlen(device) > LOCAL_PATH_SIZE - 16 || local_exists(root, "%s/infiniband", device))
+		return 0;
+	adapter = array_add(&host->adapters, &host->adapter_count, &host->adapter_capacity, sizeof(*adapter));
+	if (!adapter)
+		return ERR_NOMEM;
+	snprintf(adapter->address, sizeof(adapter->address), "%.23s", address);
+	snprintf(link, sizeof(link), "%.490s/driver", device);
+	if (local_resolve(root, link, driver))
+		snprintf(adapter->driver, sizeof(adapter->driver), "%.23s", last_part(driver));
+	return 0;
+}
+
+static int read_pci_devices(struct local_root *root, struct local_host *host)
 {
 	struct local_names names = { 0 };
-	struct local_gpu *gpu;
 	int code = local_list(root, &names, "sys/bus/pci/devices");
 
 	host->pci_known = names.count > 0;
@@ -368,15 +422,10 @@ static int read_gpus(struct local_root *root, struct local_host *host)
 		    !local_read_number(root, &vendor, "%s/vendor", device))
 			continue;
 		name = gpu_vendor(vendor, class);
-		if (!name)
-			continue;
-		gpu = array_add(&host->gpus, &host->gpu_count, &host->gpu_capacity, sizeof(*gpu));
-		if (!gpu) {
-			code = ERR_NOMEM;
-			break;
-		}
-		gpu->vendor = name;
-		read_pci(root, path, &gpu->pci);
+		if (name)
+			code = add_gpu(root, host, path, name);
+		else if (is_adapter(vendor, class))
+			code = add_adapter(root, host, device, names.names[i]);
 	}
 	/* Addresses are hexadecimal, which natural order is not. */
 	if (host->gpu_count)
@@ -394,7 +443,7 @@ int local_host_read(struct local_root *root, bool with_pci, struct local_host *r
 	if (code == 0)
 		code = read_nets(root, ret);
 	if (code == 0 && with_pci)
-		code = read_gpus(root, ret);
+		code = read_pci_devices(root, ret);
 	if (code == 0) {
 		match_nets(ret);
 		return 0;
@@ -413,6 +462,7 @@ void local_host_done(struct local_host *host)
 	free(host->hcas);
 	free(host->nets);
 	free(host->gpus);
+	free(host->adapters);
 	*host = (struct local_host){ .hca_count = 0 };
 }
 

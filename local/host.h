@@ -58,6 +58,7 @@ struct local_hca {
 	char driver[24];           /* "mlx5", "mlx4", "hfi1", "bnxt_re", "irdma", "efa", or as in sysfs; "": unknown */
 	char firmware[LOCAL_VALUE_SIZE], board[LOCAL_VALUE_SIZE], type[LOCAL_VALUE_SIZE];
 	uint64_t guid;             /* 0: not known */
+	bool virtual_function;     /* an SR-IOV virtual function whose physical function this host has */
 	struct local_pci pci;
 	struct local_hca_port *ports;
 	size_t port_count, port_capacity;
@@ -78,7 +79,14 @@ struct local_net {
 
 struct local_gpu {
 	struct local_pci pci;
-	const char *vendor; /* "NVIDIA", "AMD", "Intel" */
+	const char *vendor;           /* "NVIDIA", "AMD", "Intel" */
+	char model[LOCAL_NAME_SIZE];  /* as NVIDIA's driver names it; "": not known */
+};
+
+/* An adapter for RDMA that is in the PCI tree, but is not an HCA of this host. */
+struct local_adapter {
+	char address[LOCAL_ADDRESS_SIZE];
+	char driver[24]; /* "vfio-pci"; "": none */
 };
 
 struct local_host {
@@ -89,10 +97,12 @@ struct local_host {
 	size_t net_count, net_capacity;
 	struct local_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
+	struct local_adapter *adapters;
+	size_t adapter_count, adapter_capacity;
 };
 
 /*
- * local_host_read - read HCAs and network interfaces, and GPUs with @with_pci
+ * local_host_read - read HCAs and network interfaces, and GPUs and adapters with @with_pci
  * Return: 0, or ERR_NOMEM.
  */
 int local_host_read(struct local_root *root, bool with_pci, struct local_host *ret, struct error *err);

@@ -221,6 +221,38 @@ bool local_exists(struct local_root *root, const char *fmt, ...)
 	return fd >= 0;
 }
 
+int local_open_error(struct local_root *root, const char *fmt, ...)
+{
+	char path[LOCAL_PATH_SIZE], number[16];
+	uint64_t captured = 0;
+	va_list args;
+	bool good;
+	int fd, error;
+
+	va_start(args, fmt);
+	good = format_path(root, path, fmt, args);
+	va_end(args);
+	if (!good || !local_exists(root, "%s", path))
+		return ENOENT;
+	if (!root->live) {
+		local_read_number(root, &captured, "ibwire/open/%s", path);
+		return (int)captured;
+	}
+	fd = open_at(root, path, O_RDWR);
+	error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	capture_file(root->capture, path, "", 0);
+	if (error && strlen(path) < LOCAL_PATH_SIZE - 16) {
+		char copy[LOCAL_PATH_SIZE];
+
+		snprintf(copy, sizeof(copy), "ibwire/open/%.490s", path);
+		snprintf(number, sizeof(number), "%d\n", error);
+		capture_file(root->capture, copy, number, strlen(number));
+	}
+	return error;
+}
+
 /* Remove "." and ".." from @path by its text; what leads above the root stays at the root. */
 static void normalise(char *path)
 {

@@ -69,6 +69,13 @@ bool local_read_text(struct local_root *root, struct text *ret, size_t most, con
 bool local_exists(struct local_root *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * local_open_error - why a device node cannot be opened for reading and writing
+ * A captured tree has the errno in ibwire/open/PATH for each one that could not be opened.
+ * Return: 0 if it can; an errno; ENOENT: it does not exist.
+ */
+int local_open_error(struct local_root *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
  * local_resolve - follow a symbolic link by its text, one level
  * @ret:  LOCAL_PATH_SIZE bytes: path of the target, or @path if it is a folder
  * Return: whether it exists.

@@ -52,8 +52,8 @@ good.file("sys/devices/system/node/node1/cpulist", "64-127")
 rows, code = doctor("good")
 tap.equal("a host without faults: exit status", (code, [row for row in rows if row["status"] in ("warn", "fail")]), (0, []))
 tap.equal("every check except those of RoCE and of a database has a result", sorted({row["check"] for row in rows}),
-          sorted(["hca", "rate", "link-layer", "firmware", "lid", "pcie", "gpudirect", "distance", "iommu", "acs", "memlock", "shm",
-                  "nccl-hca", "nccl-net", "sharp"]))
+          sorted(["hca", "devices", "rate", "link-layer", "firmware", "lid", "pcie", "gpudirect", "gpu-modules", "gpu-link", "distance",
+                  "iommu", "acs", "memlock", "shm", "nccl-hca", "nccl-net", "sharp"]))
 tap.equal("the nearest HCA of each GPU is listed", [row["text"] for row in rows if row["check"] == "distance"],
           [f"NVIDIA GPU, nearest HCA mlx5_{i}: PIX" for i in range(4)])
 
@@ -100,8 +100,6 @@ def fault(name, status, check, subject, text, change=lambda host: None, driver="
 
 
 fault("a port is down", "fail", "hca", "mlx5_1/1", "Down (Polling)", state="1: DOWN", phys_state="2: Polling", rate="10 Gb/sec (4X)")
-fault("the second port of an HCA is down", "warn", "hca", "mlx5_0/2", "Down", hcas=1, ports=2,
-      change=lambda host: host.file(f"{host.paths[0]}/ports/2/state", "1: DOWN"))
 fault("a port that no SM configured", "fail", "hca", "mlx5_1/1", "Init", state="2: INIT", lid="0x0", sm_lid="0x0")
 fault("an HCA without ports", "fail", "hca", "mlx5_1", "no port", change=lambda host: shutil.rmtree(f"{host.root}/{host.paths[1]}/ports"))
 fault("a lane is down", "warn", "rate", "mlx5_1/1", "1X of 4X lanes", rate="100 Gb/sec (1X NDR)")
@@ -167,9 +165,211 @@ rows = fault("ports of different kinds", "warn", "nccl-hca", "", "different kind
 tap.equal("the fix selects the InfiniBand port", found(rows, "warn", "nccl-hca")[0]["fix"].split("example ")[1], "NCCL_IB_HCA==mlx5_0:1")
 fault("NCCL_SOCKET_IFNAME names no interface", "fail", "nccl-net", "", "selects no interface", change=lambda host: (
     host.net("eth0"), host.file("ibwire/environment", "NCCL_SOCKET_IFNAME=bond")))
-fault("NCCL_SOCKET_IFNAME selects by prefix", "pass", "nccl-net", "", "NCCL_SOCKET_IFNAME =eth: eth0, eth1", change=lambda host: (
+fault("NCCL_SOCKET_IFNAME selects by prefix", "pass", "nccl-net", "", "NCCL_SOCKET_IFNAME=eth: eth0, eth1", change=lambda host: (
     host.net("eth0"), host.net("eth1"), host.file("ibwire/environment", "NCCL_SOCKET_IFNAME=eth")))
 fault("IPoIB is preferred by NCCL", "pass", "nccl-net", "", "is not set: ib0", change=lambda host: (host.net("eth0"), host.net("ib0", kind=32)))
+
+# What is as designed is no problem: neither a warning nor a failure in any check, and one line says it.
+
+
+def designed(name, check, text, make):
+    global FAULTS
+    FAULTS += 1
+    host = Host(f"designed-{FAULTS}")
+    host.net("mgmt0")
+    make(host)
+    rows, code = doctor(host.root)
+    tap.equal(f"{name}: no problem", [row for row in rows if row["status"] in ("warn", "fail")] + [code], [0])
+    tap.equal(f"{name}: one line", len([row for row in rows if row["check"] == check and text in row["text"]]), 1)
+    return host
+
+
+def down(host, path, port=1):
+    host.file(f"{path}/ports/{port}/state", "1: DOWN")
+    host.file(f"{path}/ports/{port}/phys_state", "3: Disabled")
+
+
+def cards(host, both=()):
+    """Four HCAs of two ports, the second of which is Active only in the cards of `both`."""
+    for i in range(4):
+        path = host.hca(f"mlx5_{i}", "mlx5", switch=i, ports=2)
+        if i not in both:
+            down(host, path, 2)
+
+
+def functions(host, virtual):
+    host.hca("mlx5_0", "mlx5", switch=0)
+    for i in range(1, virtual + 1):
+        path = host.hca(f"mlx5_{i}", "mlx5", switch=0)
+        down(host, path)
+        host.link(f"{os.path.dirname(os.path.dirname(path))}/physfn", "sys/bus/pci/devices/0000:01:00.0")
+
+
+def storage(host):
+    """Two rails, and two HCAs with faults that the job does not use."""
+    for i in range(4):
+        path = host.hca(f"mlx5_{i}", "mlx5", switch=i, **({"rate": "100 Gb/sec (1X NDR)", "lid": "0x0"} if i == 2 else {}))
+        if i == 3:
+            down(host, path)
+    host.file("ibwire/environment", "NCCL_IB_HCA==mlx5_0,mlx5_1")
+
+
+def domains(host, topology):
+    """A virtual machine: a PCI domain for each device."""
+    for i in range(4):
+        kind, vendor = (("0x020700", "0x15b3"), ("0x030200", "0x10de"))[i % 2]
+        address = f"000{i + 1}:00:00.0"
+        device = f"sys/devices/LNXSYSTM:00/VMBUS:01/pci000{i + 1}:00/{address}"
+        for file, text in {"class": kind, "vendor": vendor, "numa_node": -1}.items():
+            host.file(f"{device}/{file}", text)
+        host.link(f"sys/bus/pci/devices/{address}", device)
+        if i % 2 == 0:
+            path = host.hca(f"mlx5_{i // 2}", "mlx5", pci=False)
+            os.makedirs(f"{host.root}/{device}/infiniband")
+            os.rename(f"{host.root}/{path}", f"{host.root}/{device}/infiniband/mlx5_{i // 2}")
+            host.link(f"sys/class/infiniband/mlx5_{i // 2}", f"{device}/infiniband/mlx5_{i // 2}")
+            host.link(f"{device}/infiniband/mlx5_{i // 2}/device", device)
+    host.file("sys/module/nvidia_peermem/refcnt", 3)
+    if topology:
+        host.file("ibwire/environment", "NCCL_TOPO_FILE=/opt/topo.xml")
+        host.file("opt/topo.xml", "<system/>")
+
+
+def spark(host, name):
+    for i in range(2):
+        path = host.hca(f"rocep{i}s0", "mlx5", net=f"enp{i}s0", link_layer="Ethernet", rate="200 Gb/sec (4X HDR)")
+        host.file(f"{os.path.dirname(os.path.dirname(path))}/current_link_width", 4)
+    gpu = host.gpu(None, numa=1)
+    host.file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05")
+    if name:
+        host.file(f"proc/driver/nvidia/gpus/{os.path.basename(gpu)}/information", "Model: \t\t NVIDIA GB10\nIRQ:   \t 7")
+
+
+def passed_through(host):
+    for i in range(2):
+        host.pci(0, "vfio-pci")
+    host.gpu(1)
+
+
+designed("second ports that are not cabled", "hca", "not cabled, as on all HCAs of the board; the other port of the card is Active: mlx5_[0-3]/2", cards)
+designed("idle virtual functions", "hca", "virtual functions that are not in use (Down): mlx5_[1-16]/1", lambda host: functions(host, 16))
+designed("HCAs that NCCL_IB_HCA does not select", "hca", "NCCL_IB_HCA does not select them: mlx5_[2-3]/1", storage)
+for rate in "100 Gb/sec (2X HDR)", "200 Gb/sec (2X NDR)":
+    designed(f"two lanes on all ports: {rate}", "rate", "4 active ports at full width",
+             lambda host, rate=rate: [host.hca(f"mlx5_{i}", "mlx5", switch=i, rate=rate) for i in range(4)])
+fault("two lanes on one of two ports", "warn", "rate", "mlx5_1/1", "2X of 4X lanes", rate="200 Gb/sec (2X NDR)")
+fault("two lanes of EDR", "warn", "rate", "mlx5_1/1", "2X of 4X lanes", rate="50 Gb/sec (2X EDR)")
+designed("a virtual machine with a file of its topology", "distance", "as in a virtual machine", lambda host: domains(host, True))
+designed("GB10 by its name", "gpudirect", "GB10 does not support GPUDirect RDMA", lambda host: spark(host, True))
+designed("GB10 by its hardware", "gpudirect", "GB10 does not support GPUDirect RDMA", lambda host: spark(host, False))
+designed("HCAs of virtual machines", "devices", "bound to vfio-pci for virtual machines, not usable on this host: 0000:01:00.0, 0000:02:00.0",
+         passed_through)
+# And what is not as designed remains one.
+host = Host("one-second-port")
+cards(host, both=(0, 1, 2))
+expect("a second port is down that other cards have Active", host, "fail", "hca", "mlx5_3/2", "Down (Disabled)")
+host = Host("only-functions")
+functions(host, 2)
+down(host, "sys/class/infiniband/mlx5_0")
+rows = expect("no port is Active", host, "fail", "hca", "mlx5_0/1", "Down")
+tap.equal("no port is Active: virtual functions are not hidden", len(found(rows, "fail", "hca")), 3)
+host = Host("vm-without-topology")
+domains(host, False)
+rows = expect("a virtual machine without a file of its topology", host, "warn", "distance", "", "NCCL has no file of the topology")
+tap.equal("a virtual machine: one line", len(found_status(rows, "warn")), 1)
+host = Host("no-driver")
+host.pci(0, "mlx5_core")
+expect("an adapter without an HCA", host, "fail", "hca", "0000:01:00.0", "(driver mlx5_core), but no HCA")
+
+# Device nodes: permissions of programs for the HCAs.
+
+
+def nodes(host, names, known=True, errors=None):
+    for i, path in enumerate(host.paths):
+        if known:
+            host.file(f"sys/class/infiniband_verbs/uverbs{i}/ibdev", os.path.basename(path))
+    os.makedirs(f"{host.root}/dev/shm")
+    for name in names:
+        host.file(f"dev/infiniband/{name}", "")
+    for name, error in (errors or {}).items():
+        host.file(f"ibwire/open/dev/infiniband/{name}", error)
+
+
+fault("a container without /dev/infiniband", "fail", "devices", "", "no uverbs device", change=lambda host: nodes(host, ()))
+fault("a container with the CM's device only", "fail", "devices", "", "no uverbs device", change=lambda host: nodes(host, ("rdma_cm",)))
+fault("a container with one of two HCAs", "fail", "devices", "mlx5_1", "/dev/infiniband/uverbs1 is missing",
+      change=lambda host: nodes(host, ("uverbs0", "rdma_cm")))
+fault("the same, without the names of the devices", "warn", "devices", "", "a uverbs device for 1 of 2 HCAs",
+      change=lambda host: nodes(host, ("uverbs0", "rdma_cm"), known=False))
+fault("all device nodes", "pass", "devices", "", "/dev/infiniband has 2 uverbs devices", change=lambda host: nodes(host, ("uverbs0", "uverbs1")))
+fault("a cgroup without the device", "fail", "devices", "mlx5_0", "cannot be opened: Operation not permitted",
+      change=lambda host: nodes(host, ("uverbs0", "uverbs1"), errors={"uverbs0": 1}))
+fault("no permission", "fail", "devices", "mlx5_1", "cannot be opened: Permission denied",
+      change=lambda host: nodes(host, ("uverbs0", "uverbs1"), errors={"uverbs1": 13}))
+for limit, status in ("hca_handle=0 hca_object=0", "fail"), ("hca_handle=2 hca_object=2000", "warn"), ("hca_handle=max hca_object=max", None):
+    rows = fault(f"rdma.max: {limit}", status or "pass", "devices", "mlx5_0" if status else "", "the cgroup limits" if status else "2 uverbs", change=lambda host: (
+        nodes(host, ("uverbs0", "uverbs1")), host.file("sys/fs/cgroup/rdma.max", f"mlx5_0 {limit}")))
+
+# GPUs, and variables of NCCL.
+fault("a GPU with four lanes", "warn", "gpu-link", "0000:03:00.0", "PCIe x4 of x16 lanes", change=lambda host: host.file(
+    f"{host.gpu(0)}/current_link_width", 4))
+fault("a GPU that saves power", "pass", "gpu-link", "", "1 GPU with all PCIe lanes", change=lambda host: host.file(
+    f"{host.gpu(0)}/current_link_speed", "2.5 GT/s PCIe"))
+fault("nvidia_peermem is loaded and not in use", "pass", "gpudirect", "", "use count 0", change=lambda host: (
+    host.gpu(0), host.file("sys/module/nvidia_peermem/refcnt", 0)))
+fault("GDRCopy and GDS", "pass", "gpu-modules", "", "GDRCopy (gdrdrv) is loaded, GPUDirect Storage (nvidia_fs) is not loaded", change=lambda host: (
+    host.gpu(0), host.file("sys/module/gdrdrv/refcnt", 0)))
+fault("GeForce", "pass", "gpudirect", "", "GeForce does not support GPUDirect RDMA", change=lambda host: host.file(
+    f"proc/driver/nvidia/gpus/{os.path.basename(host.gpu(0))}/information", "Model: NVIDIA GeForce RTX 4090"))
+
+
+def variable(text, status, words, roce=False, check="nccl-env", files=()):
+    """A variable of NCCL, on a host with a GPU."""
+    fault(text or "no variable", status, check, None, words, **({"link_layer": "Ethernet", "net": "rdma"} if roce else {}), change=lambda host: (
+        host.gpu(0), host.net("eth0"), host.net("docker0"), host.file("ibwire/environment", text), [host.file(file, "") for file in files]))
+
+
+for text, status, words in (
+        ("NCCL_NET_GDR_LEVEL=0", "warn", "GPUDirect RDMA is switched off"), ("NCCL_NET_GDR_LEVEL=LOC", "warn", "GPUDirect RDMA is switched off"),
+        ("NCCL_NET_GDR_LEVEL=SYS", "pass", "no variable"), ("NCCL_P2P_DISABLE=1", "warn", "neither NVLink"), ("NCCL_P2P_DISABLE=0", "pass", "no variable"),
+        ("NCCL_SHM_DISABLE=1", "warn", "shared memory"), ("NCCL_ALGO=Ring", "warn", "algorithm"), ("NCCL_PROTO=LL", "warn", "LL has less"),
+        ("NCCL_IB_TIMEOUT=5", "warn", "within 67 ms"), ("NCCL_IB_TIMEOUT=22", "pass", "no variable"), ("NCCL_IB_TIMEOUT=23", "warn", "after more than 17 s"),
+        ("NCCL_CROSS_NIC=1", "warn", "rings cross rails"), ("NCCL_CROSS_NIC=0", "pass", "no variable"), ("NCCL_DEBUG=TRACE", "warn", "slows the job"),
+        ("NCCL_BUFFSIZE=1024", "warn", "smaller buffers"), ("NCCL_IB_TC=106", "warn", "no effect on InfiniBand"), ("NCCL_IB_SL=3", "skip", "virtual lane is not known"),
+        ("NCCL_TOPO_FILE=/etc/nccl/topo.xml", "warn", "does not exist")):
+    variable(text, status, words)
+variable("NCCL_TOPO_FILE=/etc/nccl/topo.xml", "pass", "no variable", files=("etc/nccl/topo.xml",))
+variable("NCCL_IB_TC=106", "skip", "DSCP 26, priority 3", roce=True)
+variable("NCCL_SOCKET_IFNAME=lo", "fail", "loopback", check="nccl-net")
+variable("NCCL_SOCKET_IFNAME=docker0", "fail", "a bridge of this host", check="nccl-net")
+variable("NCCL_SOCKET_IFNAME=rdma1", "warn", "selects the interface of mlx5_1", roce=True, check="nccl-net")
+variable("NCCL_SOCKET_IFNAME=eth0", "pass", "NCCL_SOCKET_IFNAME=eth0: eth0", roce=True, check="nccl-net")
+fault("a prefix that also selects mlx5_10", "warn", "nccl-hca", "mlx5_1", "'mlx5_1' is a prefix, which also selects mlx5_10", hcas=12,
+      change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA=mlx5_1"))
+fault("whole names", "pass", "nccl-hca", "", "selects 1 active port: mlx5_1:1", hcas=12,
+      change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA==mlx5_1"))
+fault("a GID index of a link-local address", "warn", "gid", "mlx5_1/1", "the IPv4 address has index 3", link_layer="Ethernet", net="eth", change=lambda host: (
+    host.gid(f"{host.paths[1]}/ports/1", 1, "fe80:0000:0000:0000:b83f:d2ff:fe12:3456", "RoCE v2", "eth1"),
+    host.gid(f"{host.paths[0]}/ports/1", 1, "fe80:0000:0000:0000:b83f:d2ff:fe12:3457", "RoCE v2", "eth0"),
+    host.file("ibwire/environment", "NCCL_IB_GID_INDEX=1")))
+
+# For people: problems first, equal results in one line, and problems alone.
+mixed = Host("mixed")
+for i in range(8):
+    mixed.hca(f"mlx5_{i}", "mlx5", switch=i, numa=i // 4, **({"lid": "0x0"} if i == 5 else {}))
+    mixed.gpu(switch=i, numa=i // 4)
+text = run(IBWIRE, "doctor", "--root", mixed.root, check=False).out
+lines = text.splitlines()
+tap.equal("problems are first, with the action below them",
+          [[line.split()[0] for line in lines[:4]], [line for line in lines if line.startswith("pass  hca")]],
+          [["fail", "fix:", "fail", "fix:"], ["pass  hca           mlx5_[0-7]/1: Active (LinkUp), 400 Gb/sec (4X NDR), InfiniBand, driver mlx5"]])
+tap.equal("PCIe links by NUMA node", [line.split("pcie")[1].strip() for line in lines if line.startswith("pass  pcie")],
+          [f"mlx5_[{r}]: PCIe 32.0 GT/s x16, NUMA node {n}" for n, r in enumerate(("0-3", "4-7"))])
+alone = run(IBWIRE, "doctor", "--root", mixed.root, "--problems", check=False)
+tap.equal("--problems", (alone.status, {line.split()[0] for line in alone.out.splitlines()[:-1] if line[0] != " "}, alone.out.splitlines()[-1]),
+          (2, {"fail"}, lines[-1]))
+rows, _ = doctor(mixed.root, "--problems")
+tap.equal("--problems as data", {row["status"] for row in rows}, {"fail"})
 
 # Damaged trees: each is reported in one line, and the rest is examined.
 
@@ -276,7 +476,7 @@ for host, name in (good, "good"), (deep, "deep"):
         top = {member.split("/")[0] for member in tar.getnames()}
         tar.extractall(f"captured-{name}")
     rows, _ = doctor(f"captured-{name}/{top.pop()}")
-    host_checks = ("memlock", "shm", "nccl-net", "iommu", "gpudirect")
+    host_checks = ("memlock", "shm", "nccl-net", "iommu", "gpudirect", "gpu-modules", "devices")
     tap.equal(f"a host with HCAs and GPUs is captured: {name}", [row for row in rows if row["check"] not in host_checks],
               [row for row in doctor(host.root)[0] if row["check"] not in host_checks])
 
