@@ -127,8 +127,9 @@ bool check_is_virtual(const struct checks *checks);
 
 /* The checks, in local/check_*.c by area. */
 typedef void check_function(struct checks *checks);
-check_function check_hca, check_devices, check_rate, check_link_layer, check_firmware, check_lid, check_gid,
-	check_mtu, check_pcie, check_gpudirect, check_distance, check_iommu, check_acs, check_memlock, check_shm, check_flow_control,
-	check_gpu_link, check_gpu_modules, check_nccl_hca, check_nccl_net, check_nccl_variables, check_sharp;
+check_function check_hca, check_devices, check_rate, check_link_layer, check_firmware, check_lid, check_gid;
+check_function check_mtu, check_pcie, check_gpudirect, check_gpu_modules, check_gpu_link, check_distance, check_iommu;
+check_function check_acs, check_memlock, check_shm, check_flow_control, check_nccl_hca, check_nccl_net;
+check_function check_nccl_variables, check_sharp;
 
 #endif
