@@ -32,6 +32,7 @@ enum {
 	NCCL_SETTINGS_MOST = 64,
 	NCCL_PROBLEMS_MOST = 32,
 	NCCL_TESTS_MOST = 64,
+	NCCL_GROUPS_MOST = 1024,
 	NCCL_ROWS_MOST = 128, /* rows kept of a table; all are summed */
 	NCCL_LINES_MOST = 64, /* lines of a verdict */
 };
@@ -115,6 +116,8 @@ enum nccl_operation {
 	NCCL_GATHER,
 	NCCL_SCATTER,
 	NCCL_SEND_RECV,
+	NCCL_ALL_TO_ALL_V,
+	NCCL_HYPERCUBE,
 	NCCL_OPERATION_COUNT,
 };
 
@@ -124,14 +127,24 @@ struct nccl_row {
 	double time_us, algbw_gb_per_s, busbw_gb_per_s; /* of the column group with the higher busbw */
 };
 
+/* Ranks that communicate with each other: all of a test, or with NCCL_TESTS_SPLIT a part of them. */
+struct nccl_group {
+	uint32_t number;          /* as the list of devices names it */
+	uint32_t ranks, hosts;    /* 0: unknown */
+	uint32_t ranks_most;      /* on one host */
+	uint64_t pairs_inside;    /* ordered pairs of ranks on the same host, with itself */
+};
+
 /* A table of nccl-tests or rccl-tests. */
 struct nccl_test {
 	enum nccl_operation operation;
 	bool inferred;            /* from the columns: before 2.17 the program's name is not printed */
 	bool concluded;           /* its summary was printed */
-	uint32_t ranks, hosts;    /* of its list of devices; 0: unknown */
-	uint32_t ranks_most;      /* on one host */
-	uint64_t pairs_inside;    /* ordered pairs of ranks on the same host, with itself */
+	uint32_t host;            /* index into hosts, of the last rank of its list */
+	bool alone;               /* several processes with a rank 0: built without MPI, each ran by itself */
+	struct nccl_group all;    /* of its list of devices */
+	struct nccl_group *groups; /* of its list, if it has several */
+	size_t group_count, group_capacity;
 	uint32_t iterations, warmups, aggregated, launches; /* of its header; aggregated and launches: at least 1 */
 	uint32_t row_count;       /* all rows */
 	uint64_t size_sum_bytes;  /* over rows and their column groups: out-of-place and in-place */

@@ -322,27 +322,129 @@ static void problems_check(struct nccl_check *check)
 	}
 }
 
+/*
+ * What busbw all hosts reach with one rail each at large sizes, in GB/s: published results of nccl-tests on DGX A100
+ * (HDR: 185 to 193 with 8 rails), H100 and H200 (NDR: 360 to 390), B200 with XDR. EDR is scaled from HDR.
+ */
+static const struct {
+	const char *rate;
+	double gb_per_s;
+} references[] = { { "EDR", 11.5 }, { "HDR", 23 }, { "NDR", 46 }, { "XDR", 92 } };
+
+/* Results below these shares of the rails, from this size on, where latency no longer counts. */
+static const double SHARE_WARN = 0.7, SHARE_FAIL = 0.4;
+static const uint64_t SIZE_LEAST = 64 << 20;
+
+/*
+ * What the rails of a host carry of the busbw of a test. Ranks of one host share its rails: rings of all_reduce and the
+ * like enter each host once, in alltoall each rank sends to all ranks of other hosts. 0: there is no such bound.
+ */
+static double rails_share(const struct nccl_test *test)
+{
+	double most = test->all.ranks_most, others = (double)test->all.ranks - most;
+
+	switch (test->operation) {
+	case NCCL_ALL_REDUCE:
+	case NCCL_ALL_GATHER:
+	case NCCL_REDUCE_SCATTER:
+	case NCCL_BROADCAST:
+	case NCCL_REDUCE:
+		return test->inferred && test->operation == NCCL_ALL_GATHER ? 0 : 1;
+	case NCCL_ALL_TO_ALL:
+		return test->all.ranks > 1 ? most * others / (test->all.ranks - 1.0) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Is the best busbw what the rails allow? @rate: of the rails of a host in GB/s, 0: unknown. */
+static enum nccl_severity speed_check(const struct nccl_check *check, const struct nccl_test *test, double rate,
+				      char *ret, size_t size)
+{
+	double carried = rails_share(test) * test->best.busbw_gb_per_s, share;
+	size_t len = 0, rails = check->used_rails;
+	bool judged = carried > 0 && test->all.hosts > 1 && test->group_count < 2 && !test->alone &&
+		      test->best.size_bytes >= SIZE_LEAST && !check->log->mnnvl;
+
+	ret[0] = '\0';
+	if (rate > 0) {
+		share = carried / rate;
+		if (carried > 0)
+			snprintf(ret, size, "; the rails of a host carry %.1f GB/s (%.0f %%%s)", rate, 100 * share,
+				 judged && share < SHARE_WARN ? ", 85 % and more are usual" : "");
+		return !judged || share >= SHARE_WARN ? NCCL_OK : share < SHARE_FAIL ? NCCL_FAIL : NCCL_WARN;
+	}
+	if (!judged || !rails || (check->fabric != NCCL_INFINIBAND && check->fabric != NCCL_ROCE) ||
+	    carried >= SHARE_WARN * references[1].gb_per_s * (double)rails)
+		return NCCL_OK;
+	len += (size_t)snprintf(ret, size, "; usual with %zu rail%s:", rails, plural(rails));
+	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]) && len < size; i++)
+		len += (size_t)snprintf(ret + len, size - len, "%s %s %.0f", i ? "," : "", references[i].rate,
+					references[i].gb_per_s * (double)rails / rails_share(test));
+	return carried < SHARE_WARN * references[0].gb_per_s * (double)rails ? NCCL_WARN : NCCL_OK;
+}
+
+/* Each process of a build without MPI prints a table of its own. Return: how many tables are such. */
+static size_t count_alone(const struct nccl_log *log)
+{
+	size_t single = 0, elsewhere = 0;
+
+	if (log->nodes > 1)
+		return 0;
+	for (size_t i = 0; i < log->test_count; i++) {
+		const struct nccl_test *test = &log->tests[i], *first = &log->tests[0];
+
+		if (test->alone)
+			return log->test_count;
+		single += test->all.ranks == 1;
+		elsewhere += test->all.hosts == 1 && test->host != first->host && test->operation == first->operation;
+	}
+	return log->test_count > 1 && (single == log->test_count || elsewhere) ? log->test_count : 0;
+}
+
+static void test_check(struct nccl_check *check, const struct nccl_test *test, uint64_t bytes)
+{
+	char line_rate[160], parts[32] = "", ranks[96] = "ranks not known", wire[64];
+	enum nccl_severity severity = speed_check(check, test, nccl_check_host_rate(check), line_rate,
+		sizeof(line_rate));
+
+	if (test->wrong)
+		severity = NCCL_FAIL;
+	if (test->group_count > 1)
+		snprintf(parts, sizeof(parts), " in %zu groups", test->group_count);
+	if (test->all.ranks)
+		snprintf(ranks, sizeof(ranks), "%u rank%s on %u host%s%s", test->all.ranks, plural(test->all.ranks),
+			 test->all.hosts, plural(test->all.hosts), parts);
+	if (bytes)
+		snprintf(wire, sizeof(wire), "at least %s", amount((double)bytes).text);
+	else
+		snprintf(wire, sizeof(wire), test->all.ranks && (test->all.hosts < 2 || test->group_count > 1) ?
+			 "nothing needs to be" : "unknown bytes");
+	if (!test->row_count)
+		line_add(check, NCCL_WARN, "%s: the table has no row that can be read", nccl_test_name(test));
+	else
+		line_add(check, severity, "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s",
+			 nccl_test_name(test), ranks, test->row_count, plural(test->row_count),
+			 	test->best.busbw_gb_per_s, amount((double)test->best.size_bytes).text, line_rate, wire,
+			 test->wrong ? "; wrong values" : "", test->concluded ? "" : "; the table is cut off");
+}
+
 static void tests_check(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
-	double least = 0, rate = nccl_check_host_rate(check);
+	size_t alone = count_alone(log);
+	double least = 0;
 
-	for (size_t i = 0; i < log->test_count; i++) {
-		const struct nccl_test *test = &log->tests[i];
-		char line_rate[96] = "";
-		uint64_t bytes = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
+	if (alone)
+		line_add(check, NCCL_WARN, "nccl-tests was built without MPI: %s ran by %s, nothing went over the "
+			"network; build "
+			 "it with make MPI=1", log->tests[0].alone ? "its processes" : "each of its processes",
+			 log->tests[0].alone ? "themselves" : "itself");
+	for (size_t i = 0; i < log->test_count && !alone; i++) {
+		uint64_t bytes = nccl_test_least_bytes(log, &log->tests[i], nccl_may_reduce(log));
 
 		least += (double)bytes;
-		if (rate > 0)
-			snprintf(line_rate, sizeof(line_rate), "; the rails of a host carry %.1f GB/s (%.0f %%)", rate,
-				 100 * test->best.busbw_gb_per_s / rate);
-		line_add(check, test->wrong ? NCCL_FAIL : NCCL_OK, "%s, %u rank%s on %u host%s, %u row%s:"
-			 " best busbw %.1f GB/s at %s%s; %s%s on the wire%s%s",
-			 nccl_test_name(test), test->ranks, plural(test->ranks), test->hosts, plural(test->hosts),
-			 test->row_count, plural(test->row_count), test->best.busbw_gb_per_s,
-			 amount((double)test->best.size_bytes).text, line_rate, bytes ? "at least " : "",
-			 bytes ? amount((double)bytes).text : "unknown bytes", test->wrong ? "; wrong values" : "",
-			 test->concluded ? "" : "; the table is cut off");
+		test_check(check, &log->tests[i], bytes);
 	}
 	if (least <= 0 || !check->known || check->counted < check->hosts)
 		return;

@@ -60,8 +60,8 @@ static void log_sum(struct nccl_check *check)
 		check->hosts++;
 	}
 	for (size_t i = 0; i < log->test_count; i++)
-		if (log->tests[i].hosts > check->hosts)
-			check->hosts = log->tests[i].hosts;
+		if (log->tests[i].all.hosts > check->hosts)
+			check->hosts = log->tests[i].all.hosts;
 	/* Merged devices count a connection each, so that these are not summed over HCAs. */
 	check->staged = log->net_connections - log->net_direct;
 	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;

@@ -244,8 +244,8 @@ TEST(published_efa_log_with_a_table)
 	assert_line(NCCL_OK, "NCCL 2.18.3 reports 4 HCAs per host (EFA) on 2 hosts with GDRDMA");
 	assert_line(NCCL_NOTE, "libfabric here is EFA, not InfiniBand");
 	test = &text_log.tests[0];
-	assert_int_equal(test->ranks, 16);
-	assert_int_equal(test->hosts, 2);
+	assert_int_equal(test->all.ranks, 16);
+	assert_int_equal(test->all.hosts, 2);
 	assert_int_equal(test->row_count, 29);
 	assert_int_equal(test->iterations, 100);
 	assert_int_equal(test->best.size_bytes, 2147483648);

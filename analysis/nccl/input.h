@@ -13,9 +13,22 @@ enum { NCCL_MESSAGE_MOST = 1280, NCCL_LINE_MOST = 65536, NCCL_COLUMNS_MOST = 32 
 
 /* The meaning of a column of a table. */
 enum nccl_column { COLUMN_OTHER, COLUMN_SIZE, COLUMN_COUNT, COLUMN_TYPE, COLUMN_OP, COLUMN_ROOT, COLUMN_TIME,
-		   COLUMN_ALGBW, COLUMN_BUSBW, COLUMN_WRONG };
+		   COLUMN_ALGBW, COLUMN_BUSBW, COLUMN_WRONG, COLUMN_DATE };
+
+/* The state of nccl_json_feed(). */
+struct nccl_json {
+	bool active, in_string, escaped, wants_value, in_list;
+	char key[64], word[64], program[64]; /* of one size: they are copied */
+	size_t len;                          /* of the word */
+	uint32_t iterations, rank, number;
+	uint64_t size, wrong;
+	struct nccl_row groups[2];
+	unsigned group, group_count;
+};
 
 struct nccl_input {
+	struct nccl_json json;
+	bool started;     /* a piece of this log was read */
 	char line[NCCL_LINE_MOST + 1];
 	size_t len, done; /* bytes of the line, and before which messages were read */
 	struct nccl_test *test; /* its header was read and not yet its summary */
@@ -46,6 +59,23 @@ uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len);
 /* nccl_comment - a line of nccl-tests from its '#' on. nccl_row_read - a line inside a table. */
 void nccl_comment(struct nccl_log *log, const char *text);
 void nccl_row_read(struct nccl_log *log, const char *line);
+
+/*
+ * nccl_test_begin - begin a table that is not text
+ * @program:     "all_reduce_perf"; "": unknown
+ * @iterations:  0: unknown
+ */
+void nccl_test_begin(struct nccl_log *log, const char *program, uint32_t iterations);
+
+/* nccl_json_begins - is it the beginning of a JSON file of nccl-tests? nccl_json_feed - read a piece of it. */
+bool nccl_json_begins(const char *bytes, size_t len);
+void nccl_json_feed(struct nccl_log *log, const char *bytes, size_t len);
+
+/* nccl_rank_add - count a rank of the test, before its first row. @group: 0 without NCCL_TESTS_SPLIT. */
+void nccl_rank_add(struct nccl_log *log, uint32_t rank, uint32_t group, const char *host, size_t len);
+
+/* nccl_row_add - add a row of the test: one or two column groups (out-of-place, in-place). */
+void nccl_row_add(struct nccl_log *log, const struct nccl_row *groups, unsigned count, uint64_t wrong);
 
 /* nccl_hash - FNV-1a, for keys of maps. */
 static inline uint64_t nccl_hash(const char *bytes, size_t len, uint64_t hash)

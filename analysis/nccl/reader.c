@@ -31,6 +31,8 @@ void nccl_done(struct nccl_log *log)
 	free(log->hcas);
 	free(log->processes);
 	free(log->slots);
+	for (size_t i = 0; i < log->test_count; i++)
+		free(log->tests[i].groups);
 	free(log->tests);
 	map_done(&log->host_map);
 	map_done(&log->process_map);
@@ -340,7 +342,14 @@ int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error 
 		log->input = calloc(1, sizeof(*log->input));
 	if (!log->input)
 		return err_nomem(err);
+	if (!log->input->started)
+		log->input->json.active = nccl_json_begins(bytes, len);
+	log->input->started = true;
 	log->bytes += len;
+	if (log->input->json.active) {
+		nccl_json_feed(log, bytes, len);
+		return log->failed ? err_nomem(err) : 0;
+	}
 	while (bytes < end && !log->failed) {
 		struct nccl_input *input = log->input;
 		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -373,6 +382,8 @@ int nccl_end(struct nccl_log *log, struct error *err)
 			line_end(log);
 		log->input->test = NULL;
 		log->input->column_count = 0;
+		log->input->started = false;
+		log->input->json = (struct nccl_json){ .active = false };
 	}
 	return log->failed ? err_nomem(err) : 0;
 }

@@ -267,8 +267,8 @@ TEST(a_table_gives_the_least_bytes_on_the_wire)
 	assert_int_equal(test->operation, NCCL_ALL_REDUCE);
 	assert_false(test->inferred);
 	assert_true(test->concluded);
-	assert_int_equal(test->ranks, 6);
-	assert_int_equal(test->hosts, 3);
+	assert_int_equal(test->all.ranks, 6);
+	assert_int_equal(test->all.hosts, 3);
 	assert_int_equal(test->row_count, 2);
 	assert_int_equal(test->iterations, 20);
 	assert_int_equal(test->warmups, 5);
@@ -288,7 +288,8 @@ TEST(bounds_of_all_operations)
 		{ NCCL_ALL_TO_ALL, 800 * 24, 800 * 24 }, { NCCL_GATHER, 800 * 4, 800 * 4 },
 		{ NCCL_SCATTER, 800 * 4, 800 * 4 }, { NCCL_OP_UNKNOWN, 0, 0 },
 	};
-	struct nccl_test test = { .ranks = 6, .hosts = 3, .ranks_most = 2, .pairs_inside = 12, .iterations = 1,
+	struct nccl_test test = { .all = { .ranks = 6, .hosts = 3, .ranks_most = 2, .pairs_inside = 12 },
+		.iterations = 1,
 				  .aggregated = 1, .launches = 1, .size_sum_bytes = 4800 };
 	struct nccl_log log = { .ranks = 6, .nodes = 3 };
 
@@ -299,7 +300,7 @@ TEST(bounds_of_all_operations)
 	}
 	/* Without a list of devices 4 ranks may be on one host. */
 	test.operation = NCCL_GATHER;
-	test.ranks = 0;
+	test.all.ranks = 0;
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * 2);
 	test.operation = NCCL_ALL_TO_ALL;
 	assert_int_equal(nccl_test_least_bytes(&log, &test, false), 800 * (36 - 18));

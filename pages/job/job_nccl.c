@@ -191,8 +191,8 @@ static int put_tests(struct result *result, const void *ctx, enum page_target ta
 		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
 
 		result_text(result, TEST_OPERATION, nccl_test_name(test));
-		result_integer(result, TEST_RANKS, test->ranks);
-		result_integer(result, TEST_HOSTS, test->hosts);
+		result_integer(result, TEST_RANKS, test->all.ranks);
+		result_integer(result, TEST_HOSTS, test->all.hosts);
 		result_integer(result, TEST_ITERATIONS, test->iterations);
 		result_integer(result, TEST_ROWS, test->row_count);
 		if (least)
