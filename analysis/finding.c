@@ -237,6 +237,14 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "check the log of the subnet manager for this port: an M_Key that it does not know, a "
 			"duplicate GUID, SMPs without a response, or a port that it was told to isolate; then reset "
 			"the port (ibportstate LID PORT reset)" },
+	[FINDING_TRAFFIC_FELL] = { .name = "traffic-fell",
+		.means = "the traffic of the fabric, of a rail, or of the uplinks of a switch fell suddenly",
+		.limits = "below 20 % of the mean of the last minutes for 20 s: info",
+		.reason = "A job that ends, waits or fails stops its traffic at once, on all of its ports. Beside "
+			"another finding it is the consequence of that; alone it is no fault. Ports that do not "
+			"respond are left out. A pause that ended, as for a checkpoint, is reported again only if it "
+			"becomes twice as long; what falls together is one finding, of the widest subject.",
+		.advice = "see whether a job ended at this time, or which other finding began then" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -205,7 +205,7 @@ static bool has_location(const struct finding *finding)
 	world_kinds |= UINT64_C(1) << finding->kind;
 	return finding->node_guid || finding->port_count || finding->kind == FINDING_SM_LOST ||
 	       finding->kind == FINDING_TOPOLOGY_CHANGED || finding->kind == FINDING_LOG_GROWING ||
-	       finding->kind == FINDING_STORE_STALLED;
+	       finding->kind == FINDING_STORE_STALLED || finding->kind == FINDING_TRAFFIC_FELL;
 }
 
 static void record_report(void *ctx, enum health_change change, struct finding *finding)

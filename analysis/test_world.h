@@ -120,7 +120,7 @@ void world_restart(struct world *world);
  *   spread PORT COUNTER N SWEEPS  N in total over the next sweeps
  *   reset PORT, full PORT COUNTER, fec PORT BLOCKS (uncorrected), corrected PORT SYMBOLS
  *   load PORT SHARE       sent by the port, of its rate; stall PORT SHARE
- *   loads SHARE           of all ports
+ *   loads SHARE [NODE]    of all ports, or of the links of a node
  *   unread PERCENT        of the ports of each node, in each sweep
  *   expect HOSTS HCAS SWITCHES LINKS  settings; restarts the collector
  *   routes                even forwarding tables, which are read

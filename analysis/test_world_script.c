@@ -150,8 +150,12 @@ static void run_one(struct world *world, const char *command)
 	if (!strcmp(word, "wait")) {
 		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
 	} else if (!strcmp(word, "loads")) {
+		uint32_t node = *args[1] ? node_named(world, args[1]) : FABRIC_NONE;
+
 		for (uint32_t i = 0; i < world->link_count; i++)
-			world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
+			if (node == FABRIC_NONE || world->links[i].end[0].node == node ||
+			    world->links[i].end[1].node == node)
+				world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
 	} else if (!strcmp(word, "unread")) {
 		world->unread_percent = (unsigned)atoi(args[0]);
 	} else if (!strcmp(word, "sm")) {

@@ -224,7 +224,7 @@ static void add_events(void *ctx, enum health_change change, struct finding *fin
 	struct event *event;
 
 	/* Changes of tables and nodes have events of their own. */
-	if (finding->is_explained && finding->severity == FINDING_INFO)
+	if (finding->is_explained && finding->severity == FINDING_INFO && finding->kind != FINDING_TRAFFIC_FELL)
 		return;
 	event = events_add(reporting->events, reporting->sweep->wall_us, kinds[change],
 			   change == HEALTH_CLOSED || finding->is_explained ? EVENT_INFO :

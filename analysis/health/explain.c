@@ -305,6 +305,7 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 		return finding->tag ? NULL : failed_node(health, finding->peer_guid, &cut);
 	case FINDING_ROUTES_CHANGED:
 	case FINDING_TOPOLOGY_CHANGED:
+	case FINDING_TRAFFIC_FELL:
 		return finding->severity == FINDING_INFO ? origin_of_event(health, finding, false) : NULL;
 	case FINDING_COVERAGE:
 		return NULL;

@@ -50,7 +50,7 @@ void health_settings_default(struct health_settings *ret)
 
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
-	&health_congestion, &health_rails, &health_resets, &health_fabric,
+	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -116,6 +116,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_HOST_RESTART:
 	case FINDING_LOG_GROWING:
 	case FINDING_STORE_STALLED:
+	case FINDING_TRAFFIC_FELL:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

@@ -55,6 +55,7 @@ struct health_port {
 	counter_set saturated;        /* as of its last reading */
 	bool is_read;                 /* it had a delta in this run */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
+	float moves[2], mean[2];      /* sent, received, bytes/s: in this step, or NAN; over minutes (traffic.c) */
 	struct balance_load load;     /* sums over the current window; stall in us */
 	int64_t degraded_us, degraded_wall_us;
 	int64_t changed_us;           /* up: since when; down: when it was last seen up */
@@ -232,7 +233,8 @@ extern const struct health_rule health_congestion; /* also ends the windows */
 extern const struct health_rule health_rails;      /* use and cabling of rails */
 extern const struct health_rule health_resets;     /* counters that were reset */
 extern const struct health_rule health_fabric;     /* SM, M_Keys, topology, routes, database */
-enum { HEALTH_RULES = 10 };
+extern const struct health_rule health_traffic;    /* traffic that falls */
+enum { HEALTH_RULES = 11 };
 
 struct health {
 	struct health_settings settings;

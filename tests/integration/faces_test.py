@@ -848,7 +848,7 @@ def collect(db):
 
 
 # Findings about the fabric as a whole, or about the collector.
-WITHOUT_PLACE = {"sm-lost", "topology-changed", "log-growing", "store-stalled"}
+WITHOUT_PLACE = {"sm-lost", "topology-changed", "log-growing", "store-stalled", "traffic-fell"}
 
 
 def check(name, db, long_list=15):
