@@ -118,32 +118,32 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 {
 	const struct port *before = &topology->before->ports[before_index];
 	const struct port *after = &topology->after->ports[after_index];
+	/* A link that is down is named by the two ends that it had, and is an event of both. */
+	bool gone = after->peer == FABRIC_NONE;
+	const struct fabric *fabric = gone ? topology->before : topology->after;
+	uint32_t node = gone ? before->node : after->node;
 	char name[210], was[100];
 	const char *kind = EVENT_LINK_STATE;
 	enum event_severity severity = EVENT_INFO;
 
-	/* A link that is down is named by the two ends that it had. */
-	if (after->peer == FABRIC_NONE)
-		link_name(topology->before, before_index, name, sizeof(name));
-	else
-		link_name(topology->after, after_index, name, sizeof(name));
+	link_name(fabric, gone ? before_index : after_index, name, sizeof(name));
 	if (change == CHANGE_PORT_PEER) {
 		snprintf(was, sizeof(was), "nothing");
 		if (before->peer != FABRIC_NONE)
 			events_port_name(topology->before, before->peer, was, sizeof(was));
-		events_add(topology->events, topology->wall_us, EVENT_PEER_CHANGED, EVENT_WARNING, topology->after,
-			   after->node, after->num, "%s: peer changed, was %s", name, was);
+		events_add(topology->events, topology->wall_us, EVENT_PEER_CHANGED, EVENT_WARNING, fabric,
+			   node, after->num, "%s: peer changed, was %s", name, was);
 		return;
 	}
 	if (change == CHANGE_PORT_LID) {
-		events_add(topology->events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after,
-			   after->node, after->num, "the LID of %s changed from %u to %u",
+		events_add(topology->events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, fabric,
+			   node, after->num, "the LID of %s changed from %u to %u",
 			   events_port_name(topology->after, after_index, name, sizeof(name)), before->lid, after->lid);
 		return;
 	}
 	if (change == CHANGE_PORT_RATE) {
-		events_add(topology->events, topology->wall_us, EVENT_LINK_RATE, EVENT_WARNING, topology->after,
-			   after->node, after->num, "%s: %ux %s -> %ux %s", name,
+		events_add(topology->events, topology->wall_us, EVENT_LINK_RATE, EVENT_WARNING, fabric,
+			   node, after->num, "%s: %ux %s -> %ux %s", name,
 			   link_width_lanes(before->width), link_speed_name((enum link_speed)before->speed),
 			   link_width_lanes(after->width), link_speed_name((enum link_speed)after->speed));
 		return;
@@ -154,7 +154,7 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 		kind = EVENT_LINK_DOWN;
 		severity = EVENT_WARNING;
 	}
-	events_add(topology->events, topology->wall_us, kind, severity, topology->after, after->node, after->num,
+	events_add(topology->events, topology->wall_us, kind, severity, fabric, node, after->num,
 		   "%s: %s -> %s", name, port_state_name(before->state), port_state_name(after->state));
 }
 

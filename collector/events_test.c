@@ -92,3 +92,45 @@ TEST(a_link_event_has_the_value_before_and_after)
 	fabric_destroy(down);
 	fabric_destroy(narrow);
 }
+
+/* Two switches with a link, or after it was removed from both. */
+static struct fabric *make_link(bool up)
+{
+	struct fabric *fabric = fabric_create(NULL);
+
+	for (uint64_t guid = 1; guid <= 2; guid++) {
+		const struct node node = { .guid = guid, .type = NODE_SWITCH, .port_count = 1, .desc = "switch" };
+
+		fabric_add_node(fabric, &node, NULL);
+		for (uint8_t num = 0; num <= 1; num++) {
+			const struct port port = { .num = num, .state = up || !num ? PORT_ACTIVE : PORT_DOWN,
+						   .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+
+			fabric_add_port(fabric, &port, NULL);
+		}
+	}
+	if (up)
+		fabric_link(fabric, fabric_find_port(fabric, 1, 1), fabric_find_port(fabric, 2, 1), NULL);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+TEST(an_event_of_a_link_is_one_of_both_ends)
+{
+	struct fabric *up = make_link(true), *down = make_link(false);
+	struct events events = { 0 };
+
+	events_from_topology(&events, 0, up, down);
+	events_from_topology(&events, 0, down, up);
+	assert_in_range(events.count, 2, 4);
+	for (size_t i = 0; i < events.count; i++) {
+		const struct event *event = &events.list[i];
+
+		if (event->node_guid + event->peer_guid != 3 || event->port != 1 || event->peer_port != 1)
+			fail_msg("%s: 0x%x/%u - 0x%x/%u", event->text, (unsigned)event->node_guid, event->port,
+				 (unsigned)event->peer_guid, event->peer_port);
+	}
+	events_done(&events);
+	fabric_destroy(up);
+	fabric_destroy(down);
+}

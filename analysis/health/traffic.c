@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Traffic that falls suddenly: of the fabric, of a rail, of the uplinks of a switch. A report, never an alarm: jobs end.
+ * Traffic that falls suddenly: of the fabric, of a rail, of the uplinks of a switch. It is never an alarm: jobs end.
  *
  * A subject is compared with its own recent mean, over the ports whose traffic is known now: a port that does not
  * respond is neither high nor low. Pauses that end, as for a checkpoint or between phases of a job, are reported once;
@@ -24,7 +24,8 @@
 /* Less is known of it than this share of its former traffic: nothing is concluded. */
 #define KNOWN_LEAST 0.5
 
-enum { LOW_AFTER_US = 20 * SECOND_US, MEAN_US = 5 * MINUTE_US, KNOWN_AFTER_US = MINUTE_US, TOGETHER_US = 30 * SECOND_US };
+enum { LOW_AFTER_US = 20 * SECOND_US, TOGETHER_US = 30 * SECOND_US };
+enum { KNOWN_AFTER_US = MINUTE_US, MEAN_US = 5 * MINUTE_US };
 /* It stays open for so long at most. */
 #define OPEN_MOST_US (10 * MINUTE_US)
 /* After a longer pause another job begins; after this time without one, those before are forgotten. */
@@ -308,8 +309,8 @@ static void describe(struct fall *fall, const struct subject *first, unsigned kn
 	if (fall->scope == OF_FABRIC)
 		snprintf(fall->subject, sizeof(fall->subject), "fabric");
 	else if (fall->of > 1)
-		snprintf(fall->subject, sizeof(fall->subject), "%s%u %s", fall->scope == OF_UPLINKS ? "uplinks of " : "",
-			 fall->of, many[fall->scope]);
+		snprintf(fall->subject, sizeof(fall->subject), "%s%u %s",
+			 fall->scope == OF_UPLINKS ? "uplinks of " : "", fall->of, many[fall->scope]);
 	else
 		snprintf(fall->subject, sizeof(fall->subject), "%s%.64s%s", fall->scope == OF_RAIL ? "rail " : "",
 			 name_of(first), fall->scope == OF_UPLINKS ? " uplinks" : "");

@@ -344,6 +344,11 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.result(len(smps) > 2 and smps[0] > 200 and max(smps[1:]) < 100, "its ports are explored, not the fabric", smps)
         known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}
         tap.result(known <= ends, "the events name the link", known)
+        for guid, port in sorted(ends):
+            place = f"{guid}/{port}"
+            for face, rows in ("events", sim.json("events", place)), ("report", sim.json("report", place)["events"]):
+                kinds = {row["kind"] for row in rows}
+                tap.result({"link-down", "link-up"} <= kinds, f"{face}: they are events of both ends", (place, kinds))
     finally:
         stop(process)
 
