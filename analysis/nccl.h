@@ -187,6 +187,10 @@ struct nccl_log {
 	struct nccl_test *tests;
 	size_t test_count;
 
+	char (*renamed)[NCCL_NAME_SIZE]; /* names of nodes for those of pods: nccl_rename_host() */
+	size_t renamed_count, renamed_capacity;
+	struct map renamed_map, lid_map; /* lid_map: LID of a port that NCCL prints -> host */
+
 	struct nccl_input *input; /* private to analysis/nccl */
 	struct map host_map, process_map, hca_map;
 	bool failed;              /* no memory */
@@ -195,6 +199,13 @@ struct nccl_log {
 /* nccl_init - an empty log. nccl_done - free its memory. */
 void nccl_init(struct nccl_log *log);
 void nccl_done(struct nccl_log *log);
+
+/*
+ * nccl_rename_host - the name of a host for one that NCCL prints, such as that of a pod; before it is read
+ * @from, @to:  up to the first dot
+ * Return: 0; ERR_NOMEM.
+ */
+int nccl_rename_host(struct nccl_log *log, const char *from, const char *to, struct error *err);
 
 /*
  * nccl_feed - read a piece of a log, of any length
@@ -228,6 +239,7 @@ uint64_t nccl_test_least_bytes(const struct nccl_log *log, const struct nccl_tes
 struct nccl_port {
 	const char *host, *hca; /* hca "mlx5_0"; NULL: unknown, then only the host's sum is compared */
 	unsigned port;
+	uint16_t lid;           /* 0: unknown; finds the host of a log that has names of pods */
 	bool known;             /* false: it could not be read */
 	bool at_least;          /* bytes are a lower bound: a counter was reset or is saturated */
 	uint64_t tx_bytes, rx_bytes;

@@ -21,8 +21,9 @@ enum { INDENT = 20 }; /* columns of status and check */
 
 struct doctor_options {
 	const char *root, *capture;
-	const char *nccl; /* logs; NULL: none */
+	struct nccl_files nccl;
 	bool problems;    /* warnings and failures only */
+	const char *skip; /* checks, separated by commas; NULL: none */
 	struct options common;
 };
 
@@ -112,7 +113,7 @@ static int add_logs(const struct doctor_options *options, struct checks *checks,
 	static const char *const fix = "see ibwire-job(1), Logs of NCCL";
 	static struct nccl_verdict verdict;
 	struct nccl_log log;
-	int code = nccl_files_read(options->nccl, options->common.argv, options->common.argc, &log, err);
+	int code = nccl_files_read(&options->nccl, options->common.argv, options->common.argc, &log, err);
 
 	if (code == 0)
 		code = nccl_check(&log, NULL, 0, &verdict, err);
@@ -141,11 +142,11 @@ static int examine(const struct doctor_options *options, struct capture *capture
 	if (code)
 		return code;
 	root.capture = options->capture ? capture : NULL;
-	code = checks_run(&checks, &root, fabric, environ, err);
+	code = checks_run(&checks, &root, options->skip, fabric, environ, err);
 	local_root_close(&root);
 	if (code)
 		return code;
-	if (options->nccl)
+	if (options->nccl.pattern)
 		code = add_logs(options, &checks, err);
 	if (code == 0 && options->capture)
 		code = capture_write(capture, options->capture, err);
@@ -169,7 +170,8 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 		OPT_TEXT("root", 0, "DIR", &options.root, "examine a captured tree (this host)"),
 		OPT_TEXT("capture", 0, "FILE", &options.capture, "write the files that are read to FILE, a tar.gz"),
 		OPT_FLAG("problems", 0, &options.problems, "show warnings and failures only"),
-		NCCL_SPEC(&options.nccl, "also check what NCCL logged; FILE... as arguments for more"),
+		OPT_TEXT("skip", 0, "CHECK,...", &options.skip, "leave out these checks"),
+		NCCL_SPECS(&options.nccl, "also check what NCCL logged; FILE... as arguments for more"),
 		{ 0 },
 	};
 	char host[64] = "", folder[80], safe[64];
@@ -181,7 +183,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = options.nccl ? 0 : options_no_arguments(command, &options.common, err);
+	code = options.nccl.pattern ? 0 : options_no_arguments(command, &options.common, err);
 	if (code)
 		return code;
 	if (options.root && options.capture)

@@ -90,7 +90,7 @@ static void report(const struct job_options *options, const struct job *job, con
 {
 	struct error err = { 0 };
 
-	if (job_report_write(&options->snapshot.common, job->id, path, options->nccl, &err) < 0)
+	if (job_report_write(&options->snapshot.common, job->id, path, &options->nccl, &err) < 0)
 		log_warning("no report of job %s: %s", job->id, err.text);
 }
 
@@ -128,7 +128,8 @@ done:
 }
 
 /* Without the fabric and the database: this host's counters before and after. */
-static int run_on_host(const char *root, const char *path, const char *nccl, char **argv, struct error *err)
+static int run_on_host(const char *root, const char *path, const struct nccl_files *nccl, char **argv,
+	struct error *err)
 {
 	struct run_signals signals;
 	struct local_run *local = NULL;
@@ -174,7 +175,7 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_TEXT("root", 0, "DIR", &root, "with --local: the tree of a host in place of this one's /sys"),
 		JOB_SPECS(&options, ""),
 		OPT_TEXT("report", 0, "FILE", &path, "write the report to a file: .html, .json or text (stderr)"),
-		NCCL_SPEC(&options.nccl, "compare with what NCCL logged to FILE, or to files of a quoted pattern"),
+		NCCL_SPECS(&options.nccl, "compare with what NCCL logged to FILE, or to files of a quoted pattern"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
@@ -194,7 +195,7 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 	if (local && path && strlen(path) > 5 && !strcmp(path + strlen(path) - 5, ".html"))
 		return options_usage_error(command, err, "with --local the report is .json or text");
 	if (local)
-		return run_on_host(root, path, options.nccl, common->argv, err);
+		return run_on_host(root, path, &options.nccl, common->argv, err);
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
 	/* Readers may have another default: the report is of the database that the job is in. */
 	if (options_db_path(common, true, db, sizeof(db), err) == 0)

@@ -101,8 +101,8 @@ static int compare(const struct nccl_log *log, const struct local_usage *usage, 
 	return code;
 }
 
-/* Read logs and compare them. @ret has no lines without @pattern, or if they cannot be read. */
-static int compare_files(const char *pattern, const struct local_usage *usage, struct nccl_verdict *ret,
+/* Read logs and compare them. @ret has no lines without a pattern, or if they cannot be read. */
+static int compare_files(const struct nccl_files *files, const struct local_usage *usage, struct nccl_verdict *ret,
 			 struct error *err)
 {
 	struct nccl_log log;
@@ -110,9 +110,9 @@ static int compare_files(const char *pattern, const struct local_usage *usage, s
 	int code = 0;
 
 	ret->count = 0;
-	if (!pattern)
+	if (!files->pattern)
 		return 0;
-	if (nccl_files_read(pattern, NULL, 0, &log, &unread) < 0)
+	if (nccl_files_read(files, NULL, 0, &log, &unread) < 0)
 		log_warning("%s; the report is without it", unread.text);
 	else
 		code = compare(&log, usage, ret, err);
@@ -291,7 +291,7 @@ static int write_report(const struct local_usage *usage, const struct nccl_verdi
 	return path && file.stream ? new_file_end(&file, code, err) : code;
 }
 
-int local_run_end(struct local_run *run, const char *path, const char *nccl, struct error *err)
+int local_run_end(struct local_run *run, const char *path, const struct nccl_files *nccl, struct error *err)
 {
 	static struct nccl_verdict verdict;
 	int64_t elapsed_us = clock_boottime_us(clock_system()) - run->begin_us;

@@ -4,6 +4,7 @@
 #define IBWIRE_CLI_RUN_LOCAL_H
 
 struct error;
+struct nccl_files;
 struct local_run;
 
 /*
@@ -17,11 +18,11 @@ int local_run_begin(const char *root, struct local_run **ret, struct error *err)
 /*
  * local_run_end - read them again, write the report, and free @run
  * @path:  JSON if it ends with .json, else text; NULL: text on stderr
- * @nccl:  logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
+ * @nccl:  if the logs cannot be read, a warning is logged
  *
  * Return: 0, ERR_IO or ERR_NOMEM.
  */
-int local_run_end(struct local_run *run, const char *path, const char *nccl, struct error *err);
+int local_run_end(struct local_run *run, const char *path, const struct nccl_files *nccl, struct error *err);
 
 /* local_run_cancel - free it without a report. */
 void local_run_cancel(struct local_run *run);

@@ -319,12 +319,40 @@ static void add_problems(struct checks *checks)
 		check_add(checks, CHECK_WARN, "", NULL, "%u more files cannot be used", root->problem_count - shown);
 }
 
-int checks_run(struct checks *checks, struct local_root *root, const struct fabric *fabric, char *const *environment,
-	       struct error *err)
+static bool has_name(const char *list, const char *name)
 {
-	int code;
+	size_t len = strlen(name);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, name, len) && (!list[len] || list[len] == ','))
+			return true;
+	return false;
+}
+
+/* Each name of the list is a check. */
+static int verify_names(const char *list, struct error *err)
+{
+	for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
+		char name[64];
+		bool found = false;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","), list);
+		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+			found |= !strcmp(table[i].name, name);
+		if (!found)
+			return err_set(err, ERR_USAGE, "'%s' is no check (ibwire doctor lists their names)", name);
+	}
+	return 0;
+}
+
+int checks_run(struct checks *checks, struct local_root *root, const char *skip, const struct fabric *fabric,
+	       char *const *environment, struct error *err)
+{
+	int code = verify_names(skip, err);
 
 	*checks = (struct checks){ .root = root, .fabric = fabric };
+	if (code)
+		return code;
 	code = local_host_read(root, true, &checks->host, err);
 	if (code)
 		return code;
@@ -334,7 +362,8 @@ int checks_run(struct checks *checks, struct local_root *root, const struct fabr
 			checks->selects |= is_selected(checks, &checks->host.hcas[i], &checks->host.hcas[i].ports[j]);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		checks->current = table[i].name;
-		table[i].run(checks);
+		if (!has_name(skip, table[i].name))
+			table[i].run(checks);
 	}
 	add_problems(checks);
 	if (!checks->failed)

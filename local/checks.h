@@ -42,13 +42,14 @@ struct checks {
 
 /*
  * checks_run - read the host and run all checks
+ * @skip:         names of checks to leave out, separated by commas; NULL: none
  * @fabric:       newest topology of a database; NULL: checks that need it are skipped
  * @environment:  environ of this process; NULL: use the captured one only
  *
- * Return: 0, or ERR_NOMEM. checks_done() frees the results.
+ * Return: 0; ERR_USAGE: a name of @skip is no check; ERR_NOMEM. checks_done() frees the results.
  */
-int checks_run(struct checks *checks, struct local_root *root, const struct fabric *fabric, char *const *environment,
-	       struct error *err);
+int checks_run(struct checks *checks, struct local_root *root, const char *skip, const struct fabric *fabric,
+	       char *const *environment, struct error *err);
 void checks_done(struct checks *checks);
 
 /* check_status_name - "pass", "warn", "fail", "skip". */

@@ -636,7 +636,8 @@ TEST(ports_of_a_finding_are_counted_among_known_ports)
 	static const char *const silences[] = {
 		"silent leaf0", "silent leaf0; silent leaf1; silent leaf2",
 		("silent leaf0; silent leaf1; silent leaf2; silent leaf3; silent spine0; silent spine1; silent spine2; "
-		 "silent spine3; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; silent h7"),
+		 "silent spine3; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; silent "
+		 "h7"),
 	};
 	const size_t count = sizeof(silences) / sizeof(silences[0]);
 

@@ -471,7 +471,9 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 	nccl_check_sum(&check);
 	summary(&check);
 	if (count && log->host_count && !check.known && !check.unknown)
-		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job",
+		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job: the log is not "
+			"compared"
+			 " with the wire; if these are pods, name their nodes with --hosts-map FILE",
 			 log->hosts[0].name);
 	if (check.unknown)
 		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"

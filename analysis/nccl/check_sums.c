@@ -21,12 +21,15 @@ static struct nccl_rail *rail_find(struct nccl_check *check, const char *name)
 	return &check->rails[check->rail_count++];
 }
 
-/* NCCL cuts host names at the first dot. Return: the index of the host, or UINT32_MAX. */
-static uint32_t host_of(const struct nccl_log *log, const char *name)
+/* The host of a port, by its name, which NCCL cuts at the first dot, or by its LID. Return: UINT32_MAX: none. */
+static uint32_t host_of(const struct nccl_log *log, const struct nccl_port *port)
 {
 	uint32_t host;
 
-	return map_get(&log->host_map, nccl_hash(name, strcspn(name, "."), 1), &host) ? host : UINT32_MAX;
+	if (map_get(&log->host_map, nccl_hash(port->host, strcspn(port->host, "."), 1), &host) ||
+	    (port->lid && map_get(&log->lid_map, port->lid, &host)))
+		return host;
+	return UINT32_MAX;
 }
 
 static const struct nccl_hca *hca_of(const struct nccl_log *log, uint32_t host, const char *name, unsigned port)
@@ -81,7 +84,7 @@ static void ports_sum(struct nccl_check *check)
 {
 	for (size_t i = 0; i < check->port_count; i++) {
 		const struct nccl_port *port = &check->ports[i];
-		uint32_t host = host_of(check->log, port->host);
+		uint32_t host = host_of(check->log, port);
 		struct nccl_rail *rail;
 
 		if (host == UINT32_MAX)
@@ -112,7 +115,7 @@ static void ports_idle(struct nccl_check *check)
 
 	for (size_t i = 0; i < check->port_count; i++) {
 		const struct nccl_port *port = &check->ports[i];
-		uint32_t host = host_of(check->log, port->host);
+		uint32_t host = host_of(check->log, port);
 		const struct nccl_hca *hca;
 		struct nccl_rail *rail;
 		uint64_t bytes = port->tx_bytes + port->rx_bytes;
@@ -163,7 +166,7 @@ double nccl_check_host_rate(const struct nccl_check *check)
 	double most = 0;
 
 	for (size_t i = 0; i < check->port_count; i++) {
-		uint32_t host = host_of(check->log, check->ports[i].host);
+		uint32_t host = host_of(check->log, &check->ports[i]);
 		const struct nccl_hca *hca = host == UINT32_MAX || !check->ports[i].hca ? NULL :
 					     hca_of(check->log, host, check->ports[i].hca, check->ports[i].port);
 

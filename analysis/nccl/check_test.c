@@ -254,3 +254,49 @@ TEST(published_efa_log_with_a_table)
 	assert_int_equal(nccl_test_least_bytes(&text_log, test, false), (4294967296 - 64) * 2 * 100 / 2);
 	nccl_done(&text_log);
 }
+
+/* Names of pods: mapped to nodes,
+several on one; found by LIDs that NCCL prints; or the comparison says that it is off. */
+TEST(pods_are_compared_by_their_nodes)
+{
+	static const char log[] =
+		"train-0:7:8 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+		"train-1:7:8 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.2<0>\n"
+		"train-0:7:8 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+		"train-1:7:8 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0/GDRDMA\n";
+	static const char lids[] =
+		"train-0:7:9 [0] NCCL INFO NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 123 mtu 5 LID 17 subnet-prefix 0 "
+		"FLID 0\n"
+		"train-1:7:9 [0] NCCL INFO NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 124 mtu 5 LID 18 subnet-prefix 0 "
+		"FLID 0\n";
+	const struct nccl_port ports[] = {
+		{ .host = "node17", .hca = "mlx5_0", .port = 1, .lid = 17, .known = true, .tx_bytes = GB,
+		.rx_bytes = GB },
+		{ .host = "node18", .hca = "mlx5_0", .port = 1, .lid = 18, .known = true, .tx_bytes = GB,
+		.rx_bytes = GB },
+	};
+
+	read_text(log);
+	check(ports, 2);
+	assert_line(NCCL_WARN, "none of the log's hosts (train-0 ...) is a host of the job: the log is not compared");
+	read_text(log);
+	assert_int_equal(nccl_feed(&text_log, lids, sizeof(lids) - 1, NULL), 0);
+	check(ports, 2);
+	assert_line(NCCL_OK, "1 HCA per host (InfiniBand) on 2 hosts with GDRDMA; the wire moved 2.0 GB over 1 rail");
+	assert_null(line_with("none of the log's hosts"));
+	nccl_done(&text_log);
+	assert_int_equal(nccl_rename_host(&text_log, "train-0", "node17.example.org", NULL), 0);
+	assert_int_equal(nccl_rename_host(&text_log, "train-1", "node18", NULL), 0);
+	assert_int_equal(nccl_feed(&text_log, log, sizeof(log) - 1, NULL), 0);
+	check(ports, 2);
+	assert_line(NCCL_OK, "on 2 hosts with GDRDMA; the wire moved 2.0 GB over 1 rail");
+	nccl_done(&text_log);
+	/* A node may have the name of a pod. */
+	assert_int_equal(nccl_rename_host(&text_log, "train-0", "train-1", NULL), 0);
+	assert_int_equal(nccl_rename_host(&text_log, "train-1", "train-0", NULL), 0);
+	assert_int_equal(nccl_feed(&text_log, log, sizeof(log) - 1, NULL), 0);
+	assert_int_equal(text_log.host_count, 2);
+	assert_string_equal(text_log.hosts[0].name, "train-1");
+	assert_string_equal(text_log.hosts[1].name, "train-0");
+	nccl_done(&text_log);
+}

@@ -477,6 +477,16 @@ static void warning_read(struct nccl_log *log, const struct nccl_process *proces
 		nccl_problem_add(log, NCCL_WARNING, process, 0, text);
 }
 
+/* "NCCL Dev 0 IbDev 0 Port 1 qpn 123 mtu 5 LID 17 subnet-prefix ...": of the port of this process. */
+static void lid_read(struct nccl_log *log, const struct nccl_process *process, const char *text)
+{
+	const char *at = strstr(text, " qpn ") ? strstr(text, " LID ") : NULL;
+	unsigned long lid = at ? strtoul(at + 5, NULL, 10) : 0;
+
+	if (lid && lid < 0xc000 && map_put(&log->lid_map, lid, process->host))
+		log->failed = true;
+}
+
 /* Return: false: devices of an unknown process. */
 static bool net_message(struct nccl_log *log, struct nccl_process *process, const char *text)
 {
@@ -486,6 +496,8 @@ static bool net_message(struct nccl_log *log, struct nccl_process *process, cons
 		return false;
 	if (process && skip(text, "NET/IB : Using ", &rest))
 		devices_read(log, process, rest);
+	else if (process && skip(text, "NET/IB: ", &rest))
+		lid_read(log, process, rest);
 	else if (skip(text, "NET/IB : No device found", &rest))
 		log->no_device = true;
 	else if (process && skip(text, "NET/IB : Made virtual device [", &rest))

@@ -34,32 +34,64 @@ void nccl_done(struct nccl_log *log)
 	for (size_t i = 0; i < log->test_count; i++)
 		free(log->tests[i].groups);
 	free(log->tests);
+	free(log->renamed);
+	map_done(&log->renamed_map);
+	map_done(&log->lid_map);
 	map_done(&log->host_map);
 	map_done(&log->process_map);
 	map_done(&log->hca_map);
 	nccl_init(log);
 }
 
-uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len)
+enum { SEED_NAME = 1, SEED_PRINTED = 5 }; /* of keys: the name of a host, and as NCCL prints it */
+
+int nccl_rename_host(struct nccl_log *log, const char *from, const char *to, struct error *err)
 {
-	uint64_t key = nccl_hash(name, len, 1);
-	struct nccl_host *hosts;
+	char (*name)[NCCL_NAME_SIZE] = array_add(&log->renamed, &log->renamed_count, &log->renamed_capacity,
+						 sizeof(*name));
+
+	if (!name || map_put(&log->renamed_map, nccl_hash(from, strcspn(from, "."), SEED_PRINTED),
+			     (uint32_t)log->renamed_count - 1))
+		return err_nomem(err);
+	nccl_copy(*name, sizeof(*name), to, strcspn(to, "."));
+	return 0;
+}
+
+/* The host of a name, added if it is new. Return: UINT32_MAX: beyond the limits. */
+static uint32_t host_add(struct nccl_log *log, const char *name, size_t len)
+{
+	uint64_t key = nccl_hash(name, len, SEED_NAME);
+	struct nccl_host *host;
 	uint32_t found;
 
 	if (map_get(&log->host_map, key, &found))
 		return found;
 	if (log->host_count == NCCL_HOSTS_MOST)
 		return UINT32_MAX;
-	hosts = array_grow(log->hosts, log->host_count, &log->host_capacity, sizeof(*hosts));
-	if (!hosts || map_put(&log->host_map, key, (uint32_t)log->host_count)) {
-		log->hosts = hosts ? hosts : log->hosts;
+	host = array_add(&log->hosts, &log->host_count, &log->host_capacity, sizeof(*host));
+	if (!host || map_put(&log->host_map, key, (uint32_t)log->host_count - 1)) {
 		log->failed = true;
 		return UINT32_MAX;
 	}
-	log->hosts = hosts;
-	hosts[log->host_count] = (struct nccl_host){ 0 };
-	nccl_copy(hosts[log->host_count].name, NCCL_NAME_SIZE, name, len);
-	return (uint32_t)log->host_count++;
+	*host = (struct nccl_host){ 0 };
+	nccl_copy(host->name, NCCL_NAME_SIZE, name, len);
+	return (uint32_t)log->host_count - 1;
+}
+
+uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len)
+{
+	uint64_t key = nccl_hash(name, len, SEED_PRINTED);
+	uint32_t found, renamed;
+
+	if (map_get(&log->host_map, key, &found))
+		return found;
+	if (map_get(&log->renamed_map, key, &renamed))
+		found = host_add(log, log->renamed[renamed], strlen(log->renamed[renamed]));
+	else
+		found = host_add(log, name, len);
+	if (found != UINT32_MAX && map_put(&log->host_map, key, found))
+		log->failed = true;
+	return found;
 }
 
 /*
@@ -82,7 +114,7 @@ static uint32_t host_glued(const struct nccl_log *log, const char *name, size_t 
 	uint32_t host;
 
 	for (size_t i = 1; i < len; i++)
-		if (map_get(&log->host_map, nccl_hash(name + i, len - i, 1), &host))
+		if (map_get(&log->host_map, nccl_hash(name + i, len - i, SEED_PRINTED), &host))
 			return host;
 	return UINT32_MAX;
 }

@@ -187,16 +187,19 @@ TEST(json_file)
 	static const char json[] =
 		"{\"version\":3,\"start_time\":\"2026-01-02 "
 		"03:04:05\",\"args\":[\"/opt/all_gather_perf\",\"-b\",\"1G\"],\"env\":[\"A=\\\"{[\"],"
-		"\"nccl_version\":22805,\"config\":{\"nthreads\":1,\"ngpus\":1,\"warmup_iters\":5,\"iterations\":20,\"devices\":["
+		"\"nccl_version\":22805,\"config\":{\"nthreads\":1,\"ngpus\":1,\"warmup_iters\":5,"
+		"\"iterations\":20,\"devices\":["
 		"{\"rank\":0,\"group\":0,\"pid\":7,\"hostname\":\"a\",\"device\":0,\"device_info\":\"NVIDIA H100\"},"
 		"{\"rank\":1,\"group\":0,\"pid\":7,\"hostname\":\"b\",\"device\":0,\"device_info\":\"NVIDIA "
 		"H100\"}]},\"results\":["
 		"{\"size\":1073741824,\"count\":134217728,\"type\":\"float\",\"redop\":\"none\",\"root\":\"    -1\","
 		"\"out_of_place\":{\"time\":9500.5,\"alg_bw\":113.0,\"bus_bw\":40.5,\"nwrong\":0},"
 		"\"in_place\":{\"time\":9500.5,\"alg_bw\":113.0,\"bus_bw\":39.5,\"nwrong\":2},"
-		"\"out_of_place_per_iter\":{\"times_us\":[1.0,2.0],\"min_us\":1.0},\"actual_iterations\":20,\"experiment_name\":\"\"},"
+		"\"out_of_place_per_iter\":{\"times_us\":[1.0,2.0],\"min_us\":1.0},\"actual_iterations\":20,"
+		"\"experiment_name\":\"\"},"
 		"{\"size\":8,\"count\":1,\"type\":\"float\",\"redop\":\"none\",\"root\":\"-1\",\"out_of_place\":null,"
-		"\"in_place\":{\"cpu_time\":9.5,\"alg_bw\":0.1,\"bus_bw\":0.1,\"nwrong\":null},\"experiment_name\":\"x\"}],"
+		"\"in_place\":{\"cpu_time\":9.5,\"alg_bw\":0.1,\"bus_bw\":0.1,\"nwrong\":null},"
+		"\"experiment_name\":\"x\"}],"
 		"\"out_of_bounds\":{\"count\":0,\"okay\":\"true\"},\"end_time\":\"2026-01-02 03:04:06\"}\n";
 	size_t len = sizeof(json) - 1;
 
@@ -225,7 +228,8 @@ TEST(programs_are_operations)
 {
 	static const struct { const char *program; enum nccl_operation op; } wanted[] = {
 		{ "all_reduce_perf", NCCL_ALL_REDUCE }, { "./build/reduce_scatter_perf_mpi", NCCL_REDUCE_SCATTER },
-		{ "reduce_perf", NCCL_REDUCE }, { "alltoall_perf", NCCL_ALL_TO_ALL }, { "alltoallv_perf", NCCL_ALL_TO_ALL_V },
+		{ "reduce_perf", NCCL_REDUCE }, { "alltoall_perf", NCCL_ALL_TO_ALL }, { "alltoallv_perf",
+		  NCCL_ALL_TO_ALL_V },
 		{ "/opt/all_gather_perf", NCCL_ALL_GATHER }, { "sendrecv_perf", NCCL_SEND_RECV },
 		{ "hypercube_perf", NCCL_HYPERCUBE }, { "train.py", NCCL_OP_UNKNOWN },
 	};

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
-#include "cli/lib/nccl_files.h"
 #include "cli/lib/moment_options.h"
 #include "facts/saved_columns.h"
 #include "storage/reader.h"
@@ -178,7 +177,7 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
-	if (strcmp(word, "report") != 0 && options->nccl)
+	if (strcmp(word, "report") != 0 && options->nccl.pattern)
 		return options_usage_error(command, err, "--nccl requires report");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
 		return options_usage_error(command, err, "--all requires report or compare");
@@ -208,7 +207,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		OPT_TEXT("columns", 'c', "LIST", &options.snapshot.columns, "list: " COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &options.snapshot.sort, "list: " COLUMNS_SORT_HELP),
-		NCCL_SPEC(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
+		NCCL_SPECS(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
@@ -224,7 +223,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 			continue;
 		/* Logs of NCCL may follow the id: a pattern that the shell expanded. */
 		if (common->argc - 1 < sub->least ||
-		    (common->argc - 1 > sub->most && !(options.nccl && sub->run == job_report_cmd)))
+		    (common->argc - 1 > sub->most && !(options.nccl.pattern && sub->run == job_report_cmd)))
 			return options_usage_error(command, err, sub->most > 1
 						   ? "%s requires the ids of one or two jobs"
 						   : sub->most ? "%s requires the id of one job"

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/lib/nccl_files.h"
 #include "cli/snapshot/snapshot.h"
 #include "storage/jobs.h"
 
@@ -24,7 +25,7 @@ struct job_options {
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
 	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
-	const char *nccl;    /* report, run: logs of NCCL, as nccl_files_read() reads them; NULL: none */
+	struct nccl_files nccl; /* report, run */
 };
 
 #define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))
@@ -77,12 +78,12 @@ int job_report_of(struct reader *reader, const struct name_map *names, const str
  * job_report_write - compute the report of the newest job with an id, and write it
  * @common:  of the command: database, name map, time
  * @path:    HTML if it ends with .html, JSON if with .json, else text; NULL: text on stderr
- * @nccl:    logs of NCCL (nccl_files_read()), or NULL; if they cannot be read, a warning is logged
+ * @nccl:    if the logs cannot be read, a warning is logged
  *
  * Return: 0; ERR_USAGE: no such job, or an invalid settings file; ERR_UNAVAILABLE without a database;
  * ERR_IO; ERR_NOMEM.
  */
-int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
+int job_report_write(const struct options *common, const char *id, const char *path, const struct nccl_files *nccl,
 		     struct error *err);
 
 /* job_output - write a page as the options say, and destroy it. @page: NULL: no memory. Return: as output_page(). */

@@ -91,24 +91,24 @@ static int write_to(const struct job_report *report, const char *path, struct er
 	return path && file.stream ? new_file_end(&file, code, err) : code;
 }
 
-int job_report_write(const struct options *common, const char *id, const char *path, const char *nccl,
+int job_report_write(const struct options *common, const char *id, const char *path, const struct nccl_files *nccl,
 		     struct error *err)
 {
 	struct job_report *report = NULL;
 	struct nccl_log log;
 	struct error unread;
 	struct moment view;
+	bool has_log;
 	int code = options_open_reader(common, &view, err);
 
 	if (code < 0)
 		return code;
 	nccl_init(&log);
-	if (nccl && nccl_files_read(nccl, NULL, 0, &log, &unread) < 0) {
+	has_log = nccl->pattern && nccl_files_read(nccl, NULL, 0, &log, &unread) == 0;
+	if (nccl->pattern && !has_log)
 		log_warning("%s; the report is without it", unread.text);
-		nccl = NULL;
-	}
 	code = compute(&view, id, common->now_us, &report, err);
-	if (code == 0 && nccl)
+	if (code == 0 && has_log)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = write_to(report, path, err);
@@ -130,13 +130,14 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 
 	(void)command;
 	nccl_init(&log);
-	code = options->nccl ? nccl_files_read(options->nccl, common->argv + 2, common->argc - 2, &log, err) : 0;
+	code = options->nccl.pattern ? nccl_files_read(&options->nccl, common->argv + 2, common->argc - 2, &log, err) :
+	0;
 	if (code == 0)
 		code = options_open_reader(common, &view, err);
 	if (code < 0)
 		goto done;
 	code = compute(&view, common->argv[1], common->now_us, &report, err);
-	if (code == 0 && options->nccl)
+	if (code == 0 && options->nccl.pattern)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = job_output(options, job_report_page(report, options->snapshot.all), err);

@@ -8,6 +8,7 @@
 
 #include "analysis/nccl.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/lib/options.h"
 
 static int read_file(const char *path, struct nccl_log *log, struct error *err)
@@ -31,13 +32,46 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 	return code;
 }
 
-int nccl_files_read(const char *pattern, char *const *more, int count, struct nccl_log *ret, struct error *err)
+/* Lines "POD NODE", with white space between them; '#' begins a comment. */
+static int read_hosts_map(const char *path, struct nccl_log *log, struct error *err)
+{
+	char pod[NCCL_NAME_SIZE * 2], node[NCCL_NAME_SIZE * 2], more[2];
+	struct unread unread = { 0 };
+	struct text text = { 0 };
+	size_t number = 0;
+	int code = text_read_file(path, "the map of hosts ", TEXT_SMALL_MOST, &text, err);
+
+	for (char *line = code == 0 ? text.chars : NULL, *next; line && code == 0; line = next) {
+		int words;
+
+		number++;
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line[strcspn(line, "#")] = '\0';
+		words = sscanf(line, "%127s %127s %1s", pod, node, more);
+		if (words == 2)
+			code = nccl_rename_host(log, pod, node, err);
+		else if (words > 0)
+			unread_add(&unread, number);
+	}
+	if (code == 0)
+		options_warn_unread(path, &unread, "a pod and its node");
+	text_done(&text);
+	return code;
+}
+
+int nccl_files_read(const struct nccl_files *files, char *const *more, int count, struct nccl_log *ret,
+		    struct error *err)
 {
 	glob_t found;
-	int code = 0;
+	int code;
 
 	nccl_init(ret);
-	if (glob(pattern, GLOB_NOCHECK, NULL, &found) != 0)
+	code = files->hosts_map ? read_hosts_map(files->hosts_map, ret, err) : 0;
+	if (code)
+		return code;
+	if (glob(files->pattern, GLOB_NOCHECK, NULL, &found) != 0)
 		return err_nomem(err);
 	for (size_t i = 0; i < found.gl_pathc && code == 0; i++)
 		code = read_file(found.gl_pathv[i], ret, err);

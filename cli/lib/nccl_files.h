@@ -6,17 +6,25 @@
 struct error;
 struct nccl_log;
 
-/* The option, for a list of struct option_spec. */
-#define NCCL_SPEC(target, help) OPT_TEXT("nccl", 0, "FILE", target, help)
+/* Logs of NCCL. */
+struct nccl_files {
+	const char *pattern;   /* a file, a pattern such as "nccl.*.log", or "-" for standard input; NULL: none */
+	const char *hosts_map; /* lines "POD NODE"; NULL: none */
+};
+
+/* The options, for a list of struct option_spec. */
+#define NCCL_SPECS(target, help) \
+	OPT_TEXT("nccl", 0, "FILE", &(target)->pattern, help), \
+	OPT_TEXT("hosts-map", 0, "FILE", &(target)->hosts_map, "with --nccl: the nodes of pods, lines 'POD NODE'")
 
 /*
  * nccl_files_read - read the logs of one job
- * @pattern:  a file, a pattern of a shell such as "nccl.*.log", or "-" for standard input
  * @more:     further files: a pattern that the shell expanded
  * @ret:      for nccl_done(), on error too
  *
  * Return: 0; ERR_IO if one cannot be read; ERR_NOMEM.
  */
-int nccl_files_read(const char *pattern, char *const *more, int count, struct nccl_log *ret, struct error *err);
+int nccl_files_read(const struct nccl_files *files, char *const *more, int count, struct nccl_log *ret,
+		    struct error *err);
 
 #endif

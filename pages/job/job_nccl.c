@@ -29,6 +29,7 @@ static struct nccl_port *ports_of(const struct job_report *report)
 		ports[i] = (struct nccl_port){
 			.host = report->hosts[port->host].name,
 			.hca = device_name(&report->fabric->nodes[fabric_port->node]), .port = fabric_port->num,
+			.lid = fabric_port->lid,
 			.known = port->sum.known, .at_least = port->sum.at_least,
 			.tx_bytes = port->sum.xmit_bytes, .rx_bytes = port->sum.rcv_bytes,
 			.rate_gbps = port->sum.capacity > 0 ? port->sum.capacity * 8 / 1e9 : 0,

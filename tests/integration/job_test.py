@@ -179,6 +179,13 @@ def logs(sim):
     done = sim.ibwire("run", "--nccl", "nccl.*.log", "--", "sh", "-c", f"printf '{log}' > nccl.1.log; exit 3", check=False)
     tap.result(done.status == 3 and "NCCL reports NET/Socket on eno1: TCP, not RDMA" in " ".join(done.err.split()),
                "the report has the verdict on the log of NCCL", done)
+    with open("pods.map", "w", encoding="ascii") as file:
+        file.write("# pods of the job\ntrain-0   node0001\nnot a pod\n")
+    pod = log.replace("node0001:", "train-0:")
+    for options, wanted in ((), "the log is not compared with the wire"), (("--hosts-map", "pods.map"), "NET/Socket on eno1: TCP, not RDMA; the wire moved"):
+        done = sim.ibwire("run", "--nccl", "nccl.1.log", *options, "--", "sh", "-c", f"printf '{pod}' > nccl.1.log")
+        tap.contains(f"a log of pods {options}", " ".join(done.err.split()), wanted)
+    tap.contains("a line of the map that cannot be read is named", done.err, "pods.map: 1 line is not a pod and its node: ignored, the first is line 3")
     done = sim.ibwire("run", "--nccl", "nowhere.log", "--", "sh", "-c", "exit 3", check=False)
     tap.result(done.status == 3 and "cannot read nowhere.log" in done.err and "job run-" in done.err,
                "a log that is not there is a warning, and the report is written", done)
