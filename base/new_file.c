@@ -41,7 +41,8 @@ static int open_directly(const char *path)
 	return fd;
 }
 
-int new_file_open(const char *path, bool is_private, struct new_file *ret, struct error *err)
+/* @suffix: of the new file, after its path */
+static int open_part(const char *path, bool is_private, const char *suffix, struct new_file *ret, struct error *err)
 {
 	bool special = is_special(path);
 	char real[PATH_MAX];
@@ -54,7 +55,7 @@ int new_file_open(const char *path, bool is_private, struct new_file *ret, struc
 	if (special) {
 		fd = open_directly(ret->path);
 	} else if (access(ret->path, W_OK) == 0 || errno == ENOENT) {
-		if (asprintf(&ret->part, "%s.%d.part", ret->path, (int)getpid()) < 0) {
+		if (asprintf(&ret->part, "%s%s", ret->path, suffix) < 0) {
 			free(ret->path);
 			*ret = (struct new_file){ 0 };
 			return err_nomem(err);
@@ -72,6 +73,19 @@ int new_file_open(const char *path, bool is_private, struct new_file *ret, struc
 			unlink(ret->part);
 	}
 	return fail(ret, err);
+}
+
+int new_file_open(const char *path, bool is_private, struct new_file *ret, struct error *err)
+{
+	char suffix[32];
+
+	snprintf(suffix, sizeof(suffix), ".%d.part", (int)getpid());
+	return open_part(path, is_private, suffix, ret, err);
+}
+
+int new_file_open_locked(const char *path, struct new_file *ret, struct error *err)
+{
+	return open_part(path, true, ".part", ret, err);
 }
 
 static bool finish(const struct new_file *file)

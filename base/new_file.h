@@ -2,8 +2,8 @@
 /*
  * new_file.h - write a file that is either complete or as it was
  *
- * The data goes to a new file PATH.PID.part, which replaces PATH when it is complete and on the disk. A path that
- * exists and is no file (a pipe, /dev/null) is written directly.
+ * The data goes to a new file PATH.PID.part (PATH.part if the caller holds a lock for PATH), which replaces PATH when
+ * it is complete and on the disk. A path that exists and is no file (a pipe, /dev/null) is written directly.
  */
 #ifndef IBWIRE_BASE_NEW_FILE_H
 #define IBWIRE_BASE_NEW_FILE_H
@@ -26,6 +26,9 @@ struct new_file {
  * Return: 0; ERR_IO: one line says why, such as a pipe without a reader, or a folder that cannot be written; ERR_NOMEM.
  */
 int new_file_open(const char *path, bool is_private, struct new_file *ret, struct error *err);
+
+/* new_file_open_locked - the same, private, by the only process that writes it: one that was killed leaves no file */
+int new_file_open_locked(const char *path, struct new_file *ret, struct error *err);
 
 /*
  * new_file_end - close the file, and replace the old one

@@ -79,6 +79,27 @@ TEST(a_file_is_replaced_when_it_is_complete)
 	assert_int_equal(unlink("report"), 0);
 }
 
+TEST(a_process_that_was_killed_leaves_no_file_beside_a_locked_one)
+{
+	struct new_file file;
+	struct error err = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(new_file_open_locked("state", &file, &err), 0);
+		/* As a process that is killed. */
+		if (i == 0) {
+			fclose(file.stream);
+			free(file.path);
+			free(file.part);
+		}
+	}
+	fputs("whole", file.stream);
+	assert_int_equal(new_file_end(&file, 0, &err), 0);
+	check_content("state", "whole", 0600);
+	assert_int_equal(unlink("state"), 0);
+	/* The folder must be empty at the end of the tests. */
+}
+
 TEST(a_failure_leaves_the_old_file)
 {
 	struct error err;

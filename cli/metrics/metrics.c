@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* metrics.c - `ibwire metrics`: the newest sweep for Prometheus, over HTTP or once */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -16,53 +15,98 @@
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_command.h"
-#include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "cli/metrics/metrics_server.h"
-#include "cli/metrics/metrics_write.h"
 #include "fabric/name_map.h"
 
-static int write_once(struct metrics_source *source, FILE *out, struct error *err)
-{
-	struct metrics_page *page;
-	int code = metrics_source_page(source, NULL, &page, err);
+/* On the heap: a call that waits for a file system may use it until the process ends. */
+struct service {
+	struct metrics_source source;
+	struct settings settings;
+	struct name_map *names;
+	char path[4096]; /* of the database */
+	const char *settings_path, *web_config;
+	struct options options;
+	struct metrics_api_config api;
+	int fd;
+};
 
-	if (code < 0)
-		return code;
-	code = metrics_write(page, false, out, err);
-	metrics_page_release(page);
-	return code;
+/* Read the settings and the names. */
+static int load(struct service *service, struct error *err)
+{
+	int code = settings_load(service->settings_path, &service->settings, err);
+
+	return code < 0 ? code : options_name_map(&service->options, &service->names, err);
 }
 
-static int serve(const char *listen_on, const char *config_path, struct metrics_source *source,
-		 const struct metrics_api_config *api, struct error *err)
+static void unload(struct service *service)
 {
-	struct metrics_config config;
-	struct metrics_server *server;
-	struct metrics_page *page;
-	int code = metrics_config_load(config_path, &config, err);
+	name_map_destroy(service->names);
+	settings_done(&service->settings);
+}
+
+static int write_once(struct service *service, struct error *err)
+{
+	const struct metrics_page *page;
+	int code = metrics_source_page(&service->source, NULL, &page, err);
+
+	return code < 0 ? code : metrics_write(page, false, service->options.out, err);
+}
+
+/* Read all files again. An error is logged, and the old contents are used on. */
+static void reload(struct service *service, struct metrics_server **server)
+{
+	struct service fresh = { .settings_path = service->settings_path, .options = service->options };
+	struct metrics_server *next;
+	struct error err = { 0 };
+	int code = load(&fresh, &err);
+
+	if (code == 0)
+		code = metrics_server_create(service->fd, service->web_config, &service->source, &service->api, &next,
+					     &err);
+	if (code == 0) {
+		metrics_server_destroy(*server, true);
+		*server = next;
+		if (!metrics_source_close(&service->source))
+			code = err_set(&err, ERR_UNAVAILABLE, "the database does not respond");
+	}
+	if (code < 0) {
+		unload(&fresh);
+		log_warning("not reloaded: %s", err.text);
+		return;
+	}
+	unload(service);
+	service->settings = fresh.settings;
+	service->source.names = service->names = fresh.names;
+	log_info("settings, names, certificate and passwords reloaded");
+}
+
+static int serve(const char *listen_on, struct service *service, struct error *err)
+{
+	struct metrics_server *server = NULL;
+	const struct metrics_page *page;
+	int code = metrics_listen(listen_on, &service->fd, err);
 
 	stop_install();
-	if (code == 0)
-		code = metrics_server_create(listen_on, source, &config, api, &server, err);
-	if (code < 0) {
-		metrics_config_done(&config);
+	stop_reload_on_hangup();
+	if (code < 0)
 		return code;
+	code = metrics_server_create(service->fd, service->web_config, &service->source, &service->api, &server, err);
+	if (code == 0) {
+		/* A collector that was not started yet will make the database. */
+		code = metrics_source_page(&service->source, NULL, &page, err);
+		if (code == ERR_UNAVAILABLE && err)
+			log_warning("no metrics yet: %s", err->text);
 	}
-	/* A collector that was not started yet will make the database. */
-	code = metrics_source_page(source, NULL, &page, err);
-	if (code == 0)
-		metrics_page_release(page);
-	else if (code == ERR_UNAVAILABLE && err)
-		log_warning("no metrics yet: %s", err->text);
-	if (code == 0 || code == ERR_UNAVAILABLE) {
+	if (server && (code == 0 || code == ERR_UNAVAILABLE)) {
 		log_info("serving %s", metrics_server_url(server));
 		service_notify("READY=1");
-		code = metrics_server_run(server, err);
+		while ((code = metrics_server_run(server, err)) > 0)
+			reload(service, &server);
 	}
-	metrics_server_destroy(server);
-	metrics_config_done(&config);
+	metrics_server_destroy(server, false);
+	close(service->fd);
 	return code;
 }
 
@@ -81,12 +125,8 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
-	struct metrics_api_config api = { .run = command_call, .limit_us = METRICS_CALL_SECONDS * US_PER_S };
-	struct metrics_source source = { 0 };
-	struct name_map *names = NULL;
-	struct settings settings;
 	struct options options;
-	char path[4096];
+	struct service *service;
 	int code = options_parse(command, COMMON_DB | COMMON_NAMES, specs, argc, argv, &options, err);
 
 	if (code)
@@ -94,30 +134,31 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 	code = options_no_arguments(command, &options, err);
 	if (code < 0)
 		return code;
-	source.schema = metrics_schema_find(compat);
-	if (!source.schema)
+	if (!metrics_schema_find(compat))
 		return options_usage_error(command, err, "--compat '%.32s' is neither treydock nor guilbaults", compat);
-	code = options_db_path(&options, false, path, sizeof(path), err);
-	if (code < 0)
-		return code;
-	code = settings_load(settings_path, &settings, err);
+	service = calloc(1, sizeof(*service));
+	if (!service)
+		return err_nomem(err);
+	*service = (struct service){
+		.settings_path = settings_path, .web_config = config, .options = options,
+		.source = { .path = service->path, .settings = &service->settings,
+			    .schema = metrics_schema_find(compat) },
+		.api = { .run = command_call, .limit_us = METRICS_CALL_SECONDS * US_PER_S, .db = service->path,
+			 .names = options.names_path },
+	};
+	code = options_db_path(&options, false, service->path, sizeof(service->path), err);
 	if (code == 0)
-		code = options_name_map(&options, &names, err);
-	source.path = path;
-	source.names = names;
-	source.settings = &settings;
-	api.db = path;
-	api.names = options.names_path;
+		code = load(service, err);
+	service->source.names = service->names;
 	/* Commands read the settings from there, too. */
 	if (code == 0 && settings_path && setenv("IBWIRE_SETTINGS", settings_path, 1))
 		code = err_nomem(err);
 	heap_keep_small();
 	if (code == 0)
-		code = once ? write_once(&source, options.out, err) : serve(listen_on, config, &source, &api, err);
-	/* A call that waits for a file system ends with the process. */
-	if (metrics_source_done(&source)) {
-		name_map_destroy(names);
-		settings_done(&settings);
+		code = once ? write_once(service, err) : serve(listen_on, service, err);
+	if (metrics_source_done(&service->source)) {
+		unload(service);
+		free(service);
 	}
 	return code;
 }

@@ -19,7 +19,6 @@
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_command.h"
-#include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "cli/metrics/metrics_server.h"
@@ -158,19 +157,19 @@ static int command(const struct call_context *context, int argc, char **argv, st
 /* In the process of the server. */
 static void serve(void)
 {
-	struct metrics_config web;
 	struct settings settings;
+	int fd = -1;
 	struct metrics_source source = { .path = path, .settings = &settings, .schema = metrics_schema_find(NULL) };
 	struct metrics_server *server = NULL;
-	bool good = metrics_config_load(NULL, &web, NULL) == 0 && settings_load("/dev/null", &settings, NULL) == 0 &&
-		    metrics_server_create("127.0.0.1:0", &source, &web, &shared->api, &server, NULL) == 0;
+	bool good = settings_load("/dev/null", &settings, NULL) == 0 && metrics_listen("127.0.0.1:0", &fd, NULL) == 0 &&
+		    metrics_server_create(fd, NULL, &source, &shared->api, &server, NULL) == 0;
 
 	stop_install();
 	if (good) {
 		shared->port = atoi(strrchr(metrics_server_url(server), ':') + 1);
 		good = metrics_server_run(server, NULL) == 0;
 	}
-	metrics_server_destroy(server);
+	metrics_server_destroy(server, false);
 	metrics_source_done(&source);
 	_exit(!good);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/call.h"
@@ -18,16 +19,17 @@
 #include "base/text.h"
 #include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_page.h"
-#include "cli/metrics/metrics_write.h"
+#include "cli/status/status.h"
+#include "cli/metrics/metrics_families.h"
 #include "storage/reader.h"
 
 /*
- * Requests of commands are refused above these limits: commands that wait or run, stored outputs, connections that
- * wait. The page of the fabric shows ages: without a new sweep it is made again after PAGE_S seconds.
+ * Requests of commands are refused above these limits: commands that wait, run or are being sent; their clients. The
+ * page of the fabric shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
-enum { QUEUE_MOST = 16, OUTPUTS_MOST = 16, WAITERS_MOST = 40, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+enum { COMMANDS_MOST = 16, COMMAND_CLIENTS_MOST = 40, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
 
-/* Calls that run at a time, by kind: the page and the metrics have their own. */
+/* Calls that run at a time, by slot: the page and the metrics have their own. */
 static const unsigned char calls_most[METRICS_KINDS] = {
 	[METRICS_COMMAND] = METRICS_CALLS, [METRICS_FABRIC_PAGE] = 1, [METRICS_AS_TEXT] = 1,
 };
@@ -35,48 +37,33 @@ static const unsigned char calls_most[METRICS_KINDS] = {
 /* Time for commands to end when the server is stopped. One that waits for a file system then ends with the process. */
 enum { STOP_MS = 2000 };
 
-#define REFRESH "30" /* seconds, of the page of the fabric in a browser */
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " \
 	"form-action 'self'; frame-ancestors 'none'"
 
-/* A file with the output of a command, while it is sent. */
-struct output {
-	struct metrics_commands *commands;
-	int fd;
-	enum metrics_kind kind;
-};
-
-struct job {
-	struct job *next;
+/* It exists while it has a call or clients, or is the newest of its slot. */
+struct metrics_job {
+	struct metrics_job *next;
+	struct metrics_jobs *jobs;
 	struct text key;        /* ETag, or "" of a command; its arguments; all end with NUL */
 	struct metrics_api_call request;
-	struct call *call;      /* NULL: it waits */
-	int file;               /* for its output; -1: none */
-	int64_t deadline_us;    /* of the call; boot time */
-	struct MHD_Response *response; /* NULL: it waits or runs */
-	unsigned status;
-	struct waiter *waiters;
-	bool listed, kept;      /* in the list of jobs, also after its deadline; as the newest result of its kind */
+	struct call *call;      /* NULL: it waits, or has ended */
+	int64_t deadline_us;    /* of a command: boot time */
+	bool is_stopped;        /* at the deadline, or without clients */
+	unsigned clients;
+	unsigned status;        /* of the response; 0: there is none yet */
+	struct error err;       /* its text, unless the status is that of success */
+	int file;               /* the output; -1: none */
+	uint64_t size;
 };
 
-struct waiter {
-	struct waiter *next;
-	struct job *job;
-	struct metrics_commands *commands;
-	struct MHD_Connection *connection;
-};
-
-struct metrics_commands {
+struct metrics_jobs {
 	const struct metrics_api_config *config;
 	struct metrics_source *source; /* used by one call at a time */
-	struct job *jobs;       /* that wait or run, oldest first */
-	size_t running[METRICS_KINDS];
-	size_t queued, outputs, waiters; /* of commands */
-	struct reader *reader;  /* for the newest sweep */
-	struct job *newest[METRICS_KINDS];  /* the newest result; NULL of commands */
-	bool is_unreadable[METRICS_KINDS];  /* its file; the library cuts the response from then on */
-	struct error reported;  /* the last error of the metrics that was logged */
-	const char *nonce;
+	struct metrics_job *first;     /* oldest first */
+	struct metrics_job *newest[METRICS_KINDS]; /* result, by slot; NULL of commands */
+	struct reader *reader;         /* for the newest sweep */
+	struct error reported;         /* the last error of the metrics that was logged */
+	int64_t begin_us;              /* tags of another process are others */
 };
 
 static int64_t now(void)
@@ -84,25 +71,7 @@ static int64_t now(void)
 	return clock_boottime_us(clock_system());
 }
 
-/* A response of one line of text, without bytes that are unsafe on a terminal. Return: NULL: no memory. */
-static struct MHD_Response *make_line(const char *line, const char *header, const char *value)
-{
-	struct MHD_Response *response;
-	struct text text = { 0 };
-
-	text_append_escaped(&text, line, strlen(line));
-	text_append(&text, "\n");
-	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
-	text_done(&text);
-	if (!response)
-		return NULL;
-	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
-	if (header)
-		MHD_add_response_header(response, header, value);
-	return response;
-}
-
-static enum MHD_Result reply_and_free(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
 {
 	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
 
@@ -114,17 +83,106 @@ static enum MHD_Result reply_and_free(struct MHD_Connection *connection, unsigne
 enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
 				   const char *value, const char *line)
 {
-	return reply_and_free(connection, status, make_line(line, header, value));
+	struct MHD_Response *response;
+	struct text text = { 0 };
+
+	/* Without bytes that are unsafe on a terminal. */
+	text_append_escaped(&text, line, strlen(line));
+	text_append(&text, "\n");
+	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
+	text_done(&text);
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+	if (header)
+		MHD_add_response_header(response, header, value);
+	return reply(connection, status, response);
 }
 
-/* --- jobs --- */
-
-static void job_release(struct job *job)
+static enum MHD_Result reply_later(struct MHD_Connection *connection, const char *line)
 {
-	if (job->waiters || job->listed || job->kept)
+	return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", line);
+}
+
+/* Both formats of the metrics are made in one place, from one source. */
+static enum metrics_kind slot_of(const struct metrics_job *job)
+{
+	return job->request.kind == METRICS_AS_OPENMETRICS ? METRICS_AS_TEXT : job->request.kind;
+}
+
+/* --- responses --- */
+
+bool metrics_job_is_done(const struct metrics_job *job)
+{
+	return job->status;
+}
+
+static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
+{
+	const struct metrics_job *job = ctx;
+	ssize_t len = pread(job->file, bytes, most, (off_t)at);
+
+	if (len < 0)
+		log_warning("cannot read the result of a command: %s", strerror(errno));
+	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* The whole result, or that it is the one that the client has. */
+static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connection *connection)
+{
+	static const char *const types[METRICS_KINDS] = { "application/json", "text/html; charset=utf-8",
+							  METRICS_TYPE_TEXT, METRICS_TYPE_OPENMETRICS };
+	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+	enum metrics_kind kind = job->request.kind;
+	bool same = kind != METRICS_COMMAND && known && strstr(known, text_chars(&job->key));
+	struct MHD_Response *response = same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) :
+		MHD_create_response_from_callback(job->size, BLOCK_BYTES, read_output, job, NULL);
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, "Content-Type", types[job->request.html ? METRICS_FABRIC_PAGE : kind]);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cache-Control", kind == METRICS_COMMAND ? "no-store" : "no-cache");
+	if (kind != METRICS_COMMAND)
+		MHD_add_response_header(response, "ETag", text_chars(&job->key));
+	if (slot_of(job) == METRICS_AS_TEXT) {
+		MHD_add_response_header(response, "Vary", "Accept");
+	} else {
+		MHD_add_response_header(response, "Content-Security-Policy", POLICY);
+		MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	}
+	if (kind == METRICS_FABRIC_PAGE)
+		MHD_add_response_header(response, "Refresh", STATUS_RELOAD_S);
+	return reply(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
+}
+
+enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection)
+{
+	char late[64];
+
+	if (job->status == MHD_HTTP_OK)
+		return respond_output(job, connection);
+	if (job->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		return reply_later(connection, job->err.text);
+	if (job->status && job->status != MHD_HTTP_GATEWAY_TIMEOUT)
+		return metrics_reply_line(connection, job->status, NULL, NULL, job->err.text);
+	snprintf(late, sizeof(late), "no result within %d s", (int)(job->jobs->config->limit_us / US_PER_S));
+	return metrics_reply_line(connection, MHD_HTTP_GATEWAY_TIMEOUT, NULL, NULL, late);
+}
+
+/* --- calls --- */
+
+/* Free it if nothing needs it. */
+static void job_release(struct metrics_job *job)
+{
+	struct metrics_jobs *jobs = job->jobs;
+	struct metrics_job **at = &jobs->first;
+
+	if (job->call || job->clients || jobs->newest[slot_of(job)] == job)
 		return;
-	if (job->response)
-		MHD_destroy_response(job->response);
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
 	if (job->file >= 0)
 		close(job->file);
 	metrics_api_done(&job->request);
@@ -132,110 +190,19 @@ static void job_release(struct job *job)
 	free(job);
 }
 
-static void drop_newest(struct metrics_commands *commands, enum metrics_kind kind)
+void metrics_job_leave(struct metrics_job *job)
 {
-	struct job *job = commands->newest[kind];
-
-	commands->newest[kind] = NULL;
-	if (!job)
-		return;
-	job->kept = false;
+	job->clients--;
 	job_release(job);
 }
 
-/* Both formats of the metrics are made in one place, from one source. */
-static enum metrics_kind slot_of(enum metrics_kind kind)
+static void set_newest(struct metrics_jobs *jobs, enum metrics_kind slot, struct metrics_job *job)
 {
-	return kind == METRICS_AS_OPENMETRICS ? METRICS_AS_TEXT : kind;
-}
+	struct metrics_job *last = jobs->newest[slot];
 
-static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
-{
-	const struct output *output = ctx;
-	ssize_t len = pread(output->fd, bytes, most, (off_t)at);
-
-	if (len < 0) {
-		log_warning("cannot read the result of a command: %s", strerror(errno));
-		output->commands->is_unreadable[output->kind] = true;
-	}
-	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-static void free_output(void *ctx)
-{
-	struct output *output = ctx;
-
-	output->commands->outputs -= output->kind == METRICS_COMMAND;
-	close(output->fd);
-	free(output);
-}
-
-/* Make the response with the output; all connections that wait for the command share it. */
-static void respond_output(struct metrics_commands *commands, struct job *job, uint64_t size)
-{
-	static const char *const types[METRICS_KINDS] = { "application/json", "text/html; charset=utf-8",
-							  METRICS_TYPE_TEXT, METRICS_TYPE_OPENMETRICS };
-	enum metrics_kind kind = job->request.kind;
-	struct output *output = malloc(sizeof(*output));
-
-	if (!output)
-		return;
-	*output = (struct output){ commands, job->file, kind };
-	job->response = MHD_create_response_from_callback(size, BLOCK_BYTES, read_output, output,
-							   free_output);
-	if (!job->response) {
-		free(output);
-		return;
-	}
-	commands->outputs += kind == METRICS_COMMAND;
-	job->file = -1;
-	MHD_add_response_header(job->response, "Content-Type", types[job->request.html ? METRICS_FABRIC_PAGE : kind]);
-	MHD_add_response_header(job->response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(job->response, "Cache-Control", kind == METRICS_COMMAND ? "no-store" : "no-cache");
-	if (slot_of(kind) == METRICS_AS_TEXT) {
-		MHD_add_response_header(job->response, "Vary", "Accept");
-	} else {
-		MHD_add_response_header(job->response, "Content-Security-Policy", POLICY);
-		MHD_add_response_header(job->response, "Referrer-Policy", "no-referrer");
-	}
-	if (kind == METRICS_FABRIC_PAGE)
-		MHD_add_response_header(job->response, "Refresh", REFRESH);
-	if (kind == METRICS_COMMAND)
-		return;
-	MHD_add_response_header(job->response, "ETag", text_chars(&job->key));
-	drop_newest(commands, kind);
-	commands->newest[kind] = job;
-	commands->is_unreadable[kind] = false;
-	job->kept = true;
-}
-
-static void respond_line(struct job *job, unsigned status, const char *line)
-{
-	job->status = status;
-	job->response = make_line(line, status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5");
-	if (status >= MHD_HTTP_INTERNAL_SERVER_ERROR && status != MHD_HTTP_SERVICE_UNAVAILABLE)
-		log_warning("%s: %s", job->request.argv[0], line);
-}
-
-/* The connections continue in metrics_commands_finish(). */
-static void resume_waiters(const struct job *job)
-{
-	for (const struct waiter *waiter = job->waiters; waiter; waiter = waiter->next)
-		MHD_resume_connection(waiter->connection);
-}
-
-static void job_unlink(struct metrics_commands *commands, struct job *job)
-{
-	struct job **at = &commands->jobs;
-
-	while (*at != job)
-		at = &(*at)->next;
-	*at = job->next;
-	job->listed = false;
-	commands->queued -= job->request.kind == METRICS_COMMAND;
-	call_destroy(job->call);
-	job->call = NULL;
-	job_release(job);
+	jobs->newest[slot] = job;
+	if (last)
+		job_release(last);
 }
 
 /* A file for the output: on disk, so that the memory of the server does not grow; else in memory. */
@@ -250,249 +217,190 @@ static int open_output(void)
 static int write_metrics(const struct call_context *context, int argc, char **argv, struct error *err)
 {
 	struct metrics_source *source = context->ctx;
-	struct metrics_page *page;
+	const struct metrics_page *page;
 	int code = metrics_source_page(source, context->stop, &page, err);
 
-	if (code == 0) {
+	if (code == 0)
 		code = metrics_write(page, !strcmp(argv[argc - 1], "openmetrics"), context->out, err);
-		metrics_page_release(page);
-	}
 	source->is_used = false;
 	return code;
 }
 
-static void job_start(struct metrics_commands *commands, struct job *job)
+/* Log an error of the metrics, but not again. @err: without text: there is none any more */
+static void report(struct metrics_jobs *jobs, const struct error *err)
 {
-	const struct metrics_api_config *config = commands->config;
-	const char *const *argv = (const char *const *)job->request.argv;
-	bool is_metrics = slot_of(job->request.kind) == METRICS_AS_TEXT;
+	if (*err->text && strcmp(err->text, jobs->reported.text))
+		log_warning("no metrics: %s", err->text);
+	jobs->reported = *err;
+}
+
+/* The job has its result: @code, and the text of job->err if it is negative. */
+static void job_finish(struct metrics_job *job, int code)
+{
+	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
+
+	job->status = code >= 0 ? MHD_HTTP_OK : job->is_stopped ? MHD_HTTP_GATEWAY_TIMEOUT :
+		code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST :
+		is_metrics || code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_INTERNAL_SERVER_ERROR;
+	if (is_metrics)
+		report(job->jobs, &job->err);
+	if (job->status == MHD_HTTP_INTERNAL_SERVER_ERROR)
+		log_warning("%s: %s", job->request.argv[0], job->err.text);
+	if (code >= 0 && job->request.kind != METRICS_COMMAND)
+		set_newest(job->jobs, slot_of(job), job);
+}
+
+static bool can_start(const struct metrics_jobs *jobs, enum metrics_kind slot)
+{
+	unsigned running = 0;
+
+	for (const struct metrics_job *job = jobs->first; job; job = job->next)
+		running += job->call && slot_of(job) == slot;
+	/* A call of a server before this one may not have ended. */
+	return running < calls_most[slot] && (slot != METRICS_AS_TEXT || !jobs->source->is_used);
+}
+
+static void job_start(struct metrics_job *job)
+{
+	const struct metrics_api_config *config = job->jobs->config;
+	struct metrics_source *source = job->jobs->source;
+	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
 	struct call_settings settings = {
 		.most = is_metrics ? SIZE_MAX : (size_t)METRICS_OUTPUT_MB << 20, .file = open_output(),
-		.ctx = commands->source, .is_urgent = is_metrics,
+		.ctx = source, .is_urgent = is_metrics,
 	};
-	struct error err = { 0 };
+	int code;
 
-	if (is_metrics)
-		commands->source->is_used = true;
 	job->file = settings.file;
-	job->deadline_us = now() + config->limit_us;
-	if (job->file < 0)
-		err_set(&err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno));
-	else if (call_start(is_metrics ? write_metrics : config->run, argv, &settings, &job->call, &err) == 0)
-		commands->running[slot_of(job->request.kind)]++;
-	if (job->call)
+	if (is_metrics)
+		source->is_used = true;
+	code = job->file < 0 ? err_set(&job->err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno)) :
+		call_start(is_metrics ? write_metrics : config->run, (const char *const *)job->request.argv, &settings,
+			   &job->call, &job->err);
+	if (code == 0)
 		return;
 	if (is_metrics)
-		commands->source->is_used = false;
-	respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, err.text);
-	resume_waiters(job);
-	job_unlink(commands, job);
+		source->is_used = false;
+	job_finish(job, ERR_UNAVAILABLE);
 }
 
-static void start_jobs(struct metrics_commands *commands)
+static void job_end(struct metrics_job *job, const struct call_result *result)
 {
-	for (struct job *job = commands->jobs, *next; job; job = next) {
-		enum metrics_kind slot = slot_of(job->request.kind);
+	int code = result->code;
 
-		next = job->next;
-		if (!job->call && commands->running[slot] < calls_most[slot])
-			job_start(commands, job);
-	}
+	job->err = result->err;
+	job->size = result->size;
+	if (result->cut)
+		code = err_set(&job->err, ERR_IO, "the result is larger than %d MB; select fewer ports",
+			       METRICS_OUTPUT_MB);
+	call_destroy(job->call);
+	job->call = NULL;
+	job_finish(job, code);
+	job_release(job);
 }
 
-static unsigned status_of(int code)
+void metrics_jobs_poll(struct metrics_jobs *jobs)
 {
-	return code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST :
-	       code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_INTERNAL_SERVER_ERROR;
-}
-
-/* After the end of the call, or for the first time after its deadline. */
-static void respond(struct metrics_commands *commands, struct job *job, const struct call_result *result)
-{
-	char line[64];
-
-	if (!result) {
-		call_stop(job->call);
-		snprintf(line, sizeof(line), "no result within %" PRId64 " s",
-			 (int64_t)(commands->config->limit_us / US_PER_S));
-		respond_line(job, MHD_HTTP_GATEWAY_TIMEOUT, line);
-	} else if (result->cut) {
-		snprintf(line, sizeof(line), "the result is larger than %d MB; select fewer ports", METRICS_OUTPUT_MB);
-		respond_line(job, MHD_HTTP_INTERNAL_SERVER_ERROR, line);
-	} else if (result->code < 0 && slot_of(job->request.kind) == METRICS_AS_TEXT) {
-		if (strcmp(result->err.text, commands->reported.text))
-			log_warning("no metrics: %s", result->err.text);
-		commands->reported = result->err;
-		respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, result->err.text);
-	} else if (result->code < 0) {
-		respond_line(job, status_of(result->code), result->err.text);
-	} else {
-		if (slot_of(job->request.kind) == METRICS_AS_TEXT)
-			commands->reported.text[0] = '\0';
-		job->status = MHD_HTTP_OK;
-		respond_output(commands, job, result->size);
-	}
-	resume_waiters(job);
-}
-
-void metrics_commands_poll(struct metrics_commands *commands)
-{
-	for (struct job *job = commands->jobs, *next; job; job = next) {
+	for (struct metrics_job *job = jobs->first, *next; job; job = next) {
 		const struct call_result *result = job->call ? call_result(job->call) : NULL;
+		bool is_late = job->request.kind == METRICS_COMMAND && (!job->clients || now() > job->deadline_us);
 
 		next = job->next;
-		if (!job->call || (!result && (job->status || now() < job->deadline_us)))
-			continue;
-		if (!job->status)
-			respond(commands, job, result);
-		if (!result)
-			continue;
-		commands->running[slot_of(job->request.kind)]--;
-		job_unlink(commands, job);
+		if (result) {
+			job_end(job, result);
+		} else if (job->call && is_late && !job->is_stopped) {
+			if (job->clients)
+				log_warning("%s: no result in time", job->request.argv[0]);
+			job->is_stopped = true;
+			call_stop(job->call);
+		} else if (!job->call && !job->status && can_start(jobs, slot_of(job))) {
+			job_start(job);
+		}
 	}
-	start_jobs(commands);
 }
 
-size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms)
+size_t metrics_jobs_wait(const struct metrics_jobs *jobs, struct pollfd *ret)
 {
 	size_t count = 0;
 
-	for (const struct job *job = commands->jobs; job; job = job->next) {
-		int64_t left_ms = (job->deadline_us - now()) / 1000 + 1;
-
-		if (!job->call)
-			continue;
-		ret[count++] = (struct pollfd){ .fd = call_descriptor(job->call), .events = POLLIN };
-		if (!job->status && left_ms < *timeout_ms)
-			*timeout_ms = left_ms > 0 ? (int)left_ms : 0;
-	}
+	for (const struct metrics_job *job = jobs->first; job; job = job->next)
+		if (job->call)
+			ret[count++] = (struct pollfd){ .fd = call_descriptor(job->call), .events = POLLIN };
 	return count;
 }
 
 /* --- requests --- */
 
-static void close_reader(struct metrics_commands *commands)
+static void close_reader(struct metrics_jobs *jobs)
 {
-	reader_close(commands->reader);
-	commands->reader = NULL;
+	reader_close(jobs->reader);
+	jobs->reader = NULL;
 }
 
-/* The ETag changes with each sweep; that of the page also with each minute, because it shows the age of the sweep. */
-static int make_tag(struct metrics_commands *commands, enum metrics_kind kind, char *ret, size_t size,
-		    struct error *err)
+/*
+ * The tag of the database and its newest sweep. That of the page changes with each minute, too, because it shows the
+ * age of the sweep.
+ */
+static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char *ret, size_t size, struct error *err)
 {
-	const char *path = commands->config->db;
+	const char *path = jobs->config->db;
+	struct stat st = { 0 };
 	int64_t newest;
 	int code;
 
 	/* Otherwise the reader would continue with a file that was removed. */
-	if (access(path, F_OK))
-		close_reader(commands);
-	code = commands->reader ? 0 : reader_open(path, &commands->reader, err);
+	if (stat(path, &st))
+		close_reader(jobs);
+	code = jobs->reader ? 0 : reader_open(path, &jobs->reader, err);
 	if (code == 0)
-		code = reader_newest(commands->reader, &newest, err);
+		code = reader_newest(jobs->reader, &newest, err);
 	if (code < 0) {
-		close_reader(commands);
+		close_reader(jobs);
 		return code;
 	}
-	snprintf(ret, size, "\"%s-%" PRId64 "-%d-%" PRId64 "-%d\"", commands->nonce, newest,
+	snprintf(ret, size, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d\"",
+		 (uint64_t)jobs->begin_us, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, newest,
 		 reader_has_collector(path),
 		 kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, kind);
 	return 0;
 }
 
-/* A command that waits or runs for equal requests. */
-static struct job *find_job(struct metrics_commands *commands, const struct text *key)
+/* A job that waits or runs for an equal request, or a result that is kept. NULL: none. */
+static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct text *key)
 {
-	for (struct job *job = commands->jobs; job; job = job->next)
-		if (!job->status && job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
+	for (struct metrics_job *job = jobs->first; job; job = job->next)
+		if ((!job->status || jobs->newest[slot_of(job)] == job) && !job->is_stopped &&
+		    job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
 			return job;
 	return NULL;
 }
 
-/* Append a job, which then owns the call and the key. Return: NULL: no memory. */
-static struct job *add_job(struct metrics_commands *commands, struct metrics_api_call *call, struct text *key)
+static bool is_full(const struct metrics_jobs *jobs)
 {
-	struct job *job = calloc(1, sizeof(*job)), **at = &commands->jobs;
+	unsigned commands = 0, clients = 0;
+
+	for (const struct metrics_job *job = jobs->first; job; job = job->next) {
+		commands += job->request.kind == METRICS_COMMAND;
+		clients += job->request.kind == METRICS_COMMAND ? job->clients : 0;
+	}
+	return commands > COMMANDS_MOST || clients >= COMMAND_CLIENTS_MOST;
+}
+
+/* Append a job, which then owns the request and the key. Return: NULL: no memory. */
+static struct metrics_job *add_job(struct metrics_jobs *jobs, struct metrics_api_call *request, struct text *key)
+{
+	struct metrics_job *job = calloc(1, sizeof(*job)), **at = &jobs->first;
 
 	if (!job)
 		return NULL;
 	while (*at)
 		at = &(*at)->next;
 	*at = job;
-	*job = (struct job){ .request = *call, .key = *key, .file = -1, .listed = true };
-	commands->queued += call->kind == METRICS_COMMAND;
-	*call = (struct metrics_api_call){ 0 };
+	*job = (struct metrics_job){ .jobs = jobs, .request = *request, .key = *key, .file = -1,
+				     .deadline_us = now() + jobs->config->limit_us };
+	*request = (struct metrics_api_call){ 0 };
 	*key = (struct text){ 0 };
 	return job;
-}
-
-static enum MHD_Result wait_for(struct metrics_commands *commands, struct job *job, struct MHD_Connection *connection,
-				void **state)
-{
-	struct waiter *waiter = calloc(1, sizeof(*waiter));
-
-	if (!waiter)
-		return MHD_NO;
-	*waiter = (struct waiter){ job->waiters, job, commands, connection };
-	job->waiters = waiter;
-	commands->waiters += job->request.kind == METRICS_COMMAND;
-	*state = waiter;
-	MHD_suspend_connection(connection);
-	start_jobs(commands);
-	return MHD_YES;
-}
-
-static enum MHD_Result answer_call(struct metrics_commands *commands, struct MHD_Connection *connection,
-				   struct metrics_api_call *call, const char *tag, void **state)
-{
-	bool is_command = call->kind == METRICS_COMMAND;
-	bool is_full = is_command && commands->waiters >= WAITERS_MOST;
-	struct text key = { 0 };
-	struct job *job;
-
-	text_append_bytes(&key, tag, strlen(tag) + 1);
-	for (size_t i = 0; i < call->argc; i++)
-		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
-	job = text_failed(&key) ? NULL : find_job(commands, &key);
-	is_full |= is_command && !job && (commands->queued >= QUEUE_MOST || commands->outputs >= OUTPUTS_MOST);
-	if (!job && !is_full && !text_failed(&key))
-		job = add_job(commands, call, &key);
-	text_done(&key);
-	if (job && !is_full)
-		return wait_for(commands, job, connection, state);
-	return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "too many requests");
-}
-
-/* A result that is kept until the next sweep. */
-static enum MHD_Result answer_newest(struct metrics_commands *commands, struct MHD_Connection *connection,
-				     struct metrics_api_call *call, void **state)
-{
-	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-	const struct job *newest = commands->newest[call->kind];
-	struct error err = { 0 };
-	char tag[96] = "\"\"";
-	int code = make_tag(commands, call->kind, tag, sizeof(tag), &err);
-
-	/* The call for the metrics reports the error. */
-	if (code < 0 && call->kind == METRICS_FABRIC_PAGE)
-		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_SERVICE_UNAVAILABLE :
-					  MHD_HTTP_INTERNAL_SERVER_ERROR, "Retry-After", "5", err.text);
-	if (code == 0 && known && strstr(known, tag)) {
-		struct MHD_Response *same = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-
-		if (!same)
-			return MHD_NO;
-		MHD_add_response_header(same, "ETag", tag);
-		if (call->kind == METRICS_FABRIC_PAGE)
-			MHD_add_response_header(same, "Refresh", REFRESH);
-		else
-			MHD_add_response_header(same, "Vary", "Accept");
-		return reply_and_free(connection, MHD_HTTP_NOT_MODIFIED, same);
-	}
-	if (code == 0 && newest && !commands->is_unreadable[call->kind] && !strcmp(text_chars(&newest->key), tag))
-		return MHD_queue_response(connection, MHD_HTTP_OK, newest->response);
-	return answer_call(commands, connection, call, tag, state);
 }
 
 struct pairs {
@@ -526,8 +434,40 @@ static int make_metrics_call(struct MHD_Connection *connection, struct metrics_a
 	return ERR_NOMEM;
 }
 
-enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
-					const char *path, void **state)
+static enum MHD_Result find_job(struct metrics_jobs *jobs, struct MHD_Connection *connection,
+				struct metrics_api_call *call, struct metrics_job **ret)
+{
+	struct metrics_job *job = NULL;
+	struct error err = { 0 };
+	struct text key = { 0 };
+	char tag[128] = "";
+
+	if (call->kind != METRICS_COMMAND && make_tag(jobs, call->kind, tag, sizeof(tag), &err) < 0) {
+		report(jobs, &err);
+		return reply_later(connection, err.text);
+	}
+	text_append_bytes(&key, tag, strlen(tag) + 1);
+	for (size_t i = 0; i < call->argc; i++)
+		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
+	if (!text_failed(&key))
+		job = find_equal(jobs, &key);
+	if (!job && !text_failed(&key))
+		job = add_job(jobs, call, &key);
+	text_done(&key);
+	if (job && job->request.kind == METRICS_COMMAND && is_full(jobs)) {
+		job_release(job);
+		job = NULL;
+	}
+	if (!job)
+		return reply_later(connection, "too many requests");
+	job->clients++;
+	metrics_jobs_poll(jobs);
+	*ret = job;
+	return MHD_YES;
+}
+
+enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
+				  struct metrics_job **ret)
 {
 	struct metrics_api_call call;
 	struct pairs pairs = { .count = 0 };
@@ -535,90 +475,61 @@ enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struc
 	enum MHD_Result result;
 	int code;
 
+	*ret = NULL;
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
 	if (!strcmp(path, "/metrics"))
 		code = make_metrics_call(connection, &call);
 	else
-		code = metrics_api_parse(path, pairs.list, pairs.count, commands->config, &call, &err);
+		code = metrics_api_parse(path, pairs.list, pairs.count, jobs->config, &call, &err);
 	if (code < 0)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
 					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
 					  NULL, NULL, err.text);
-	if (call.kind == METRICS_COMMAND)
-		result = answer_call(commands, connection, &call, "", state);
-	else
-		result = answer_newest(commands, connection, &call, state);
+	result = find_job(jobs, connection, &call, ret);
 	metrics_api_done(&call);
 	return result;
 }
 
-enum MHD_Result metrics_commands_finish(void **state)
-{
-	struct waiter *waiter = *state;
-	struct MHD_Connection *connection = waiter->connection;
-	struct job *job = waiter->job;
-	enum MHD_Result result = job->response ? MHD_queue_response(connection, job->status, job->response) :
-		metrics_reply_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, NULL, "no memory");
-
-	*state = NULL;
-	metrics_commands_forget(waiter);
-	return result;
-}
-
-void metrics_commands_forget(void *state)
-{
-	struct waiter *waiter = state, **at = &waiter->job->waiters;
-
-	while (*at != waiter)
-		at = &(*at)->next;
-	*at = waiter->next;
-	waiter->commands->waiters -= waiter->job->request.kind == METRICS_COMMAND;
-	job_release(waiter->job);
-	free(waiter);
-}
-
 /* --- begin and end --- */
 
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config,
-						  struct metrics_source *source, const char *nonce)
+struct metrics_jobs *metrics_jobs_create(const struct metrics_api_config *config, struct metrics_source *source)
 {
-	struct metrics_commands *commands = calloc(1, sizeof(*commands));
+	struct metrics_jobs *jobs = calloc(1, sizeof(*jobs));
 
-	if (!commands)
-		return NULL;
-	commands->config = config;
-	commands->source = source;
-	commands->nonce = nonce;
-	return commands;
+	if (jobs)
+		*jobs = (struct metrics_jobs){ .config = config, .source = source, .begin_us = now() };
+	return jobs;
 }
 
-void metrics_commands_stop(struct metrics_commands *commands)
+void metrics_jobs_stop(struct metrics_jobs *jobs)
 {
 	int64_t until_us = now() + STOP_MS * 1000LL;
 
-	for (const struct job *job = commands->jobs; job; job = job->next)
+	for (const struct metrics_job *job = jobs->first; job; job = job->next)
 		if (job->call)
 			call_stop(job->call);
-	while (commands->jobs) {
-		struct job *job = commands->jobs;
+	for (struct metrics_job *job = jobs->first, *next; job; job = next) {
 		int64_t left_ms = (until_us - now()) / 1000;
 
+		next = job->next;
 		if (job->call)
 			call_wait(job->call, left_ms > 0 ? (int)left_ms : 0);
+		call_destroy(job->call);
+		job->call = NULL;
 		if (!job->status) {
-			respond_line(job, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is being stopped");
-			resume_waiters(job);
+			job->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+			err_set(&job->err, ERR_UNAVAILABLE, "the server is being stopped");
 		}
-		job_unlink(commands, job);
+		job_release(job);
 	}
 }
 
-void metrics_commands_destroy(struct metrics_commands *commands)
+void metrics_jobs_destroy(struct metrics_jobs *jobs)
 {
-	if (!commands)
+	if (!jobs)
 		return;
-	for (int kind = 0; kind < METRICS_KINDS; kind++)
-		drop_newest(commands, (enum metrics_kind)kind);
-	reader_close(commands->reader);
-	free(commands);
+	for (int slot = 0; slot < METRICS_KINDS; slot++)
+		set_newest(jobs, (enum metrics_kind)slot, NULL);
+	close_reader(jobs);
+	free(jobs);
 }

@@ -2,59 +2,57 @@
 /*
  * metrics_command.h - results that are computed in threads: the metrics, and the output of commands
  *
- * Commands (/, /history, /api/...) run METRICS_CALLS at a time, beside one call for the page of the fabric and one
- * for the metrics; more wait, up to a limit. Equal requests share a call and its output, a file. The metrics and the
- * page of the fabric are kept until the next sweep. Connections that wait are suspended.
+ * Commands (/history, /api/...) run METRICS_CALLS at a time, beside one call for the page of the fabric and one for
+ * the metrics; more wait, up to a limit. Equal requests share a call and its output, a file. The newest metrics and
+ * the newest page of the fabric are kept until the next sweep.
  */
 #ifndef IBWIRE_CLI_METRICS_COMMAND_H
 #define IBWIRE_CLI_METRICS_COMMAND_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct metrics_api_config;
-struct metrics_commands;
+struct metrics_job; /* a result, or what will be one */
+struct metrics_jobs;
 struct metrics_source;
 struct pollfd;
 
 /* Limits of the commands of requests: number, time (struct metrics_api_config), output. */
 enum { METRICS_CALLS = 2, METRICS_CALL_SECONDS = 20, METRICS_OUTPUT_MB = 64 };
 
-/* Most descriptors of metrics_commands_wait(). */
+/* Most descriptors of metrics_jobs_wait(). */
 enum { METRICS_DESCRIPTORS = METRICS_CALLS + 2 };
 
-/*
- * metrics_commands_create - @config, @source: borrowed; the source is used in a thread
- * @nonce:  borrowed; begins the tag of each page, so that those of another process are others
- * Return: NULL: no memory.
- */
-struct metrics_commands *metrics_commands_create(const struct metrics_api_config *config,
-						  struct metrics_source *source, const char *nonce);
+/* metrics_jobs_create - @config, @source: borrowed; the source is used in a thread. Return: NULL: no memory. */
+struct metrics_jobs *metrics_jobs_create(const struct metrics_api_config *config, struct metrics_source *source);
 
-/* metrics_commands_stop - end all commands, and resume all connections, before MHD_stop_daemon(). */
-void metrics_commands_stop(struct metrics_commands *commands);
-void metrics_commands_destroy(struct metrics_commands *commands);
+/* metrics_jobs_stop - end all calls, and make their results errors. */
+void metrics_jobs_stop(struct metrics_jobs *jobs);
+
+/* metrics_jobs_destroy - after metrics_jobs_stop(), and metrics_job_leave() of all clients. */
+void metrics_jobs_destroy(struct metrics_jobs *jobs);
 
 /*
- * metrics_commands_answer - respond to a request, or suspend its connection until a command ends
- * metrics_commands_finish - respond after that
- * metrics_commands_forget - the connection has ended before that
- * @state:  of the connection: set if it is suspended; NULL after metrics_commands_finish()
+ * metrics_jobs_find - the job of a request
+ * @ret:  for metrics_job_leave(); NULL: the request was responded to, and the return value is that of the library
  */
-enum MHD_Result metrics_commands_answer(struct metrics_commands *commands, struct MHD_Connection *connection,
-					const char *path, void **state);
-enum MHD_Result metrics_commands_finish(void **state);
-void metrics_commands_forget(void *state);
+enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
+				  struct metrics_job **ret);
+bool metrics_job_is_done(const struct metrics_job *job);
 
-/*
- * metrics_commands_wait - list the descriptors to wait for
- * @ret:  METRICS_DESCRIPTORS of them
- * Return: their number; @timeout_ms is shortened as needed.
- */
-size_t metrics_commands_wait(const struct metrics_commands *commands, struct pollfd *ret, int *timeout_ms);
+/* metrics_job_respond - with its result; if there is none, with an error that says that it took too long */
+enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection);
 
-/* metrics_commands_poll - end and start commands, and resume connections. */
-void metrics_commands_poll(struct metrics_commands *commands);
+/* metrics_job_leave - a client has the response, or does not wait any more. A command without clients ends. */
+void metrics_job_leave(struct metrics_job *job);
+
+/* metrics_jobs_wait - list the descriptors to wait for. @ret: METRICS_DESCRIPTORS of them. Return: their number. */
+size_t metrics_jobs_wait(const struct metrics_jobs *jobs, struct pollfd *ret);
+
+/* metrics_jobs_poll - end and start calls. */
+void metrics_jobs_poll(struct metrics_jobs *jobs);
 
 /* metrics_reply_line - respond with one line; a line feed is added. @header: NULL: none. */
 enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,

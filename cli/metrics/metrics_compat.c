@@ -82,13 +82,6 @@ static void hca_info(const struct metrics_page *page, uint32_t row, struct text 
 	metrics_label_number(text, "lid", port_lid(fabric, row));
 }
 
-static double one(const struct metrics_page *page, uint32_t row)
-{
-	(void)page;
-	(void)row;
-	return 1;
-}
-
 /* Bytes per second by the table of that exporter: signalling rate and effective rate of a lane in Gb/s. */
 static double lane_rate(const struct metrics_page *page, uint32_t row, int which)
 {
@@ -157,87 +150,44 @@ static double zero(const struct metrics_page *page, uint32_t row)
 	return 0;
 }
 
-/* Both collectors are the rows of node types switch and CA. */
+/* Row 0 is the collector hca, row 1 the collector switch. */
 static double timed_out(const struct metrics_page *page, uint32_t row)
 {
 	const struct fabric *fabric = page->topology->fabric;
 	double count = 0;
 
-	if (row + 1 != NODE_CA && row + 1 != NODE_SWITCH)
-		return NAN;
 	for (uint32_t i = 0; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type == row + 1)
+		if (fabric->nodes[i].type == (row ? NODE_SWITCH : NODE_CA))
 			count += switch_failed(page, i);
 	return count;
 }
 
-static double of_collectors(uint32_t row, double value)
-{
-	return row + 1 == NODE_CA || row + 1 == NODE_SWITCH ? value : NAN;
-}
-
-static double no_errors(const struct metrics_page *page, uint32_t row)
-{
-	(void)page;
-	return of_collectors(row, 0);
-}
-
-static double duration(const struct metrics_page *page, uint32_t row)
-{
-	return of_collectors(row, (double)page->status.last.duration_us / 1e6);
-}
-
 static double last_execution(const struct metrics_page *page, uint32_t row)
 {
-	return of_collectors(row, (double)page->status.last.wall_us / 1e6);
+	(void)row;
+	return (double)page->status.last.wall_us / 1e6;
 }
 
 static void collector_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	(void)page;
-	metrics_label(text, "collector", row + 1 == NODE_CA ? "hca" : "switch");
+	metrics_label(text, "collector", row ? "switch" : "hca");
 }
 
-#define TREYDOCK_COUNTER(device, of_type, key, which, what, times) \
+#define TREYDOCK_COUNTER(device, of_type, key, which, times, what) \
 	{ .name = "infiniband_" device "_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, \
-	  .counter = which, .scale = times, .node_type = of_type }
-#define TREYDOCK_COUNTERS(device, type) \
-	TREYDOCK_COUNTER(device, type, "transmit_data_bytes", COUNTER_XMIT_DATA, "PortXmitData in bytes", 4), \
-	TREYDOCK_COUNTER(device, type, "receive_data_bytes", COUNTER_RCV_DATA, "PortRcvData in bytes", 4), \
-	TREYDOCK_COUNTER(device, type, "transmit_packets", COUNTER_XMIT_PACKETS, "PortXmitPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "receive_packets", COUNTER_RCV_PACKETS, "PortRcvPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "unicast_transmit_packets", COUNTER_UNICAST_XMIT_PACKETS, \
-			 "PortUnicastXmitPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "unicast_receive_packets", COUNTER_UNICAST_RCV_PACKETS, \
-			 "PortUnicastRcvPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "multicast_transmit_packets", COUNTER_MULTICAST_XMIT_PACKETS, \
-			 "PortMulticastXmitPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "multicast_receive_packets", COUNTER_MULTICAST_RCV_PACKETS, \
-			 "PortMulticastRcvPkts", 1), \
-	TREYDOCK_COUNTER(device, type, "symbol_error", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter", 1), \
-	TREYDOCK_COUNTER(device, type, "link_error_recovery", COUNTER_LINK_ERROR_RECOVERY, \
-			 "LinkErrorRecoveryCounter", 1), \
-	TREYDOCK_COUNTER(device, type, "link_downed", COUNTER_LINK_DOWNED, "LinkDownedCounter", 1), \
-	TREYDOCK_COUNTER(device, type, "receive_errors", COUNTER_RCV_ERRORS, "PortRcvErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "receive_remote_physical_errors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, \
-			 "PortRcvRemotePhysicalErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "receive_switch_relay_errors", COUNTER_RCV_SWITCH_RELAY_ERRORS, \
-			 "PortRcvSwitchRelayErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "transmit_discards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards", 1), \
-	TREYDOCK_COUNTER(device, type, "transmit_constraint_errors", COUNTER_XMIT_CONSTRAINT_ERRORS, \
-			 "PortXmitConstraintErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "receive_constraint_errors", COUNTER_RCV_CONSTRAINT_ERRORS, \
-			 "PortRcvConstraintErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "local_link_integrity_errors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, \
-			 "LocalLinkIntegrityErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "excessive_buffer_overrun_errors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, \
-			 "ExcessiveBufferOverrunErrors", 1), \
-	TREYDOCK_COUNTER(device, type, "vl15_dropped", COUNTER_VL15_DROPPED, "VL15Dropped", 1), \
-	TREYDOCK_COUNTER(device, type, "transmit_wait", COUNTER_XMIT_WAIT, "PortXmitWait", 1), \
-	TREYDOCK_COUNTER(device, type, "qp1_dropped", COUNTER_QP1_DROPPED, "QP1Dropped", 1)
+	  .counter = COUNTER_##which, .scale = times, .node_type = of_type },
+#define TREYDOCK_SWITCH(which, own, key, guilbaults) TREYDOCK_COUNTER("switch", NODE_SWITCH, key, which, 1, NULL)
+#define TREYDOCK_CA(which, own, key, guilbaults) TREYDOCK_COUNTER("hca", NODE_CA, key, which, 1, NULL)
+#define TREYDOCK_COUNTERS(device, type, each) \
+	TREYDOCK_COUNTER(device, type, "transmit_data_bytes", XMIT_DATA, 4, "PortXmitData in bytes") \
+	TREYDOCK_COUNTER(device, type, "receive_data_bytes", RCV_DATA, 4, "PortRcvData in bytes") \
+	METRICS_COUNTERS(each) \
+	TREYDOCK_COUNTER(device, type, "receive_switch_relay_errors", RCV_SWITCH_RELAY_ERRORS, 1, NULL) \
+	TREYDOCK_COUNTER(device, type, "qp1_dropped", QP1_DROPPED, 1, NULL)
 #define TREYDOCK_DETAIL(device, of_type, key, number, what) \
-	{ .name = "infiniband_" device "_port_" key "_errors", .type = METRICS_COUNTER, .scope = METRICS_DETAIL_ROW, \
-	  .help = what " (PortRcvErrorDetails)", .detail = METRICS_DETAIL(DETAIL_RCV_ERRORS, number), \
+	{ .name = "infiniband_" device "_port_" key "_errors", .type = METRICS_COUNTER, .scope = METRICS_PORT, \
+	  .help = what " (PortRcvErrorDetails)", .detail = 1 + METRICS_DETAIL(DETAIL_RCV_ERRORS, number), \
 	  .node_type = of_type }
 #define TREYDOCK_DETAILS(device, type) \
 	TREYDOCK_DETAIL(device, type, "local_physical", 0, "PortLocalPhysicalErrors"), \
@@ -254,40 +204,41 @@ static void collector_label(const struct metrics_page *page, uint32_t row, struc
 	  .node_type = NODE_CA, .labels = more_labels, .own_labels = true }
 
 static const struct metrics_family treydock[] = {
-	TREYDOCK_COUNTERS("switch", NODE_SWITCH),
+	TREYDOCK_COUNTERS("switch", NODE_SWITCH, TREYDOCK_SWITCH)
 	TREYDOCK_DETAILS("switch", NODE_SWITCH),
 	TREYDOCK_GAUGE("switch_port_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, effective_rate, NULL,
 		       "Effective data rate of the link"),
 	TREYDOCK_GAUGE("switch_port_raw_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, raw_rate, NULL,
 		       "Signalling rate of the link"),
-	TREYDOCK_GAUGE("switch_uplink_info", METRICS_PORT, NODE_SWITCH, one, uplink_labels,
+	TREYDOCK_GAUGE("switch_uplink_info", METRICS_PORT, NODE_SWITCH, metrics_value_one, uplink_labels,
 		       "Other end of the link of a switch port"),
-	TREYDOCK_GAUGE("switch_info", METRICS_NODE, NODE_SWITCH, one, switch_info, "Name and LID of a switch"),
+	TREYDOCK_GAUGE("switch_info", METRICS_NODE, NODE_SWITCH, metrics_value_one, switch_info,
+		       "Name and LID of a switch"),
 	TREYDOCK_GAUGE("switch_collect_duration_seconds", METRICS_NODE, NODE_SWITCH, zero, switch_device,
 		       "Always 0: all nodes are polled in one sweep"),
 	TREYDOCK_GAUGE("switch_collect_error", METRICS_NODE, NODE_SWITCH, zero, switch_device, "Always 0"),
 	TREYDOCK_GAUGE("switch_collect_timeout", METRICS_NODE, NODE_SWITCH, switch_failed, switch_device,
 		       "1 if a port of the switch did not respond in the newest sweep"),
-	TREYDOCK_COUNTERS("hca", NODE_CA),
+	TREYDOCK_COUNTERS("hca", NODE_CA, TREYDOCK_CA)
 	TREYDOCK_DETAILS("hca", NODE_CA),
 	TREYDOCK_HCA("rate_bytes_per_second", effective_rate, hca_guid,
 		       "Effective data rate of the link of an HCA port"),
 	TREYDOCK_HCA("raw_rate_bytes_per_second", raw_rate, hca_guid,
 		       "Signalling rate of the link of an HCA port"),
-	TREYDOCK_GAUGE("hca_uplink_info", METRICS_PORT, NODE_CA, one, uplink_labels,
+	TREYDOCK_GAUGE("hca_uplink_info", METRICS_PORT, NODE_CA, metrics_value_one, uplink_labels,
 		       "Other end of the link of an HCA port"),
-	TREYDOCK_HCA("info", one, hca_info, "Name and LID of an HCA port"),
+	TREYDOCK_HCA("info", metrics_value_one, hca_info, "Name and LID of an HCA port"),
 	TREYDOCK_HCA("collect_duration_seconds", zero, hca_device,
 		       "Always 0: all nodes are polled in one sweep"),
 	TREYDOCK_HCA("collect_error", zero, hca_device, "Always 0"),
 	TREYDOCK_HCA("collect_timeout", hca_failed, hca_device,
 		       "1 if the HCA port did not respond in the newest sweep"),
-	TREYDOCK_GAUGE("exporter_collector_duration_seconds", METRICS_NODE_TYPE, 0, duration, collector_label,
-		       "Duration of the newest sweep"),
-	TREYDOCK_GAUGE("exporter_collect_errors", METRICS_NODE_TYPE, 0, no_errors, collector_label, "Always 0"),
-	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_NODE_TYPE, 0, timed_out, collector_label,
+	TREYDOCK_GAUGE("exporter_collector_duration_seconds", METRICS_COLLECTOR, 0, metrics_value_sweep_s,
+		       collector_label, "Duration of the newest sweep"),
+	TREYDOCK_GAUGE("exporter_collect_errors", METRICS_COLLECTOR, 0, zero, collector_label, "Always 0"),
+	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_COLLECTOR, 0, timed_out, collector_label,
 		       "Nodes with a port that did not respond in the newest sweep"),
-	TREYDOCK_GAUGE("exporter_last_execution", METRICS_NODE_TYPE, 0, last_execution, collector_label,
+	TREYDOCK_GAUGE("exporter_last_execution", METRICS_COLLECTOR, 0, last_execution, collector_label,
 		       "Start of the newest sweep"),
 };
 
@@ -340,51 +291,19 @@ static double sweep_complete(const struct metrics_page *page, uint32_t row)
 	return page->live && page->status.last.ports_answered == page->status.last.ports_polled;
 }
 
-static double sweep_duration(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return (double)page->status.last.duration_us / 1e6;
-}
-
-static double build_duration(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return page->build_s;
-}
-
-#define GUILBAULTS_COUNTER(key, which, what) \
-	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, .counter = which, \
-	  .scale = 1 }
+#define GUILBAULTS_COUNTER(which, own, treydock, key) \
+	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, \
+	  .counter = COUNTER_##which, .scale = 1 },
 #define GUILBAULTS_DETAIL(key, attribute, number, what) \
-	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_DETAIL_ROW, .help = what, \
-	  .detail = METRICS_DETAIL(attribute, number) }
+	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, \
+	  .detail = 1 + METRICS_DETAIL(attribute, number) }
 #define GUILBAULTS_GAUGE(key, rows, function, what) \
 	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function }
 
 static const struct metrics_family guilbaults[] = {
-	GUILBAULTS_COUNTER("linkdownedcounter", COUNTER_LINK_DOWNED, "LinkDownedCounter"),
-	GUILBAULTS_COUNTER("symbolerrorcounter", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter"),
-	GUILBAULTS_COUNTER("portxmitconstrainterrors", COUNTER_XMIT_CONSTRAINT_ERRORS, "PortXmitConstraintErrors"),
-	GUILBAULTS_COUNTER("portxmitdiscards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards"),
-	GUILBAULTS_COUNTER("portxmitwait", COUNTER_XMIT_WAIT, "PortXmitWait in ticks"),
-	GUILBAULTS_COUNTER("portxmitdata", COUNTER_XMIT_DATA, "PortXmitData in words of 4 bytes"),
-	GUILBAULTS_COUNTER("portrcvdata", COUNTER_RCV_DATA, "PortRcvData in words of 4 bytes"),
-	GUILBAULTS_COUNTER("portxmitpkts", COUNTER_XMIT_PACKETS, "PortXmitPkts"),
-	GUILBAULTS_COUNTER("portrcvpkts", COUNTER_RCV_PACKETS, "PortRcvPkts"),
-	GUILBAULTS_COUNTER("portrcverrors", COUNTER_RCV_ERRORS, "PortRcvErrors"),
-	GUILBAULTS_COUNTER("portunicastxmitpkts", COUNTER_UNICAST_XMIT_PACKETS, "PortUnicastXmitPkts"),
-	GUILBAULTS_COUNTER("portunicastrcvpkts", COUNTER_UNICAST_RCV_PACKETS, "PortUnicastRcvPkts"),
-	GUILBAULTS_COUNTER("portmulticastxmitpkts", COUNTER_MULTICAST_XMIT_PACKETS, "PortMulticastXmitPkts"),
-	GUILBAULTS_COUNTER("portmulticastrcvpkts", COUNTER_MULTICAST_RCV_PACKETS, "PortMulticastRcvPkts"),
-	GUILBAULTS_COUNTER("portrcvremotephysicalerrors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS,
-			   "PortRcvRemotePhysicalErrors"),
-	GUILBAULTS_COUNTER("linkerrorrecoverycounter", COUNTER_LINK_ERROR_RECOVERY, "LinkErrorRecoveryCounter"),
-	GUILBAULTS_COUNTER("locallinkintegrityerrors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
-			   "LocalLinkIntegrityErrors"),
-	GUILBAULTS_COUNTER("vl15dropped", COUNTER_VL15_DROPPED, "VL15Dropped"),
-	GUILBAULTS_COUNTER("portrcvconstrainterrors", COUNTER_RCV_CONSTRAINT_ERRORS, "PortRcvConstraintErrors"),
-	GUILBAULTS_COUNTER("excessivebufferoverrunerrors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
-			   "ExcessiveBufferOverrunErrors"),
+	METRICS_COUNTERS(GUILBAULTS_COUNTER)
+	GUILBAULTS_COUNTER(XMIT_DATA,,, "portxmitdata")
+	GUILBAULTS_COUNTER(RCV_DATA,,, "portrcvdata")
 	GUILBAULTS_DETAIL("portlocalphysicalerrors", DETAIL_RCV_ERRORS, 0, "PortLocalPhysicalErrors"),
 	GUILBAULTS_DETAIL("portmalformedpkterrors", DETAIL_RCV_ERRORS, 1, "PortMalformedPktErrors"),
 	GUILBAULTS_DETAIL("portbufferoverrunerrors", DETAIL_RCV_ERRORS, 2, "PortBufferOverrunErrors"),
@@ -396,9 +315,9 @@ static const struct metrics_family guilbaults[] = {
 			  "PortSwHOQLifetimeLimitDiscards"),
 	GUILBAULTS_GAUGE("speed", METRICS_PORT, lane_gbps, "Active speed of a lane in Gb/s"),
 	GUILBAULTS_GAUGE("width", METRICS_PORT, lanes, "Lanes of the link"),
-	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
+	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, metrics_value_sweep_s,
 			 "Duration of the newest sweep"),
-	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, build_duration,
+	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, metrics_value_build_s,
 			 "Time to read the newest sweep for this page"),
 	GUILBAULTS_GAUGE("scrape_ok", METRICS_ONCE, sweep_complete,
 			 "1 if a collector is running and all polled ports responded in the newest sweep"),

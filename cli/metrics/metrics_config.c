@@ -13,7 +13,7 @@
 struct reading_config {
 	struct metrics_config *config;
 	yaml_document_t document;
-	yaml_node_t *cert_file, *key_file, *min_version, *max_version;
+	yaml_node_t *cert_file, *key_file, *min_version, *max_version, *client_auth;
 	struct error *err;
 };
 
@@ -29,10 +29,10 @@ static const char *scalar(const yaml_node_t *node)
 	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
 }
 
-typedef int key_fn(struct reading_config *reading, const char *key, yaml_node_t *key_node, yaml_node_t *value);
+static int read_key(struct reading_config *reading, const char *section, yaml_node_t *key, yaml_node_t *value);
 
-/* Call @each for the keys of a mapping. An empty section is none. */
-static int each_key(struct reading_config *reading, yaml_node_t *mapping, key_fn *each)
+/* The keys of a section, or "" of the whole file. An empty section is none. */
+static int read_section(struct reading_config *reading, const char *section, yaml_node_t *mapping)
 {
 	yaml_node_pair_t *pair;
 	int code = 0;
@@ -47,65 +47,54 @@ static int each_key(struct reading_config *reading, yaml_node_t *mapping, key_fn
 
 		if (!scalar(key) || !value)
 			return fail(reading, mapping, "a key is no word", NULL);
-		code = each(reading, scalar(key), key, value);
+		code = read_key(reading, section, key, value);
 	}
 	return code;
 }
 
-static int tls_key(struct reading_config *reading, const char *key, yaml_node_t *key_node, yaml_node_t *value)
-{
-	if (!scalar(value))
-		return fail(reading, value, "a single value is expected for", key);
-	if (!strcmp(key, "cert_file"))
-		reading->cert_file = value;
-	else if (!strcmp(key, "key_file"))
-		reading->key_file = value;
-	else if (!strcmp(key, "min_version"))
-		reading->min_version = value;
-	else if (!strcmp(key, "max_version"))
-		reading->max_version = value;
-	else if (strcmp(key, "client_auth_type"))
-		return fail(reading, key_node, "unknown or unsupported key", key);
-	else if (strcmp(scalar(value), "NoClientCert"))
-		return fail(reading, value, "client certificates are not supported: use NoClientCert instead of",
-			    scalar(value));
-	return 0;
-}
-
-static int http_key(struct reading_config *reading, const char *key, yaml_node_t *key_node, yaml_node_t *value)
-{
-	(void)value;
-	return strcmp(key, "http2") ? fail(reading, key_node, "unknown or unsupported key", key) : 0;
-}
-
-static int user_key(struct reading_config *reading, const char *key, yaml_node_t *key_node, yaml_node_t *value)
+static int read_user(struct reading_config *reading, yaml_node_t *key, yaml_node_t *value)
 {
 	struct metrics_config *config = reading->config;
 	struct metrics_user *user = &config->users[config->user_count];
 	const char *hash = scalar(value);
 
 	if (config->user_count == METRICS_USERS_MAX)
-		return fail(reading, key_node, "more than 64 users", NULL);
+		return fail(reading, key, "more than 64 users", NULL);
 	if (!hash || strncmp(hash, "$2", 2) || strlen(hash) != 60)
-		return fail(reading, value, "no bcrypt hash (htpasswd -nBC 10 USER) for user", key);
-	user->name = strdup(key);
+		return fail(reading, value, "no bcrypt hash (htpasswd -nBC 10 USER) for user", scalar(key));
+	user->name = strdup(scalar(key));
 	user->hash = strdup(hash);
 	config->user_count++;
 	return user->name && user->hash ? 0 : err_nomem(reading->err);
 }
 
-static int section_key(struct reading_config *reading, const char *key, yaml_node_t *key_node, yaml_node_t *value)
+static int read_key(struct reading_config *reading, const char *section, yaml_node_t *key, yaml_node_t *value)
 {
-	if (!strcmp(key, "tls_server_config")) {
-		reading->config->tls = true;
-		reading->config->tls_line = (int)key_node->start_mark.line + 1;
-		return each_key(reading, value, tls_key);
+	const struct { const char *key; yaml_node_t **value; } files[] = {
+		{ "cert_file", &reading->cert_file }, { "key_file", &reading->key_file },
+		{ "min_version", &reading->min_version }, { "max_version", &reading->max_version },
+		{ "client_auth_type", &reading->client_auth },
+	};
+	const char *name = scalar(key);
+	bool is_tls = !strcmp(section, "tls_server_config");
+
+	if (!strcmp(section, "basic_auth_users"))
+		return read_user(reading, key, value);
+	if (!*section && (!strcmp(name, "tls_server_config") || !strcmp(name, "http_server_config") ||
+			  !strcmp(name, "basic_auth_users"))) {
+		if (!strcmp(name, "tls_server_config"))
+			reading->config->tls_line = (int)key->start_mark.line + 1;
+		return read_section(reading, name, value);
 	}
-	if (!strcmp(key, "http_server_config"))
-		return each_key(reading, value, http_key);
-	if (!strcmp(key, "basic_auth_users"))
-		return each_key(reading, value, user_key);
-	return fail(reading, key_node, "unknown key", key);
+	if (!strcmp(section, "http_server_config") && !strcmp(name, "http2"))
+		return 0;
+	for (size_t i = 0; is_tls && i < sizeof(files) / sizeof(*files); i++) {
+		if (strcmp(files[i].key, name))
+			continue;
+		*files[i].value = value;
+		return scalar(value) ? 0 : fail(reading, value, "a single value is expected for", name);
+	}
+	return fail(reading, key, *section ? "unknown or unsupported key" : "unknown key", name);
 }
 
 /* Relative names are relative to the folder of the configuration. */
@@ -146,8 +135,12 @@ static int finish_tls(struct reading_config *reading, const yaml_node_t *root)
 	struct metrics_config *config = reading->config;
 	int least, most, code;
 
+	config->tls = config->tls_line;
 	if (!config->tls)
 		return 0;
+	if (reading->client_auth && strcmp(scalar(reading->client_auth), "NoClientCert"))
+		return fail(reading, reading->client_auth, "client certificates are not supported: use NoClientCert "
+			    "instead of", scalar(reading->client_auth));
 	if (!reading->cert_file || !reading->key_file)
 		return fail(reading, root, "tls_server_config needs cert_file and key_file", NULL);
 	code = read_version(reading, reading->min_version, 2, &least);
@@ -179,7 +172,7 @@ static int parse(struct reading_config *reading, const struct text *file)
 	}
 	root = yaml_document_get_root_node(&reading->document);
 	if (root)
-		code = each_key(reading, root, section_key);
+		code = read_section(reading, "", root);
 	if (root && code == 0)
 		code = finish_tls(reading, root);
 	yaml_document_delete(&reading->document);

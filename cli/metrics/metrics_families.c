@@ -110,7 +110,7 @@ static void port_info(const struct metrics_page *page, uint32_t row, struct text
 	metrics_label(text, "speed", link_speed_name(port->speed));
 }
 
-static double info_value(const struct metrics_page *page, uint32_t row)
+double metrics_value_one(const struct metrics_page *page, uint32_t row)
 {
 	(void)page;
 	(void)row;
@@ -167,41 +167,16 @@ static void direction_labels(const struct metrics_page *page, uint32_t row, stru
 	metrics_label(text, "direction", row % 2 == BALANCE_XMIT ? "xmit" : "rcv");
 }
 
-static double group_if_several(const struct metrics_page *page, uint32_t row, double value)
-{
-	return group_of(page, row)->count > 1 ? value : NAN;
-}
+/* Numbers of groups of several links; those without a direction are of the first row of each group. */
+#define GROUP(function, is_for_row, expression) \
+	static double function(const struct metrics_page *page, uint32_t row) \
+	{ return group_of(page, row)->count > 1 && (is_for_row) ? (expression) : NAN; }
 
-/* Numbers without a direction are those of the first row of each group. */
-static double group_once(const struct metrics_page *page, uint32_t row, double value)
-{
-	return row % 2 == BALANCE_XMIT ? group_if_several(page, row, value) : NAN;
-}
-
-static double group_imbalance(const struct metrics_page *page, uint32_t row)
-{
-	return group_if_several(page, row, page->groups[row].imbalance);
-}
-
-static double group_mean(const struct metrics_page *page, uint32_t row)
-{
-	return group_if_several(page, row, page->groups[row].mean);
-}
-
-static double group_most(const struct metrics_page *page, uint32_t row)
-{
-	return group_if_several(page, row, page->groups[row].most);
-}
-
-static double group_active(const struct metrics_page *page, uint32_t row)
-{
-	return group_once(page, row, page->groups[row].active);
-}
-
-static double group_built(const struct metrics_page *page, uint32_t row)
-{
-	return group_once(page, row, group_of(page, row)->built);
-}
+GROUP(group_imbalance, true, page->groups[row].imbalance)
+GROUP(group_mean, true, page->groups[row].mean)
+GROUP(group_most, true, page->groups[row].most)
+GROUP(group_active, row % 2 == BALANCE_XMIT, page->groups[row].active)
+GROUP(group_built, row % 2 == BALANCE_XMIT, group_of(page, row)->built)
 
 static void finding_labels(const struct metrics_page *page, uint32_t row, struct text *text)
 {
@@ -241,7 +216,6 @@ ONCE(links_active, page->summary.links_by_state[PORT_ACTIVE])
 ONCE(live, page->live)
 ONCE(ports_bounded, page->summary.ports_bounded)
 ONCE(sweep_time, (double)page->status.last.wall_us / 1e6)
-ONCE(sweep_duration, (double)page->status.last.duration_us / 1e6)
 ONCE(sweep_interval, page->status.last.interval_us ? (double)page->status.last.interval_us / 1e6 : NAN)
 ONCE(sweeps, (double)page->status.last.id)
 ONCE(polled, page->status.last.ports_polled)
@@ -252,7 +226,18 @@ ONCE(mads, (double)page->status.last.mads_sent)
 ONCE(mads_timed_out, (double)page->status.last.mads_timed_out)
 ONCE(discovery_time, page->status.discovery_wall_us ? (double)page->status.discovery_wall_us / 1e6 : NAN)
 ONCE(database_size, (double)page->status.size_bytes)
-ONCE(build_time, page->build_s)
+
+double metrics_value_sweep_s(const struct metrics_page *page, uint32_t row)
+{
+	(void)row;
+	return (double)page->status.last.duration_us / 1e6;
+}
+
+double metrics_value_build_s(const struct metrics_page *page, uint32_t row)
+{
+	(void)row;
+	return page->build_s;
+}
 
 static void build_labels(const struct metrics_page *page, uint32_t row, struct text *text)
 {
@@ -261,9 +246,9 @@ static void build_labels(const struct metrics_page *page, uint32_t row, struct t
 	metrics_label(text, "version", PACKAGE_VERSION);
 }
 
-#define COUNT(key, which, what) \
-	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, .counter = which, \
-	  .scale = 1 }
+#define COUNT(which, key, treydock, guilbaults) \
+	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, \
+	  .counter = COUNTER_##which, .scale = 1 },
 #define BYTES(key, which, what) \
 	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .unit = "bytes", .help = what, \
 	  .counter = which, .scale = COUNTER_WORD_BYTES }
@@ -274,10 +259,11 @@ static void build_labels(const struct metrics_page *page, uint32_t row, struct t
 	FAMILY(METRICS_GAUGE, key, rows, of_unit, function, more_labels, what)
 
 static const struct metrics_family families[] = {
-	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, info_value, build_labels, "Version of ibwire"),
+	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, metrics_value_one, build_labels, "Version of ibwire"),
 	GAUGE("collector_live", METRICS_ONCE, NULL, live, NULL, "1 if a collector is running on the database, else 0"),
 	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, "seconds", sweep_time, NULL, "Start of the newest sweep"),
-	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", sweep_duration, NULL, "Duration of the newest sweep"),
+	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", metrics_value_sweep_s, NULL,
+	      "Duration of the newest sweep"),
 	GAUGE("sweep_interval_seconds", METRICS_ONCE, "seconds", sweep_interval, NULL,
 	      "Configured time between sweeps"),
 	FAMILY(METRICS_COUNTER, "sweeps", METRICS_ONCE, NULL, sweeps, NULL, "Sweeps stored in the database"),
@@ -292,7 +278,7 @@ static const struct metrics_family families[] = {
 	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, "seconds", discovery_time, NULL,
 	      "Time of the newest discovery of the fabric"),
 	GAUGE("database_size_bytes", METRICS_ONCE, "bytes", database_size, NULL, "Size of the database and its log"),
-	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", build_time, NULL,
+	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", metrics_value_build_s, NULL,
 	      "Time to read the newest sweep for this page"),
 	GAUGE("nodes", METRICS_NODE_CLASS, NULL, node_count, node_class_label, "Nodes of the fabric by type"),
 	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
@@ -312,7 +298,7 @@ static const struct metrics_family families[] = {
 	GAUGE("group_links_active", METRICS_GROUP, NULL, group_active, group_labels,
 	      "Links of a group that are Active"),
 	GAUGE("group_links_built", METRICS_GROUP, NULL, group_built, group_labels, "Links that a group is built with"),
-	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, info_value, port_info,
+	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, metrics_value_one, port_info,
 	       "Peer, host, rail, role and active link of a port"),
 	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
@@ -322,27 +308,9 @@ static const struct metrics_family families[] = {
 	      "Time of the newest reading of the port"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "Bytes received (PortRcvData times 4)"),
-	COUNT("xmit_packets", COUNTER_XMIT_PACKETS, "PortXmitPkts"),
-	COUNT("rcv_packets", COUNTER_RCV_PACKETS, "PortRcvPkts"),
-	COUNT("xmit_wait", COUNTER_XMIT_WAIT, "PortXmitWait, in ticks of the device"),
-	COUNT("unicast_xmit_packets", COUNTER_UNICAST_XMIT_PACKETS, "PortUnicastXmitPkts"),
-	COUNT("unicast_rcv_packets", COUNTER_UNICAST_RCV_PACKETS, "PortUnicastRcvPkts"),
-	COUNT("multicast_xmit_packets", COUNTER_MULTICAST_XMIT_PACKETS, "PortMulticastXmitPkts"),
-	COUNT("multicast_rcv_packets", COUNTER_MULTICAST_RCV_PACKETS, "PortMulticastRcvPkts"),
-	COUNT("symbol_errors", COUNTER_SYMBOL_ERRORS, "SymbolErrorCounter"),
-	COUNT("link_error_recovery", COUNTER_LINK_ERROR_RECOVERY, "LinkErrorRecoveryCounter"),
-	COUNT("link_downed", COUNTER_LINK_DOWNED, "LinkDownedCounter"),
-	COUNT("rcv_errors", COUNTER_RCV_ERRORS, "PortRcvErrors"),
-	COUNT("rcv_remote_physical_errors", COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, "PortRcvRemotePhysicalErrors"),
-	COUNT("rcv_switch_relay_errors", COUNTER_RCV_SWITCH_RELAY_ERRORS, "PortRcvSwitchRelayErrors"),
-	COUNT("xmit_discards", COUNTER_XMIT_DISCARDS, "PortXmitDiscards"),
-	COUNT("xmit_constraint_errors", COUNTER_XMIT_CONSTRAINT_ERRORS, "PortXmitConstraintErrors"),
-	COUNT("rcv_constraint_errors", COUNTER_RCV_CONSTRAINT_ERRORS, "PortRcvConstraintErrors"),
-	COUNT("local_link_integrity_errors", COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, "LocalLinkIntegrityErrors"),
-	COUNT("excessive_buffer_overrun_errors", COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
-	      "ExcessiveBufferOverrunErrors"),
-	COUNT("qp1_dropped", COUNTER_QP1_DROPPED, "QP1Dropped"),
-	COUNT("vl15_dropped", COUNTER_VL15_DROPPED, "VL15Dropped"),
+	METRICS_COUNTERS(COUNT)
+	COUNT(RCV_SWITCH_RELAY_ERRORS, "rcv_switch_relay_errors",,)
+	COUNT(QP1_DROPPED, "qp1_dropped",,)
 };
 
 static const struct metrics_schema own = {

@@ -20,70 +20,50 @@
 #include "facts/port_columns.h"
 #include "facts/port_facts.h"
 
-void metrics_topology_release(struct metrics_topology *topology)
+void metrics_topology_destroy(struct metrics_topology *topology)
 {
-	if (!topology || --topology->references)
+	if (!topology)
 		return;
 	shape_destroy(topology->shape);
 	fabric_destroy(topology->fabric);
 	free(topology->label_at);
-	free(topology->shared);
 	text_done(&topology->labels);
 	free(topology);
 }
 
-static void page_free(struct metrics_page *page)
+static void page_clear(struct metrics_page *page)
 {
-	if (!page)
-		return;
-	metrics_topology_release(page->topology);
+	metrics_topology_destroy(page->topology);
 	free(page->counters);
 	free(page->ports);
 	free(page->numbers);
 	free(page->groups);
 	free(page->details);
-	free(page);
+	*page = (struct metrics_page){ .counted = 0 };
 }
 
-void metrics_page_release(struct metrics_page *page)
+bool metrics_source_close(struct metrics_source *source)
 {
-	if (page && !--page->references)
-		page_free(page);
+	if (source->is_used)
+		return false;
+	reader_close(source->reader);
+	source->reader = NULL;
+	source->page.is_complete = false;
+	return true;
 }
 
 bool metrics_source_done(struct metrics_source *source)
 {
-	if (source->is_used)
+	if (!metrics_source_close(source))
 		return false;
-	metrics_page_release(source->page);
-	source->page = NULL;
-	reader_close(source->reader);
-	source->reader = NULL;
+	page_clear(&source->page);
 	return true;
-}
-
-static uint32_t first_port(const struct fabric *fabric, uint32_t port)
-{
-	return fabric->nodes[fabric->ports[port].node].first_port;
-}
-
-/* The labels of a port begin with so many bytes of those of its node's first port. */
-static uint16_t count_shared(const struct metrics_topology *topology, uint32_t port, const char *labels)
-{
-	uint32_t first = first_port(topology->fabric, port), at = topology->label_at[first];
-	uint32_t most = first < port ? topology->label_at[first + 1] - at : 0;
-	uint16_t len = 0;
-
-	while (len < most && len < UINT16_MAX && labels[len] == topology->labels.chars[at + len])
-		len++;
-	return len;
 }
 
 void metrics_port_labels(const struct metrics_topology *topology, uint32_t port, struct text *ret)
 {
 	const uint32_t *at = topology->label_at;
 
-	text_append_bytes(ret, topology->labels.chars + at[first_port(topology->fabric, port)], topology->shared[port]);
 	text_append_bytes(ret, topology->labels.chars + at[port], at[port + 1] - at[port]);
 }
 
@@ -97,28 +77,24 @@ int metrics_topology_create(struct fabric *fabric, const struct settings *settin
 
 	if (!topology)
 		return err_nomem(err);
-	topology->references = 1;
 	topology->fabric = fabric_share(fabric);
 	topology->label_at = calloc(fabric->port_count + 1, sizeof(*topology->label_at));
-	topology->shared = calloc(fabric->port_count + 1, sizeof(*topology->shared));
-	code = topology->label_at && topology->shared ?
+	code = topology->label_at ?
 		shape_create(fabric, &settings->shape, &topology->shape, err) : err_nomem(err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		text_clear(&labels);
 		schema->port_labels(fabric, i, &labels);
-		if (encode) {
+		if (encode)
 			encode(text_chars(&labels), external, &topology->labels);
-		} else {
-			topology->shared[i] = count_shared(topology, i, text_chars(&labels));
-			text_append(&topology->labels, text_chars(&labels) + topology->shared[i]);
-		}
+		else
+			text_append(&topology->labels, text_chars(&labels));
 		topology->label_at[i + 1] = (uint32_t)topology->labels.len;
 	}
 	if (code == 0 && (text_failed(&labels) || text_failed(&topology->labels)))
 		code = err_nomem(err);
 	text_done(&labels);
 	if (code < 0) {
-		metrics_topology_release(topology);
+		metrics_topology_destroy(topology);
 		return code;
 	}
 	*ret = topology;
@@ -133,75 +109,45 @@ void metrics_counters_add(struct metrics_counters *counters, const struct delta 
 			counters->value[i] = UINT64_MAX;
 }
 
-/* The counters of the last page: its own array if no response needs it, and the topology is the same. */
-static struct metrics_counters *take_counters(struct metrics_page *last, const struct fabric *fabric)
+/* Move the page to a fabric; counters stay with their ports. */
+static int move_page(struct metrics_source *source, struct fabric *fabric, struct error *err)
 {
+	struct metrics_page *page = &source->page;
+	const struct fabric *last = page->topology ? page->topology->fabric : NULL;
 	struct metrics_counters *counters;
-
-	if (last && last->references == 1 && last->topology->fabric == fabric) {
-		counters = last->counters;
-		last->counters = NULL;
-		return counters;
-	}
-	counters = calloc(fabric->port_count + 1, sizeof(*counters));
-	for (uint32_t i = 0; counters && last && i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-		uint32_t then = fabric_find_port(last->topology->fabric, fabric->nodes[port->node].guid, port->num);
-
-		if (then != FABRIC_NONE)
-			counters[i] = last->counters[then];
-	}
-	return counters;
-}
-
-/* The topology of the last page, or a new one if the fabric has changed. */
-static int find_topology(struct metrics_source *source, struct fabric *fabric, struct metrics_topology **ret,
-			 struct error *err)
-{
-	struct metrics_page *last = source->page;
-
-	if (!last || last->topology->fabric != fabric)
-		return metrics_topology_create(fabric, source->settings, source->schema, NULL, NULL, ret, err);
-	last->topology->references++;
-	*ret = last->topology;
-	return 0;
-}
-
-/*
- * A last page that no response needs is not served again: free what the next one does not take over, and move it to a
- * new topology, before the counters of a snapshot are in memory.
- */
-static int prepare_last(struct metrics_source *source, struct error *err)
-{
-	const struct snapshot_query query = { .fabric_only = true, .names = source->names };
-	struct metrics_page *last = source->page;
-	struct metrics_counters *counters;
+	struct metrics_detail *details;
 	struct metrics_topology *topology;
-	struct snapshot *snapshot;
 	int code;
 
-	if (!last || last->references > 1)
+	if (last == fabric)
 		return 0;
-	free(last->ports);
-	free(last->numbers);
-	last->ports = NULL;
-	last->numbers = NULL;
-	code = snapshot_load(source->reader, &query, &snapshot, err);
+	code = metrics_topology_create(fabric, source->settings, source->schema, NULL, NULL, &topology, err);
 	if (code < 0)
 		return code;
-	code = find_topology(source, snapshot->fabric, &topology, err);
-	snapshot_destroy(snapshot);
-	if (code < 0)
-		return code;
-	counters = take_counters(last, topology->fabric);
-	if (!counters) {
-		metrics_topology_release(topology);
+	counters = calloc(fabric->port_count + 1, sizeof(*counters));
+	details = calloc(source->schema->details ? fabric->port_count + 1 : 1, sizeof(*details));
+	if (!counters || !details) {
+		free(counters);
+		free(details);
+		metrics_topology_destroy(topology);
 		return err_nomem(err);
 	}
-	free(last->counters);
-	last->counters = counters;
-	metrics_topology_release(last->topology);
-	last->topology = topology;
+	for (uint32_t i = 0; last && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t then = fabric_find_port(last, fabric->nodes[port->node].guid, port->num);
+
+		if (then == FABRIC_NONE)
+			continue;
+		counters[i] = page->counters[then];
+		if (source->schema->details)
+			details[i] = page->details[then];
+	}
+	free(page->counters);
+	free(page->details);
+	page->counters = counters;
+	page->details = details;
+	metrics_topology_destroy(page->topology);
+	page->topology = topology;
 	return 0;
 }
 
@@ -217,16 +163,18 @@ static void add_total(void *ctx, size_t place, const struct history_port *who, c
 		metrics_counters_add(&page->counters[port], &delta);
 }
 
-/* Take over the counters of the last page, and add what was stored after its sweep. */
-static int fill_counters(struct metrics_source *source, struct metrics_page *page, struct error *err)
+/* Add what was stored after the sweep of the last page. Counters that were not completely added to begin again. */
+static int fill_counters(struct metrics_source *source, struct error *err)
 {
-	struct metrics_page *last = source->page;
-	const struct history_query query = { .after = last ? last->status.last.id : 0, .until = page->status.last.id };
+	struct metrics_page *page = &source->page;
+	const struct history_query query = { .after = page->counted, .until = page->status.last.id };
+	int code = page->counted ? reader_history_totals(source->reader, &query, add_total, page, err) : 0;
 
-	page->counters = take_counters(last, page->topology->fabric);
-	if (!page->counters)
-		return err_nomem(err);
-	return last ? reader_history_totals(source->reader, &query, add_total, page, err) : 0;
+	if (code < 0)
+		page_clear(page);
+	else
+		page->counted = page->status.last.id;
+	return code;
 }
 
 /* Was the port read, but has no counters yet? */
@@ -246,8 +194,9 @@ static void begin_port(void *ctx, uint32_t port, const struct reading *reading)
 }
 
 /* Counters begin at the absolute values, which take longer to read. */
-static int begin_ports(struct metrics_source *source, struct metrics_page *page, struct error *err)
+static int begin_ports(struct metrics_source *source, struct error *err)
 {
+	struct metrics_page *page = &source->page;
 	const struct fabric *fabric = page->topology->fabric;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++)
@@ -274,6 +223,7 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 		code = reader_history_loads(reader, &query, loads, err);
 	if (code > 0)
 		code = balance_evaluate(&input, &settings->health.balance, &balance, err);
+	free(page->groups);
 	page->group_count = balance.count;
 	page->groups = calloc(balance.count + 1, sizeof(*page->groups));
 	if (code == 0 && !page->groups)
@@ -294,102 +244,36 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 	return code;
 }
 
-static int fill_groups(struct metrics_source *source, struct metrics_page *page, struct error *err)
-{
-	const struct snapshot_query query = { .fabric_only = true, .names = source->names };
-	struct snapshot *topology;
-	int code = snapshot_load(source->reader, &query, &topology, err);
-
-	if (code < 0)
-		return code;
-	/* The topology of a later sweep may differ: the next page has groups again. */
-	if (topology->fabric == page->topology->fabric)
-		code = metrics_fill_groups(source->reader, source->settings, topology, page, err);
-	snapshot_destroy(topology);
-	return code;
-}
-
-/* Details of a page while they are read. */
-struct reading_details {
-	const struct metrics_page *last; /* or NULL */
-	uint32_t *last_of; /* by port of the page's fabric: index into the details of the last page, plus 1 */
-	struct metrics_page *page;
-	int code;
-	struct error *err;
-};
-
-/* The entry of the port of a row; NULL: it has none and needs none, or there is no memory. */
-static struct metrics_detail *find_entry(struct reading_details *reading, const struct detail_row *row, uint32_t port)
-{
-	struct metrics_page *page = reading->page;
-	struct metrics_detail *entry = page->detail_count ? &page->details[page->detail_count - 1] : NULL;
-	const struct metrics_detail *last;
-	bool counted = false;
-
-	if (entry && entry->port == port)
-		return entry;
-	for (unsigned i = 0; i < detail_count(row->reading.attribute); i++)
-		counted |= row->reading.present & 1U << i && row->reading.value[i];
-	last = reading->last_of[port] ? &reading->last->details[reading->last_of[port] - 1] : NULL;
-	if (!counted && !last)
-		return NULL;
-	entry = array_grow(page->details, page->detail_count, &page->detail_capacity, sizeof(*entry));
-	if (!entry) {
-		reading->code = err_nomem(reading->err);
-		return NULL;
-	}
-	page->details = entry;
-	entry += page->detail_count++;
-	*entry = last ? *last : (struct metrics_detail){ .node_guid = row->node_guid, .num = row->port };
-	entry->port = port;
-	return entry;
-}
-
 static bool add_detail(void *ctx, const struct detail_row *row)
 {
-	struct reading_details *reading = ctx;
-	uint32_t port = fabric_find_port(reading->page->topology->fabric, row->node_guid, row->port);
-	struct metrics_detail *entry;
+	struct metrics_page *page = ctx;
+	const struct detail_reading *reading = &row->reading;
+	uint32_t port = fabric_find_port(page->topology->fabric, row->node_guid, row->port);
+	struct metrics_detail *detail = port != FABRIC_NONE ? &page->details[port] : NULL;
+	bool counted = detail && detail->known;
 
-	if (port == FABRIC_NONE ||
-	    (row->reading.attribute != DETAIL_RCV_ERRORS && row->reading.attribute != DETAIL_XMIT_DISCARDS))
+	if (!detail || (reading->attribute != DETAIL_RCV_ERRORS && reading->attribute != DETAIL_XMIT_DISCARDS))
 		return true;
-	entry = find_entry(reading, row, port);
-	for (unsigned i = 0; entry && i < detail_count(row->reading.attribute); i++) {
-		unsigned at = METRICS_DETAIL(row->reading.attribute, i);
-		uint32_t value = row->reading.value[i];
+	for (unsigned i = 0; i < detail_count(reading->attribute); i++)
+		counted |= reading->present & 1U << i && reading->value[i];
+	for (unsigned i = 0; counted && i < detail_count(reading->attribute); i++) {
+		unsigned at = METRICS_DETAIL(reading->attribute, i);
+		uint32_t value = reading->value[i];
 
-		if (!(row->reading.present & 1U << i))
+		if (!(reading->present & 1U << i))
 			continue;
-		entry->value[at] += value >= entry->last[at] ? value - entry->last[at] : value;
-		entry->last[at] = value;
-		entry->known |= (uint16_t)(1U << at);
+		detail->value[at] += value >= detail->last[at] ? value - detail->last[at] : value;
+		detail->last[at] = value;
+		detail->known |= (uint16_t)(1U << at);
 	}
-	return reading->code == 0;
+	return true;
 }
 
-static int fill_details(struct metrics_source *source, struct metrics_page *page, struct error *err)
+static int fill_details(struct metrics_source *source, struct error *err)
 {
-	struct reading_details reading = { .last = source->page, .page = page, .err = err };
-	const struct detail_query query = { .port = -1 };
-	const struct fabric *fabric = page->topology->fabric;
-	int code;
-
-	if (!source->schema->details)
-		return 0;
-	reading.last_of = calloc(fabric->port_count + 1, sizeof(*reading.last_of));
-	if (!reading.last_of)
-		return err_nomem(err);
-	for (uint32_t i = 0; reading.last && i < reading.last->detail_count; i++) {
-		const struct metrics_detail *detail = &reading.last->details[i];
-		uint32_t port = fabric_find_port(fabric, detail->node_guid, detail->num);
-
-		if (port != FABRIC_NONE)
-			reading.last_of[port] = i + 1;
-	}
-	code = reader_details(source->reader, &query, add_detail, &reading, err);
-	free(reading.last_of);
-	return code < 0 ? code : reading.code;
+	return source->schema->details ?
+		reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_detail, &source->page,
+			       err) : 0;
 }
 
 static bool count_finding(void *ctx, const struct finding_row *row)
@@ -406,6 +290,8 @@ static bool count_finding(void *ctx, const struct finding_row *row)
 
 int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err)
 {
+	memset(page->findings, 0, sizeof(page->findings));
+	page->acknowledged = 0;
 	return reader_findings(reader, &(struct finding_query){ .at_us = at_us }, count_finding, page, err);
 }
 
@@ -417,8 +303,11 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 
 	size_t count = 0;
 
+	page->number_count = 0;
 	for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
 		page->number_count++;
+	free(page->ports);
+	free(page->numbers);
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	page->numbers = calloc(snapshot->fabric->port_count * page->number_count + 1, sizeof(*page->numbers));
 	if (!page->ports || !page->numbers)
@@ -439,61 +328,49 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	return summary_end(&page->summary, snapshot, reader, err);
 }
 
-/* What needs the counters of the snapshot: they are large, and are freed before the rest is read. */
-static int fill_from_snapshot(struct metrics_source *source, const struct snapshot *snapshot,
-			      struct metrics_page *page, struct error *err)
+static int fill_from_snapshot(struct metrics_source *source, struct error *err)
 {
-	int code = find_topology(source, snapshot->fabric, &page->topology, err);
+	const struct snapshot_query query = { .names = source->names };
+	struct metrics_page *page = &source->page;
+	struct snapshot *snapshot;
+	int code = snapshot_load(source->reader, &query, &snapshot, err);
 
-	if (code == 0)
-		code = reader_status(source->reader, &page->status, err);
 	if (code < 0)
 		return code;
+	/* A database that was restored into the same file. */
+	if (snapshot->sweep.id < page->counted)
+		page_clear(page);
+	code = move_page(source, snapshot->fabric, err);
+	if (code == 0)
+		code = reader_status(source->reader, &page->status, err);
 	/* A sweep may have been stored in between: the page is of the snapshot's. */
 	page->status.last = snapshot->sweep;
-	return metrics_fill_ports(source->reader, snapshot, page, err);
+	if (code == 0)
+		code = metrics_fill_ports(source->reader, snapshot, page, err);
+	if (code == 0)
+		code = metrics_fill_groups(source->reader, source->settings, snapshot, page, err);
+	snapshot_destroy(snapshot);
+	return code;
 }
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)
 {
-	const struct snapshot_query query = { .names = source->names };
+	static int (*const steps[])(struct metrics_source *source, struct error *err) = {
+		fill_from_snapshot, fill_counters, begin_ports, fill_details,
+	};
 	int64_t begin_us = clock_boottime_us(clock_system());
-	struct metrics_page *page;
-	struct snapshot *snapshot;
-	int code = prepare_last(source, err);
+	struct metrics_page *page = &source->page;
+	int code = 0;
 
-	if (code == 0)
-		code = snapshot_load(source->reader, &query, &snapshot, err);
-	if (code < 0)
-		return code;
-	/* A database that was restored into the same file. */
-	if (source->page && snapshot->sweep.id < source->page->status.last.id) {
-		metrics_page_release(source->page);
-		source->page = NULL;
-	}
-	page = calloc(1, sizeof(*page));
-	code = page ? fill_from_snapshot(source, snapshot, page, err) : err_nomem(err);
-	snapshot_destroy(snapshot);
-	if (code == 0)
-		code = fill_counters(source, page, err);
-	if (code == 0)
-		code = begin_ports(source, page, err);
-	if (code == 0)
-		code = fill_groups(source, page, err);
-	if (code == 0)
-		code = fill_details(source, page, err);
+	page->is_complete = false;
+	for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++)
+		code = steps[i](source, err);
 	if (code == 0)
 		code = metrics_fill_findings(source->reader, 0, page, err);
-	if (code == 0) {
-		page->references = 1;
-		page->schema = source->schema;
-		page->live = live;
-		page->build_s = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
-		metrics_page_release(source->page);
-		source->page = page;
-	} else {
-		page_free(page);
-	}
+	page->is_complete = code == 0;
+	page->schema = source->schema;
+	page->live = live;
+	page->build_s = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
 	heap_give_back();
 	return code;
 }
@@ -507,13 +384,14 @@ static void forget_replaced(struct metrics_source *source)
 		return;
 	source->device = st.st_dev;
 	source->inode = st.st_ino;
-	metrics_page_release(source->page);
-	source->page = NULL;
+	page_clear(&source->page);
 }
 
-static int refresh(struct metrics_source *source, const atomic_bool *stop, struct error *err)
+int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, const struct metrics_page **ret,
+			struct error *err)
 {
 	bool live = reader_has_collector(source->path);
+	struct metrics_page *page = &source->page;
 	int64_t newest;
 	int code;
 
@@ -523,29 +401,14 @@ static int refresh(struct metrics_source *source, const atomic_bool *stop, struc
 		reader_set_stop(source->reader, stop);
 		code = reader_newest(source->reader, &newest, err);
 	}
-	if (code == 0 && (!source->page || !source->page->ports || newest != source->page->status.last.id ||
-			  live != source->page->live))
+	if (code == 0 && (!page->is_complete || newest != page->status.last.id || live != page->live))
 		code = page_build(source, live, err);
-	return code;
-}
-
-int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, struct metrics_page **ret,
-			struct error *err)
-{
-	int code = refresh(source, stop, err);
-
 	if (code < 0) {
-		/* The counters of a page that failed are lost: the next one begins at absolute values. */
-		if (source->page && !source->page->counters) {
-			metrics_page_release(source->page);
-			source->page = NULL;
-		}
 		reader_close(source->reader);
 		source->reader = NULL;
 		return code;
 	}
 	reader_set_stop(source->reader, NULL);
-	source->page->references++;
-	*ret = source->page;
+	*ret = page;
 	return 0;
 }

@@ -2,10 +2,8 @@
 /*
  * metrics_page.h - what `ibwire metrics` exports of one sweep
  *
- * A page is immutable once it is built and reference-counted, so that a response that is still being
- * sent keeps its page while a newer one is built. A new page takes over the counters of its
- * predecessor and adds the deltas that were stored since; so a counter never decreases, whether it
- * was reset on the fabric or the collector was restarted.
+ * A source has one page, which is updated when a newer sweep was stored: the deltas that were stored since are added
+ * to its counters. So a counter never decreases, whether it was reset on the fabric or the collector was restarted.
  */
 #ifndef IBWIRE_CLI_METRICS_PAGE_H
 #define IBWIRE_CLI_METRICS_PAGE_H
@@ -44,15 +42,12 @@ struct metrics_port {
 };
 
 /*
- * PortRcvErrorDetails and PortXmitDiscardDetails of a port that counted any of them. They are read less often, in
- * turn; a value that is below the last reading was reset.
+ * PortRcvErrorDetails and PortXmitDiscardDetails of a port, known once it counted any of them. They are read less
+ * often, in turn; a value that is below the last reading was reset.
  */
 #define METRICS_DETAILS 10
 struct metrics_detail {
-	uint64_t node_guid;
-	uint32_t port; /* index into the fabric's ports */
 	uint16_t known; /* bit 1 << METRICS_DETAIL() */
-	uint8_t num;
 	uint32_t last[METRICS_DETAILS];
 	uint64_t value[METRICS_DETAILS];
 };
@@ -64,37 +59,35 @@ struct metrics_group {
 	uint32_t active; /* links that are up */
 };
 
-/* Prepared once per topology, and shared by its pages. */
+/* Prepared once per topology. */
 struct metrics_topology {
-	unsigned references;
 	struct fabric *fabric;
 	struct shape *shape;
 	uint32_t *label_at; /* by port: the start of its labels in `labels`; one more at the end */
-	uint16_t *shared;   /* by port: the first bytes, which are those of the labels of the node's first port */
 	struct text labels; /* of struct metrics_schema */
 };
 
 struct metrics_page {
-	unsigned references;
 	const struct metrics_schema *schema;
 	struct db_status status;
 	bool live;              /* a collector runs */
 	double build_s;
 	struct metrics_topology *topology;
 	struct fabric_summary summary;
-	struct metrics_counters *counters; /* by port of the fabric; NULL: taken over by a newer page */
-	struct metrics_port *ports;        /* parallel; NULL: freed for a newer page */
+	struct metrics_counters *counters; /* by port of the fabric */
+	int64_t counted;                   /* sweep up to which deltas were added to them; 0: none */
+	struct metrics_port *ports;        /* parallel */
 	double *numbers;                   /* parallel, number_count for each: of the columns that are metrics; exact */
 	size_t number_count;
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
-	struct metrics_detail *details; /* in order of the database; only if the schema has them */
-	size_t detail_count, detail_capacity;
+	struct metrics_detail *details;    /* parallel to counters */
 	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* open, not acknowledged */
 	uint32_t acknowledged;
+	bool is_complete; /* else the next call tries again */
 };
 
-/* Where pages come from. Zeroed but for the first members, which are borrowed. */
+/* Where the page comes from. Zeroed but for the first members, which are borrowed. */
 struct metrics_source {
 	const char *path; /* of the database */
 	const struct name_map *names; /* or NULL */
@@ -103,7 +96,7 @@ struct metrics_source {
 	struct reader *reader;     /* NULL: not opened yet, or closed after an error */
 	dev_t device;              /* of the database of the page */
 	ino_t inode;
-	struct metrics_page *page; /* the newest */
+	struct metrics_page page;  /* of the newest sweep that was asked for */
 	atomic_bool is_used;       /* by a call in a thread */
 };
 
@@ -113,28 +106,32 @@ struct metrics_source {
 /*
  * metrics_source_page - the page of the newest sweep
  * @stop:  of reader_set_stop(), for this call; or NULL
- * @ret:   for metrics_page_release()
+ * @ret:   borrowed until the next call
  * Return: 0; ERR_UNAVAILABLE without a database or a sweep; ERR_IO; ERR_NOMEM. The next call tries again.
  */
-int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, struct metrics_page **ret,
+int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, const struct metrics_page **ret,
 			struct error *err);
 
-/* metrics_source_done - free it. Return: false, and nothing is freed: a call in a thread still uses it. */
+/*
+ * metrics_source_close - close the database: names and settings may then be replaced
+ * metrics_source_done - free it
+ * Return: false, and nothing was done: a call in a thread still uses it.
+ */
+bool metrics_source_close(struct metrics_source *source);
 bool metrics_source_done(struct metrics_source *source);
-void metrics_page_release(struct metrics_page *page);
 
 /* The parts of a page that `ibwire push` sends too. */
 
 /*
  * metrics_topology_create - the fabric, its shape, totals, and the labels of its ports
  * @encode:  appends the labels of a port in another format, with those of @external; NULL: they are kept as text
- * Return: 0 or ERR_NOMEM. The caller holds one reference.
+ * Return: 0 or ERR_NOMEM.
  */
 typedef void metrics_encode_fn(const char *labels, const char *external, struct text *ret);
 int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,
 			    metrics_encode_fn *encode, const char *external, struct metrics_topology **ret,
 			    struct error *err);
-void metrics_topology_release(struct metrics_topology *topology);
+void metrics_topology_destroy(struct metrics_topology *topology);
 
 /* metrics_port_labels - append the labels of a port, of a topology that keeps them as text. */
 void metrics_port_labels(const struct metrics_topology *topology, uint32_t port, struct text *ret);

@@ -2,7 +2,7 @@
 #include "cli/metrics/metrics_server.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -20,21 +20,29 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_command.h"
 #include "cli/metrics/metrics_config.h"
 
 /*
- * Limits: connections; seconds for a request and for a response, each from its beginning to its end; connections whose
- * passwords are checked, one after the other. With more connections than that, one ends: of the address that has the
- * most, the oldest that does not wait for a result. The library accepts a few more, until it has closed that one.
+ * Limits: connections; connections whose passwords are checked, one after the other. With more connections than that,
+ * one ends: of the address that has the most, the oldest of those with the least progress. The library accepts a few
+ * more, until it has closed that one.
  */
-enum { CLIENTS = 64, CLIENTS_ENDING = 32, REQUEST_S = 5, RESPONSE_S = 60, LOGINS_MOST = 16, BACKLOG = 1024,
-       WAIT_MS = 500, CONNECTION_BYTES = 128 << 10 };
+enum { CLIENTS = 64, CLIENTS_ALL = CLIENTS + 32, LOGINS_MOST = 16, BACKLOG = 1024, WAIT_MS = 250,
+       CONNECTION_BYTES = 128 << 10 };
 
 /* After a password was checked for a time, none is for this multiple of it. */
 enum { LOGIN_PAUSE = 3 };
 
-enum phase { FREE, REQUEST, LOGIN, WORK, RESPONSE, ENDING };
+/* For requests that were received before a reload. */
+enum { GRACE_S = 5 };
+
+/* WAIT: for a job. Connections in LOGIN and WAIT are suspended. */
+enum phase { FREE, REQUEST, LOGIN, WAIT, WORK, RESPONSE, ENDING };
+
+/* From the beginning of a phase to its end; 0: that of a call (WAIT), or it ends by itself. */
+static const unsigned char limit_s[] = { [REQUEST] = 5, [LOGIN] = 10, [RESPONSE] = 60, [ENDING] = 0 };
 
 /* A connection. */
 struct client {
@@ -47,20 +55,21 @@ struct client {
 	char *name, *password;    /* LOGIN: to be checked */
 	unsigned refused;         /* status, after LOGIN; 0: admitted */
 	bool is_checked;          /* name and password were */
+	struct metrics_job *job;  /* that it waits for, or whose output it receives */
 };
 
 struct metrics_server {
-	struct metrics_config *config;
-	struct metrics_commands *commands;
+	struct metrics_config config;
+	const struct metrics_api_config *api;
+	struct metrics_jobs *jobs;
 	struct MHD_Daemon *daemon;
-	struct client clients[CLIENTS + CLIENTS_ENDING];
+	struct client clients[CLIENTS_ALL];
 	struct call *login;       /* checks the password of a client; NULL: none */
 	struct client *checking;  /* that client; NULL: it has gone */
 	int64_t login_us, pause_us; /* begin of the check; no other one begins before */
 	bool is_stopping;         /* no connection may wait any more */
 	char message[256];        /* the last one of the library */
 	char url[160];
-	char nonce[24];           /* pages of another process are others */
 };
 
 static int64_t now(void)
@@ -76,11 +85,21 @@ static void enter(struct client *client, enum phase phase)
 
 /* --- connections --- */
 
+/* Go on with a connection that waits: in answer(). */
+static void resume(struct client *client, enum phase phase)
+{
+	enter(client, phase);
+	MHD_resume_connection(client->connection);
+}
+
 /* The library closes the connection in its next round. */
 static void end_client(struct client *client)
 {
-	enter(client, ENDING);
 	shutdown(client->fd, SHUT_RDWR);
+	if (client->phase == WAIT)
+		resume(client, ENDING);
+	else
+		enter(client, ENDING);
 }
 
 static unsigned count_clients(const struct client *like, enum phase phase)
@@ -88,7 +107,7 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 	const struct metrics_server *server = like->server;
 	unsigned count = 0;
 
-	for (size_t i = 0; server && i < CLIENTS + CLIENTS_ENDING; i++) {
+	for (size_t i = 0; server && i < CLIENTS_ALL; i++) {
 		const struct client *client = &server->clients[i];
 
 		count += client->phase != FREE && client->phase != ENDING && (!phase || client->phase == phase) &&
@@ -99,7 +118,8 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 
 /*
  * How near a client is to its end: 0: it sends nothing; 1: a part of a request is to be read; 2: a complete one or
- * TLS is to be read, or it receives the response. Many that connect at once do not displace those that are served.
+ * TLS is to be read, or it receives the response; 3: it waits for a result. Many that connect at once do not displace
+ * those that are served.
  */
 static int progress_of(const struct client *client)
 {
@@ -108,7 +128,7 @@ static int progress_of(const struct client *client)
 	ssize_t len;
 
 	if (client->phase != REQUEST)
-		return 2;
+		return client->phase == WAIT ? 3 : 2;
 	len = recv(client->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 	if (len <= 0)
 		return 0;
@@ -131,10 +151,11 @@ static void end_oldest(struct metrics_server *server)
 {
 	struct client *oldest = NULL;
 
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		struct client *client = &server->clients[i];
 
-		if ((client->phase == REQUEST || client->phase == RESPONSE) && (!oldest || ends_before(client, oldest)))
+		if ((client->phase == REQUEST || client->phase == WAIT || client->phase == RESPONSE) &&
+		    (!oldest || ends_before(client, oldest)))
 			oldest = client;
 	}
 	if (oldest)
@@ -162,7 +183,7 @@ static void notify_connection(void *ctx, struct MHD_Connection *connection, void
 			client->phase = FREE;
 		return;
 	}
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		enum phase phase = server->clients[i].phase;
 
 		count += phase != FREE && phase != ENDING;
@@ -176,20 +197,6 @@ static void notify_connection(void *ctx, struct MHD_Connection *connection, void
 	set_address(client, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
 	enter(client, REQUEST);
 	*socket_context = client;
-}
-
-static void end_late(struct metrics_server *server)
-{
-	int64_t now_us = now();
-
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
-		struct client *client = &server->clients[i];
-		int64_t age_us = now_us - client->since_us;
-
-		if ((client->phase == REQUEST && age_us > REQUEST_S * US_PER_S) ||
-		    (client->phase == RESPONSE && age_us > RESPONSE_S * US_PER_S))
-			end_client(client);
-	}
 }
 
 /* --- passwords --- */
@@ -209,22 +216,21 @@ static void finish_login(struct client *client, unsigned refused)
 	client->name = client->password = NULL;
 	client->refused = refused;
 	client->is_checked = true;
-	enter(client, WORK);
-	MHD_resume_connection(client->connection);
+	resume(client, WORK);
 }
 
-/* Of the address with the fewest that wait, the newest: many wrong ones of others do not delay it. */
+/* Of the address with the fewest that wait, the oldest: many wrong ones of others do not delay it. */
 static struct client *next_login(struct metrics_server *server)
 {
 	struct client *next = NULL;
 	unsigned fewest = UINT_MAX;
 
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++) {
+	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		struct client *client = &server->clients[i];
 		unsigned count = count_clients(client, LOGIN);
 
 		if (client->phase != LOGIN || count > fewest ||
-		    (count == fewest && client->since_us < next->since_us))
+		    (count == fewest && client->since_us >= next->since_us))
 			continue;
 		next = client;
 		fewest = count;
@@ -238,7 +244,7 @@ static void end_login(struct metrics_server *server, const struct call_result *r
 
 	server->pause_us = now() + LOGIN_PAUSE * (now() - server->login_us);
 	if (client)
-		finish_login(client, result->code == 1 && metrics_config_admit(server->config, client->name,
+		finish_login(client, result->code == 1 && metrics_config_admit(&server->config, client->name,
 				client->password) ? 0 : MHD_HTTP_UNAUTHORIZED);
 	call_destroy(server->login);
 	server->login = NULL;
@@ -258,7 +264,7 @@ static void poll_logins(struct metrics_server *server)
 	if (!client)
 		return;
 	server->login_us = now();
-	argv[1] = metrics_config_hash(server->config, client->name);
+	argv[1] = metrics_config_hash(&server->config, client->name);
 	argv[2] = client->password;
 	if (call_start(check_password, argv, &settings, &server->login, NULL) == 0)
 		server->checking = client;
@@ -272,14 +278,14 @@ static unsigned authenticate(struct client *client)
 	struct metrics_server *server = client->server;
 	unsigned waiting = 0;
 
-	if (client->is_checked || !server->config->user_count)
+	if (client->is_checked || !server->config.user_count)
 		return client->refused;
 	client->name = MHD_basic_auth_get_username_password(client->connection, &client->password);
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++)
+	for (size_t i = 0; i < CLIENTS_ALL; i++)
 		waiting += server->clients[i].phase == LOGIN;
 	if (!client->name || !client->password)
 		client->refused = MHD_HTTP_UNAUTHORIZED;
-	else if (metrics_config_knows(server->config, client->name, client->password))
+	else if (metrics_config_knows(&server->config, client->name, client->password))
 		client->refused = 0;
 	else if (waiting >= LOGINS_MOST)
 		client->refused = MHD_HTTP_TOO_MANY_REQUESTS;
@@ -303,17 +309,15 @@ static struct client *client_of(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Its address is the state of a request for which no command runs. */
-static int seen;
-
-static enum MHD_Result answer_client(struct client *client, const char *url, void **state)
+static enum MHD_Result answer_client(struct client *client, const char *url)
 {
+	struct metrics_server *server = client->server;
+	enum MHD_Result result;
 	unsigned refused;
 
-	/* A command has ended. */
-	if (*state != &seen)
-		return metrics_commands_finish(state);
-	if (client->server->is_stopping)
+	if (client->job)
+		return metrics_job_respond(client->job, client->connection);
+	if (server->is_stopping)
 		return metrics_reply_line(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
 					  "the server is being stopped");
 	refused = authenticate(client);
@@ -325,36 +329,39 @@ static enum MHD_Result answer_client(struct client *client, const char *url, voi
 	if (refused)
 		return metrics_reply_line(client->connection, refused, "Retry-After", "1",
 				  "too many attempts to log in");
-	return metrics_commands_answer(client->server->commands, client->connection, url, state);
+	result = metrics_jobs_find(server->jobs, client->connection, url, &client->job);
+	if (!client->job)
+		return result;
+	if (metrics_job_is_done(client->job))
+		return metrics_job_respond(client->job, client->connection);
+	enter(client, WAIT);
+	MHD_suspend_connection(client->connection);
+	return MHD_YES;
 }
 
+/* The library calls once for the headers, again at the end of the request, and again after a suspension. */
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *upload, size_t *upload_size, void **state)
 {
 	struct client *client = client_of(connection);
+	bool is_get = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD), is_first = !*state;
 	enum MHD_Result result;
 
 	(void)ctx;
 	(void)version;
 	(void)upload;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return *upload_size ? MHD_NO :
-			metrics_reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "GET, HEAD",
-					   "only GET and HEAD are supported");
-	/* The library calls once for the headers, and again at the end of the request. */
-	if (!*state) {
-		*state = &seen;
-		return MHD_YES;
-	}
-	if (*upload_size) {
+	*state = client;
+	if (client->phase == ENDING || (!is_get && *upload_size))
+		return MHD_NO;
+	if (is_get && (is_first || *upload_size)) {
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	if (client->phase != WORK)
-		enter(client, WORK);
-	result = answer_client(client, url, state);
-	/* Unless it waits. */
-	if (client->phase == WORK && (!*state || *state == &seen))
+	enter(client, WORK);
+	result = is_get ? answer_client(client, url) :
+		metrics_reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "GET, HEAD",
+				   "only GET and HEAD are supported");
+	if (client->phase == WORK)
 		enter(client, RESPONSE);
 	return result;
 }
@@ -366,8 +373,10 @@ static void forget(void *ctx, struct MHD_Connection *connection, void **state, e
 	struct client *client = client_of(connection);
 
 	(void)code;
-	if (*state && *state != &seen)
-		metrics_commands_forget(*state);
+	(void)state;
+	if (client->job)
+		metrics_job_leave(client->job);
+	client->job = NULL;
 	if (server->checking == client)
 		server->checking = NULL;
 	MHD_free(client->name);
@@ -409,7 +418,7 @@ static int resolve(const char *listen, struct addrinfo **ret, struct error *err)
 	return code ? err_set(err, ERR_USAGE, "--listen %.64s: %s", listen, gai_strerror(code)) : 0;
 }
 
-static int open_socket(const char *listen_on, int *ret, struct error *err)
+int metrics_listen(const char *listen_on, int *ret, struct error *err)
 {
 	struct addrinfo *address;
 	int code = resolve(listen_on, &address, err), fd, on = 1;
@@ -442,73 +451,62 @@ static void make_url(struct metrics_server *server, int fd)
 		getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
 			    NI_NUMERICHOST | NI_NUMERICSERV);
 	snprintf(server->url, sizeof(server->url), strchr(host, ':') ? "http%s://[%.64s]:%s/metrics" :
-		 "http%s://%.64s:%s/metrics", server->config->tls ? "s" : "", host, port);
+		 "http%s://%.64s:%s/metrics", server->config.tls ? "s" : "", host, port);
 }
 
-int metrics_server_create(const char *listen_on, struct metrics_source *source, struct metrics_config *config,
-			  const struct metrics_api_config *api, struct metrics_server **ret, struct error *err)
+static struct MHD_Daemon *start(struct metrics_server *server, int fd)
 {
-	struct metrics_server *server = calloc(1, sizeof(*server));
+	const struct metrics_config *config = &server->config;
+	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | (config->tls ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, config->certificate.chars },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, config->key.chars },
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)config->priorities },
 		{ MHD_OPTION_END, 0, NULL },
 	};
-	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | (config->tls ? MHD_USE_TLS : 0);
-	int fd = -1, code;
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
+		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, server,
+		MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS_ALL,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_ARRAY, config->tls ? tls : &tls[3], MHD_OPTION_END);
+}
+
+int metrics_server_create(int listen_fd, const char *web_config, struct metrics_source *source,
+			  const struct metrics_api_config *api, struct metrics_server **ret, struct error *err)
+{
+	struct metrics_server *server = calloc(1, sizeof(*server));
+	int code, fd = -1;
 
 	if (!server)
 		return err_nomem(err);
-	snprintf(server->nonce, sizeof(server->nonce), "%" PRIx64, (uint64_t)clock_boottime_us(clock_system()));
-	server->commands = metrics_commands_create(api, source, server->nonce);
-	code = server->commands ? open_socket(listen_on, &fd, err) : err_nomem(err);
-	if (code < 0) {
-		metrics_commands_destroy(server->commands);
-		free(server);
-		return code;
+	server->api = api;
+	server->jobs = metrics_jobs_create(api, source);
+	code = server->jobs ? metrics_config_load(web_config, &server->config, err) : err_nomem(err);
+	if (code == 0) {
+		make_url(server, listen_fd);
+		fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+		server->daemon = fd >= 0 ? start(server, fd) : NULL;
 	}
-	server->config = config;
-	make_url(server, fd);
-	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
-		MHD_OPTION_EXTERNAL_LOGGER, note, server, MHD_OPTION_NOTIFY_COMPLETED, forget, server,
-		MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CLIENTS + CLIENTS_ENDING),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_ARRAY, config->tls ? tls : &tls[3], MHD_OPTION_END);
-	if (!server->daemon) {
+	if (server->daemon) {
+		*ret = server;
+		return 0;
+	}
+	if (fd >= 0)
 		close(fd);
-		/* Without memory the library says nothing. */
-		if (!*server->message)
-			code = err_nomem(err);
-		else if (config->tls)
-			code = err_set(err, ERR_USAGE, "the web configuration %s, line %d: certificate and key cannot "
-				       "be used: %.160s", config->path, config->tls_line, server->message);
-		else
-			code = err_set(err, ERR_UNAVAILABLE, "cannot start the HTTP server: %s", server->message);
-		metrics_commands_destroy(server->commands);
-		free(server);
-		return code;
-	}
-	*ret = server;
-	return 0;
-}
-
-void metrics_server_destroy(struct metrics_server *server)
-{
-	if (!server)
-		return;
-	server->is_stopping = true;
-	metrics_commands_stop(server->commands);
-	for (size_t i = 0; i < CLIENTS + CLIENTS_ENDING; i++)
-		if (server->clients[i].phase == LOGIN)
-			finish_login(&server->clients[i], MHD_HTTP_TOO_MANY_REQUESTS);
-	call_destroy(server->login);
-	/* The responses to connections that waited. */
-	MHD_run(server->daemon);
-	MHD_stop_daemon(server->daemon);
-	metrics_commands_destroy(server->commands);
+	/* Without memory the library says nothing. */
+	if (code == 0 && !*server->message)
+		code = err_nomem(err);
+	else if (code == 0 && server->config.tls)
+		code = err_set(err, ERR_USAGE, "the web configuration %s, line %d: certificate and key cannot be used: "
+			       "%.160s", web_config, server->config.tls_line, server->message);
+	else if (code == 0)
+		code = err_set(err, ERR_UNAVAILABLE, "cannot start the HTTP server: %s", server->message);
+	metrics_config_done(&server->config);
+	metrics_jobs_destroy(server->jobs);
 	free(server);
+	return code;
 }
 
 const char *metrics_server_url(const struct metrics_server *server)
@@ -524,7 +522,7 @@ static void wait_ready(struct metrics_server *server)
 	int64_t pause_ms = (server->pause_us - now()) / 1000 + 1;
 	MHD_UNSIGNED_LONG_LONG limit_ms;
 	int timeout_ms = pause_ms > 0 && pause_ms < WAIT_MS ? (int)pause_ms : WAIT_MS;
-	size_t count = 1 + metrics_commands_wait(server->commands, &fds[1], &timeout_ms);
+	size_t count = 1 + metrics_jobs_wait(server->jobs, &fds[1]);
 
 	if (server->login)
 		fds[count++] = (struct pollfd){ .fd = call_descriptor(server->login), .events = POLLIN };
@@ -533,15 +531,71 @@ static void wait_ready(struct metrics_server *server)
 	poll(fds, count, timeout_ms);
 }
 
+/* End phases that are complete, or take too long. Return: the number of requests that are not answered yet. */
+static unsigned poll_clients(struct metrics_server *server)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < CLIENTS_ALL; i++) {
+		struct client *client = &server->clients[i];
+		int64_t most_us = client->phase == WAIT ? server->api->limit_us : limit_s[client->phase] * US_PER_S;
+		bool is_late = most_us && now() > client->since_us + most_us;
+
+		count += client->phase >= LOGIN && client->phase <= RESPONSE;
+		if (client->phase == WAIT && (is_late || metrics_job_is_done(client->job)))
+			resume(client, WORK);
+		else if (client->phase == LOGIN && is_late && client != server->checking)
+			finish_login(client, MHD_HTTP_TOO_MANY_REQUESTS);
+		else if (is_late && client->phase != LOGIN)
+			end_client(client);
+	}
+	return count;
+}
+
+/* Return: false: the library failed. @ret_busy: of poll_clients() */
+static bool serve_once(struct metrics_server *server, unsigned *ret_busy)
+{
+	wait_ready(server);
+	metrics_jobs_poll(server->jobs);
+	poll_logins(server);
+	*ret_busy = poll_clients(server);
+	return MHD_run(server->daemon) == MHD_YES;
+}
+
 int metrics_server_run(struct metrics_server *server, struct error *err)
 {
+	unsigned busy;
+
 	while (!stop_requested()) {
-		wait_ready(server);
-		metrics_commands_poll(server->commands);
-		poll_logins(server);
-		end_late(server);
-		if (MHD_run(server->daemon) != MHD_YES && !stop_requested())
+		if (stop_take_reload())
+			return 1;
+		if (!serve_once(server, &busy) && !stop_requested())
 			return err_set(err, ERR_IO, "the HTTP server failed: %s", server->message);
 	}
 	return 0;
+}
+
+void metrics_server_destroy(struct metrics_server *server, bool graceful)
+{
+	int64_t until_us = now() + GRACE_S * US_PER_S;
+	unsigned busy = 1;
+
+	if (!server)
+		return;
+	close(MHD_quiesce_daemon(server->daemon));
+	while (graceful && busy && !stop_requested() && now() < until_us && serve_once(server, &busy))
+		;
+	server->is_stopping = true;
+	metrics_jobs_stop(server->jobs);
+	for (size_t i = 0; i < CLIENTS_ALL; i++)
+		if (server->clients[i].phase == LOGIN)
+			finish_login(&server->clients[i], MHD_HTTP_TOO_MANY_REQUESTS);
+	call_destroy(server->login);
+	poll_clients(server);
+	/* The responses to connections that waited. */
+	MHD_run(server->daemon);
+	MHD_stop_daemon(server->daemon);
+	metrics_jobs_destroy(server->jobs);
+	metrics_config_done(&server->config);
+	free(server);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cli/metrics/metrics_write.h"
+#include "cli/metrics/metrics_families.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "fabric/fabric.h"
 
@@ -26,16 +25,14 @@ uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope s
 	switch (scope) {
 	case METRICS_PORT:
 		return (uint32_t)page->topology->fabric->port_count;
-	case METRICS_DETAIL_ROW:
-		return (uint32_t)page->detail_count;
 	case METRICS_NODE:
 		return (uint32_t)page->topology->fabric->node_count;
 	case METRICS_GROUP:
 		return (uint32_t)page->group_count;
 	case METRICS_FINDING:
 		return FINDING_KIND_COUNT * (FINDING_CRITICAL + 1);
-	case METRICS_NODE_TYPE:
-		return NODE_ROUTER;
+	case METRICS_COLLECTOR:
+		return 2;
 	case METRICS_NODE_CLASS:
 		return METRICS_NODE_CLASSES;
 	case METRICS_ONCE:
@@ -48,11 +45,9 @@ static bool is_included(const struct metrics_page *page, const struct metrics_fa
 {
 	const struct fabric *fabric = page->topology->fabric;
 
-	if (family->scope == METRICS_DETAIL_ROW)
-		row = page->details[row].port;
 	if (family->scope == METRICS_NODE)
 		return !family->node_type || fabric->nodes[row].type == family->node_type;
-	if (family->scope != METRICS_PORT && family->scope != METRICS_DETAIL_ROW)
+	if (family->scope != METRICS_PORT)
 		return true;
 	if (family->node_type && fabric->nodes[fabric->ports[row].node].type != family->node_type)
 		return false;
@@ -91,8 +86,12 @@ static void append_header(struct writer *writer, const struct metrics_family *fa
 		     types[!writer->openmetrics && family->type == METRICS_INFO ? METRICS_GAUGE : family->type]);
 	if (writer->openmetrics && family->unit)
 		text_appendf(&writer->text, "# UNIT %s %s\n", family->name, family->unit);
-	text_appendf(&writer->text, "# HELP %s%s %c%s\n", family->name, named, toupper((unsigned char)*family->help),
-		     family->help + 1);
+	if (family->help)
+		text_appendf(&writer->text, "# HELP %s%s %c%s\n", family->name, named,
+			     toupper((unsigned char)*family->help), family->help + 1);
+	else
+		text_appendf(&writer->text, "# HELP %s%s %s: %s\n", family->name, named,
+			     counter_info(family->counter)->title, counter_info(family->counter)->meaning);
 	text_clear(&writer->begin);
 	text_appendf(&writer->begin, "%s%s", family->name, suffix);
 }
@@ -100,16 +99,16 @@ static void append_header(struct writer *writer, const struct metrics_family *fa
 /* The prepared labels of a port belong to families that have no own ones, or whose own ones follow. */
 static bool has_port_labels(const struct metrics_family *family)
 {
-	return (family->scope == METRICS_PORT || family->scope == METRICS_DETAIL_ROW) && !family->own_labels;
+	return family->scope == METRICS_PORT && !family->own_labels;
 }
 
 /* The counter of a row. Return: false: it was never read. */
 static bool find_count(const struct metrics_page *page, const struct metrics_family *family, uint32_t row,
 		       uint64_t *ret)
 {
-	if (family->scope == METRICS_DETAIL_ROW) {
-		*ret = page->details[row].value[family->detail];
-		return page->details[row].known & 1U << family->detail;
+	if (family->detail) {
+		*ret = page->details[row].value[family->detail - 1];
+		return page->details[row].known & 1U << (family->detail - 1);
 	}
 	if (__builtin_mul_overflow(page->counters[row].value[family->counter], family->scale, ret))
 		*ret = UINT64_MAX;
@@ -123,7 +122,6 @@ static void append_row(struct writer *writer, const struct metrics_family *famil
 	double value = counts ? 0 : metrics_family_value(family, page, row);
 	uint64_t count = 0;
 	bool braces = family->labels || has_port_labels(family);
-	uint32_t port = family->scope == METRICS_DETAIL_ROW ? page->details[row].port : row;
 
 	if (text_failed(&writer->begin) || (counts ? !find_count(page, family, row, &count) : isnan(value)))
 		return;
@@ -131,7 +129,7 @@ static void append_row(struct writer *writer, const struct metrics_family *famil
 	if (braces)
 		text_append(&writer->text, "{");
 	if (has_port_labels(family))
-		metrics_port_labels(page->topology, port, &writer->text);
+		metrics_port_labels(page->topology, row, &writer->text);
 	if (family->labels)
 		family->labels(page, row, &writer->text);
 	text_append(&writer->text, braces ? "} " : " ");

@@ -98,7 +98,8 @@ void push_state_close(struct push_state *state)
 	state->lock_fd = -1;
 }
 
-static int replace(const char *path, const char *suffix, bool (*write)(const struct push_state *, FILE *),
+/* An error of @write stays with the file, and is that of new_file_end(). */
+static int replace(const char *path, const char *suffix, void (*write)(const struct push_state *, FILE *),
 		   const struct push_state *state, struct error *err)
 {
 	char to[4096 + 16];
@@ -106,18 +107,18 @@ static int replace(const char *path, const char *suffix, bool (*write)(const str
 	int code;
 
 	snprintf(to, sizeof(to), "%s%s", path, suffix);
-	code = new_file_open(to, true, &file, err);
+	code = new_file_open_locked(to, &file, err);
 	if (code < 0)
 		return code;
 	write(state, file.stream);
 	return new_file_end(&file, 0, err);
 }
 
-static bool write_cursor(const struct push_state *state, FILE *file)
+static void write_cursor(const struct push_state *state, FILE *file)
 {
-	return fprintf(file, CURSOR_HEADER "origin %" PRId64 " %" PRId64 "\nacknowledged %" PRId64 " %" PRId64 "\n",
-		       state->origin.id, state->origin.wall_us, state->acknowledged.id,
-		       state->acknowledged.wall_us) > 0;
+	fprintf(file, CURSOR_HEADER "origin %" PRId64 " %" PRId64 "\nacknowledged %" PRId64 " %" PRId64 "\n",
+		state->origin.id, state->origin.wall_us, state->acknowledged.id,
+		state->acknowledged.wall_us);
 }
 
 int push_state_save(const struct push_state *state, struct error *err)
@@ -173,7 +174,7 @@ static uint64_t checksum(uint64_t sum, const void *bytes, size_t len)
 	return sum;
 }
 
-static bool write_counters(const struct push_state *state, FILE *file)
+static void write_counters(const struct push_state *state, FILE *file)
 {
 	const struct stored_head head = { .magic = COUNTERS_MAGIC, .origin = (uint64_t)state->origin.id,
 		.sweep = (uint64_t)state->acknowledged.id, .wall_us = (uint64_t)state->acknowledged.wall_us,
@@ -181,9 +182,9 @@ static bool write_counters(const struct push_state *state, FILE *file)
 	uint64_t sum = checksum(0, &head, sizeof(head));
 
 	sum = checksum(sum, state->ports, state->port_count * sizeof(*state->ports));
-	return fwrite(&head, sizeof(head), 1, file) == 1 &&
-	       fwrite(state->ports, sizeof(*state->ports), state->port_count, file) == state->port_count &&
-	       fwrite(&sum, sizeof(sum), 1, file) == 1;
+	fwrite(&head, sizeof(head), 1, file);
+	fwrite(state->ports, sizeof(*state->ports), state->port_count, file);
+	fwrite(&sum, sizeof(sum), 1, file);
 }
 
 int push_state_store(struct push_state *state, struct error *err)

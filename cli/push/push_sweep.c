@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_families.h"
-#include "cli/metrics/metrics_write.h"
 #include "cli/push/push_encode.h"
 #include "cli/push/push_send.h"
 #include "fabric/fabric.h"
@@ -16,7 +15,7 @@
 
 void push_source_done(struct push_source *source)
 {
-	metrics_topology_release(source->topology);
+	metrics_topology_destroy(source->topology);
 	source->topology = NULL;
 	free(source->slots);
 	source->slots = NULL;
@@ -67,7 +66,7 @@ static int prepare(struct push_source *source, struct fabric *fabric, struct err
 {
 	if (source->topology && source->topology->fabric == fabric)
 		return 0;
-	metrics_topology_release(source->topology);
+	metrics_topology_destroy(source->topology);
 	source->topology = NULL;
 	free(source->slots);
 	source->slots = calloc(fabric->port_count + 1, sizeof(*source->slots));

@@ -15,6 +15,9 @@
 #include "export/columns.h"
 #include "storage/reader.h"
 
+/* Seconds after which `ibwire metrics` lets a browser load the page again. */
+#define STATUS_RELOAD_S "30"
+
 struct error;
 struct options;
 struct page;

@@ -32,9 +32,6 @@
 enum { FINDINGS_BYTES = 34000, CELLS_MOST = 800, COLUMNS_MOST = 48, LINKS_MOST = 12, JOBS_MOST = 10, EVENTS_MOST = 12 };
 enum { TREND_HOURS = 6, EVENTS_HOURS = 24 };
 
-/* Seconds after which `ibwire metrics` lets a browser load the page again. */
-#define RELOAD "30"
-
 struct fabric_page {
 	struct moment *view;
 	struct page *page;
@@ -77,7 +74,8 @@ static void add_verdict(const struct status *status, const struct health_filter 
 	page_add(page, &(struct page_section){ .kind = PAGE_VERDICT, .in = PAGE_HTML, .state = worst, .verdict = {
 		.heading = page_print(page, "InfiniBand fabric%s%s%s", fabric_name(status->path, page),
 				      sweep ? " at " : "", sweep ? when_format_local(sweep->wall_us, time) : ""),
-		.detail = past ? "a moment of the past" : links ? "this page reloads every " RELOAD " s" : NULL,
+		.detail = past ? "a moment of the past" :
+			  links ? "this page reloads every " STATUS_RELOAD_S " s" : NULL,
 		.sentence = page_keep(page, &summary),
 		.note = !is_live && sweep ? status->state.text : NULL,
 		.note_state = past ? PAGE_PLAIN : PAGE_WARNING,
