@@ -320,6 +320,13 @@ const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE])
 	return ret;
 }
 
+const char *when_format_utc_s(int64_t wall_us, char ret[WHEN_SIZE])
+{
+	when_format_utc(wall_us, ret);
+	memcpy(strrchr(ret, '.'), "Z", sizeof("Z"));
+	return ret;
+}
+
 const char *when_format_local(int64_t wall_us, char ret[WHEN_SIZE])
 {
 	int64_t fraction_us;

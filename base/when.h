@@ -33,8 +33,13 @@ int when_span_parse(const char *typed, int64_t *ret_us, struct error *err);
 /* when_zone_us - offset of local time from UTC at some time, microseconds. */
 int64_t when_zone_us(int64_t wall_us);
 
-/* when_format_utc - "2026-11-20T13:00:00.123456Z", for JSON and CSV. Return: @ret. */
+/*
+ * when_format_utc - "2026-11-20T13:00:00.123456Z", for JSON and CSV
+ * when_format_utc_s - "2026-11-20T13:00:00Z", for options and links: in whole seconds
+ * Return: @ret.
+ */
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE]);
+const char *when_format_utc_s(int64_t wall_us, char ret[WHEN_SIZE]);
 
 /* when_format_local - "2026-11-20 14:00:00 CET", for tables. Return: @ret. */
 const char *when_format_local(int64_t wall_us, char ret[WHEN_SIZE]);

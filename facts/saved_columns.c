@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "storage/jobs.h"
 #include "storage/saved.h"
 
@@ -190,3 +191,12 @@ const struct column snapshot_columns[] = {
 	  .number = number_timed_out, .help = "MADs that timed out" },
 	{ 0 },
 };
+
+void job_set_end(struct job *job)
+{
+	const struct clock *clock = clock_system();
+
+	job->end_us = clock_wall_us(clock);
+	job->end_boot_us = clock_boottime_us(clock);
+	clock->boot_id(clock->ctx, job->end_boot_id);
+}

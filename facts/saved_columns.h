@@ -15,6 +15,9 @@ struct job_facts {
 	int64_t duration_us; /* job_duration_us() */
 };
 
+/* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
+void job_set_end(struct job *job);
+
 /* Columns of a struct job_facts, and of a struct saved_info; the last one has no key. */
 extern const struct column job_columns[], snapshot_columns[];
 

@@ -162,13 +162,6 @@ static void append_echoes(const struct health_filter *filter, const struct healt
 	text_append(text, filter->all ? "" : " (--all lists them)");
 }
 
-/* "2026-11-20T13:00:00Z" */
-static void format_second(int64_t wall_us, char ret[WHEN_SIZE])
-{
-	when_format_utc(wall_us, ret);
-	strcpy(ret + strlen("2026-11-20T13:00:00"), "Z");
-}
-
 /* The history of a finding, as a link and as a command with the same arguments. */
 static void add_history(int64_t now_us, const struct finding *finding, bool links, struct page_item *item,
 			struct page *page)
@@ -176,9 +169,9 @@ static void add_history(int64_t now_us, const struct finding *finding, bool link
 	int64_t until_us = finding->since_us + AFTER_S * US_PER_S;
 	char since[WHEN_SIZE], until[WHEN_SIZE] = "", subject[32] = "";
 
-	format_second(finding->since_us - BEFORE_S * US_PER_S, since);
+	when_format_utc_s(finding->since_us - BEFORE_S * US_PER_S, since);
 	if (until_us < now_us)
-		format_second(until_us, until);
+		when_format_utc_s(until_us, until);
 	if (finding->node_guid && finding->port)
 		snprintf(subject, sizeof(subject), "0x%016" PRIx64 "/%u", finding->node_guid, finding->port);
 	else if (finding->node_guid)

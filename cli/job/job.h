@@ -39,9 +39,6 @@ struct job_options {
 		 "take no snapshot: counters come from a collector's sweeps"), \
 	POLLING_SPECS(&(options)->snapshot.polling, "")
 
-/* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
-void job_set_end(struct job *job);
-
 /*
  * job_find - the newest job with an id, for job_done()
  * Return: 0; ERR_USAGE with the nearest id if there is none; ERR_IO; ERR_NOMEM.

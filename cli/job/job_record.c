@@ -11,6 +11,7 @@
 #include "cli/job/job.h"
 #include "fabric/host.h"
 #include "fabric/host_set.h"
+#include "facts/saved_columns.h"
 #include "storage/reader.h"
 
 /* --- ids --- */
@@ -126,15 +127,6 @@ static char *join_hosts(const char *typed, const struct host_set *hosts)
 }
 
 /* --- begin and end --- */
-
-void job_set_end(struct job *job)
-{
-	const struct clock *clock = clock_system();
-
-	job->end_us = clock_wall_us(clock);
-	job->end_boot_us = clock_boottime_us(clock);
-	clock->boot_id(clock->ctx, job->end_boot_id);
-}
 
 /* Take a snapshot of a job. The job is recorded without it too: errors are warnings. */
 static void take(struct job_options *options, const struct job *job, bool end)

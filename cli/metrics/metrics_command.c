@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "cli/metrics/metrics_api.h"
 #include "cli/metrics/metrics_page.h"
-#include "cli/status/status.h"
+#include "pages/status.h"
 #include "cli/metrics/metrics_families.h"
 #include "storage/reader.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* status.c - `ibwire status`: collector status */
+/* status.c - the record of a collector's status */
+#include "pages/status.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,14 +13,10 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/command.h"
-#include "facts/cells.h"
-#include "cli/lib/options.h"
-#include "cli/lib/moment_options.h"
-#include "cli/status/status.h"
 #include "collector/events.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
+#include "facts/cells.h"
 #include "storage/reader.h"
 
 enum {
@@ -132,12 +130,13 @@ static void find_past_state(struct status *status)
 			"past: state at %s; the last sweep was %s old", at, age);
 }
 
-static void find_state(struct status *status, int64_t now_us)
+static void find_state(struct status *status)
 {
 	const struct db_status *db = &status->db;
 	char age[WHEN_AGE_SIZE], blocker[96] = "", since[WHEN_SIZE];
 	bool empty = db->sweeps == 0;
-	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
+	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS;
+	int64_t now_us = status->now_us, age_us = when_age_us(now_us, db->last_wall_us);
 
 	when_format_age(now_us, db->last_wall_us, age);
 	if (empty && db->live) {
@@ -274,11 +273,11 @@ static void fill_log(struct result *result, const struct status *status)
 	text_done(&shown);
 }
 
-static void fill_sm(struct result *result, const struct moment *view, const struct sm_state *sm)
+static void fill_sm(struct result *result, const struct moment *moment, const struct sm_state *sm)
 {
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
 	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
-	const struct fabric *fabric = view->fabric;
+	const struct fabric *fabric = moment->fabric;
 
 	cells_nonzero(result, SM_LID, sm->lid);
 	if (!sm->known && sm->state == SM_NOT_QUERIED) {
@@ -310,12 +309,12 @@ struct node_list {
 /* Maximum number of nodes listed in a table. */
 enum { NODES_NAMED = 6 };
 
-static void list_node(struct result *result, size_t column, const struct moment *view, uint32_t node,
+static void list_node(struct result *result, size_t column, const struct moment *moment, uint32_t node,
 		      struct node_list *list)
 {
-	result_item(result, column, "%s", view->fabric->nodes[node].name);
+	result_item(result, column, "%s", moment->fabric->nodes[node].name);
 	if (list->count++ < NODES_NAMED)
-		text_appendf(&list->shown, "%s%s", list->count > 1 ? ", " : "", view->names_shown.names[node]);
+		text_appendf(&list->shown, "%s%s", list->count > 1 ? ", " : "", moment->names_shown.names[node]);
 }
 
 static void end_list(struct result *result, size_t column, struct node_list *list, enum cell_style style)
@@ -330,7 +329,7 @@ static void end_list(struct result *result, size_t column, struct node_list *lis
 /* Other ports with IsSM in PortInfo, mostly standby SMs. */
 static void fill_other_sms(struct result *result, const struct status *status, const struct sm_state *sm)
 {
-	const struct fabric *fabric = status->view.fabric;
+	const struct fabric *fabric = status->moment.fabric;
 	struct node_list others = { 0 };
 
 	result_empty(result, SM_OTHERS);
@@ -340,7 +339,7 @@ static void fill_other_sms(struct result *result, const struct status *status, c
 
 		if (port_is_sm(port) && (is_switch ? port->num == 0 : port->state >= PORT_INIT) &&
 		    !(sm->known && port->guid == sm->guid))
-			list_node(result, SM_OTHERS, &status->view, port->node, &others);
+			list_node(result, SM_OTHERS, &status->moment, port->node, &others);
 	}
 	if (others.count)
 		end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
@@ -349,15 +348,15 @@ static void fill_other_sms(struct result *result, const struct status *status, c
 /* Unresponsive and locked nodes, and ports that are not polled. */
 static void fill_ports(struct result *result, const struct status *status)
 {
-	const struct moment *view = &status->view;
-	const struct port_scope scope = moment_scope(view);
+	const struct moment *moment = &status->moment;
+	const struct port_scope scope = moment_scope(moment);
 	struct node_list silent = { 0 }, locked = { 0 };
 	int64_t unplanned = 0, mirrored = 0;
 
 	result_empty(result, SILENT_NODES);
 	result_empty(result, LOCKED_NODES);
-	for (uint32_t i = 0; i < view->fabric->node_count; i++) {
-		const struct node *node = &view->fabric->nodes[i];
+	for (uint32_t i = 0; i < moment->fabric->node_count; i++) {
+		const struct node *node = &moment->fabric->nodes[i];
 		uint32_t is_locked = 0;
 		bool is_silent = false;
 
@@ -365,7 +364,7 @@ static void fill_ports(struct result *result, const struct status *status)
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			struct port_facts port;
 
-			if (!port_is_pollable(view->fabric, &view->fabric->ports[j]))
+			if (!port_is_pollable(moment->fabric, &moment->fabric->ports[j]))
 				continue;
 			port_facts_of(&scope, j, &port);
 			is_silent |= port.status == STATUS_SILENT;
@@ -374,9 +373,9 @@ static void fill_ports(struct result *result, const struct status *status)
 			mirrored += port.status == STATUS_MIRRORED;
 		}
 		if (is_silent)
-			list_node(result, SILENT_NODES, view, i, &silent);
+			list_node(result, SILENT_NODES, moment, i, &silent);
 		if (is_locked)
-			list_node(result, LOCKED_NODES, view, i, &locked);
+			list_node(result, LOCKED_NODES, moment, i, &locked);
 	}
 	result_integer(result, SILENT, silent.count);
 	result_integer(result, LOCKED, locked.count);
@@ -437,7 +436,7 @@ static int fill(struct result *result, const void *ctx, enum page_target target,
 {
 	const struct status *status = ctx;
 	const struct db_status *db = &status->db;
-	int64_t reference_us = status->at_us ? status->at_us : status->options->now_us;
+	int64_t reference_us = status->at_us ? status->at_us : status->now_us;
 	double age_s = facts_age_s(reference_us, db->last_wall_us);
 
 	(void)target;
@@ -458,10 +457,10 @@ static int fill(struct result *result, const void *ctx, enum page_target target,
 			result_integer(result, DISCOVERY, db->discovery_us);
 			result_unsigned(result, SMPS, db->discovery_smps);
 		}
-		fill_sm(result, &status->view, &db->last.sm);
+		fill_sm(result, &status->moment, &db->last.sm);
 		fill_other_sms(result, status, &db->last.sm);
 	}
-	if (status->view.fabric) {
+	if (status->moment.fabric) {
 		fill_fabric(result, &status->summary);
 		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", status->fec_unknown,
 			     " ports: no FEC counters of them are shown");
@@ -472,22 +471,22 @@ static int fill(struct result *result, const void *ctx, enum page_target target,
 }
 
 /* Load the sweep of that time; an empty database is not an error. */
-static int load_fabric(struct moment *view, int64_t at_us, struct error *err)
+static int load_fabric(struct moment *moment, int64_t at_us, struct error *err)
 {
-	const struct snapshot_query query = { .at_us = at_us, .names = view->names };
-	int code = snapshot_load(view->reader, &query, &view->snapshot, err);
+	const struct snapshot_query query = { .at_us = at_us, .names = moment->names };
+	int code = snapshot_load(moment->reader, &query, &moment->snapshot, err);
 
 	if (code == ERR_UNAVAILABLE && !at_us) {
-		view->snapshot = NULL;
+		moment->snapshot = NULL;
 		return 0;
 	}
 	if (code < 0)
 		return code;
-	view->fabric = view->snapshot->fabric;
-	view->at_us = at_us;
+	moment->fabric = moment->snapshot->fabric;
+	moment->at_us = at_us;
 	if (at_us)
-		view->reference_us = at_us;
-	return order_names(&view->names_shown, view->fabric, err);
+		moment->reference_us = at_us;
+	return order_names(&moment->names_shown, moment->fabric, err);
 }
 
 static bool count_fec_unknown(void *ctx, const struct detail_row *row)
@@ -498,7 +497,7 @@ static bool count_fec_unknown(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-static int load(struct status *status, struct error *err)
+int status_load(struct status *status, struct error *err)
 {
 	const struct detail_query details = { .at_us = status->at_us, .port = -1 };
 	const struct {
@@ -509,80 +508,51 @@ static int load(struct status *status, struct error *err)
 		{ EVENT_TOPOLOGY_FILE, NULL, &status->topology_file },
 		{ EVENT_DEVICE_REMOVED, NULL, &status->device_removed },
 	};
-	int code = reader_status_at(status->view.reader, status->at_us, &status->db, err);
+	int code = reader_status_at(status->moment.reader, status->at_us, &status->db, err);
 
 	if (code == 0)
-		code = load_fabric(&status->view, status->at_us, err);
-	if (code == 0 && status->view.snapshot)
-		code = summary_load(status->view.snapshot, status->view.reader, &status->summary, err);
-	if (code == 0 && status->view.snapshot)
-		code = reader_details(status->view.reader, &details, count_fec_unknown, &status->fec_unknown, err);
+		code = load_fabric(&status->moment, status->at_us, err);
+	if (code == 0 && status->moment.snapshot)
+		code = summary_load(status->moment.snapshot, status->moment.reader, &status->summary, err);
+	if (code == 0 && status->moment.snapshot)
+		code = reader_details(status->moment.reader, &details, count_fec_unknown, &status->fec_unknown, err);
 	if (code == 0)
-		code = locked_load(status->view.reader, status->at_us, &status->locked, err);
+		code = locked_load(status->moment.reader, status->at_us, &status->locked, err);
 	for (size_t i = 0; code == 0 && i < sizeof(states) / sizeof(*states); i++)
-		code = event_state_load(status->view.reader, status->at_us, states[i].kind, states[i].end,
+		code = event_state_load(status->moment.reader, status->at_us, states[i].kind, states[i].end,
 					states[i].ret, err);
+	if (code == 0 && status->at_us)
+		find_past_state(status);
+	else if (code == 0)
+		find_state(status);
 	return code;
 }
 
-/* The record is the data of the page, and its last section in HTML. */
-static int print(struct status *status, const char *html, bool links, struct error *err)
+int status_page(struct status *status, bool html, bool links, struct page **ret, struct error *err)
 {
 	struct page *page = page_create("InfiniBand fabric");
 	int code = html ? status_add_fabric(status, links, page, err) : 0;
 
+	/* The record is the data of the page, and its last section in HTML. */
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Collector" });
 	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .key = "",
 					       .table = { status_columns, COLUMN_COUNT, fill, status } });
 	if (links)
 		status_add_links(page);
 	page_close(page);
-	if (code == 0)
-		return output_page(page, status->options, html, err);
+	if (code == 0) {
+		*ret = page;
+		return 0;
+	}
 	page_destroy(page);
 	return code;
 }
 
-int status_run(const struct command *command, int argc, char **argv, struct error *err)
+void status_done(struct status *status)
 {
-	struct status status = { 0 };
-	struct options options;
-	const char *html = NULL;
-	bool links = false;
-	const struct option_spec specs[] = {
-		OPT_TEXT("html", 0, "FILE", &html, "write a page of HTML with findings, load and plots to FILE "
-			 "(- is stdout)"),
-		OPT_FLAG("links", 0, &links, "--html: with links to pages of ibwire metrics"),
-		{ 0 },
-	};
-	char path[4096];
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, specs, argc, argv, &options, err);
-
-	if (code)
-		return code < 0 ? code : 0;
-	if (links && !html)
-		return options_usage_error(command, err, "--links requires --html");
-	status.path = path;
-	status.options = &options;
-	status.at_us = options.at_us;
-	code = options_no_arguments(command, &options, err);
-	if (code == 0)
-		code = options_db_path(&options, false, path, sizeof(path), err);
-	if (code == 0)
-		code = options_open_reader(&options, &status.view, err);
-	if (code < 0)
-		return code;
-	code = load(&status, err);
-	if (code == 0 && status.at_us)
-		find_past_state(&status);
-	else if (code == 0)
-		find_state(&status, options.now_us);
-	if (code == 0)
-		code = print(&status, html, links, err);
-	columns_done(&status.jobs);
-	columns_done(&status.events);
-	health_rows_done(&status.findings);
-	map_done(&status.locked);
-	moment_done(&status.view);
-	return code;
+	columns_done(&status->jobs);
+	columns_done(&status->events);
+	health_rows_done(&status->findings);
+	map_done(&status->locked);
+	moment_done(&status->moment);
 }

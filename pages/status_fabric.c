@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* status_page.c - `ibwire status --html`: the sections about the fabric */
-#include "cli/status/status.h"
+/* status_fabric.c - the sections about the fabric of the page of HTML that begins with its status */
+#include "pages/status.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +11,6 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/health/health.h"
-#include "cli/job/job.h"
-#include "cli/lib/options.h"
-#include "cli/lib/moment_options.h"
-#include "cli/lib/settings.h"
 #include "export/columns.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
@@ -23,6 +18,7 @@
 #include "fabric/shape.h"
 #include "facts/event_columns.h"
 #include "facts/saved_columns.h"
+#include "pages/health.h"
 #include "pages/history.h"
 #include "storage/history.h"
 #include "storage/jobs.h"
@@ -33,7 +29,7 @@ enum { FINDINGS_BYTES = 34000, CELLS_MOST = 800, COLUMNS_MOST = 48, LINKS_MOST =
 enum { TREND_HOURS = 6, EVENTS_HOURS = 24 };
 
 struct fabric_page {
-	struct moment *view;
+	struct moment *moment;
 	struct page *page;
 	struct balance_load *loads; /* by port: of the window of `ibwire balance`; of the page */
 	const char *window;         /* its length */
@@ -56,14 +52,14 @@ static const char *fabric_name(const char *path, struct page *page)
 static void add_verdict(const struct status *status, const struct health_filter *filter, bool links, struct page *page)
 {
 	static const enum page_state states[] = { PAGE_GOOD, PAGE_WARNING, PAGE_CRITICAL };
-	const struct sweep_info *sweep = status->view.snapshot ? &status->view.snapshot->sweep : NULL;
+	const struct sweep_info *sweep = status->moment.snapshot ? &status->moment.snapshot->sweep : NULL;
 	bool is_live = status->state.is_live, past = status->at_us;
 	enum page_state worst = states[health_worst(&status->findings)];
 	struct text summary = { 0 };
 	char time[WHEN_SIZE];
 
 	if (sweep)
-		health_append_summary(&status->view, filter, &status->findings, &summary);
+		health_append_summary(&status->moment, filter, &status->findings, &summary);
 	else
 		text_append(&summary, status->state.text);
 	/* Without current or complete data nothing is clean. */
@@ -88,12 +84,12 @@ static int add_findings(struct status *status, bool links, struct page *page, st
 	const struct health_layout layout = { .in = PAGE_HTML, .title = "Findings", .none = "No open findings.",
 					      .links = links, .html_most = FINDINGS_BYTES };
 	const struct finding_query query = { .at_us = status->at_us };
-	int code = status->view.snapshot ? health_load(&status->view, &filter, &query, &status->findings, err) : 0;
+	int code = status->moment.snapshot ? health_load(&status->moment, &filter, &query, &status->findings, err) : 0;
 
 	if (code == 0)
 		add_verdict(status, &filter, links, page);
-	if (code == 0 && status->view.snapshot)
-		health_add_findings(status->view.reference_us, &filter, &status->findings, &layout, page);
+	if (code == 0 && status->moment.snapshot)
+		health_add_findings(status->moment.reference_us, &filter, &status->findings, &layout, page);
 	return code;
 }
 
@@ -103,7 +99,7 @@ static int add_findings(struct status *status, bool links, struct page *page, st
 static double utilization(const struct fabric_page *of, uint32_t port)
 {
 	const struct balance_load *load = &of->loads[port];
-	uint64_t bits_per_s = port_rate_bits_per_s(&of->view->fabric->ports[port]);
+	uint64_t bits_per_s = port_rate_bits_per_s(&of->moment->fabric->ports[port]);
 
 	if (!load->known || !(load->elapsed_us > 0) || !bits_per_s)
 		return NAN;
@@ -113,7 +109,7 @@ static double utilization(const struct fabric_page *of, uint32_t port)
 /* The same from the counters of either end. */
 static double link_utilization(const struct fabric_page *of, uint32_t port)
 {
-	uint32_t peer = of->view->fabric->ports[port].peer;
+	uint32_t peer = of->moment->fabric->ports[port].peer;
 	double own = utilization(of, port);
 
 	return isnan(own) && peer != FABRIC_NONE ? utilization(of, peer) : own;
@@ -155,11 +151,11 @@ static int compare_names(const void *a, const void *b, void *ctx)
 /* Add the spines of a leaf. Return: false: there would be too many cells. */
 static bool add_columns(const struct fabric_page *of, const struct shape_group *group, struct load_map *map)
 {
-	const struct fabric *fabric = of->view->fabric;
+	const struct fabric *fabric = of->moment->fabric;
 	size_t before = map->column_count;
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		uint32_t peer = fabric->ports[of->view->shape->members[group->first + i]].peer;
+		uint32_t peer = fabric->ports[of->moment->shape->members[group->first + i]].peer;
 
 		if (peer == FABRIC_NONE || map->column_of[fabric->ports[peer].node])
 			continue;
@@ -177,8 +173,8 @@ static bool add_columns(const struct fabric_page *of, const struct shape_group *
 /* Choose the busiest leaves until the map is full, then sort by name. */
 static void choose_nodes(struct fabric_page *of, struct load_map *map)
 {
-	const struct shape *shape = of->view->shape;
-	char **names = of->view->names_shown.names;
+	const struct shape *shape = of->moment->shape;
+	char **names = of->moment->names_shown.names;
 
 	for (size_t g = 0; g < shape->group_count; g++) {
 		const struct shape_group *group = &shape->groups[g];
@@ -205,34 +201,34 @@ static void choose_nodes(struct fabric_page *of, struct load_map *map)
 static int mark_down(const struct fabric_page *of, const struct load_map *map, size_t row, uint32_t port,
 		     struct error *err)
 {
-	const struct fabric *fabric = of->view->fabric;
+	const struct fabric *fabric = of->moment->fabric;
 	struct past_peer peer;
 	char name[PORT_NAME_SIZE];
-	int code = reader_last_peer(of->view->reader, fabric->nodes[fabric->ports[port].node].guid,
-				    fabric->ports[port].num, of->view->at_us, &peer, err);
+	int code = reader_last_peer(of->moment->reader, fabric->nodes[fabric->ports[port].node].guid,
+				    fabric->ports[port].num, of->moment->at_us, &peer, err);
 	uint32_t node = code > 0 ? fabric_find_node(fabric, peer.guid) : FABRIC_NONE;
 	uint32_t column = node == FABRIC_NONE ? 0 : map->column_of[node];
 
 	if (code <= 0 || !column)
 		return code < 0 && code != ERR_UNAVAILABLE ? code : 0;
-	order_port_name(&of->view->names_shown, fabric, port, name);
+	order_port_name(&of->moment->names_shown, fabric, port, name);
 	map->places[row * map->column_count + column - 1] = (struct page_place){
 		.id = map->ids[row], .number = fabric->ports[port].num,
 		.problem = page_print(of->page, "the link of %s to %s/%u is down", name,
-				      of->view->names_shown.names[node], peer.port) };
+				      of->moment->names_shown.names[node], peer.port) };
 	return 0;
 }
 
 static int fill_map(const struct fabric_page *of, struct load_map *map, struct error *err)
 {
-	const struct shape *shape = of->view->shape;
-	const struct fabric *fabric = of->view->fabric;
+	const struct shape *shape = of->moment->shape;
+	const struct fabric *fabric = of->moment->fabric;
 	int code = 0;
 
 	memset(map->column_of, 0, fabric->node_count * sizeof(*map->column_of));
 	for (size_t i = 0; i < map->column_count; i++) {
 		map->column_of[map->columns[i]] = (uint32_t)i + 1;
-		map->names[map->row_count + i] = of->view->names_shown.names[map->columns[i]];
+		map->names[map->row_count + i] = of->moment->names_shown.names[map->columns[i]];
 		map->ids[map->row_count + i] = fabric->nodes[map->columns[i]].guid;
 	}
 	for (size_t i = 0; i < map->row_count * map->column_count; i++)
@@ -241,7 +237,7 @@ static int fill_map(const struct fabric_page *of, struct load_map *map, struct e
 		uint32_t leaf = map->leaves[row].node;
 		const struct shape_group *group = &shape->groups[shape->nodes[leaf].up_group];
 
-		map->names[row] = of->view->names_shown.names[leaf];
+		map->names[row] = of->moment->names_shown.names[leaf];
 		map->ids[row] = fabric->nodes[leaf].guid;
 		for (uint32_t i = 0; i < group->count; i++) {
 			uint32_t port = shape->members[group->first + i], peer = fabric->ports[port].peer;
@@ -266,7 +262,7 @@ static int fill_map(const struct fabric_page *of, struct load_map *map, struct e
 
 static int add_map(struct fabric_page *of, struct error *err)
 {
-	size_t nodes = of->view->fabric->node_count + 1;
+	size_t nodes = of->moment->fabric->node_count + 1;
 	struct page *page = of->page;
 	struct load_map map = {
 		.leaves = page_alloc(page, nodes, sizeof(*map.leaves)),
@@ -330,7 +326,7 @@ static void put_target(struct result *result, size_t column, const struct fabric
 static int put_busiest(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	const struct fabric_page *of = ctx;
-	const struct fabric *fabric = of->view->fabric;
+	const struct fabric *fabric = of->moment->fabric;
 	char name[PORT_NAME_SIZE];
 
 	(void)target;
@@ -339,10 +335,10 @@ static int put_busiest(struct result *result, const void *ctx, enum page_target 
 		uint32_t port = of->busiest[i].port;
 		const struct balance_load *load = &of->loads[port];
 
-		order_port_name(&of->view->names_shown, fabric, port, name);
+		order_port_name(&of->moment->names_shown, fabric, port, name);
 		result_text(result, LINK_PORT, name);
 		put_target(result, LINK_PORT, fabric, port);
-		order_port_name(&of->view->names_shown, fabric, fabric->ports[port].peer, name);
+		order_port_name(&of->moment->names_shown, fabric, fabric->ports[port].peer, name);
 		result_text(result, LINK_PEER, name);
 		put_target(result, LINK_PEER, fabric, fabric->ports[port].peer);
 		put_percent(result, LINK_UTIL, of->busiest[i].percent);
@@ -358,7 +354,7 @@ static int put_busiest(struct result *result, const void *ctx, enum page_target 
 /* Each link once, by the end with counters. */
 static void add_busiest(struct fabric_page *of)
 {
-	const struct fabric *fabric = of->view->fabric;
+	const struct fabric *fabric = of->moment->fabric;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint32_t peer = fabric->ports[i].peer;
@@ -383,32 +379,27 @@ static void add_busiest(struct fabric_page *of)
 
 static int add_loads(struct status *status, struct page *page, struct error *err)
 {
-	struct moment *view = &status->view;
-	const struct sweep_info *sweep = &view->snapshot->sweep;
-	struct load_query query = { .until_us = sweep->wall_us, .snapshot = view->snapshot };
+	struct moment *moment = &status->moment;
+	const struct sweep_info *sweep = &moment->snapshot->sweep;
+	struct load_query query = { .until_us = sweep->wall_us, .snapshot = moment->snapshot };
 	struct fabric_page *of = page_alloc(page, 1, sizeof(*of));
-	struct settings settings;
 	char span[WHEN_SIZE];
 	int64_t window_us;
 	int code;
 
 	if (!of)
 		return err_nomem(err);
-	of->view = view;
+	of->moment = moment;
 	of->page = page;
-	of->loads = page_alloc(page, view->fabric->port_count + 1, sizeof(*of->loads));
+	of->loads = page_alloc(page, moment->fabric->port_count + 1, sizeof(*of->loads));
 	if (!of->loads)
 		return err_nomem(err);
-	code = settings_load(NULL, &settings, err);
-	window_us = balance_window_us(&settings.health.balance, sweep->interval_us);
-	settings_done(&settings);
-	if (code < 0)
-		return code;
+	window_us = balance_window_us(status->limits, sweep->interval_us);
 	query.since_us = sweep->wall_us - window_us;
 	of->window = page_print(page, "%s", when_format_span(window_us, span));
-	code = reader_history_loads(view->reader, &query, of->loads, err);
+	code = reader_history_loads(moment->reader, &query, of->loads, err);
 	if (code >= 0)
-		code = moment_find_shape(view, err);
+		code = moment_find_shape(moment, err);
 	if (code < 0)
 		return code;
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML, .title = "Load" });
@@ -441,10 +432,10 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 {
 	static char hcas[] = "HCAs", switches[] = "switches";
 	struct history_subject items[] = { { .name = hcas }, { .name = switches } };
-	const struct moment *view = &status->view;
-	struct history_window window = { .moment = view, .until_us = view->snapshot->sweep.wall_us };
-	int code = fill_subject(view->fabric, NODE_CA, &items[0]) &&
-		   fill_subject(view->fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
+	const struct moment *moment = &status->moment;
+	struct history_window window = { .moment = moment, .until_us = moment->snapshot->sweep.wall_us };
+	int code = fill_subject(moment->fabric, NODE_CA, &items[0]) &&
+		   fill_subject(moment->fabric, NODE_SWITCH, &items[1]) ? 0 : err_nomem(err);
 
 	window.since_us = window.until_us - TREND_HOURS * 3600 * US_PER_S;
 	if (code == 0)
@@ -454,8 +445,7 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 		code = history_add_plots(&window, items, 2, PAGE_HTML, 1, NULL, 0, page, err);
 		page_close(page);
 	}
-	options_warn_damage(window.damage.count, window.damage.first);
-	options_warn_damage(view->snapshot->damaged, view->snapshot->damage);
+	status->damage = window.damage;
 	for (size_t i = 0; i < 2; i++) {
 		free(items[i].ports);
 		free(items[i].indices);
@@ -571,7 +561,7 @@ static int add_lists(struct status *status, struct page *page, struct error *err
 		code = columns_usual(&event_list, &status->events, err);
 	if (code < 0)
 		return code;
-	listing->moment = &status->view;
+	listing->moment = &status->moment;
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML, .title = "Newest events",
 		.table = { status->events.list, status->events.count, put_events, listing } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML, .title = "Newest jobs",
@@ -593,17 +583,16 @@ static void add_search(const struct status *status, struct page *page)
 		{ "job", "subject", "Report of a job", "Show" },
 	};
 	enum { STEPS = sizeof(steps) / sizeof(*steps), FORMS = sizeof(forms) / sizeof(*forms) };
-	int64_t at_us = status->view.snapshot ? status->view.snapshot->sweep.wall_us : status->options->now_us;
+	int64_t at_us = status->moment.snapshot ? status->moment.snapshot->sweep.wall_us : status->now_us;
 	struct page_link *links = page_alloc(page, STEPS + 1, sizeof(*links));
 	size_t count = 0;
 	char time[WHEN_SIZE];
 
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML });
 	for (size_t i = 0; links && i < STEPS; i++) {
-		if (steps[i].us > 0 && (!status->at_us || at_us + steps[i].us > status->options->now_us))
+		if (steps[i].us > 0 && (!status->at_us || at_us + steps[i].us > status->now_us))
 			continue;
-		when_format_utc(at_us + steps[i].us, time);
-		strcpy(time + strlen("2026-11-20T13:00:00"), "Z");
+		when_format_utc_s(at_us + steps[i].us, time);
 		links[count++] = (struct page_link){ page_print(page, "./?at=%s", time), steps[i].text };
 	}
 	if (links && status->at_us)
@@ -625,11 +614,11 @@ int status_add_fabric(struct status *status, bool links, struct page *page, stru
 		page_link_names(page, "report?subject=");
 		add_search(status, page);
 	}
-	if (code == 0 && status->view.snapshot)
+	if (code == 0 && status->moment.snapshot)
 		code = add_loads(status, page, err);
-	if (code == 0 && status->view.snapshot)
+	if (code == 0 && status->moment.snapshot)
 		code = add_trend(status, page, err);
-	if (code == 0 && status->view.snapshot)
+	if (code == 0 && status->moment.snapshot)
 		code = add_lists(status, page, err);
 	return code;
 }
