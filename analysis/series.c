@@ -95,7 +95,7 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples)
 {
 	struct series_step *step = series->at;
-	int64_t to_us = series->piece.to_us;
+	int64_t since_us = series->piece.to_us - delta->elapsed_us;
 	struct metric_value value;
 
 	metric_of(&series->metric, port, delta, &value);
@@ -109,9 +109,14 @@ void series_add(struct series *series, const struct metric_port *port, const str
 		series->piece.whole += value.whole;
 		series->piece.elapsed_us += (double)delta->elapsed_us;
 		series->piece.ports++;
-		if (value.part > 0 && to_us - delta->elapsed_us < series->piece.since_us)
-			series->piece.since_us = to_us - delta->elapsed_us;
+		if (!step->since_us || since_us < step->since_us)
+			step->since_us = since_us;
+		if (series->piece.to_us > step->read_us)
+			step->read_us = series->piece.to_us;
 	}
+	if ((value.part > 0 || value.at_least) && since_us < series->piece.since_us)
+		series->piece.since_us = since_us;
+	series->piece.unknown |= !value.has_rate;
 	/* Also without a number: a port of a sum may have counted nothing but be saturated. */
 	step->at_least |= value.at_least;
 	if (value.has_rate || value.has_total)
@@ -182,6 +187,8 @@ void series_end(struct series *series)
 	step->weight_us += elapsed_us;
 	step->mean += (value - step->mean) * elapsed_us / step->weight_us;
 	step->ports = step->ports && step->ports < ports ? step->ports : ports;
+	/* A share is that of the known ports. */
+	step->at_least |= series->piece.unknown && series->metric.kind == METRIC_COUNT;
 	series->ports_most = ports > series->ports_most ? ports : series->ports_most;
 	missing_before(series);
 }

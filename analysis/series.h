@@ -28,6 +28,8 @@ struct series_step {
 	int64_t samples;    /* number of readings */
 	size_t ports;       /* minimum number of known ports of its pieces; 0: a gap */
 	double weight_us;   /* time of the mean */
+	int64_t since_us;   /* wall clock: begin of the earliest delta, which may be before from_us; 0: none */
+	int64_t read_us;    /* end of the latest one */
 	unsigned tags;      /* tags of its pieces, combined */
 };
 
@@ -41,7 +43,8 @@ struct series {
 		int64_t from_us, to_us;
 		double part, whole, elapsed_us;
 		size_t ports;
-		int64_t since_us; /* the earliest time at which one of its deltas begins */
+		bool unknown;     /* of a port the metric is not known */
+		int64_t since_us; /* the earliest time at which one of its deltas begins that is not 0 */
 	} piece;
 	int64_t before_from_us, before_to_us; /* the piece before; 0: none */
 	size_t ports_most;  /* in a piece */

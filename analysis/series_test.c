@@ -203,6 +203,67 @@ TEST(a_port_that_is_not_read_makes_the_sum_a_lower_bound)
 	}
 }
 
+/* It shows when it is read again, also if it adds nothing to the sum. */
+TEST(a_saturated_port_that_was_not_read_makes_the_sum_a_lower_bound)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+	struct delta exact = random_delta(1), saturated = random_delta(2);
+	struct series series;
+
+	exact.elapsed_us = second_us;
+	saturated.saturated = COUNTER_BIT(COUNTER_XMIT_DATA);
+	saturated.value[COUNTER_XMIT_DATA] = 0;
+	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
+		series_add(&series, &no_port, &exact, 1);
+		series_add(&series, &no_port, &exact, 1);
+		saturated.elapsed_us = i == 3 ? 2 * second_us : second_us;
+		if (i != 2)
+			series_add(&series, &no_port, &saturated, 1);
+		series_end(&series);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_true(series.steps[i].at_least);
+	series_done(&series);
+}
+
+/* A port whose counter was read with another width has no delta. */
+TEST(a_port_without_a_known_delta_makes_the_sum_a_lower_bound)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+	struct delta exact = random_delta(1), unknown = { .elapsed_us = second_us };
+	struct series series;
+
+	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
+	series_begin(&series, noon_us + 1, noon_us + 1, 1);
+	series_add(&series, &no_port, &exact, 1);
+	series_add(&series, &no_port, &unknown, 1);
+	series_end(&series);
+	assert_true(series.steps[0].at_least && series.steps[0].ports == 1);
+	series_done(&series);
+}
+
+/* A port that was not read for 3 sweeps: its numbers are of that time. */
+TEST(a_step_says_of_what_time_its_numbers_are)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+	struct delta delta = random_delta(1);
+	struct series series;
+
+	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 4 * second_us, 2 * second_us, 0, NULL), 0);
+	delta.elapsed_us = 3 * second_us;
+	for (int i = 1; i <= 4; i++) {
+		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
+		if (i == 4)
+			series_add(&series, &no_port, &delta, 1);
+		series_end(&series);
+	}
+	assert_true(!series.steps[0].since_us && series.steps[1].since_us == noon_us + second_us &&
+		    series.steps[1].read_us == noon_us + 4 * second_us);
+	series_done(&series);
+}
+
 TEST(metrics_are_found_by_their_names)
 {
 	struct metric metric = { .key = "as it was" };

@@ -47,7 +47,7 @@ static counter_set can_be_hidden(const struct fabric *fabric, const struct port_
 
 /*
  * Remember the rates of a port: of both directions the last exact one, or a greater one since.
- * Return: whether one is less than before.
+ * Return: whether one is less than the last exact one, or there is none, as after a restart of the collector.
  */
 static bool note_rates(struct port_entry *port, const struct delta *delta, bool exact)
 {
@@ -60,9 +60,12 @@ static bool note_rates(struct port_entry *port, const struct delta *delta, bool 
 
 		if (!(delta->known & bit))
 			continue;
-		less |= rate < (1 - HIDDEN_PART) * before;
-		if (rate > before || (exact && !((delta->reset | delta->saturated) & bit)))
-			port->words_per_us[i] = (float)rate;
+		less |= !port->has_rate[i] || rate < (1 - HIDDEN_PART) * before;
+		if (exact && !((delta->reset | delta->saturated) & bit))
+			port->has_rate[i] = true;
+		else if (rate <= before)
+			continue;
+		port->words_per_us[i] = (float)rate;
 	}
 	return less;
 }

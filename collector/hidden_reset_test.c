@@ -89,10 +89,39 @@ TEST_WITH(large_counters_are_never_suspected, make, drop)
 
 TEST_WITH(a_small_counter_is_suspected_while_its_node_is_cleared, make, drop)
 {
-	words[1] = words[2] = A_SECOND;
-	assert_int_equal(sweep((uint64_t[]){ A_SECOND, 5 * A_SECOND, 5 * A_SECOND, 1010 * A_SECOND }), 3);
+	words[1] = words[2] = 0;
+	assert_int_equal(sweep((uint64_t[]){ 1010 * A_SECOND, 5 * A_SECOND, 5 * A_SECOND, 1010 * A_SECOND }), 0);
+	assert_int_equal(sweep((uint64_t[]){ A_SECOND, 9 * A_SECOND, 9 * A_SECOND, 1020 * A_SECOND }), 3);
 	/* One reset is no series: what follows is exact. */
-	assert_int_equal(sweep((uint64_t[]){ 11 * A_SECOND, 15 * A_SECOND, 15 * A_SECOND, 1020 * A_SECOND }), 0);
+	assert_int_equal(sweep((uint64_t[]){ 11 * A_SECOND, 14 * A_SECOND, 14 * A_SECOND, 1030 * A_SECOND }), 0);
+}
+
+/* As after a restart of the collector, and of a port whose counters were saturated. */
+TEST_WITH(without_an_exact_rate_a_small_counter_stays_suspected, make, drop)
+{
+	uint64_t rest = 1010 * A_SECOND;
+
+	assert_int_equal(sweep((uint64_t[]){ A_SECOND, rest, rest, rest }), 1);
+	/* Cleared 3 seconds before: more than was counted in the sweep before. */
+	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 13 * A_SECOND, rest, rest, rest }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 63 * A_SECOND, rest, rest, rest }), 0);
+}
+
+TEST_WITH(resets_before_a_restart_are_remembered, make, drop)
+{
+	struct restored_port port = { .node_guid = 0x100, .port = 1, .resets = 2, .reset_wall_us = 990 * US_PER_S };
+	const struct restored restored = { .ports = &port, .port_count = 1, .boot_id = "this" };
+	uint64_t rest = 1010 * A_SECOND;
+
+	port.wall_us = 995 * US_PER_S;
+	port.reading.at_us = now_us - 5 * US_PER_S;
+	assert_int_equal(node_memory_restore(&memory, &restored, "this", now_us, 1000 * US_PER_S, NULL), 0);
+	words[0] = A_SECOND;
+	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 5 * A_SECOND, rest, rest, rest }), 1);
+	assert_int_equal(sweep((uint64_t[]){ 65 * A_SECOND, rest, rest, rest }), 0);
+	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
 }
 
 TEST_WITH(a_counter_that_is_cleared_regularly_need_not_decrease, make, drop)

@@ -313,6 +313,11 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 		to->has_last = true;
 		to->last = from->reading;
 		to->last.at_us = moved(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+		to->resets = from->resets;
+		if (from->resets)
+			to->reset_us = moved(from->reading.at_us + from->reset_wall_us - from->wall_us,
+					     from->reset_wall_us, same_boot, now_us, wall_now_us);
+		to->doubtful_us = to->reset_us;
 		/* Counters that were saturated before have been reported. */
 		to->saturated = counters_saturated(&to->last);
 	}

@@ -32,8 +32,9 @@ struct port_entry {
 	counter_set contradicted;  /* 64-bit error counters below those of PortCounters, not reported yet */
 	uint8_t resets;            /* sweeps in which counters decreased (hidden_reset.c), at most 2 */
 	int64_t reset_us;          /* the last of them: CLOCK_BOOTTIME */
-	int64_t doubtful_us;       /* reset since which no delta was exact (hidden_reset.c); 0: none */
+	int64_t doubtful_us;       /* CLOCK_BOOTTIME of a reset since which no delta was exact; 0: none */
 	float words_per_us[2];     /* rate sent, received: the last exact one, or since then the largest */
+	bool has_rate[2];          /* there was an exact one */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
 	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */

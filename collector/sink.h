@@ -90,6 +90,9 @@ struct restored_port {
 	uint8_t port;
 	struct reading reading; /* at_us: CLOCK_BOOTTIME of the boot below */
 	int64_t wall_us;        /* wall clock of the reading, for when the host was rebooted since */
+	/* Within 10 minutes before the newest sweep: sweeps with a reset of a counter (at most 2), and the last one. */
+	uint8_t resets;
+	int64_t reset_wall_us;
 };
 
 /* The last reading of one attribute of detail counters. */

@@ -38,10 +38,18 @@ struct history_port {
 struct history_range {
 	int64_t after, until;         /* sweeps in (after, until]; equal: none */
 	int64_t first_us, last_us;    /* wall clock of the first and the last of them; 0: unknown */
+	int64_t before_us;            /* of the sweep before them, where their deltas begin; 0: unknown */
 	int64_t oldest_us, newest_us; /* wall clock of the oldest and the newest stored sweep, in any form */
 	int64_t chunk_us, hour_us;    /* length of the last chunk sum and the last hour sum in it; 0: it has none */
 	int64_t chunk_sweeps;         /* sweeps of that chunk sum */
 };
+
+/*
+ * history_began_before - do deltas that cover @elapsed_us begin before a range?
+ * The first delta of a port that was not read before the range does; the sum is then that of a longer time.
+ * The tolerance is that of reading times in a balance window.
+ */
+bool history_began_before(const struct history_range *range, int64_t elapsed_us);
 
 /*
  * reader_history_range - the sweeps that are labelled in a window

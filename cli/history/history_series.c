@@ -19,8 +19,8 @@
 enum { POINTS = 200, ROWS = 12, PLOT_LINES = 12 };
 
 enum {
-	TIME, UNTIL, SUBJECT, NODE_GUID, NODE, PORT, COUNTER, UNIT, MIN, MEAN, MAX, TOTAL, AT_LEAST, SAMPLES, PORTS,
-	SOURCE, COLUMN_COUNT,
+	TIME, UNTIL, SUBJECT, NODE_GUID, NODE, PORT, COUNTER, UNIT, MIN, MEAN, MAX, TOTAL, AT_LEAST, WINDOW, SAMPLES,
+	PORTS, SOURCE, COLUMN_COUNT,
 };
 
 static const struct column point_columns[COLUMN_COUNT] = {
@@ -35,6 +35,7 @@ static const struct column point_columns[COLUMN_COUNT] = {
 	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .measured = true, .priority = 1 },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .measured = true, .priority = 2 },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
+	[WINDOW] = { .key = "window_s", .kind = COLUMN_REAL },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
 	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER },
 	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT },
@@ -157,7 +158,7 @@ static void put_value(struct result *result, size_t column, const struct metric 
 
 static void put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
-	char number[METRIC_VALUE_SIZE];
+	char number[METRIC_VALUE_SIZE], span[WHEN_SIZE];
 
 	result_integer(result, TIME, step->from_us);
 	result_integer(result, UNTIL, step->until_us);
@@ -174,6 +175,17 @@ static void put_step(struct result *result, const struct metric *metric, const s
 	if (step->samples)
 		result_bool(result, AT_LEAST, step->at_least);
 	result_integer(result, SAMPLES, step->samples);
+	if (step->since_us) {
+		int64_t window_us = step->read_us - step->since_us;
+
+		result_real(result, WINDOW, (double)window_us / US_PER_S);
+		/* A delta that covers earlier steps too. */
+		if (window_us >= 2 * (step->until_us - step->from_us)) {
+			snprintf(number, sizeof(number), "%lld over %s", (long long)step->samples,
+				 when_format_span(window_us, span));
+			result_show(result, SAMPLES, number, STYLE_PLAIN);
+		}
+	}
 	result_integer(result, PORTS, (int64_t)step->ports);
 	put_source(result, step->tags);
 	result_end_row(result);

@@ -140,7 +140,8 @@ static int read_history(struct job_work *work, struct error *err)
 	if (code == 0)
 		code = reader_history_sums(work->reader, &query, sums, err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
-		work->deltas[i] = sums[i].sum;
+		if (!history_began_before(&work->range, sums[i].sum.elapsed_us))
+			work->deltas[i] = sums[i].sum;
 	free(ports);
 	free(sums);
 	return code;

@@ -8,6 +8,16 @@
 #include "storage/read/reader_internal.h"
 #include "storage/read/window_plan.h"
 
+/* Share of a range by which deltas may be longer than it. */
+#define RANGE_SPREAD 0.05
+
+bool history_began_before(const struct history_range *range, int64_t elapsed_us)
+{
+	int64_t length_us = range->last_us - range->before_us;
+
+	return range->before_us && length_us > 0 && (double)elapsed_us > (1 + RANGE_SPREAD) * (double)length_us;
+}
+
 /* Sets all but the sweeps of a range. */
 static int describe_range(struct reader *reader, struct history_range *range, struct error *err)
 {
@@ -16,26 +26,27 @@ static int describe_range(struct reader *reader, struct history_range *range, st
 		" state = 1 ORDER BY id LIMIT 1), (SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id"
 		" LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1)), (SELECT wall_us FROM sweep WHERE"
 		" id = ?1 + 1 AND id <= ?2), (SELECT wall_us FROM sweep WHERE id = ?2 AND id > ?1),"
-		" w.to_us - w.from_us, w.to_sweep - w.from_sweep, h.to_us - h.from_us FROM (SELECT 1)"
+		" w.to_us - w.from_us, w.to_sweep - w.from_sweep, h.to_us - h.from_us,"
+		" (SELECT wall_us FROM sweep WHERE id = ?1) FROM (SELECT 1)"
 		" LEFT JOIN chunk_window w ON w.from_sweep > ?1 AND w.id = (SELECT id FROM chunk_window WHERE"
 		" to_sweep <= ?2 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1)"
 		" LEFT JOIN hour h ON h.from_sweep > ?1 AND h.id = (SELECT id FROM hour WHERE"
 		" to_sweep <= ?2 + 1 AND state = 1 ORDER BY to_sweep DESC LIMIT 1)";
-	int64_t row[7];
+	int64_t row[8];
 	int result = reader->range ? 0 : db_prepare(reader->db, sql, &reader->range, err);
 
 	if (result < 0)
 		return result;
 	DB_BIND(reader->range, 1, range->after, range->until);
 	result = db_step(reader->range, err);
-	for (int i = 0; result > 0 && i < 7; i++)
+	for (int i = 0; result > 0 && i < 8; i++)
 		row[i] = db_us(reader->range, i);
 	sqlite3_reset(reader->range);
 	if (result > 0)
 		*range = (struct history_range){
 			.after = range->after, .until = range->until, .newest_us = row[0], .oldest_us = row[1],
 			.first_us = row[2], .last_us = row[3], .chunk_us = row[4], .chunk_sweeps = row[5],
-			.hour_us = row[6],
+			.hour_us = row[6], .before_us = row[7],
 		};
 	return result < 0 ? result : 0;
 }

@@ -120,6 +120,7 @@ int64_t history_step_us(const struct history_range *range, size_t ports, int64_t
 /* The loads of the ports of a query. */
 struct reading_loads {
 	const struct snapshot *snapshot;
+	const struct history_range *range;
 	struct history_port *ports;
 	size_t count;
 	struct balance_load *loads; /* by port of the fabric */
@@ -133,6 +134,8 @@ static void set_load(const struct reading_loads *reading, size_t place, const st
 
 	balance_load_of(sum, &fabric->nodes[port->node], port,
 			reading->snapshot->caps ? &reading->snapshot->caps[port->node] : NULL, &reading->loads[index]);
+	if (history_began_before(reading->range, sum->elapsed_us))
+		reading->loads[index].known = false;
 }
 
 static void add_load(void *ctx, size_t place, const struct history_port *who, const struct history_sum *total)
@@ -163,13 +166,13 @@ static int list_ports(const struct load_query *query, struct reading_loads *read
 int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
 			 struct error *err)
 {
-	struct reading_loads reading = { .snapshot = query->snapshot, .loads = loads };
+	struct history_range range;
+	struct reading_loads reading = { .snapshot = query->snapshot, .range = &range, .loads = loads };
 	struct history_query totals = {
 		.damage = query->damage,
 		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) |
 			    COUNTER_BIT(COUNTER_XMIT_WAIT) | COUNTER_BIT(COUNTER_XMIT_DISCARDS),
 	};
-	struct history_range range;
 	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
 
 	if (code == 0 && query->round && range.after != range.until)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -342,6 +343,27 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 	snapshot_destroy(snapshot);
 }
 
+/* Of the sweeps of the last 10 minutes before the newest, of which only the newest ones may still be stored. */
+static void check_resets(const struct model *model, size_t port, const struct restored_port *back)
+{
+	uint8_t most = 0, least = 0;
+	int64_t last_us = 0;
+
+	for (size_t i = model->sweep_count; model->keep_history && i-- > 0;) {
+		const struct model_truth *truth = &model->sweeps[i].truth[port];
+
+		if (model->sweeps[i].wall_us <= model->sweep.wall_us - 600 * US_PER_S || !truth->has_delta ||
+		    !(truth->delta.reset & truth->delta.known) || most == 2)
+			continue;
+		last_us = most++ ? last_us : model->sweeps[i].wall_us;
+		least += i + 3 >= model->sweep_count;
+	}
+	if (!model->keep_history)
+		return;
+	assert_in_range(back->resets, least, most);
+	assert_true(!least || back->reset_wall_us == last_us);
+}
+
 void check_restore(struct writer *writer, const struct model *model)
 {
 	const struct sink *sink = writer_sink(writer);
@@ -365,6 +387,7 @@ void check_restore(struct writer *writer, const struct model *model)
 			if (back->port != port->num || back->node_guid != model->nodes[port->node].node.guid)
 				continue;
 			found++;
+			check_resets(model, p, back);
 			/* After a reboot, the time is converted by the wall clock. */
 			given.at_us = port->last_at_us;
 			if (port->last_boot != model->swept_boot)

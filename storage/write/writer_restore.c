@@ -14,6 +14,11 @@
 #include "storage/read/topology.h"
 #include "storage/write/writer_internal.h"
 
+/* Resets as old as that are restored (sink.h). */
+#define RESETS_US (10 * 60 * INT64_C(1000000))
+
+enum { RESET_ROWS_MOST = 2000000 };
+
 /*
  * CLOCK_BOOTTIME of the newest sweep's boot from a wall clock. For readings of an earlier boot, only
  * the wall clock covers both.
@@ -52,6 +57,44 @@ static int restore_ports(const struct writer *writer, struct restored *ret, stru
 	}
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
+}
+
+/*
+ * The last two resets of each port, from the newest rows on: their number is limited where the counters of a large
+ * fabric are reset all the time, and then the newest ones have every port. The ports of @ret are in order of their id.
+ */
+static int restore_resets(const struct writer *writer, const struct restored *ret, struct error *err)
+{
+	const struct writer_cache *cache = &writer->cache;
+	struct restored_port *by_id = calloc(cache->port_count + 1, sizeof(*by_id));
+	sqlite3_stmt *rows = NULL;
+	int result = by_id ? 0 : err_nomem(err);
+
+	if (!result)
+		result = db_prepare(writer->db, "SELECT e.port, s.wall_us FROM sweep s CROSS JOIN error e ON"
+				    " e.sweep = s.id AND e.marks & ?1 WHERE s.id <= ?2 AND s.wall_us > ?3"
+				    " ORDER BY s.id DESC LIMIT ?4", &rows, err);
+	if (!result)
+		DB_BIND(rows, 1, MARK_RESET, cache->sweep, cache->sweep_wall_us - RESETS_US, RESET_ROWS_MOST);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		uint64_t port = db_u64(rows, 0);
+		int64_t wall_us = db_us(rows, 1);
+
+		if (port >= cache->port_count || by_id[port].resets == 2 || by_id[port].wall_us == wall_us)
+			continue;
+		by_id[port].wall_us = wall_us;
+		if (!by_id[port].resets++)
+			by_id[port].reset_wall_us = wall_us;
+	}
+	for (size_t i = 1, at = 0; !result && i < cache->port_count; i++) {
+		if (!cache->ports[i].last.there)
+			continue;
+		ret->ports[at].resets = by_id[i].resets;
+		ret->ports[at++].reset_wall_us = by_id[i].reset_wall_us;
+	}
+	sqlite3_finalize(rows);
+	free(by_id);
+	return result;
 }
 
 static int restore_details(const struct writer *writer, struct restored *ret, struct error *err)
@@ -243,6 +286,8 @@ static int restore_sweep(struct writer *writer, struct restored *ret, struct err
 	int result = restore_ports(writer, ret, err);
 
 	memcpy(ret->boot_id, cache->boot_id, sizeof(ret->boot_id));
+	if (!result)
+		result = restore_resets(writer, ret, err);
 	if (!result)
 		result = restore_details(writer, ret, err);
 	if (!result)
