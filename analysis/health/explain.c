@@ -248,18 +248,13 @@ static bool is_of_transit(const struct health *health, const struct finding *fin
 	return any;
 }
 
-/*
- * Events that follow the failure of a node or link: the oldest of those within two minutes.
- * @transit: only of a switch or a link between switches
- */
-static struct health_open_finding *origin_of_event(const struct health *health, const struct finding *finding,
-						   bool transit)
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us, bool transit)
 {
 	struct health_open_finding *origin = NULL;
 
 	for (size_t i = 0; i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
-		int64_t later_us = finding->since_us - open->finding.since_us;
+		int64_t later_us = since_wall_us - open->finding.since_us;
 
 		if (is_root(health, open) && later_us >= -early_us(health) && later_us <= 2 * MINUTE_US &&
 		    (open->finding.kind == FINDING_NODE_MISSING || open->finding.kind == FINDING_NODE_SILENT ||
@@ -277,7 +272,7 @@ static struct health_open_finding *origin_of_event(const struct health *health, 
  */
 static struct health_open_finding *origin_of_rerouting(const struct health *health, const struct finding *finding)
 {
-	struct health_open_finding *origin = origin_of_event(health, finding, true);
+	struct health_open_finding *origin = health_event_root(health, finding->since_us, true);
 	unsigned equal = 0;
 
 	for (size_t i = 0; origin && i < health->open.count; i++) {
@@ -285,7 +280,7 @@ static struct health_open_finding *origin_of_rerouting(const struct health *heal
 
 		equal += open->finding.kind == finding->kind && health_holds_now(health, open) &&
 			 open->finding.node_guid != finding->node_guid &&
-			 origin_of_event(health, &open->finding, true) == origin;
+			 health_event_root(health, open->finding.since_us, true) == origin;
 	}
 	return equal ? origin : NULL;
 }
@@ -306,7 +301,7 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 	case FINDING_ROUTES_CHANGED:
 	case FINDING_TOPOLOGY_CHANGED:
 	case FINDING_TRAFFIC_FELL:
-		return finding->severity == FINDING_INFO ? origin_of_event(health, finding, false) : NULL;
+		return finding->severity == FINDING_INFO ? health_event_root(health, finding->since_us, false) : NULL;
 	case FINDING_COVERAGE:
 		return NULL;
 	case FINDING_UPLINK_IMBALANCE:

@@ -529,6 +529,12 @@ void health_set_origin(struct health *health, struct health_open_finding *open, 
 /* health_link_root - the finding that says that a link carries no data, or NULL. */
 struct health_open_finding *health_link_root(struct health *health, const struct health_port *port);
 
+/*
+ * health_event_root - what failed when something happened: the oldest of those within two minutes, or NULL
+ * @transit: only of a switch or a link between switches
+ */
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us, bool transit);
+
 /* nodes.c: health_cluster - the node that represents those that failed with an isolated node. */
 struct health_node *health_cluster(struct health_node *node);
 

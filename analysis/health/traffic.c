@@ -48,6 +48,7 @@ struct subject {
 	int64_t active_us;           /* since when its mean is that of an active subject; 0: it is idle */
 	int64_t low_us, low_wall_us; /* since when it is low; 0: it is not */
 	bool brief;                  /* it was active for a moment only before */
+	bool by_fault;               /* something failed at that time */
 	int64_t quiet_us;            /* since when it is low, also after its mean became as low; 0: it is not */
 	int64_t pause_us, paused_us; /* the longest pause, and the end of the last */
 };
@@ -153,9 +154,9 @@ static void add_port(struct moved *sum, const struct health_port *port)
 
 /* --- subjects --- */
 
-static bool is_known(const struct health *health, const struct moved *sum, unsigned way)
+static bool is_known(const struct moved *sum, unsigned way)
 {
-	return health->now_us - health->first_us >= KNOWN_AFTER_US && sum->mean[way] > IDLE * sum->capacity &&
+	return sum->mean[way] > IDLE * sum->capacity &&
 	       sum->mean[way] >= KNOWN_LEAST * (sum->mean[way] + sum->unknown_mean[way]);
 }
 
@@ -164,12 +165,15 @@ static void end_quiet(const struct health *health, struct subject *subject)
 {
 	int64_t lasted_us = health->now_us - subject->quiet_us;
 
+	subject->quiet_us = 0;
+	/* What a fault caused is no habit of the job. */
+	if (subject->by_fault)
+		return;
 	if (lasted_us > PAUSE_MOST_US)
 		subject->pause_us = 0;
 	else if (lasted_us > subject->pause_us)
 		subject->pause_us = lasted_us;
 	subject->paused_us = health->now_us;
-	subject->quiet_us = 0;
 }
 
 static void begin_low(const struct health *health, struct subject *subject, const struct moved *sum, unsigned way)
@@ -177,6 +181,7 @@ static void begin_low(const struct health *health, struct subject *subject, cons
 	subject->quiet_us = subject->low_us = health->now_us;
 	subject->low_wall_us = health->wall_us;
 	subject->brief = health->now_us - subject->active_us < KNOWN_AFTER_US;
+	subject->by_fault = false;
 	subject->before = sum->mean[way];
 	subject->known = sum->known;
 	subject->ports = sum->ports;
@@ -187,7 +192,7 @@ static void step_subject(const struct health *health, struct traffic *state, str
 {
 	unsigned way = sum->mean[1] > sum->mean[0];
 	double now = sum->now[way];
-	bool known = is_known(health, sum, way);
+	bool known = is_known(sum, way);
 
 	subject->seen_step = health->step;
 	subject->active_us = !known ? 0 : subject->active_us ? subject->active_us : health->now_us;
@@ -284,15 +289,16 @@ static bool is_new(const struct traffic *state, const struct subject *subject)
 	return subject->low_us && !subject->brief && !subject->tag && !is_covered(state, subject);
 }
 
-/* It is low for long enough, and for longer than its pauses are. */
+/* It is low for long enough, and without a fault for longer than its pauses are. */
 static bool is_due(const struct health *health, const struct traffic *state, const struct subject *subject)
 {
 	int64_t least_us = 2 * health->input->interval_us > LOW_AFTER_US ? 2 * health->input->interval_us :
 									   LOW_AFTER_US;
 
-	if (2 * subject->pause_us > least_us)
-		least_us = 2 * subject->pause_us;
-	return is_new(state, subject) && health->now_us - subject->low_us >= least_us;
+	if (!is_new(state, subject) || health->now_us - subject->low_us < least_us)
+		return false;
+	return health->now_us - subject->low_us >= 2 * subject->pause_us ||
+	       health_event_root(health, subject->low_wall_us, false);
 }
 
 static const char *name_of(const struct subject *subject)
@@ -406,9 +412,15 @@ static void step_falls(struct health *health, struct traffic *state)
 	for (unsigned i = 0; i < FALLS_MAX; i++) {
 		struct fall *fall = &state->falls[i];
 
+		bool by_fault = fall->tag && health_event_root(health, fall->began_wall_us, false);
+
 		fall->low = 0;
-		for (size_t j = 0; j < state->count && fall->tag; j++)
-			fall->low += state->subjects[j].tag == fall->tag;
+		for (size_t j = 0; j < state->count && fall->tag; j++) {
+			struct subject *subject = &state->subjects[j];
+
+			fall->low += subject->tag == fall->tag;
+			subject->by_fault |= subject->tag == fall->tag && by_fault;
+		}
 		if (fall->low && health->now_us - fall->began_us < OPEN_MOST_US) {
 			hold_fall(health, state, fall);
 		} else if (fall->tag) {

@@ -147,5 +147,10 @@ TEST(a_fall_beside_a_fault_is_its_consequence)
 	assert_true(fell->finding.is_explained);
 	assert_int_equal(fell->finding.origin.kind, FINDING_NODE_SILENT);
 	world_destroy(world);
+	/* Pauses of the job neither delay it, nor does it delay the next. */
+	check(&single, "loads 0.3; wait 300; loads 0; wait 120; loads 0.3; wait 300; silent leaf0; loads 0; wait 40", 2,
+	      NULL);
+	check(&single, "loads 0.3; wait 80; silent leaf0; loads 0; wait 60; answer leaf0; loads 0.3; wait 150; "
+	      "loads 0; wait 40", 2, NULL);
 	check(&single, "loads 0.3; wait 300; loads 0; wait 40; restart; loads 0; wait 200", 1, "before a restart");
 }
