@@ -377,6 +377,26 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
 	return *ret_until_us != 0;
 }
 
+bool finding_format_thresholds(const struct finding *finding, char ret[160])
+{
+	static const struct { const char *key, *before, *after; } thresholds[] = {
+		{ FINDING_THRESHOLD "warning", "warning ", "" }, { FINDING_THRESHOLD "critical", "critical ", "" },
+		{ FINDING_THRESHOLD "table_ratio", "", " times the mean of the tables" },
+		{ FINDING_THRESHOLD "excess_percent", "", " % above the mean load" },
+		{ FINDING_THRESHOLD "after_s", "after ", " s" }, { FINDING_THRESHOLD "window_s", "windows of ", " s" },
+	};
+	size_t len = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++)
+		for (unsigned j = 0; j < finding->number_count && len < 100; j++)
+			if (!strcmp(finding->numbers[j].key, thresholds[i].key))
+				len += (size_t)snprintf(ret + len, 160 - len, "%s%s%g%s", len ? ", " : "",
+							thresholds[i].before, finding->numbers[j].value,
+							thresholds[i].after);
+	return len > 0;
+}
+
 enum finding_phase finding_phase(const struct finding *finding)
 {
 	if (finding->ok_since_us)

@@ -33,10 +33,12 @@ enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_CRITICAL };
 
 /* A number of the evidence; its key ends with the unit: "symbol_errors_per_hour". */
 struct finding_number { const char *key; double value; };
-#define FINDING_NUMBERS_MAX 12
+#define FINDING_NUMBERS_MAX 16
 /* The numbers that were measured over a window have its ends, wall clock: samples after the first, up to the second. */
 #define FINDING_WINDOW_FROM "window_from_us"
 #define FINDING_WINDOW_UNTIL "window_until_us"
+/* The thresholds under which it last held, of which its kind has some; their keys begin with this. */
+#define FINDING_THRESHOLD "threshold_"
 #define FINDING_HOSTS_MAX 32
 
 /* The identity of an open finding. */
@@ -130,6 +132,12 @@ bool finding_format_peak(const struct finding *finding, double peak, char ret[48
 
 /* finding_window - the window of its numbers, wall clock. Return: whether it has one. */
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us);
+
+/*
+ * finding_format_thresholds - "warning 8, critical 16, after 30 s"
+ * Return: whether it has some; else @ret is "".
+ */
+bool finding_format_thresholds(const struct finding *finding, char ret[160]);
 
 /* What a finding is about now: a fault that goes on, one that has stopped but still counts, or one that is clearing. */
 enum finding_phase { FINDING_PHASE_ACTIVE, FINDING_PHASE_STOPPED, FINDING_PHASE_CLEARING };

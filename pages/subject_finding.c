@@ -67,8 +67,9 @@ static const char *numbers_of(const struct finding *finding, struct page *page)
 		double value = finding->numbers[i].value;
 		char key[64];
 
-		/* The window is a line of its own. */
-		if (!strncmp(finding->numbers[i].key, "window_", 7) && strstr(finding->numbers[i].key, "_us"))
+		/* The window and the thresholds are lines of their own. */
+		if ((!strncmp(finding->numbers[i].key, "window_", 7) && strstr(finding->numbers[i].key, "_us")) ||
+		    !strncmp(finding->numbers[i].key, FINDING_THRESHOLD, strlen(FINDING_THRESHOLD)))
 			continue;
 		snprintf(key, sizeof(key), "%s", finding->numbers[i].key);
 		for (char *c = key; *c; c++)
@@ -125,6 +126,7 @@ void subject_add_finding(const struct subject_facts *facts, const struct finding
 	const struct finding_kind_info *info = finding_kind_info(finding->kind);
 	bool counts = !row->acknowledged.at_us && finding_phase(finding) == FINDING_PHASE_ACTIVE;
 	struct fields fields = { page, page_alloc(page, FIELDS_MOST, sizeof(*fields.list)), 0 };
+	char thresholds[160];
 
 	if (!fields.list)
 		return;
@@ -143,6 +145,8 @@ void subject_add_finding(const struct subject_facts *facts, const struct finding
 	add(&fields, "numbers", numbers_of(finding, page));
 	add(&fields, "acknowledged", acknowledgement_of(&row->acknowledged, page));
 	add(&fields, "description", info->means);
+	if (finding_format_thresholds(finding, thresholds))
+		add(&fields, "thresholds", page_print(page, "%s", thresholds));
 	add(&fields, "by default", info->limits);
 	add(&fields, "rationale", info->reason);
 	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS, .in = PAGE_TEXT,

@@ -512,3 +512,26 @@ TEST(a_flapping_link_that_is_stable_again_is_below_what_is_active)
 	assert_int_equal(first[FINDING_PHASE_CLEARING], 0);
 	world_destroy(world);
 }
+
+/* A finding has the thresholds under which it holds, not those of today or the defaults. */
+TEST(thresholds_are_those_of_the_settings)
+{
+	struct world *world = world_create(&rails);
+	char text[160];
+
+	world->settings.limits[FINDING_SYMBOL_ERRORS].warning = 3;
+	world->settings.down_after_us = 7 * SECOND_US;
+	world_restart(world);
+	world_run(world, "wait 60; spread leaf0/101 symbol_errors 12 3; down leaf1/101; wait 60");
+	assert_true(finding_format_thresholds(&world_find(world, FINDING_LINK_DOWN)->finding, text));
+	assert_string_equal(text, "critical 25, after 7 s");
+	assert_true(finding_format_thresholds(&world_find(world, FINDING_SYMBOL_ERRORS)->finding, text));
+	assert_string_equal(text, "warning 3, critical 16");
+	/* It is clearing since before a restart with other settings. */
+	world_run(world, "up leaf1/101; wait 10");
+	health_settings_default(&world->settings);
+	world_run(world, "restart; wait 20");
+	finding_format_thresholds(&world_find(world, FINDING_LINK_DOWN)->finding, text);
+	assert_string_equal(text, "critical 25, after 7 s");
+	world_destroy(world);
+}

@@ -491,9 +491,50 @@ static void forget_origin(struct health *health, size_t from, size_t to, const s
 	}
 }
 
+/* Time for which the condition of a kind must last before it opens; 0: its rule has none of its own. */
+static int64_t after_us(const struct health_settings *settings, enum finding_kind kind)
+{
+	switch (kind) {
+	case FINDING_LINK_DOWN:
+	case FINDING_BLACK_HOLE:
+		return settings->down_after_us;
+	case FINDING_LINK_DEGRADED:
+	case FINDING_LINK_NOT_ACTIVE:
+		return settings->degraded_after_us;
+	case FINDING_NODE_SILENT:
+	case FINDING_SM_LOST:
+	case FINDING_COVERAGE:
+		return settings->silent_after_us;
+	default:
+		return 0;
+	}
+}
+
+/* The thresholds in force, as numbers after those of its rule, which begin anew whenever it is held. */
+static void add_thresholds(const struct health *health, struct health_open_finding *open)
+{
+	const struct health_settings *settings = &health->settings;
+	enum finding_kind kind = open->finding.kind;
+	const struct health_limits *limits = &settings->limits[kind];
+
+	if (limits->warning > 0)
+		health_number(open, FINDING_THRESHOLD "warning", limits->warning);
+	if (limits->critical > 0)
+		health_number(open, FINDING_THRESHOLD "critical", limits->critical);
+	if (after_us(settings, kind))
+		health_number(open, FINDING_THRESHOLD "after_s", (double)after_us(settings, kind) / SECOND_US);
+	if (kind == FINDING_UPLINK_IMBALANCE) {
+		health_number(open, FINDING_THRESHOLD "table_ratio", settings->balance.table_ratio);
+		health_number(open, FINDING_THRESHOLD "excess_percent", 100 * settings->balance.measured_excess);
+	}
+	if (finding_is_of_window(kind))
+		health_number(open, FINDING_THRESHOLD "window_s", (double)settings->balance.window_us / SECOND_US);
+}
+
 /* Report findings that opened, changed or closed, and remove the closed ones. */
 static void finish(struct health *health, health_report_fn *report, void *ctx)
 {
+	char thresholds[160];
 	size_t to = 0;
 
 	for (size_t from = 0; from < health->open.count; from++) {
@@ -505,6 +546,8 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 			continue;
 		}
 		update_state(health, open);
+		if (open->held_step == health->step && !finding_format_thresholds(&open->finding, thresholds))
+			add_thresholds(health, open);
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;
