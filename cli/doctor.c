@@ -12,12 +12,11 @@
 #include "cli/lib/nccl_files.h"
 #include "cli/lib/options.h"
 #include "cli/lib/moment_options.h"
+#include "export/page.h"
 #include "local/capture.h"
 #include "local/checks.h"
 
 extern char **environ;
-
-enum { INDENT = 20 }; /* columns of status and check */
 
 struct doctor_options {
 	const char *root, *capture;
@@ -35,14 +34,22 @@ static const struct column columns[] = {
 	{ .key = "fix", .kind = COLUMN_TEXT },
 };
 
-static int print_data(const struct doctor_options *options, const struct checks *checks, struct error *err)
+/* A page of checks. */
+struct listing {
+	const struct checks *checks;
+	bool problems;
+};
+
+static int put_checks(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
-	struct result *result = output_begin(&options->common, false, columns, sizeof(columns) / sizeof(columns[0]));
+	const struct listing *listing = ctx;
 
-	for (size_t i = 0; i < checks->count; i++) {
-		const struct check_result *check = &checks->results[i];
+	(void)target;
+	(void)err;
+	for (size_t i = 0; i < listing->checks->count; i++) {
+		const struct check_result *check = &listing->checks->results[i];
 
-		if (options->problems && check->status != CHECK_WARN && check->status != CHECK_FAIL)
+		if (listing->problems && check->status != CHECK_WARN && check->status != CHECK_FAIL)
 			continue;
 		result_text(result, 0, check_status_name(check->status));
 		result_text(result, 1, check->check);
@@ -51,47 +58,41 @@ static int print_data(const struct doctor_options *options, const struct checks 
 		result_text(result, 4, check->fix);
 		result_end_row(result);
 	}
-	return output_end(result, 0, err);
+	return 0;
 }
 
-/* A result and how to fix it; equal results of several ports are one line. */
-static void append_line(struct text *text, const struct checks *checks, size_t index, bool color, unsigned width)
-{
-	static const char *const colors[CHECK_STATUS_COUNT] = { "\033[32m", "\033[33m", "\033[1;31m", "\033[2m" };
-	const struct check_result *check = &checks->results[index];
-	struct text line = { 0 };
-
-	if (!checks_fold(checks, index, &line))
-		return;
-	text_appendf(&line, "%s%s", line.len ? ": " : "", check->common ? check->common : check->text);
-	text_appendf(text, "%s%s%s  %-12s  ", color ? colors[check->status] : "", check_status_name(check->status),
-		     color ? "\033[0m" : "", check->check);
-	text_append_wrapped(text, text_chars(&line), INDENT, INDENT, width);
-	if (check->fix) {
-		text_appendf(text, "%*sfix: ", INDENT, "");
-		text_append_wrapped(text, check->fix, INDENT + 5, INDENT + 5, width);
-	}
-	text->failed |= text_failed(&line);
-	text_done(&line);
-}
-
-/* Problems first, then what is not known, then what is right. */
-static int print_text(const struct options *options, const struct checks *checks, bool problems, struct error *err)
+/* Problems first, then what is not known, then what is right; equal results of several ports are one line. */
+static struct page *page_of(const struct listing *listing)
 {
 	static const enum check_status order[] = { CHECK_FAIL, CHECK_WARN, CHECK_SKIP, CHECK_PASS };
-	struct result_options output = options_result(options);
+	static const enum page_state states[CHECK_STATUS_COUNT] = { PAGE_GOOD, PAGE_WARNING, PAGE_CRITICAL };
+	const struct checks *checks = listing->checks;
+	struct page *page = page_create("Checks of this host");
+	struct page_sign *signs = page_alloc(page, checks->count, sizeof(*signs));
 	unsigned counts[CHECK_STATUS_COUNT] = { 0 };
-	struct text text = { 0 };
+	size_t count = 0;
 
 	for (size_t i = 0; i < checks->count; i++)
 		counts[checks->results[i].status]++;
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && (!problems || i < 2); i++)
-		for (size_t j = 0; j < checks->count; j++)
-			if (checks->results[j].status == order[i])
-				append_line(&text, checks, j, output.color, output.width ? output.width : 120);
-	text_appendf(&text, "%u passed, %u warning%s, %u failed; %u not known\n", counts[CHECK_PASS],
-		     counts[CHECK_WARN], counts[CHECK_WARN] == 1 ? "" : "s", counts[CHECK_FAIL], counts[CHECK_SKIP]);
-	return output_text(options, &text, err);
+	for (size_t i = 0; signs && i < sizeof(order) / sizeof(order[0]) && (!listing->problems || i < 2); i++)
+		for (size_t j = 0; j < checks->count; j++) {
+			const struct check_result *check = &checks->results[j];
+			struct text line = { 0 };
+
+			if (check->status != order[i] || !checks_fold(checks, j, &line))
+				continue;
+			text_appendf(&line, "%s%s", line.len ? ": " : "", check->common ? check->common : check->text);
+			signs[count++] = (struct page_sign){ states[check->status], page_keep(page, &line),
+							     check_status_name(check->status), check->check,
+							     check->fix };
+		}
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",
+		.table = { columns, sizeof(columns) / sizeof(columns[0]), put_checks, listing } });
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .signs = { signs, count } });
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_NONE, .note = page_print(page,
+		"%u passed, %u warning%s, %u failed; %u not known", counts[CHECK_PASS], counts[CHECK_WARN],
+		counts[CHECK_WARN] == 1 ? "" : "s", counts[CHECK_FAIL], counts[CHECK_SKIP]) });
+	return page;
 }
 
 /* Exit status: that of the worst result. */
@@ -154,9 +155,8 @@ static int examine(const struct doctor_options *options, struct capture *capture
 		log_info("wrote %zu files to %s; unpack it and examine it with ibwire doctor --root %s", capture->files,
 			 options->capture, capture->folder);
 	if (code == 0)
-		code = options->common.format == RESULT_TABLE ? print_text(&options->common, &checks,
-		options->problems, err) :
-								print_data(options, &checks, err);
+		code = output_page(page_of(&(struct listing){ &checks, options->problems }), &options->common, NULL,
+				   err);
 	if (code == 0)
 		code = worst(&checks);
 	checks_done(&checks);
@@ -176,7 +176,7 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 	};
 	char host[64] = "", folder[80], safe[64];
 	struct capture capture = { .folder = folder };
-	struct moment view = { 0 };
+	struct moment moment = { 0 };
 	bool database;
 	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR | COMMON_PAGER, specs, argc, argv,
 				 &options.common, err);
@@ -190,16 +190,16 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 		return options_usage_error(command, err, "--capture cannot be combined with --root");
 	/* The database of this host says nothing about a tree of another one. */
 	database = options.common.db || !options.root;
-	code = database ? options_open_moment(&options.common, false, &view, options.common.db ? err : NULL) : 0;
+	code = database ? options_open_moment(&options.common, false, &moment, options.common.db ? err : NULL) : 0;
 	if (code && options.common.db)
 		return code;
 	database = database && code == 0;
 	gethostname(host, sizeof(host) - 1);
 	text_sanitise(host, strcspn(host, "/"), safe, sizeof(safe));
 	snprintf(folder, sizeof(folder), "ibwire-%s", safe[0] ? safe : "host");
-	code = examine(&options, &capture, database ? view.fabric : NULL, err);
+	code = examine(&options, &capture, database ? moment.fabric : NULL, err);
 	capture_done(&capture);
 	if (database)
-		moment_done(&view);
+		moment_done(&moment);
 	return code;
 }

@@ -52,13 +52,14 @@ struct page_mark {
 
 /* Values over time, one line for each series. */
 struct page_lines {
-	const char *title;
+	const char *title; /* NULL: none in text, which has a single series then */
 	const struct page_series *series;
 	size_t series_count;
 	int64_t from_us, until_us; /* wall clock at the left and the right edge */
 	const struct page_mark *marks;
 	size_t mark_count;
 	const struct metric *metric; /* of all series */
+	unsigned height;             /* lines of a plot in text; 0: by the number of series */
 };
 
 struct page_bar {
@@ -121,6 +122,8 @@ enum page_kind {
 struct page_sign {
 	enum page_state state;
 	const char *text;
+	/* Of a list of checks, NULL in others: the word of the result, what was checked, and what to do or NULL. */
+	const char *word, *name, *action;
 };
 
 struct page_verdict {
@@ -183,8 +186,12 @@ struct page_item {
  */
 typedef int page_fill(struct result *result, const void *ctx, enum page_target target, struct error *err);
 
+/* Whether a blank line is before a section in text. */
+enum page_space { SPACE_BY_KIND, SPACE_NONE, SPACE_LINE };
+
 struct page_section {
 	enum page_kind kind;
+	enum page_space space;
 	unsigned in;        /* mask of enum page_target; 0: all, as far as they have the kind */
 	/* Member of the object in JSON, which has only sections with a key; "": the JSON is this section alone. */
 	const char *key;
@@ -192,6 +199,7 @@ struct page_section {
 	const char *about;  /* behind the title; NULL: none */
 	enum page_state state; /* of a verdict or note */
 	bool soft;          /* PAGE_NOTE: less important */
+	unsigned indent;    /* PAGE_NOTE: columns in text */
 	union {
 		struct {
 			const struct column *columns;

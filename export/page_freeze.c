@@ -27,8 +27,12 @@ static void copy_signs(struct page *page, const struct page_sign **list, size_t 
 {
 	struct page_sign *signs = copy(page, *list, count, sizeof(*signs));
 
-	for (size_t i = 0; signs && i < count; i++)
+	for (size_t i = 0; signs && i < count; i++) {
 		copy_text(page, &signs[i].text);
+		copy_text(page, &signs[i].word);
+		copy_text(page, &signs[i].name);
+		copy_text(page, &signs[i].action);
+	}
 	*list = signs;
 }
 

@@ -115,10 +115,20 @@ static void append_signs(struct text *text, const struct page_section *section)
 		return;
 	text_append(text, plain ? "<ul>\n" : "<ul class=\"signs\">\n");
 	for (size_t i = 0; i < section->signs.count; i++) {
+		const struct page_sign *sign = &section->signs.list[i];
+		struct text line = { 0 };
+
+		if (sign->word)
+			text_appendf(&line, "%s: ", sign->name);
+		text_append(&line, sign->text);
+		if (sign->word && sign->action)
+			text_appendf(&line, "; fix: %s", sign->action);
 		if (plain)
-			html_element(text, "li", NULL, "%s", section->signs.list[i].text);
+			html_element(text, "li", NULL, "%s", text_chars(&line));
 		else
-			html_sign_item(text, section->signs.list[i].state, section->signs.list[i].text);
+			html_sign_item(text, sign->state, text_chars(&line));
+		text->failed |= text_failed(&line);
+		text_done(&line);
 	}
 	text_append(text, "</ul>\n");
 }

@@ -57,7 +57,8 @@ static int put_failure(struct result *result, const void *ctx, enum page_target 
 static struct page *make_page(void)
 {
 	static const struct page_sign signs[] = {
-		{ PAGE_WARNING, "one" }, { PAGE_INFO, "two" }, { PAGE_INFO, "three" },
+		{ .state = PAGE_WARNING, .text = "one" }, { .state = PAGE_INFO, .text = "two" },
+		{ .state = PAGE_INFO, .text = "three" },
 	};
 	static const struct page_field fields[] = {
 		{ .name = "time", .value = "10m0s", .note = "14:00 to 14:10" }, { .name = "hosts", .value = "16" },
@@ -158,6 +159,54 @@ TEST(data_has_all_rows_of_the_sections_with_a_key)
 	assert_string_equal(csv, "name,errors\r\nleaf01/1,0\r\nleaf01/2,7\r\n");
 	free(json);
 	free(csv);
+	page_destroy(page);
+}
+
+/* A list of checks, and notes with a state: the text of a terminal differs in escape sequences only. */
+TEST(checks_and_notes_have_the_same_text_in_colour)
+{
+	static const struct page_sign checks[] = {
+		{ PAGE_CRITICAL, "the limit is 64 kB", "fail", "memlock", "set it to unlimited" },
+		{ PAGE_GOOD, "one port", "pass", "hca", NULL },
+	};
+	const struct page_options plain = { .target = PAGE_TEXT, .width = 40 };
+	struct page_options color = plain;
+	struct page *page = page_create("Checks");
+	char *texts[2] = { NULL }, *to;
+	size_t size;
+
+	color.color = true;
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .signs = { checks, 2 } });
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_NONE, .state = PAGE_WARNING,
+					       .note = "1 passed" });
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_LINE, .indent = 2,
+					       .state = PAGE_WARNING,
+					       .note = "a sentence that is longer than a line" });
+	for (int i = 0; i < 2; i++) {
+		FILE *stream = open_memstream(&texts[i], &size);
+
+		assert_non_null(stream);
+		assert_int_equal(page_render(page, stream, i ? &color : &plain, NULL), 0);
+		assert_int_equal(fclose(stream), 0);
+	}
+	assert_string_equal(texts[0],
+			    "fail  memlock       the limit is 64 kB\n"
+			    "                    fix: set it to\n"
+			    "                         unlimited\n"
+			    "pass  hca           one port\n"
+			    "1 passed\n"
+			    "\n"
+			    "  a sentence that is longer than a line\n");
+	to = texts[1];
+	for (const char *from = texts[1]; *from; from++)
+		if (*from == '\033')
+			from += strcspn(from, "m");
+		else
+			*to++ = *from;
+	*to = '\0';
+	assert_string_equal(texts[1], texts[0]);
+	free(texts[0]);
+	free(texts[1]);
 	page_destroy(page);
 }
 

@@ -14,7 +14,7 @@
 #include "base/when.h"
 #include "export/page_work.h"
 
-enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, BAR_MOST = 40 };
+enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, CHECK_INDENT = 20, BAR_MOST = 40 };
 
 /* Lines of a plot, and those of one of many. */
 enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
@@ -113,11 +113,47 @@ static void append_fields(struct printing *printing, const struct page_section *
 	}
 }
 
+static void append_note(struct printing *printing, const struct page_section *section)
+{
+	struct text note = { 0 };
+
+	/* Not behind the escape sequence, which would count as a word. */
+	text_append_wrapped(&note, section->note, section->indent, section->indent,
+			    printing->options->width ? printing->width : UINT_MAX);
+	text_appendf(&printing->text, "%*s", (int)section->indent, "");
+	color_on(printing, colors[section->state]);
+	text_append(&printing->text, text_chars(&note));
+	color_off(printing, colors[section->state]);
+	printing->text.failed |= text_failed(&note);
+	text_done(&note);
+}
+
+/* "pass  name          text", and what to do below it. */
+static void append_check(struct printing *printing, const struct page_sign *sign)
+{
+	struct text *text = &printing->text;
+	const char *color = sign->state == PAGE_PLAIN ? style_colors[STYLE_DIM] : colors[sign->state];
+
+	color_on(printing, color);
+	text_append(text, sign->word);
+	color_off(printing, color);
+	text_appendf(text, "  %-12s  ", sign->name);
+	text_append_wrapped(text, sign->text, CHECK_INDENT, CHECK_INDENT, printing->width);
+	if (!sign->action)
+		return;
+	text_appendf(text, "%*sfix: ", CHECK_INDENT, "");
+	text_append_wrapped(text, sign->action, CHECK_INDENT + 5, CHECK_INDENT + 5, printing->width);
+}
+
 static void append_signs(struct printing *printing, const struct page_section *section)
 {
 	for (size_t i = 0; i < section->signs.count; i++) {
 		const struct page_sign *sign = &section->signs.list[i];
 
+		if (sign->word) {
+			append_check(printing, sign);
+			continue;
+		}
 		color_on(printing, colors[sign->state]);
 		text_append(&printing->text, "- ");
 		text_append_wrapped(&printing->text, sign->text, 2, 2, printing->width);
@@ -164,7 +200,8 @@ static void append_lines(struct printing *printing, const struct page_lines *lin
 {
 	struct plot plot = {
 		.from_us = lines->from_us, .until_us = lines->until_us, .width = printing->width,
-		.height = lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT, .ascii = printing->options->ascii,
+		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
+		.ascii = printing->options->ascii,
 	};
 
 	for (size_t i = 0; i < lines->series_count; i++)
@@ -176,10 +213,12 @@ static void append_lines(struct printing *printing, const struct page_lines *lin
 					       .steps = (struct series_step *)lines->series[i].steps,
 					       .count = lines->series[i].count };
 
-		append_safe(printing, lines->title);
-		text_append(&printing->text, ": ");
-		append_safe(printing, lines->series[i].name);
-		text_append(&printing->text, "\n");
+		if (lines->title) {
+			append_safe(printing, lines->title);
+			text_append(&printing->text, ": ");
+			append_safe(printing, lines->series[i].name);
+			text_append(&printing->text, "\n");
+		}
 		if (series_plot(&series, plot, &printing->text) < 0)
 			printing->text.failed = true;
 	}
@@ -290,11 +329,12 @@ static int flush_text(struct printing *printing, struct error *err)
 
 static int write_section(struct printing *printing, const struct page_section *section, struct error *err)
 {
+	/* More of the same, and the list below notes, follow without a blank line. */
+	bool joined = (printing->last == PAGE_NOTE && section->kind == PAGE_ITEMS) ||
+		      (printing->last == section->kind && (section->kind == PAGE_NOTE || section->kind == PAGE_FIELDS));
 	int code;
 
-	/* More of the same, and the list below notes, follow without a blank line. */
-	if (printing->begun && !(printing->last == PAGE_NOTE && section->kind == PAGE_ITEMS) &&
-	    !(printing->last == section->kind && (section->kind == PAGE_NOTE || section->kind == PAGE_FIELDS)))
+	if (printing->begun && (section->space == SPACE_LINE || (section->space == SPACE_BY_KIND && !joined)))
 		text_append(&printing->text, "\n");
 	printing->begun = true;
 	printing->last = section->kind;
@@ -308,10 +348,7 @@ static int write_section(struct printing *printing, const struct page_section *s
 		append_fields(printing, section);
 		break;
 	case PAGE_NOTE:
-		color_on(printing, colors[section->state]);
-		text_append_wrapped(&printing->text, section->note, 0, 0,
-				    printing->options->width ? printing->width : UINT_MAX);
-		color_off(printing, colors[section->state]);
+		append_note(printing, section);
 		break;
 	case PAGE_SIGNS:
 		append_signs(printing, section);

@@ -3,7 +3,38 @@
 
 #include "analysis/balance.h"
 #include "analysis/finding.h"
+#include "base/text.h"
 #include "fabric/shape.h"
+#include "facts/order.h"
+
+bool group_count(const struct shape *shape, const struct balance *balance, const struct balance_result *result,
+		 struct group_counts *counts)
+{
+	bool reported = balance_is_reported(result);
+
+	if (result->cause != BALANCE_NONE)
+		counts->causes += !balance_is_second(result);
+	else if (reported)
+		(*(balance_is_chance(shape, balance, result) ? &counts->chance : &counts->uneven))++;
+	else if (result->state == BALANCE_ACTIVE)
+		counts->fine++;
+	else
+		(*(result->state == BALANCE_IDLE ? &counts->idle : &counts->unknown))++;
+	return reported;
+}
+
+void group_append_name(const struct shape *shape, const struct order *names, const struct balance_result *result,
+		       struct text *text)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	bool out = result->direction == BALANCE_XMIT;
+
+	if (group->kind == GROUP_UP)
+		text_appendf(text, "%s uplinks %s", names->names[group->node], out ? "out" : "in");
+	else
+		text_appendf(text, "%s %s %s", names->names[group->node], out ? "to" : "from",
+			     names->names[group->peer]);
+}
 
 bool group_has_finding(const struct shape *shape, const struct balance_result *result, const struct finding *finding)
 {

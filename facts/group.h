@@ -4,11 +4,32 @@
 #define IBWIRE_FACTS_GROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct balance;
 struct balance_result;
 struct finding;
+struct order;
 struct shape;
+struct shape_group;
+struct text;
+
+/* Numbers of results: a group has one for each direction. */
+struct group_counts {
+	size_t causes, uneven, chance; /* with a cause; uneven without one; uneven within chance */
+	size_t fine, idle, unknown;
+};
+
+/*
+ * group_count - count a result that balance_is_of_interest()
+ * Return: balance_is_reported().
+ */
+bool group_count(const struct shape *shape, const struct balance *balance, const struct balance_result *result,
+		 struct group_counts *counts);
+
+/* group_append_name - "leaf01 uplinks out", "spine01 to leaf01". @names: of the nodes of the shape */
+void group_append_name(const struct shape *shape, const struct order *names, const struct balance_result *result,
+		       struct text *text);
 
 /* group_has_finding - whether a finding is about the imbalance of a group in the direction of a result. */
 bool group_has_finding(const struct shape *shape, const struct balance_result *result, const struct finding *finding);

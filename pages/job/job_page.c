@@ -85,7 +85,8 @@ static void add_verdict(const struct job_report *report, bool all, struct page *
 	job_shown(job->id, id, sizeof(id));
 	job_shown(job->name, name, sizeof(name));
 	for (size_t i = 1; i < report->verdict_count; i++)
-		signs[i - 1] = (struct page_sign){ state_of(report->verdict[i].severity), report->verdict[i].text };
+		signs[i - 1] = (struct page_sign){ .state = state_of(report->verdict[i].severity),
+						      .text = report->verdict[i].text };
 	page_add(page, &(struct page_section){
 		.kind = PAGE_VERDICT,
 		.state = unknown ? PAGE_INFO : first->verdict == JOB_VERDICT_CLEAN ? PAGE_GOOD :
@@ -526,8 +527,8 @@ static void add_nccl_card(const struct job_report *report, struct page *page)
 	struct page_sign *signs = page_alloc(page, count, sizeof(*signs));
 
 	for (size_t i = 0; signs && i < count; i++)
-		signs[i] = (struct page_sign){ states[report->nccl_verdict->lines[i].severity],
-					       report->nccl_verdict->lines[i].text };
+		signs[i] = (struct page_sign){ .state = states[report->nccl_verdict->lines[i].severity],
+					       .text = report->nccl_verdict->lines[i].text };
 	if (signs && count)
 		page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_HTML, .title = "What NCCL logged",
 						       .signs = { signs, count } });

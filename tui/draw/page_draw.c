@@ -15,7 +15,7 @@
 #include "tui/draw/text_page.h"
 
 /* Columns of labels, indents and cells; lines of a plot, and of one of many. */
-enum { FIELD = 10, INDENT = 4, ITEM_INDENT = 10, GAP = COLUMNS_GAP, HEAT_CELL = 11, BAR_MOST = 30 };
+enum { FIELD = 10, INDENT = 4, ITEM_INDENT = 10, CHECK_INDENT = 20, GAP = COLUMNS_GAP, HEAT_CELL = 11, BAR_MOST = 30 };
 enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
 
 static const enum role roles[PAGE_STATES] = {
@@ -216,6 +216,20 @@ static void put_verdict(const struct page_section *section, struct text_page *to
 	text_done(&text);
 }
 
+static void put_sign(const struct page_sign *sign, struct text_page *to)
+{
+	char label[CHECK_INDENT + 1];
+
+	if (!sign->word) {
+		page_field(to, NULL, "-", roles[sign->state], 2, roles[sign->state], sign->text);
+		return;
+	}
+	snprintf(label, sizeof(label), "%s  %s", sign->word, sign->name);
+	page_field(to, NULL, label, roles[sign->state], CHECK_INDENT, ROLE_TEXT, sign->text);
+	if (sign->action)
+		page_field(to, NULL, "", ROLE_TEXT, CHECK_INDENT, ROLE_FAINT, sign->action);
+}
+
 static void put_fields(const struct page_section *section, const struct drawing *drawing)
 {
 	struct text_page *to = drawing->to;
@@ -264,7 +278,8 @@ static void put_plots(const struct page_lines *lines, struct text_page *to, bool
 {
 	struct plot plot = {
 		.from_us = lines->from_us, .until_us = lines->until_us, .width = (unsigned)to->columns,
-		.height = lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT, .ascii = !unicode,
+		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
+		.ascii = !unicode,
 	};
 	struct text text = { 0 };
 
@@ -280,7 +295,8 @@ static void put_plots(const struct page_lines *lines, struct text_page *to, bool
 					       .steps = (struct series_step *)lines->series[i].steps,
 					       .count = lines->series[i].count };
 
-		page_text(to, ROLE_HEAD, "%s: %s", lines->title, lines->series[i].name);
+		page_text(to, ROLE_HEAD, "%s%s%s", lines->title ? lines->title : "", lines->title ? ": " : "",
+			  lines->series[i].name);
 		text_clear(&text);
 		to->failed |= series_plot(&series, plot, &text) < 0;
 		put_lines_of(to, ROLE_TEXT, text_chars(&text));
@@ -373,12 +389,11 @@ static void put_section(const struct page *from, const struct page_section *sect
 		put_table(from, section, drawing);
 		break;
 	case PAGE_NOTE:
-		page_wrap(to, NULL, 0, section->soft ? ROLE_FAINT : roles[section->state], section->note);
+		page_wrap(to, NULL, (int)section->indent, section->soft ? ROLE_FAINT : roles[section->state], section->note);
 		break;
 	case PAGE_SIGNS:
 		for (size_t i = 0; i < section->signs.count; i++)
-			page_field(to, NULL, "-", roles[section->signs.list[i].state], 2,
-				   roles[section->signs.list[i].state], section->signs.list[i].text);
+			put_sign(&section->signs.list[i], to);
 		break;
 	case PAGE_ITEMS:
 		put_items(section, drawing);
@@ -409,6 +424,7 @@ void page_append(const struct page *from, struct text_page *to, bool unicode, pa
 
 		joined |= section->kind == PAGE_FIELDS && last != PAGE_CLOSE;
 		joined |= section->kind == PAGE_NOTE && last == PAGE_TABLE;
+		joined = section->space == SPACE_BY_KIND ? joined : section->space == SPACE_NONE;
 		if (section->title)
 			put_title(section, to);
 		else if (to->line_count && !joined)

@@ -35,17 +35,13 @@ static const struct shape_group *group_of(const struct app *app, const struct ba
 	return &app->context->shape->groups[result->group];
 }
 
-/* "leaf01 uplinks out", "spine01 to leaf01". */
 static void write_name(const struct app *app, const struct balance_result *result, char *ret, size_t size)
 {
-	const struct shape_group *group = group_of(app, result);
-	bool out = result->direction == BALANCE_XMIT;
-	char *const *names = app->table->order.names;
+	struct text text = { 0 };
 
-	if (group->kind == GROUP_UP)
-		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
-	else
-		snprintf(ret, size, "%s %s %s", names[group->node], out ? "to" : "from", names[group->peer]);
+	group_append_name(app->context->shape, &app->table->order, result, &text);
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
 }
 
 static void widen_name(struct balance_view *view, const struct app *app, const struct balance_result *result)
@@ -59,42 +55,23 @@ static void widen_name(struct balance_view *view, const struct app *app, const s
 		view->name_columns = columns < NAME_MOST ? columns : NAME_MOST;
 }
 
-static void count_hidden(struct balance_view *view, const struct balance_result *result)
-{
-	if (result->state == BALANCE_ACTIVE)
-		view->fine++;
-	else if (result->state == BALANCE_IDLE)
-		view->idle++;
-	else
-		view->unknown++;
-}
-
 static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	struct balance *balance = &view->loads.balance;
 
 	free(view->results);
 	view->results = calloc(balance->count + 1, sizeof(*view->results));
-	view->result_count = view->causes = view->uneven = view->chance = view->fine = view->idle = view->unknown = 0;
+	view->counts = (struct group_counts){ 0 };
+	view->result_count = 0;
 	view->most_members = 0;
 	view->name_columns = 0;
 	if (!view->results)
 		return err_nomem(err);
 	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
-		bool reported = balance_is_reported(result);
 
-		if (!balance_is_of_interest(app->context->shape, result))
-			continue;
-		if (reported && result->cause != BALANCE_NONE && !balance_is_second(result))
-			view->causes++;
-		else if (balance_is_chance(app->context->shape, balance, result))
-			view->chance++;
-		else if (reported)
-			view->uneven++;
-		else
-			count_hidden(view, result);
-		if (!reported && !view->all)
+		if (!balance_is_of_interest(app->context->shape, result) ||
+		    (!group_count(app->context->shape, balance, result, &view->counts) && !view->all))
 			continue;
 		view->results[view->result_count++] = (uint32_t)i;
 		widen_name(view, app, result);
@@ -425,14 +402,15 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
+	const struct group_counts *counts = &view->counts;
 	struct segments line = { 0 };
 	char window[64];
 
-	segment_add(&line, 0, view->causes ? ROLE_WARNING : ROLE_STRONG,
-		    "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", view->causes,
-		    view->causes == 1 ? "group" : "groups", view->uneven, view->chance);
-	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", view->fine, view->idle,
-		    view->unknown, view->all ? "" : " (i shows them)");
+	segment_add(&line, 0, counts->causes ? ROLE_WARNING : ROLE_STRONG,
+		    "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", counts->causes,
+		    counts->causes == 1 ? "group" : "groups", counts->uneven, counts->chance);
+	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", counts->fine, counts->idle,
+		    counts->unknown, view->all ? "" : " (i shows them)");
 	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
 	if (!view->loads.routes_known)
 		segment_add(&line, 3, ROLE_TEXT, "no forwarding tables read: no prediction");

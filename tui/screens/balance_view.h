@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "facts/group.h"
 #include "tui/screens/app.h"
 #include "tui/model/heat.h"
 #include "tui/screens/list_screen.h"
@@ -43,7 +44,8 @@ struct balance_view {
 	uint64_t row_guid, column_guid; /* selected switches; 0: none yet */
 	/* Groups: results, worst first. */
 	uint32_t *results;
-	size_t result_count, causes, uneven, chance, fine, idle, unknown;
+	size_t result_count;
+	struct group_counts counts;
 	size_t most_members;     /* of the largest group */
 	int name_columns;        /* of the longest name of a group */
 	bool all;                /* include balanced and idle ones */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_print.c - tables of uneven groups: details with a cause, one line without */
+/* balance_page.c - uneven groups: details with a cause, one line without */
+#include "pages/balance.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,18 +10,16 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/balance/balance.h"
-#include "export/result.h"
+#include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-#include "storage/reader.h"
 #include "facts/bars.h"
-#include "facts/group.h"
+#include "facts/cells.h"
 
 /*
  * Limits without --all or a name: detailed groups and members of each; one-line groups and members.
  */
-enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, MEMBERS_MOST = 256, LINES_SHOWN = 20, BAR_COLUMNS = 10 };
+enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, MEMBERS_MOST = 256, LINES_SHOWN = 20, BAR_COLUMNS = 10, INDENT = 2 };
 
 enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_COLUMNS };
 
@@ -49,28 +49,6 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[SINCE] = { .title = "FOR", .kind = COLUMN_TEXT, .priority = 1 },
 };
 
-static void append_node(const struct balance_report *report, uint32_t node, struct text *text)
-{
-	const char *name = report->view.names_shown.names[node];
-
-	text_append_escaped(text, name, strlen(name));
-}
-
-/* "leaf01 uplinks out", "spine01 to leaf01". */
-static void append_group(const struct balance_report *report, const struct balance_result *result, struct text *text)
-{
-	const struct shape_group *group = balance_group_of(report, result);
-	bool out = result->direction == BALANCE_XMIT;
-
-	append_node(report, group->node, text);
-	if (group->kind == GROUP_UP) {
-		text_append(text, out ? " uplinks out" : " uplinks in");
-		return;
-	}
-	text_append(text, out ? " to " : " from ");
-	append_node(report, group->peer, text);
-}
-
 static const char *span_of(const struct balance_report *report, const struct balance_began *began, bool words,
 			   char ret[2 * WHEN_SIZE])
 {
@@ -88,32 +66,39 @@ static int percent(double part)
 	return (int)lround(100 * part);
 }
 
-/* Up to three lines: group and cause, load, tests and start. */
-static int print_heading(const struct balance_report *report, const struct balance_result *result,
-			 const struct balance_began *began, bool color, struct error *err)
+static void add_line(struct page *page, unsigned indent, struct text *text)
 {
-	bool bad = result->cause != BALANCE_NONE && result->harmful;
-	struct text text = { 0 };
-	char from[WHEN_SIZE], span[2 * WHEN_SIZE];
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .indent = indent, .note = page_keep(page, text) });
+}
 
-	text_append(&text, color && result->cause != BALANCE_NONE ? bad ? "\033[1;31m" : "\033[33m" : "");
-	append_group(report, result, &text);
-	if (result->cause != BALANCE_NONE)
-		text_appendf(&text, ": %s", balance_cause_name(result->cause));
-	text_append(&text, color && result->cause != BALANCE_NONE ? "\033[0m" : "");
-	text_append(&text, result->cause != BALANCE_NONE ? "\n  " : ": ");
-	balance_append_reason(report->shape, result, &text);
-	text_append(&text, "\n  ");
+/* Group and cause, load, tests and start. */
+static void add_heading(const struct balance_report *report, uint32_t index, struct page *page)
+{
+	const struct balance_result *result = &report->balance.results[index];
+	const struct balance_began *began = &report->began[index];
+	bool has_cause = result->cause != BALANCE_NONE;
+	char from[WHEN_SIZE], span[2 * WHEN_SIZE];
+	struct text text = { 0 }, reason = { 0 };
+
+	group_append_name(report->shape, &report->moment.names_shown, result, &text);
+	balance_append_reason(report->shape, result, &reason);
+	text_appendf(&text, ": %s", has_cause ? balance_cause_name(result->cause) : text_chars(&reason));
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_LINE, .note = page_keep(page, &text),
+		.state = !has_cause ? PAGE_PLAIN : result->harmful ? PAGE_CRITICAL : PAGE_WARNING });
+	if (has_cause)
+		add_line(page, INDENT, &reason);
+	text_done(&reason);
 	if (!isnan(result->max_utilization))
 		text_appendf(&text, "maximum utilization %d %%, mean %d %%; ", percent(result->max_utilization),
 			     percent(result->mean_utilization));
 	text_appendf(&text, "tests %s; ", balance_test_letters(result));
 	balance_append_adaptive(result, &text);
-	if (began->wall_us)
-		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(report, began, true, span),
-			     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
-	text_append(&text, "\n");
-	return output_text(&report->options, &text, err);
+	add_line(page, INDENT, &text);
+	if (!began->wall_us)
+		return;
+	text_appendf(&text, "uneven for %s (since %s%s)", span_of(report, began, true, span),
+		     began->earlier ? "before " : "", when_format_local(began->wall_us, from));
+	add_line(page, INDENT, &text);
 }
 
 /* "######      56%" */
@@ -135,29 +120,23 @@ static void put_member(const struct balance_report *report, struct result *table
 		       uint32_t index, double most)
 {
 	const struct balance_member *member = &result->members[index];
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment.fabric;
 	const struct port *port = &fabric->ports[member->port];
-	bool ascii = balance_is_ascii(report);
-	struct text peer = { 0 };
 	bool by_chance = result->cause == BALANCE_NONE && result->excess < result->chance_excess;
 	bool at_fault = index == result->hottest && result->load_uneven && !by_chance;
 	enum cell_style style = at_fault ? result->harmful ? STYLE_CRITICAL : STYLE_WARNING : STYLE_PLAIN;
 
 	result_integer(table, PORT, port->num);
-	if (port->peer != FABRIC_NONE) {
-		append_node(report, fabric->ports[port->peer].node, &peer);
-		text_appendf(&peer, "/%u", fabric->ports[port->peer].num);
-		result_text(table, TO, result_chars(table, &peer));
-		text_done(&peer);
-	}
+	if (port->peer != FABRIC_NONE)
+		cells_port_name(table, TO, &report->moment.names_shown, fabric, port->peer);
 	if (!member->works) {
 		result_text(table, MEASURED, port_state_name(port->state));
 		result_show(table, MEASURED, NULL, STYLE_CRITICAL);
 		result_end_row(table);
 		return;
 	}
-	put_share(table, MEASURED, member->measured, most, ascii, style);
-	put_share(table, PREDICTED, member->predicted, most, ascii, STYLE_PLAIN);
+	put_share(table, MEASURED, member->measured, most, report->ascii, style);
+	put_share(table, PREDICTED, member->predicted, most, report->ascii, STYLE_PLAIN);
 	result_real(table, FAIR, 100 * member->capacity);
 	if (result->tables_known)
 		result_integer(table, LIDS, member->lids);
@@ -168,22 +147,32 @@ static void put_member(const struct balance_report *report, struct result *table
 	result_end_row(table);
 }
 
-static int print_members(const struct balance_report *report, const struct balance_result *result,
-			 const struct result_options *output, struct error *err)
+/* The members of one group, or the lines of groups from @first on. */
+struct listing {
+	const struct balance_report *report;
+	uint32_t result;
+	size_t first;
+};
+
+static int put_members(struct result *table, const void *ctx, enum page_target target, struct error *err)
 {
+	const struct listing *of = ctx;
+	const struct balance_report *report = of->report;
+	const struct balance_result *result = &report->balance.results[of->result];
 	uint32_t all = balance_group_of(report, result)->count;
 	uint32_t count = all < MEMBERS_MOST ? all : MEMBERS_MOST;
 	uint32_t shown = report->all || !report->selection.all || count < MEMBERS_SHOWN ? count : MEMBERS_SHOWN;
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
-	struct result *table = result_create(report->options.out, output, member_columns, MEMBER_COLUMNS);
 
+	(void)target;
+	(void)err;
 	balance_order_members(result, count, order);
 	for (uint32_t i = 0; i < shown; i++)
 		put_member(report, table, result, order[i], most);
 	if (shown < count)
 		result_note(table, "and %u more (use --all or give the switch)", count - shown);
-	return output_end(table, 0, err);
+	return 0;
 }
 
 static void put_sparks(struct result *table, size_t column, const struct balance_report *report,
@@ -193,8 +182,7 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 
 	if (predicted && !result->predicted_known)
 		return;
-	bars_append_members(&text, result, balance_group_of(report, result)->count, predicted,
-			    balance_is_ascii(report));
+	bars_append_members(&text, result, balance_group_of(report, result)->count, predicted, report->ascii);
 	result_text(table, column, result_chars(table, &text));
 	text_done(&text);
 }
@@ -206,7 +194,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	struct text name = { 0 };
 	const char *cause;
 
-	append_group(report, result, &name);
+	group_append_name(report->shape, &report->moment.names_shown, result, &name);
 	result_text(table, GROUP, result_chars(table, &name));
 	text_done(&name);
 	result_text(table, TESTS, balance_test_letters(result));
@@ -223,66 +211,71 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_end_row(table);
 }
 
-/* The window and the number of hidden groups, to explain an empty page. */
-static void print_summary(const struct balance_report *report, size_t causes, size_t uneven, size_t chance)
+static int put_groups(struct result *table, const void *ctx, enum page_target target, struct error *err)
 {
-	FILE *out = report->options.out;
-	char from[WHEN_SIZE], until[WHEN_SIZE];
+	const struct listing *of = ctx;
+	const struct balance_report *report = of->report;
+	size_t i = of->first, end = report->shown_count;
 
-	fprintf(out, "%s to %s\n", when_format_local(report->since_us, from),
-		when_format_local(report->until_us, until));
-	fprintf(out, "%zu %s with a cause, %zu uneven without one", causes, causes == 1 ? "group" : "groups", uneven);
-	if (chance)
-		fprintf(out, ", %zu ok within chance", chance);
-	if (!report->all && report->selection.all)
-		fprintf(out, ", %zu even, %zu idle, %zu unknown%s", report->fine, report->idle, report->unknown,
-			report->fine + report->idle + report->unknown ? " (hidden; --all shows them)" : "");
-	fprintf(out, "\n");
-	if (!report->shape->group_count)
-		fprintf(out, "this fabric has no equivalent links: %s\n", report->shape->reason);
-	if (!report->routes_known)
-		fprintf(out, "no forwarding tables at this time: no predictions and no routing causes\n");
+	(void)target;
+	(void)err;
+	if (!report->all && end - i > LINES_SHOWN)
+		end = i + LINES_SHOWN;
+	for (; i < end; i++)
+		put_group(report, table, report->shown[i]);
+	if (end < report->shown_count)
+		result_note(table, "and %zu more (--all)", report->shown_count - end);
+	return 0;
 }
 
-int balance_print(const struct balance_report *report, struct error *err)
+/* The window and the number of hidden groups, to explain an empty page. */
+static void add_summary(const struct balance_report *report, struct page *page)
 {
-	struct result_options output = options_result(&report->options);
-	size_t causes = 0, uneven = 0, chance = 0, lines = 0, i;
-	FILE *out = report->options.out;
-	bool at_length = !report->selection.all;
-	struct result *table;
-	int code = 0;
+	const struct group_counts *counts = &report->counts;
+	struct text text = { 0 };
+	char from[WHEN_SIZE], until[WHEN_SIZE];
 
-	for (i = 0; i < report->shown_count; i++) {
-		const struct balance_result *result = &report->balance.results[report->shown[i]];
+	page_add_note(page, 0, false, "%s to %s", when_format_local(report->since_us, from),
+		      when_format_local(report->until_us, until));
+	text_appendf(&text, "%zu %s with a cause, %zu uneven without one", counts->causes,
+		     counts->causes == 1 ? "group" : "groups", counts->uneven);
+	if (counts->chance)
+		text_appendf(&text, ", %zu ok within chance", counts->chance);
+	if (!report->all && report->selection.all)
+		text_appendf(&text, ", %zu even, %zu idle, %zu unknown%s", counts->fine, counts->idle,
+			     counts->unknown, counts->fine + counts->idle + counts->unknown ?
+			     " (hidden; --all shows them)" : "");
+	add_line(page, 0, &text);
+	if (!report->shape->group_count)
+		page_add_note(page, 0, false, "this fabric has no equivalent links: %s", report->shape->reason);
+	if (!report->routes_known)
+		page_add_note(page, 0, false,
+			      "no forwarding tables at this time: no predictions and no routing causes");
+}
 
-		causes += result->cause != BALANCE_NONE && !balance_is_second(result);
-		chance += balance_is_chance(report->shape, &report->balance, result);
-		uneven += result->cause == BALANCE_NONE && balance_is_reported(result) &&
-			  !balance_is_chance(report->shape, &report->balance, result);
-	}
-	print_summary(report, causes, uneven, chance);
-	for (i = 0; code == 0 && i < report->shown_count; i++) {
-		const struct balance_result *result = &report->balance.results[report->shown[i]];
+struct page *balance_page(const struct balance_report *report)
+{
+	struct page *page = page_create("Load of equivalent links");
+	struct listing *listings = page_alloc(page, report->shown_count + 1, sizeof(*listings));
+	size_t i;
 
-		if (!at_length && (result->cause == BALANCE_NONE || balance_is_second(result) ||
-				   (i >= GROUPS_SHOWN && !report->all)))
+	add_summary(report, page);
+	for (i = 0; listings && i < report->shown_count; i++) {
+		uint32_t index = report->shown[i];
+		const struct balance_result *result = &report->balance.results[index];
+
+		if (report->selection.all && (result->cause == BALANCE_NONE || balance_is_second(result) ||
+					      (i >= GROUPS_SHOWN && !report->all)))
 			break;
-		/* main() reports it. */
-		if (ferror(out))
-			return 0;
-		fprintf(out, "\n");
-		code = print_heading(report, result, &report->began[report->shown[i]], output.color, err);
-		if (code == 0)
-			code = print_members(report, result, &output, err);
+		listings[i] = (struct listing){ .report = report, .result = index };
+		add_heading(report, index, page);
+		page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .space = SPACE_NONE,
+			.table = { member_columns, MEMBER_COLUMNS, put_members, &listings[i] } });
 	}
-	if (code < 0 || i == report->shown_count)
-		return code;
-	fprintf(out, "\n");
-	table = result_create(out, &output, group_columns, GROUP_COLUMNS);
-	for (; i < report->shown_count && (report->all || lines < LINES_SHOWN); i++, lines++)
-		put_group(report, table, report->shown[i]);
-	if (i < report->shown_count)
-		result_note(table, "and %zu more (--all)", report->shown_count - i);
-	return output_end(table, 0, err);
+	if (!listings || i == report->shown_count)
+		return page;
+	listings[i] = (struct listing){ .report = report, .first = i };
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE,
+		.table = { group_columns, GROUP_COLUMNS, put_groups, &listings[i] } });
+	return page;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_rails.c - `ibwire balance --rails`: comparison of parts with equal expected load
+ * balance_rails.c - comparison of parts with equal expected load
  *
  * Rails of the fabric, planes, switches of each tier above the leaves, and the rails of each host.
  */
+#include "pages/balance.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +14,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/balance/balance.h"
-#include "export/result.h"
+#include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "facts/bars.h"
@@ -80,7 +81,7 @@ static void put_amount(const struct balance_report *report, struct result *table
 	if (bars)
 		result_text(table, BAR, bars);
 	else if (amount->known) {
-		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(report));
+		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, report->ascii);
 		result_text(table, BAR, result_chars(table, &bar));
 	}
 	text_done(&bar);
@@ -120,17 +121,17 @@ static void put_planes(const struct balance_report *report, struct result *table
 	size_t spines = 0;
 
 	/* Planes of one switch each are shown as switches. */
-	for (size_t i = 0; i < report->view.fabric->node_count; i++)
+	for (size_t i = 0; i < report->moment.fabric->node_count; i++)
 		spines += shape->nodes[i].tier == 2;
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
 		return;
 	for (size_t i = 0; i < shape->plane_count; i++)
 		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
-	for (size_t i = 0; i < report->view.fabric->port_count; i++) {
-		uint32_t plane = shape->nodes[report->view.fabric->ports[i].node].plane;
+	for (size_t i = 0; i < report->moment.fabric->port_count; i++) {
+		uint32_t plane = shape->nodes[report->moment.fabric->ports[i].node].plane;
 
 		/* Load up from the leaves and down to them. */
-		if (shape->nodes[report->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
+		if (shape->nodes[report->moment.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
 		    shape->ports[i].way == WAY_DOWN)
 			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
 	}
@@ -156,11 +157,10 @@ static int compare_load(const void *a, const void *b)
 
 /* Switches of each tier above the leaves, by their load to and from the tier below. */
 static void put_tier(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
-		     unsigned tier)
+		     unsigned tier, bool is_limited)
 {
 	const struct balance_input input = input_of(report);
-	bool is_limited = report->options.format == RESULT_TABLE && !report->all;
-	const struct fabric *fabric = report->view.fabric;
+	const struct fabric *fabric = report->moment.fabric;
 	size_t count = 0, i;
 
 	for (i = 0; i < fabric->node_count; i++) {
@@ -177,7 +177,7 @@ static void put_tier(const struct balance_report *report, struct result *table, 
 	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
 	for (i = 0; i < count && (!is_limited || i < SWITCHES_SHOWN); i++) {
-		put_amount(report, table, &amounts[i], report->view.names_shown.names[amounts[i].index],
+		put_amount(report, table, &amounts[i], report->moment.names_shown.names[amounts[i].index],
 			   balance_amounts_most(amounts, count), NULL);
 		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
 		result_integer(table, TIER, tier);
@@ -196,13 +196,13 @@ static void append_bars(const struct balance_report *report, const struct shape_
 
 	for (uint32_t i = 0; i < count; i++)
 		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
-			      balance_is_ascii(report));
+			      report->ascii);
 }
 
-static void put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+static void put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
+		      bool is_limited)
 {
 	const struct balance_input input = input_of(report);
-	bool is_limited = report->options.format == RESULT_TABLE && !report->all;
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 	const struct shape *shape = report->shape;
 	size_t count = 0, idle = 0, i;
@@ -232,24 +232,33 @@ static void put_hosts(const struct balance_report *report, struct result *table,
 		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
 }
 
-int balance_rails(const struct balance_report *report, struct error *err)
+static int put_all(struct result *table, const void *ctx, enum page_target target, struct error *err)
 {
+	const struct balance_report *report = ctx;
 	const struct shape *shape = report->shape;
-	struct balance_amount *amounts = calloc(report->view.fabric->node_count + shape->rail_count +
+	struct balance_amount *amounts = calloc(report->moment.fabric->node_count + shape->rail_count +
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
+	bool is_limited = (target == PAGE_TEXT || target == PAGE_HTML) && !report->all;
 	char from[WHEN_SIZE], until[WHEN_SIZE];
-	struct result *table;
 
 	if (!amounts)
 		return err_nomem(err);
-	table = output_begin(&report->options, false, columns, COLUMN_COUNT);
 	put_rails(report, table, amounts);
 	put_planes(report, table, amounts);
 	for (unsigned tier = 2; tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
-		put_tier(report, table, amounts, tier);
-	put_hosts(report, table, amounts);
+		put_tier(report, table, amounts, tier, is_limited);
+	put_hosts(report, table, amounts, is_limited);
 	result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail above the mean",
 		    when_format_local(report->since_us, from), when_format_local(report->until_us, until));
 	free(amounts);
-	return output_end(table, 0, err);
+	return 0;
+}
+
+struct page *balance_rails_page(const struct balance_report *report)
+{
+	struct page *page = page_create("Load of rails, planes, switches and hosts");
+
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "",
+					       .table = { columns, COLUMN_COUNT, put_all, report } });
+	return page;
 }

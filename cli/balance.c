@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance.c - `ibwire balance`: load distribution over equivalent links */
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/lib/columns.h"
+#include "cli/lib/moment_options.h"
+#include "cli/lib/options.h"
+#include "cli/lib/settings.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "facts/group_columns.h"
+#include "pages/balance.h"
+#include "storage/findings.h"
+#include "storage/reader.h"
+
+struct balance_command {
+	struct options options;
+	const char *chosen, *sort;    /* --columns, --sort; NULL: without it */
+	const char *settings_path;    /* NULL: the default */
+	struct columns columns;       /* of rows */
+	struct settings settings;
+	bool rails;
+	struct balance_report report;
+};
+
+/* --- rows: JSON and CSV, or a table with --columns or --sort: one per member --- */
+
+static const struct column_source group_source = { .columns = group_columns };
+static const struct column_list group_list = { .sources = &group_source, .source_count = 1 };
+
+static int choose_columns(const struct command *command, struct balance_command *of, struct error *err)
+{
+	/* The sections of groups have no order of rows. */
+	const char *chosen = of->chosen || !of->sort || of->options.format != RESULT_TABLE ? of->chosen :
+			     "node,group,group_peer,direction,cause,excess_percent,port,peer,utilization_percent,"
+			     "stall_percent";
+
+	return columns_create(command, &of->options, &group_list, chosen, of->sort, &of->columns, err);
+}
+
+static int print_rows(const struct balance_command *of, struct error *err)
+{
+	const struct balance_report *report = &of->report;
+	struct result *table = columns_begin(&of->options, &of->columns);
+
+	for (size_t i = 0; i < report->shown_count; i++) {
+		uint32_t index = report->shown[i];
+		const struct balance_result *result = &report->balance.results[index];
+		struct group_facts facts = {
+			.fabric = report->moment.fabric, .group = balance_group_of(report, result), .result = result,
+			.since_us = report->since_us, .until_us = report->until_us,
+			.uneven_since_us = report->began[index].wall_us, .uneven_earlier = report->began[index].earlier,
+		};
+
+		for (; facts.nth < facts.group->count; facts.nth++) {
+			result_fill(table, &facts);
+			result_end_row(table);
+		}
+	}
+	result_none(table, "no uneven group; --all shows the others");
+	return output_end(table, 0, err);
+}
+
+/* --- the report --- */
+
+/*
+ * Take start and cause of an open finding about a group: the time of a table change is more precise than the load, and
+ * the collector evaluated more windows.
+ */
+static bool take_finding(void *ctx, const struct finding_row *row)
+{
+	struct balance_report *report = ctx;
+	const struct finding *finding = &row->finding;
+
+	for (size_t i = 0; i < report->shown_count; i++) {
+		struct balance_began *began = &report->began[report->shown[i]];
+
+		if (!group_has_finding(report->shape, &report->balance.results[report->shown[i]], finding))
+			continue;
+		snprintf(began->cause, sizeof(began->cause), "%s", finding->cause);
+		if (!began->wall_us || finding->ok_since_us)
+			continue;
+		began->wall_us = finding->since_us;
+		began->earlier = false;
+	}
+	return true;
+}
+
+/* --- the command --- */
+
+static int parse(const struct command *command, int argc, char **argv, struct balance_command *ret,
+		 struct error *err)
+{
+	const struct option_spec specs[] = {
+		OPT_FLAG("all", 'a', &ret->report.all, "include idle and even groups, and all members"),
+		OPT_TEXT("columns", 'c', "LIST", &ret->chosen, COLUMNS_HELP),
+		OPT_TEXT("sort", 's', "KEY", &ret->sort, COLUMNS_SORT_HELP),
+		OPT_FLAG("rails", 0, &ret->rails, "compare rails of hosts, spines and planes"),
+		OPT_FLAG("ascii", 0, &ret->report.ascii, "draw bars in ASCII"),
+		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
+		{ 0 },
+	};
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->options,
+				 err);
+
+	if (code == 0 && ret->rails && ret->options.argc)
+		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "
+			"NODE");
+	if (code == 0 && ret->rails && (ret->chosen || ret->sort))
+		return options_usage_error(command, err, "--rails and --%s are mutually exclusive",
+					   ret->chosen ? "columns" : "sort");
+	ret->report.ascii |= strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return code ? code : choose_columns(command, ret, err);
+}
+
+static int nothing_read(struct error *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time range");
+}
+
+/* The window ends with the newest sweep or at the selected time. */
+static int find_window(struct balance_report *report, const struct options *options, struct error *err)
+{
+	const struct sweep_info *sweep = &report->moment.snapshot->sweep;
+
+	report->window_us = balance_window_us(report->limits, sweep->interval_us);
+	report->until_us = sweep->wall_us;
+	report->window_chosen = options->since_us != 0;
+	report->since_us = options->since_us ? options->since_us : report->until_us - report->window_us;
+	if (report->since_us >= report->until_us)
+		return nothing_read(err);
+	return 0;
+}
+
+/* Missing forwarding tables are not an error: there is no prediction then. */
+static int read_routes(struct balance_report *report, struct error *err)
+{
+	int code = reader_routes(report->moment.reader, report->until_us, &report->routes, err);
+
+	if (code < 0)
+		return code;
+	report->routes_known = report->routes.count > 0;
+	return 0;
+}
+
+/*
+ * Feed the windows before: members that stay the busiest, and groups that spread load despite
+ * uneven tables.
+ */
+static int step_past(struct balance_report *report, struct balance_memory *memory, struct error *err)
+{
+	struct balance_input input = {
+		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
+		.loads = report->loads, .adaptive = report->adaptive, .window_us = (double)report->window_us,
+	};
+	int code = 0;
+
+	report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even));
+	report->was_uneven = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven));
+	if (!report->was_even || !report->was_uneven)
+		return err_nomem(err);
+	/* The last window is the displayed one. */
+	for (int i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
+		int64_t until_us = report->until_us - i * report->window_us;
+
+		code = balance_read_loads(report, until_us - report->window_us, until_us, false, NULL, 0, report->loads,
+				    err);
+		if (code <= 0)
+			continue;
+		code = balance_evaluate(&input, report->limits, &report->balance, err);
+		if (code < 0)
+			break;
+		for (size_t j = 0; j < report->balance.count; j++) {
+			const struct balance_result *result = &report->balance.results[j];
+
+			if (result->state == BALANCE_ACTIVE)
+				*(result->load_uneven ? &report->was_uneven[j] : &report->was_even[j]) |= 1u << i;
+		}
+		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
+		balance_done(&report->balance);
+	}
+	return code < 0 ? code : 0;
+}
+
+static int evaluate(struct balance_report *report, bool rails, struct error *err)
+{
+	struct balance_memory *memory = balance_memory_create();
+	struct balance_input input = {
+		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
+		.loads = report->loads, .adaptive = report->adaptive,
+		.window_us = (double)(report->until_us - report->since_us),
+	};
+	int code = memory ? 0 : err_nomem(err);
+
+	if (code == 0 && !rails)
+		code = step_past(report, memory, err);
+	if (code == 0)
+		code = balance_read_loads(report, report->since_us, report->until_us, false, NULL, 0, report->loads,
+					  err);
+	if (code == 0)
+		code = nothing_read(err);
+	if (code > 0)
+		code = balance_evaluate(&input, report->limits, &report->balance, err);
+	if (code == 0)
+		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
+	balance_memory_destroy(memory);
+	return code;
+}
+
+/* A group is selected by its switch or one of its ports. */
+static bool is_selected(const struct balance_report *report, const struct balance_result *result)
+{
+	const struct shape_group *group = balance_group_of(report, result);
+
+	for (uint32_t i = 0; i < group->count; i++)
+		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
+			return true;
+	return false;
+}
+
+static int choose_shown(struct balance_report *report, struct error *err)
+{
+	report->shown = calloc(report->balance.count + 1, sizeof(*report->shown));
+	report->began = calloc(report->balance.count + 1, sizeof(*report->began));
+	if (!report->shown || !report->began)
+		return err_nomem(err);
+	for (size_t i = 0; i < report->balance.count; i++) {
+		const struct balance_result *result = &report->balance.results[i];
+
+		if (!balance_is_of_interest(report->shape, result) || !is_selected(report, result))
+			continue;
+		if (group_count(report->shape, &report->balance, result, &report->counts) || report->all ||
+		    !report->selection.all)
+			report->shown[report->shown_count++] = (uint32_t)i;
+	}
+	qsort_r(report->shown, report->shown_count, sizeof(*report->shown), balance_compare, &report->balance);
+	return 0;
+}
+
+static int report_groups(struct balance_command *of, struct error *err)
+{
+	struct balance_report *report = &of->report;
+	int code = choose_shown(report, err);
+
+	if (code == 0)
+		code = balance_find_starts(report, err);
+	if (code == 0)
+		code = reader_findings(report->moment.reader, &(struct finding_query){ .at_us = report->until_us },
+				       take_finding, report, err);
+	if (code == 0)
+		code = of->options.format == RESULT_TABLE && !of->chosen && !of->sort ?
+		       output_page(balance_page(report), &of->options, NULL, err) : print_rows(of, err);
+	return code;
+}
+
+static int report_all(struct balance_command *of, struct error *err)
+{
+	struct balance_report *report = &of->report;
+	const struct fabric *fabric = report->moment.fabric;
+	int code = moment_select(&report->moment, of->options.argv, of->options.argc, &report->selection, err);
+
+	if (code < 0)
+		return code;
+	report->limits = &of->settings.health.balance;
+	code = settings_load(of->settings_path, &of->settings, err);
+	if (code == 0)
+		code = find_window(report, &of->options, err);
+	if (code == 0)
+		report->loads = calloc(fabric->port_count + 1, sizeof(*report->loads));
+	if (code == 0 && !report->loads)
+		code = err_nomem(err);
+	if (code == 0)
+		code = shape_create(fabric, &of->settings.shape, &report->shape, err);
+	if (code == 0)
+		code = balance_adaptive_create(&of->settings.shape, fabric, &report->adaptive, err);
+	if (code == 0)
+		code = read_routes(report, err);
+	if (code == 0)
+		code = evaluate(report, of->rails, err);
+	if (code == 0)
+		code = of->rails ? output_page(balance_rails_page(report), &of->options, NULL, err) :
+				   report_groups(of, err);
+	options_warn_damage(report->damage.count, report->damage.first);
+	selection_done(&report->selection);
+	return code;
+}
+
+static void done(struct balance_command *of)
+{
+	struct balance_report *report = &of->report;
+
+	settings_done(&of->settings);
+	free(report->adaptive);
+	balance_done(&report->balance);
+	routes_done(&report->routes);
+	shape_destroy(report->shape);
+	free(report->loads);
+	free(report->began);
+	free(report->was_even);
+	free(report->was_uneven);
+	free(report->shown);
+	columns_done(&of->columns);
+	moment_done(&report->moment);
+}
+
+int balance_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct balance_command of = { .settings_path = NULL };
+	struct options then;
+	int code = parse(command, argc, argv, &of, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	/* The fabric at the end of the window; loads are read per window. */
+	then = of.options;
+	then.at_us = then.until_us ? then.until_us : then.at_us;
+	then.since_us = then.until_us = 0;
+	code = options_open_moment(&then, false, &of.report.moment, err);
+	if (code < 0) {
+		columns_done(&of.columns);
+		return code;
+	}
+	code = report_all(&of, err);
+	done(&of);
+	return code;
+}
