@@ -546,6 +546,14 @@ void options_warn_unread(const char *path, const struct unread *unread, const ch
 		log_warning("%s: %s", path, line);
 }
 
+void options_warn_exposed(const char *path)
+{
+	struct stat st;
+
+	if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & S_IROTH)
+		log_warning("%s can be read by all users: run chmod o-r on it", path);
+}
+
 int options_add_hosts(struct host_set *set, const char *typed, struct error *err)
 {
 	int code = host_set_add(set, typed, err);

@@ -153,6 +153,9 @@ const char *nearest_hint(struct nearest *nearest);
 /* options_warn_unread - log once how many lines of a user's file are not @what, if any, and the first of them. */
 void options_warn_unread(const char *path, const struct unread *unread, const char *what);
 
+/* options_warn_exposed - log that a file with a secret can be read by all users, if it can. NULL: nothing. */
+void options_warn_exposed(const char *path);
+
 /* options_add_hosts - host_set_add(), with a warning for lines of a file that could not be read. Return: the same. */
 int options_add_hosts(struct host_set *set, const char *typed, struct error *err);
 

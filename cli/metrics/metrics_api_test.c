@@ -236,6 +236,81 @@ static int reply(int fd, char ret_line[128])
 	return atoi(bytes + strlen("HTTP/1.1 "));
 }
 
+/* Ask until the status of the metrics is 200. Return: their text, for free(). */
+static char *metrics_text(void)
+{
+	for (int i = 0; i < 200; i++) {
+		char *bytes = calloc(1, 1 << 20), *body;
+		size_t len = 0;
+		ssize_t got;
+		int fd = ask("/metrics");
+
+		while (len < (1 << 20) - 1 && (got = recv(fd, bytes + len, (1 << 20) - 1 - len, 0)) > 0)
+			len += (size_t)got;
+		close(fd);
+		body = strstr(bytes, "\r\n\r\n");
+		assert_non_null(body);
+		if (atoi(bytes + strlen("HTTP/1.1 ")) == 200)
+			return bytes;
+		free(bytes);
+		sleep_ms(20);
+	}
+	fail_msg("no metrics");
+	return NULL;
+}
+
+/* A result that takes longer than the limit is not lost, but served to those who ask later. */
+TEST_IN_FOLDER(a_limit_that_is_too_short_only_delays_the_metrics)
+{
+	serve_begin();
+	shared->api.limit_us = 1;
+	free(metrics_text());
+	serve_end();
+}
+
+TEST_IN_FOLDER(a_command_that_cannot_start_gets_a_response_in_time)
+{
+	int fds[METRICS_CALLS], waiting;
+	char line[128], query[64];
+
+	serve_begin();
+	shared->blocked = true;
+	for (int i = 0; i < METRICS_CALLS; i++) {
+		snprintf(query, sizeof(query), "/api/ports?subject=block&top=%d", i);
+		fds[i] = ask(query);
+	}
+	while (shared->running < METRICS_CALLS)
+		sleep_ms(1);
+	waiting = ask("/api/ports");
+	for (int i = 0; i < METRICS_CALLS; i++)
+		assert_int_equal(reply(fds[i], line), 504);
+	assert_int_equal(reply(waiting, line), 504);
+	assert_string_equal(line, "no result within 0 s");
+	assert_in_range(serve_end(), 0, 4000);
+}
+
+/* Another database with the same number of sweeps, in place of the one before. */
+TEST_IN_FOLDER(a_replaced_database_has_other_metrics)
+{
+	char *first, *second;
+	struct model *model;
+	struct writer *writer;
+
+	serve_begin();
+	first = metrics_text();
+	model = model_create(12, 2, 4, 4);
+	assert_int_equal(unlink(path), 0);
+	writer = check_open_writer(path);
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+	second = metrics_text();
+	assert_string_not_equal(strstr(first, "\r\n\r\n"), strstr(second, "\r\n\r\n"));
+	free(first);
+	free(second);
+	serve_end();
+}
+
 TEST_IN_FOLDER(results_of_commands_become_statuses_of_http)
 {
 	static const struct { const char *what; int status; const char *line; } cases[] = {

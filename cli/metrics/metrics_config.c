@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "base/err.h"
+#include "cli/lib/options.h"
 
 /* The document while it is read. */
 struct reading_config {
@@ -108,6 +109,8 @@ static int read_named(struct reading_config *reading, const yaml_node_t *named, 
 		snprintf(full, sizeof(full), "%s", name);
 	else
 		snprintf(full, sizeof(full), "%.*s/%s", (int)(slash - path), path, name);
+	if (named == reading->key_file)
+		options_warn_exposed(full);
 	if (text_read_file(full, what, TEXT_SMALL_MOST, ret, &why) == 0)
 		return 0;
 	return err_set(reading->err, ERR_USAGE, "the web configuration %s, line %zu: %s", path,

@@ -103,13 +103,13 @@ static int open_database(struct push *push, struct error *err)
 	return code;
 }
 
-/* Every sweep that is stored. Return: 1; 0: a stop was requested; or an error. */
+/* Every sweep that is stored. Return: 1; 0: a stop or reload was requested; or an error. */
 static int push_stored(struct push *push, struct error *err)
 {
 	struct push_state *state = &push->state;
 	int code = open_database(push, err);
 
-	while (code == 0 && !stop_requested()) {
+	while (code == 0 && !push_target_ends(&push->target)) {
 		int64_t before = state->acknowledged.id;
 
 		code = push_sweep(&push->source, push->reader, err);
@@ -120,7 +120,7 @@ static int push_stored(struct push *push, struct error *err)
 				push_state_store(state, err);
 	}
 	heap_give_back();
-	return code < 0 ? code : !stop_requested();
+	return code < 0 ? code : !push_target_ends(&push->target);
 }
 
 static void report(const struct push_target *target, int64_t begin_us)
@@ -136,7 +136,7 @@ static void report(const struct push_target *target, int64_t begin_us)
 		 (unsigned long long)target->samples_rejected, (unsigned long long)target->attempts_failed);
 }
 
-/* Until a stop is requested; with --once until every stored sweep is acknowledged. */
+/* Until a stop or reload is requested; with --once until every stored sweep is acknowledged. */
 static int push_all(struct push *push, struct error *err)
 {
 	const struct clock *clock = clock_system();
@@ -144,7 +144,7 @@ static int push_all(struct push *push, struct error *err)
 	int code;
 
 	service_notify("READY=1");
-	while ((code = push_stored(push, err)) != 0 && !push->target.once && !stop_requested()) {
+	while ((code = push_stored(push, err)) != 0 && !push->target.once && !push_target_ends(&push->target)) {
 		if (code == ERR_NOMEM || code == ERR_USAGE)
 			break;
 		if (code < 0) {
@@ -161,7 +161,7 @@ static int push_all(struct push *push, struct error *err)
 	if (push->restored && !push->state.ahead && push->state.acknowledged.id > push->state.stored.id)
 		push_state_store(&push->state, NULL);
 	report(&push->target, begin_us);
-	return code < 0 && !stop_requested() ? code : 0;
+	return code < 0 && !push_target_ends(&push->target) ? code : 0;
 }
 
 /* FILE of --cursor, or a file beside the database with a number that belongs to the target. */
@@ -215,13 +215,40 @@ static int push_with(struct push *push, const char *cursor, struct error *err)
 	push_state_close(&push->state);
 	push_target_close(&push->target);
 	reader_close(push->reader);
+	push->reader = NULL;
+	push->restored = false;
 	return code;
+}
+
+/* Files that are read again on SIGHUP. */
+struct files {
+	struct settings settings;
+	struct name_map *names;
+	struct text url;
+};
+
+static void files_done(struct files *files)
+{
+	name_map_destroy(files->names);
+	settings_done(&files->settings);
+	text_done(&files->url);
+}
+
+static int load(const char *url, const char *token_path, const char *settings_path, const struct options *options,
+		struct files *ret, struct error *err)
+{
+	int code = options_url("remote-write", url, &ret->url, err);
+
+	options_warn_exposed(*url == '@' ? url + 1 : NULL);
+	options_warn_exposed(token_path);
+	if (code == 0)
+		code = settings_load(settings_path, &ret->settings, err);
+	return code < 0 ? code : options_name_map(options, &ret->names, err);
 }
 
 int push_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const char *cursor = NULL, *settings_path = NULL, *since = NULL, *url = NULL;
-	struct text url_text = { 0 };
 	struct option_list labels = { 0 };
 	int64_t batch = 10000;
 	struct push push = { .state.lock_fd = -1 };
@@ -241,9 +268,8 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
+	struct files files = { .names = NULL };
 	struct text label_text = { 0 };
-	struct settings settings = { 0 };
-	struct name_map *names = NULL;
 	struct options options;
 	char path[4096];
 	int code = options_parse(command, COMMON_DB | COMMON_NAMES, specs, argc, argv, &options, err);
@@ -254,8 +280,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code == 0 && !url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
 	if (code == 0)
-		code = options_url("remote-write", url, &url_text, err);
-	target->url = text_chars(&url_text);
+		code = load(url, target->token_path, settings_path, &options, &files, err);
 	if (code == 0 && push.source.unchanged_us >= STALE_US)
 		code = options_usage_error(command, err,
 					   "--unchanged must be less than 5m: a series without samples becomes stale");
@@ -265,27 +290,34 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		code = make_labels(&labels, &label_text, err);
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
-	if (code < 0) {
-		text_done(&url_text);
-		text_done(&label_text);
-		return code;
-	}
-	code = settings_load(settings_path, &settings, err);
-	if (code == 0)
-		code = options_name_map(&options, &names, err);
 	push.db_path = path;
-	push.source.names = names;
-	push.source.settings = &settings;
 	push.source.labels = text_chars(&label_text);
 	push.source.batch = (size_t)batch;
 	push.source.state = &push.state;
 	push.source.target = target;
 	stop_install();
-	if (code == 0)
+	stop_reload_on_hangup();
+	while (code == 0) {
+		struct files fresh = { .names = NULL };
+		struct error why;
+
+		*target = (struct push_target){ .url = text_chars(&files.url), .token_path = target->token_path,
+						.ca_path = target->ca_path, .once = target->once };
+		push.source.names = files.names;
+		push.source.settings = &files.settings;
 		code = push_with(&push, cursor, err);
-	name_map_destroy(names);
-	settings_done(&settings);
-	text_done(&url_text);
+		if (code < 0 || !target->reload)
+			break;
+		if (load(url, target->token_path, settings_path, &options, &fresh, &why) == 0) {
+			log_info("settings, names and URL reloaded");
+			files_done(&files);
+			files = fresh;
+		} else {
+			log_warning("not reloaded: %s", why.text);
+			files_done(&fresh);
+		}
+	}
+	files_done(&files);
 	text_done(&label_text);
 	return code;
 }

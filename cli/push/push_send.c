@@ -411,10 +411,16 @@ static int complete(struct push_target *target, const CURLMsg *message, struct e
 	return retry_later(request, status, wait_s, err);
 }
 
-/* Send and receive until so many requests are free. Return: 1; 0: a stop was requested; or an error. */
+bool push_target_ends(struct push_target *target)
+{
+	target->reload |= stop_take_reload();
+	return target->reload || stop_requested();
+}
+
+/* Send and receive until so many requests are free. Return: 1; 0: push_target_ends(); or an error. */
 static int run_until(struct push_target *target, unsigned free_wanted, struct error *err)
 {
-	while (!stop_requested()) {
+	while (!push_target_ends(target)) {
 		unsigned free_count = 0;
 		const CURLMsg *message;
 		int code = start_due(target, err), running, left, completed = 0;

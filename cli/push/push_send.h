@@ -22,6 +22,7 @@ struct push_target {
 	const char *token_path; /* of a bearer token, read for each request; NULL: none */
 	const char *ca_path;    /* of the certificates that the receiver's is verified with; NULL: the system's */
 	bool once;
+	bool reload;            /* SIGHUP: all of the above is to be read again */
 
 	void *multi;
 	struct push_request *requests;
@@ -39,6 +40,9 @@ struct push_target {
 int push_target_open(struct push_target *target, struct error *err);
 void push_target_close(struct push_target *target);
 
+/* push_target_ends - was a stop or a reload requested? */
+bool push_target_ends(struct push_target *target);
+
 /*
  * push_target_send - compress one WriteRequest and begin to send it
  *
@@ -50,7 +54,7 @@ void push_target_close(struct push_target *target);
  * After 413 the batch is sent in halves, and later ones are that small. After 400, 409 and 422, which are
  * about the samples, and after 413 for a single sample, the batch is skipped and counted.
  *
- * Return: 1; 0: a stop was requested; ERR_UNAVAILABLE with @once, also about an earlier batch; ERR_NOMEM.
+ * Return: 1; 0: push_target_ends(); ERR_UNAVAILABLE with @once, also about an earlier batch; ERR_NOMEM.
  */
 int push_target_send(struct push_target *target, const struct text *batch, uint64_t samples, struct error *err);
 

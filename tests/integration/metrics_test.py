@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -37,7 +38,8 @@ class Server:
         self.log = os.path.abspath(f"metrics-{time.monotonic_ns()}")
         # It opens no device; and the preloaded library of ibsim crashes with more than 1,024 descriptors.
         env = {name: value for name, value in sim.env.items() if name != "LD_PRELOAD"}
-        self.process = sim.start(IBWIRE, "metrics", "--listen", "127.0.0.1:0", *options, env=env,
+        # Without a terminal: there SIGHUP means that it was closed.
+        self.process = sim.start(IBWIRE, "metrics", "--listen", "127.0.0.1:0", *options, env=env, start_new_session=True,
                                  stderr=open(self.log, "wb"))
         wait_for(lambda: "serving " in read_file(self.log) or self.process.poll() is not None)
         self.url = re.search(r"serving (\S+)", read_file(self.log)).group(1)
@@ -357,9 +359,13 @@ def hostile(server):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def certify(key, certificate):
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", key,
+        "-out", certificate)
+
+
 def secured(sim):
-    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout",
-        "key.pem", "-out", "cert.pem")
+    certify("key.pem", "cert.pem")
     with open("web.yml", "w", encoding="ascii") as file:
         file.write(f"tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n  min_version: TLS13\n"
                    f"basic_auth_users:\n  prometheus: {HASH}\n")
@@ -385,7 +391,56 @@ def secured(sim):
     with server.connect() as client:
         client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         tap.result(b"ibwire" not in client.recv(1000), "and no plain HTTP")
+    renewed(sim, server)
     tap.equal("SIGTERM ends it", stop(server.process), 0)
+
+
+def renewed(sim, server):
+    """SIGHUP: certificate, passwords and settings are read again while the server is used."""
+    def served():
+        return ssl.get_server_certificate(("127.0.0.1", server.port)).strip()
+
+    def hang_up(words):
+        count = read_file(server.log).count(words)
+        server.process.send_signal(signal.SIGHUP)
+        tap.result(wait_for(lambda: read_file(server.log).count(words) > count), f"SIGHUP: {words}", read_file(server.log))
+
+    def login(password):
+        return {"Authorization": "Basic " + base64.b64encode(f"prometheus:{password}".encode()).decode()}
+
+    any_certificate = ssl.create_default_context()
+    any_certificate.check_hostname, any_certificate.verify_mode = False, ssl.CERT_NONE
+    tap.result("can be read by all users" not in read_file(server.log), "a key that is private is no warning")
+    os.chmod("key.pem", 0o644)
+    hang_up("key.pem can be read by all users")
+    os.chmod("key.pem", 0o600)
+    first = served()
+    tap.equal("the certificate of the file is served", first, read_file("cert.pem").strip())
+    before = samples(server.get(login(PASSWORD), context=any_certificate)[2], "ibwire_port_xmit_packets_total")
+    scraper = Scraper(server, login(PASSWORD), any_certificate)
+    certify("key.pem", "cert.pem")
+    hang_up("passwords reloaded")
+    tap.result(served() == read_file("cert.pem").strip() != first, "the renewed certificate is served")
+    time.sleep(1)
+    scraper.end(tap, "the certificate is renewed")
+    after = samples(server.get(login(PASSWORD), context=any_certificate)[2], "ibwire_port_xmit_packets_total")
+    tap.equal("no counter decreases", [labels for labels, value in before.items() if after[labels] < value], [])
+    with open("web.yml", encoding="ascii") as file:
+        web = file.read()
+    with open("web.yml", "w", encoding="ascii") as file:
+        file.write(web.replace(HASH, crypt.crypt("other", "$2b$04$abcdefghijklmnopqrstuu")))
+    hang_up("passwords reloaded")
+    tap.equal("another password", [server.get(login(password), context=any_certificate)[0] for password in (PASSWORD, "other")],
+              [401, 200])
+    certify("key.pem", "unused.pem")
+    renewed_once = served()
+    hang_up("not reloaded: the web configuration")
+    tap.equal("a key of another certificate changes nothing", (served(), server.get(login("other"), context=any_certificate)[0]),
+              (renewed_once, 200))
+    with open("web.yml", "w", encoding="ascii") as file:
+        file.write("basic_auth_users: 1\n")
+    hang_up("not reloaded: the web configuration")
+    tap.equal("nor does an invalid configuration", server.get(login("other"), context=any_certificate)[0], 200)
 
 
 def guessing(sim):
@@ -440,6 +495,7 @@ def bad_input(sim, taken):
     refused("no such schema", 64, "neither treydock nor guilbaults", options=["--compat", "other"])
     with open("broken.pem", "w", encoding="ascii") as file:
         file.write("this is no certificate\n")
+    os.chmod("broken.pem", 0o600)
     with open("bad.yml", "w", encoding="ascii") as file:
         file.write("# first\ntls_server_config:\n  cert_file: broken.pem\n  key_file: broken.pem\n")
     refused("a certificate that does not load", 64, "bad.yml, line 2", options=["--web-config", "bad.yml"])

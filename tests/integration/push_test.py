@@ -30,7 +30,8 @@ def push(receiver, name, *options, check=True):
 def start(url, name, *options):
     with open(f"{name}.log", "ab") as log:
         return subprocess.Popen([IBWIRE, "push", "--db", DB, "--remote-write", url, "--since", "-1h", "--cursor", name,
-                                 "--label", "fabric=a", *options], stderr=log, stdin=subprocess.DEVNULL)
+                                 "--label", "fabric=a", *options], stderr=log, stdin=subprocess.DEVNULL,
+                                start_new_session=True)
 
 
 def end(process, how=signal.SIGTERM):
@@ -247,13 +248,38 @@ def tokens():
     receiver = Receiver()
     with open("token", "w", encoding="utf-8") as file:
         file.write("secret-1\n")
-    push(receiver, "token-cursor", "--token-file", "token")
+    done = push(receiver, "token-cursor", "--token-file", "token")
+    tap.contains("a token that all users can read is a warning", done.err, "token can be read by all users")
+    os.chmod("token", 0o600)
+    done = push(receiver, "token-cursor", "--token-file", "token")
+    tap.result("all users" not in done.err, "a private one is none", done.err)
     tap.equal("the token is sent", receiver.headers.get("Authorization"), "Bearer secret-1")
     with open("url", "w", encoding="utf-8") as file:
         file.write(receiver.url + "\n")
     requests = receiver.requests
     run(IBWIRE, "push", "--db", DB, "--remote-write", "@url", "--once", "--since", "-1h", "--cursor", "url-cursor")
     tap.result(receiver.requests > requests, "the URL is read from a file")
+
+
+def reloaded(wanted):
+    """SIGHUP while the receiver is down: the URL file names another one, and every sample arrives once."""
+    receiver = Receiver()
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with open("moved-url", "w", encoding="utf-8") as file:
+            file.write(f"http://127.0.0.1:{unused.getsockname()[1]}/w\n")
+        process = start("@moved-url", "moved")
+        wait_for(lambda: "trying again" in logged("moved"))
+    with open("moved-url", "w", encoding="utf-8") as file:
+        file.write("no URL\n")
+    process.send_signal(signal.SIGHUP)
+    tap.result(wait_for(lambda: "not reloaded: " in logged("moved")), "an invalid URL changes nothing", logged("moved"))
+    with open("moved-url", "w", encoding="utf-8") as file:
+        file.write(receiver.url + "\n")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: acknowledged("moved") == SWEEPS, 60)
+    tap.equal("SIGHUP reloads, SIGTERM ends it", end(process), 0)
+    same("a reload of the URL", receiver, wanted)
 
 
 def tls():
@@ -311,7 +337,7 @@ run(SAMPLE_DB, DB, 2, SWEEPS, 10)
 wanted = {}
 with tap.part("undisturbed"):
     wanted = undisturbed()
-for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless):
+for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless, reloaded):
     with tap.part(part.__name__):
         part(wanted)
 for part in (replaced, tokens, tls, bad_input) if shutil.which("openssl") else (replaced, tokens, bad_input):
