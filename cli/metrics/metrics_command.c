@@ -94,6 +94,7 @@ enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned s
 	if (!response)
 		return MHD_NO;
 	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (header)
 		MHD_add_response_header(response, header, value);
 	return reply(connection, status, response);

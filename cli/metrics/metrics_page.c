@@ -269,13 +269,6 @@ static bool add_detail(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-static int fill_details(struct metrics_source *source, struct error *err)
-{
-	return source->schema->details ?
-		reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_detail, &source->page,
-			       err) : 0;
-}
-
 static bool count_finding(void *ctx, const struct finding_row *row)
 {
 	struct metrics_page *page = ctx;
@@ -355,16 +348,18 @@ static int fill_from_snapshot(struct metrics_source *source, struct error *err)
 
 static int page_build(struct metrics_source *source, bool live, struct error *err)
 {
-	static int (*const steps[])(struct metrics_source *source, struct error *err) = {
-		fill_from_snapshot, fill_counters, begin_ports, fill_details,
-	};
 	int64_t begin_us = clock_boottime_us(clock_system());
 	struct metrics_page *page = &source->page;
-	int code = 0;
+	int code;
 
 	page->is_complete = false;
-	for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++)
-		code = steps[i](source, err);
+	code = fill_from_snapshot(source, err);
+	if (code == 0)
+		code = fill_counters(source, err);
+	if (code == 0)
+		code = begin_ports(source, err);
+	if (code == 0 && source->schema->details)
+		code = reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_detail, page, err);
 	if (code == 0)
 		code = metrics_fill_findings(source->reader, 0, page, err);
 	page->is_complete = code == 0;

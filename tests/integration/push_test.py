@@ -8,14 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Tap, run, wait_for
+from lib import IBWIRE, SHORT, Tap, run, wait_for
 from remote_write import Receiver
 
 tap = Tap()
 SWEEPS = 12
+LONG = bool(os.environ.get("IBWIRE_ATTACK_LONG"))
 SAMPLE_DB = os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db"
 DB = os.path.abspath("fabric.db")
 STORED = (204, {}, True)
@@ -229,6 +231,75 @@ def endless(wanted):
         tap.equal("nothing was sent twice", receiver.repeated, 0)
 
 
+HEAD = b"HTTP/1.1 200 OK\r\n"
+HOSTILE = {  # pieces that are sent in turn, without end if the last one is None; or no bytes, and the connection stays
+    "silence": None, "a closed connection": [b""], "garbage": [b"\0\xff" * 500, b""], "no status": [b"HTTP/1.1 \r\n\r\n"],
+    "status 0": [b"HTTP/1.1 0 x\r\n\r\n"], "status 999": [b"HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n"],
+    "status 99999": [b"HTTP/1.1 99999 x\r\n\r\n"], "another version": [b"HTTP/9.9 200 OK\r\n\r\n"], "HTTP 0.9": [b"stored\n"],
+    "endless 100 Continue": [b"HTTP/1.1 100 Continue\r\n\r\n", None], "endless headers": [HEAD, b"x: y\r\n" * 1000, None],
+    "a header without an end": [HEAD + b"x: ", b"y" * 10000, None], "a slow status": [b"H", b"T", b"T", b"P", None],
+    "an endless body": [HEAD + b"\r\n", b"x" * 10000, None], "endless chunks": [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", None],
+    "a chunk of 2^64": [HEAD + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"],
+    "a negative length": [HEAD + b"Content-Length: -5\r\n\r\n"], "two lengths": [HEAD + b"Content-Length: 1\r\nContent-Length: 9\r\n\r\nx"],
+    "a length of 2^64": [HEAD + b"Content-Length: 18446744073709551616\r\n\r\n"],
+    "a redirection to itself": [b"HTTP/1.1 301 x\r\nLocation: /w\r\nContent-Length: 0\r\n\r\n"],
+    "a redirection to a file": [b"HTTP/1.1 302 x\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n"],
+    "a wait of centuries": [b"HTTP/1.1 503 x\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n"],
+    "control characters": [b"HTTP/1.1 500 x\r\nContent-Length: 9\r\n\r\n\x1b[31m\x07\n\r!"],
+    "compressed zeros": [HEAD + b"Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0"]}
+
+
+def answer_badly(listener, pieces):
+    """Answer each connection until the listener is closed."""
+    def serve(client):
+        try:
+            client.recv(1 << 16)
+            for piece in pieces or ():
+                if piece is None:
+                    while True:
+                        client.sendall(pieces[-2])
+                        time.sleep(0.001)
+                client.sendall(piece)
+            if pieces is None:
+                time.sleep(60)
+        except OSError:
+            pass
+        client.close()
+
+    while True:
+        try:
+            client = listener.accept()[0]
+        except OSError:
+            return
+        threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+
+def hostile(wanted):
+    """Receivers that answer nonsense, slowly, or without end: memory and time are bounded, and no sample is lost or changed."""
+    seconds, memory_kb, slowest = 10 if LONG else 0.7, 0, 0
+    for number, name in enumerate(HOSTILE if LONG else list(HOSTILE)[::4]):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=answer_badly, args=(listener, HOSTILE[name]), daemon=True).start()
+            process = start(f"http://127.0.0.1:{listener.getsockname()[1]}/w", f"hostile-{number}", "--batch", "2000")
+            time.sleep(seconds)
+            tap.equal(f"{name}: it runs", process.poll(), None)
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+                memory_kb = max(memory_kb, int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]))
+            begin = time.monotonic()
+            tap.equal(f"{name}: SIGTERM ends it", end(process), 0)
+            slowest = max(slowest, time.monotonic() - begin)
+        tap.result(not re.search("[\x00-\x08\x0b-\x1f\x7f]", logged(f"hostile-{number}")), f"{name}: the log is text", logged(f"hostile-{number}"))
+        tap.result(len(logged(f"hostile-{number}").splitlines()) < 8, f"{name}: the log is short", logged(f"hostile-{number}"))
+        if acknowledged(f"hostile-{number}") == 0:
+            receiver = Receiver()
+            push(receiver, f"hostile-{number}")
+            same(name, receiver, wanted)
+    # Those with status 200 have acknowledged what they were sent.
+    tap.result(memory_kb < 64 << 10 or SHORT, "memory is bounded", f"{memory_kb >> 10} MB")
+    tap.result(slowest < 3, "SIGTERM ends it within 3 s", slowest)
+    tap.note(f"hostile receivers: at most {memory_kb >> 10} MB, SIGTERM took at most {slowest:.2f} s")
+
+
 def replaced():
     """The receiver is down since the start, and the database is replaced by one with fewer sweeps."""
     shutil.copy(DB, "long.db")
@@ -337,7 +408,7 @@ run(SAMPLE_DB, DB, 2, SWEEPS, 10)
 wanted = {}
 with tap.part("undisturbed"):
     wanted = undisturbed()
-for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless, reloaded):
+for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless, reloaded, hostile):
     with tap.part(part.__name__):
         part(wanted)
 for part in (replaced, tokens, tls, bad_input) if shutil.which("openssl") else (replaced, tokens, bad_input):
