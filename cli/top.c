@@ -154,7 +154,7 @@ static void read_messages(struct top *top)
 		text_clear(&collector->output);
 	/* What it logged before is not the reason. */
 	if (collector->ended && number > 0)
-		snprintf(top->line, sizeof(top->line), "it was killed by signal %d (%s)", number, strsignal(number));
+		snprintf(top->line, sizeof(top->line), "killed by signal %d (%s)", number, strsignal(number));
 }
 
 static void read_child(void *ctx, struct tui_child_state *ret)

@@ -134,3 +134,23 @@ TEST(an_event_of_a_link_is_one_of_both_ends)
 	fabric_destroy(up);
 	fabric_destroy(down);
 }
+
+/* Port 0 of a switch has no link, whatever width and speed its agent reports. */
+TEST(port_0_has_no_link_rate)
+{
+	struct fabric *before = make_link(true), *after = make_link(true);
+	struct events events = { 0 };
+
+	after->ports[fabric_find_port(after, 1, 0)].width = LINK_WIDTH_1X;
+	after->ports[fabric_find_port(after, 2, 0)].speed = LINK_SPEED_SDR;
+	events_from_topology(&events, 0, before, after);
+	assert_int_equal(events.count, 0);
+	/* The rate of a link is one event. */
+	after->ports[fabric_find_port(after, 1, 1)].width = LINK_WIDTH_1X;
+	after->ports[fabric_find_port(after, 2, 1)].width = LINK_WIDTH_1X;
+	events_from_topology(&events, 0, before, after);
+	assert_int_equal(count_kind(&events, EVENT_LINK_RATE), 1);
+	events_done(&events);
+	fabric_destroy(before);
+	fabric_destroy(after);
+}

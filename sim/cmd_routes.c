@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -100,19 +101,49 @@ static int tables_init(struct tables *tables, struct error *err)
 	return code ? code : read_dump(tables, err);
 }
 
-/* Do opensm's tables contain all entries of @wanted? */
-static bool tables_match(const struct tables *tables, const struct routes *wanted)
+static bool is_routed(const struct routes *routes, uint16_t lid)
 {
+	for (size_t i = 0; i < routes->count; i++)
+		if (routes_out_port(&routes->tables[i], lid) != ROUTES_NO_PORT)
+			return true;
+	return false;
+}
+
+/*
+ * Do opensm's tables contain all entries of @wanted?
+ * @fresh: they were written since it was told to load these; it has none of a switch that does not respond, and no
+ * entries for what is behind it
+ */
+static bool tables_match(const struct tables *tables, const struct routes *wanted, bool fresh)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < wanted->count; i++) {
 		const struct route_table *table = &wanted->tables[i];
 		const struct route_table *now = routes_find(&tables->lft.routes, table->node_guid);
 
-		for (uint32_t lid = 0; lid < table->lids; lid++)
-			if (table->ports[lid] != ROUTES_NO_PORT &&
-			    table->ports[lid] != routes_out_port(now, (uint16_t)lid))
+		if (!now && fresh)
+			continue;
+		for (uint32_t lid = 0; lid < table->lids; lid++) {
+			if (table->ports[lid] == ROUTES_NO_PORT)
+				continue;
+			if (table->ports[lid] == routes_out_port(now, (uint16_t)lid))
+				any = true;
+			else if (!fresh || is_routed(&tables->lft.routes, (uint16_t)lid))
 				return false;
+		}
 	}
-	return true;
+	return any || !wanted->count;
+}
+
+/* Number of the file that opensm wrote: another one each time. */
+static int64_t dump_number(const struct tables *tables)
+{
+	char path[PATH_MAX + 32];
+	struct stat file;
+
+	snprintf(path, sizeof(path), "%s/" LFT_FILE, tables->dir);
+	return stat(path, &file) < 0 ? 0 : file.st_mtim.tv_sec * INT64_C(1000000000) + file.st_mtim.tv_nsec;
 }
 
 static int signal_opensm(const struct tables *tables, struct error *err)
@@ -133,7 +164,7 @@ static int signal_opensm(const struct tables *tables, struct error *err)
 /* Make opensm load these tables and wait until they are in use. */
 static int load_text(struct tables *tables, const char *chars, size_t len, struct error *err)
 {
-	int64_t deadline_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
+	int64_t deadline_us = clock_boottime_us(clock_system()) + TIMEOUT_US, before = dump_number(tables);
 	struct lft wanted;
 	int code = lft_parse(tables->fabric, chars, len, &wanted, err);
 
@@ -143,8 +174,10 @@ static int load_text(struct tables *tables, const char *chars, size_t len, struc
 	if (code == 0)
 		code = signal_opensm(tables, err);
 	while (code == 0) {
+		bool fresh = dump_number(tables) != before;
+
 		code = read_dump(tables, err);
-		if (code == 0 && tables_match(tables, &wanted.routes))
+		if (code == 0 && tables_match(tables, &wanted.routes, fresh))
 			break;
 		if (code == 0 && clock_boottime_us(clock_system()) > deadline_us)
 			code = err_set(err, ERR_UNAVAILABLE, "opensm did not load these tables within 30 s: "

@@ -287,13 +287,16 @@ int faults_begin(struct faults *faults, const struct fault *fault, struct error 
 	return code;
 }
 
-int faults_end(struct faults *faults, const char *kind, const char *target, struct text *repaired, struct error *err)
+/* @reroutes: only faults of this kind are ended */
+static int end_some(struct faults *faults, bool reroutes, const char *kind, const char *target, struct text *repaired,
+		    struct error *err)
 {
 	for (size_t i = 0; i < faults->count;) {
 		struct fault fault = faults->list[i];
 		int code;
 
-		if ((kind && strcmp(fault.kind->name, kind)) || (target && strcmp(fault.target, target))) {
+		if (fault.kind->reroutes != reroutes || (kind && strcmp(fault.kind->name, kind)) ||
+		    (target && strcmp(fault.target, target))) {
 			i++;
 			continue;
 		}
@@ -308,6 +311,14 @@ int faults_end(struct faults *faults, const char *kind, const char *target, stru
 		text_append(repaired, "\n");
 	}
 	return 0;
+}
+
+/* Nodes respond before tables are restored: opensm sets none of a switch that does not. */
+int faults_end(struct faults *faults, const char *kind, const char *target, struct text *repaired, struct error *err)
+{
+	int code = end_some(faults, false, kind, target, repaired, err);
+
+	return code < 0 ? code : end_some(faults, true, kind, target, repaired, err);
 }
 
 /* The file is written under another name and renamed, so that `ibwire top` never reads a part of it. */

@@ -140,7 +140,7 @@ def check_collector(screen, database):
         return
     os.kill(pid, signal.SIGKILL)
     screen.shows("a collector that was killed is shown in the header", r"NOT LIVE")
-    screen.shows("and why", r"the collector ended|no collector is running")
+    screen.shows("and why, and how to start one", r"ended: killed by signal 9 \(Killed\); start one: ibwire collect")
     tap.contains("what it stored stays", screen.seen(), "GROUPS")
     screen.shows("the screen still answers", r"of \d+ links", "2")
     screen.shows("and ends", r"exit 0", "q")

@@ -306,9 +306,12 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 		snprintf(ret, size, "%s", app->message);
 	else if (app->live->problem[0])
 		snprintf(ret, size, "%s", app->live->problem);
+	else if (app->options->child && !child->running && !app->live->status.live && child->line[0])
+		snprintf(ret, size, "the collector ended: %.200s; start one: ibwire collect --db %s", child->line,
+			 app->options->db_path);
 	else if (app->options->child && !child->running && !app->live->status.live)
-		snprintf(ret, size, "the collector ended (exit status %d)%s%s; start one with: ibwire collect --db %s",
-			 child->exit_status, child->line[0] ? ": " : "", child->line, app->options->db_path);
+		snprintf(ret, size, "the collector ended (exit status %d); start one: ibwire collect --db %s",
+			 child->exit_status, app->options->db_path);
 	else if (is_stuck(app) && app->options->child && child->line[0])
 		snprintf(ret, size, "the collector stores nothing: %s", child->line);
 	else if (is_stuck(app))
