@@ -396,3 +396,64 @@ TEST(help_of_balance_explains_its_columns_and_causes)
 		if (!help_has(&screen_balance, balance_cause_name((enum balance_cause)cause)))
 			fail_msg("%s is not explained", balance_cause_name((enum balance_cause)cause));
 }
+
+/* The row that has most cells of the cursor, or -1. */
+static int selected_row(void)
+{
+	for (int y = stage.app.body.y; y < stage.app.body.y + stage.app.body.rows; y++) {
+		int cells = 0;
+
+		for (int x = 0; x < canvas.columns; x++)
+			cells += canvas.flags[y][x] & DRAW_CURSOR ? 1 : 0;
+		if (cells > canvas.columns / 2)
+			return y;
+	}
+	return -1;
+}
+
+TEST_ON_STAGE(the_selected_row_is_one_bar)
+{
+	static const char *const ways[] = { "1", "1j", "2", "2j", "3g", "5", "N" };
+	char line[CANVAS_LINE_SIZE];
+
+	stage_record("routes-skewed-story", path);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		for (int columns = 80; columns <= 200; columns += 40) {
+			int y;
+
+			stage_open(path, STAGE_END_US + US_PER_S, 0, 24, columns);
+			stage_keys(ways[i]);
+			y = selected_row();
+			assert_true(y >= 0);
+			for (int x = 0; x < canvas.columns; x++)
+				if (!(canvas.flags[y][x] & DRAW_CURSOR))
+					fail_msg("keys %s: column %d is not selected: %s", ways[i], x,
+						 canvas_line(y, line));
+		}
+}
+
+TEST_ON_STAGE(an_unknown_key_is_named)
+{
+	static const struct { int key; const char *name; } keys[] = {
+		{ 'W', "W" }, { KEY_CTRL('y'), "^Y" }, { KEY_SPECIAL(KEY_F(9)), "F9" }, { 0xe9, "\u00e9" },
+		{ KEY_SPECIAL(KEY_DC), "DC" },
+	};
+	static const char *const ways[] = { "1", "2", "3", "3g", "3H", "4", "5", "6", "7", "1\r", "2\r", "N" };
+
+	stage_record("routes-skewed-story", path);
+	stage_open(path, STAGE_END_US + US_PER_S, 0, 24, 80);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		for (size_t j = 0; j < sizeof(keys) / sizeof(keys[0]); j++) {
+			char text[64];
+
+			stage_keys(ways[i]);
+			stage.app.message[0] = '\0';
+			stage_key(keys[j].key);
+			snprintf(text, sizeof(text), "%s has no function here; ? lists the keys", keys[j].name);
+			stage_expect(text);
+		}
+	/* Keys with a function need no message. */
+	stage.app.message[0] = '\0';
+	stage_keys("1jk?q2jkgG");
+	stage_hides("has no function");
+}

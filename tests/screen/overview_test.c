@@ -16,6 +16,7 @@
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/model/layout.h"
+#include "tui/model/port_table.h"
 #include "tui/model/test_sample.h"
 #include "tui/model/trend.h"
 
@@ -286,7 +287,7 @@ TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
 	stage_keys("");
 	stage_key(KEY_SPECIAL(KEY_DOWN));
 	stage_expect("LAST 10m00s  TX and RX of hosts");
-	stage_expect("LOAD 16 x 8  max ");
+	stage_expect("LEAF-SPINE max ");
 	stage_expect("leaf-u02-r3/20");
 	stage_expect("TOP HOSTS");
 	stage_expect("14:13:20");
@@ -295,7 +296,7 @@ TEST_ON_STAGE(a_large_terminal_has_the_plot_the_map_and_the_busiest_links)
 	stage_hides("14:13:20");
 	stage_try("t-9m\r", "14:04:20");
 	stage_hides("14:13:");
-	stage_draw(29, 99);
+	stage_draw(27, 99);
 	stage_hides("TOP LINKS");
 }
 
@@ -443,4 +444,71 @@ TEST_ON_STAGE(the_trend_has_the_traffic_of_the_hosts_in_each_sweep)
 	assert_null(strstr(strstr(line, "█") + strlen("█"), "█"));
 	writer_close(made.writer);
 	sample_destroy(&made.sample);
+}
+
+TEST_ON_STAGE(the_hot_cell_of_the_map_has_the_colour_of_its_group)
+{
+	int map, group, hot = 0;
+
+	stage_begin("routes-skewed-story", 0, 40, 120);
+	map = canvas_find("LOAD leaf to spine");
+	group = canvas_find(" leaf-u02-r3 up ");
+	assert_true(map > 0 && group > 0);
+	for (int y = map + 1; y < map + 9; y++)
+		for (int x = 1; x < 17; x++) {
+			bool is_hot = !strcmp(canvas.glyphs[y][x], "\u2588");
+
+			hot += is_hot;
+			assert_int_equal(canvas.roles[y][x], is_hot ? ROLE_CRITICAL : ROLE_LOAD_LOW);
+		}
+	assert_int_equal(hot, 1);
+	/* The state of the group. */
+	for (int x = 0, found = 0; !found; x++) {
+		assert_true(x < canvas.columns);
+		found = !strcmp(canvas.glyphs[group][x], "C") && !strcmp(canvas.glyphs[group][x + 1], "R");
+		assert_true(!found || canvas.roles[group][x] == ROLE_CRITICAL);
+	}
+}
+
+TEST_ON_STAGE(the_highest_xmit_wait_has_the_name_of_its_port)
+{
+	const struct port_table *table;
+	char name[PORT_NAME_SIZE], text[PORT_NAME_SIZE + 64];
+	uint32_t most = 0;
+
+	stage_begin("incast-for-ever", 0, 40, 120);
+	table = stage.app.table;
+	for (uint32_t i = 1; i < table->snapshot->fabric->port_count; i++)
+		if (table->views[i].stall_percent.value > table->views[most].stall_percent.value ||
+		    isnan(table->views[most].stall_percent.value))
+			most = i;
+	assert_true(table->views[most].stall_percent.value > 0);
+	port_table_name(table, most, name);
+	snprintf(text, sizeof(text), "highest XmitWait%% (now %s)", name);
+	stage_expect(text);
+}
+
+/* With three problems, each has its action. */
+TEST_ON_STAGE(at_80x24_actions_come_before_older_changes)
+{
+	unsigned actions = 0;
+
+	stage_begin("pair-two-bad-cables", 0, 24, 80);
+	stage_expect("PROBLEMS 2");
+	for (int y = 0; y < canvas.rows; y++)
+		actions += !strcmp(canvas.glyphs[y][6], ">");
+	assert_int_equal(actions, 2);
+}
+
+TEST_ON_STAGE(a_high_terminal_of_80_columns_is_filled)
+{
+	char line[CANVAS_LINE_SIZE];
+
+	stage_begin("routes-skewed-story", 0, 40, 80);
+	for (int y = 24; y < canvas.rows; y++)
+		if (!*canvas_line(y, line))
+			fail_msg("row %d of 40 is empty", y);
+	/* Names of links are whole: the busiest hosts have no room. */
+	stage_expect("leaf-u02-r3/20 > spine-02/24");
+	stage_hides("TOP HOSTS");
 }

@@ -10,7 +10,8 @@
 /* Modifiers of a role. */
 enum {
 	DRAW_DIM = 1 << 0,    /* the data is old */
-	DRAW_CURSOR = 1 << 1, /* the cursor stands here */
+	DRAW_CURSOR = 1 << 1, /* of the selected row: the cursor's colour instead of the role's */
+	DRAW_CELL = 1 << 2,   /* a selected cell: the role's colour, reversed */
 };
 
 struct brush {

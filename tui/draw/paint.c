@@ -46,7 +46,7 @@ static void join_gap(struct cells *cells, int y, int x, attr_t attributes, short
 {
 	int end = x + (int)cells->count;
 
-	if (!(attributes & (A_REVERSE | A_UNDERLINE)) && end < getmaxx(stdscr) && mvinch(y, end) == ' ')
+	if (!(attributes & (A_REVERSE | A_UNDERLINE)) && pair != THEME_CURSOR_PAIR && end < getmaxx(stdscr) && mvinch(y, end) == ' ')
 		setcchar(&cells->list[cells->count++], L" ", attributes, pair, NULL);
 }
 
@@ -139,23 +139,44 @@ void paint_end(struct paint *paint)
 	}
 }
 
+/* In a reversed row the blocks of a bar look like blanks: '#' replaces them. */
+static void write_bars_in_reverse(char *chars)
+{
+	char *to = chars;
+
+	for (const char *at = chars; *at;) {
+		bool block = !strncmp(at, "\xe2\x96", 2) && (unsigned char)at[2] >= 0x88 && (unsigned char)at[2] <= 0x8f;
+
+		*to++ = block ? '#' : *at;
+		at += block ? 3 : 1;
+	}
+	*to = '\0';
+}
+
 void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role)
 {
+	char reversed[CELL_SIZE];
 	const struct theme *theme = brush->theme;
 	struct row_text text;
 	struct text *row;
 
 	memset(&text, 0, sizeof(text)); /* padding is compared, too */
 	text.x = x;
+	if (brush->flags & DRAW_CURSOR)
+		role = ROLE_CURSOR;
+	if (role == ROLE_CURSOR && theme->attributes[role] & A_REVERSE && strlen(fitted) < sizeof(reversed)) {
+		write_bars_in_reverse(strcpy(reversed, fitted));
+		fitted = reversed;
+	}
 	text.len = strlen(fitted);
 	text.attributes = theme->attributes[role];
 	text.pair = theme->pairs[role];
-	if (brush->flags & DRAW_DIM) {
+	if (brush->flags & DRAW_DIM && role != ROLE_CURSOR) {
 		/* Old data has no colours, since they would suggest a present state. */
 		text.attributes = (text.attributes & A_REVERSE) | theme->attributes[ROLE_FAINT];
 		text.pair = theme->pairs[ROLE_FAINT];
 	}
-	if (brush->flags & DRAW_CURSOR)
+	if (brush->flags & DRAW_CELL)
 		text.attributes |= A_REVERSE;
 	if (!theme->paint || y < 0 || y >= theme->paint->count) {
 		write_text(y, x, fitted, text.attributes, (short)text.pair);

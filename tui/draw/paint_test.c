@@ -107,3 +107,45 @@ TEST_WITH(only_rows_that_differ_are_written, start, stop)
 	assert_true(touched > 0);
 	paint_destroy(paint);
 }
+
+/* A selected row of texts of several roles, with gaps and a bar. */
+static void draw_selected(const struct theme *theme, unsigned flags)
+{
+	const struct brush brush = { theme, flags };
+
+	draw_cell(&brush, 3, 0, COLUMNS, "", ALIGN_LEFT, ROLE_TEXT);
+	draw_cell(&brush, 3, 1, 4, "CRIT", ALIGN_LEFT, ROLE_CRITICAL);
+	draw_cell(&brush, 3, 7, 10, "leaf01/3", ALIGN_LEFT, ROLE_FAINT);
+	draw_cell(&brush, 3, 20, 4, "\xe2\x96\x88\xe2\x96\x88\xe2\x96\x8c ", ALIGN_LEFT, ROLE_LOAD_HIGH);
+}
+
+TEST_WITH(the_selected_row_is_one_bar_in_which_loads_are_visible, start, stop)
+{
+	static const int counts[] = { 0, 8, 16, 256 };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		for (unsigned old = 0; old <= DRAW_DIM; old += DRAW_DIM) {
+			wchar_t character[CCHARW_MAX];
+			attr_t first_attributes = 0, attributes;
+			short first_pair = 0, pair;
+			struct theme theme;
+
+			theme_make(&theme, counts[i], true);
+			for (int role = 0; counts[i] && role < ROLE_COUNT; role++)
+				theme.pairs[role] = (short)(role + 1);
+			erase();
+			draw_selected(&theme, DRAW_CURSOR | old);
+			read_cells(found);
+			getcchar(&found[3][0], character, &first_attributes, &first_pair, NULL);
+			for (int x = 0; x < COLUMNS; x++) {
+				getcchar(&found[3][x], character, &attributes, &pair, NULL);
+				assert_int_equal(attributes, first_attributes);
+				assert_int_equal(pair, first_pair);
+				/* A reversed block has the colour of the background. */
+				if (x >= 20 && x < 23)
+					assert_int_equal(*character, attributes & A_REVERSE ? L'#' :
+								     x < 22 ? L'\u2588' : L'\u258c');
+			}
+			assert_true(first_attributes & A_REVERSE || first_pair);
+		}
+}

@@ -6,11 +6,12 @@
 
 /*
  * Foreground of a role with 256, 16 and 8 colours (-1: terminal default), and attributes with and
- * without colours.
+ * without colours. Only the cursor has a background.
  */
 struct paint {
 	short color256, color16, color8;
 	attr_t with_color, mono;
+	short back256, back8;
 };
 
 static const struct paint paints[ROLE_COUNT] = {
@@ -32,6 +33,7 @@ static const struct paint paints[ROLE_COUNT] = {
 	[ROLE_SORTED] = { -1, -1, -1, A_REVERSE | A_BOLD, A_REVERSE | A_BOLD | A_UNDERLINE },
 	[ROLE_KEY] = { -1, -1, -1, A_BOLD, A_BOLD },
 	[ROLE_MATCH] = { -1, -1, -1, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE },
+	[ROLE_CURSOR] = { 231, 15, COLOR_WHITE, A_BOLD, A_REVERSE, 25, COLOR_BLUE },
 };
 
 static bool colors_wanted(enum tui_color color)
@@ -89,11 +91,12 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 		background = COLOR_BLACK;
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		short foreground = theme->colors[role];
+		short behind = role != ROLE_CURSOR ? background : count >= 256 ? paints[role].back256 : paints[role].back8;
 
 		if (foreground < 0 && background >= 0)
 			foreground = COLOR_WHITE;
 		/* Pair 0 is the terminal default. */
-		if (foreground >= 0 && init_pair((short)(role + 1), foreground, background) == OK)
+		if (foreground >= 0 && init_pair((short)(role + 1), foreground, behind) == OK)
 			theme->pairs[role] = (short)(role + 1);
 	}
 }

@@ -4,7 +4,8 @@
  *
  * The colour-blind-safe palette of Okabe and Ito: blue, orange, vermillion, purple. Colour is never
  * the only indication: a word accompanies it, and without colours bold, dim and underline are used.
- * Reverse is only for the cursor and heads.
+ * The selected row is one bar: white on blue, without colours reversed. Otherwise reverse is only for
+ * heads and a selected cell.
  */
 #ifndef IBWIRE_TUI_DRAW_THEME_H
 #define IBWIRE_TUI_DRAW_THEME_H
@@ -14,6 +15,9 @@
 
 #include "tui/model/role.h"
 #include "tui/tui.h"
+
+/* The pair of ROLE_CURSOR, the only one with a background. */
+enum { THEME_CURSOR_PAIR = ROLE_CURSOR + 1 };
 
 /* Maximum number of colours. */
 enum theme_colors { THEME_AUTO, THEME_256, THEME_16, THEME_8, THEME_MONO, THEME_COLORS };

@@ -158,10 +158,10 @@ static void check_amounts(const struct overview_contents *contents, const struct
 		assert_true(contents->rows - used < 2);
 	if ((size_t)plan->groups_rows < contents->groups && plan->groups_rows)
 		assert_true(contents->rows - used < 1);
-	/* Long texts cost a line of changes where there is a plot, and otherwise none. */
+	/* Hosts cost a line of changes where there is a plot, and otherwise none; evidence and action come first. */
 	if (plan->problem_lines > 2)
 		assert_int_equal(problems, contents->problems);
-	if (plan->problem_lines > 2 && !contents->top) {
+	if (plan->problem_lines > 4 && !contents->top) {
 		assert_int_equal(plan->groups_rows, contents->groups);
 		assert_true((size_t)plan->changes_rows >= contents->changes);
 	}
@@ -200,6 +200,19 @@ TEST(a_usual_terminal_has_some_of_everything)
 	assert_true(plan.problems_rows / plan.problem_lines >= 3);
 	assert_true(plan.changes_rows >= 3);
 	assert_true(plan.groups_rows >= 5);
+}
+
+TEST(on_a_usual_terminal_the_action_of_each_problem_comes_before_older_changes)
+{
+	for (size_t problems = 1; problems <= 3; problems++) {
+		const struct overview_contents contents = { 20, problems, 9, 9, 0 };
+		struct overview_plan plan;
+
+		overview_plan(&contents, &plan);
+		assert_int_equal(plan.problems_rows, 4 * problems);
+		assert_int_equal(plan.problem_lines, 4);
+		assert_true(plan.groups_rows >= 2);
+	}
 }
 
 TEST(with_a_plot_the_evidence_and_the_action_come_before_older_changes)

@@ -23,6 +23,7 @@ enum role {
 	ROLE_SORTED,  /* the head of the column that rows are ordered by */
 	ROLE_KEY,     /* a key in the footer */
 	ROLE_MATCH,   /* what a filter found */
+	ROLE_CURSOR,  /* the selected row: one colour over all its cells */
 	ROLE_COUNT,
 };
 

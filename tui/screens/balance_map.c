@@ -160,8 +160,8 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 		    heat->inward ? "<-" : "->", shape_tier_name(heat->tier + 1, high), values[view->value],
 		    view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
 	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
-	segment_add(&line, 2, ROLE_TEXT, "%zu of %zu x %zu of %zu", view->rows.cursor + 1, heat->row_count,
-		    view->column + 1, heat_columns(heat, row_here(view)));
+	segment_add(&line, 2, ROLE_TEXT, "%s %zu of %zu, %s %zu of %zu", low, view->rows.cursor + 1, heat->row_count,
+		    high, view->column + 1, heat_columns(heat, row_here(view)));
 	if (heat->block_count > 1)
 		segment_add(&line, 3, ROLE_TEXT, "part %u of %zu", heat->row_block[row_here(view)] + 1,
 			    heat->block_count);
@@ -249,7 +249,9 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
 					    app->theme->unicode, text);
 
-		brush = app_brush(app, here && view->first_column + i == view->column);
+		/* The selected cell keeps the colour of its load. */
+		brush = app_brush(app, false);
+		brush.flags |= here && view->first_column + i == view->column ? DRAW_CELL : 0;
 		draw_cell(&brush, y, body->x + layout->label + 1 + (int)i * layout->cell, layout->cell, text,
 			  ALIGN_LEFT, role);
 	}

@@ -381,14 +381,39 @@ static const struct {
 	{ '\t', step_tab, 1 }, { KEY_SPECIAL(KEY_BTAB), step_tab, -1 },
 };
 
+/* "z", "^A", "F7", "Delete" */
+static const char *write_key(int key, char *ret, size_t size)
+{
+	const char *name = key < 0 ? keyname(-key) : NULL;
+
+	if (name && !strncmp(name, "KEY_F(", 6))
+		snprintf(ret, size, "F%d", atoi(name + 6));
+	else if (key < 0)
+		snprintf(ret, size, "%s", name ? name + 4 * !strncmp(name, "KEY_", 4) : "this key");
+	else if (key < ' ' || key == KEY_DELETE)
+		snprintf(ret, size, "%s", key == KEY_DELETE ? "Backspace" : unctrl((chtype)key));
+	else
+		snprintf(ret, size, "%lc", (wint_t)key);
+	return ret;
+}
+
 void common_key(struct app *app, int key)
 {
-	if (key >= '1' && key < '1' + TAB_COUNT)
+	char name[32];
+
+	if (key >= '1' && key < '1' + TAB_COUNT) {
 		app_show(app, screens[key - '1']);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (steps[i].key == key)
+		if (steps[i].key == key) {
 			steps[i].run(app, steps[i].step);
+			return;
+		}
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (actions[i].key == key)
+		if (actions[i].key == key) {
 			actions[i].run(app);
+			return;
+		}
+	app_message(app, "%s has no function here; ? lists the keys", write_key(key, name, sizeof(name)));
 }

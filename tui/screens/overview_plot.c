@@ -9,6 +9,7 @@
 #include "tui/model/changes.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/model/trend.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
@@ -233,11 +234,13 @@ void overview_draw_plot(const struct overview_view *view, const struct app *app,
 	const struct span span = make_span(app->trend, app->live->shown->sweep.wall_us, body->columns - LABEL - 2);
 	int seconds = (int)((span.until_us - span.from_us + US_PER_S / 2) / US_PER_S);
 	struct columns columns;
-	char text[96];
+	char text[96 + PORT_NAME_SIZE], port[PORT_NAME_SIZE] = "";
 
 	fill_columns(app->trend, &span, &columns);
-	snprintf(text, sizeof(text), "LAST %dm%02ds  TX and RX of hosts, highest XmitWait%%, errors per sweep",
-		 seconds / 60, seconds % 60);
+	if (view->waiting != FABRIC_NONE)
+		port_table_name(app->table, view->waiting, port);
+	snprintf(text, sizeof(text), "LAST %dm%02ds  TX and RX of hosts, highest XmitWait%%%s%s%s, errors per sweep",
+		 seconds / 60, seconds % 60, *port ? " (now " : "", port, *port ? ")" : "");
 	draw_cell(brush, y++, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
 	for (int band = 0; band < BAND_COUNT; band++) {
 		int traffic = rows - 2 * minor;

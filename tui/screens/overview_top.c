@@ -22,13 +22,23 @@ static void draw_head(const struct brush *brush, int y, int x, int columns, cons
 	draw_cell(brush, y, x, columns, text, ALIGN_LEFT, ROLE_HEAD);
 }
 
-/* --- map --- */
-
-/* A link is coloured only if it has a finding: load alone is no problem. */
-static enum role calm_role(enum role role)
+/* The colour of a link: of its worst finding; load alone is no problem. */
+static enum role link_role(const struct app *app, uint32_t port)
 {
-	return role == ROLE_LOAD_MIDDLE || role == ROLE_LOAD_HIGH ? ROLE_LOAD_LOW : role;
+	const struct fabric *fabric = app->live->shown->fabric;
+	enum port_mark worst = MARK_NONE;
+
+	for (size_t i = 0; i < app->context->finding_count; i++) {
+		const struct finding_row *row = &app->context->findings[i];
+
+		if (port_mark_of(row) > worst &&
+		    finding_concerns_port(app->context->shape, fabric, &row->finding, port))
+			worst = port_mark_of(row);
+	}
+	return worst >= MARK_WARNING ? mark_role(worst) : ROLE_LOAD_LOW;
 }
+
+/* --- map --- */
 
 struct small_map {
 	struct heat_cell *cells;  /* rows of spines, columns of leaves */
@@ -97,7 +107,10 @@ static void fill_cells(struct small_map *map, const struct app *app)
 			cell->sign = cell->sign == HEAT_DOWN ? HEAT_DOWN : HEAT_UNKNOWN;
 		else if (cell->sign != HEAT_DOWN && cell->sign != HEAT_UNKNOWN)
 			cell->sign = HEAT_LOAD;
-		cell->value[HEAT_MEASURED] = fmaxf(cell->value[HEAT_MEASURED], (float)(percent / 100));
+		if (!(percent / 100 <= (double)cell->value[HEAT_MEASURED])) {
+			cell->value[HEAT_MEASURED] = (float)(percent / 100);
+			cell->port = i;
+		}
 		if (fabric->ports[i].state >= PORT_INIT)
 			map->most = measure_max(map->most, view->util);
 	}
@@ -118,8 +131,8 @@ static int map_cell_columns(int columns, size_t cells)
 }
 
 /* Cells of the same role are one text. */
-static void draw_map_row(const struct heat_cell *cells, size_t count, int width, const struct brush *brush, int y,
-			 int x)
+static void draw_map_row(const struct app *app, const struct heat_cell *cells, size_t count, int width,
+			 const struct brush *brush, int y, int x)
 {
 	struct text run = { 0 };
 	enum role role = ROLE_TEXT;
@@ -127,8 +140,11 @@ static void draw_map_row(const struct heat_cell *cells, size_t count, int width,
 	char text[16];
 
 	for (size_t i = 0; i < count; i++) {
-		enum role next = calm_role(heat_write(&cells[i], HEAT_MEASURED, width, brush->theme->unicode, text));
+		enum role next = heat_write(&cells[i], HEAT_MEASURED, width, brush->theme->unicode, text);
 
+		/* As the row of its group. */
+		if (next == ROLE_LOAD_MIDDLE || next == ROLE_LOAD_HIGH)
+			next = link_role(app, cells[i].port);
 		if (next != role) {
 			draw_cell(brush, y, x + width * (int)first, width * (int)(i - first), text_chars(&run),
 				  ALIGN_LEFT, role);
@@ -158,13 +174,13 @@ static void draw_map(const struct app *app, const struct brush *brush, const str
 	if (!map.cells)
 		goto out;
 	for (size_t i = 0; i < map.rows * map.columns; i++)
-		map.cells[i].value[HEAT_MEASURED] = NAN;
+		map.cells[i] = (struct heat_cell){ .value[HEAT_MEASURED] = NAN };
 	fill_cells(&map, app);
-	snprintf(text, sizeof(text), area->columns < 30 ? "LOAD %zu x %zu  max %s" : "%zu LEAVES x %zu SPINES  max %s",
-		 map.leaves, map.spines, format_percent(map.most, most, sizeof(most)));
+	snprintf(text, sizeof(text), area->columns < 30 ? "LEAF-SPINE max %s" : "LOAD leaf to spine  max %s",
+		 format_percent(map.most, most, sizeof(most)));
 	draw_head(brush, area->y, area->x, area->columns, text);
 	for (size_t row = 0; row < map.rows; row++)
-		draw_map_row(&map.cells[row * map.columns], map.columns, width, brush, area->y + 1 + (int)row,
+		draw_map_row(app, &map.cells[row * map.columns], map.columns, width, brush, area->y + 1 + (int)row,
 			     area->x + 1);
 	snprintf(text, sizeof(text), "%s ... %s", names[map.first_leaf], names[map.last_leaf]);
 	draw_cell(brush, area->y + 1 + (int)map.rows, area->x + 1, area->columns - 1, text, ALIGN_MIDDLE, ROLE_FAINT);
@@ -226,11 +242,15 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 	const struct shape *shape = app->context->shape;
 
 	view->links.count = view->hosts.count = 0;
+	view->waiting = FABRIC_NONE;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port_facts *port = &app->table->views[i], *other;
 		uint32_t peer = fabric->ports[i].peer;
 		struct measure out = port->xmit_percent, in = port->rcv_percent;
 
+		if (port->stall_percent.value > (view->waiting == FABRIC_NONE ? 0 :
+						 app->table->views[view->waiting].stall_percent.value))
+			view->waiting = i;
 		/* Each link once, by its busier direction. */
 		if (peer == FABRIC_NONE || i > peer)
 			continue;
@@ -269,23 +289,7 @@ void draw_host_spark(const struct app *app, const struct brush *brush, int y, in
 	draw_spark(app, brush, y, x, columns, ports, host_ports(app, host, ports, HOST_PORTS), role);
 }
 
-/* The colour of a link: of its worst finding. */
-static enum role link_role(const struct app *app, uint32_t port)
-{
-	const struct fabric *fabric = app->live->shown->fabric;
-	enum port_mark worst = MARK_NONE;
-
-	for (size_t i = 0; i < app->context->finding_count; i++) {
-		const struct finding_row *row = &app->context->findings[i];
-
-		if (port_mark_of(row) > worst &&
-		    finding_concerns_port(app->context->shape, fabric, &row->finding, port))
-			worst = port_mark_of(row);
-	}
-	return worst >= MARK_WARNING ? mark_role(worst) : ROLE_LOAD_LOW;
-}
-
-enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, RX_FROM = 140 };
+enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140 };
 
 static int spark_columns(const struct rect *body)
 {
@@ -368,11 +372,12 @@ void overview_draw_top(const struct overview_view *view, const struct app *app, 
 	hosts.columns = name + spark + rates * (RATE_COLUMNS + 1) + 2;
 	hosts.x = body->x + body->columns - hosts.columns;
 	links.x = area.x + area.columns + mapped;
-	links.columns = hosts.x - links.x - 1;
+	links.columns = (body->columns < HOSTS_FROM ? body->x + body->columns : hosts.x - 1) - links.x;
 	if (mapped)
 		draw_map(app, brush, &area);
 	draw_links(view, app, brush, &links, spark);
-	draw_hosts(view, app, brush, &hosts, spark, rates);
+	if (body->columns >= HOSTS_FROM)
+		draw_hosts(view, app, brush, &hosts, spark, rates);
 }
 
 size_t overview_top_rows(const struct overview_view *view, const struct app *app)

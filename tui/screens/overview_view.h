@@ -39,6 +39,7 @@ struct overview_view {
 	size_t job_count;
 	struct port_groups groups;
 	struct overview_top links, hosts;
+	uint32_t waiting;                  /* the port with the highest XmitWait%; FABRIC_NONE: none waits */
 	size_t first_problem, first_group; /* first visible ones */
 	struct overview_plan plan;
 };
