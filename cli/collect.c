@@ -94,7 +94,7 @@ struct collect_options {
 	int64_t interval_us, rediscover_us, routes_us;
 	int64_t count, window, per_node, max_mads_per_s;
 	struct polling polling;
-	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
+	int64_t keep_raw_us, keep_sums_us, keep_hours_us, keep_jobs_us; /* 0: forever */
 	const char *max_size;      /* or NULL: derived from the free disk space */
 	const char *settings_path; /* or NULL */
 	bool show_settings;
@@ -328,6 +328,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
 		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),
 		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),
+		OPT_SPAN_OR_0("keep-jobs", 0, &ret->keep_jobs_us, "retention of jobs and their snapshots (730d)"),
 		OPT_TEXT("max-size", 0, "SIZE", &ret->max_size,
 			 "maximum database size, 0 = unlimited (20G or half of the free space)"),
 		OPT_TEXT("lease", 0, "FILE", &ret->lease_path,
@@ -377,7 +378,8 @@ static int set_retention(const struct collect_options *options, const char *path
 			 struct error *err)
 {
 	struct writer_retention keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
-				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
+				    .hours_us = options->keep_hours_us, .jobs_us = options->keep_jobs_us,
+				    .max_bytes = default_size(path) };
 	int code = options->max_size ? parse_size(options->max_size, &keep.max_bytes, err) : 0;
 
 	if (code == 0)
@@ -575,6 +577,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.keep_raw_us = 7 * US_PER_DAY,
 		.keep_sums_us = 30 * US_PER_DAY,
 		.keep_hours_us = 730 * US_PER_DAY,
+		.keep_jobs_us = 730 * US_PER_DAY,
 	};
 	int code = parse(command, argc, argv, &options, err);
 

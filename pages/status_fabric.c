@@ -476,39 +476,29 @@ struct listing {
 	size_t total, shown;
 };
 
-/* Jobs that had begun at the time of the page, oldest first. */
-static bool count_job(void *ctx, const struct job *job)
-{
-	struct listing *listing = ctx;
-
-	listing->total += !listing->moment->at_us || job->begin_us <= listing->moment->at_us;
-	return true;
-}
-
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
 	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
 
-	if ((listing->moment->at_us && job->begin_us > listing->moment->at_us) ||
-	    listing->total - listing->shown++ > JOBS_MOST)
-		return true;
 	result_fill(listing->result, &facts);
 	return result_end_row(listing->result);
 }
 
+/* Jobs that had begun at the time of the page, oldest first. */
 static int put_jobs(struct result *result, const void *ctx, enum page_target target, struct error *err)
 {
 	struct listing listing = *(const struct listing *)ctx;
-	int code = jobs_list(listing.moment->reader, count_job, &listing, err);
+	const struct job_query query = { .until_us = listing.moment->at_us, .most = JOBS_MOST };
+	bool older;
+	int code;
 
 	(void)target;
 	listing.result = result;
 	job_set_end(&listing.now);
-	if (code == 0)
-		code = jobs_list(listing.moment->reader, put_job, &listing, err);
-	if (listing.total > JOBS_MOST)
-		result_note(result, "and %zu older ones: ibwire job list", listing.total - JOBS_MOST);
+	code = jobs_list(listing.moment->reader, &query, &older, put_job, &listing, err);
+	if (older)
+		result_note(result, "and older ones: ibwire job list");
 	result_none(result, "No jobs: see ibwire job begin, and ibwire run.");
 	return code;
 }

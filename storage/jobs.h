@@ -10,6 +10,7 @@
 #define IBWIRE_STORAGE_JOBS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -21,6 +22,9 @@ struct saved_writer;
 /* With the final NUL. */
 #define JOB_ID_SIZE 129
 #define JOB_NAME_SIZE 257
+
+/* Bytes that are stored of a command line; a longer one ends with "...". */
+#define JOB_COMMAND_MOST 4096
 
 enum job_ending {
 	JOB_RUNNING,
@@ -63,13 +67,21 @@ int64_t job_duration_us(const struct job *job, const struct job *now);
 #define JOB_SNAPSHOT_NAME_SIZE 32
 const char *job_snapshot_name(int64_t number, bool end, char ret[JOB_SNAPSHOT_NAME_SIZE]);
 
+/* The newest jobs that ran in a window, and all that are running. */
+struct job_query {
+	int64_t since_us, until_us; /* wall clock; 0: no limit */
+	size_t most;                /* those that began last; 0: all */
+};
+
 /*
- * jobs_list - call @each for every job, oldest first, until it returns false
- * @job:  valid during the call
+ * jobs_list - call @each for the jobs of a query, oldest first, until it returns false
+ * @ret_older:  whether older ones ran in the window; NULL: not asked for
+ * @job:        valid during the call
  * Return: 0 or ERR_IO.
  */
 typedef bool job_fn(void *ctx, const struct job *job);
-int jobs_list(struct reader *reader, job_fn *each, void *ctx, struct error *err);
+int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_older, job_fn *each, void *ctx,
+	      struct error *err);
 
 /*
  * jobs_find - the newest job with an id

@@ -15,9 +15,13 @@ struct writer_retention {
 	int64_t raw_us;    /* samples of each sweep */
 	int64_t sums_us;   /* sums of each window of sweeps, and rows of error */
 	int64_t hours_us;  /* sums of each hour */
+	int64_t jobs_us;   /* jobs that ended, and their snapshots; also at most WRITER_JOBS_MOST of all jobs */
 	int64_t max_bytes; /* of the file and its log (up to 1/4 of it); oldest samples go first; 0: unlimited */
 	unsigned window_sweeps; /* sweeps per window; 0: depends on the interval */
 };
+
+/* Jobs that are kept with any retention: with more, lists and reports become slow. */
+#define WRITER_JOBS_MOST 100000
 
 /*
  * Bytes on disk per reading of a port, for an estimate; includes 1/60 of its slow counters (4.5 of

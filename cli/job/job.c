@@ -107,7 +107,6 @@ static const struct column_list job_list = { .sources = &job_source, .source_cou
 struct listing {
 	struct result *result;
 	struct job now; /* its end: this moment */
-	int64_t since_us, until_us; /* jobs that ran in this window */
 };
 
 static bool put_job(void *ctx, const struct job *job)
@@ -115,8 +114,6 @@ static bool put_job(void *ctx, const struct job *job)
 	struct listing *listing = ctx;
 	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
 
-	if ((job->end_us && job->end_us <= listing->since_us) || job->begin_us > listing->until_us)
-		return true;
 	result_fill(listing->result, &facts);
 	return result_end_row(listing->result);
 }
@@ -124,9 +121,10 @@ static bool put_job(void *ctx, const struct job *job)
 static int list(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	struct listing listing = {
-		.since_us = common->since_us, .until_us = common->until_us ? common->until_us : INT64_MAX,
-	};
+	const struct job_query query = { .since_us = common->since_us, .until_us = common->until_us,
+					 .most = (size_t)options->limit };
+	struct listing listing = { .result = NULL };
+	bool older = false;
 	struct columns shown;
 	struct moment view;
 	int code = columns_create(command, common, &job_list, options->snapshot.columns, options->snapshot.sort,
@@ -138,7 +136,10 @@ static int list(const struct command *command, struct job_options *options, stru
 	if (code == 0) {
 		job_set_end(&listing.now);
 		listing.result = columns_begin(common, &shown);
-		code = output_end(listing.result, jobs_list(view.reader, put_job, &listing, err), err);
+		code = jobs_list(view.reader, &query, &older, put_job, &listing, err);
+		if (older)
+			result_note(listing.result, "Older jobs: --since, or --limit 0 for all.");
+		code = output_end(listing.result, code, err);
 		moment_done(&view);
 	}
 	columns_done(&shown);
@@ -192,7 +193,8 @@ static int check_options(const struct command *command, const struct job_options
 
 int job_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1 };
+	struct job_options options = { .snapshot = SNAPSHOT_DEFAULTS, .expire_us = JOB_EXPIRE_US, .status = -1,
+				       .limit = JOB_LIST_MOST };
 	const struct option_spec specs[] = {
 		JOB_SPECS(&options, "begin: "),
 		OPT_SPAN_OR_0("keep", 0, &options.keep_us,
@@ -205,6 +207,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 			 "report, compare: every host, uplink and change (JSON always does)"),
 		OPT_TEXT("html", 0, "FILE", &options.html, "report, compare: write it to FILE as a page of HTML"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
+		OPT_NUMBER("limit", 'n', "N", &options.limit, 0, "list: the newest N, 0 = all (1000)"),
 		OPT_TEXT("columns", 'c', "LIST", &options.snapshot.columns, "list: " COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &options.snapshot.sort, "list: " COLUMNS_SORT_HELP),
 		NCCL_SPECS(&options.nccl, "report: compare with what NCCL logged; FILE... after the id for more"),

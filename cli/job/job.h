@@ -14,6 +14,9 @@ struct command;
 struct error;
 struct reader;
 
+/* Jobs of a list, and those among which an id that is not known is searched for a similar one. */
+enum { JOB_LIST_MOST = 1000 };
+
 struct job_options {
 	struct snapshot_options snapshot; /* with the common options */
 	const char *hosts;   /* as typed; NULL: all hosts of the fabric */
@@ -25,6 +28,7 @@ struct job_options {
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
 	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
+	int64_t limit;       /* list: number of jobs; 0: all */
 	struct nccl_files nccl; /* report, run */
 };
 

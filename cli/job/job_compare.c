@@ -15,6 +15,9 @@ struct earlier {
 	bool failed;
 };
 
+/* Jobs before the later one, among which one with its name is searched for. */
+enum { EARLIER_MOST = 20000 };
+
 static bool take_earlier(void *ctx, const struct job *job)
 {
 	struct earlier *earlier = ctx;
@@ -32,7 +35,8 @@ static bool take_earlier(void *ctx, const struct job *job)
 static int find_earlier(struct reader *reader, const struct job *job, struct job *ret, struct error *err)
 {
 	struct earlier earlier = { .than = job };
-	int code = *job->name ? jobs_list(reader, take_earlier, &earlier, err) : 0;
+	const struct job_query query = { .until_us = job->begin_us, .most = EARLIER_MOST };
+	int code = *job->name ? jobs_list(reader, &query, NULL, take_earlier, &earlier, err) : 0;
 
 	if (code == 0 && earlier.failed)
 		code = err_nomem(err);

@@ -36,7 +36,7 @@ int job_find(struct reader *reader, const char *id, struct job *ret, struct erro
 	if (code)
 		return code < 0 ? code : 0;
 	nearest_init(&nearest, id);
-	code = jobs_list(reader, offer_id, &nearest, err);
+	code = jobs_list(reader, &(struct job_query){ .most = JOB_LIST_MOST }, NULL, offer_id, &nearest, err);
 	if (code < 0)
 		return code;
 	return err_set(err, ERR_USAGE, "no job '%.64s' began%s", id,

@@ -155,16 +155,21 @@ static bool take_job(void *ctx, const struct job *job)
 	return others->code == 0;
 }
 
+/* Jobs at the same time that are looked at. */
+enum { OTHERS_MOST = 10000 };
+
 static int find_shared(struct job_work *work, struct error *err)
 {
 	struct job_report *report = work->report;
+	const struct job_query query = { .since_us = report->begin_us, .until_us = report->end_us,
+		.most = OTHERS_MOST };
 	struct others others = { .work = work, .err = err };
 	int code;
 
 	others.above = calloc(report->fabric->node_count + 1, sizeof(*others.above));
 	if (!others.above)
 		return err_nomem(err);
-	code = jobs_list(work->reader, take_job, &others, err);
+	code = jobs_list(work->reader, &query, NULL, take_job, &others, err);
 	code = code == 0 ? others.code : code;
 	mark_above(report->shape, others.above);
 	for (size_t i = 0; i < report->group_count; i++)

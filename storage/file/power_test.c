@@ -364,13 +364,14 @@ TEST_WITH(a_torn_first_page_is_read_from_the_log, set_up, tear_down)
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader;
 	sqlite3 *db;
-	char log[128], crash_log[128];
+	char log[128], crash_log[128], same_version[64];
 	char *bytes;
 	size_t len;
 
 	check_store(writer, power_run_step(model));
 	db = check_open_second(path);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 3", NULL, NULL, NULL), SQLITE_OK);
+	snprintf(same_version, sizeof(same_version), "PRAGMA user_version = %d", SCHEMA_VERSION);
+	assert_int_equal(sqlite3_exec(db, same_version, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	bytes = test_file_read(path, &len);
 	memset(bytes, 0xa5, 512);

@@ -393,8 +393,16 @@ static int extend_findings(sqlite3 *db, struct error *err)
 	return result;
 }
 
+/* A migration from version 1 has created the table with its index. 4096: JOB_COMMAND_MOST. */
+static int index_jobs(sqlite3 *db, struct error *err)
+{
+	return db_exec(db, "CREATE INDEX IF NOT EXISTS job_by_time ON job (begin_us, end_us);"
+		       " UPDATE job SET command = substr(command, 1, 1023) || '...' WHERE length(CAST(command AS BLOB))"
+		       " > 4096", err);
+}
+
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
-static schema_step_fn *const steps[] = { add_jobs, extend_findings, NULL };
+static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 

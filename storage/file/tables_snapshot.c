@@ -97,7 +97,8 @@ const char tables_job[] =
 	"		(ending = 0) = (end_us IS NULL) AND exit_status BETWEEN 0 AND 255)\n"
 	") STRICT;\n"
 	"CREATE INDEX job_by_id ON job (id);\n"
-	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n";
+	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n"
+	"CREATE INDEX job_by_time ON job (begin_us, end_us);\n";
 
 static void append_slow_columns(struct text *sql)
 {

@@ -274,6 +274,35 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 	return result < 0 ? result : 0;
 }
 
+/*
+ * Jobs that began before the retention, ended ones only, and those beyond the maximum number. Their snapshots become
+ * incomplete, and the next one that is taken removes their rows.
+ */
+#define JOBS \
+	"(SELECT number FROM job WHERE begin_us < :from AND end_us IS NOT NULL UNION SELECT number FROM job WHERE" \
+	" number <= (SELECT max(number) FROM job) - :to ORDER BY number LIMIT 256)"
+
+static int retain_jobs(struct compaction *compaction, const struct writer_retention *retention, int64_t now_us,
+		       struct error *err)
+{
+	static const struct removal jobs = {
+		"DELETE FROM job WHERE number IN " JOBS,
+		"UPDATE snapshot SET complete = 0 WHERE complete AND name IN (SELECT 'job-' || number || '-begin' "
+		"FROM " JOBS
+		" UNION ALL SELECT 'job-' || number || '-end' FROM " JOBS ")",
+	};
+	const struct run run = { .from_sweep = retention->jobs_us > 0 ? now_us - retention->jobs_us : 0,
+				 .to_sweep = WRITER_JOBS_MOST };
+	const int64_t limits[] = { run.from_sweep, run.to_sweep };
+	int64_t found;
+	/* Without a transaction, since there is rarely one. */
+	int result = db_row(compaction->db, "SELECT EXISTS (SELECT 1 FROM job WHERE begin_us < ?1 AND end_us IS NOT "
+	"NULL)"
+			    " OR (SELECT min(number) <= max(number) - ?2 FROM job)", limits, 2, &found, 1, err);
+
+	return result < 0 || !found ? result < 0 ? result : 0 : remove_next(compaction, &jobs, 1, &run, err);
+}
+
 /* The part of the log that counts: a reader that blocks checkpoints must not cost all samples. */
 static int64_t log_bytes(sqlite3 *db, const struct writer_retention *retention)
 {
@@ -300,6 +329,8 @@ int retain_step(struct compaction *compaction, const struct writer_retention *re
 	result = retain_samples(compaction, retention, now_us, full, err);
 	if (!result)
 		result = retain_sums(compaction, retention, now_us, full, err);
+	if (!result && now_us > 0)
+		result = retain_jobs(compaction, retention, now_us, err);
 	if (result || unused < FREE_BYTES_LEAST || row[UNUSED] < row[PAGES] / 16)
 		return result;
 	result = db_exec(compaction->db, VACUUM, err);

@@ -316,6 +316,39 @@ TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 	model_destroy(model);
 }
 
+/* Ended jobs go with their snapshots after their retention; of all jobs the newest 100,000 stay. */
+TEST_IN_FOLDER(jobs_are_removed)
+{
+	struct writer_retention retention = { .jobs_us = INT64_C(10) * 86400000000, .window_sweeps = 20 };
+	struct model *model = model_create(5, 4, 8, 8);
+
+	model->calm = model->no_details = true;
+	live(model, &retention, 60);
+	/* The number of a job is its age in days; job 50 still runs. */
+	check_change(path, "INSERT INTO job SELECT value, value, '', '', '', s.now - value * 86400000000, 0, 'boot', "
+		"NULL,"
+		     " iif(value = 50, NULL, s.now), 0, 'boot', NULL, value <> 50, NULL, NULL"
+		     " FROM json_each('[3, 40, 50]'), (SELECT max(wall_us) AS now FROM sweep) s");
+	check_change(path, "INSERT INTO snapshot (name, note, complete, wall_us, start_us, end_us, boot_id, "
+		"discovered, slow,"
+		     " ports_planned, ports_polled, ports_answered, mads_sent, mads_timed_out, spread_us) SELECT "
+		     "'job-' ||"
+		     " column1 || '-begin', '', 1, 1, 1, 1, 'boot', 0, 0, 0, 0, 0, 0, 0, 0 FROM (VALUES (3), (40))");
+	live(model, &retention, 40);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 2);
+	assert_int_equal(check_integer(path, "SELECT sum(number) FROM job"), 3 + 50);
+	assert_int_equal(check_integer(path, "SELECT group_concat(complete) = '1,0' FROM (SELECT complete FROM snapshot"
+				       " ORDER BY id)"), 1);
+	/* Forever, but never more than the maximum. */
+	retention.jobs_us = 0;
+	check_change(path, "INSERT INTO job (number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
+		     " ending) SELECT 100049, 'last', '', '', '', 1, 0, 'boot', 0");
+	live(model, &retention, 40);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 2);
+	assert_int_equal(check_integer(path, "SELECT min(number) FROM job"), 50);
+	model_destroy(model);
+}
+
 TEST_IN_FOLDER(a_full_file_keeps_its_size_and_is_reported_once)
 {
 	struct writer_retention retention = { .max_bytes = 3000000, .window_sweeps = 20 };

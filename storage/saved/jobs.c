@@ -102,15 +102,42 @@ static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 	return result;
 }
 
-int jobs_list(struct reader *reader, job_fn *each, void *ctx, struct error *err)
+#define IN_WINDOW "begin_us <= ?2 AND ifnull(end_us, ?1) >= ?1"
+
+/* Did a job before the newest @query->most run in the window? */
+static int has_older(sqlite3 *db, const struct job_query *query, int64_t until_us, bool *ret, struct error *err)
 {
+	const int64_t parameters[] = { query->since_us, until_us, (int64_t)query->most };
+	int64_t number;
+	int result = db_row(db, "SELECT number FROM job WHERE " IN_WINDOW " ORDER BY begin_us DESC LIMIT 1 OFFSET ?3",
+			    parameters, 3, &number, 1, err);
+
+	*ret = result > 0;
+	return result < 0 ? result : 0;
+}
+
+int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_older, job_fn *each, void *ctx,
+	      struct error *err)
+{
+	int64_t until_us = query->until_us ? query->until_us : INT64_MAX;
 	sqlite3_stmt *rows = NULL;
 	bool more = true;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j ORDER BY number", &rows, err);
+	if (ret_older)
+		*ret_older = false;
+	if (ret_older && query->most)
+		result = has_older(reader->db, query, until_us, ret_older, err);
+	if (result == 0)
+		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE number IN (SELECT * FROM "
+		"(SELECT"
+				    " number FROM job WHERE " IN_WINDOW " ORDER BY begin_us DESC LIMIT ?3) UNION SELECT"
+				    " number FROM job WHERE end_us IS NULL AND begin_us <= ?2) ORDER BY number", &rows,
+				    err);
+	if (result == 0)
+		DB_BIND(rows, 1, query->since_us, until_us, query->most ? (int64_t)query->most : INT64_C(-1));
 	while (result >= 0 && more && (result = db_step(rows, err)) > 0) {
 		struct job job;
 
@@ -247,18 +274,36 @@ static int close_running(struct saved_writer *writer, const struct job *began, c
 	return result;
 }
 
+/* A command that is too long ends with "...", after a whole character. */
+static void copy_command(char ret[JOB_COMMAND_MOST + 1], const char *command)
+{
+	size_t len = strnlen(command, JOB_COMMAND_MOST + 1);
+
+	if (len <= JOB_COMMAND_MOST) {
+		memcpy(ret, command, len + 1);
+		return;
+	}
+	for (len = JOB_COMMAND_MOST - 3; len && ((unsigned char)command[len] & 0xc0) == 0x80; len--)
+		;
+	memcpy(ret, command, len);
+	memcpy(ret + len, "...", 4);
+}
+
 static int insert_job(struct saved_writer *writer, struct job *job, struct error *err)
 {
 	sqlite3_stmt *insert;
 	int result = db_prepare(writer->db, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
 				" begin_boot_id, begin_sweep, ending) VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP
 				", 0)", &insert, err);
-	const char *const texts[] = { job->id, job->name, job->hosts, job->command };
+	const char *const texts[] = { job->id, job->name, job->hosts };
+	char command[JOB_COMMAND_MOST + 1];
 
 	if (result < 0)
 		return result;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
 		sqlite3_bind_text(insert, 1 + i, texts[i] ? texts[i] : "", -1, SQLITE_STATIC);
+	copy_command(command, job->command ? job->command : "");
+	sqlite3_bind_text(insert, 4, command, -1, SQLITE_STATIC);
 	DB_BIND(insert, 5, job->begin_us, job->begin_boot_us);
 	sqlite3_bind_text(insert, 7, job->begin_boot_id, -1, SQLITE_STATIC);
 	result = db_run(insert, err);

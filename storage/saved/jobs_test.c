@@ -270,7 +270,7 @@ TEST_IN_FOLDER(a_list_is_in_order_of_begin_and_ends_on_request)
 
 	writer_close(check_open_writer(path));
 	reader = check_open_reader(path);
-	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
+	assert_int_equal(jobs_list(reader, &(struct job_query){ 0 }, NULL, count_job, &count, NULL), 0);
 	assert_int_equal(count, 0);
 	for (int i = 0; i < 5; i++) {
 		char id[16];
@@ -279,9 +279,86 @@ TEST_IN_FOLDER(a_list_is_in_order_of_begin_and_ends_on_request)
 		begin(id, "", i * S, &closed);
 	}
 	/* A reader that was open before sees them. */
-	assert_int_equal(jobs_list(reader, count_job, &count, NULL), 0);
+	assert_int_equal(jobs_list(reader, &(struct job_query){ 0 }, NULL, count_job, &count, NULL), 0);
 	assert_int_equal(count, 3);
 	reader_close(reader);
+}
+
+/* The numbers of jobs, as "1 2 3". */
+static bool list_numbers(void *ctx, const struct job *job)
+{
+	size_t len = strlen(ctx);
+
+	snprintf((char *)ctx + len, 64 - len, "%s%d", len ? " " : "", (int)job->number);
+	return true;
+}
+
+TEST_IN_FOLDER(a_list_has_the_newest_jobs_of_a_window_and_those_that_run)
+{
+	/* Job i runs from 10 i to 10 i + 15 s; the first one and the last one do not end. */
+	static const struct { int since_s, until_s; size_t most; const char *numbers; bool older; } wanted[] = {
+		{ 0, 0, 0, "1 2 3 4 5 6", false }, { 0, 0, 2, "1 5 6", true }, { 0, 0, 6, "1 2 3 4 5 6", false },
+		{ 42, 0, 0, "1 4 5 6", false }, { 0, 25, 0, "1 2 3", false }, { 0, 25, 1, "1 3", true },
+		{ 32, 33, 0, "1 3 4", false }, { 32, 33, 2, "1 3 4", true }, { 32, 33, 3, "1 3 4", false },
+	};
+	struct reader *reader;
+	struct closed closed;
+
+	writer_close(check_open_writer(path));
+	for (int i = 0; i < 6; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "%d", i);
+		begin(id, "", NOW + 10 * i * S, &closed);
+	}
+	check_change(path, "UPDATE job SET end_us = begin_us + 15000000, end_boot_us = 1, end_boot_id = '', ending = 1"
+		     " WHERE number BETWEEN 2 AND 5");
+	check_change(path, "UPDATE job SET begin_us = 1800000000000000 + 10000000 * (number - 1)");
+	check_change(path, "UPDATE job SET end_us = begin_us + 15000000 WHERE number BETWEEN 2 AND 5");
+	reader = check_open_reader(path);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const struct job_query query = { .since_us = wanted[i].since_s ? NOW + wanted[i].since_s * S : 0,
+						 .until_us = wanted[i].until_s ? NOW + wanted[i].until_s * S : 0,
+						 .most = wanted[i].most };
+		char numbers[64] = "";
+		bool older;
+
+		assert_int_equal(jobs_list(reader, &query, &older, list_numbers, numbers, NULL), 0);
+		assert_string_equal(numbers, wanted[i].numbers);
+		assert_int_equal(older, wanted[i].older);
+	}
+	reader_close(reader);
+}
+
+TEST_IN_FOLDER(a_long_command_is_cut_after_a_whole_character)
+{
+	struct saved_writer *writer;
+	const struct job_rules rules = { .expire_us = 0 };
+	char *command = malloc(100001);
+
+	assert_non_null(command);
+	writer_close(check_open_writer(path));
+	writer = check_open_saved(path);
+	for (int i = 0; i < 4; i++) {
+		struct job job = { .begin_us = NOW + i, .command = command };
+
+		snprintf(job.id, sizeof(job.id), "%d", i);
+		snprintf(job.begin_boot_id, sizeof(job.begin_boot_id), "boot");
+		memset(command, 'x', 100001);
+		command[i < 3 ? JOB_COMMAND_MOST + i - 1 : 100000] = '\0';
+		/* A character of two bytes across the limit. */
+		if (i == 3)
+			memcpy(command + JOB_COMMAND_MOST - 4, "\303\274", 2);
+		assert_int_equal(jobs_begin(writer, &job, &rules, NULL), 0);
+	}
+	saved_writer_close(writer);
+	free(command);
+	assert_int_equal(check_integer(path, "SELECT length(command) FROM job WHERE number = 1"), JOB_COMMAND_MOST - 1);
+	assert_int_equal(check_integer(path, "SELECT length(command) FROM job WHERE number = 2"), JOB_COMMAND_MOST);
+	assert_int_equal(check_integer(path, "SELECT command LIKE '%x...' AND length(command) = 4096 FROM job"
+				       " WHERE number = 3"), 1);
+	assert_int_equal(check_integer(path, "SELECT command LIKE '%x...' AND length(CAST(command AS BLOB)) = 4095"
+				       " FROM job WHERE number = 4"), 1);
 }
 
 TEST_IN_FOLDER(a_removed_job_takes_its_snapshots_along)

@@ -21,6 +21,9 @@
 /* Minimum interval of reading the list, also as a multiple of its duration, and the bytes of a running job. */
 #define RELOAD_US (3 * US_PER_S)
 #define RELOAD_SHARE 300
+
+/* Those that began last. */
+#define JOBS_MOST 1000
 #define BYTES_RELOAD_US (30 * US_PER_S)
 
 static void free_rows(struct job_row *rows, size_t count)
@@ -93,7 +96,7 @@ void job_list_load(struct job_list *list, const struct live *live)
 
 	if (!live->reader || (list->loaded_boot_us && now_us - list->loaded_boot_us < pause_us))
 		return;
-	if (jobs_list(live->reader, add_row, &next, &trouble) < 0)
+	if (jobs_list(live->reader, &(struct job_query){ .most = JOBS_MOST }, NULL, add_row, &next, &trouble) < 0)
 		snprintf(next.problem, sizeof(next.problem), "%s", trouble.text);
 	keep_known(&next, list->rows, list->count);
 	free_rows(list->rows, list->count);
