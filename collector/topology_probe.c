@@ -89,10 +89,13 @@ static bool matches(const struct fabric *fabric, uint32_t port, const uint8_t ma
 	return is_same(&fabric->ports[port], &link);
 }
 
-/* A subnet manager cannot set a link to Active whose other end does not respond to SMPs. */
-static bool leads_to_kept(const struct fabric *fabric, const struct port *port)
+/* A subnet manager cannot set a link to Active whose other end does not respond: it is not coming up. */
+static bool leads_to_unresponsive(const struct topology_probe *probe, const struct port *port)
 {
-	return port->peer != FABRIC_NONE && fabric->nodes[fabric->ports[port->peer].node].kept;
+	uint32_t node = port->peer == FABRIC_NONE ? FABRIC_NONE : probe->fabric->ports[port->peer].node;
+
+	return node != FABRIC_NONE && (probe->fabric->nodes[node].kept ||
+				       node_memory_node(probe->memory, node)->unresponsive_sweeps);
 }
 
 static void on_port_info(void *ctx, const struct request *request, const struct response *response)
@@ -106,7 +109,7 @@ static void on_port_info(void *ctx, const struct request *request, const struct 
 	link = read_link(probe->fabric, port, response->mad);
 	probe->links_seen += link.state >= PORT_INIT;
 	probe->links_not_active += (link.state == PORT_INIT || link.state == PORT_ARMED) &&
-				   !leads_to_kept(probe->fabric, port);
+				   !leads_to_unresponsive(probe, port);
 	if (!is_same(port, &link))
 		note_change(probe, port->node, port->num);
 }
