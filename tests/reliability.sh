@@ -39,6 +39,11 @@ threads     release make:check-threads | Data races | Unit tests of threads unde
 stop        asan    tests/integration/stop_test.py | Signals and a blocked device | The collector exits within its time limit with status 0 or 69, stored sweeps are kept
 disk        release tests/integration/disk_test.py | Full, failing and read-only disk | One error line, polling continues, the next stored sweep is exact
 devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | One line with the reason and the remedy, exit status 69
+http        asan    tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes | HTTP: slow, stuck, guessing and invalid clients, 2,100 at a time, AddressSanitizer | Every scrape of another client succeeds, memory is bounded, SIGTERM ends the server within 3 s, no report
+http-plain  release tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 | HTTP: the same with 10,000 connections | The same; memory below 64 MB
+pages       asan    tests/integration/payload_pages_test.py | Pages with payloads: 357 pages and paths with hostile names and query strings, AddressSanitizer | No markup, header, metric or control character is from a payload
+receivers   asan    tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes | Receivers of remote write: 24 that answer nonsense, slowly or without end, AddressSanitizer | Every sample arrives once, unchanged; memory is bounded, SIGTERM ends push within 3 s
+receivers-plain release tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 | Receivers of remote write: the same | The same; memory below 64 MB
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | Agreement with infiniband-diags, removal of the device
 coverage    release make:coverage
 faults-create      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=creation

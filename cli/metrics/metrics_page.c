@@ -299,8 +299,6 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	page->number_count = 0;
 	for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
 		page->number_count++;
-	free(page->ports);
-	free(page->numbers);
 	page->ports = calloc(snapshot->fabric->port_count + 1, sizeof(*page->ports));
 	page->numbers = calloc(snapshot->fabric->port_count * page->number_count + 1, sizeof(*page->numbers));
 	if (!page->ports || !page->numbers)
@@ -326,8 +324,14 @@ static int fill_from_snapshot(struct metrics_source *source, struct error *err)
 	const struct snapshot_query query = { .names = source->names };
 	struct metrics_page *page = &source->page;
 	struct snapshot *snapshot;
-	int code = snapshot_load(source->reader, &query, &snapshot, err);
+	int code;
 
+	/* They are large, and so is the snapshot. */
+	free(page->ports);
+	free(page->numbers);
+	page->ports = NULL;
+	page->numbers = NULL;
+	code = snapshot_load(source->reader, &query, &snapshot, err);
 	if (code < 0)
 		return code;
 	/* A database that was restored into the same file. */

@@ -145,10 +145,11 @@ with tap.part("payloads"):
                 if query or number == 0:
                     status, headers, body = fetch(base, route, query)
                     statuses[status] = statuses.get(status, 0) + 1
+                    wrong += [] if status in (200, 400, 404) else [(route, query, status, body)]
                     wrong += [(route, query, what) for what in problems(status, headers, body, shapes)]
             count += 1
     tap.equal(f"{count} pages with payloads: nothing of them is markup, a header, a family or a control character", wrong[:5], [])
-    tap.result(set(statuses) <= {200, 400, 404} and statuses[200] > len(PAYLOADS), "each request has a response", statuses)
+    tap.result(statuses[200] > len(PAYLOADS), "each request has a response", statuses)
     names = fetch(base, "/")[2] + fetch(base, "/api/nodes")[2]
     tap.result(b"alert(1)" in names and b"etc/passwd" in names, "the names are shown")
     tap.equal("SIGTERM ends it", stop(process), 0)
