@@ -200,6 +200,7 @@ struct page_section {
 	enum page_state state; /* of a verdict or note */
 	bool soft;          /* PAGE_NOTE: less important */
 	unsigned indent;    /* PAGE_NOTE: columns in text */
+	bool verbatim;      /* PAGE_NOTE: a line of text with its spaces, which is not wrapped */
 	union {
 		struct {
 			const struct column *columns;

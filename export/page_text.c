@@ -118,8 +118,12 @@ static void append_note(struct printing *printing, const struct page_section *se
 	struct text note = { 0 };
 
 	/* Not behind the escape sequence, which would count as a word. */
-	text_append_wrapped(&note, section->note, section->indent, section->indent,
-			    printing->options->width ? printing->width : UINT_MAX);
+	if (section->verbatim)
+		text_append_escaped(&note, section->note, strlen(section->note));
+	else
+		text_append_wrapped(&note, section->note, section->indent, section->indent,
+				    printing->options->width ? printing->width : UINT_MAX);
+	text_append(&note, section->verbatim ? "\n" : "");
 	text_appendf(&printing->text, "%*s", (int)section->indent, "");
 	color_on(printing, colors[section->state]);
 	text_append(&printing->text, text_chars(&note));

@@ -12,7 +12,7 @@
 #include "base/when.h"
 #include "cli/history/history.h"
 #include "facts/cells.h"
-#include "export/result.h"
+#include "export/page.h"
 #include "fabric/fabric.h"
 
 /* Without --step: approximate number of points, or one per sweep; rows of a table. */
@@ -200,17 +200,6 @@ static void put_points(struct result *result, const struct history *history, con
 	}
 }
 
-static void append_plot(const struct history *history, const struct series *series, unsigned width, struct text *text)
-{
-	const struct plot plot = {
-		.from_us = history->since_us, .until_us = history->until_us, .width = width, .height = PLOT_LINES,
-		.ascii = history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-	};
-
-	if (series_plot(series, plot, text) < 0)
-		text->failed = true;
-}
-
 /* The sources of the points: "raw", "chunk sums, raw". */
 static void append_sources(const struct reading_one *one, struct text *text)
 {
@@ -233,59 +222,88 @@ static bool has_bounds(const struct series *series)
 	return any;
 }
 
+/* One metric of a subject: heading, plot on terminals, and table. */
+struct section {
+	const struct reading_one *one;
+	const struct series *rows;
+	struct page_series line;
+};
+
+static int put_rows(struct result *result, const void *ctx, enum page_target target, struct error *err)
+{
+	const struct section *section = ctx;
+
+	(void)target;
+	(void)err;
+	put_points(result, section->one->history, section->one->subject, section->rows);
+	return 0;
+}
+
 /* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window on a separate line. */
-static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
-			   bool plotted, struct text *text)
+static void add_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
+			bool plotted, struct page *page)
 {
 	const struct history *history = one->history;
 	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+	struct text text = { 0 };
 
-	text_append_escaped(text, one->subject->name, strlen(one->subject->name));
+	text_append(&text, one->subject->name);
 	if (one->subject->port_count > 1)
-		text_appendf(text, " (sum of %zu ports)", one->subject->port_count);
-	text_appendf(text, "  %s  ", fine->metric.key);
+		text_appendf(&text, " (sum of %zu ports)", one->subject->port_count);
+	text_appendf(&text, "  %s  ", fine->metric.key);
 	if (rows->step_us)
-		text_appendf(text, "rows of %s, from ", when_format_span(rows->step_us, span));
+		text_appendf(&text, "rows of %s, from ", when_format_span(rows->step_us, span));
 	else
-		text_append(text, "one row per sweep, from ");
-	append_sources(one, text);
-	text_appendf(text, "\n%s to %s%s\n", when_format_local(history->since_us, from),
+		text_append(&text, "one row per sweep, from ");
+	append_sources(one, &text);
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_LINE, .verbatim = true,
+					       .note = page_keep(page, &text) });
+	text_appendf(&text, "%s to %s%s", when_format_local(history->since_us, from),
 		     when_format_local(history->until_us, until), !plotted ? "" :
 		     has_bounds(fine) ? "  (bars: mean, dots: largest, +: a lower bound)" :
 					"  (bars: mean, dots: largest)");
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .verbatim = true, .note = page_keep(page, &text) });
 }
 
-static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,
-		       struct error *err)
+static void add_metric(const struct reading_one *one, size_t index, bool plotted, struct page *page)
 {
-	struct result *result = result_create(one->history->options.out, output, point_columns, COLUMN_COUNT);
+	const struct series *fine = &one->fine[index];
+	struct section *section = page_alloc(page, 1, sizeof(*section));
+	bool unknown = series_is_unknown(fine);
 
-	put_points(result, one->history, one->subject, series);
-	return output_end(result, 0, err);
+	if (!section)
+		return;
+	*section = (struct section){ one, one->coarse_too ? &one->coarse[index] : fine,
+				     { one->subject->name, fine->steps, fine->count } };
+	add_heading(one, fine, section->rows, plotted && !unknown, page);
+	if (unknown) {
+		page_add_note(page, 0, false, "unknown: the device does not support this counter%s",
+			      one->subject->port_count > 1 ? " (nor do the other devices)" : "");
+		return;
+	}
+	if (plotted)
+		page_add(page, &(struct page_section){ .kind = PAGE_LINES, .space = SPACE_NONE, .lines = {
+			.series = &section->line, .series_count = 1, .from_us = one->history->since_us,
+			.until_us = one->history->until_us, .metric = &fine->metric, .height = PLOT_LINES } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .space = SPACE_NONE,
+					       .table = { point_columns, COLUMN_COUNT, put_rows, section } });
 }
 
-/* A heading, a plot on terminals, and the table. */
+/* A page for each subject: with thousands of them, only one is in memory. */
 static int print_text(const struct reading_one *one, bool first, struct error *err)
 {
 	struct result_options output = options_result(&one->history->options);
-	int code = 0;
+	struct page_options how = page_options_of(&output);
+	struct page *page = page_create(one->subject->name);
+	int code;
 
-	for (size_t i = 0; code == 0 && i < one->history->metric_count; i++) {
-		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
-		bool unknown = series_is_unknown(fine);
-		struct text text = { 0 };
-
-		text_append(&text, first && i == 0 ? "" : "\n");
-		append_heading(one, fine, rows, output.width && !unknown, &text);
-		if (unknown)
-			text_appendf(&text, "unknown: the device does not support this counter%s\n",
-				     one->subject->port_count > 1 ? " (nor do the other devices)" : "");
-		else if (output.width)
-			append_plot(one->history, fine, output.width, &text);
-		code = output_text(&one->history->options, &text, err);
-		if (code == 0 && !unknown)
-			code = print_table(one, rows, &output, err);
-	}
+	how.ascii = one->history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	for (size_t i = 0; i < one->history->metric_count; i++)
+		add_metric(one, i, output.width, page);
+	if (!first)
+		fputc('\n', one->history->options.out);
+	code = page_render(page, one->history->options.out, &how, err);
+	page_destroy(page);
 	return code;
 }
 
