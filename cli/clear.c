@@ -54,16 +54,16 @@ static void plan_done(struct plan *plan)
 	free(plan->reported);
 }
 
-static int plan_add(struct plan *plan, const struct moment *view, const struct selection *selection, uint32_t index,
+static int plan_add(struct plan *plan, const struct moment *moment, const struct selection *selection, uint32_t index,
 		    struct error *err)
 {
-	const struct port *port = &view->fabric->ports[index];
-	const struct node *node = &view->fabric->nodes[port->node];
-	const char *name = view->names_shown.names[port->node];
+	const struct port *port = &moment->fabric->ports[index];
+	const struct node *node = &moment->fabric->nodes[port->node];
+	const char *name = moment->names_shown.names[port->node];
 	bool named = selection_names_port(selection, index);
-	uint16_t lid = fabric_port_lid(view->fabric, port);
+	uint16_t lid = fabric_port_lid(moment->fabric, port);
 
-	if (!port_is_pollable(view->fabric, port))
+	if (!port_is_pollable(moment->fabric, port))
 		return named ? err_set(err, ERR_USAGE, "%s/%u has no counters", name, port->num) : 0;
 	if (!lid && named)
 		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID and cannot be reached: check its link", name,
@@ -72,7 +72,7 @@ static int plan_add(struct plan *plan, const struct moment *view, const struct s
 		plan->without_lid++;
 		return 0;
 	}
-	if (!plan->count || view->fabric->ports[plan->index[plan->count - 1]].node != port->node)
+	if (!plan->count || moment->fabric->ports[plan->index[plan->count - 1]].node != port->node)
 		plan->nodes++;
 	plan->index[plan->count] = index;
 	plan->ports[plan->count++] = (struct clear_port){
@@ -81,22 +81,23 @@ static int plan_add(struct plan *plan, const struct moment *view, const struct s
 	return 0;
 }
 
-static int plan_init(struct plan *plan, const struct moment *view, const struct selection *selection, struct error *err)
+static int plan_init(struct plan *plan, const struct moment *moment, const struct selection *selection,
+		     struct error *err)
 {
 	int code = 0;
 
 	*plan = (struct plan){ 0 };
-	plan->ports = calloc(view->fabric->port_count + 1, sizeof(*plan->ports));
-	plan->index = calloc(view->fabric->port_count + 1, sizeof(*plan->index));
-	plan->reported = calloc(view->fabric->port_count + 1, sizeof(*plan->reported));
+	plan->ports = calloc(moment->fabric->port_count + 1, sizeof(*plan->ports));
+	plan->index = calloc(moment->fabric->port_count + 1, sizeof(*plan->index));
+	plan->reported = calloc(moment->fabric->port_count + 1, sizeof(*plan->reported));
 	if (!plan->ports || !plan->index || !plan->reported)
 		code = err_nomem(err);
-	for (size_t i = 0; i < view->fabric->node_count && code == 0; i++) {
-		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+	for (size_t i = 0; i < moment->fabric->node_count && code == 0; i++) {
+		const struct node *node = &moment->fabric->nodes[moment->nodes[i]];
 
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
 			if (selection_has_port(selection, j))
-				code = plan_add(plan, view, selection, j, err);
+				code = plan_add(plan, moment, selection, j, err);
 	}
 	if (code == 0 && !plan->count)
 		code = err_set(err, ERR_UNAVAILABLE, "none of these ports has a LID: check their links");
@@ -123,7 +124,7 @@ static const char *plural(size_t count)
 }
 
 /* Printed after the survey, before the first Set. */
-static void print_plan(const struct clear_options *options, const struct moment *view, const struct plan *plan,
+static void print_plan(const struct clear_options *options, const struct moment *moment, const struct plan *plan,
 		       const struct clear *clear)
 {
 	size_t excluded = plan->count - count_outcome(plan, CLEAR_UNTRIED);
@@ -132,7 +133,7 @@ static void print_plan(const struct clear_options *options, const struct moment 
 
 	fprintf(out, "To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
 		options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
-		plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
+		plural(plan->nodes), when_format_local(moment->snapshot->sweep.wall_us, when));
 	if (excluded)
 		fprintf(out, "  excluded: %zu port%s that cannot be cleared, see above\n", excluded, plural(excluded));
 	if (plan->without_lid)
@@ -149,9 +150,9 @@ static void print_plan(const struct clear_options *options, const struct moment 
 		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
 }
 
-static void report_failure(const struct moment *view, uint32_t index, const struct clear_port *port)
+static void report_failure(const struct moment *moment, uint32_t index, const struct clear_port *port)
 {
-	const struct port *where = &view->fabric->ports[index];
+	const struct port *where = &moment->fabric->ports[index];
 	const char *what = port->attribute < CLEAR_ATTRIBUTE_COUNT ?
 			   clear_attribute_name((enum clear_attribute)port->attribute) : NULL;
 	char why[160] = "";
@@ -188,7 +189,7 @@ static void report_failure(const struct moment *view, uint32_t index, const stru
 	case CLEAR_DONE:
 		return;
 	}
-	log_warning("%s/%u is not cleared: %s", view->names_shown.names[where->node], where->num, why);
+	log_warning("%s/%u is not cleared: %s", moment->names_shown.names[where->node], where->num, why);
 }
 
 static bool is_failure(const struct clear_port *port)
@@ -197,7 +198,7 @@ static bool is_failure(const struct clear_port *port)
 }
 
 /* Report new failures, the first ones by name. Return: the total number of failures. */
-static size_t report_failures(const struct moment *view, struct plan *plan)
+static size_t report_failures(const struct moment *moment, struct plan *plan)
 {
 	size_t failed = 0, fresh = 0;
 
@@ -207,7 +208,7 @@ static size_t report_failures(const struct moment *view, struct plan *plan)
 			continue;
 		plan->reported[i] = true;
 		if (fresh++ < FAILURES_SHOWN)
-			report_failure(view, plan->index[i], &plan->ports[i]);
+			report_failure(moment, plan->index[i], &plan->ports[i]);
 	}
 	if (fresh > FAILURES_SHOWN)
 		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
@@ -239,10 +240,10 @@ static bool is_confirmed(FILE *out)
 /* --- actions --- */
 
 /* After the survey: confirm, clear, report. Return: an exit status or an error. */
-static int clear_surveyed(const struct clear_options *options, const struct moment *view, struct plan *plan,
+static int clear_surveyed(const struct clear_options *options, const struct moment *moment, struct plan *plan,
 			  struct clear *clear, struct error *err)
 {
-	size_t failed = report_failures(view, plan), done, untried;
+	size_t failed = report_failures(moment, plan), done, untried;
 	FILE *out = options->common.out;
 	int64_t started_us;
 	char took[WHEN_SIZE];
@@ -250,7 +251,7 @@ static int clear_surveyed(const struct clear_options *options, const struct mome
 
 	if (code < 0)
 		return code;
-	print_plan(options, view, plan, clear);
+	print_plan(options, moment, plan, clear);
 	if (options->dry_run) {
 		fprintf(out, "nothing was cleared: --dry-run\n");
 		return failed ? STATUS_NOT_ALL : 0;
@@ -262,7 +263,7 @@ static int clear_surveyed(const struct clear_options *options, const struct mome
 	stop_install();
 	started_us = clock_boottime_us(clock_system());
 	code = clear_write(clear, err);
-	report_failures(view, plan);
+	report_failures(moment, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
 	fprintf(out, "cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
@@ -275,7 +276,7 @@ static int clear_surveyed(const struct clear_options *options, const struct mome
 	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;
 }
 
-static int clear_plan(const struct clear_options *options, const struct moment *view, struct plan *plan,
+static int clear_plan(const struct clear_options *options, const struct moment *moment, struct plan *plan,
 		      struct error *err)
 {
 	const struct clear_settings settings = {
@@ -297,7 +298,7 @@ static int clear_plan(const struct clear_options *options, const struct moment *
 	if (code == 0)
 		code = clear_survey(clear, err);
 	if (code == 0)
-		code = clear_surveyed(options, view, plan, clear, err);
+		code = clear_surveyed(options, moment, plan, clear, err);
 	clear_destroy(clear);
 	hca_close(hca);
 	return code;
@@ -334,25 +335,25 @@ int clear_run(const struct command *command, int argc, char **argv, struct error
 	struct clear_options options = { 0 };
 	struct selection selection;
 	struct plan plan;
-	struct moment view;
+	struct moment moment;
 	bool all;
 	int code = parse(command, argc, argv, &options, err);
 
 	if (code != 0)
 		return code < 0 ? code : 0;
-	code = options_open_moment(&options.common, false, &view, err);
+	code = options_open_moment(&options.common, false, &moment, err);
 	if (code < 0)
 		return code;
 	all = !strcmp(options.common.argv[0], "all");
-	code = moment_select(&view, options.common.argv, all ? 0 : options.common.argc, &selection, err);
+	code = moment_select(&moment, options.common.argv, all ? 0 : options.common.argc, &selection, err);
 	if (code == 0) {
-		code = plan_init(&plan, &view, &selection, err);
+		code = plan_init(&plan, &moment, &selection, err);
 		if (code == 0) {
-			code = clear_plan(&options, &view, &plan, err);
+			code = clear_plan(&options, &moment, &plan, err);
 			plan_done(&plan);
 		}
 		selection_done(&selection);
 	}
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }

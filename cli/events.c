@@ -25,7 +25,7 @@ static const struct column_list event_list = { .sources = &event_source, .source
 struct printer {
 	struct columns shown;
 	struct result *result;
-	const struct moment *view;
+	const struct moment *moment;
 	const struct selection *selection;
 	uint64_t rows, skipped; /* selected events, and how many of the oldest of them are left out */
 };
@@ -33,7 +33,7 @@ struct printer {
 /* The name of an event's node: from the name map, the stored name, or the GUID. */
 static void event_name(const struct printer *printer, uint64_t guid, const char *stored, char *ret, size_t size)
 {
-	const struct name_map *names = printer->view->names;
+	const struct name_map *names = printer->moment->names;
 	const char *mapped = names ? name_map_find(names, guid) : NULL;
 
 	if (mapped)
@@ -47,11 +47,11 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 /* Is this end selected? @num: 0 for a node */
 static bool end_is_selected(const struct printer *printer, uint64_t guid, uint8_t num)
 {
-	uint32_t node = guid ? fabric_find_node(printer->view->fabric, guid) : FABRIC_NONE, port;
+	uint32_t node = guid ? fabric_find_node(printer->moment->fabric, guid) : FABRIC_NONE, port;
 
 	if (node == FABRIC_NONE || !printer->selection->nodes[node])
 		return false;
-	port = num ? fabric_node_port(printer->view->fabric, node, num) : FABRIC_NONE;
+	port = num ? fabric_node_port(printer->moment->fabric, node, num) : FABRIC_NONE;
 	return port == FABRIC_NONE || printer->selection->ports[port];
 }
 
@@ -74,7 +74,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	struct printer *printer = ctx;
 	const struct event *event = &row->event;
 	char names[2][NODE_NAME_SIZE];
-	const struct event_facts facts = { .row = row, .fabric = printer->view->fabric, .node = names[0],
+	const struct event_facts facts = { .row = row, .fabric = printer->moment->fabric, .node = names[0],
 					  .peer = names[1] };
 
 	if (!is_selected(printer, event) || printer->rows++ < printer->skipped)
@@ -134,7 +134,7 @@ static int check_kind(const struct command *command, const char *kind, struct re
 static int print_events(const struct options *options, struct printer *printer, struct event_query query,
 			struct error *err)
 {
-	struct reader *reader = printer->view->reader;
+	struct reader *reader = printer->moment->reader;
 	int64_t limit = query.limit;
 	struct db_status status;
 	int code = 0;
@@ -158,16 +158,17 @@ static int print_events(const struct options *options, struct printer *printer, 
 }
 
 /* The subjects are those at the end of the window; without any the database may have no sweep. */
-static int open_view(const struct options *options, struct moment *view, struct selection *selection, struct error *err)
+static int open_moment(const struct options *options, struct moment *moment, struct selection *selection,
+		       struct error *err)
 {
-	int code = options->argc ? options_open_moment(options, false, view, err) :
-				   options_open_reader(options, view, err);
+	int code = options->argc ? options_open_moment(options, false, moment, err) :
+				   options_open_reader(options, moment, err);
 
 	if (code < 0)
 		return code;
-	code = moment_select(view, options->argv, options->argc, selection, err);
+	code = moment_select(moment, options->argv, options->argc, selection, err);
 	if (code < 0)
-		moment_done(view);
+		moment_done(moment);
 	return code;
 }
 
@@ -185,8 +186,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	};
 	struct options options;
 	struct selection selection;
-	struct moment view;
-	struct printer printer = { .view = &view, .selection = &selection };
+	struct moment moment;
+	struct printer printer = { .moment = &moment, .selection = &selection };
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
@@ -196,17 +197,17 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	query.since_us = options.since_us;
 	query.until_us = options.until_us ? options.until_us : options.at_us;
 	query.limit = limit > INT32_MAX ? 0 : (int)limit;
-	code = open_view(&options, &view, &selection, err);
+	code = open_moment(&options, &moment, &selection, err);
 	if (code < 0) {
 		columns_done(&printer.shown);
 		return code;
 	}
 	if (query.kind)
-		code = check_kind(command, query.kind, view.reader, err);
+		code = check_kind(command, query.kind, moment.reader, err);
 	if (code == 0)
 		code = print_events(&options, &printer, query, err);
 	selection_done(&selection);
-	moment_done(&view);
+	moment_done(&moment);
 	columns_done(&printer.shown);
 	return code;
 }

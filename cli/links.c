@@ -65,7 +65,7 @@ struct link_row {
 };
 
 struct links {
-	const struct moment *view;
+	const struct moment *moment;
 	struct port_scope scope;
 	const struct selection *selection;
 	const struct links_options *own;
@@ -91,8 +91,8 @@ static void set_cells(const struct link_row *row, struct link_cells *ret)
 /* Add the link of one port, unless it was added from its other end. */
 static void add_link(struct links *links, uint32_t index)
 {
-	const struct moment *view = links->view;
-	uint32_t peer = view->fabric->ports[index].peer;
+	const struct moment *moment = links->moment;
+	uint32_t peer = moment->fabric->ports[index].peer;
 	struct link_row *row = &links->rows[links->count];
 	struct link_cells cells;
 
@@ -114,7 +114,7 @@ static int compare_links(const void *a, const void *b, void *ctx)
 {
 	const struct links *links = ctx;
 	const struct link_row *left = a, *right = b;
-	const uint32_t *rank = links->view->names_shown.port_rank;
+	const uint32_t *rank = links->moment->names_shown.port_rank;
 
 	return sorting_compare(left->value, right->value, rank[left->a.port], rank[right->a.port]);
 }
@@ -122,14 +122,14 @@ static int compare_links(const void *a, const void *b, void *ctx)
 /* Collect the links in order of name, and sort them. */
 static int collect(struct links *links, struct error *err)
 {
-	const struct fabric *fabric = links->view->fabric;
+	const struct fabric *fabric = links->moment->fabric;
 
 	links->done = calloc(fabric->port_count + 1, sizeof(*links->done));
 	links->rows = calloc(fabric->port_count + 1, sizeof(*links->rows));
 	if (!links->done || !links->rows)
 		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		const struct node *node = &fabric->nodes[links->view->nodes[i]];
+		const struct node *node = &fabric->nodes[links->moment->nodes[i]];
 
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			add_link(links, j);
@@ -150,9 +150,9 @@ static void note(const struct links *links, struct result *result)
 			    "peer of a port");
 	if (!links->own->errors)
 		return;
-	moment_format_window(links->view, window);
+	moment_format_window(links->moment, window);
 	if (links->count)
-		result_note(result, "window: %s%s", window, links->view->since_reset ? MOMENT_SINCE_RESET : "");
+		result_note(result, "window: %s%s", window, links->moment->since_reset ? MOMENT_SINCE_RESET : "");
 	else if (links->selected)
 		result_none(result, "no errors of %zu link%s in %s", links->selected,
 			    links->selected == 1 ? "" : "s", window);
@@ -174,12 +174,12 @@ static int print(const struct options *options, const struct links *links, struc
 	return output_end(result, 0, err);
 }
 
-static int show(const struct options *options, const struct links_options *own, const struct moment *view,
+static int show(const struct options *options, const struct links_options *own, const struct moment *moment,
 		struct error *err)
 {
 	struct selection selection;
-	struct links links = { .view = view, .scope = moment_scope(view), .selection = &selection, .own = own };
-	int code = moment_select(view, options->argv, options->argc, &selection, err);
+	struct links links = { .moment = moment, .scope = moment_scope(moment), .selection = &selection, .own = own };
+	int code = moment_select(moment, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
@@ -221,7 +221,7 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 		{ 0 },
 	};
 	struct options options;
-	struct moment view;
+	struct moment moment;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
@@ -229,18 +229,18 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 	code = check(command, &options, &own, err);
 	if (code)
 		return code < 0 ? code : 0;
-	code = own.errors ? options_open_errors(&options, own.columns, &view, err) :
-			    options_open_moment(&options, own.columns, &view, err);
+	code = own.errors ? options_open_errors(&options, own.columns, &moment, err) :
+			    options_open_moment(&options, own.columns, &moment, err);
 	if (code < 0) {
 		columns_done(&own.shown);
 		return code;
 	}
 	/* The table marks links that are slower than built. */
 	if (options.format == RESULT_TABLE || own.columns)
-		code = moment_find_shape(&view, err);
+		code = moment_find_shape(&moment, err);
 	if (code == 0)
-		code = show(&options, &own, &view, err);
-	moment_done(&view);
+		code = show(&options, &own, &moment, err);
+	moment_done(&moment);
 	columns_done(&own.shown);
 	return code;
 }

@@ -33,24 +33,24 @@ static void put_row(struct result *result, const struct port_scope *scope, const
 	result_end_row(result);
 }
 
-static int show(const struct options *options, const struct columns *shown, const struct moment *view,
+static int show(const struct options *options, const struct columns *shown, const struct moment *moment,
 		const struct map *locked, struct error *err)
 {
-	const struct port_scope scope = moment_scope(view);
+	const struct port_scope scope = moment_scope(moment);
 	struct selection selection;
 	struct result *result;
 	uint8_t *adaptive = NULL;
-	int code = moment_select(view, options->argv, options->argc, &selection, err);
+	int code = moment_select(moment, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
-	code = balance_adaptive_create(view->shape_settings, view->fabric, &adaptive, err);
+	code = balance_adaptive_create(moment->shape_settings, moment->fabric, &adaptive, err);
 	if (code == 0) {
 		result = columns_begin(options, shown);
-		for (size_t i = 0; i < view->fabric->node_count; i++)
-			if (selection_has_node(&selection, view->nodes[i]))
-				put_row(result, &scope, locked, view->nodes[i],
-					adaptive ? adaptive[view->nodes[i]] : ADAPTIVE_UNKNOWN);
+		for (size_t i = 0; i < moment->fabric->node_count; i++)
+			if (selection_has_node(&selection, moment->nodes[i]))
+				put_row(result, &scope, locked, moment->nodes[i],
+					adaptive ? adaptive[moment->nodes[i]] : ADAPTIVE_UNKNOWN);
 		result_none(result, selection.all ? "the fabric has no node" : "no node is selected");
 		code = output_end(result, 0, err);
 	}
@@ -70,25 +70,25 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	struct map locked = { 0 };
 	struct options options;
 	struct columns shown;
-	struct moment view;
+	struct moment moment;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
 		code = columns_create(command, &options, &node_list, columns, sort, &shown, err);
 	if (code)
 		return code < 0 ? code : 0;
-	code = options_open_moment(&options, false, &view, err);
+	code = options_open_moment(&options, false, &moment, err);
 	if (code < 0) {
 		columns_done(&shown);
 		return code;
 	}
-	code = moment_find_shape(&view, err);
+	code = moment_find_shape(&moment, err);
 	if (code == 0)
-		code = locked_load(view.reader, view.snapshot->sweep.wall_us, &locked, err);
+		code = locked_load(moment.reader, moment.snapshot->sweep.wall_us, &locked, err);
 	if (code == 0)
-		code = show(&options, &shown, &view, &locked, err);
+		code = show(&options, &shown, &moment, &locked, err);
 	map_done(&locked);
-	moment_done(&view);
+	moment_done(&moment);
 	columns_done(&shown);
 	return code;
 }

@@ -125,18 +125,18 @@ static int run_statement(const struct options *options, const char *statement, i
 {
 	struct printer printer = { .out = options->out, .output = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
-	struct moment view;
-	int code = options_open_reader(options, &view, err);
+	struct moment moment;
+	int code = options_open_reader(options, &moment, err);
 
 	if (code < 0)
 		return code;
-	code = reader_sql(view.reader, statement, timeout_us, &consumer, err);
+	code = reader_sql(moment.reader, statement, timeout_us, &consumer, err);
 	if (code == 0 && printer.failure.code)
 		code = err_set(err, printer.failure.code, "%s", printer.failure.text);
 	if (code == 0 && printer.result)
 		code = result_finish(printer.result, err);
 	printer_done(&printer);
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }
 

@@ -14,12 +14,12 @@
 #include "storage/reader.h"
 
 /* Is the newest sweep recent? */
-static int check_fresh(const struct moment *view, const struct options *options, struct error *err)
+static int check_fresh(const struct moment *moment, const struct options *options, struct error *err)
 {
 	struct db_status status;
 	char age[WHEN_AGE_SIZE];
 	int64_t age_us;
-	int code = reader_status(view->reader, &status, err);
+	int code = reader_status(moment->reader, &status, err);
 
 	if (code < 0)
 		return code;
@@ -42,24 +42,24 @@ static int show(const struct options *options, const struct health_request *requ
 				       .since_us = options->since_us, .until_us = options->until_us };
 	bool in_past = options->at_us || options->since_us || options->until_us;
 	struct health_rows rows;
-	struct moment view;
-	int code = options_open_moment(options, false, &view, err);
+	struct moment moment;
+	int code = options_open_moment(options, false, &moment, err);
 
 	if (code < 0)
 		return code;
 	if (query.since_us && !query.until_us)
 		query.until_us = options->now_us;
-	code = in_past ? 0 : check_fresh(&view, options, err);
+	code = in_past ? 0 : check_fresh(&moment, options, err);
 	if (code == 0)
-		code = health_load(&view, &request->filter, &query, &rows, err);
+		code = health_load(&moment, &request->filter, &query, &rows, err);
 	if (code == 0) {
-		code = shown ? health_print_columns(&view, request, &rows, shown, err) :
-			       health_print(&view, request, &rows, err);
+		code = shown ? health_print_columns(&moment, request, &rows, shown, err) :
+			       health_print(&moment, request, &rows, err);
 		if (code == 0)
 			code = health_worst(&rows);
 		health_rows_done(&rows);
 	}
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }
 

@@ -26,7 +26,7 @@ struct health_request {
 };
 
 /* health_print - print findings in the format of --format. */
-int health_print(const struct moment *view, const struct health_request *request, const struct health_rows *rows,
+int health_print(const struct moment *moment, const struct health_request *request, const struct health_rows *rows,
 		 struct error *err);
 
 /*
@@ -35,7 +35,7 @@ int health_print(const struct moment *view, const struct health_request *request
  */
 int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
 			  const char *sort, struct columns *ret, struct error *err);
-int health_print_columns(const struct moment *view, const struct health_request *request,
+int health_print_columns(const struct moment *moment, const struct health_request *request,
 			 const struct health_rows *rows, const struct columns *shown, struct error *err);
 
 /*
@@ -44,7 +44,7 @@ int health_print_columns(const struct moment *view, const struct health_request 
  * health_put_row - add a row. @change: with @watch, else NULL
  */
 struct result *health_result(const struct options *options, bool watch);
-void health_put_row(struct result *result, const struct moment *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct moment *moment, int64_t time_us, const char *change,
 		    const struct health_row *health);
 
 /*

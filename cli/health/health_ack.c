@@ -87,7 +87,7 @@ static void print_row(struct result *result, const struct finding *finding, cons
 }
 
 /* @result: NULL: text output. */
-static int acknowledge(const struct options *options, const struct moment *view, const char *path, const char *typed,
+static int acknowledge(const struct options *options, const struct moment *moment, const char *path, const char *typed,
 		       const struct acknowledgement *ack, struct result *result, struct error *err)
 {
 	struct finding_query query = { 0 };
@@ -95,7 +95,7 @@ static int acknowledge(const struct options *options, const struct moment *view,
 	int code = parse_id(typed, &search.id, err);
 
 	if (code == 0)
-		code = reader_findings(view->reader, &query, compare, &search, err);
+		code = reader_findings(moment->reader, &query, compare, &search, err);
 	if (code < 0)
 		return code;
 	if (!search.is_found)
@@ -119,7 +119,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	struct result_options output = options_result(options);
 	struct result *result = NULL;
 	char path[4096];
-	struct moment view;
+	struct moment moment;
 	int code, finished;
 
 	if (!back && (!reason || !*reason))
@@ -130,16 +130,16 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	ack.until_us = back ? ack.at_us : for_us ? ack.at_us + for_us : 0;
 	code = options_db_path(options, false, path, sizeof(path), err);
 	if (code == 0)
-		code = options_open_reader(options, &view, err);
+		code = options_open_reader(options, &moment, err);
 	if (code < 0)
 		return code;
 	if (output.format != RESULT_TABLE && !(result = result_create(options->out, &output, columns, COLUMN_COUNT)))
 		code = err_nomem(err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
-		code = acknowledge(options, &view, path, options->argv[i], &ack, result, err);
+		code = acknowledge(options, &moment, path, options->argv[i], &ack, result, err);
 	/* Acknowledged findings are printed even if a later number is invalid. */
 	finished = result ? result_finish(result, code == 0 ? err : NULL) : 0;
 	result_destroy(result);
-	moment_done(&view);
+	moment_done(&moment);
 	return code ? code : finished;
 }

@@ -43,14 +43,14 @@ static const struct column gate_columns[COLUMN_COUNT] = {
 };
 
 struct gate {
-	struct moment view;
+	struct moment moment;
 	struct health_rows findings;
 	int64_t span_us;
 };
 
 static double covered_least_us(const struct gate *gate)
 {
-	double cut_us = CUT_INTERVALS * (double)gate->view.snapshot->sweep.interval_us;
+	double cut_us = CUT_INTERVALS * (double)gate->moment.snapshot->sweep.interval_us;
 	double least_us = COVERED * (double)gate->span_us - cut_us;
 
 	return least_us > COVERED_LEAST * (double)gate->span_us ? least_us : COVERED_LEAST * (double)gate->span_us;
@@ -59,12 +59,12 @@ static double covered_least_us(const struct gate *gate)
 /* Check one end of a link. Return: is it clean? @reason: why not. */
 static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *reason)
 {
-	const struct fabric *fabric = gate->view.fabric;
+	const struct fabric *fabric = gate->moment.fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct delta *sum = &gate->view.snapshot->rows[index].sum;
+	const struct delta *sum = &gate->moment.snapshot->rows[index].sum;
 	char covered[WHEN_SIZE];
 
-	text_appendf(reason, "%s/%u ", gate->view.names_shown.names[port->node], port->num);
+	text_appendf(reason, "%s/%u ", gate->moment.names_shown.names[port->node], port->num);
 	if (port->state != PORT_ACTIVE) {
 		text_appendf(reason, "is %s", port_state_name(port->state));
 		return false;
@@ -97,14 +97,14 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 /* Check all links of an HCA. Return: their number, or -1 if one is not clean. */
 static int hca_is_clean(const struct gate *gate, const struct node *node, struct text *reason)
 {
-	const struct fabric *fabric = gate->view.fabric;
+	const struct fabric *fabric = gate->moment.fabric;
 	int links = 0;
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		uint32_t peer = fabric->ports[i].peer;
 
 		/* A port without a cable is not a fault. */
-		if (!moment_port_was_seen(&gate->view, i))
+		if (!moment_port_was_seen(&gate->moment, i))
 			continue;
 		if (!end_is_clean(gate, i, reason) || (peer != FABRIC_NONE && !end_is_clean(gate, peer, reason)))
 			return -1;
@@ -115,7 +115,7 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 
 static bool host_is_clean(const struct gate *gate, const char *host, unsigned *ret_links, struct text *reason)
 {
-	const struct fabric *fabric = gate->view.fabric;
+	const struct fabric *fabric = gate->moment.fabric;
 	struct host_set one = { .names = (char *[]){ (char *)host }, .count = 1 };
 	bool found = false;
 
@@ -142,7 +142,7 @@ static bool host_is_clean(const struct gate *gate, const char *host, unsigned *r
 
 		/* Fabric-wide findings (no subnet manager) do not concern these links. */
 		if (finding->severity == FINDING_INFO || (!finding->node_guid && !finding->port_count) ||
-		    !health_touches(&gate->view, finding, &one))
+		    !health_touches(&gate->moment, finding, &one))
 			continue;
 		text_appendf(reason, "%s %s: %s", finding_kind_name(finding->kind), finding->subject, finding->text);
 		return false;
@@ -155,7 +155,7 @@ static int check_history(const struct gate *gate, const struct options *options,
 {
 	struct db_status status;
 	char have[WHEN_SIZE], want[WHEN_SIZE];
-	int code = reader_status(gate->view.reader, &status, err);
+	int code = reader_status(gate->moment.reader, &status, err);
 
 	if (code < 0)
 		return code;
@@ -204,15 +204,15 @@ int health_gate(const struct health_request *request, int64_t span_us, struct er
 	options.since_us = query.since_us = options.now_us - span_us;
 	options.at_us = options.until_us = 0;
 	query.until_us = options.now_us;
-	code = options_open_moment(&options, false, &gate.view, err);
+	code = options_open_moment(&options, false, &gate.moment, err);
 	if (code < 0)
 		return code;
 	code = check_history(&gate, &options, err);
 	if (code == 0)
-		code = health_load(&gate.view, &all, &query, &gate.findings, err);
+		code = health_load(&gate.moment, &all, &query, &gate.findings, err);
 	if (code == 0)
 		code = check_hosts(&gate, request, err);
 	health_rows_done(&gate.findings);
-	moment_done(&gate.view);
+	moment_done(&gate.moment);
 	return code;
 }

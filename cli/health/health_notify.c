@@ -110,7 +110,7 @@ int notify_webhook(struct notify *notify, const char *url, const struct clock *c
 	return code;
 }
 
-void notify_add(struct notify *notify, const struct moment *view, int64_t wall_us, const char *change,
+void notify_add(struct notify *notify, const struct moment *moment, int64_t wall_us, const char *change,
 		const struct health_row *row)
 {
 	const struct finding *finding = &row->row.finding;
@@ -132,7 +132,7 @@ void notify_add(struct notify *notify, const struct moment *view, int64_t wall_u
 	stream = open_memstream(&added->json, &added->len);
 	if (stream)
 		result = health_result(&(struct options){ .format = RESULT_JSON, .out = stream }, true);
-	health_put_row(result, view, wall_us, change, row);
+	health_put_row(result, moment, wall_us, change, row);
 	failed = result_finish(result, NULL) < 0;
 	result_destroy(result);
 	failed |= stream && (fclose(stream) || !added->json);

@@ -55,7 +55,7 @@ void notify_exec(struct notify *notify, const char *command, const struct clock 
 int notify_webhook(struct notify *notify, const char *url, const struct clock *clock, struct error *err);
 
 /* notify_add - queue a change. @change: a constant */
-void notify_add(struct notify *notify, const struct moment *view, int64_t wall_us, const char *change,
+void notify_add(struct notify *notify, const struct moment *moment, int64_t wall_us, const char *change,
 		const struct health_row *row);
 
 /* notify_step - end and start deliveries; does not block. */

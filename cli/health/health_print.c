@@ -30,11 +30,11 @@ static size_t column_count(bool watch)
 	return watch ? count : count - 1;
 }
 
-void health_put_row(struct result *result, const struct moment *view, int64_t time_us, const char *change,
+void health_put_row(struct result *result, const struct moment *moment, int64_t time_us, const char *change,
 		    const struct health_row *health)
 {
 	const struct finding_facts facts = {
-		.row = &health->row, .fabric = view->fabric, .order = &view->names_shown, .names = view->names,
+		.row = &health->row, .fabric = moment->fabric, .order = &moment->names_shown, .names = moment->names,
 		.time_us = time_us, .drained = health->place == HEALTH_DRAINED, .change = change,
 	};
 
@@ -51,7 +51,7 @@ struct result *health_result(const struct options *options, bool watch)
 }
 
 struct data {
-	const struct moment *view;
+	const struct moment *moment;
 	const struct health_rows *rows;
 };
 
@@ -62,7 +62,7 @@ static int put_rows(struct result *result, const void *ctx, enum page_target tar
 	(void)target;
 	(void)err;
 	for (size_t i = 0; i < data->rows->count; i++)
-		health_put_row(result, data->view, data->view->snapshot->sweep.wall_us, NULL, &data->rows->list[i]);
+		health_put_row(result, data->moment, data->moment->snapshot->sweep.wall_us, NULL, &data->rows->list[i]);
 	return 0;
 }
 
@@ -81,10 +81,10 @@ int health_choose_columns(const struct command *command, const struct options *o
 	return code;
 }
 
-int health_print_columns(const struct moment *view, const struct health_request *request,
+int health_print_columns(const struct moment *moment, const struct health_request *request,
 			 const struct health_rows *rows, const struct columns *shown, struct error *err)
 {
-	const struct data data = { view, rows };
+	const struct data data = { moment, rows };
 	struct result *result = columns_begin(request->options, shown);
 
 	put_rows(result, &data, PAGE_TEXT, err);
@@ -92,16 +92,16 @@ int health_print_columns(const struct moment *view, const struct health_request 
 	return output_end(result, 0, err);
 }
 
-int health_print(const struct moment *view, const struct health_request *request, const struct health_rows *rows,
+int health_print(const struct moment *moment, const struct health_request *request, const struct health_rows *rows,
 		 struct error *err)
 {
-	const struct data data = { view, rows };
+	const struct data data = { moment, rows };
 	struct page *page = page_create("Findings");
 	struct text summary = { 0 };
 
-	health_append_summary(view, &request->filter, rows, &summary);
+	health_append_summary(moment, &request->filter, rows, &summary);
 	page_add_note(page, PAGE_TEXT, false, "%s", page_keep(page, &summary));
-	health_add_findings(view->reference_us, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT },
+	health_add_findings(moment->reference_us, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT },
 			    page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",

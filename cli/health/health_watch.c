@@ -28,7 +28,7 @@
 
 struct watching {
 	struct health_request request;
-	struct moment view;
+	struct moment moment;
 	struct result *result;    /* of --format json or csv; NULL: text lines */
 	struct health_rows open;  /* of the previous sweep */
 	struct notify exec, webhook;
@@ -43,7 +43,7 @@ static void print_line(const struct watching *watching, const char *change, int6
 	char when[WHEN_SIZE];
 
 	if (watching->result) {
-		health_put_row(watching->result, &watching->view, wall_us, change, health);
+		health_put_row(watching->result, &watching->moment, wall_us, change, health);
 		return;
 	}
 	fprintf(watching->request.options->out, "%s  %-8s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when),
@@ -57,8 +57,8 @@ static void print_line(const struct watching *watching, const char *change, int6
 static void report(struct watching *watching, const char *change, int64_t wall_us, const struct health_row *health)
 {
 	print_line(watching, change, wall_us, health);
-	notify_add(&watching->exec, &watching->view, wall_us, change, health);
-	notify_add(&watching->webhook, &watching->view, wall_us, change, health);
+	notify_add(&watching->exec, &watching->moment, wall_us, change, health);
+	notify_add(&watching->webhook, &watching->moment, wall_us, change, health);
 }
 
 /* The finding of this number; NULL: none. */
@@ -90,13 +90,13 @@ static bool find_closing(void *ctx, const struct finding_row *row)
 /* Report a closed finding with its time: several sweeps may have passed since the last poll. */
 static int report_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
 {
-	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	int64_t wall_us = watching->moment.snapshot->sweep.wall_us;
 	/*
 	 * From the sweep before the last poll: a finding that closes in the first sweep of a window
 	 * is not open in it.
 	 */
 	struct finding_query query = { .since_us = before_us - 1, .until_us = wall_us };
-	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
+	int code = reader_findings(watching->moment.reader, &query, find_closing, &row->row.finding, err);
 
 	if (code == 0)
 		report(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
@@ -106,7 +106,7 @@ static int report_closed(struct watching *watching, struct health_row *row, int6
 static int report_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
 			  struct error *err)
 {
-	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	int64_t wall_us = watching->moment.snapshot->sweep.wall_us;
 	int code = 0;
 
 	for (size_t i = 0; i < now->count; i++) {
@@ -142,19 +142,19 @@ static int report_changes(struct watching *watching, const struct health_rows *n
 /* Compare the findings of the newest sweep with the previous ones. */
 static int poll_sweep(struct watching *watching, struct error *err)
 {
-	struct snapshot_query query = { .names = watching->view.names };
+	struct snapshot_query query = { .names = watching->moment.names };
 	struct finding_query findings = { 0 };
-	int64_t before_us = watching->view.snapshot->sweep.wall_us;
+	int64_t before_us = watching->moment.snapshot->sweep.wall_us;
 	struct snapshot *snapshot;
 	struct health_rows now;
-	int code = snapshot_load(watching->view.reader, &query, &snapshot, err);
+	int code = snapshot_load(watching->moment.reader, &query, &snapshot, err);
 
 	if (code < 0)
 		return code;
-	snapshot_destroy(watching->view.snapshot);
-	watching->view.snapshot = snapshot;
-	watching->view.fabric = snapshot->fabric;
-	code = health_load(&watching->view, &watching->request.filter, &findings, &now, err);
+	snapshot_destroy(watching->moment.snapshot);
+	watching->moment.snapshot = snapshot;
+	watching->moment.fabric = snapshot->fabric;
+	code = health_load(&watching->moment, &watching->request.filter, &findings, &now, err);
 	if (code < 0)
 		return code;
 	code = report_changes(watching, &now, before_us, err);
@@ -170,7 +170,7 @@ static int poll_sweep(struct watching *watching, struct error *err)
 /* Report on stderr, once, that sweeps stopped or resumed. */
 static void check_age(struct watching *watching)
 {
-	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
+	const struct sweep_info *sweep = &watching->moment.snapshot->sweep;
 	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
 	bool stale = health_is_stale(sweep, age_us);
 	char age[WHEN_AGE_SIZE];
@@ -188,7 +188,7 @@ int health_watch(const struct health_request *request, struct error *err)
 	struct watching watching = { .request = *request };
 	const struct clock *clock = clock_system();
 	int64_t newest = 0, shown = -1;
-	int code = options_open_moment(request->options, false, &watching.view, err);
+	int code = options_open_moment(request->options, false, &watching.moment, err);
 
 	pager_cancel();
 	if (code < 0)
@@ -202,7 +202,7 @@ int health_watch(const struct health_request *request, struct error *err)
 		code = err_nomem(err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
-		code = reader_newest(watching.view.reader, &newest, err);
+		code = reader_newest(watching.moment.reader, &newest, err);
 		if (code == 0 && newest != shown) {
 			code = poll_sweep(&watching, err);
 			shown = newest;
@@ -221,6 +221,6 @@ int health_watch(const struct health_request *request, struct error *err)
 	notify_close(&watching.exec);
 	notify_close(&watching.webhook);
 	health_rows_done(&watching.open);
-	moment_done(&watching.view);
+	moment_done(&watching.moment);
 	return code;
 }

@@ -65,7 +65,7 @@ static struct history_subject *begin_subject(struct subjects *subjects, const st
 	char own[PORT_NAME_SIZE];
 
 	if (single)
-		order_port_name(&history->view.names_shown, history->view.fabric, index, own);
+		order_port_name(&history->moment.names_shown, history->moment.fabric, index, own);
 	subject = add_subject(subjects, single ? own : name);
 	if (!subject)
 		return NULL;
@@ -79,7 +79,7 @@ static struct history_subject *begin_subject(struct subjects *subjects, const st
 static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
 		     const bool *marked, struct error *err)
 {
-	const struct fabric *fabric = history->view.fabric;
+	const struct fabric *fabric = history->moment.fabric;
 	struct history_subject *subject = NULL;
 	uint32_t ignored;
 	size_t count = count_marked(fabric, marked, &ignored);
@@ -111,11 +111,11 @@ static void mark_peers(const struct fabric *fabric, bool *marked)
 static int add_argument(struct subjects *subjects, const struct history *history, const char *typed, bool *marked,
 			struct error *err)
 {
-	const struct fabric *fabric = history->view.fabric;
+	const struct fabric *fabric = history->moment.fabric;
 	struct selection selection;
 	uint32_t node;
 	bool named = false;
-	int code = moment_select(&history->view, (char *[]){ (char *)typed }, 1, &selection, err);
+	int code = moment_select(&history->moment, (char *[]){ (char *)typed }, 1, &selection, err);
 
 	if (code < 0)
 		return code;
@@ -127,7 +127,7 @@ static int add_argument(struct subjects *subjects, const struct history *history
 	selection_done(&selection);
 	/* A node may have been given by GUID. */
 	if (!named && count_marked(fabric, marked, &node) && node != FABRIC_NONE)
-		typed = history->view.names_shown.names[node];
+		typed = history->moment.names_shown.names[node];
 	if (history->peers)
 		mark_peers(fabric, marked);
 	return add_ports(subjects, history, history->each || history->peers, typed, marked, err);
@@ -160,14 +160,14 @@ static bool has_hosts(const struct fabric *fabric)
  */
 static int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
 {
-	bool *marked = calloc(history->view.fabric->port_count + 1, sizeof(*marked));
+	bool *marked = calloc(history->moment.fabric->port_count + 1, sizeof(*marked));
 	int code = marked ? 0 : err_nomem(err);
 
 	memset(subjects, 0, sizeof(*subjects));
 	/* The sum over all ports would count traffic at each hop. */
 	if (code == 0 && history->options.argc == 0)
 		code = add_argument(subjects, history, history->top || history->each || history->peers ||
-				    !has_hosts(history->view.fabric) ? "all" : "hosts", marked, err);
+				    !has_hosts(history->moment.fabric) ? "all" : "hosts", marked, err);
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
 		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)
@@ -290,7 +290,7 @@ int history_nothing(const struct history *history, const struct history_subject 
 			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "
 			       	"ibwire db check", subject ? subject->name : "these ports", since, until);
 	if (subject && subject->single && subject->indices) {
-		const struct port_row *row = &history->view.snapshot->rows[subject->indices[0]];
+		const struct port_row *row = &history->moment.snapshot->rows[subject->indices[0]];
 
 		return err_set(err, ERR_UNAVAILABLE, "%s was not read between %s and %s (at the end: %s)",
 			       subject->name, since, until, sample_status_name(row->status));
@@ -300,7 +300,7 @@ int history_nothing(const struct history *history, const struct history_subject 
 }
 
 /* The fabric at a time, or the current one if that is no longer stored. */
-static int open_view(const struct history *history, int64_t at_us, struct moment *ret, struct error *err)
+static int open_moment(const struct history *history, int64_t at_us, struct moment *ret, struct error *err)
 {
 	struct options then = history->options;
 	struct error first = { 0 };
@@ -324,14 +324,14 @@ static int find_subjects(struct history *history, struct subjects *subjects, str
 	int code = subjects_init(subjects, history, &at_end);
 
 	if (code == ERR_USAGE && history->range.first_us) {
-		memset(&earlier.view, 0, sizeof(earlier.view));
-		if (open_view(history, history->range.first_us, &earlier.view, NULL) == 0) {
+		memset(&earlier.moment, 0, sizeof(earlier.moment));
+		if (open_moment(history, history->range.first_us, &earlier.moment, NULL) == 0) {
 			if (subjects_init(subjects, &earlier, NULL) == 0) {
-				moment_done(&history->view);
-				history->view = earlier.view;
+				moment_done(&history->moment);
+				history->moment = earlier.moment;
 				return 0;
 			}
-			moment_done(&earlier.view);
+			moment_done(&earlier.moment);
 		}
 	}
 	return code < 0 ? err_set(err, code, "%s", at_end.text) : 0;
@@ -340,7 +340,7 @@ static int find_subjects(struct history *history, struct subjects *subjects, str
 static int show(struct history *history, struct error *err)
 {
 	struct subjects subjects;
-	int code = reader_history_range(history->view.reader, history->since_us, history->until_us, &history->range,
+	int code = reader_history_range(history->moment.reader, history->since_us, history->until_us, &history->range,
 					err);
 
 	if (code < 0)
@@ -368,11 +368,11 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = open_view(&history, history.options.until_us ? history.options.until_us : history.options.at_us,
-			 &history.view, err);
+	code = open_moment(&history, history.options.until_us ? history.options.until_us : history.options.at_us,
+			   &history.moment, err);
 	if (code < 0)
 		return code;
 	code = show(&history, err);
-	moment_done(&history.view);
+	moment_done(&history.moment);
 	return code;
 }

@@ -32,7 +32,7 @@ struct history {
 	struct metric metrics[HISTORY_METRICS_MOST];
 	size_t metric_count;
 	int64_t since_us, until_us; /* the window, wall clock */
-	struct moment view;         /* the fabric at its end */
+	struct moment moment;         /* the fabric at its end */
 	struct history_range range;
 	struct history_damage damage; /* damage found while reading */
 };

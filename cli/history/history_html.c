@@ -70,7 +70,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	result_text(events->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
 	result_show(events->result, EVENT_SEVERITY, NULL, styles[row->event.severity]);
 	result_text(events->result, EVENT_TEXT,
-		    event_text(events->history->view.fabric, row->event.text, shown, sizeof(shown)));
+		    event_text(events->history->moment.fabric, row->event.text, shown, sizeof(shown)));
 	return result_end_row(events->result);
 }
 
@@ -79,13 +79,13 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 	struct events events = *(const struct events *)ctx;
 	const struct event_query query = { .since_us = events.history->since_us,
 					   .until_us = events.history->until_us };
-	int code = reader_events(events.history->view.reader, &query, count_event, &events, err);
+	int code = reader_events(events.history->moment.reader, &query, count_event, &events, err);
 	size_t all = events.count;
 
 	(void)target;
 	events.result = result;
 	if (code == 0)
-		code = reader_events(events.history->view.reader, &query, put_event, &events, err);
+		code = reader_events(events.history->moment.reader, &query, put_event, &events, err);
 	result_none(result, "No events.");
 	if (all > EVENTS_MOST)
 		result_note(result, "and %zu older ones: ibwire events", all - EVENTS_MOST);
@@ -97,7 +97,7 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 static int add_plots(const struct history *history, const struct subjects *subjects, const struct health_rows *rows,
 		     struct page *page, struct error *err)
 {
-	struct history_window window = { .moment = &history->view, .since_us = history->since_us,
+	struct history_window window = { .moment = &history->moment, .since_us = history->since_us,
 					 .until_us = history->until_us, .range = history->range };
 	struct page_mark *marks = page_alloc(page, MARKS_MOST, sizeof(*marks));
 	size_t count = 0;
@@ -186,10 +186,10 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	if (history->range.oldest_us > history->since_us)
 		history->since_us = history->range.oldest_us;
 	page = begin(history, subjects);
-	code = subjects->count > HISTORY_SUBJECTS_MOST ? 0 : health_load(&history->view, &filter, &query, &rows, err);
+	code = subjects->count > HISTORY_SUBJECTS_MOST ? 0 : health_load(&history->moment, &filter, &query, &rows, err);
 	if (code == 0)
 		code = add_plots(history, subjects, &rows, page, err);
-	health_add_findings(history->view.reference_us, &filter, &rows, &layout, page);
+	health_add_findings(history->moment.reference_us, &filter, &rows, &layout, page);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .title = "Events",
 					       .table = { event_columns, EVENT_COLUMNS, put_events, &events } });
 	if (code == 0)

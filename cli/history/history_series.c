@@ -78,7 +78,7 @@ static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, 
 	if (!one->ports)
 		return err_nomem(err);
 	for (size_t i = 0; i < one->subject->port_count; i++)
-		one->ports[i] = history_metric_port(&history->view, one->subject->indices[i]);
+		one->ports[i] = history_metric_port(&history->moment, one->subject->indices[i]);
 	for (size_t i = 0; code == 0 && i < history->metric_count; i++) {
 		code = series_init(&one->fine[i], &history->metrics[i], history->since_us, history->until_us, fine_us,
 				   zone_us, err);
@@ -116,7 +116,7 @@ static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us,
 			all[query.series_count++] = &one->coarse[i];
 	}
 	if (code == 0)
-		code = reader_history_series(history->view.reader, &query, err);
+		code = reader_history_series(history->moment.reader, &query, err);
 	memcpy(one->pieces, query.pieces, sizeof(one->pieces));
 	one->any = query.any;
 	return code;
@@ -140,7 +140,7 @@ static void put_subject(struct result *result, const struct history *history, co
 {
 	result_text(result, SUBJECT, subject->name);
 	if (subject->single)
-		cells_port(result, NODE_GUID, history->view.fabric, subject->indices[0]);
+		cells_port(result, NODE_GUID, history->moment.fabric, subject->indices[0]);
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 }

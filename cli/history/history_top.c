@@ -39,7 +39,7 @@ static const struct column top_columns[COLUMN_COUNT] = {
 
 /* The total of one port over the window. */
 struct top_row {
-	uint32_t index; /* of the view's fabric */
+	uint32_t index; /* of the moment's fabric */
 	struct history_sum counted;
 	struct metric_value value;
 	double mean;    /* units per second or percent; NAN */
@@ -62,7 +62,7 @@ static int compare_rows(const void *a, const void *b)
 static void value_row(const struct history *history, struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
-	struct metric_port port = history_metric_port(&history->view, row->index);
+	struct metric_port port = history_metric_port(&history->moment, row->index);
 
 	row->mean = NAN;
 	row->rank = -1;
@@ -88,16 +88,16 @@ static bool is_both(const struct metric *metric)
 static void put_row(struct result *result, const struct history *history, const struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
-	uint32_t peer = history->view.fabric->ports[row->index].peer;
+	uint32_t peer = history->moment.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, SINCE, history->since_us);
 	result_integer(result, UNTIL, history->until_us);
-	cells_port_name(result, NODE_PORT, &history->view.names_shown, history->view.fabric, row->index);
-	cells_port(result, NODE_GUID, history->view.fabric, row->index);
+	cells_port_name(result, NODE_PORT, &history->moment.names_shown, history->moment.fabric, row->index);
+	cells_port(result, NODE_GUID, history->moment.fabric, row->index);
 	if (peer != FABRIC_NONE) {
-		cells_port_name(result, PEER_PORT_NAME, &history->view.names_shown, history->view.fabric, peer);
-		cells_port(result, PEER_GUID, history->view.fabric, peer);
+		cells_port_name(result, PEER_PORT_NAME, &history->moment.names_shown, history->moment.fabric, peer);
+		cells_port(result, PEER_GUID, history->moment.fabric, peer);
 	}
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
@@ -139,7 +139,7 @@ static size_t keep_links(const struct fabric *fabric, struct top_row *rows, size
 
 static int print_rows(const struct history *history, struct top_row *rows, size_t count, struct error *err)
 {
-	const struct fabric *fabric = history->view.fabric;
+	const struct fabric *fabric = history->moment.fabric;
 	const struct metric *metric = &history->metrics[0];
 	struct column columns[COLUMN_COUNT];
 	char since[WHEN_SIZE], until[WHEN_SIZE];
@@ -175,7 +175,7 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 static int64_t collect_ports(const struct history *history, const struct subjects *subjects, struct top_row **ret_rows,
 			     struct history_port **ret_ports, struct error *err)
 {
-	size_t most = history->view.fabric->port_count, count = 0;
+	size_t most = history->moment.fabric->port_count, count = 0;
 	bool *seen = calloc(most + 1, sizeof(*seen));
 
 	*ret_rows = calloc(most + 1, sizeof(**ret_rows));
@@ -209,7 +209,7 @@ static int round_window(struct history *history, struct error *err)
 	int code = 0;
 
 	if (history->range.until - history->range.after >= SWEEPS_LEAST)
-		code = reader_history_round(history->view.reader, &history->range, err);
+		code = reader_history_round(history->moment.reader, &history->range, err);
 	if (code == 0 && history->range.first_us)
 		history->since_us = history->range.first_us;
 	if (code == 0 && history->range.last_us)
@@ -221,7 +221,7 @@ static int sum_rows(struct history *history, const struct history_query *query, 
 		    struct error *err)
 {
 	struct history_sum *sums = calloc(query->port_count + 1, sizeof(*sums));
-	int code = sums ? reader_history_sums(history->view.reader, query, sums, err) : err_nomem(err);
+	int code = sums ? reader_history_sums(history->moment.reader, query, sums, err) : err_nomem(err);
 
 	for (size_t i = 0; code == 0 && i < query->port_count; i++)
 		rows[i].counted = sums[i];

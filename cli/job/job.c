@@ -78,15 +78,15 @@ static int remove_one(const struct command *command, struct job_options *options
 	const struct options *common = &options->snapshot.common;
 	struct saved_writer *writer;
 	struct job job = { 0 };
-	struct moment view;
+	struct moment moment;
 	char path[4096];
-	int code = options_open_reader(common, &view, err);
+	int code = options_open_reader(common, &moment, err);
 
 	(void)command;
 	if (code < 0)
 		return code;
-	code = job_find(view.reader, common->argv[1], &job, err);
-	moment_done(&view);
+	code = job_find(moment.reader, common->argv[1], &job, err);
+	moment_done(&moment);
 	if (code == 0)
 		code = options_db_path(common, false, path, sizeof(path), err);
 	if (code == 0)
@@ -126,21 +126,21 @@ static int list(const struct command *command, struct job_options *options, stru
 	struct listing listing = { .result = NULL };
 	bool older = false;
 	struct columns shown;
-	struct moment view;
+	struct moment moment;
 	int code = columns_create(command, common, &job_list, options->snapshot.columns, options->snapshot.sort,
 				  &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = options_open_reader(common, &view, err);
+	code = options_open_reader(common, &moment, err);
 	if (code == 0) {
 		job_set_end(&listing.now);
 		listing.result = columns_begin(common, &shown);
-		code = jobs_list(view.reader, &query, &older, put_job, &listing, err);
+		code = jobs_list(moment.reader, &query, &older, put_job, &listing, err);
 		if (older)
 			result_note(listing.result, "Older jobs: --since, or --limit 0 for all.");
 		code = output_end(listing.result, code, err);
-		moment_done(&view);
+		moment_done(&moment);
 	}
 	columns_done(&shown);
 	return code;

@@ -81,21 +81,21 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 	const struct options *common = &options->snapshot.common;
 	struct job_report *reports[2] = { NULL, NULL };
 	struct job jobs[2];
-	struct moment view;
-	int count = 0, code = options_open_reader(common, &view, err);
+	struct moment moment;
+	int count = 0, code = options_open_reader(common, &moment, err);
 
 	(void)command;
 	if (code < 0)
 		return code;
-	code = find_jobs(view.reader, common, jobs, &count, err);
+	code = find_jobs(moment.reader, common, jobs, &count, err);
 	for (int i = 0; code == 0 && i < 2; i++)
-		code = job_report_of(view.reader, view.names, &jobs[i], common->now_us, &reports[i], err);
+		code = job_report_of(moment.reader, moment.names, &jobs[i], common->now_us, &reports[i], err);
 	if (code == 0)
 		code = job_output(options, job_compare_page(reports[0], reports[1], options->snapshot.all), err);
 	for (int i = 0; i < 2; i++)
 		job_report_destroy(reports[i]);
 	for (int i = 0; i < count; i++)
 		job_done(&jobs[i]);
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }

@@ -31,15 +31,15 @@ int job_report_of(struct reader *reader, const struct name_map *names, const str
 }
 
 /* The report of the newest job with an id. */
-static int compute(const struct moment *view, const char *id, int64_t now_us, struct job_report **ret,
+static int compute(const struct moment *moment, const char *id, int64_t now_us, struct job_report **ret,
 		   struct error *err)
 {
 	struct job job;
-	int code = job_find(view->reader, id, &job, err);
+	int code = job_find(moment->reader, id, &job, err);
 
 	if (code < 0)
 		return code;
-	code = job_report_of(view->reader, view->names, &job, now_us, ret, err);
+	code = job_report_of(moment->reader, moment->names, &job, now_us, ret, err);
 	job_done(&job);
 	return code;
 }
@@ -97,9 +97,9 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	struct job_report *report = NULL;
 	struct nccl_log log;
 	struct error unread;
-	struct moment view;
+	struct moment moment;
 	bool has_log;
-	int code = options_open_reader(common, &view, err);
+	int code = options_open_reader(common, &moment, err);
 
 	if (code < 0)
 		return code;
@@ -107,14 +107,14 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	has_log = nccl->pattern && nccl_files_read(nccl, NULL, 0, &log, &unread) == 0;
 	if (nccl->pattern && !has_log)
 		log_warning("%s; the report is without it", unread.text);
-	code = compute(&view, id, common->now_us, &report, err);
+	code = compute(&moment, id, common->now_us, &report, err);
 	if (code == 0 && has_log)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = write_to(report, path, err);
 	job_report_destroy(report);
 	nccl_done(&log);
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }
 
@@ -125,7 +125,7 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	const struct options *common = &options->snapshot.common;
 	struct job_report *report = NULL;
 	struct nccl_log log;
-	struct moment view;
+	struct moment moment;
 	int code;
 
 	(void)command;
@@ -133,16 +133,16 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 	code = options->nccl.pattern ? nccl_files_read(&options->nccl, common->argv + 2, common->argc - 2, &log, err) :
 	0;
 	if (code == 0)
-		code = options_open_reader(common, &view, err);
+		code = options_open_reader(common, &moment, err);
 	if (code < 0)
 		goto done;
-	code = compute(&view, common->argv[1], common->now_us, &report, err);
+	code = compute(&moment, common->argv[1], common->now_us, &report, err);
 	if (code == 0 && options->nccl.pattern)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
 		code = job_output(options, job_report_page(report, options->snapshot.all), err);
 	job_report_destroy(report);
-	moment_done(&view);
+	moment_done(&moment);
 done:
 	nccl_done(&log);
 	return code;

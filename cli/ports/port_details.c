@@ -60,18 +60,18 @@ static void narrow(const struct fabric *fabric, const struct selection *selectio
 		query->port = fabric->ports[port].num;
 }
 
-int port_details_load(const struct moment *view, const struct selection *selection, struct port_details *ret,
+int port_details_load(const struct moment *moment, const struct selection *selection, struct port_details *ret,
 		      struct error *err)
 {
-	struct detail_query query = { .at_us = view->at_us, .window_us = view->window_us, .port = -1 };
-	struct loading loading = { .fabric = view->fabric, .details = ret };
+	struct detail_query query = { .at_us = moment->at_us, .window_us = moment->window_us, .port = -1 };
+	struct loading loading = { .fabric = moment->fabric, .details = ret };
 	int code;
 
-	ret->index = calloc((view->fabric->port_count + 1) * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->index));
+	ret->index = calloc((moment->fabric->port_count + 1) * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->index));
 	if (!ret->index)
 		return err_nomem(err);
-	narrow(view->fabric, selection, &query);
-	code = reader_details(view->reader, &query, add_row, &loading, err);
+	narrow(moment->fabric, selection, &query);
+	code = reader_details(moment->reader, &query, add_row, &loading, err);
 	return code == 0 && loading.no_memory ? err_nomem(err) : code;
 }
 
@@ -106,10 +106,10 @@ static bool fec_counts(const struct detail_row *speeds)
 	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
 }
 
-void port_details_ber(const struct moment *view, const struct port_details *details, struct port_facts *port)
+void port_details_ber(const struct moment *moment, const struct port_details *details, struct port_facts *port)
 {
 	const struct detail_row *row = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
-	uint64_t rate = port_rate_bits_per_s(&view->fabric->ports[port->port]);
+	uint64_t rate = port_rate_bits_per_s(&moment->fabric->ports[port->port]);
 
 	if (!row || !fec_counts(row))
 		return;
@@ -233,7 +233,7 @@ struct line {
 	bool harmless; /* a value above 0 is not an error */
 };
 
-static void put_line(struct result *result, const struct moment *view, uint32_t port, const struct line *line,
+static void put_line(struct result *result, const struct moment *moment, uint32_t port, const struct line *line,
 		     size_t *zeros)
 {
 	const char *why = line->saturated ? "saturated" : "cleared";
@@ -248,7 +248,7 @@ static void put_line(struct result *result, const struct moment *view, uint32_t 
 		(*zeros)++;
 		return;
 	}
-	cells_port_name(result, PORT, &view->names_shown, view->fabric, port);
+	cells_port_name(result, PORT, &moment->names_shown, moment->fabric, port);
 	result_text(result, COUNTER, line->key);
 	if (line->counted_known) {
 		result_unsigned(result, COUNTED, line->counted);
@@ -268,9 +268,9 @@ static void put_line(struct result *result, const struct moment *view, uint32_t 
 }
 
 /* The error counters of every sweep, which the detail counters split up. */
-static void put_errors(struct result *result, const struct moment *view, const struct port_facts *port, size_t *zeros)
+static void put_errors(struct result *result, const struct moment *moment, const struct port_facts *port, size_t *zeros)
 {
-	const struct port_row *row = &view->snapshot->rows[port->port];
+	const struct port_row *row = &moment->snapshot->rows[port->port];
 
 	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 		const struct counter_info *info = counter_info((enum counter)i);
@@ -287,7 +287,7 @@ static void put_errors(struct result *result, const struct moment *view, const s
 			.age_s = port->age_s,
 		};
 
-		put_line(result, view, port->port, &line, zeros);
+		put_line(result, moment, port->port, &line, zeros);
 	}
 }
 
@@ -298,7 +298,7 @@ static bool is_harmless(enum detail_attribute attribute, unsigned number)
 		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
 }
 
-static void put_details(struct result *result, const struct moment *view, const struct detail_row *row, uint32_t port,
+static void put_details(struct result *result, const struct moment *moment, const struct detail_row *row, uint32_t port,
 			size_t *zeros)
 {
 	enum detail_attribute attribute = (enum detail_attribute)row->reading.attribute;
@@ -314,21 +314,21 @@ static void put_details(struct result *result, const struct moment *view, const 
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
 			.window_s = (double)row->sum.elapsed_us / 1e6,
-			.age_s = facts_age_s(view->reference_us, row->wall_us),
+			.age_s = facts_age_s(moment->reference_us, row->wall_us),
 			.harmless = is_harmless(attribute, i),
 		};
 
-		put_line(result, view, port, &line, zeros);
+		put_line(result, moment, port, &line, zeros);
 	}
 }
 
 /* Why a rate is unknown; the first match applies. */
-static const char *unknown_reason(const struct moment *view, const struct port_facts *port, enum port_ber which,
+static const char *unknown_reason(const struct moment *moment, const struct port_facts *port, enum port_ber which,
 				  const struct detail_row *speeds)
 {
-	const struct delta *sum = &view->snapshot->rows[port->port].sum;
+	const struct delta *sum = &moment->snapshot->rows[port->port].sum;
 
-	if (!port_rate_bits_per_s(&view->fabric->ports[port->port]))
+	if (!port_rate_bits_per_s(&moment->fabric->ports[port->port]))
 		return "unknown: the link is down";
 	if (which == PORT_BER_SYMBOL)
 		return sum->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) ?
@@ -345,7 +345,7 @@ static const char *unknown_reason(const struct moment *view, const struct port_f
 	return "unknown: a counter is saturated or was reset";
 }
 
-static void put_ber(struct result *result, const struct moment *view, const struct port_facts *port,
+static void put_ber(struct result *result, const struct moment *moment, const struct port_facts *port,
 		    enum port_ber which, const struct detail_row *speeds)
 {
 	static const char *const meanings[PORT_BER_COUNT] = {
@@ -358,7 +358,7 @@ static void put_ber(struct result *result, const struct moment *view, const stru
 	char chars[CELLS_BER_SIZE];
 	const char *shown = cells_ber_text(ber, chars);
 
-	cells_port_name(result, PORT, &view->names_shown, view->fabric, port->port);
+	cells_port_name(result, PORT, &moment->names_shown, moment->fabric, port->port);
 	result_text(result, COUNTER, port_ber_key(which));
 	if (shown) {
 		result_show(result, COUNTED, shown, is_bad ? STYLE_WARNING : STYLE_PLAIN);
@@ -366,12 +366,12 @@ static void put_ber(struct result *result, const struct moment *view, const stru
 		result_real(result, WINDOW, is_fast ? port->window_s : (double)speeds->sum.elapsed_us / 1e6);
 	}
 	if (is_fast || speeds)
-		result_real(result, AGE, is_fast ? port->age_s : facts_age_s(view->reference_us, speeds->wall_us));
-	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(view, port, which, speeds));
+		result_real(result, AGE, is_fast ? port->age_s : facts_age_s(moment->reference_us, speeds->wall_us));
+	result_text(result, MEANING, shown ? meanings[which] : unknown_reason(moment, port, which, speeds));
 	result_end_row(result);
 }
 
-static void put_fec(struct result *result, const struct moment *view, uint32_t port, const struct detail_row *speeds)
+static void put_fec(struct result *result, const struct moment *moment, uint32_t port, const struct detail_row *speeds)
 {
 	static const char *const words[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
@@ -387,28 +387,28 @@ static void put_fec(struct result *result, const struct moment *view, uint32_t p
 
 	if (!speeds || speeds->reading.layout >= FEC_LAYOUT_COUNT)
 		return;
-	cells_port_name(result, PORT, &view->names_shown, view->fabric, port);
+	cells_port_name(result, PORT, &moment->names_shown, moment->fabric, port);
 	result_text(result, COUNTER, "FEC");
 	result_show(result, COUNTED, words[speeds->reading.layout],
 		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);
-	result_real(result, AGE, facts_age_s(view->reference_us, speeds->wall_us));
+	result_real(result, AGE, facts_age_s(moment->reference_us, speeds->wall_us));
 	result_text(result, MEANING, meanings[speeds->reading.layout]);
 	result_end_row(result);
 }
 
-void port_details_put_rows(struct result *result, const struct moment *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct moment *moment, const struct port_details *details,
 			   const struct port_facts *port, size_t *zeros)
 {
 	const struct detail_row *speeds = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 
 	for (int i = 0; i < PORT_BER_COUNT; i++)
-		put_ber(result, view, port, (enum port_ber)i, speeds);
-	put_fec(result, view, port->port, speeds);
-	put_errors(result, view, port, zeros);
+		put_ber(result, moment, port, (enum port_ber)i, speeds);
+	put_fec(result, moment, port->port, speeds);
+	put_errors(result, moment, port, zeros);
 	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
 		const struct detail_row *row = find_row(details, port->port, (enum detail_attribute)i);
 
 		if (row)
-			put_details(result, view, row, port->port, zeros);
+			put_details(result, moment, row, port->port, zeros);
 	}
 }

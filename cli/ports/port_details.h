@@ -32,18 +32,18 @@ struct port_details {
 };
 
 /*
- * port_details_load - read the detail counters for the view's time and window
+ * port_details_load - read the detail counters for the moment's time and window
  * @selection:  of these ports
  * @ret:        a zeroed struct; port_details_done() frees it, after errors too
  *
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
-int port_details_load(const struct moment *view, const struct selection *selection, struct port_details *ret,
+int port_details_load(const struct moment *moment, const struct selection *selection, struct port_details *ret,
 		      struct error *err);
 void port_details_done(struct port_details *details);
 
 /* port_details_ber - add the bit error rates of FEC counters to a port. */
-void port_details_ber(const struct moment *view, const struct port_details *details, struct port_facts *port);
+void port_details_ber(const struct moment *moment, const struct port_details *details, struct port_facts *port);
 
 /*
  * port_details_put_rows - table rows of a port: one for each bit error rate, for FEC, and for each
@@ -53,7 +53,7 @@ void port_details_ber(const struct moment *view, const struct port_details *deta
  */
 enum { PORT_DETAILS_TABLE_COLUMNS = 8 };
 extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
-void port_details_put_rows(struct result *result, const struct moment *view, const struct port_details *details,
+void port_details_put_rows(struct result *result, const struct moment *moment, const struct port_details *details,
 			   const struct port_facts *port, size_t *zeros);
 
 /* The same for JSON and CSV: columns of a row of these. */

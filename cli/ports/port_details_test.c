@@ -252,7 +252,7 @@ struct made {
 	struct reading reading;
 	struct snapshot snapshot;
 	char name[8], *names[1];
-	struct moment view;
+	struct moment moment;
 	struct detail_row speeds;
 	uint32_t index[DETAIL_ATTRIBUTE_COUNT];
 	struct port_details details;
@@ -275,7 +275,7 @@ static void make(struct made *made, enum fec_layout layout)
 	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row, .caps = &made->caps };
 	strcpy(made->name, "leaf");
 	made->names[0] = made->name;
-	made->view = (struct moment){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
+	made->moment = (struct moment){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
 				    .names_shown = { .names = made->names } };
 	made->speeds = (struct detail_row){ .wall_us = 80000000,
 					    .reading = { .attribute = DETAIL_EXTENDED_SPEEDS,
@@ -290,14 +290,14 @@ static void assert_table(struct made *made, const char *expected, size_t expecte
 	char *output = NULL;
 	size_t size, zeros = 0;
 	FILE *stream = open_memstream(&output, &size);
-	const struct port_scope scope = moment_scope(&made->view);
+	const struct port_scope scope = moment_scope(&made->moment);
 	struct port_facts port;
 	struct result *result;
 
 	port_facts_of(&scope, 0, &port);
-	port_details_ber(&made->view, &made->details, &port);
+	port_details_ber(&made->moment, &made->details, &port);
 	result = result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS);
-	port_details_put_rows(result, &made->view, &made->details, &port, &zeros);
+	port_details_put_rows(result, &made->moment, &made->details, &port, &zeros);
 	assert_int_equal(result_finish(result, NULL), 0);
 	result_destroy(result);
 	fclose(stream);
@@ -423,7 +423,7 @@ static void assert_xmit_wait(const struct made *made, enum result_format format,
 	char *output = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&output, &size);
-	const struct port_scope scope = moment_scope(&made->view);
+	const struct port_scope scope = moment_scope(&made->moment);
 	struct port_facts port;
 	struct result *result;
 
@@ -462,7 +462,7 @@ TEST(xmit_wait_percent_needs_a_known_tick_and_marks_lower_bounds)
 	assert_xmit_wait(&made, RESULT_JSON, "\"stall_percent\": null");
 	assert_xmit_wait(&made, RESULT_TABLE, "-\n");
 	made.snapshot.caps = NULL;
-	scope = moment_scope(&made.view);
+	scope = moment_scope(&made.moment);
 	port_facts_of(&scope, 0, &port);
 	assert_true(isnan(port.stall_percent.value));
 	assert_true(fabs(port.wait_ticks_per_s.value - 781250000) < 1);

@@ -84,16 +84,16 @@ static const struct column long_columns[LONG_COUNT] = {
 	[LONG_MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 };
 
-static void put_long_rows(struct result *result, const struct moment *view, const struct port_facts *port)
+static void put_long_rows(struct result *result, const struct moment *moment, const struct port_facts *port)
 {
-	const struct port_row *row = &view->snapshot->rows[port->port];
+	const struct port_row *row = &moment->snapshot->rows[port->port];
 
 	for (int counter = 0; row->reading && counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
 
 		if (!(row->reading->present & COUNTER_BIT(counter)))
 			continue;
-		cells_port_name(result, LONG_PORT, &view->names_shown, view->fabric, port->port);
+		cells_port_name(result, LONG_PORT, &moment->names_shown, moment->fabric, port->port);
 		result_text(result, LONG_COUNTER, info->key);
 		result_unsigned(result, LONG_VALUE, row->reading->value[counter]);
 		if (row->reading->value[counter] == reading_max(row->reading, (enum counter)counter))
@@ -114,73 +114,73 @@ struct rows {
 };
 
 /* Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port. */
-static bool is_wanted(const struct moment *view, const struct selection *selection, const struct ports_options *own,
+static bool is_wanted(const struct moment *moment, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
 {
-	if (!selection_has_port(selection, index) || !port_is_pollable(view->fabric, &view->fabric->ports[index]))
+	if (!selection_has_port(selection, index) || !port_is_pollable(moment->fabric, &moment->fabric->ports[index]))
 		return false;
-	if (own->all || selection_names_port(selection, index) || moment_port_was_seen(view, index))
+	if (own->all || selection_names_port(selection, index) || moment_port_was_seen(moment, index))
 		return true;
 	(*hidden)++;
 	return false;
 }
 
-static void add_row(const struct moment *view, const struct ports_options *own, uint32_t index, struct rows *rows)
+static void add_row(const struct moment *moment, const struct ports_options *own, uint32_t index, struct rows *rows)
 {
 	struct port_facts *row = &rows->views[rows->count];
 
 	port_facts_of(&rows->scope, index, row);
 	if (own->details)
-		port_details_ber(view, &rows->details, row);
+		port_details_ber(moment, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
 	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[PORT_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 
-static int collect_rows(const struct moment *view, const struct selection *selection, const struct ports_options *own,
+static int collect_rows(const struct moment *moment, const struct selection *selection, const struct ports_options *own,
 			struct rows *rows, struct error *err)
 {
 	int code;
 
-	rows->scope = moment_scope(view);
-	rows->views = calloc(view->fabric->port_count + 1, sizeof(*rows->views));
+	rows->scope = moment_scope(moment);
+	rows->views = calloc(moment->fabric->port_count + 1, sizeof(*rows->views));
 	if (!rows->views)
 		return err_nomem(err);
-	code = own->details ? port_details_load(view, selection, &rows->details, err) : 0;
+	code = own->details ? port_details_load(moment, selection, &rows->details, err) : 0;
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < view->fabric->node_count; i++) {
-		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+	for (size_t i = 0; i < moment->fabric->node_count; i++) {
+		const struct node *node = &moment->fabric->nodes[moment->nodes[i]];
 
 		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
-			if (is_wanted(view, selection, own, j, &rows->hidden))
-				add_row(view, own, j, rows);
+			if (is_wanted(moment, selection, own, j, &rows->hidden))
+				add_row(moment, own, j, rows);
 	}
 	return 0;
 }
 
 /* Point to the other end of a single port's link. */
-static void note_peer(struct result *result, const struct moment *view, const struct rows *rows)
+static void note_peer(struct result *result, const struct moment *moment, const struct rows *rows)
 {
-	uint32_t peer = rows->count == 1 ? view->fabric->ports[rows->views[0].port].peer : FABRIC_NONE;
+	uint32_t peer = rows->count == 1 ? moment->fabric->ports[rows->views[0].port].peer : FABRIC_NONE;
 	char name[PORT_NAME_SIZE];
 
 	if (peer == FABRIC_NONE)
 		return;
-	order_port_name(&view->names_shown, view->fabric, peer, name);
+	order_port_name(&moment->names_shown, moment->fabric, peer, name);
 	result_note(result, "peer: %s", name);
 }
 
 /* Below a table: what is not in it, and the window of --errors. */
-static void note_rows(struct result *result, const struct moment *view, const struct ports_options *own,
+static void note_rows(struct result *result, const struct moment *moment, const struct ports_options *own,
 		      const struct rows *rows)
 {
 	char window[MOMENT_WINDOW_SIZE];
 
 	if (own->errors) {
-		moment_format_window(view, window);
+		moment_format_window(moment, window);
 		if (rows->count)
-			result_note(result, "window: %s%s", window, view->since_reset ? MOMENT_SINCE_RESET : "");
+			result_note(result, "window: %s%s", window, moment->since_reset ? MOMENT_SINCE_RESET : "");
 		result_none(result, "no port errors in %s", window);
 	} else if (rows->hidden) {
 		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
@@ -190,7 +190,7 @@ static void note_rows(struct result *result, const struct moment *view, const st
 	}
 }
 
-static int print_details(const struct moment *view, const struct options *options, const struct ports_options *own,
+static int print_details(const struct moment *moment, const struct options *options, const struct ports_options *own,
 			 const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
@@ -198,30 +198,30 @@ static int print_details(const struct moment *view, const struct options *option
 	size_t zeros = 0;
 
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++)
-		port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
+		port_details_put_rows(result, moment, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
 		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
-	note_peer(result, view, rows);
-	note_rows(result, view, own, rows);
+	note_peer(result, moment, rows);
+	note_rows(result, moment, own, rows);
 	return output_end(result, 0, err);
 }
 
 /* Below the table: sums of the planes among the rows. */
-static void note_planes(struct result *result, const struct moment *view, const struct rows *rows)
+static void note_planes(struct result *result, const struct moment *moment, const struct rows *rows)
 {
 	char text[160];
 	size_t listed = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		uint32_t port = rows->views[i].port;
-		const struct node *node = &view->fabric->nodes[view->fabric->ports[port].node];
+		const struct node *node = &moment->fabric->nodes[moment->fabric->ports[port].node];
 		struct plane_sum sum;
 
-		if (port_first_plane(view->fabric, port) != port || !port_is_plane(view->fabric, port) ||
+		if (port_first_plane(moment->fabric, port) != port || !port_is_plane(moment->fabric, port) ||
 		    ++listed > PLANES_LISTED)
 			continue;
 		sum = port_facts_planes(&rows->scope, port);
-		result_note(result, "%s/%u: %s", node->name, view->fabric->ports[port].num,
+		result_note(result, "%s/%u: %s", node->name, moment->fabric->ports[port].num,
 			    plane_sum_text(&sum, text, sizeof(text)));
 	}
 	if (listed > PLANES_LISTED)
@@ -245,7 +245,7 @@ static void put_row(struct result *result, const struct rows *rows, const struct
 	result_end_row(result);
 }
 
-static int print_rows(const struct moment *view, const struct options *options, const struct ports_options *own,
+static int print_rows(const struct moment *moment, const struct options *options, const struct ports_options *own,
 		      const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
@@ -255,17 +255,17 @@ static int print_rows(const struct moment *view, const struct options *options, 
 
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++) {
 		if (is_long)
-			put_long_rows(result, view, &rows->views[i]);
+			put_long_rows(result, moment, &rows->views[i]);
 		else
 			put_row(result, rows, own, &rows->views[i]);
 	}
-	note_planes(result, view, rows);
-	note_rows(result, view, own, rows);
+	note_planes(result, moment, rows);
+	note_rows(result, moment, own, rows);
 	return output_end(result, 0, err);
 }
 
 struct ordering {
-	const struct moment *view;
+	const struct moment *moment;
 	const struct sorting *sorting;
 };
 
@@ -278,30 +278,30 @@ static int compare_ports(const void *a, const void *b, void *ctx)
 {
 	const struct ordering *by = ctx;
 	const struct port_facts *left = a, *right = b;
-	const uint32_t *rank = by->view->names_shown.port_rank;
+	const uint32_t *rank = by->moment->names_shown.port_rank;
 
 	return sorting_compare(value_of(by, left), value_of(by, right), rank[left->port], rank[right->port]);
 }
 
-static int show(const struct options *options, const struct ports_options *own, const struct moment *view,
+static int show(const struct options *options, const struct ports_options *own, const struct moment *moment,
 		struct error *err)
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = moment_select(view, options->argv, options->argc, &selection, err);
+	int code = moment_select(moment, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
-	code = collect_rows(view, &selection, own, &rows, err);
+	code = collect_rows(moment, &selection, own, &rows, err);
 	selection_done(&selection);
 	/* Rows are in order of name. */
 	if (code == 0 && !sorting_is_by_name(&own->sorting) && rows.count)
 		qsort_r(rows.views, rows.count, sizeof(*rows.views), compare_ports,
-			&(struct ordering){ view, &own->sorting });
+			&(struct ordering){ moment, &own->sorting });
 	if (code == 0 && own->details && !own->columns && options->format == RESULT_TABLE)
-		code = print_details(view, options, own, &rows, err);
+		code = print_details(moment, options, own, &rows, err);
 	else if (code == 0)
-		code = print_rows(view, options, own, &rows, err);
+		code = print_rows(moment, options, own, &rows, err);
 	port_details_done(&rows.details);
 	free(rows.views);
 	return code;
@@ -352,7 +352,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		{ 0 },
 	};
 	struct options options;
-	struct moment view;
+	struct moment moment;
 	bool absolute;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
@@ -364,16 +364,16 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	own.all |= options.format != RESULT_TABLE;
 	absolute = own.counters || own.details || own.columns || options.format != RESULT_TABLE;
 	options.window_sweeps = own.details ? PORT_DETAILS_SWEEPS : 0;
-	code = own.errors ? options_open_errors(&options, absolute, &view, err) :
-			    options_open_moment(&options, absolute, &view, err);
+	code = own.errors ? options_open_errors(&options, absolute, &moment, err) :
+			    options_open_moment(&options, absolute, &moment, err);
 	if (code < 0) {
 		columns_done(&own.shown);
 		return code;
 	}
-	code = moment_find_shape(&view, err);
+	code = moment_find_shape(&moment, err);
 	if (code == 0)
-		code = show(&options, &own, &view, err);
-	moment_done(&view);
+		code = show(&options, &own, &moment, err);
+	moment_done(&moment);
 	columns_done(&own.shown);
 	return code;
 }

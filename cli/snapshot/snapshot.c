@@ -82,17 +82,17 @@ static int list(const struct command *command, const struct snapshot_options *op
 {
 	struct columns shown;
 	struct result *result;
-	struct moment view;
+	struct moment moment;
 	int code = columns_create(command, &options->common, &snapshot_list, options->columns, options->sort,
 				  &shown, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = options_open_reader(&options->common, &view, err);
+	code = options_open_reader(&options->common, &moment, err);
 	if (code == 0) {
 		result = columns_begin(&options->common, &shown);
-		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
-		moment_done(&view);
+		code = output_end(result, saved_list(moment.reader, put_info, result, err), err);
+		moment_done(&moment);
 	}
 	columns_done(&shown);
 	return code;
@@ -212,24 +212,24 @@ static int diff(const struct snapshot_options *options, enum diff_by by, struct 
 {
 	struct saved *both[2] = { NULL, NULL };
 	struct infos infos = { 0 };
-	struct moment view;
+	struct moment moment;
 	size_t two[2];
-	int code = options_open_reader(&options->common, &view, err);
+	int code = options_open_reader(&options->common, &moment, err);
 
 	if (code < 0)
 		return code;
-	code = load_infos(&infos, view.reader, err);
+	code = load_infos(&infos, moment.reader, err);
 	if (code == 0)
 		code = choose_two(&infos, &options->common, two, err);
 	if (code == 0)
-		code = saved_load_two(view.reader, (int64_t[]){ infos.list[two[0]].id, infos.list[two[1]].id },
-				      view.names, both, err);
+		code = saved_load_two(moment.reader, (int64_t[]){ infos.list[two[0]].id, infos.list[two[1]].id },
+				      moment.names, both, err);
 	if (code == 0)
-		code = diff_between(options, view.reader, both[0], both[1], by, err);
+		code = diff_between(options, moment.reader, both[0], both[1], by, err);
 	saved_destroy(both[0]);
 	saved_destroy(both[1]);
 	free(infos.list);
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }
 
@@ -239,19 +239,19 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 {
 	struct saved_writer *writer;
 	struct infos infos = { 0 };
-	struct moment view;
+	struct moment moment;
 	char path[4096];
 	size_t i;
 	/*
 	 * Search with a reader first: it does not create a database, and an unknown name gets a
 	 * hint.
 	 */
-	int code = options_open_reader(&options->common, &view, err);
+	int code = options_open_reader(&options->common, &moment, err);
 
 	if (code < 0)
 		return code;
-	code = load_infos(&infos, view.reader, err);
-	moment_done(&view);
+	code = load_infos(&infos, moment.reader, err);
+	moment_done(&moment);
 	for (i = 0; i < infos.count && strcmp(infos.list[i].name, name); i++)
 		;
 	if (code == 0 && i == infos.count)

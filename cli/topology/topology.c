@@ -79,12 +79,12 @@ static int load_file(const struct topology_options *options, struct topology *to
 
 static int load_database(const struct topology_options *options, struct topology *topology, struct error *err)
 {
-	int code = options_open_moment(&options->common, false, &topology->view, err);
+	int code = options_open_moment(&options->common, false, &topology->moment, err);
 
 	if (code < 0)
 		return code;
-	topology->fabric = topology->view.fabric;
-	topology->wall_us = topology->view.snapshot->sweep.wall_us;
+	topology->fabric = topology->moment.fabric;
+	topology->wall_us = topology->moment.snapshot->sweep.wall_us;
 	return 0;
 }
 
@@ -114,8 +114,8 @@ void topology_close(struct topology *topology)
 	fabric_destroy(topology->own);
 	name_map_destroy(topology->names);
 	settings_done(&topology->settings);
-	if (topology->view.reader)
-		moment_done(&topology->view);
+	if (topology->moment.reader)
+		moment_done(&topology->moment);
 	memset(topology, 0, sizeof(*topology));
 }
 

@@ -37,7 +37,7 @@ struct topology_options {
 
 /* A fabric from the database or a file, and its shape. */
 struct topology {
-	struct moment view;            /* fabric from the database */
+	struct moment moment;            /* fabric from the database */
 	struct fabric *own;          /* fabric from a file */
 	struct name_map *names;
 	struct settings settings;

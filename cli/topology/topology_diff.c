@@ -144,7 +144,7 @@ static void put_links(struct differ *differ, const struct fabric *before, const 
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err)
 {
-	const struct name_map *names = topology->names ? topology->names : topology->view.names;
+	const struct name_map *names = topology->names ? topology->names : topology->moment.names;
 	struct differ differ = { 0 };
 	struct fabric *before;
 	int code = topology_read_file(path, names, &before, err);

@@ -20,7 +20,7 @@
 
 /* A hop of a route: the row of the port that sends to the next hop, with its peer, and this one. */
 struct hop {
-	const struct moment *view;
+	const struct moment *moment;
 	const struct route_trace *trace;
 	unsigned number; /* 0: there is none */
 	uint16_t lid;
@@ -46,7 +46,7 @@ static void fill_end(struct result *result, size_t at, const struct column *colu
 
 static const struct node *end_node(const struct hop *hop)
 {
-	return &hop->view->fabric->nodes[hop->trace->at];
+	return &hop->moment->fabric->nodes[hop->trace->at];
 }
 
 static void fill_end_guid(struct result *result, size_t at, const struct column *column, const void *row)
@@ -64,7 +64,7 @@ static void fill_end_node(struct result *result, size_t at, const struct column 
 static void fill_time(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	(void)column;
-	result_integer(result, at, ((const struct hop *)row)->view->snapshot->sweep.wall_us);
+	result_integer(result, at, ((const struct hop *)row)->moment->snapshot->sweep.wall_us);
 }
 
 enum { HOP_ROW = LINK_ROW };
@@ -127,11 +127,11 @@ struct end {
 /* --- end points --- */
 
 /* The port of a node: port 0 of a switch, the linked port of an HCA. */
-static int port_of_node(const struct moment *view, uint32_t index, uint32_t *ret, struct error *err)
+static int port_of_node(const struct moment *moment, uint32_t index, uint32_t *ret, struct error *err)
 {
-	const struct fabric *fabric = view->fabric;
+	const struct fabric *fabric = moment->fabric;
 	const struct node *node = &fabric->nodes[index];
-	const char *name = view->names_shown.names[index];
+	const char *name = moment->names_shown.names[index];
 	uint32_t found = FABRIC_NONE, up = 0;
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -154,47 +154,47 @@ static int port_of_node(const struct moment *view, uint32_t index, uint32_t *ret
 }
 
 /* A switch port is not an end point; its peer or the switch is. */
-static int check_end(const struct moment *view, uint32_t index, struct error *err)
+static int check_end(const struct moment *moment, uint32_t index, struct error *err)
 {
-	const struct fabric *fabric = view->fabric;
+	const struct fabric *fabric = moment->fabric;
 	const struct port *port = &fabric->ports[index];
-	const char *name = view->names_shown.names[port->node];
+	const char *name = moment->names_shown.names[port->node];
 
 	if (fabric->nodes[port->node].type != NODE_SWITCH || port->num == 0)
 		return 0;
 	if (port->peer != FABRIC_NONE)
 		return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s', or '%s' connected "
-			"to its port %u", name, view->names_shown.names[fabric->ports[port->peer].node], port->num);
+			"to its port %u", name, moment->names_shown.names[fabric->ports[port->peer].node], port->num);
 	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
 }
 
-static int find_end(const struct moment *view, const char *typed, struct end *ret, struct error *err)
+static int find_end(const struct moment *moment, const char *typed, struct end *ret, struct error *err)
 {
 	uint32_t node;
-	int code = moment_find(view, typed, &node, &ret->port, err);
+	int code = moment_find(moment, typed, &node, &ret->port, err);
 
 	ret->lid = 0;
 	if (code < 0)
 		return code;
 	if (ret->port == FABRIC_NONE)
-		code = port_of_node(view, node, &ret->port, err);
+		code = port_of_node(moment, node, &ret->port, err);
 	/* Each LID of a port may have a route of its own. */
-	if (code == 0 && select_is_lid(view->fabric, ret->port, typed))
+	if (code == 0 && select_is_lid(moment->fabric, ret->port, typed))
 		ret->lid = (uint16_t)strtoul(typed, NULL, 0);
-	return code ? code : check_end(view, ret->port, err);
+	return code ? code : check_end(moment, ret->port, err);
 }
 
 /* --- hops --- */
 
 /* Without hops JSON and CSV still have one row with the result. */
-static void put_hops(struct result *result, const struct moment *view, const struct route_trace *trace, uint16_t lid,
+static void put_hops(struct result *result, const struct moment *moment, const struct route_trace *trace, uint16_t lid,
 		     bool data)
 {
-	const struct port_scope scope = moment_scope(view);
-	struct hop hop = { .view = view, .trace = trace, .lid = lid };
+	const struct port_scope scope = moment_scope(moment);
+	struct hop hop = { .moment = moment, .trace = trace, .lid = lid };
 
 	for (unsigned i = 0; i < trace->hops; i++) {
-		uint32_t peer_index = view->fabric->ports[trace->ports[i]].peer;
+		uint32_t peer_index = moment->fabric->ports[trace->ports[i]].peer;
 		struct port_facts port, peer;
 		const void *const rows[] = { [PORT_ROW] = &port, [PEER_ROW] = peer_index == FABRIC_NONE ? NULL : &peer,
 					     [HOP_ROW] = &hop };
@@ -214,12 +214,12 @@ static void put_hops(struct result *result, const struct moment *view, const str
 
 /* --- result line --- */
 
-static const char *black_hole_text(const struct moment *view, const struct routes *routes,
+static const char *black_hole_text(const struct moment *moment, const struct routes *routes,
 				   const struct route_trace *trace, uint16_t lid, char *ret, size_t size)
 {
-	const struct fabric *fabric = view->fabric;
+	const struct fabric *fabric = moment->fabric;
 	const struct node *node = &fabric->nodes[trace->at];
-	const char *at = view->names_shown.names[trace->at];
+	const char *at = moment->names_shown.names[trace->at];
 	uint8_t out = routes_out_port(routes_find(routes, node->guid), lid);
 
 	if (node->type != NODE_SWITCH)
@@ -232,12 +232,12 @@ static const char *black_hole_text(const struct moment *view, const struct route
 }
 
 /* One sentence. @ret: @size bytes */
-static const char *end_text(const struct moment *view, const struct routes *routes, const struct route_trace *trace,
+static const char *end_text(const struct moment *moment, const struct routes *routes, const struct route_trace *trace,
 			    const struct end *to, uint16_t lid, char *ret, size_t size)
 {
-	const struct fabric *fabric = view->fabric;
-	const char *at = view->names_shown.names[trace->at];
-	const char *meant = view->names_shown.names[fabric->ports[to->port].node];
+	const struct fabric *fabric = moment->fabric;
+	const char *at = moment->names_shown.names[trace->at];
+	const char *meant = moment->names_shown.names[fabric->ports[to->port].node];
 
 	switch (trace->end) {
 	case ROUTE_ARRIVES:
@@ -245,7 +245,7 @@ static const char *end_text(const struct moment *view, const struct routes *rout
 			 trace->hops == 1 ? "" : "s");
 		break;
 	case ROUTE_BLACK_HOLE:
-		return black_hole_text(view, routes, trace, lid, ret, size);
+		return black_hole_text(moment, routes, trace, lid, ret, size);
 	case ROUTE_DOWN:
 		snprintf(ret, size, "link down: %s routes LID %u through port %u, whose link is not up", at, lid,
 			 routes_out_port(routes_find(routes, fabric->nodes[trace->at].guid), lid));
@@ -265,33 +265,33 @@ static const char *end_text(const struct moment *view, const struct routes *rout
 	return ret;
 }
 
-static int unknown_route(const struct moment *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
-			 struct error *err)
+static int unknown_route(const struct moment *moment, const struct route_trace *trace, const struct end *to,
+			 uint16_t lid, struct error *err)
 {
 	if (!lid)
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
-			       view->names_shown.names[view->fabric->ports[to->port].node]);
+			       moment->names_shown.names[moment->fabric->ports[to->port].node]);
 	if (trace->hops == ROUTE_HOPS_MAX)
 		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed further",
 			       ROUTE_HOPS_MAX);
 	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
-		"collect --routes)", view->names_shown.names[trace->at]);
+		"collect --routes)", moment->names_shown.names[trace->at]);
 }
 
-static void describe_end(FILE *out, const struct moment *view, const struct routes *routes,
+static void describe_end(FILE *out, const struct moment *moment, const struct routes *routes,
 			 const struct route_trace *trace, const struct end *to, uint16_t lid)
 {
-	const struct port *port = &view->fabric->ports[to->port];
+	const struct port *port = &moment->fabric->ports[to->port];
 	char text[3 * NODE_NAME_SIZE];
 
-	fprintf(out, "%s%s\n", trace->hops ? "\n" : "", end_text(view, routes, trace, to, lid, text, sizeof(text)));
+	fprintf(out, "%s%s\n", trace->hops ? "\n" : "", end_text(moment, routes, trace, to, lid, text, sizeof(text)));
 	if (port->lmc && !to->lid)
 		fprintf(out, "The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
 		       1u << (port->lmc & 7), lid);
 	fprintf(out, "Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
 }
 
-static int show(const struct command *command, const struct options *options, const struct moment *view,
+static int show(const struct command *command, const struct options *options, const struct moment *moment,
 		const struct routes *routes, const struct end *from, const struct end *to, struct error *err)
 {
 	const struct column_list list = {
@@ -299,7 +299,7 @@ static int show(const struct command *command, const struct options *options, co
 		.items = route_items, .count = sizeof(route_items) / sizeof(*route_items),
 	};
 	struct result_options output = options_result(options);
-	uint16_t lid = to->lid ? to->lid : fabric_port_lid(view->fabric, &view->fabric->ports[to->port]);
+	uint16_t lid = to->lid ? to->lid : fabric_port_lid(moment->fabric, &moment->fabric->ports[to->port]);
 	struct route_trace trace;
 	struct columns shown;
 	struct result *result;
@@ -307,18 +307,18 @@ static int show(const struct command *command, const struct options *options, co
 
 	if (code < 0)
 		return code;
-	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
+	routes_trace(routes, moment->fabric, from->port, to->port, lid, &trace);
 	result = result_create(options->out, &output, shown.list, shown.count);
-	put_hops(result, view, &trace, lid, output.format != RESULT_TABLE);
+	put_hops(result, moment, &trace, lid, output.format != RESULT_TABLE);
 	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);
 	columns_done(&shown);
 	if (code < 0)
 		return code;
 	if (trace.end == ROUTE_UNKNOWN)
-		return unknown_route(view, &trace, to, lid, err);
+		return unknown_route(moment, &trace, to, lid, err);
 	if (output.format == RESULT_TABLE)
-		describe_end(options->out, view, routes, &trace, to, lid);
+		describe_end(options->out, moment, routes, &trace, to, lid);
 	return trace.end == ROUTE_ARRIVES ? 0 : 1;
 }
 
@@ -326,22 +326,22 @@ int topology_route(const struct command *command, const struct options *options,
 {
 	struct routes routes = { 0 };
 	struct end from, to;
-	struct moment view;
+	struct moment moment;
 	int code;
 
 	if (options->argc != 3)
 		return options_usage_error(command, err, "route requires two end points: topology route A B");
-	code = options_open_moment(options, false, &view, err);
+	code = options_open_moment(options, false, &moment, err);
 	if (code < 0)
 		return code;
-	code = find_end(&view, options->argv[1], &from, err);
+	code = find_end(&moment, options->argv[1], &from, err);
 	if (code == 0)
-		code = find_end(&view, options->argv[2], &to, err);
+		code = find_end(&moment, options->argv[2], &to, err);
 	if (code == 0)
-		code = reader_routes(view.reader, view.at_us, &routes, err);
+		code = reader_routes(moment.reader, moment.at_us, &routes, err);
 	if (code == 0)
-		code = show(command, options, &view, &routes, &from, &to, err);
+		code = show(command, options, &moment, &routes, &from, &to, err);
 	routes_done(&routes);
-	moment_done(&view);
+	moment_done(&moment);
 	return code;
 }
