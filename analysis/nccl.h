@@ -4,7 +4,7 @@
  *
  * The reader takes the output of a job as it is: many ranks mixed with the output of the training,
  * several messages or half a message in a line, colours, CRLF, binary data. It needs the messages of
- * NCCL_DEBUG=INFO; formats of NCCL 2.4 to 2.28 and RCCL 2.20 are known (analysis/nccl/message.c).
+ * NCCL_DEBUG=INFO; formats of NCCL 2.4 to 2.30 and RCCL 2.20 are known (analysis/nccl/message.c).
  * Tables of nccl-tests and rccl-tests are read too. Memory is bounded by the limits below, not by
  * the size of the log.
  */
@@ -31,6 +31,8 @@ enum {
 	NCCL_SLOTS_MOST = 1048576,
 	NCCL_SETTINGS_MOST = 64,
 	NCCL_PROBLEMS_MOST = 32,
+	NCCL_TALLY_MOST = 16,
+	NCCL_OVERDUE_MOST = 32,
 	NCCL_TESTS_MOST = 64,
 	NCCL_GROUPS_MOST = 1024,
 	NCCL_ROWS_MOST = 128, /* rows kept of a table; all are summed */
@@ -74,6 +76,10 @@ struct nccl_process {
 	uint32_t host, pid;
 	uint32_t first_slot; /* its device numbers; UINT32_MAX: none */
 	uint8_t network;     /* index into networks + 1; 0: unknown */
+	uint8_t problem;     /* index into problems + 1, of its last warning that is not harmless; 0: none */
+	uint32_t messages;
+	uint64_t longer;     /* hash of a longer name that ends with its name, in its last such message; 0: none */
+	uint32_t longer_at;  /* its number of messages then */
 };
 
 /* One device number of one process. Devices that were merged have several with the same index. */
@@ -91,17 +97,44 @@ enum nccl_problem_kind {
 	NCCL_COMPLETION,  /* a work request failed; status is that of ibv_wc */
 	NCCL_ASYNC_EVENT, /* of the HCA */
 	NCCL_TIMEOUT,     /* of a connection or, by PyTorch's watchdog, of an operation */
-	NCCL_CLOSED,      /* connection closed by the peer */
+	NCCL_CLOSED,      /* connection refused, or closed by the peer */
+	NCCL_FAILED_CALL, /* a call of NCCL that failed, of which no warning is known */
 	NCCL_WARNING,     /* any other NCCL WARN */
 	NCCL_PROBLEM_KINDS,
 };
 
+enum nccl_severity { NCCL_OK, NCCL_NOTE, NCCL_WARN, NCCL_FAIL };
+
+struct nccl_warning;
+
 struct nccl_problem {
 	enum nccl_problem_kind kind;
-	uint32_t count;             /* messages that differ only in numbers */
+	enum nccl_severity severity;
+	const struct nccl_warning *known; /* NULL: the text is not known */
+	uint32_t count;             /* messages that differ only in numbers; NCCL_COMPLETION: with this status */
 	int status;                 /* NCCL_COMPLETION: enum ibv_wc_status; else 0 */
-	char host[NCCL_NAME_SIZE];  /* of the first one; "": unknown */
+	uint32_t process;           /* of the first one; UINT32_MAX: unknown */
 	char text[NCCL_TEXT_SIZE];  /* of the first one, sanitised */
+};
+
+/* What problems name. */
+enum nccl_place { NCCL_PEER, NCCL_DEVICE, NCCL_REPORTER, NCCL_PLACES };
+
+/*
+ * How often a problem names a peer, an HCA, a reporting host. The most frequent of many are kept (the algorithm
+ * "space-saving"): the number is at least @count less @excess.
+ */
+struct nccl_tally {
+	char name[NCCL_NAME_SIZE];
+	uint32_t count, excess;
+};
+
+/* Ranks of which PyTorch's watchdog reports the same operation. */
+struct nccl_overdue {
+	char group[NCCL_NAME_SIZE]; /* of ranks: "PG 0"; "" if it is not printed */
+	char operation[32];
+	uint64_t sequence, ranks;
+	uint32_t rank;              /* the first one; UINT32_MAX: unknown */
 };
 
 /* Operations of nccl-tests. */
@@ -171,11 +204,21 @@ struct nccl_log {
 	struct nccl_problem problems[NCCL_PROBLEMS_MOST];
 	size_t problem_count;
 	uint64_t problem_total[NCCL_PROBLEM_KINDS];
+	struct nccl_tally (*tallies)[NCCL_PLACES][NCCL_TALLY_MOST]; /* by problem; NULL: no problem yet */
+	struct nccl_overdue overdue[NCCL_OVERDUE_MOST];
+	size_t overdue_count;
+	bool ended_badly;             /* set before nccl_check(): the job ended with an error */
 
 	uint32_t ranks, nodes;        /* of the largest communicator; 0: unknown */
 	uint32_t channels, p2p_channels; /* most per communicator; 0: unknown */
 	uint64_t net_connections, p2p_connections, shm_connections, collnet_connections;
 	uint64_t net_direct;          /* of the connections over the network with GDRDMA */
+	uint64_t net_tcp;             /* of them over TCP */
+	uint64_t torn_connections;    /* messages of connections that were torn */
+	uint64_t repeated;            /* messages that a launcher dropped as repetitions */
+	struct map rank_map;          /* ranks whose initialization was logged */
+	size_t ranks_logged;
+	const char *foreign;          /* what the log is instead of text: "gzip"; NULL: text */
 	bool sharp_plugin;            /* a CollNet plugin was loaded */
 	bool no_device;               /* a process found no HCA */
 	bool nvls;                    /* NVLink SHARP is used inside nodes */
@@ -246,14 +289,13 @@ struct nccl_port {
 	double rate_gbps;       /* of the link; 0: unknown */
 };
 
-enum nccl_severity { NCCL_OK, NCCL_NOTE, NCCL_WARN, NCCL_FAIL };
-
 /* nccl_severity_name - "ok", "note", "warning", "failure". */
 const char *nccl_severity_name(enum nccl_severity severity);
 
 struct nccl_line {
 	enum nccl_severity severity;
 	char text[512];
+	const char *fix; /* what to do; NULL: the text says it, or nothing is to be done */
 };
 
 /* The most important line comes first: it is the verdict. */

@@ -126,8 +126,8 @@ static int add_logs(const struct doctor_options *options, struct checks *checks,
 			[NCCL_WARN] = CHECK_WARN, [NCCL_FAIL] = CHECK_FAIL,
 		};
 
-		check_add(checks, statuses[line->severity], "", line->severity < NCCL_WARN ? NULL : fix, "%s",
-			  line->text);
+		check_add(checks, statuses[line->severity], "",
+			  line->severity < NCCL_WARN ? NULL : line->fix ? line->fix : fix, "%s", line->text);
 	}
 	nccl_done(&log);
 	return code == 0 && checks->failed ? err_nomem(err) : code;

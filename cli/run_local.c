@@ -172,8 +172,10 @@ static void print_nccl(const struct nccl_verdict *nccl, FILE *stream)
 	for (size_t i = 0; i < nccl->count; i++) {
 		const struct nccl_line *line = &nccl->lines[i];
 
-		fprintf(stream, "nccl: %s%s%s\n", line->severity < NCCL_WARN ? "" : nccl_severity_name(line->severity),
-			line->severity < NCCL_WARN ? "" : ": ", line->text);
+		fprintf(stream, "nccl: %s%s%s%s%s\n",
+			line->severity < NCCL_WARN ? "" : nccl_severity_name(line->severity),
+			line->severity < NCCL_WARN ? "" : ": ", line->text, line->fix ? ": " : "",
+			line->fix ? line->fix : "");
 	}
 }
 

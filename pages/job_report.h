@@ -247,7 +247,7 @@ void job_report_destroy(struct job_report *report);
  * @log:  kept: it must live as long as the report
  * Return: 0; ERR_NOMEM.
  */
-int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, struct error *err);
+int job_report_add_nccl(struct job_report *report, struct nccl_log *log, struct error *err);
 
 /*
  * job_report_page - the report as a page; CSV has a row for each port of its hosts

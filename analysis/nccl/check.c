@@ -23,23 +23,24 @@ const char *nccl_severity_name(enum nccl_severity severity)
 	return names[severity];
 }
 
-__attribute__((format(printf, 3, 4)))
-static void line_add(struct nccl_check *check, enum nccl_severity severity, const char *fmt, ...)
+void nccl_check_add(struct nccl_check *check, enum nccl_severity severity, const char *fix, const char *fmt, ...)
 {
 	struct nccl_verdict *verdict = check->verdict;
 	struct nccl_line *line;
 	va_list args;
 
+	if (severity > verdict->severity)
+		verdict->severity = severity;
 	if (verdict->count == NCCL_LINES_MOST)
 		return;
 	line = &verdict->lines[verdict->count++];
-	line->severity = severity;
-	if (severity > verdict->severity)
-		verdict->severity = severity;
+	*line = (struct nccl_line){ .severity = severity, .fix = fix };
 	va_start(args, fmt);
 	vsnprintf(line->text, sizeof(line->text), fmt, args);
 	va_end(args);
 }
+
+#define line_add(check, severity, ...) nccl_check_add(check, severity, NULL, __VA_ARGS__)
 
 /* "412 GB", "nothing" */
 struct amount { char text[24]; };
@@ -113,37 +114,89 @@ static const char *tcp_reason(const struct nccl_log *log)
 	return "check the links of the HCAs, libibverbs in the container, and memlock";
 }
 
+/* The network of most processes is TCP; if that is not logged: no HCA is listed. */
+static bool chose_tcp(const struct nccl_log *log)
+{
+	uint64_t tcp = 0, others = 0;
+
+	for (size_t i = 0; i < log->network_count; i++) {
+		const struct nccl_setting *network = &log->networks[i];
+
+		if (strstr(network->value, "Socket"))
+			tcp += network->count;
+		else
+			others += network->count;
+	}
+	if (tcp + others)
+		return tcp && tcp >= others;
+	return !log->hca_count && (log->interfaces[0] || log->no_device);
+}
+
 /* No connection over a network was logged. */
 static void summary_without_network(struct nccl_check *check, const char *library)
 {
 	const struct nccl_log *log = check->log;
+	bool apart = log->nodes ? log->nodes > 1 : check->log_hosts > 1;
+	bool together = !apart && check->log_hosts <= 1 &&
+			(log->nodes == 1 || (log->ranks ? !check->partial :
+					     log->p2p_connections + log->shm_connections > 0));
 
+	if (log->foreign)
+		nccl_check_add(check, NCCL_WARN, "decompress it: zcat, zstdcat, xzcat FILE | ibwire ... --nccl -",
+			       "a log is compressed (%s) and was not read", log->foreign);
+	if (log->foreign && !log->messages)
+		return;
 	if (!log->messages)
 		line_add(check, NCCL_NOTE, log->version_count ?
 			 "%s logged no messages about its network: run with NCCL_DEBUG=INFO" :
 			 "the log contains no messages of NCCL: run with NCCL_DEBUG=INFO", library);
-	else if (log->nodes == 1 || (log->host_count == 1 && !log->nodes))
+	else if (chose_tcp(log) && !together)
+		/* Some of the ranks may be all that the log has. */
+		line_add(check, apart || log->ranks ? NCCL_FAIL : NCCL_WARN,
+			 "%s chose NET/Socket%s%s: TCP, not RDMA%s; %s", library, log->interfaces[0] ? " on " : "",
+			 log->interfaces, apart || log->ranks ? "" : ", if there are ranks on other hosts",
+				 tcp_reason(log));
+	else if (together)
 		line_add(check, NCCL_OK, "%s reports ranks on one host only and uses no network"
 			 " (it lists %zu HCA%s, %s)", library, check->rail_count, plural(check->rail_count),
 			 nccl_fabric_name(check->fabric));
+	else if (log->torn_connections)
+		nccl_check_add(check, NCCL_WARN, "let each process write a file of its own: "
+			       "NCCL_DEBUG_FILE=nccl.%h.%p.log",
+			       "%s: no message about a connection is whole, %llu are torn", library,
+			       (unsigned long long)log->torn_connections);
 	else
 		line_add(check, NCCL_NOTE, "%s logged no connections: run with NCCL_DEBUG=INFO and without"
 			 " NCCL_DEBUG_SUBSYS, or with INIT,NET", library);
 }
 
+static bool network_is(const struct nccl_log *log, const char *name)
+{
+	for (size_t i = 0; i < log->network_count; i++)
+		if (!strcmp(log->networks[i].value, name))
+			return true;
+	return !log->network_count && !strcmp(name, "IB");
+}
+
 static void summary(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
-	uint64_t rdma = log->net_connections - check->fabrics[NCCL_TCP];
+	uint64_t rdma = log->net_connections - log->net_tcp;
 	char library[sizeof(log->versions[0].value) + NCCL_NAME_SIZE], wire[128];
 
 	library_text(log, library, sizeof(library));
 	wire_text(check, wire, sizeof(wire));
 	if (!log->net_connections) {
 		summary_without_network(check, library);
-	} else if (check->fabrics[NCCL_TCP] >= rdma) {
-		line_add(check, NCCL_FAIL, "%s reports NET/Socket%s%s: TCP, not RDMA%s; %s", library,
-			 log->interfaces[0] ? " on " : "", log->interfaces, wire, tcp_reason(log));
+	} else if (log->net_tcp >= rdma) {
+		line_add(check, NCCL_FAIL, "%s reports NET/%s%s%s: TCP, not RDMA%s; %s", library,
+			 network_is(log, "FastSocket") ? "FastSocket" : "Socket", log->interfaces[0] ? " on " : "",
+			 log->interfaces, wire, network_is(log, "FastSocket") ? "the plugin FastSocket uses TCP" :
+			 tcp_reason(log));
+	} else if (!check->used_rails) {
+		line_add(check, NCCL_NOTE, "%s reports %llu connections over a network, but the log has no names "
+			 "of hosts%s",
+			 library, (unsigned long long)log->net_connections, wire);
 	} else {
 		bool nothing = check->known && !check->unknown && check->tx_bytes < 1e6 &&
 			       (check->fabric == NCCL_INFINIBAND || check->named);
@@ -153,19 +206,11 @@ static void summary(struct nccl_check *check)
 			 check->hosts, plural(check->hosts),
 			 !check->staged ? "with GDRDMA" : log->net_direct ? "partly with GDRDMA" : "without GDRDMA",
 			 wire);
-		if (check->fabrics[NCCL_TCP])
+		if (log->net_tcp)
 			line_add(check, NCCL_FAIL, "%llu of %llu connections use TCP (NET/Socket)",
-				 (unsigned long long)check->fabrics[NCCL_TCP],
+				 (unsigned long long)log->net_tcp,
 				 (unsigned long long)log->net_connections);
 	}
-}
-
-static bool network_is(const struct nccl_log *log, const char *name)
-{
-	for (size_t i = 0; i < log->network_count; i++)
-		if (!strcmp(log->networks[i].value, name))
-			return true;
-	return !log->network_count && !strcmp(name, "IB");
 }
 
 /* Ports of an InfiniBand fabric do not carry the data. */
@@ -221,6 +266,17 @@ static void names_append(char *list, size_t size, unsigned *count, const char *n
 			 " and %u more", *count - 4);
 }
 
+/* Connections over ports of another kind than the most: they are slower, and not on the same fabric. */
+static void mixed_check(struct nccl_check *check)
+{
+	for (enum nccl_fabric fabric = NCCL_INFINIBAND; fabric < NCCL_TCP; fabric++)
+		if (fabric != check->fabric && check->fabric != NCCL_TCP && check->fabrics[fabric])
+			nccl_check_add(check, NCCL_WARN, "select HCAs of one kind with NCCL_IB_HCA",
+				       "%llu connections use %s, the others %s",
+				       (unsigned long long)check->fabrics[fabric],
+				       nccl_fabric_name(fabric), nccl_fabric_name(check->fabric));
+}
+
 static void rails_check(struct nccl_check *check)
 {
 	char unused[256] = "", foreign[256] = "";
@@ -238,12 +294,16 @@ static void rails_check(struct nccl_check *check)
 				 amount((double)rail->idle_bytes).text);
 		if (rail->used || !check->log->net_connections)
 			continue;
-		if (rail->listed)
+		/* A bond of Ethernet ports among InfiniBand ports is no rail. */
+		if (rail->listed && (rail->fabric == check->fabric || check->fabric == NCCL_FABRIC_UNKNOWN))
 			names_append(unused, sizeof(unused), &unused_count, rail->name);
 		if (check->named && rail->ports && rail->bytes > mean * rail->ports / 10)
 			names_append(foreign, sizeof(foreign), &foreign_count, rail->name);
 	}
-	if (unused_count && check->fabric != NCCL_TCP)
+	if (unused_count && check->partial)
+		line_add(check, NCCL_NOTE, "the log has messages of %zu of %u ranks: HCAs without connections are not"
+			 " judged", check->ranks, check->log->ranks);
+	else if (unused_count && check->fabric != NCCL_TCP)
 		line_add(check, NCCL_WARN, "NCCL lists %u HCA%s without any connection: %s", unused_count,
 			 plural(unused_count), unused);
 	if (foreign_count)
@@ -283,43 +343,6 @@ static void networks_check(struct nccl_check *check)
 	}
 	if (used > 1)
 		line_add(check, NCCL_WARN, "processes use different networks: %s", list);
-}
-
-/* enum ibv_wc_status of libibverbs' verbs.h. */
-static const char *status_text(int status)
-{
-	switch (status) {
-	case 4: return "local protection error";
-	case 5: return "flushed after an earlier error";
-	case 9: return "remote invalid request";
-	case 10: return "remote access error";
-	case 11: return "remote operation error";
-	case 12: return "transport retries exceeded: the peer or the path did not respond";
-	case 13: return "receiver-not-ready retries exceeded";
-	default: return "see ibv_wc_status in verbs.h";
-	}
-}
-
-static void problems_check(struct nccl_check *check)
-{
-	static const char *const kinds[NCCL_PROBLEM_KINDS] = {
-		"failed work requests", "events of the HCA", "timeouts", "connections closed by the peer", "warnings",
-	};
-	static const enum nccl_severity severities[NCCL_PROBLEM_KINDS] = {
-		NCCL_FAIL, NCCL_WARN, NCCL_FAIL, NCCL_WARN, NCCL_NOTE,
-	};
-	for (size_t i = 0; i < check->log->problem_count; i++) {
-		const struct nccl_problem *problem = &check->log->problems[i];
-		const char *on = problem->host[0] ? " on " : "";
-
-		if (problem->kind == NCCL_COMPLETION)
-			line_add(check, NCCL_FAIL, "%u failed work request%s, status %d (%s), first%s%s: %s",
-				 problem->count, plural(problem->count), problem->status, status_text(problem->status),
-				 on, problem->host, problem->text);
-		else
-			line_add(check, severities[problem->kind], "%s: %u, first%s%s: %s", kinds[problem->kind],
-				 problem->count, on, problem->host, problem->text);
-	}
 }
 
 /*
@@ -470,6 +493,8 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 	ret->count = 0;
 	nccl_check_sum(&check);
 	summary(&check);
+	if (log->foreign && log->net_connections)
+		line_add(&check, NCCL_WARN, "a log is compressed (%s) and was not read: decompress it", log->foreign);
 	if (count && log->host_count && !check.known && !check.unknown)
 		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job: the log is not "
 			"compared"
@@ -480,6 +505,7 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 			 " these", check.unknown, plural(check.unknown));
 	fabric_named(&check);
 	rails_check(&check);
+	mixed_check(&check);
 	if (log->collnet_connections)
 		line_add(&check, NCCL_OK, "switches reduce (SHARP): %llu connections",
 			 (unsigned long long)log->collnet_connections);
@@ -489,7 +515,13 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 	networks_check(&check);
 	tests_check(&check);
 	contents(&check);
-	problems_check(&check);
+	nccl_check_problems(&check);
+	if (log->torn.lines && (log->net_connections || !log->torn_connections))
+		line_add(&check, NCCL_NOTE, "%zu messages are torn and not counted: let each process write a file "
+			 "of its own (NCCL_DEBUG_FILE=nccl.%%h.%%p.log)", log->torn.lines);
+	if (log->repeated)
+		line_add(&check, NCCL_NOTE, "%llu messages were dropped by the launcher as repetitions",
+			 (unsigned long long)log->repeated);
 	if (log->dropped)
 		line_add(&check, NCCL_NOTE, "%llu messages exceed the limits of the reader and are not counted",
 			 (unsigned long long)log->dropped);

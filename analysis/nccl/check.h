@@ -17,6 +17,7 @@ struct nccl_rail {
 	uint32_t listed, used, idle; /* hosts that list it, that have connections over it, where it moved nothing */
 	const char *idle_host;
 	uint64_t idle_bytes;         /* the most of an idle one */
+	enum nccl_fabric fabric;
 	double bytes;                /* on the wire, both directions */
 	uint32_t ports;              /* ports of which the bytes are known */
 };
@@ -24,6 +25,7 @@ struct nccl_rail {
 /* A host of the log. */
 struct nccl_host_sum {
 	bool connected, counted; /* it has connections over a network; a port with known bytes */
+	bool torn;               /* the rest of another host's name in a torn message */
 	double rate;             /* GB/s, of nccl_check_host_rate() */
 };
 
@@ -43,10 +45,20 @@ struct nccl_check {
 	double tx_bytes, rx_bytes;           /* of known ports of the log's hosts */
 	size_t known, unknown;               /* ports of the log's hosts */
 	bool named;                          /* names of HCAs agree: some port is an HCA of the log */
+	size_t log_hosts;                    /* of the log, without torn ones */
+	size_t ranks;                        /* of which there are messages */
+	bool partial;                        /* messages of some ranks are not in the log */
 };
 
 /* nccl_check_sum - sum log and ports, which are given, into the other members, which are zeroed. */
 void nccl_check_sum(struct nccl_check *check);
+
+/* nccl_check_problems - a line for each problem of the log, with what it names most often. */
+void nccl_check_problems(struct nccl_check *check);
+
+/* nccl_check_add - add a line. @fix: what to do; NULL: nothing, or the text says it. */
+__attribute__((format(printf, 4, 5)))
+void nccl_check_add(struct nccl_check *check, enum nccl_severity severity, const char *fix, const char *fmt, ...);
 
 /*
  * nccl_check_evenness - 1 less the coefficient of variation of the rails' bytes; negative: unknown

@@ -55,9 +55,10 @@ static void log_sum(struct nccl_check *check)
 		check->fabrics[hca->fabric] += connections;
 		if (!rail)
 			continue;
-		rail->listed++;
+		rail->fabric = hca->fabric;
+		rail->listed += !check->by_host[hca->host].torn;
 		rail->used += connections > 0;
-		if (!connections || check->by_host[hca->host].connected)
+		if (!connections || check->by_host[hca->host].connected || check->by_host[hca->host].torn)
 			continue;
 		check->by_host[hca->host].connected = true;
 		check->hosts++;
@@ -67,7 +68,7 @@ static void log_sum(struct nccl_check *check)
 			check->hosts = log->tests[i].all.hosts;
 	/* Merged devices count a connection each, so that these are not summed over HCAs. */
 	check->staged = log->net_connections - log->net_direct;
-	check->staged -= check->fabrics[NCCL_TCP] < check->staged ? check->fabrics[NCCL_TCP] : check->staged;
+	check->staged -= log->net_tcp < check->staged ? log->net_tcp : check->staged;
 	for (size_t i = 0; i < check->rail_count; i++)
 		check->used_rails += check->rails[i].used > 0;
 	for (enum nccl_fabric fabric = 0; fabric < NCCL_FABRIC_COUNT; fabric++)
@@ -134,8 +135,42 @@ static void ports_idle(struct nccl_check *check)
 	}
 }
 
+/*
+ * The beginning of a torn message is lost: "pha:70:81 [0] NCCL INFO" of "alpha:70:81". Such a host has few
+ * messages, and a process of the same id exists on a host whose name ends with it.
+ */
+static void find_torn(struct nccl_check *check)
+{
+	enum { MESSAGES_MOST = 2 };
+	const struct nccl_log *log = check->log;
+
+	for (size_t i = 0; i < log->process_count; i++) {
+		const struct nccl_process *process = &log->processes[i];
+		const char *name = log->hosts[process->host].name;
+		uint32_t at;
+
+		for (size_t from = 1; name[from]; from++) {
+			uint64_t key = nccl_hash(name + from, strlen(name + from), process->pid);
+
+			if (!map_get(&log->process_map, key, &at) || log->processes[at].messages > MESSAGES_MOST ||
+			    log->processes[at].messages >= process->messages ||
+			    log->processes[at].host == process->host ||
+			    log->hosts[log->processes[at].host].processes > 1)
+				continue;
+			check->by_host[log->processes[at].host].torn = true;
+		}
+	}
+	for (size_t i = 0; i < log->host_count; i++)
+		check->log_hosts += !check->by_host[i].torn;
+}
+
 void nccl_check_sum(struct nccl_check *check)
 {
+	const struct nccl_log *log = check->log;
+
+	find_torn(check);
+	check->ranks = log->ranks_logged > log->process_count ? log->ranks_logged : log->process_count;
+	check->partial = log->repeated || (log->ranks && check->ranks < log->ranks);
 	log_sum(check);
 	ports_sum(check);
 	ports_idle(check);

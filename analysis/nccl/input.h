@@ -28,7 +28,12 @@ struct nccl_json {
 
 struct nccl_input {
 	struct nccl_json json;
-	bool started;     /* a piece of this log was read */
+	char head[32];    /* the first bytes of this log, until its kind is known */
+	size_t head_len;
+	bool started;     /* they were read */
+	bool skipped;     /* it is no text */
+	enum { WIDE_NONE, WIDE_LITTLE, WIDE_BIG } wide; /* UTF-16 */
+	int half;         /* the first byte of a character of UTF-16; -1: none */
 	char line[NCCL_LINE_MOST + 1];
 	size_t len, done; /* bytes of the line, and before which messages were read */
 	struct nccl_test *test; /* its header was read and not yet its summary */
@@ -49,9 +54,33 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 /* nccl_version - "2.19.3+cuda12.3 ..." after "NCCL version" or "RCCL version :". */
 void nccl_version(struct nccl_log *log, const char *library, const char *text);
 
-/* nccl_problem_add - count a problem; messages that differ only in numbers are one. */
-void nccl_problem_add(struct nccl_log *log, enum nccl_problem_kind kind, const struct nccl_process *process,
-		      int status, const char *text);
+/* A known text of NCCL WARN. */
+struct nccl_warning {
+	const char *pattern; /* parts in this order, separated by '*' */
+	const char *since;   /* the first version whose sources have it, of NCCL unless it names another library */
+	enum nccl_problem_kind kind;
+	enum nccl_severity severity; /* NCCL_NOTE: harmless */
+	const char *fix;     /* NULL: harmless, or it depends on the status */
+};
+
+/* nccl_warning_find - Return: NULL: not known. */
+const struct nccl_warning *nccl_warning_find(const char *text);
+
+/* nccl_status_text, nccl_status_fix - of enum ibv_wc_status. */
+const char *nccl_status_text(int status);
+const char *nccl_status_fix(int status);
+
+/* nccl_warning_read - count a NCCL WARN. @process: NULL: unknown */
+void nccl_warning_read(struct nccl_log *log, struct nccl_process *process, const char *text);
+
+/* nccl_trace_read - "init.cc:300 -> 2": calls through which a failure returned. Return: whether it is one. */
+bool nccl_trace_read(struct nccl_log *log, const struct nccl_process *process, const char *text);
+
+/* nccl_failure_read - what a program reports of a call that failed. */
+void nccl_failure_read(struct nccl_log *log, const char *text);
+
+/* nccl_watchdog_read - a line of PyTorch's watchdog; @text: from the words "Watchdog caught" on */
+void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text);
 
 /* nccl_host_find - the host of a name, added if it is new. Return: UINT32_MAX: beyond the limits. */
 uint32_t nccl_host_find(struct nccl_log *log, const char *name, size_t len);

@@ -2,7 +2,7 @@
 /*
  * message.c - the messages of NCCL and RCCL about the network
  *
- * Formats as read in NCCL's sources of each tag from 2.4.2 to 2.28.9 (transport/net_ib, net_socket,
+ * Formats as read in NCCL's sources of each tag from 2.4.2 to 2.30.7 (transport/net_ib, net_socket,
  * net, p2p, shm, coll_net, init, plugin/net), in RCCL 2.20, in nccl-rdma-sharp-plugins ("IBext") and
  * in aws-ofi-nccl ("Libfabric"; until 1.13 "AWS Libfabric").
  */
@@ -52,44 +52,6 @@ void nccl_version(struct nccl_log *log, const char *library, const char *text)
 	if (isdigit((unsigned char)*text))
 		setting_add(log, log->versions, &log->version_count, sizeof(log->versions) / sizeof(log->versions[0]),
 			    library, strlen(library), text, len);
-}
-
-/* Do the texts differ in numbers only? Hexadecimal digits are part of numbers: addresses. */
-static bool is_same_text(const char *a, const char *b)
-{
-	for (;;) {
-		while (isxdigit((unsigned char)*a))
-			a++;
-		while (isxdigit((unsigned char)*b))
-			b++;
-		if (*a != *b)
-			return false;
-		if (!*a)
-			return true;
-		a++;
-		b++;
-	}
-}
-
-void nccl_problem_add(struct nccl_log *log, enum nccl_problem_kind kind, const struct nccl_process *process,
-		      int status, const char *text)
-{
-	struct nccl_problem *problem = log->problems, wanted = { .kind = kind, .count = 1, .status = status };
-
-	nccl_copy(wanted.text, sizeof(wanted.text), text, strlen(text));
-	log->problem_total[kind]++;
-	for (; problem < log->problems + log->problem_count; problem++)
-		if (problem->kind == kind && problem->status == status && is_same_text(problem->text, wanted.text)) {
-			problem->count++;
-			return;
-		}
-	if (log->problem_count == NCCL_PROBLEMS_MOST) {
-		log->dropped++;
-		return;
-	}
-	if (process)
-		memcpy(wanted.host, log->hosts[process->host].name, sizeof(wanted.host));
-	log->problems[log->problem_count++] = wanted;
 }
 
 /* The device of a host, added if it is new. Return: its index; UINT32_MAX: beyond the limits. */
@@ -268,10 +230,16 @@ static void interfaces_read(struct nccl_log *log, const char *text)
 	}
 }
 
+/* "Socket", or the plugin "FastSocket" of Google. */
+static bool is_tcp(const char *network, size_t len)
+{
+	return len >= 6 && !memcmp(network + len - 6, "Socket", 6);
+}
+
 /* libfabric and sockets have device numbers of their own, other than those of "NET/IB : Using". */
 static bool is_verbs(const char *network, size_t len)
 {
-	return !(len == 6 && !memcmp(network, "Socket", 6)) && !memmem(network, len, "Libfabric", 9) &&
+	return !is_tcp(network, len) && !memmem(network, len, "Libfabric", 9) &&
 	       !memmem(network, len, "OFI", 3);
 }
 
@@ -282,7 +250,7 @@ static enum nccl_fabric fabric_of_network(const struct nccl_log *log, const char
 		{ "efa", NCCL_EFA }, { "psm", NCCL_OMNI_PATH }, { "opx", NCCL_OMNI_PATH }, { "cxi", NCCL_SLINGSHOT },
 		{ "tcp", NCCL_TCP }, { "sockets", NCCL_TCP },
 	};
-	if (len == 6 && !memcmp(network, "Socket", 6))
+	if (is_tcp(network, len))
 		return NCCL_TCP;
 	if (is_verbs(network, len))
 		return NCCL_FABRIC_UNKNOWN;
@@ -309,6 +277,7 @@ static void connection_add(struct nccl_log *log, const struct nccl_process *proc
 
 	log->net_connections++;
 	log->net_direct += direct;
+	log->net_tcp += fabric_of_network(log, network, len) == NCCL_TCP;
 	if (!process)
 		return;
 	for (uint32_t at = process->first_slot; at != UINT32_MAX; at = log->slots[at].next) {
@@ -414,13 +383,31 @@ static void channels_read(struct nccl_log *log, const char *text)
 		log->p2p_channels = count;
 }
 
+/* The largest number after a key. Something follows it: at the end of a line it may be torn. */
 static void most(uint32_t *value, const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
-	unsigned long number = at ? strtoul(at + strlen(key), NULL, 10) : 0;
+	char *end;
+	unsigned long number = at ? strtoul(at + strlen(key), &end, 10) : 0;
 
-	if (number > *value && number <= 10000000)
+	if (at && *end == ' ' && number > *value && number <= 10000000)
 		*value = (uint32_t)number;
+}
+
+/* " rank 3 nranks 16": until 2.21 "nranks", and "nRanks". */
+static void rank_read(struct nccl_log *log, const char *text)
+{
+	enum { RANKS_MOST = 1 << 20 };
+	const char *at = strstr(text, " rank ");
+	char *end;
+	unsigned long rank = at ? strtoul(at + 6, &end, 10) : 0;
+	uint32_t found;
+
+	if (!at || end == at + 6 || *end != ' ' || rank >= RANKS_MOST || map_get(&log->rank_map, rank + 1, &found))
+		return;
+	if (map_put(&log->rank_map, rank + 1, 1))
+		log->failed = true;
+	log->ranks_logged++;
 }
 
 /* "NCCL_IB_HCA set to mlx5_0,mlx5_1", "NCCL_NET_GDR_LEVEL set by environment to 5." (a dot after numbers) */
@@ -448,35 +435,6 @@ static void network_read(struct nccl_log *log, struct nccl_process *process, con
 			process->network = (uint8_t)(i + 1);
 }
 
-/*
- * The status of a failed work request: "error 12" until 2.19, then "status=12", since 2.28.7
- * "status=IBV_WC_RETRY_EXC_ERR(12)".
- */
-static int completion_status(const char *text)
-{
-	const char *at = strstr(text, "status=");
-
-	if (at)
-		at += isdigit((unsigned char)at[7]) ? 7 : 7 + strcspn(at + 7, "(") + 1;
-	else if ((at = strstr(text, "error ")))
-		at += 6;
-	return at && at < text + strlen(text) ? atoi(at) : 0;
-}
-
-static void warning_read(struct nccl_log *log, const struct nccl_process *process, const char *text)
-{
-	if (strstr(text, "Got completion"))
-		nccl_problem_add(log, NCCL_COMPLETION, process, completion_status(text), text);
-	else if (strstr(text, "async") && strstr(text, "event"))
-		nccl_problem_add(log, NCCL_ASYNC_EVENT, process, 0, text);
-	else if (strstr(text, "Connection closed by") || strstr(text, "onnection reset"))
-		nccl_problem_add(log, NCCL_CLOSED, process, 0, text);
-	else if (strstr(text, "timed out") || strstr(text, "imeout") || strstr(text, "exceeded"))
-		nccl_problem_add(log, NCCL_TIMEOUT, process, 0, text);
-	else
-		nccl_problem_add(log, NCCL_WARNING, process, 0, text);
-}
-
 /* "NCCL Dev 0 IbDev 0 Port 1 qpn 123 mtu 5 LID 17 subnet-prefix ...": of the port of this process. */
 static void lid_read(struct nccl_log *log, const struct nccl_process *process, const char *text)
 {
@@ -502,7 +460,7 @@ static bool net_message(struct nccl_log *log, struct nccl_process *process, cons
 		log->no_device = true;
 	else if (process && skip(text, "NET/IB : Made virtual device [", &rest))
 		virtual_read(log, process, rest);
-	else if (skip(text, "NET/Socket : Using ", &rest))
+	else if (skip(text, "NET/Socket : Using ", &rest) || skip(text, "NET/FastSocket : Using ", &rest))
 		interfaces_read(log, rest);
 	else if (skip(text, "NET/OFI Selected Provider is ", &rest) ||
 		 skip(text, "NET/OFI Selected provider is ", &rest))
@@ -520,9 +478,11 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 	bool whole = true;
 
 	if (warn) {
-		warning_read(log, process, text);
+		nccl_warning_read(log, process, text);
 		return;
 	}
+	if (nccl_trace_read(log, process, text))
+		return;
 	if (skip(text, "Channel ", &rest) || skip(text, "Ring ", &rest))
 		whole = channel_read(log, process, rest);
 	else if (skip(text, "CollNet ", &rest))
@@ -543,8 +503,11 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		most(&log->ranks, text, " nranks ");
 		most(&log->ranks, text, " nRanks ");
 		most(&log->nodes, text, " nNodes ");
+		rank_read(log, text);
 		log->mnnvl |= strstr(text, " MNNVL 1") != NULL;
 	}
-	if (!whole)
-		unread_add(&log->torn, log->lines + 1);
+	if (whole)
+		return;
+	unread_add(&log->torn, log->lines + 1);
+	log->torn_connections += strncmp(text, "NET/", 4) != 0;
 }

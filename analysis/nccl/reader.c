@@ -40,6 +40,8 @@ void nccl_done(struct nccl_log *log)
 	map_done(&log->host_map);
 	map_done(&log->process_map);
 	map_done(&log->hca_map);
+	map_done(&log->rank_map);
+	free(log->tallies);
 	nccl_init(log);
 }
 
@@ -108,6 +110,38 @@ static struct nccl_process *process_glued(struct nccl_log *log, const char *name
 	return NULL;
 }
 
+/*
+ * Or the first message of the process was torn, "pha:71:71" of "alpha:71:71", and the longer name is the host:
+ * then it is repeated, while the process has few messages.
+ */
+static void process_rename(struct nccl_log *log, struct nccl_process *process, const char *name, size_t len,
+			   uint64_t key)
+{
+	enum { MESSAGES_MOST = 3 };
+	uint32_t host = process->host, index = (uint32_t)(process - log->processes), found;
+	uint64_t host_key = nccl_hash(name, len, SEED_PRINTED);
+
+	if (process->messages > MESSAGES_MOST || log->hosts[host].processes > 1 ||
+	    map_get(&log->renamed_map, host_key, &found))
+		return;
+	if (process->longer != key) {
+		process->longer = key;
+		process->longer_at = process->messages;
+	}
+	if (process->longer_at == process->messages)
+		return;
+	if (map_get(&log->host_map, host_key, &found)) {
+		log->hosts[host].processes--;
+		log->hosts[found].processes++;
+		process->host = found;
+	} else {
+		nccl_copy(log->hosts[host].name, NCCL_NAME_SIZE, name, len);
+		log->failed |= map_put(&log->host_map, host_key, host) != 0 ||
+			       map_put(&log->host_map, nccl_hash(name, len, SEED_NAME), host) != 0;
+	}
+	log->failed |= map_put(&log->process_map, key, index) != 0;
+}
+
 /* The same for the first message of a process: the end of the name is a known host. */
 static uint32_t host_glued(const struct nccl_log *log, const char *name, size_t len)
 {
@@ -129,8 +163,11 @@ static struct nccl_process *process_find(struct nccl_log *log, const char *name,
 	if (map_get(&log->process_map, key, &at))
 		return &log->processes[at];
 	processes = process_glued(log, name, len, pid);
-	if (processes)
+	if (processes) {
+		if (!glued)
+			process_rename(log, processes, name, len, key);
 		return processes;
+	}
 	host = log->process_count == NCCL_PROCESSES_MOST ? UINT32_MAX :
 	       glued ? host_glued(log, name, len) : nccl_host_find(log, name, len);
 	if (host == UINT32_MAX) {
@@ -166,10 +203,17 @@ static const char *back_number(const char *begin, const char *end, char before)
 	return at < end && end - at < 11 && at > begin && at[-1] == before ? at : NULL;
 }
 
+static const char *back_word(const char *begin, const char *end)
+{
+	while (end > begin && end[-1] != ' ')
+		end--;
+	return end;
+}
+
 /*
- * The prefix "HOST:PID:TID [GPU] " before "NCCL INFO", with "FILE:LINE " after it before "NCCL WARN",
- * since 2.27 perhaps with a time before it.
- * @ret_begin:  the first character of the prefix
+ * The prefix "HOST:PID:TID [GPU] " before "NCCL INFO", with "FILE:LINE " after it before "NCCL WARN", since 2.30
+ * "FILE:LINE (FUNCTION) ", since 2.27 perhaps with a time before it.
+ * @ret_begin:  the first character of the prefix, or of what is left of it
  * Return: the process; NULL: there is no whole prefix.
  */
 static struct nccl_process *prefix_read(struct nccl_log *log, const char *begin, const char *marker, bool warn,
@@ -182,8 +226,11 @@ static struct nccl_process *prefix_read(struct nccl_log *log, const char *begin,
 	if (warn) {
 		if (at == begin || at[-1] != ' ')
 			return NULL;
-		for (at--; at > begin && at[-1] != ' '; at--)
-			;
+		if (at - begin > 2 && at[-2] == ')')
+			at = back_word(begin, at - 1);
+		if (at > begin && at[-1] == ' ')
+			at = back_word(begin, at - 1);
+		*ret_begin = at;
 	}
 	if (at - begin < 2 || at[-1] != ' ' || at[-2] != ']')
 		return NULL;
@@ -239,23 +286,30 @@ static const char *message_end(struct nccl_log *log, const char *at, const char 
 	for (next = marker_find(at, end); next; next = marker_find(next + 4, end)) {
 		bool warn = starts(next, end, "NCCL WARN ");
 
-		if ((warn || starts(next, end, "NCCL INFO ")) && prefix_read(log, at, next, warn, &prefix))
+		/* A warning is never a part of another message, even if its prefix is lost. */
+		if ((warn || starts(next, end, "NCCL INFO ")) && (prefix_read(log, at, next, warn, &prefix) || warn))
 			return prefix;
 	}
 	return end;
 }
 
-/* PyTorch's watchdog: "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(...". */
-static void watchdog_read(struct nccl_log *log, const char *begin, const char *end)
+/* What other programs report in a line with "NCCL", from @marker on. */
+static void report_read(struct nccl_log *log, const char *begin, const char *marker, const char *end)
 {
 	static const char words[] = "Watchdog caught collective operation timeout";
 	const char *at = memmem(begin, (size_t)(end - begin), words, sizeof(words) - 1);
-	char text[NCCL_TEXT_SIZE];
+	char text[NCCL_TEXT_SIZE], line[4 * NCCL_TEXT_SIZE];
+	size_t before = at ? (size_t)(at - begin) : 0, part = before < sizeof(line) / 2 ? before : sizeof(line) / 2;
 
-	if (!at)
+	if (at) {
+		nccl_copy(text, sizeof(text), at, (size_t)(end - at));
+		nccl_copy(line, sizeof(line), at - part, part + (size_t)(end - at));
+		nccl_watchdog_read(log, line, text);
 		return;
-	nccl_copy(text, sizeof(text), at, (size_t)(end - at));
-	nccl_problem_add(log, NCCL_TIMEOUT, NULL, 0, text);
+	}
+	/* PyTorch: "NCCL error in: FILE:LINE, unhandled system error"; nccl-tests: "Test NCCL failure FILE:LINE". */
+	nccl_copy(text, sizeof(text), marker, (size_t)(end - marker));
+	nccl_failure_read(log, text);
 }
 
 /* The message at @marker. Return: where to look for the next one. */
@@ -274,8 +328,9 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 		nccl_version(log, *marker == 'N' ? "NCCL" : "RCCL", text);
 		return stop;
 	}
-	if (starts(marker, end, "NCCL("))
-		watchdog_read(log, begin, end);
+	if ((starts(marker, end, "NCCL(") && marker - begin > 4 && !memcmp(marker - 4, "Work", 4)) ||
+	    starts(marker, end, "NCCL error in: ") || starts(marker, end, "NCCL failure "))
+		report_read(log, begin, marker, end);
 	if (!warn && !starts(marker, end, "NCCL INFO "))
 		return marker + 4;
 	process = prefix_read(log, begin, marker, warn, &prefix);
@@ -287,8 +342,10 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 	text[len] = '\0';
 	log->messages++;
 	/* message_end() may have added processes, which moves them. */
-	if (process)
+	if (process) {
 		process = prefix_read(log, begin, marker, warn, &prefix);
+		process->messages++;
+	}
 	nccl_message(log, process, warn, text);
 	return starts(at, end, "NCCL version ") || starts(at, end, "RCCL version ") ? at : stop;
 }
@@ -334,12 +391,66 @@ static void line_read(struct nccl_log *log, size_t len, size_t limit)
 		nccl_row_read(log, line);
 }
 
+/*
+ * A line of docker's and of other loggers: {"log":"TEXT\\n","stream":"stdout"}. The text replaces the line.
+ * Return: its length.
+ */
+static size_t unwrap(char *line, size_t len)
+{
+	static const char *const keys[] = { "\"log\":", "\"message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
+					    "\"textPayload\":", "\"line\":" };
+	const char *end = line + len, *at = NULL;
+	size_t to = 0;
+
+	for (size_t i = 0; !at && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		at = memmem(line, len, keys[i], strlen(keys[i]));
+		at = at ? at + strlen(keys[i]) : NULL;
+		while (at && at < end && *at == ' ')
+			at++;
+		if (at && (at == end || *at != '"'))
+			at = NULL;
+	}
+	if (!at)
+		return len;
+	for (at++; at < end && *at != '"'; at++) {
+		if (*at != '\\' || at + 1 == end) {
+			line[to++] = *at;
+			continue;
+		}
+		at++;
+		if (*at == 'u' && end - at > 4) {
+			char digits[5] = { at[1], at[2], at[3], at[4], '\0' };
+			unsigned long code = strtoul(digits, NULL, 16);
+
+			line[to++] = code && code < 128 ? (char)code : '?';
+			at += 4;
+		} else if (*at != 'n' && *at != 'r') {
+			line[to++] = *at == 't' ? ' ' : *at;
+		}
+	}
+	return to;
+}
+
+/* "... [repeated 15x across cluster]" of Ray: other processes printed the same line. */
+static void repetition_read(struct nccl_log *log, const char *line, size_t len)
+{
+	const char *at = memmem(line, len, "[repeated ", 10), *end = line + len;
+	unsigned long times = 0;
+
+	for (at = at ? at + 10 : end; at < end && isdigit((unsigned char)*at) && times < 1000000; at++)
+		times = 10 * times + (unsigned long)(*at - '0');
+	log->repeated += at < end && *at == 'x' ? times : 0;
+}
+
 static void line_end(struct nccl_log *log)
 {
 	struct nccl_input *input = log->input;
 
+	if (input->len && input->line[0] == '{' && !input->done)
+		input->len = unwrap(input->line, input->len);
 	if (memchr(input->line, '\033', input->len) && !input->done)
 		input->len = strip_colours(input->line, input->len);
+	repetition_read(log, input->line, input->len);
 	line_read(log, input->len, input->len);
 	log->lines++;
 	input->len = 0;
@@ -366,22 +477,37 @@ static bool is_of_interest(const struct nccl_log *log, const char *line, size_t 
 	       memmem(line, len, "CCL", 3);
 }
 
-int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)
+/* What a log may be instead of text, by its first bytes. */
+static const struct {
+	const char *magic, *name;
+} formats[] = {
+	{ "\x1f\x8b", "gzip" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "\xfd" "7zXZ", "xz" }, { "BZh", "bzip2" },
+	{ "PK\x03\x04", "zip" }, { "\x04\x22\x4d\x18", "lz4" },
+};
+
+/* The first bytes of a log decide how it is read. */
+static void log_begin(struct nccl_log *log, const char *bytes, size_t len)
+{
+	struct nccl_input *input = log->input;
+	const unsigned char *head = (const unsigned char *)bytes;
+
+	input->started = true;
+	input->skipped = false;
+	input->wide = len > 1 && head[0] == 0xff && head[1] == 0xfe ? WIDE_LITTLE :
+		      len > 1 && head[0] == 0xfe && head[1] == 0xff ? WIDE_BIG : WIDE_NONE;
+	input->half = -1;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (len >= strlen(formats[i].magic) && !memcmp(bytes, formats[i].magic, strlen(formats[i].magic))) {
+			input->skipped = true;
+			log->foreign = formats[i].name;
+		}
+	input->json.active = !input->skipped && nccl_json_begins(bytes, len);
+}
+
+static void text_feed(struct nccl_log *log, const char *bytes, size_t len)
 {
 	const char *end = bytes + len;
 
-	if (!log->input)
-		log->input = calloc(1, sizeof(*log->input));
-	if (!log->input)
-		return err_nomem(err);
-	if (!log->input->started)
-		log->input->json.active = nccl_json_begins(bytes, len);
-	log->input->started = true;
-	log->bytes += len;
-	if (log->input->json.active) {
-		nccl_json_feed(log, bytes, len);
-		return log->failed ? err_nomem(err) : 0;
-	}
 	while (bytes < end && !log->failed) {
 		struct nccl_input *input = log->input;
 		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -404,12 +530,84 @@ int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error 
 		else if (bytes < end)
 			line_cut(log);
 	}
+}
+
+/* UTF-16, as PowerShell writes it: what is not ASCII becomes '?'. */
+static void wide_feed(struct nccl_log *log, const char *bytes, size_t len)
+{
+	struct nccl_input *input = log->input;
+	char text[1024];
+	size_t count = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+		unsigned code;
+
+		if (input->half < 0) {
+			input->half = byte;
+			continue;
+		}
+		code = input->wide == WIDE_LITTLE ? (unsigned)input->half | (unsigned)byte << 8 :
+						    (unsigned)input->half << 8 | byte;
+		input->half = -1;
+		if (code != 0xfeff)
+			text[count++] = code < 128 ? (char)code : '?';
+		if (count == sizeof(text)) {
+			text_feed(log, text, count);
+			count = 0;
+		}
+	}
+	text_feed(log, text, count);
+}
+
+static void bytes_feed(struct nccl_log *log, const char *bytes, size_t len)
+{
+	if (log->input->skipped)
+		return;
+	if (log->input->json.active)
+		nccl_json_feed(log, bytes, len);
+	else if (log->input->wide)
+		wide_feed(log, bytes, len);
+	else
+		text_feed(log, bytes, len);
+}
+
+/* The first bytes were collected. */
+static void head_feed(struct nccl_log *log)
+{
+	struct nccl_input *input = log->input;
+
+	log_begin(log, input->head, input->head_len);
+	bytes_feed(log, input->head, input->head_len);
+}
+
+int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)
+{
+	struct nccl_input *input;
+
+	if (!log->input)
+		log->input = calloc(1, sizeof(*log->input));
+	input = log->input;
+	if (!input)
+		return err_nomem(err);
+	log->bytes += len;
+	while (len && !input->started) {
+		input->head[input->head_len++] = *bytes++;
+		len--;
+		if (input->head_len == sizeof(input->head))
+			head_feed(log);
+	}
+	if (len)
+		bytes_feed(log, bytes, len);
 	return log->failed ? err_nomem(err) : 0;
 }
 
 int nccl_end(struct nccl_log *log, struct error *err)
 {
 	if (log->input) {
+		if (!log->input->started && log->input->head_len)
+			head_feed(log);
+		log->input->head_len = 0;
 		if (log->input->len)
 			line_end(log);
 		log->input->test = NULL;

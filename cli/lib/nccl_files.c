@@ -15,6 +15,7 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 {
 	bool standard = !strcmp(path, "-");
 	FILE *file = standard ? stdin : fopen(path, "re");
+	struct unread before_torn = log->torn;
 	size_t before = log->lines;
 	int code;
 
@@ -25,6 +26,7 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 	log->torn.first -= log->torn.lines ? before : 0;
 	if (code == 0)
 		options_warn_unread(path, &log->torn, "a whole message of NCCL");
+	log->torn.lines += before_torn.lines;
 	if (code == ERR_IO)
 		err_prefix(err, "cannot read %s", standard ? "standard input" : path);
 	if (!standard)

@@ -51,10 +51,11 @@ static int add_lines(struct job_report *report, struct error *err)
 
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];
-		const char *text = job_text(report, "%s", line->text);
+		const char *text;
 
 		if (line->severity < NCCL_WARN)
 			continue;
+		text = job_text(report, "%s%s%s", line->text, line->fix ? ": " : "", line->fix ? line->fix : "");
 		if (!text || !job_grow(report, &report->verdict, &report->verdict_count, sizeof(*report->verdict)))
 			return err_nomem(err);
 		memmove(&report->verdict[at + 1], &report->verdict[at],
@@ -65,12 +66,14 @@ static int add_lines(struct job_report *report, struct error *err)
 	return 0;
 }
 
-int job_report_add_nccl(struct job_report *report, const struct nccl_log *log, struct error *err)
+int job_report_add_nccl(struct job_report *report, struct nccl_log *log, struct error *err)
 {
 	struct nccl_verdict *verdict = job_alloc(report, 1, sizeof(*verdict));
 	struct nccl_port *ports = ports_of(report);
-	int code = verdict && ports ? nccl_check(log, ports, report->port_count, verdict, err) : err_nomem(err);
+	int code;
 
+	log->ended_badly = report->job.exit_status > 0;
+	code = verdict && ports ? nccl_check(log, ports, report->port_count, verdict, err) : err_nomem(err);
 	if (code == 0) {
 		report->nccl = log;
 		report->nccl_verdict = verdict;

@@ -190,7 +190,7 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	write_text("nccl.2.log", "\nnode0001:70:71 [0] init.cc:1 NCCL WARN <script>alert(1)</script>\n");
 	free(run_text("job|report|c|--nccl|nccl.2.log|--html|page.html"));
 	assert_int_equal(text_read_file("page.html", "", TEXT_SMALL_MOST, &page, NULL), 0);
-	assert_non_null(strstr(page.chars, "first on node0001: &lt;script&gt;"));
+	assert_non_null(strstr(page.chars, "reported by node0001: &lt;script&gt;"));
 	assert_null(strstr(page.chars, "<script"));
 	text_done(&page);
 	assert_refused(

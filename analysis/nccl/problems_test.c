@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a log says of failures, also if it is damaged: a line that is lost, doubled, torn or prefixed by a launcher
+ * makes no bad verdict good, and no host is named that the log does not have.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/nccl.h"
+#include "analysis/nccl/test_nccl.h"
+#include "base/err.h"
+#include "base/test_damage.h"
+#include "base/unit_test.h"
+
+#define A "alpha:70:81 [0] "
+#define B "beta:72:83 [0] "
+#define WARN(text) "misc/some.cc:12 NCCL WARN " text "\n"
+
+static const struct nccl_line *judge(const char *text)
+{
+	read_text(text);
+	check(NULL, 0);
+	return &verdict.lines[0];
+}
+
+static void assert_first(enum nccl_severity severity, const char *text, const char *words, const char *fix)
+{
+	const struct nccl_line *line = judge(text);
+
+	if (line->severity != severity || !strstr(line->text, words) || (fix && (!line->fix || !strstr(line->fix,
+												       fix))))
+		fail_msg("%s: %s (%s)", nccl_severity_name(line->severity), line->text, line->fix ? line->fix : "");
+}
+
+/* Texts as NCCL prints them, and a word of what to do. */
+TEST(fatal_warnings_fail_and_have_a_remedy)
+{
+	static const struct { const char *text, *fix; } fatal[] = {
+		{ "Call to ibv_create_qp failed with error Cannot allocate memory errno 12", "memlock" },
+		{ "Call to ibv_create_qp failed", "memlock" },
+		{ "Call to ibv_reg_mr failed with error Cannot allocate memory", "memlock" },
+		{ "Call to ibv_create_cq failed", "memlock" },
+		{ "Call to ibv_alloc_pd failed", "ibwire doctor" },
+		{ "Call to ibv_modify_qp failed with error Invalid argument errno 22", "NCCL_IB_GID_INDEX" },
+		{ "Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1", "GID" },
+		{ "NET/IB : Unable to open GID index 3", "NCCL_IB_GID_INDEX" },
+		{ "Error: failed to extend /dev/shm/nccl-Xy12ab to 33030528 bytes, error: No space left on device (28)",
+		  "--shm-size" },
+		{ "Error while creating shared memory segment /dev/shm/nccl-a (size 9637888)", "--shm-size" },
+		{ "ncclOsSocketPollConnect to 10.0.0.2<41000> failed with error Connection refused", "firewall" },
+		{ "socketStartConnect: Connect to 10.0.0.2<41000> failed : No route to host", "firewall" },
+		{ "socketProgress: Connection closed by remote peer beta<41>", "first failure" },
+		{ "Bootstrap : no socket interface found", "NCCL_SOCKET_IFNAME" },
+		{ "NET/IB : No IP interface found.", "NCCL_SOCKET_IFNAME" },
+		{ "NET/IB : Attempted to connect incompatible devices: [0]mlx5_0:1/IB and [1]mlx5_1:1/RoCE. Try "
+		 "selecting "
+		  "NICs of", "NCCL_IB_HCA" },
+		{ "NET/IB : mlx5_3:1 async fatal event: device fatal error", "ibwire health" },
+		{ "Message truncated : received 1024 bytes instead of 256", "same operation" },
+		{ "NCCL version mismatch with remote peer 10.0.0.2 (local: 22703, remote 22800)", "one version" },
+		{ "Cuda failure 'out of memory'", "Xid" },
+	};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+		snprintf(text, sizeof(text), A WARN("%s"), fatal[i].text);
+		assert_first(NCCL_FAIL, text, fatal[i].text, fatal[i].fix);
+	}
+}
+
+TEST(a_warning_is_one_unless_it_is_known_to_be_harmless)
+{
+	assert_first(NCCL_WARN, A WARN("Something that no version prints today"), "no version prints", NULL);
+	judge(A WARN("NET/Socket : NCCL_SOCKET_NTHREADS is greater than the maximum allowed, setting to 16"));
+	assert_int_equal(verdict.severity, NCCL_NOTE);
+	assert_line(NCCL_NOTE, "harmless warnings: 1; reported by alpha");
+	judge(A WARN("NET/IB : mlx5_0:1 Got async event : GID table change"));
+	assert_int_equal(verdict.severity, NCCL_NOTE);
+	/* It is a failure if the call that printed it failed, or the job. */
+	judge(A WARN("Something that no version prints today") A "NCCL INFO transport/net_ib.cc:820 -> 2\n");
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	read_text(A WARN("Something that no version prints today"));
+	text_log.ended_badly = true;
+	check(NULL, 0);
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	/* NCCL recovers from failures of inner calls. */
+	judge(A "NCCL INFO misc/cudawrap.cc:36 -> 3\n");
+	assert_int_equal(verdict.severity, NCCL_NOTE);
+	assert_first(NCCL_FAIL, A "NCCL INFO group.cc:73 -> 2 [Async thread]\n", "failed calls of NCCL: 1", NULL);
+	assert_first(NCCL_FAIL, "RuntimeError: NCCL error in: a.cpp:1, unhandled system error\n", "failed calls", NULL);
+}
+
+TEST(the_most_frequent_name_is_reported)
+{
+	char text[8192], *end = text;
+
+	for (int i = 0; i < 22; i++)
+		end += sprintf(end, "%s:%d:81 [0] transport/net_ib/p2p.cc:688 (ncclIbTest) NCCL WARN NET/IB: Got "
+			       "completion "
+			       "from peer 10.0.0.%d<4%d> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) "
+			       "vendor_err=129 localGid fe80::%d remoteGids fe80::1 hca mlx5_%d\n", i % 2 ? "alpha" :
+			       "beta",
+			       70 + i, i ? 19 : 7, 1000 + i, i, i ? 6 : 2);
+	assert_first(NCCL_FAIL, text, "22 failed work requests, status 12", "NCCL_IB_TIMEOUT");
+	assert_non_null(line_with("peer 10.0.0.19 (21 of 22), HCA mlx5_6 (21 of 22), reported by"));
+	/* What stands at the end of a long line is kept. */
+	assert_non_null(line_with("hca mlx5_2"));
+}
+
+/* Many names: the frequent one is found though it comes last, and the number is not too high. */
+TEST(the_most_frequent_of_many_names_is_found)
+{
+	char line[256];
+	unsigned least = 0;
+	const struct nccl_line *found;
+
+	nccl_done(&text_log);
+	for (int i = 0; i < 2000; i++) {
+		int peer = i % 2 ? 9999 : i;
+		int len = snprintf(line, sizeof(line), A "net.cc:1 NCCL WARN NET/IB: Got completion from peer "
+				   "host%d<4000> with "
+				   "status=12 opcode=0 len=0 vendor err 129 hca mlx5_0\n", peer);
+
+		assert_int_equal(nccl_feed(&text_log, line, (size_t)len, NULL), 0);
+	}
+	assert_int_equal(nccl_end(&text_log, NULL), 0);
+	check(NULL, 0);
+	found = line_with("peer host9999 (");
+	assert_non_null(found);
+	assert_int_equal(sscanf(strstr(found->text, "host9999 ("), "host9999 (at least %u", &least) == 1 ||
+			 sscanf(strstr(found->text, "host9999 ("), "host9999 (%u", &least) == 1, 1);
+	assert_true(least > 800 && least <= 1000);
+}
+
+#define WATCH(rank, seq, op) "[rank" rank "]:[E1119 ProcessGroupNCCL.cpp:616] [PG 0 Rank " \
+	rank "] Watchdog caught collective " \
+	"operation timeout: WorkNCCL(SeqNum=" seq ", OpType=" op ", NumelIn=1) ran for 1800000 milliseconds\n"
+
+TEST(the_rank_that_is_behind_is_named)
+{
+	assert_first(NCCL_FAIL, WATCH("0", "1559", "ALLREDUCE") WATCH("1", "1559", "ALLREDUCE") WATCH("7", "1557",
+												      "_ALLGATHER_BASE")
+		     WATCH("2", "1559", "ALLREDUCE"), "rank 7 is behind: _ALLGATHER_BASE (SeqNum 1557); 3 ranks "
+			     "wait in ALLREDUCE "
+		     "(SeqNum 1559)", "this rank");
+	/* All wait in one operation: nothing says who is missing. */
+	judge(WATCH("0", "1559", "ALLREDUCE") WATCH("1", "1559", "ALLREDUCE"));
+	assert_null(line_with("is behind"));
+}
+
+#define INIT(rank, ranks, nodes) "NCCL INFO comm 0x55aa rank " rank " nRanks " ranks " nNodes " nodes " localRanks 1\n"
+#define TCP(host) host "NCCL INFO NET/IB : No device found.\n" host "NCCL INFO NET/Socket : Using " \
+	"[0]eth0:10.0.0.1<0>\n" \
+	host "NCCL INFO Using network Socket\n"
+
+TEST(a_log_without_connections_says_which_network_was_chosen)
+{
+	assert_first(NCCL_FAIL, TCP(A) A INIT("0", "16", "2") TCP(B) B INIT("8", "16", "2"),
+		     "chose NET/Socket on eth0: TCP, not RDMA; it found no HCA", NULL);
+	/* One of 16 ranks. */
+	assert_first(NCCL_FAIL, TCP(A) A "NCCL INFO ncclCommInitRank comm 0x55d0 rank 0 nranks 16 cudaDev 0 - Init "
+		     "START\n",
+		     "TCP, not RDMA", NULL);
+	/* All ranks are on this host: no network is needed. */
+	assert_first(NCCL_OK, TCP(A) A INIT("0", "1", "1"), "ranks on one host only and uses no network", NULL);
+	assert_first(NCCL_FAIL, "NCCL INFO Channel 00 : 0[0] -> 1[1] via NET/Socket/0\n", "TCP, not RDMA", NULL);
+	assert_first(NCCL_FAIL, A "NCCL INFO Using network FastSocket\n"
+		     A "NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/FastSocket/0\n",
+			     "NET/FastSocket: TCP", NULL);
+}
+
+#define LIST(host) host "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_bond_0:1/RoCE [RO]; OOB " \
+	"eth0:10.0.0.1<0>\n" \
+	host "NCCL INFO Using network IB\n"
+#define OVER(host, number) host "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/" number "/GDRDMA\n"
+
+TEST(what_a_partial_log_does_not_have_is_not_judged)
+{
+	judge(LIST(A) A INIT("0", "16", "2") OVER(A, "0") LIST(B) B INIT("8", "16", "2") OVER(B, "0"));
+	assert_true(verdict.severity <= NCCL_NOTE);
+	assert_line(NCCL_NOTE, "the log has messages of 2 of 16 ranks");
+	/* With all of its ranks. A bond of Ethernet is no rail. */
+	judge(LIST(A) A INIT("0", "2", "2") OVER(A, "0") LIST(B) B INIT("1", "2", "2") OVER(B, "0"));
+	assert_line(NCCL_WARN, "NCCL lists 1 HCA without any connection: mlx5_1");
+	judge(LIST(A) A INIT("0", "2", "2") OVER(A, "0") OVER(A, "1") OVER(A, "2"));
+	assert_line(NCCL_WARN, "1 connections use RoCE, the others InfiniBand");
+	judge(A "NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB\n" B "NCCL INFO Channel 00/0 : 0[0] -> "
+	      "8[0] [se\n");
+	assert_line(NCCL_WARN, "no message about a connection is whole, 2 are torn");
+}
+
+TEST(wrapped_logs_are_read)
+{
+	static const char json[] =
+		"{\"log\":\"" A "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB "
+		"eth0:10.0.0.1\\u003c0\\u003e\\n\",\"stream\":"
+		"\"stdout\"}\n"
+		"{\"log\":\"" A "NCCL INFO Channel 00/0 : 0[0] -\\u003e 8[0] [send] via "
+		"NET/IB/0/GDRDMA\\n\",\"stream\":\"stdout\"}\n"
+		"{\"message\": \"" A "misc/ibvwrap.cc:9 NCCL WARN Call to ibv_create_qp failed\", \"level\": \"x\"}\n";
+	char wide[4096] = "\xff\xfe";
+	const char *text = LIST(A) OVER(A, "0");
+	size_t len = 2;
+
+	read_text(json);
+	assert_int_equal(text_log.net_direct, 1);
+	assert_string_equal(text_log.hcas[0].name, "mlx5_0");
+	assert_int_equal(text_log.problem_total[NCCL_WARNING], 1);
+	for (; *text; text++, len += 2)
+		wide[len] = *text;
+	read_bytes(wide, len);
+	assert_int_equal(text_log.net_direct, 1);
+	read_bytes("\x1f\x8b\x08\0\0\0\0\0NCCL INFO Using network IB\n", 34);
+	check(NULL, 0);
+	assert_line(NCCL_WARN, "compressed (gzip)");
+	assert_int_equal(text_log.messages, 0);
+	judge(LIST(A) OVER(A, "0") OVER(A, "0[repeated 7x across cluster]"));
+	assert_int_equal(text_log.repeated, 7);
+}
+
+TEST(a_warning_without_its_prefix_is_found_in_another_message)
+{
+	judge(LIST(A) A "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMAmisc/ibvwrap.cc:9 NCCL "
+	      "WARN Call to "
+	      "ibv_create_qp failed\n");
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+	judge("step 3 loss 0.1misc/socket.cc:9 (ncclSocketX) NCCL WARN NET/Socket : NCCL_SOCKET_NTHREADS is "
+	      "greater than the "
+	      "maximum allowed, setting to 16 NCCL WARN Call to ibv_create_qp failed\n");
+	assert_int_equal(verdict.severity, NCCL_FAIL);
+}
+
+/* --- damage --- */
+
+/* Logs with a bad verdict. What is bad is printed by two ranks, as the ranks of a job do. */
+static const char *const bad[] = {
+	LIST(A) LIST(B) A INIT("0", "2", "2") B INIT("1", "2", "2") OVER(A, "0") OVER(A, "1") OVER(B, "0") OVER(B, "1")
+		A WARN("Call to ibv_create_qp failed") B WARN("Call to ibv_create_qp failed"),
+	TCP(A) A INIT("0", "2", "2") TCP(B) B INIT("1", "2", "2"),
+	TCP(A) TCP(A) A "NCCL INFO ncclCommInitRank comm 0x55d0 rank 0 nranks 16 cudaDev 0 - Init START\n",
+	TCP(A) TCP(B) A "NCCL INFO Channel 00 : 0[0] -> 1[1] via NET/Socket/0\n" B "NCCL INFO Channel 00 : 1[1] -> "
+		"0[0] via NET/Socket/0\n",
+	LIST(A) A WARN("Something that no version prints today") LIST(B) B WARN("Something that no version prints "
+										"today"),
+	LIST(A) A WARN("NET/IB: Got completion from peer 10.0.0.2<41> with status=12 opcode=0 len=0 vendor err 129 "
+		       "hca mlx5_1")
+		B WARN("NET/IB: Got completion from peer 10.0.0.1<41> with status=12 opcode=0 len=0 vendor err 129 "
+		       "hca mlx5_1"),
+	LIST(A) LIST(B) WATCH("0", "1559", "ALLREDUCE") WATCH("7", "1557", "BROADCAST"),
+	LIST(A) A "NCCL INFO init.cc:300 -> 2\n" A "NCCL INFO group.cc:73 -> 2 [Async thread]\n",
+	LIST(A) OVER(A, "0") A "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n"
+		LIST(B) B "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n",
+	A "NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB\n" B "NCCL INFO Channel 00/0 : 0[0] -> 8[0] "
+		"[send] via NET/\n",
+};
+
+/* Names of hosts in a verdict: those of the damaged logs begin with a letter that is lost by damage. */
+static void assert_no_other_host(const char *text)
+{
+	static const char *const parts[] = { "lpha", "pha", "ha", "a", "eta", "ta", "alph", "alp", "al", "bet", "be",
+					    "b" };
+
+	for (size_t i = 0; i < verdict.count; i++)
+		for (const char *at = verdict.lines[i].text; (at = strstr(at, "reported by ")); at++)
+			for (size_t j = 0; j < sizeof(parts) / sizeof(parts[0]); j++) {
+				size_t len = strlen(parts[j]);
+
+				if (!strncmp(at + 12, parts[j], len) && strchr(" :,(", at[12 + len]))
+					fail_msg("%s\n%s", verdict.lines[i].text, text);
+			}
+}
+
+static void assert_bad(const char *text)
+{
+	judge(text);
+	if (verdict.severity < NCCL_WARN)
+		fail_msg("%s: %s\n%s", nccl_severity_name(verdict.severity), verdict.lines[0].text, text);
+	assert_no_other_host(text);
+}
+
+/* The line without its first @at bytes. */
+static char *behead(const char *text, size_t number, size_t at)
+{
+	const char *start = damage_find(text, number);
+	char *ret = calloc(1, strlen(text) + 1);
+
+	memcpy(ret, text, (size_t)(start - text));
+	strcat(ret, start + at);
+	return ret;
+}
+
+TEST(no_damaged_line_makes_a_bad_log_good)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_bad(bad[i]);
+		for (size_t number = 1; number <= damage_lines(bad[i]); number++)
+			for (int damage = 0; damage <= DAMAGE_COUNT; damage++) {
+				bool whole = damage == DAMAGE_DELETED || damage == DAMAGE_DOUBLED;
+				size_t most = whole ? 0 : damage_bytes(bad[i], number);
+
+				for (size_t at = 0; at <= most; at++) {
+					char *line = NULL, *text = damage == DAMAGE_COUNT ? behead(bad[i], number, at) :
+								   damage_line(bad[i], number, (enum damage)damage,
+									       at, &line);
+
+					assert_bad(text);
+					free(line);
+					free(text);
+				}
+			}
+	}
+}
+
+/* What launchers and loggers write before each line, and after it. */
+TEST(no_launcher_makes_a_bad_log_good)
+{
+	static const struct { const char *before, *after; } launchers[] = {
+		{ "[1,0]<stdout>:", "" }, { " 3: ", "" }, { "node7: ", "" }, { "[pod/train-0/main] ", "" },
+		{ "2026-01-02T03:04:05.123456789Z stderr F ", "" }, { "(RayTrainWorker pid=123, ip=10.0.0.1) ", "" },
+		{ "[default0]:", "" }, { "Jan 02 03:04:05 node7 python[4711]: ", "" }, { "\033[36m(worker)\033[0m ",
+											"\r" },
+		{ "{\"log\":\"", "\\n\",\"stream\":\"stderr\"}" }, { "0|", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		for (size_t j = 0; j < sizeof(launchers) / sizeof(launchers[0]); j++) {
+			char *text = calloc(damage_lines(bad[i]) + 1, 600), *end = text;
+
+			for (const char *at = bad[i]; *at; at += strcspn(at, "\n") + 1)
+				end += sprintf(end, "%s%.*s%s\n", launchers[j].before, (int)strcspn(at, "\n"), at,
+					       launchers[j].after);
+			assert_bad(text);
+			assert_true(text_log.host_count <= 2);
+			free(text);
+		}
+	nccl_done(&text_log);
+}

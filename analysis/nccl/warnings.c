@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * warnings.c - known texts of NCCL WARN: what each means, and what to do
+ *
+ * Texts and versions as read in NCCL's sources of the tags 2.3.5 to 2.30.7 (transport/net_ib, net_socket, shm,
+ * misc/ibvwrap, misc/socket, misc/shmutils, bootstrap, init, graph), in RCCL 2.20 and in aws-ofi-nccl.
+ * A text that is not listed is a warning.
+ */
+#include <string.h>
+
+#include "analysis/nccl/input.h"
+
+#define FIX_MEMLOCK "set memlock to unlimited for the job (ulimit -l; limits.conf, LimitMEMLOCK of slurmd or " \
+	"containerd)"
+#define FIX_LINK "check the HCA and its link: ibwire doctor on this host, ibwire health"
+#define FIX_FIREWALL "check that the peer's process still runs, that no firewall blocks TCP between the hosts, and " \
+	"that " \
+	"NCCL_SOCKET_IFNAME selects an interface which connects them"
+#define FIX_INTERFACE "set NCCL_SOCKET_IFNAME to an interface that is up and connects the hosts"
+#define FIX_SHM "enlarge /dev/shm: docker --shm-size=16g --ipc=host; in Kubernetes an emptyDir with medium: Memory"
+#define FIX_GID "set NCCL_IB_GID_INDEX to the RoCE v2 entry of IPv4 (show_gids, ibwire doctor), or unset it"
+#define FIX_MIXED "select HCAs of one kind on all hosts with NCCL_IB_HCA"
+#define FIX_FIRST "a consequence: look for the first failure in the log of the peer"
+#define FIX_CALL "all ranks must call the same operation with the same size, in the same order"
+
+/* The first one that matches is taken: special texts are before general ones. */
+static const struct nccl_warning warnings[] = {
+	/* Harmless: NCCL continues with another value. */
+	{ "NCCL_SOCKET_NTHREADS is greater than the maximum allowed", "2.4.8", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "number of sockets is greater than the maximum allowed", "2.4.8", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "Ignoring SHM locality", "2.13.4", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "NCCL_WORK_FIFO_", "2.13.4", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "NCCL_NET_MERGE_POLICY: unknown value", "2.30.7", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "plugin has incompatible version", "2.21.5", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "Both NCCL_CTA_POLICY_ZERO and", "2.29.2", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "NET/OFI Only EFA provider is supported", "aws-ofi-nccl 1.0", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "NUMA auto balancing enabled", "RCCL 2.18", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "Got async event : GID table change", "2.3.5", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
+	{ "Got async event : client reregistration", "2.3.5", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
+	{ "Got non-fatal async event: client reregistration", "2.28.7", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
+	{ "GID table changed", "2.28.3", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
+
+	/* Failed work requests: the remedy depends on the status. */
+	{ "Got completion from peer", "2.10.3", NCCL_COMPLETION, NCCL_FAIL, NULL },
+	{ "Got completion with", "2.3.5", NCCL_COMPLETION, NCCL_FAIL, NULL },
+	{ "Got CQE with error", "2.29.7", NCCL_COMPLETION, NCCL_FAIL, FIX_LINK },
+
+	{ "async fatal event", "2.23.4", NCCL_ASYNC_EVENT, NCCL_FAIL, FIX_LINK },
+	{ "async event", "2.3.5", NCCL_ASYNC_EVENT, NCCL_WARN, FIX_LINK },
+	{ "async*event", "2.3.5", NCCL_ASYNC_EVENT, NCCL_WARN, FIX_LINK },
+
+	/* Calls of libibverbs. */
+	{ "ibv_reg_mr*Cannot allocate memory", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_MEMLOCK },
+	{ "ibv_create_*Cannot allocate memory", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_MEMLOCK },
+	{ "ibv_reg_dmabuf_mr", "2.13.4", NCCL_WARNING, NCCL_FAIL,
+	  "GPU memory cannot be registered by DMA-BUF: load nvidia_peermem, or use open GPU kernel modules" },
+	{ "ibv_reg_mr", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  FIX_MEMLOCK "; for GPU memory load nvidia_peermem or use DMA-BUF" },
+	{ "ibv_create_qp", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_MEMLOCK "; check the limits of a virtual function" },
+	{ "mlx5dv_create_qp", "2.30.3", NCCL_WARNING, NCCL_FAIL, FIX_MEMLOCK },
+	{ "ibv_create_cq", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_MEMLOCK },
+	{ "ibv_modify_qp failed*No such device", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "the interface of the RoCE port has no such GID in this namespace: " FIX_GID },
+	{ "ibv_modify_qp failed*nvalid argument", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_GID },
+	{ "ibv_modify_qp failed*timed out", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "the peer's address was not resolved: check routes and VLANs of the RoCE interfaces; " FIX_GID },
+	{ "ibv_modify_qp", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_GID "; " FIX_LINK },
+	{ "GID index", "2.24.3", NCCL_WARNING, NCCL_FAIL, FIX_GID },
+	{ "ibv_query_gid", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_GID },
+	{ "Unable to open device", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "give the container /dev/infiniband and the right to lock memory (IPC_LOCK): ibwire doctor" },
+	{ "Unable to query ", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "Call to ibv_", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "Failed to open libibverbs", "2.3.5", NCCL_WARNING, NCCL_WARN,
+	  "install libibverbs (rdma-core) in the container: NCCL uses TCP without it" },
+	{ "NET/IB : No IP interface found", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
+	{ "NET/IB : No device found", "2.3.5", NCCL_WARNING, NCCL_WARN,
+	  "check libibverbs and /dev/infiniband in the container, and NCCL_IB_HCA" },
+	{ "incompatible", "2.26.2", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
+	{ "mixed local*device counts", "2.30.3", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
+	{ "remote FLID configured as zero", "2.22.3", NCCL_WARNING, NCCL_WARN,
+	  "configure FLIDs of the router in the subnet manager" },
+
+	/* Shared memory. */
+	{ "/dev/shm", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
+	{ "No space left on device", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
+	{ "shared memory segment", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
+
+	/* Sockets. */
+	{ "onnection refused", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
+	{ "No route to host", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
+	{ "etwork is unreachable", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_INTERFACE },
+	{ "onnection timed out", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "exceeded error retry count", "2.24.3", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "exceeded timeouts", "2.16.2", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "exceeded", "2.16.2", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "onnection closed by", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "onnection reset", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "roken pipe", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "o socket interface found", "2.4.8", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
+	{ "o interface found", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
+	{ "NET/Socket : No usable listening interface", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
+	{ "message truncated", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_CALL },
+	{ "Message truncated", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_CALL },
+	{ "timed out", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "imeout", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+
+	/* Initialization. */
+	{ "ersion mismatch", "2.23.4", NCCL_WARNING, NCCL_FAIL, "use one version of NCCL in all containers" },
+	{ "Mismatched NCCL version", "2.23.4", NCCL_WARNING, NCCL_FAIL, "use one version of NCCL in all containers" },
+	{ "Duplicate GPU detected", "2.5.6", NCCL_WARNING, NCCL_FAIL,
+	  "each rank needs a GPU of its own: check CUDA_VISIBLE_DEVICES and the local rank" },
+	{ "Multiple Ranks are using the same GPU", "2.30.7", NCCL_WARNING, NCCL_FAIL,
+	  "each rank needs a GPU of its own: check CUDA_VISIBLE_DEVICES and the local rank" },
+	{ "P2P is disabled between NVLINK connected GPUs", "2.12.7", NCCL_WARNING, NCCL_WARN,
+	  "check NCCL_P2P_DISABLE, and IOMMU and ACS of the host: nvidia-smi topo -p2p r" },
+	{ "Missing \"iommu=pt\"", "RCCL 2.18", NCCL_WARNING, NCCL_WARN, "add iommu=pt to the kernel command line" },
+	{ "Cuda failure", "2.3.5", NCCL_WARNING, NCCL_FAIL, "a failure of the GPU or its driver: see dmesg for "
+	 "NVRM Xid" },
+	{ "communicator encountered a fatal error", "2.23.4", NCCL_WARNING, NCCL_FAIL, FIX_FIRST },
+	{ "The error is fatal", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "NET/IB: Fatal error", "2.30.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+};
+
+/* Does the text contain all parts of a pattern in their order? */
+static bool has(const char *text, const char *pattern)
+{
+	char part[64];
+
+	while (*pattern) {
+		size_t len = strcspn(pattern, "*");
+
+		memcpy(part, pattern, len);
+		part[len] = '\0';
+		text = strstr(text, part);
+		if (!text)
+			return false;
+		text += len;
+		pattern += len + (pattern[len] == '*');
+	}
+	return true;
+}
+
+const struct nccl_warning *nccl_warning_find(const char *text)
+{
+	for (size_t i = 0; i < sizeof(warnings) / sizeof(warnings[0]); i++)
+		if (has(text, warnings[i].pattern))
+			return &warnings[i];
+	return NULL;
+}
+
+/* enum ibv_wc_status of libibverbs' verbs.h. */
+static const struct {
+	int status;
+	const char *text, *fix;
+} statuses[] = {
+	{ 1, "local length error", FIX_CALL },
+	{ 4, "local protection error", "memory was freed or remapped during the transfer: check the version of "
+	 "nvidia_peermem" },
+	{ 5, "flushed after an earlier error", "a consequence: look for the first failure with another status" },
+	{ 9, "remote invalid request", FIX_CALL },
+	{ 10, "remote access error", "memory of the peer was freed or remapped: look at the peer's log" },
+	{ 11, "remote operation error", "look at the peer's log" },
+	{ 12, "transport retries exceeded: the peer or the path did not respond",
+	  "check that the peer runs, its link and that of the HCA (ibwire health), and on RoCE PFC; then raise "
+	  "NCCL_IB_TIMEOUT" },
+	{ 13, "receiver-not-ready retries exceeded", "the peer posted no buffer in time: look for a rank that stopped"
+	 },
+};
+
+const char *nccl_status_text(int status)
+{
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		if (statuses[i].status == status)
+			return statuses[i].text;
+	return "see ibv_wc_status in verbs.h";
+}
+
+const char *nccl_status_fix(int status)
+{
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		if (statuses[i].status == status)
+			return statuses[i].fix;
+	return FIX_LINK;
+}
