@@ -63,6 +63,14 @@ static int add_lines(struct job_report *report, struct error *err)
 		report->verdict[at++] = (struct job_line){ JOB_VERDICT_NCCL, severity_of(line->severity),
 							   (char *)(uintptr_t)text };
 	}
+	if (clean && at) {
+		/* The ports are, the job is not. */
+		const char *text = job_text(report, "the ports are %s", report->verdict[at].text);
+
+		if (!text)
+			return err_nomem(err);
+		report->verdict[at].text = (char *)(uintptr_t)text;
+	}
 	return 0;
 }
 

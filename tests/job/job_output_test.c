@@ -184,6 +184,7 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	report = run_json("job|report|c|nccl.1.log|--nccl|nccl.1.log");
 	assert_verdict(report, "nccl", "NCCL reports NET/Socket: TCP, not RDMA");
 	json_decref(report);
+	assert_shows("job|report|c|nccl.1.log|--nccl|nccl.1.log", "the ports are clean: ");
 	report = run_json("job|report|c");
 	assert_null(json_object_get(report, "nccl"));
 	json_decref(report);
