@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links.c - `ibwire links`: one row per link with both ends */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "cli/command.h"
@@ -9,7 +11,9 @@
 #include "cli/lib/sorting.h"
 #include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
+#include "facts/link.h"
 #include "facts/port_columns.h"
+#include "facts/port_facts.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
@@ -51,8 +55,8 @@ static bool has_errors(const struct port_facts *end)
 }
 
 struct links_options {
-	bool errors;
-	const char *sort, *columns;
+	bool errors, down, degraded;
+	const char *state, *sort, *columns;
 	struct sorting sorting;
 	struct columns shown;
 	int64_t top; /* 0: unlimited */
@@ -61,6 +65,7 @@ struct links_options {
 /* A link with the number that it is sorted by: that of the end with the larger one. */
 struct link_row {
 	struct port_facts a, b;
+	bool has_b; /* false: down, and its last peer is unknown or connected elsewhere */
 	double value;
 };
 
@@ -68,6 +73,7 @@ struct links {
 	const struct moment *moment;
 	struct port_scope scope;
 	const struct selection *selection;
+	const struct selection *state; /* the links of --state, --down and --degraded; NULL: all */
 	const struct links_options *own;
 	bool *done; /* by port: its link was seen from this end */
 	struct link_row *rows;
@@ -82,32 +88,74 @@ struct link_cells {
 
 static void set_cells(const struct link_row *row, struct link_cells *ret)
 {
-	link_facts_of(&row->a, &row->b, &ret->link);
+	const struct port_facts *b = row->has_b ? &row->b : NULL;
+
+	link_facts_of(&row->a, b, &ret->link);
 	ret->rows[PORT_ROW] = &row->a;
-	ret->rows[PEER_ROW] = &row->b;
+	ret->rows[PEER_ROW] = b;
 	ret->rows[LINK_ROW] = &ret->link;
 }
 
-/* Add the link of one port, unless it was added from its other end. */
-static void add_link(struct links *links, uint32_t index)
+/*
+ * The other end of a link. A link that is down has none in the topology: that of the last connection, unless it is
+ * connected elsewhere now.
+ * Return: 1; 0: no link, or it is not listed; or an error. @ret: FABRIC_NONE: unknown
+ */
+static int find_peer(const struct links *links, uint32_t index, uint32_t *ret, struct error *err)
 {
-	const struct moment *moment = links->moment;
-	uint32_t peer = moment->fabric->ports[index].peer;
+	const struct fabric *fabric = links->moment->fabric;
+	const struct port *port = &fabric->ports[index];
+	struct past_peer past;
+	int code;
+
+	*ret = port->peer;
+	if (*ret != FABRIC_NONE)
+		return 1;
+	if (!links->state || !port->num || !moment_port_was_seen(links->moment, index))
+		return 0;
+	code = reader_last_peer(links->moment->reader, fabric->nodes[port->node].guid, port->num, links->moment->at_us,
+				&past, err);
+	if (code <= 0)
+		return code;
+	*ret = fabric_find_port(fabric, past.guid, past.port);
+	if (*ret != FABRIC_NONE && fabric->ports[*ret].peer != FABRIC_NONE)
+		*ret = FABRIC_NONE;
+	return 1;
+}
+
+static bool is_selected(const struct selection *selection, uint32_t index, uint32_t peer)
+{
+	return selection_has_link(selection, index) || (peer != FABRIC_NONE && selection_has_link(selection, peer));
+}
+
+/* Add the link of one port, unless it was added from its other end. */
+static int add_link(struct links *links, uint32_t index, struct error *err)
+{
 	struct link_row *row = &links->rows[links->count];
 	struct link_cells cells;
+	uint32_t peer;
+	int code = links->done[index] ? 0 : find_peer(links, index, &peer, err);
 
-	if (peer == FABRIC_NONE || links->done[peer] ||
-	    !selection_has_link(links->selection, index))
-		return;
+	if (code <= 0)
+		return code;
 	links->done[index] = true;
+	if (peer != FABRIC_NONE)
+		links->done[peer] = true;
+	if (!is_selected(links->selection, index, peer))
+		return 0;
 	links->selected++;
+	if (links->state && !is_selected(links->state, index, peer))
+		return 0;
+	row->has_b = peer != FABRIC_NONE;
 	port_facts_of(&links->scope, index, &row->a);
-	port_facts_of(&links->scope, peer, &row->b);
-	if (links->own->errors && !has_errors(&row->a) && !has_errors(&row->b))
-		return;
+	if (row->has_b)
+		port_facts_of(&links->scope, peer, &row->b);
+	if (links->own->errors && !has_errors(&row->a) && !(row->has_b && has_errors(&row->b)))
+		return 0;
 	set_cells(row, &cells);
 	row->value = sorting_value(&links->own->sorting, cells.rows);
 	links->count++;
+	return 0;
 }
 
 static int compare_links(const void *a, const void *b, void *ctx)
@@ -123,20 +171,21 @@ static int compare_links(const void *a, const void *b, void *ctx)
 static int collect(struct links *links, struct error *err)
 {
 	const struct fabric *fabric = links->moment->fabric;
+	int code = 0;
 
 	links->done = calloc(fabric->port_count + 1, sizeof(*links->done));
 	links->rows = calloc(fabric->port_count + 1, sizeof(*links->rows));
 	if (!links->done || !links->rows)
 		return err_nomem(err);
-	for (size_t i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; code == 0 && i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[links->moment->nodes[i]];
 
-		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
-			add_link(links, j);
+		for (uint32_t j = node->first_port; code == 0 && j < node->first_port + node->ports; j++)
+			code = add_link(links, j, err);
 	}
-	if (!sorting_is_by_name(&links->own->sorting) && links->count)
+	if (code == 0 && !sorting_is_by_name(&links->own->sorting) && links->count)
 		qsort_r(links->rows, links->count, sizeof(*links->rows), compare_links, links);
-	return 0;
+	return code;
 }
 
 /* The window of --errors, and why a table is empty. */
@@ -146,14 +195,17 @@ static void note(const struct links *links, struct result *result)
 
 	if (!links->selected)
 		result_none(result, links->selection->all ? "the fabric has no link" :
-			    "no cable is connected, or no link matches; ibwire report NODE/PORT shows the last "
-			    "peer of a port");
+			    "no cable is connected, or no link matches; ibwire links --down lists links that are "
+			    "down, with their last peer");
+	if (links->state && links->selected && !links->count)
+		result_none(result, "none of %zu link%s is %s%s", links->selected, links->selected == 1 ? "" : "s",
+			    links->own->state, links->own->errors ? " and has errors" : "");
 	if (!links->own->errors)
 		return;
 	moment_format_window(links->moment, window);
 	if (links->count)
 		result_note(result, "window: %s%s", window, links->moment->since_reset ? MOMENT_SINCE_RESET : "");
-	else if (links->selected)
+	else if (links->selected && !links->state)
 		result_none(result, "no errors of %zu link%s in %s", links->selected,
 			    links->selected == 1 ? "" : "s", window);
 }
@@ -177,17 +229,26 @@ static int print(const struct options *options, const struct links *links, struc
 static int show(const struct options *options, const struct links_options *own, const struct moment *moment,
 		struct error *err)
 {
-	struct selection selection;
+	struct selection selection, state;
+	char typed[64], *const states[] = { typed };
 	struct links links = { .moment = moment, .scope = moment_scope(moment), .selection = &selection, .own = own };
 	int code = moment_select(moment, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
-	code = collect(&links, err);
+	if (own->state) {
+		snprintf(typed, sizeof(typed), "state:%s", own->state);
+		code = moment_select(moment, (char **)states, 1, &state, err);
+		links.state = code < 0 ? NULL : &state;
+	}
+	if (code == 0)
+		code = collect(&links, err);
 	if (code == 0)
 		code = print(options, &links, err);
 	free(links.done);
 	free(links.rows);
+	if (links.state)
+		selection_done(&state);
 	selection_done(&selection);
 	return code;
 }
@@ -206,6 +267,14 @@ static int check(const struct command *command, const struct options *options, s
 					  .items = link_items, .count = sizeof(link_items) / sizeof(*link_items) };
 	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
 
+	if (code == 0 && own->down + own->degraded + !!own->state > 1)
+		return options_usage_error(command, err, "--down, --degraded and --state exclude each other");
+	if (own->down || own->degraded)
+		own->state = own->down ? port_status_name(STATUS_DOWN) : LINK_DEGRADED;
+	/* It is one value of a key, not an expression. */
+	if (own->state && own->state[strspn(own->state, "abcdefghijklmnopqrstuvwxyz-")])
+		return options_usage_error(command, err, "--state must be a status such as down, silent or "
+					   LINK_DEGRADED ", not '%.64s'", own->state);
 	return code < 0 ? code : columns_create(command, options, &list, own->columns, NULL, &own->shown, err);
 }
 
@@ -215,6 +284,10 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 	const struct option_spec specs[] = {
 		OPT_FLAG("errors", 'e', &own.errors,
 			 "show only links with errors at either end (since their last reset, at most 24 h)"),
+		OPT_FLAG("down", 0, &own.down, "show only links that are down, with their last peer"),
+		OPT_FLAG("degraded", 0, &own.degraded, "show only links below their enabled or built rate"),
+		OPT_TEXT("state", 0, "STATE", &own.state,
+			 "show only links with this status at either end: down, degraded, silent, ..."),
 		OPT_TEXT("columns", 'c', "LIST", &own.columns, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
 		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
@@ -236,7 +309,7 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 		return code;
 	}
 	/* The table marks links that are slower than built. */
-	if (options.format == RESULT_TABLE || own.columns)
+	if (options.format == RESULT_TABLE || own.columns || own.state)
 		code = moment_find_shape(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);

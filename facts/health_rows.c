@@ -128,22 +128,27 @@ struct loading {
 	const struct moment *moment;
 	const struct health_filter *filter;
 	struct health_rows *rows;
-	struct health_name *names; /* parallel to those of the filter */
+	struct health_name *names; /* of those of the filter */
+	int name_count;
+	char *joined;              /* two of them as one */
 	bool failed;
 };
 
 static int find_names(struct loading *loading, struct error *err)
 {
 	const struct health_filter *filter = loading->filter;
-	int code = 0;
+	int code = selection_join(loading->moment->fabric, filter->names, filter->name_count, &loading->joined, err);
 
-	loading->names = calloc((size_t)filter->name_count + 1, sizeof(*loading->names));
+	if (code < 0)
+		return code;
+	loading->name_count = loading->joined ? 1 : filter->name_count;
+	loading->names = calloc((size_t)loading->name_count + 1, sizeof(*loading->names));
 	if (!loading->names)
 		return err_nomem(err);
-	for (int i = 0; code == 0 && i < filter->name_count; i++) {
+	for (int i = 0; code == 0 && i < loading->name_count; i++) {
 		struct health_name *name = &loading->names[i];
 
-		name->typed = filter->names[i];
+		name->typed = loading->joined ? loading->joined : filter->names[i];
 		code = moment_select(loading->moment, &name->typed, 1, &name->selection, err);
 		name->missing = code == ERR_USAGE;
 		code = name->missing ? 0 : code;
@@ -155,9 +160,9 @@ static bool is_named(struct loading *loading, const struct finding_row *row)
 {
 	const struct fabric *fabric = loading->moment->fabric;
 	const struct finding *finding = &row->finding;
-	bool named = !loading->filter->name_count;
+	bool named = !loading->name_count;
 
-	for (int i = 0; i < loading->filter->name_count; i++) {
+	for (int i = 0; i < loading->name_count; i++) {
 		struct health_name *name = &loading->names[i];
 		bool matches = name->missing &&
 			(is_departed_end(fabric, finding->node_guid, finding->port, row->node, name->typed) ||
@@ -176,7 +181,7 @@ static bool is_named(struct loading *loading, const struct finding_row *row)
 /* A name that is neither in the fabric nor in a finding is an error. */
 static int check_names(const struct loading *loading, struct error *err)
 {
-	for (int i = 0; i < loading->filter->name_count; i++) {
+	for (int i = 0; i < loading->name_count; i++) {
 		struct health_name *name = &loading->names[i];
 
 		if (name->missing && !name->found)
@@ -295,9 +300,10 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		code = err_nomem(err);
 	if (code == 0 && !filter->may_be_unknown)
 		code = check_names(&loading, err);
-	for (int i = 0; loading.names && i < filter->name_count; i++)
+	for (int i = 0; loading.names && i < loading.name_count; i++)
 		selection_done(&loading.names[i].selection);
 	free(loading.names);
+	free(loading.joined);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;

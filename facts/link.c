@@ -31,7 +31,7 @@ const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT
 	ret[0] = '\0';
 	if (lanes && port->speed != LINK_SPEED_NONE)
 		snprintf(ret, LINK_TEXT_SIZE, "%ux %s%s", lanes, link_speed_name((enum link_speed)port->speed),
-			 degraded ? " low" : "");
+			 degraded ? " " LINK_DEGRADED : "");
 	return ret;
 }
 

@@ -13,6 +13,9 @@ struct port;
 struct shape;
 struct text;
 
+/* The word for a link below its enabled or built rate, in tables and as a value of the key state:. */
+#define LINK_DEGRADED "degraded"
+
 /*
  * link_is_degraded - whether a link is up and narrower or slower than both ends are enabled for, or
  * than built
@@ -21,10 +24,10 @@ struct text;
 bool link_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);
 
 /*
- * link_text - "4x HDR", "4x HDR low" for a degraded link, "" if the link is down
+ * link_text - "4x HDR", "4x HDR degraded" for a degraded link, "" if the link is down
  * Return: @ret.
  */
-#define LINK_TEXT_SIZE 24
+#define LINK_TEXT_SIZE 28
 const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT_SIZE]);
 
 /*

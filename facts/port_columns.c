@@ -320,7 +320,8 @@ const struct column port_columns[] = {
 	{ .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .number = number_phys_state,
 	  .fill = fill_phys_state, .help = "PortPhysicalState: LinkUp, Polling, Disabled, ..." },
 	{ .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT, NUMBER(rate_gbps), .fill = fill_link,
-	  .help = "active width and speed of the link; low: below what both ends have enabled, or than built" },
+	  .help = "active width and speed of the link; " LINK_DEGRADED ": below what both ends have enabled, "
+		  "or than built" },
 	{ .key = "width", .title = "WIDTH", .kind = COLUMN_TEXT, .fill = fill_width,
 	  .help = "active width of the link" },
 	{ .key = "speed", .title = "SPEED", .kind = COLUMN_TEXT, .fill = fill_speed,

@@ -313,7 +313,7 @@ static int mark_state(struct marking *marking, const char *value, struct error *
 
 	for (unsigned i = 0; i < STATUS_COUNT; i++)
 		names[i] = port_status_name((enum port_status)i);
-	names[DEGRADED] = "degraded";
+	names[DEGRADED] = LINK_DEGRADED;
 	names[UNIDENTIFIED] = "unidentified";
 	code = want_names(&wanted, "state", names, STATES, err);
 	for (unsigned i = 0; i < STATES; i++)

@@ -483,19 +483,41 @@ static int add(struct selection *selection, struct resolver *resolver, const cha
 	return code;
 }
 
+int selection_join(const struct fabric *fabric, char *const *args, int count, char **ret, struct error *err)
+{
+	int at = 1;
+	uint32_t node;
+
+	*ret = NULL;
+	while (at < count && (!*args[at] || args[at][strspn(args[at], "0123456789")] ||
+			      names_find_node(fabric, args[at], &node, NULL) == 0))
+		at++;
+	if (at >= count)
+		return 0;
+	if (count > 2)
+		return err_set(err, ERR_USAGE, "'%.16s' could be a LID or a port: write lid:%.16s, or %.64s/%.16s",
+			       args[at], args[at], args[at - 1], args[at]);
+	return asprintf(ret, "%s/%s", args[0], args[1]) < 0 ? err_nomem(err) : 0;
+}
+
 int selection_init(struct selection *selection, struct select_facts *facts, char **args, int count, struct error *err)
 {
 	struct resolver resolver = { .facts = facts, .fabric = facts->fabric };
+	char *joined;
 	int code;
 
 	*selection = (struct selection){ .all = count == 0 };
 	if (selection->all)
 		return 0;
+	code = selection_join(facts->fabric, args, count, &joined, err);
+	if (code < 0)
+		return code;
 	code = allocate(selection, facts->fabric, err);
-	for (int i = 0; code == 0 && i < count; i++)
-		code = add(selection, &resolver, args[i], err);
+	for (int i = 0; code == 0 && i < (joined ? 1 : count); i++)
+		code = add(selection, &resolver, joined ? joined : args[i], err);
 	if (code < 0)
 		selection_done(selection);
+	free(joined);
 	return code;
 }
 

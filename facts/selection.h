@@ -16,6 +16,8 @@
  *	'SUBJECT uplinks'    uplinks of switches
  *	EXPRESSION           'class:storage !state:down', 'leaf01|leaf02 role:leaf-uplink'
  *
+ * Two arguments of which the second is a number are a subject and its port, as in perfquery(8): 279 30, leaf01 17.
+ *
  * A name or value that does not exist is an error. An expression of which nothing holds now selects nothing.
  */
 #ifndef IBWIRE_FACTS_SELECTION_H
@@ -37,7 +39,14 @@ struct selection {
 };
 
 /*
- * selection_init - resolve subjects
+ * selection_join - the subject and port of two arguments as one: "279/30"
+ * @ret:  for free(); NULL: each argument is a subject
+ * Return: 0; ERR_USAGE for a number after several subjects, which could be a LID or a port; ERR_NOMEM.
+ */
+int selection_join(const struct fabric *fabric, char *const *args, int count, char **ret, struct error *err);
+
+/*
+ * selection_init - resolve subjects, joined by selection_join()
  * Return: 0; ERR_USAGE for a subject that selects nothing, or an ambiguous name; ERR_NOMEM. Nothing
  * to free after an error.
  */

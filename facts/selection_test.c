@@ -208,6 +208,51 @@ TEST(single_subject_must_be_unique)
 	fabric_destroy(fabric);
 }
 
+/* As in perfquery(8); a number that could be either is refused. */
+TEST(two_arguments_may_be_a_node_and_its_port)
+{
+	static const struct node nodes[] = {
+		{ .guid = 1, .type = NODE_SWITCH, .port_count = 4, .lid = 9, .desc = "leaf-1" },
+		{ .guid = 2, .type = NODE_SWITCH, .port_count = 4, .lid = 2, .desc = "leaf-2" },
+		{ .guid = 3, .type = NODE_SWITCH, .port_count = 4, .lid = 5, .desc = "7" },
+	};
+	static const struct {
+		const char *args[4];
+		unsigned ports; /* bits: five of each switch */
+		const char *error;
+	} cases[] = {
+		{ { "9", "2" }, 1u << 2, NULL }, { { "leaf-1", "2" }, 1u << 2, NULL },
+		{ { "0x2", "4" }, 1u << 9, NULL },
+		{ { "leaf*", "1" }, 1u << 1 | 1u << 6, NULL }, { { "leaf-1", "lid:2" }, 0x3ff, NULL },
+		{ { "leaf-1", "7" }, 0x7c1f, NULL }, /* the name of a node */
+		{ { "leaf-1", "leaf-2" }, 0x3ff, NULL }, { { "leaf-1", "leaf-2/1" }, 0x5f, NULL },
+		{ { "leaf-1", "9" }, 0, "leaf-1 has no port 9 (it has 4)" },
+		{ { "leaf-1", "1", "2" }, 0, "'1' could be a LID or a port: write lid:1, or leaf-1/1" },
+		{ { "leaf-1", "leaf-2", "2" }, 0, "'2' could be a LID or a port: write lid:2, or leaf-2/2" },
+	};
+	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct select_facts facts = { .fabric = fabric, .load = load };
+		struct selection selection;
+		struct error err = { 0 };
+		unsigned ports = 0;
+		int count = 0, code;
+
+		while (cases[i].args[count])
+			count++;
+		code = selection_init(&selection, &facts, (char **)(uintptr_t)cases[i].args, count, &err);
+		assert_string_equal(err.text, cases[i].error ? cases[i].error : "");
+		assert_int_equal(code, cases[i].error ? ERR_USAGE : 0);
+		for (uint32_t j = 0; code == 0 && j < fabric->port_count; j++)
+			ports |= (unsigned)selection_has_port(&selection, j) << j;
+		assert_int_equal(ports, cases[i].ports);
+		if (code == 0)
+			selection_done(&selection);
+	}
+	fabric_destroy(fabric);
+}
+
 /* Each suffix is cut off once: trying both readings of each would never end. */
 TEST(repeated_suffixes_take_linear_time)
 {

@@ -134,7 +134,7 @@ TEST(a_degraded_link_and_saturated_counters_have_one_text)
 	struct text text = { 0 };
 
 	assert_string_equal(link_text(&port, false, link), "4x HDR");
-	assert_string_equal(link_text(&port, true, link), "4x HDR low");
+	assert_string_equal(link_text(&port, true, link), "4x HDR degraded");
 	port.width = 0;
 	assert_string_equal(link_text(&port, true, link), "");
 	values[COUNTER_SYMBOL_ERRORS - COUNTER_TRAFFIC_COUNT] = 12;

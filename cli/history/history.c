@@ -160,19 +160,24 @@ static bool has_hosts(const struct fabric *fabric)
  */
 static int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
 {
+	const struct options *options = &history->options;
 	bool *marked = calloc(history->moment.fabric->port_count + 1, sizeof(*marked));
+	char *joined = NULL;
 	int code = marked ? 0 : err_nomem(err);
 
 	memset(subjects, 0, sizeof(*subjects));
+	if (code == 0)
+		code = selection_join(history->moment.fabric, options->argv, options->argc, &joined, err);
 	/* The sum over all ports would count traffic at each hop. */
 	if (code == 0 && history->options.argc == 0)
 		code = add_argument(subjects, history, history->top || history->each || history->peers ||
 				    !has_hosts(history->moment.fabric) ? "all" : "hosts", marked, err);
-	for (int i = 0; code == 0 && i < history->options.argc; i++)
-		code = add_argument(subjects, history, history->options.argv[i], marked, err);
+	for (int i = 0; code == 0 && i < (joined ? 1 : options->argc); i++)
+		code = add_argument(subjects, history, joined ? joined : options->argv[i], marked, err);
 	if (code == 0 && !subjects->count)
 		code = err_set(err, ERR_UNAVAILABLE, "the selection has no port with counters");
 	free(marked);
+	free(joined);
 	if (code < 0)
 		subjects_done(subjects);
 	return code;

@@ -15,6 +15,8 @@
 /* Words beside the keys and titles of the columns; NULL: by name. */
 static const struct { const char *word, *key; } words[] = {
 	{ "node", NULL }, { "name", NULL }, { "stall", "stall_percent" }, { "xmitwait", "stall_percent" },
+	/* The word of the table before the key: LOAD is the utilization. */
+	{ "load", "util" }, { "rate", "load" },
 };
 
 enum { WORD_COUNT = sizeof(words) / sizeof(*words) };
@@ -59,7 +61,7 @@ int sorting_parse(const struct command *command, const struct column_list *list,
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		nearest_offer(&nearest, counter_info((enum counter)i)->key);
 	return options_usage_error(command, err, "unknown sort key '%.64s'%s", typed, nearest.best ?
-				   nearest_hint(&nearest) : ": use for example load, util, stall, errors, age or node");
+				   nearest_hint(&nearest) : ": use for example load, rate, stall, errors, age or node");
 }
 
 bool sorting_is_by_name(const struct sorting *sorting)

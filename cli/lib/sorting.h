@@ -11,7 +11,7 @@
 struct command;
 struct error;
 
-#define SORTING_HELP "load, util, stall, errors, age or another key or counter, largest first"
+#define SORTING_HELP "load, rate, stall, errors, age or another key or counter, largest first"
 
 struct sorting {
 	const struct column *column; /* NULL: by a counter, or by name */

@@ -73,7 +73,7 @@ with tap.part("--sort"):
                       for way in ("xmit", "rcv")), 3) for row in links]
     tap.equal("links --sort util is by the busiest direction of both ends", load, sorted(load, reverse=True))
     tap.equal("--top is the head of it", names(rows("links", "--sort", "util", "--top", "3")), names(links)[:3])
-    for word, key in ("load", None), ("Stall", "stall_percent"), ("XmitWait%", "stall_percent"), ("errors", None), \
+    for word, key in ("load", "util"), ("LOAD%", "util"), ("rate", None), ("Stall", "stall_percent"), ("XmitWait%", "stall_percent"), ("errors", None), \
             ("age", "age_s"), ("TX%", "xmit_utilization_percent"), ("rx", "rcv_bytes_per_s"):
         for command in "ports", "links":
             found = names(rows(command, "--sort", word))

@@ -169,7 +169,7 @@ TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, tea
 	fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
 	compare(made, &summary);
 	assert_int_equal(made->model.table.totals.links_degraded, 1);
-	assert_int_equal(made->model.table.totals.link_columns, strlen("1x HDR low"));
+	assert_int_equal(made->model.table.totals.link_columns, strlen("1x HDR degraded"));
 }
 
 /* All host links are slow, so the built rate is unknown. */

@@ -206,7 +206,7 @@ static const struct column_step steps[] = {
 	{ LINK_PEER, 10, 0 },
 	{ LINK_XMIT_PERCENT, 4, 0 },
 	{ LINK_RCV_PERCENT, 4, 0 },
-	{ LINK_LINK, COLUMN_WIDEST, 14 },
+	{ LINK_LINK, COLUMN_WIDEST, 17 },
 	{ LINK_PORT, COLUMN_WIDEST, 16 },
 	{ LINK_PEER, COLUMN_WIDEST, 13 },
 	{ LINK_LOAD, 5, 0 },

@@ -370,7 +370,7 @@ MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
 	show(made);
 	assert_true(link_of(made, LEAF(1), 4)->degraded);
-	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), LINK_LINK), "1x HDR low");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), LINK_LINK), "1x HDR degraded");
 	filter_by(made, "state:degraded");
 	assert_int_equal(made->self.rows.table.row_count, 1);
 	filter_by(made, "width:1x");
