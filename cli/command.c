@@ -23,6 +23,8 @@ static const struct command commands[] = {
 	  "topology summary, baseline and differences, routes", false,
 	  .run = topology_run },
 	{ "names", "suggest", "suggest a node-name-map for unnamed switches", false, .run = names_run },
+	{ "errors", "[SUBJECT ...]", "list error counters that increased, highest rate first, with both ends", false,
+	  .run = errors_run },
 	{ "events", "[SUBJECT ...]", "list events", false, .run = events_run },
 	{ "health", "[SUBJECT ...]|ack ID ...|unack ID ...",
 	  "list findings: what, since when, cause; exit status 1 warning, 2 critical", false, .run = health_run },

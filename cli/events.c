@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* events.c - `ibwire events`: list stored events */
+/* events.c - `ibwire events`: list stored events, or follow them */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,16 +7,21 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/text.h"
+#include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/lib/moment_options.h"
+#include "cli/lib/pager.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
+#include "fabric/names.h"
 #include "storage/reader.h"
 #include "facts/event_columns.h"
+#include "facts/event_text.h"
 #include "facts/selection.h"
 
 static const struct column_source event_source = { .columns = event_columns };
@@ -28,6 +33,8 @@ struct printer {
 	const struct moment *moment;
 	const struct selection *selection;
 	uint64_t rows, skipped; /* selected events, and how many of the oldest of them are left out */
+	FILE *lines;            /* --follow: one line each instead of a row of a table; NULL: rows */
+	int64_t last_id;        /* of the newest event that was read */
 };
 
 /* The name of an event's node: from the name map, the stored name, or the GUID. */
@@ -69,6 +76,24 @@ static bool count_row(void *ctx, const struct event_row *row)
 	return true;
 }
 
+/* "2026-11-28 20:56:28 UTC  warning  link-down  leaf01/17: Active -> Down" */
+static bool put_line(const struct printer *printer, const struct event_facts *facts)
+{
+	const struct event *event = &facts->row->event;
+	char when[WHEN_SIZE], shown[NODE_NAME_SIZE], text[sizeof(event->text)], port[8] = "";
+
+	snprintf(shown, sizeof(shown), "%s", facts->node);
+	if (facts->fabric)
+		names_display(facts->fabric, facts->node, shown);
+	if (event->port)
+		snprintf(port, sizeof(port), "/%u", event->port);
+	fprintf(printer->lines, "%s  %-8s  %s  %s%s%s%s\n", when_format_local(event->wall_us, when),
+		event_severity_name(event->severity), event->kind, event->node_guid ? shown : "",
+		event->node_guid ? port : "", event->node_guid ? ": " : "",
+		event_text(facts->fabric, event->text, text, sizeof(text)));
+	return !ferror(printer->lines);
+}
+
 static bool put_row(void *ctx, const struct event_row *row)
 {
 	struct printer *printer = ctx;
@@ -77,10 +102,13 @@ static bool put_row(void *ctx, const struct event_row *row)
 	const struct event_facts facts = { .row = row, .fabric = printer->moment->fabric, .node = names[0],
 					  .peer = names[1] };
 
+	printer->last_id = row->id;
 	if (!is_selected(printer, event) || printer->rows++ < printer->skipped)
 		return true;
 	event_name(printer, event->node_guid, row->node, names[0], sizeof(names[0]));
 	event_name(printer, event->peer_guid, row->peer, names[1], sizeof(names[1]));
+	if (printer->lines)
+		return put_line(printer, &facts);
 	result_fill(printer->result, &facts);
 	return result_end_row(printer->result);
 }
@@ -131,23 +159,75 @@ static int check_kind(const struct command *command, const char *kind, struct re
 				   nearest.best ? "" : ": see ibwire-events(1)");
 }
 
-static int print_events(const struct options *options, struct printer *printer, struct event_query query,
-			struct error *err)
+/* Put the stored events. */
+static int put_events(struct printer *printer, struct event_query query, struct error *err)
 {
 	struct reader *reader = printer->moment->reader;
 	int64_t limit = query.limit;
-	struct db_status status;
 	int code = 0;
 
-	printer->result = columns_begin(options, &printer->shown);
 	/* The reader limits events of any subject. */
 	if (!printer->selection->all && limit) {
 		query.limit = 0;
 		code = reader_events(reader, &query, count_row, printer, err);
 		printer->skipped -= printer->skipped < (uint64_t)limit ? printer->skipped : (uint64_t)limit;
 	}
-	if (code == 0)
+	return code < 0 ? code : reader_events(reader, &query, put_row, printer, err);
+}
+
+/* Poll interval for new sweeps. */
+#define POLL_US (500 * US_PER_MS)
+/* Events that are shown first, as tail(1) does. */
+enum { FOLLOW_FIRST = 10 };
+
+/* Print new events, which are read once per sweep, until a signal or until the reader of the output ends. */
+static int follow_events(const struct options *options, struct printer *printer, struct event_query query,
+			 struct error *err)
+{
+	const struct clock *clock = clock_system();
+	struct reader *reader = printer->view->reader;
+	struct result_options output = options_result(options);
+	int64_t newest = 0, shown;
+	int code = reader_newest(reader, &shown, err);
+
+	pager_cancel();
+	if (code < 0)
+		return code;
+	output.lines = true;
+	if (options->format == RESULT_TABLE)
+		printer->lines = options->out;
+	else
+		printer->result = result_create(options->out, &output, printer->shown.list, printer->shown.count);
+	if (!query.limit && !query.since_us)
+		query.limit = FOLLOW_FIRST;
+	stop_install();
+	code = put_events(printer, query, err);
+	query.limit = 0;
+	printer->skipped = 0;
+	while (code == 0 && !stop_requested() && !fflush(options->out) && !ferror(options->out)) {
+		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
+		code = reader_newest(reader, &newest, err);
+		if (code < 0 || newest == shown)
+			continue;
+		shown = newest;
+		query.after_id = printer->last_id;
 		code = reader_events(reader, &query, put_row, printer, err);
+	}
+	if (printer->result && code == 0)
+		code = result_finish(printer->result, err);
+	result_destroy(printer->result);
+	return code;
+}
+
+static int print_events(const struct options *options, struct printer *printer, struct event_query query,
+			struct error *err)
+{
+	struct reader *reader = printer->view->reader;
+	struct db_status status;
+	int code;
+
+	printer->result = columns_begin(options, &printer->shown);
+	code = put_events(printer, query, err);
 	/* Distinguish an empty list from an empty database. */
 	if (code == 0 && !printer->rows && query.until_us)
 		code = reader_status_at(reader, query.until_us, &status, err);
@@ -177,11 +257,14 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct event_query query = { 0 };
 	const char *columns = NULL, *sort = NULL;
 	int64_t limit = 0;
+	bool follow = false;
 	const struct option_spec specs[] = {
 		OPT_TEXT("columns", 'c', "LIST", &columns, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &sort, COLUMNS_SORT_HELP),
 		OPT_TEXT("kind", 'k', "KIND", &query.kind, "show only events of this kind"),
 		OPT_NUMBER("limit", 'n', "N", &limit, 1, "show only the newest N"),
+		OPT_FLAG("follow", 'f', &follow,
+			 "print new events as they come, after the newest 10 (or --limit, --since)"),
 		{ 0 },
 	};
 	struct options options;
@@ -190,6 +273,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct printer printer = { .moment = &moment, .selection = &selection };
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
+	if (code == 0 && follow && (options.until_us || options.at_us || sort))
+		code = options_usage_error(command, err, "--follow excludes --until, --at and --sort");
 	if (code == 0)
 		code = columns_create(command, &options, &event_list, columns, sort, &printer.shown, err);
 	if (code)
@@ -205,7 +290,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	if (query.kind)
 		code = check_kind(command, query.kind, moment.reader, err);
 	if (code == 0)
-		code = print_events(&options, &printer, query, err);
+		code = follow ? follow_events(&options, &printer, query, err) :
+				print_events(&options, &printer, query, err);
 	selection_done(&selection);
 	moment_done(&moment);
 	columns_done(&printer.shown);

@@ -216,6 +216,7 @@ struct event_query {
 	const char *kind;           /* or NULL */
 	uint64_t node_guid;         /* 0: any */
 	int64_t before_id;          /* with a lower id, to continue after a limit; 0: any */
+	int64_t after_id;           /* with a higher id, to continue with new ones */
 	int limit;                  /* only the newest ones, in order of age; 0: all */
 };
 

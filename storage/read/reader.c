@@ -341,7 +341,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		TABLES_NAME_AT("e.node_guid", "e.sweep") ", " TABLES_NAME_AT("e.peer_guid", "e.sweep")
 		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
-		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
+		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6) AND id > ?7"
 		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
 	int result = reader->events ? 0 : db_prepare(reader->db, sql, &reader->events, err);
 
@@ -350,7 +350,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	DB_BIND(reader->events, 1, query->since_us, query->until_us);
 	sqlite3_bind_text(reader->events, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(reader->events, 4, query->node_guid);
-	DB_BIND(reader->events, 5, query->limit > 0 ? query->limit : -1, query->before_id);
+	DB_BIND(reader->events, 5, query->limit > 0 ? query->limit : -1, query->before_id, query->after_id);
 	return 0;
 }
 

@@ -92,7 +92,7 @@ COMMANDS = {
     "top": ("", {}),
     "nodes": ("", {}),
     "ports": ("", {"--counters": ["--counters", f"--counters {LEAF}/1"], "--details": ["--details", "--details --all"]}),
-    "links": ("", {}),
+    "links": ("", {"--state": ["--state down"]}),
     "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"]}),
     "topology": ("show", {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
@@ -100,7 +100,9 @@ COMMANDS = {
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
     "metrics": ("--once", {"--once": ["--once"]}),
     "names": ("suggest", {}),
-    "events": ("", {"--sort": ["--sort kind"]}),
+    "errors": ("", {"--sort": ["--sort last"]}),
+    # --follow does not end: operator_test.py.
+    "events": ("", {"--sort": ["--sort kind"], "--follow": []}),
     "health": ("", {"--sort": ["--sort subject"],
                     "--reason": ["ack FINDING --reason 'cable ordered'"], "--explain": ["--explain all"],
                     "--gate": ["--gate node0001 --for 1s", "--gate 'node[0001-0004]' --for 1s"],

@@ -3,6 +3,9 @@
 """What an operator types during an incident: a link that is down, a degraded one, errors, a host's routes."""
 import json
 import os
+import signal
+import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
@@ -78,5 +81,54 @@ with tap.part("a node and its port in two arguments"):
     for command in "ports", "links", "history", "health", "events", "nodes", "balance":
         tap.one_line(f"{command}: a number after several subjects is refused",
                      run(IBWIRE, command, "leaf-u01-r0", "2", "3", check=False), 64, "could be a LID or a port")
+
+with tap.part("errors"):
+    found = rows("errors")
+    tap.equal("errors lists each counter that increased, the highest rate first",
+              [(f"{short(row['node'])}/{row['port']}", row["counter"]) for row in found
+               if row["counter"] == "symbol_errors"],
+              [("leaf-u01-r0/5", "symbol_errors"), ("leaf-u01-r0/2", "symbol_errors")])
+    tap.equal("and this is the order of all", [row["per_hour"] for row in found],
+              sorted((row["per_hour"] for row in found), reverse=True))
+    counted = {(row["node_guid"], row["port"]): row["errors"] for row in rows("ports", "--since", "-1d")}
+    tap.equal("its counts are those of ports",
+              [row for row in found if counted[row["node_guid"], row["port"]].get(row["counter"]) != row["count"]], [])
+    tap.equal("and all of them", sorted((*key, name) for key, errors in counted.items() for name in errors),
+              sorted((row["node_guid"], row["port"], row["counter"]) for row in found))
+    peers = {(row["node_guid"], row["port"]): (row["peer_guid"], row["peer_port"]) for row in rows("ports")}
+    tap.equal("each has the other end", [row for row in found if (row["peer_guid"], row["peer_port"]) !=
+                                         peers[row["node_guid"], row["port"]]], [])
+    tap.result(all(row["first"] <= row["last"] for row in found), "the first increase precedes the last one", found)
+    over = next(row for row in found if row["port"] == 2)
+    still = next(row for row in found if row["port"] == 5)
+    tap.result(330 < over["last_age_s"] - still["last_age_s"] < 390, "the last increase is dated", [over, still])
+    tap.equal("--sort last", rows("errors", "--sort", "last")[0]["port"], 5)
+    tap.equal("subjects apply", [row["port"] for row in rows("errors", "leaf-u01-r0", "2")], [2])
+    tap.contains("the window is a line below the table", text("errors"), "window: ")
+    tap.contains("no error is one line", text("errors", "leaf-u02-r1"), "no error counter increased in ")
+
+with tap.part("events --follow"):
+    process = subprocess.Popen([IBWIRE, "events", "-f", "--format", "json", "--limit", "3"], stdout=subprocess.PIPE)
+    lines = [json.loads(process.stdout.readline()) for _ in range(3)]
+    tap.equal("it begins with the newest events", [row["id"] for row in lines],
+              [row["id"] for row in rows("events", "--limit", "3")])
+    with sqlite3.connect("fabric.db") as db:
+        newest, = db.execute("SELECT max(id) FROM event").fetchone()
+        names = [row[1] for row in db.execute("PRAGMA table_info(event)") if row[1] != "id"]
+        db.execute(f"INSERT INTO event (id, {','.join(names)}) SELECT {newest + 1}, {','.join(names)} FROM event "
+                   f"WHERE id = {newest}")
+        names = [row[1] for row in db.execute("PRAGMA table_info(sweep)") if row[1] != "id"]
+        db.execute(f"INSERT INTO sweep (id, {','.join(names)}) SELECT max(id) + 1, {','.join(names)} FROM sweep")
+    db.close()
+    tap.equal("a new event is one line more", json.loads(process.stdout.readline())["id"], newest + 1)
+    process.send_signal(signal.SIGINT)
+    tap.equal("SIGINT ends it", process.wait(10), 0)
+    tap.equal("without another line", process.stdout.read(), b"")
+    process = subprocess.Popen([IBWIRE, "events", "--follow"], stdout=subprocess.PIPE)
+    tap.equal("the text begins with ten lines", len([process.stdout.readline() for _ in range(10)]), 10)
+    process.stdout.close()
+    process.send_signal(signal.SIGTERM)
+    tap.equal("a closed pipe and SIGTERM end it", process.wait(10), 0)
+    tap.one_line("it has no end", run(IBWIRE, "events", "-f", "--until", "-1s", check=False), 64, "--follow")
 
 tap.done()
