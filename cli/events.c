@@ -185,7 +185,7 @@ static int follow_events(const struct options *options, struct printer *printer,
 			 struct error *err)
 {
 	const struct clock *clock = clock_system();
-	struct reader *reader = printer->view->reader;
+	struct reader *reader = printer->moment->reader;
 	struct result_options output = options_result(options);
 	int64_t newest = 0, shown;
 	int code = reader_newest(reader, &shown, err);
@@ -222,7 +222,7 @@ static int follow_events(const struct options *options, struct printer *printer,
 static int print_events(const struct options *options, struct printer *printer, struct event_query query,
 			struct error *err)
 {
-	struct reader *reader = printer->view->reader;
+	struct reader *reader = printer->moment->reader;
 	struct db_status status;
 	int code;
 
