@@ -59,6 +59,7 @@ struct balance_load {
 	double xmit_bytes, rcv_bytes;
 	double stall;             /* 0..1 of the time, an estimate; NAN: not known */
 	double xmit_discards;     /* NAN: not known */
+	bool stall_at_least, discards_at_least; /* lower bounds */
 };
 
 /*
@@ -95,6 +96,7 @@ struct balance_member {
 	double utilization;       /* 0..1 of its own capacity; NAN */
 	double stall;             /* 0..1; NAN */
 	double xmit_discards;     /* NAN */
+	bool stall_at_least, discards_at_least; /* lower bounds */
 };
 
 struct balance_result {

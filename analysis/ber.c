@@ -32,7 +32,7 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s)
 	if (!(delta->known & bit) || (delta->saturated & bit && !errors))
 		return not_known;
 	ber = from_count(errors, delta->elapsed_us, link_bits_per_s);
-	ber.at_least = (delta->reset | delta->saturated) & bit;
+	ber.at_least = delta_lower_bounds(delta) & bit;
 	return ber;
 }
 

@@ -44,6 +44,16 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 }
 
 /*
+ * delta_lower_bounds - the known counters whose value is a lower bound
+ * After a reset of any counter also those of errors: a tool that clears counters clears them too, and what they had
+ * counted since the last reading is lost, which a count of 0 or of few does not show by a decrease.
+ */
+static inline counter_set delta_lower_bounds(const struct delta *delta)
+{
+	return (delta->reset | delta->saturated | (delta->reset ? COUNTER_ERROR_SET : 0)) & delta->known;
+}
+
+/*
  * delta_add - append a later delta of the same port
  * Elapsed times and values add up (at most UINT64_MAX), marks are combined; a counter is known only
  * if both know it, so a sum never covers less than its window. The neutral start is elapsed_us 0

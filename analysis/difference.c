@@ -23,6 +23,7 @@ static void fill_counters(const struct full_reading *before, const struct full_r
 	struct delta delta;
 
 	delta_between(&before->reading, &after->reading, &delta);
+	delta.reset |= delta.reset ? COUNTER_ERROR_SET & delta.known : 0;
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		ret->counters[i] = (struct counted){
 			.value = delta.value[i], .known = delta.known & COUNTER_BIT(i),

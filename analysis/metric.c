@@ -69,6 +69,7 @@ bool metric_find(const char *key, struct metric *ret)
 
 static void count_of(const struct metric *metric, const struct delta *delta, struct metric_value *ret)
 {
+	counter_set bounds = delta_lower_bounds(delta);
 	bool unknown = false;
 
 	for (int i = 0; i < COUNTER_COUNT; i++) {
@@ -78,12 +79,12 @@ static void count_of(const struct metric *metric, const struct delta *delta, str
 		if (!bit)
 			continue;
 		/* At least 0 is unknown. */
-		if ((delta->reset | delta->saturated) & bit && !delta->value[i]) {
+		if (bounds & bit && !delta->value[i]) {
 			unknown = true;
 			continue;
 		}
 		ret->has_total = true;
-		ret->at_least |= ((delta->reset | delta->saturated) & bit) != 0;
+		ret->at_least |= (bounds & bit) != 0;
 		if (__builtin_mul_overflow(delta->value[i], (uint64_t)metric->factor, &units) ||
 		    __builtin_add_overflow(ret->total, units, &ret->total))
 			ret->total = UINT64_MAX;

@@ -15,7 +15,7 @@ struct measure rate_per_s(const struct delta *delta, enum counter counter)
 	if (!(delta->known & bit) || delta->elapsed_us <= 0)
 		return measure_of(NAN, false);
 	return measure_of((double)delta->value[counter] * 1e6 / (double)delta->elapsed_us,
-			  !((delta->reset | delta->saturated) & bit));
+			  !(delta_lower_bounds(delta) & bit));
 }
 
 struct measure rate_bytes_per_s(const struct delta *delta, enum counter counter)

@@ -48,8 +48,16 @@ NUMBER(number_capacity, 100 * member_of(row)->capacity)
 NUMBER(number_destinations, 100 * member_of(row)->destinations)
 NUMBER(number_lids, result_of(row)->tables_known && member_of(row)->works ? member_of(row)->lids : NAN)
 NUMBER(number_utilization, 100 * member_of(row)->utilization)
-NUMBER(number_stall, 100 * member_of(row)->stall)
-NUMBER(number_discards, member_of(row)->xmit_discards)
+
+static struct measure measure_stall(const void *row)
+{
+	return measure_of(100 * member_of(row)->stall, !member_of(row)->stall_at_least);
+}
+
+static struct measure measure_discards(const void *row)
+{
+	return measure_of(member_of(row)->xmit_discards, !member_of(row)->discards_at_least);
+}
 
 static double number_uneven_since(const void *row)
 {
@@ -209,9 +217,9 @@ const struct column group_columns[] = {
 	  .help = "number of LIDs that are routed through it" },
 	{ .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT, .number = number_utilization,
 	  .help = "its load in percent of its data rate" },
-	{ .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .number = number_stall,
+	{ .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .measure = measure_stall,
 	  .help = "share of the time with data but no credits to send" },
-	{ .key = "xmit_discards", .title = "DISCARDS", .kind = COLUMN_INTEGER, .number = number_discards,
+	{ .key = "xmit_discards", .title = "DISCARDS", .kind = COLUMN_INTEGER, .measure = measure_discards,
 	  .help = "PortXmitDiscards in the window" },
 	{ 0 },
 };

@@ -35,8 +35,8 @@ const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT
 	return ret;
 }
 
-bool errors_append(struct text *text, const char *before, counter_set known, counter_set saturated,
-		   const uint64_t *values)
+bool errors_append(struct text *text, const char *before, counter_set known, counter_set bounds,
+		   counter_set saturated, const uint64_t *values)
 {
 	bool any = false;
 
@@ -47,7 +47,7 @@ bool errors_append(struct text *text, const char *before, counter_set known, cou
 		if (!(known & bit) || (!value && !(saturated & bit)))
 			continue;
 		text_appendf(text, "%s%s %" PRIu64 "%s", any ? ", " : before, counter_info((enum counter)counter)->key,
-			     value, saturated & bit ? "+ (saturated)" : "");
+			     value, saturated & bit ? "+ (saturated)" : bounds & bit ? "+" : "");
 		any = true;
 	}
 	return any;

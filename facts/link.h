@@ -31,14 +31,15 @@ bool link_is_degraded(const struct fabric *fabric, const struct shape *shape, ui
 const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT_SIZE]);
 
 /*
- * errors_append - "symbol_errors 12, rcv_errors 3+ (saturated)": error counters that are not 0
+ * errors_append - "symbol_errors 12, link_downed 1+, rcv_errors 3+ (saturated)": error counters that are not 0
  * @before:     text before the first of them
  * @known:      those with a value
- * @saturated:  those of which the value is a lower bound because they are at their maximum
+ * @bounds:     those of which the value is a lower bound
+ * @saturated:  those that are at their maximum
  * @values:     of all error counters, from COUNTER_TRAFFIC_COUNT on
  * Return: whether there are any.
  */
-bool errors_append(struct text *text, const char *before, counter_set known, counter_set saturated,
-		   const uint64_t *values);
+bool errors_append(struct text *text, const char *before, counter_set known, counter_set bounds,
+		   counter_set saturated, const uint64_t *values);
 
 #endif

@@ -48,6 +48,7 @@ void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, 
 		by_status[one.status]++;
 		port_facts_add(&one, &ret->xmit_bytes_per_s, &ret->rcv_bytes_per_s);
 		ret->errors = facts_sum(ret->errors, one.errors);
+		ret->errors_at_least |= (one.error_bounds & COUNTER_ERROR_SUM_SET) != 0;
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
 			ret->age_s = one.age_s;
 	}
@@ -221,13 +222,21 @@ static void fill_status(struct result *result, size_t at, const struct column *c
 
 static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
 {
-	double errors = ((const struct node_facts *)row)->errors;
+	const struct node_facts *facts = row;
 
 	(void)column;
-	if (!isnan(errors))
-		result_unsigned(result, at, (uint64_t)errors);
-	if (errors > 0)
+	if (isnan(facts->errors) || (!facts->errors && facts->errors_at_least))
+		return;
+	result_unsigned(result, at, (uint64_t)facts->errors);
+	if (facts->errors > 0)
 		result_show(result, at, NULL, STYLE_WARNING);
+	if (facts->errors_at_least)
+		result_at_least(result, at);
+}
+
+static double number_errors(const void *row)
+{
+	return ((const struct node_facts *)row)->errors;
 }
 
 static void fill_model(struct result *result, size_t at, const struct column *column, const void *row)
@@ -304,7 +313,8 @@ const struct column node_columns[] = {
 	  .number = number_measured, .help = "ports whose sent data rate is exact" },
 	{ .key = "ports_linked", .title = "LINKED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
 	  .number = number_parts, .help = "ports with a link; with fewer measured ones the rates are lower bounds" },
-	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, NUMBER(errors),
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, .number = number_errors,
+	  .measured = true,
 	  .fill = fill_errors, .help = "errors of all ports in the window" },
 	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,
 	  .help = "product name, or vendor and device ID" },

@@ -20,6 +20,7 @@ struct node_facts {
 	enum port_status status;
 	struct measure xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a link; parts: their number */
 	double errors;
+	bool errors_at_least;
 	double age_s;                   /* age of the newest reading */
 	const char *adaptive_routing;   /* "on", "off"; NULL: unknown */
 };

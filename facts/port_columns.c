@@ -227,10 +227,11 @@ static void show_errors(struct result *result, size_t at, const struct port_fact
 	const struct delta *sum = &row_of(facts)->sum;
 	struct text shown = { 0 };
 
-	if (errors_append(&shown, "", facts->errors_known, sum->saturated, sum->value + COUNTER_TRAFFIC_COUNT))
+	if (errors_append(&shown, "", facts->errors_known, facts->error_bounds, sum->saturated,
+			  sum->value + COUNTER_TRAFFIC_COUNT))
 		result_show(result, at, result_chars(result, &shown), STYLE_WARNING);
 	else
-		result_show(result, at, facts->errors_known ? "0" : "-", STYLE_DIM);
+		result_show(result, at, facts->errors_known && !isnan(facts->errors) ? "0" : "-", STYLE_DIM);
 	text_done(&shown);
 }
 
@@ -364,7 +365,7 @@ const struct column port_columns[] = {
 	  .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .member = cells_error_key, NUMBER(errors),
 	  .fill = fill_errors, .help = "error counters that increased in the window" },
 	{ .key = "errors_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_errors_unknown,
-	  .help = "error counters without a delta in the window, or saturated" },
+	  .help = "error counters without a delta in the window, reset in it, or saturated" },
 	{ .key = "window_s", .title = "WINDOW", .kind = COLUMN_SPAN_S, NUMBER(window_s),
 	  .help = "time that the rates and errors are of" },
 	{ .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, NUMBER(age_s),

@@ -32,15 +32,20 @@ double facts_sum(double sum, double more)
 	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
 }
 
-double facts_errors(const struct delta *delta)
+struct measure facts_errors(const struct delta *delta)
 {
 	uint64_t errors = 0;
+	counter_set bounds;
 
 	if (delta->elapsed_us <= 0 || !(delta->known & COUNTER_ERROR_SUM_SET))
-		return NAN;
+		return MEASURE_NONE;
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		errors += delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(counter) ? delta->value[counter] : 0;
-	return (double)errors;
+	bounds = delta_lower_bounds(delta) & COUNTER_ERROR_SUM_SET;
+	/* A saturated counter is never no error: "0+". */
+	if (bounds & delta->saturated)
+		return (struct measure){ (double)errors, 0, 1 };
+	return measure_of((double)errors, !bounds);
 }
 
 bool port_was_unused(const struct snapshot *snapshot, uint32_t port)
@@ -53,9 +58,11 @@ bool port_was_unused(const struct snapshot *snapshot, uint32_t port)
 static void set_errors(const struct delta *sum, struct port_facts *ret)
 {
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
-	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
-	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SUM_SET;
-	ret->errors = ret->window_errors = facts_errors(sum);
+	ret->error_bounds = ret->errors_known & delta_lower_bounds(sum);
+	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | ret->error_bounds;
+	ret->window_errors = facts_errors(sum);
+	ret->errors = ret->window_errors.value;
+	ret->errors_at_least = measure_is_at_least(ret->window_errors);
 }
 
 static void set_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_facts *ret)

@@ -59,12 +59,13 @@ struct port_facts {
 	struct measure stall_percent; /* XmitWait%, an estimate */
 	struct measure wait_ticks_per_s;
 	double errors;              /* sum of the known error counters */
-	double window_errors;       /* the same, also where a caller replaces errors by another time span */
+	struct measure window_errors; /* the same, also where a caller replaces errors by another time span */
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
-	counter_set errors_unknown; /* without a delta, and saturated */
+	counter_set error_bounds;   /* of them, those whose delta is a lower bound */
+	counter_set errors_unknown; /* without a delta, and lower bounds */
 	struct ber ber[PORT_BER_COUNT];
-	bool errors_at_least;       /* a counter of COUNTER_ERROR_SUM_SET is saturated */
+	bool errors_at_least;       /* a counter of COUNTER_ERROR_SUM_SET is a lower bound, and errors not unknown */
 	bool unused;                /* down, and port_was_unused() */
 };
 
@@ -90,8 +91,8 @@ bool port_was_unused(const struct snapshot *snapshot, uint32_t port);
  */
 void port_facts_add(const struct port_facts *facts, struct measure *xmit, struct measure *rcv);
 
-/* facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; NAN if none is known. */
-double facts_errors(const struct delta *delta);
+/* facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; MEASURE_NONE if none is known. */
+struct measure facts_errors(const struct delta *delta);
 
 /* facts_sum - a sum in which NAN is unknown: NAN if both are. */
 double facts_sum(double sum, double more);

@@ -138,8 +138,9 @@ TEST(a_degraded_link_and_saturated_counters_have_one_text)
 	port.width = 0;
 	assert_string_equal(link_text(&port, true, link), "");
 	values[COUNTER_SYMBOL_ERRORS - COUNTER_TRAFFIC_COUNT] = 12;
-	assert_false(errors_append(&text, "peer: ", COUNTER_BIT(COUNTER_RCV_ERRORS), 0, values));
-	assert_true(errors_append(&text, "peer: ", COUNTER_ERROR_SET, COUNTER_BIT(COUNTER_RCV_ERRORS), values));
-	assert_string_equal(text_chars(&text), "peer: symbol_errors 12, rcv_errors 0+ (saturated)");
+	assert_false(errors_append(&text, "peer: ", COUNTER_BIT(COUNTER_RCV_ERRORS), 0, 0, values));
+	assert_true(errors_append(&text, "peer: ", COUNTER_ERROR_SET, COUNTER_BIT(COUNTER_SYMBOL_ERRORS),
+				  COUNTER_BIT(COUNTER_RCV_ERRORS), values));
+	assert_string_equal(text_chars(&text), "peer: symbol_errors 12+, rcv_errors 0+ (saturated)");
 	text_done(&text);
 }

@@ -31,8 +31,8 @@ static const struct column member_columns[MEMBER_COLUMNS] = {
 	[FAIR] = { .title = "FAIR%", .kind = COLUMN_PERCENT },
 	[LIDS] = { .title = "LIDS", .kind = COLUMN_INTEGER, .priority = 2 },
 	[FULL] = { .title = "MAX UTIL%", .kind = COLUMN_PERCENT },
-	[STALL] = { .title = "XmitWait%", .kind = COLUMN_PERCENT },
-	[DISCARDS] = { .title = "DISCARDS", .kind = COLUMN_INTEGER, .priority = 1 },
+	[STALL] = { .title = "XmitWait%", .kind = COLUMN_PERCENT, .measured = true },
+	[DISCARDS] = { .title = "DISCARDS", .kind = COLUMN_INTEGER, .measured = true, .priority = 1 },
 };
 
 enum { GROUP, TESTS, ADAPTIVE, CAUSE, SHARES, TABLES, HOTTEST, EXCESS, SINCE, GROUP_COLUMNS };
@@ -141,9 +141,8 @@ static void put_member(const struct balance_report *report, struct result *table
 	if (result->tables_known)
 		result_integer(table, LIDS, member->lids);
 	result_real(table, FULL, 100 * member->utilization);
-	result_real(table, STALL, 100 * member->stall);
-	if (!isnan(member->xmit_discards))
-		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
+	result_measure(table, STALL, measure_of(100 * member->stall, !member->stall_at_least));
+	result_measure(table, DISCARDS, measure_of(member->xmit_discards, !member->discards_at_least));
 	result_end_row(table);
 }
 

@@ -44,7 +44,7 @@ struct job_sum {
 	uint32_t ports, known;     /* number of ports, and of those whose traffic is known */
 	bool at_least;             /* bytes: a counter was reset or saturated, or a port is unknown */
 	bool errors_at_least;
-	double stall_percent;      /* XmitWait, an estimate, of either end of the link */
+	struct measure stall_percent; /* XmitWait, an estimate, of either end of the link; parts 0: unknown */
 	struct measure mean_xmit, mean_rcv; /* bytes per second over the job; parts: ports */
 	struct measure peak_xmit, peak_rcv; /* bytes per second in the busiest step (peak_step_us) */
 	struct measure part[JOB_PARTS]; /* bytes per second, both directions */
@@ -69,7 +69,7 @@ struct job_port {
 	bool down;                 /* not Active at the end */
 	struct job_sum sum;
 	uint64_t peer_errors;      /* part of sum.errors that the other end of the link counted */
-	double own_stall, peer_stall; /* percent */
+	struct measure own_stall, peer_stall; /* percent; parts 0: unknown */
 };
 
 struct job_host {

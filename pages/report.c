@@ -205,7 +205,7 @@ static void put_counter(const struct report *report, struct result *result, size
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
 	const struct delta *longest = &report->sums[REPORT_WINDOWS - 1][at].sum;
-	bool at_least = (longest->reset | longest->saturated) & bit;
+	bool at_least = longest->value[counter] && delta_lower_bounds(longest) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return;

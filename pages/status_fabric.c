@@ -308,7 +308,7 @@ static const struct column link_columns[LINK_COLUMNS] = {
 	[LINK_UTIL] = { .title = "Max util", .kind = COLUMN_PERCENT },
 	[LINK_TX] = { .title = "TX", .kind = COLUMN_RATE },
 	[LINK_RX] = { .title = "RX", .kind = COLUMN_RATE },
-	[LINK_STALL] = { .title = "XmitWait", .kind = COLUMN_PERCENT },
+	[LINK_STALL] = { .title = "XmitWait", .kind = COLUMN_PERCENT, .measured = true },
 };
 
 static void put_percent(struct result *result, size_t column, double percent)
@@ -345,6 +345,8 @@ static int put_busiest(struct result *result, const void *ctx, enum page_target 
 		result_real(result, LINK_TX, load->xmit_bytes * 1e6 / load->elapsed_us);
 		result_real(result, LINK_RX, load->rcv_bytes * 1e6 / load->elapsed_us);
 		put_percent(result, LINK_STALL, 100 * load->stall);
+		if (load->stall > 0 && load->stall_at_least)
+			result_at_least(result, LINK_STALL);
 		result_end_row(result);
 	}
 	result_none(result, "No link carries traffic.");

@@ -120,7 +120,7 @@ static void fill_error_count(struct result *result, size_t at, const struct colu
 	if (port->errors > 0)
 		result_showf(result, at, STYLE_WARNING, "%.0f%s", port->errors, port->errors_at_least ? "+" : "");
 	else
-		result_show(result, at, port->errors_known ? "0" : "-", STYLE_DIM);
+		result_show(result, at, port->errors_known && !isnan(port->errors) ? "0" : "-", STYLE_DIM);
 }
 
 static const struct column end_columns[] = {

@@ -79,6 +79,8 @@ static void fill_member(const struct evaluation *eval, enum balance_direction di
 		member->utilization = 1;
 	member->stall = sent ? sent->stall : NAN;
 	member->xmit_discards = sent ? sent->xmit_discards : NAN;
+	member->stall_at_least = sent && sent->stall_at_least;
+	member->discards_at_least = sent && sent->discards_at_least;
 	if (!member->works)
 		return;
 	sums->working++;

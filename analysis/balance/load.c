@@ -11,11 +11,15 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+	struct measure stall = stall_estimate(delta, node, port, caps);
+
 	*ret = (struct balance_load){
 		.known = delta->elapsed_us > 0 && (delta->known & ~delta->reset & ~delta->saturated & data) == data,
 		.elapsed_us = (double)delta->elapsed_us,
 		/* After a reset or saturation these are lower bounds, which are sufficient for the test of harm. */
-		.stall = stall_estimate(delta, node, port, caps).value / 100,
+		.stall = stall.value / 100,
+		.stall_at_least = measure_is_at_least(stall),
+		.discards_at_least = delta_lower_bounds(delta) & COUNTER_BIT(COUNTER_XMIT_DISCARDS),
 		.xmit_discards = delta->elapsed_us > 0 && delta->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS) ?
 				 (double)delta->value[COUNTER_XMIT_DISCARDS] : NAN,
 	};

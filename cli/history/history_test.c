@@ -54,7 +54,7 @@ static bool truth_of(size_t sweep, size_t port, enum counter counter, uint64_t *
 	counter_set bit = COUNTER_BIT(counter);
 
 	if (!truth->has_delta || !(truth->delta.known & bit) ||
-	    ((truth->delta.reset | truth->delta.saturated) & bit && !truth->delta.value[counter]))
+	    (delta_lower_bounds(&truth->delta) & bit && !truth->delta.value[counter]))
 		return false;
 	*ret = truth->delta.value[counter];
 	return true;
@@ -114,7 +114,7 @@ static void check_point(const json_t *row, size_t port, enum counter counter, ui
 	assert_int_equal(integer_of(row, "samples"), 1);
 	assert_text(row, "source", "raw");
 	assert_int_equal(json_is_true(json_object_get(row, "at_least")),
-			 ((delta->reset | delta->saturated) >> counter & 1) != 0);
+			 (delta_lower_bounds(delta) >> counter & 1) != 0);
 	if (delta->elapsed_us > 0)
 		assert_known(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
 }

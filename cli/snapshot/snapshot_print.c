@@ -54,17 +54,18 @@ static const unsigned column_rows[FIRST_SIDE] = {
 };
 
 #define SIDE(peer, a) { \
-	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "TX", .kind = COLUMN_BYTES }, \
-	[RCV_BYTES] = { .key = peer "rcv_bytes", .title = a "RX", .kind = COLUMN_BYTES }, \
+	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "TX", .kind = COLUMN_BYTES, .measured = true }, \
+	[RCV_BYTES] = { .key = peer "rcv_bytes", .title = a "RX", .kind = COLUMN_BYTES, .measured = true }, \
 	[XMIT_PACKETS] = { .key = peer "xmit_packets", .title = a "TX PKTS", .kind = COLUMN_INTEGER, \
-			   .priority = 9 }, \
-	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RX PKTS", .kind = COLUMN_INTEGER, .priority = 9 }, \
+			   .priority = 9, .measured = true }, \
+	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RX PKTS", .kind = COLUMN_INTEGER, .priority = 9, \
+			  .measured = true }, \
 	[XMIT_WAIT] = { .key = peer "xmit_wait_ticks", .title = a "XmitWait", .kind = COLUMN_INTEGER, \
-			.priority = 6 }, \
-	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER }, \
-	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER }, \
-	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER }, \
-	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER }, \
+			.priority = 6, .measured = true }, \
+	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER, .measured = true }, \
+	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER, .measured = true }, \
+	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER, .measured = true }, \
+	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER, .measured = true }, \
 	[ERRORS_SHOWN] = { .title = a "ERRORS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE }, \
 	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT, .member = cells_error_key }, \
 	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT, .member = cells_detail_key }, \
@@ -122,13 +123,18 @@ static void describe_columns(struct printer *printer)
 static void put_traffic(struct printer *printer, size_t first, const struct counted *counters)
 {
 	for (size_t i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+		bool at_least = counters[i].reset || counters[i].saturated;
 		size_t column = first + traffic_columns[i];
 		uint64_t value = counters[i].value;
 
 		if (i == COUNTER_XMIT_DATA || i == COUNTER_RCV_DATA ? !counted_bytes(&counters[i], &value)
 								    : !counters[i].known)
 			continue;
-		result_unsigned(printer->result, column, value);
+		/* At least 0 is unknown. */
+		if (!at_least || value)
+			result_unsigned(printer->result, column, value);
+		if (at_least && value)
+			result_at_least(printer->result, column);
 	}
 }
 

@@ -48,7 +48,7 @@ static const struct metric_row {
 struct comparing {
 	const struct job_report *runs[2]; /* the earlier one, this one */
 	bool all;                    /* every host */
-	double values[2][METRICS];   /* NAN: unknown */
+	struct measure values[2][METRICS];
 	char ids[2][4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
 	const char *sentence;
 };
@@ -59,7 +59,7 @@ struct pairs {
 	bool rails;
 };
 
-static void measure(const struct job_report *run, double ret[METRICS])
+static void measure(const struct job_report *run, struct measure ret[METRICS])
 {
 	const struct job_sum *total = &run->total;
 	uint32_t used = total->known > run->ports_unused ? total->known - run->ports_unused : 0;
@@ -75,24 +75,33 @@ static void measure(const struct job_report *run, double ret[METRICS])
 			    run->findings[i].severity >= FINDING_WARNING;
 	for (size_t i = 0; i < run->event_count; i++)
 		changes += run->events[i].on_job;
-	ret[DURATION] = (double)run->duration_us;
-	ret[HOSTS] = hosts;
-	ret[PORTS] = used;
-	ret[UNUSED] = run->ports_unused;
-	ret[BYTES] = job_bytes(total);
-	ret[MEAN] = used ? measure_exact(job_mean(total)) / used : NAN;
-	ret[PEAK] = used ? measure_exact(job_peak(total)) / used : NAN;
-	ret[RAILS_CV] = run->over_rails.cv;
-	ret[HOSTS_CV] = run->over_hosts.cv;
-	ret[IMBALANCE] = imbalance;
+	for (size_t i = 0; i < METRICS; i++)
+		ret[i] = measure_of(NAN, true);
+	ret[DURATION] = measure_of((double)run->duration_us, true);
+	ret[HOSTS] = measure_of(hosts, true);
+	ret[PORTS] = measure_of(used, true);
+	ret[UNUSED] = measure_of(run->ports_unused, true);
+	ret[BYTES] = measure_of(job_bytes(total), job_is_exact(total));
+	if (used) {
+		ret[MEAN] = measure_scale(job_mean(total), 1.0 / used);
+		ret[PEAK] = measure_scale(job_peak(total), 1.0 / used);
+	}
+	ret[RAILS_CV] = measure_of(run->over_rails.cv, true);
+	ret[HOSTS_CV] = measure_of(run->over_hosts.cv, true);
+	ret[IMBALANCE] = measure_of(imbalance, true);
 	ret[STALL] = total->stall_percent;
-	ret[ERRORS] = total->known ? (double)total->errors : NAN;
-	ret[FINDINGS] = run->has_history ? findings : NAN;
-	ret[CHANGES] = run->has_history ? changes : NAN;
+	if (total->known)
+		ret[ERRORS] = measure_of((double)total->errors, !total->errors_at_least);
+	if (run->has_history) {
+		ret[FINDINGS] = measure_of(findings, true);
+		ret[CHANGES] = measure_of(changes, true);
+	}
 }
 
-static const char *value_text(enum value_kind kind, double value, char ret[48])
+static const char *value_text(enum value_kind kind, struct measure measure, char ret[48])
 {
+	double value = measure.value;
+
 	if (isnan(value))
 		snprintf(ret, 48, "-");
 	else if (kind == VALUE_SPAN)
@@ -103,6 +112,7 @@ static const char *value_text(enum value_kind kind, double value, char ret[48])
 		result_format_bytes(value, ret, 48);
 	else
 		snprintf(ret, 48, kind == VALUE_COUNT ? "%.0f" : kind == VALUE_CV ? "%.2f" : "%.1f %%", value);
+	strcat(ret, measure_mark(measure));
 	return ret;
 }
 
@@ -147,13 +157,16 @@ static void append_reason(const struct comparing *comparing, struct text *text)
 static void append_sentence(const struct comparing *comparing, struct text *text)
 {
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
-	double means[] = { comparing->values[0][MEAN], comparing->values[1][MEAN] };
+	double means[] = { measure_exact(comparing->values[0][MEAN]), measure_exact(comparing->values[1][MEAN]) };
 	double change = change_of(means[0], means[1]);
 	char rates[2][32];
 
 	if (!before->total.known || !now->total.known)
 		text_appendf(text, "not comparable: nothing is known of the traffic of %s",
 			     now->total.known ? "the earlier run" : "this run");
+	else if (isnan(means[0]) || isnan(means[1]))
+		text_appendf(text, "not comparable: the traffic of %s is not exactly known",
+			     isnan(means[1]) ? "this run" : "the earlier run");
 	else if (isnan(change))
 		text_append(text, "the earlier run had no traffic");
 	else if (fabs(change) < SAME)
@@ -178,14 +191,14 @@ static int put_metrics(struct result *result, const void *ctx, enum page_target 
 	(void)err;
 	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
-		double before = comparing->values[0][i], now = comparing->values[1][i];
-		double change = 100 * change_of(before, now);
+		struct measure before = comparing->values[0][i], now = comparing->values[1][i];
+		double change = 100 * change_of(measure_exact(before), measure_exact(now));
 
 		result_text(result, METRIC_KEY, metric->key);
 		result_show(result, METRIC_TITLE, metric->title, STYLE_PLAIN);
-		result_real(result, METRIC_BEFORE, before);
+		result_measure(result, METRIC_BEFORE, before);
 		result_show(result, METRIC_BEFORE, value_text(metric->kind, before, text[0]), STYLE_PLAIN);
-		result_real(result, METRIC_NOW, now);
+		result_measure(result, METRIC_NOW, now);
 		result_show(result, METRIC_NOW, value_text(metric->kind, now, text[1]), STYLE_PLAIN);
 		result_real(result, METRIC_CHANGE, change);
 		if (!strcmp(text[0], text[1]) || !(fabs(change) >= 0.5))
@@ -202,8 +215,10 @@ static void add_metrics(const struct comparing *comparing, struct page *page)
 	const struct column columns[METRIC_COLUMNS] = {
 		[METRIC_KEY] = { .key = "metric", .kind = COLUMN_TEXT },
 		[METRIC_TITLE] = { .title = "", .kind = COLUMN_TEXT },
-		[METRIC_BEFORE] = { .key = "before", .title = comparing->ids[0], .kind = COLUMN_REAL },
-		[METRIC_NOW] = { .key = "now", .title = comparing->ids[1], .kind = COLUMN_REAL },
+		[METRIC_BEFORE] = { .key = "before", .title = comparing->ids[0], .kind = COLUMN_REAL,
+				    .measured = true },
+		[METRIC_NOW] = { .key = "now", .title = comparing->ids[1], .kind = COLUMN_REAL,
+				 .measured = true },
 		[METRIC_CHANGE] = { .key = "change_percent", .title = "CHANGE", .kind = COLUMN_REAL },
 	};
 	struct column *copy = page_alloc(page, METRIC_COLUMNS, sizeof(*copy));
@@ -377,7 +392,8 @@ static void add_head(const struct comparing *comparing, struct page *page)
 	const char *name = comparing->name;
 	const char *title = page_print(page, "job %s%s%s%s against %s", comparing->ids[1], *name ? " (" : "", name,
 				       *name ? ")" : "", comparing->ids[0]);
-	double change = change_of(comparing->values[0][MEAN], comparing->values[1][MEAN]);
+	double change = change_of(measure_exact(comparing->values[0][MEAN]),
+				  measure_exact(comparing->values[1][MEAN]));
 	struct page_sign *runs = page_alloc(page, 2, sizeof(*runs));
 
 	if (!runs)

@@ -80,11 +80,13 @@ static void count_errors(const struct job_work *work, const struct finding *find
 	for (unsigned at = 0; finding_end(finding, fabric, at, &guid, &num); at++) {
 		uint32_t port = guid && num ? fabric_find_port(fabric, guid, num) : FABRIC_NONE;
 		const struct delta *delta = port == FABRIC_NONE ? NULL : &work->deltas[port];
+		counter_set known = delta ? delta->known & counters : 0;
 
 		if (!guid || !num)
 			continue;
-		ret->counted &= delta && delta->elapsed_us > 0 && !((delta->reset | delta->saturated) & counters);
-		for (counter_set left = delta ? counters & delta->known : 0; left; left &= left - 1)
+		ret->counted &= delta && delta->elapsed_us > 0 && known &&
+				!(delta_lower_bounds(delta) & counters);
+		for (counter_set left = known; left; left &= left - 1)
 			ret->errors += delta->value[__builtin_ctzll(left)];
 	}
 }

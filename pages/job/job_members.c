@@ -138,7 +138,7 @@ static void add_errors(const struct delta *delta, uint64_t *ret, bool *at_least)
 			continue;
 		if (__builtin_add_overflow(*ret, delta->value[i], ret))
 			*ret = UINT64_MAX;
-		*at_least |= ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0;
+		*at_least |= (delta_lower_bounds(delta) & COUNTER_BIT(i)) != 0;
 	}
 }
 
@@ -162,13 +162,18 @@ static void set_traffic(const struct delta *delta, double duration_us, struct jo
 	sum->mean_rcv = measure_of((double)sum->rcv_bytes / elapsed_s, !sum->at_least);
 }
 
-static double stall_of(const struct job_work *work, uint32_t index)
+static struct measure stall_of(const struct job_work *work, uint32_t index)
 {
 	const struct fabric *fabric = work->report->fabric;
 	const struct port *port = &fabric->ports[index];
+	const struct delta *delta = &work->deltas[index];
+	struct measure stall = stall_estimate(delta, &fabric->nodes[port->node], port,
+					      work->caps ? &work->caps[port->node] : NULL);
 
-	return stall_estimate(&work->deltas[index], &fabric->nodes[port->node], port,
-			      work->caps ? &work->caps[port->node] : NULL).value;
+	/* At least 0 may be more than the other end; a counter that is not known is no part of the maximum. */
+	if (isnan(stall.value) && !(delta_lower_bounds(delta) & COUNTER_BIT(COUNTER_XMIT_WAIT)))
+		return MEASURE_NONE;
+	return stall;
 }
 
 static void sum_port(struct job_work *work, struct job_port *port)
@@ -197,8 +202,8 @@ static void sum_port(struct job_work *work, struct job_port *port)
 	if (__builtin_add_overflow(sum->errors, port->peer_errors, &sum->errors))
 		sum->errors = UINT64_MAX;
 	port->own_stall = stall_of(work, port->port);
-	port->peer_stall = peer ? stall_of(work, of->peer) : NAN;
-	sum->stall_percent = fmax(port->own_stall, port->peer_stall);
+	port->peer_stall = peer ? stall_of(work, of->peer) : MEASURE_NONE;
+	sum->stall_percent = measure_max(port->own_stall, port->peer_stall);
 	sum->peak_xmit = sum->peak_rcv = sum->part[JOB_EARLY] = sum->part[JOB_LATE] = MEASURE_NONE;
 	sum->capacity = of->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(of) / 8 : 0;
 	work->port_of[port->port] = (uint32_t)(port - work->report->ports);
@@ -212,7 +217,7 @@ static void sum_port(struct job_work *work, struct job_port *port)
 
 static void begin_sum(struct job_sum *sum)
 {
-	*sum = (struct job_sum){ .stall_percent = NAN, .mean_xmit = MEASURE_NONE, .mean_rcv = MEASURE_NONE,
+	*sum = (struct job_sum){ .stall_percent = MEASURE_NONE, .mean_xmit = MEASURE_NONE, .mean_rcv = MEASURE_NONE,
 				 .peak_xmit = MEASURE_NONE, .peak_rcv = MEASURE_NONE,
 				 .part = { MEASURE_NONE, MEASURE_NONE } };
 }
@@ -229,7 +234,7 @@ static void add_sum(struct job_sum *sum, const struct job_sum *more)
 	sum->known += more->known;
 	sum->at_least |= more->at_least;
 	sum->errors_at_least |= more->errors_at_least;
-	sum->stall_percent = fmax(sum->stall_percent, more->stall_percent);
+	sum->stall_percent = measure_max(sum->stall_percent, more->stall_percent);
 	sum->mean_xmit = measure_add(sum->mean_xmit, more->mean_xmit);
 	sum->mean_rcv = measure_add(sum->mean_rcv, more->mean_rcv);
 	sum->capacity += more->capacity;

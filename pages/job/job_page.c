@@ -206,8 +206,9 @@ static void add_errors(const struct job_report *report, struct page_field *ret, 
 
 	ret->name = "errors";
 	ret->value = page_print(page, "%s%" PRIu64, total->errors_at_least ? "at least " : "", total->errors);
-	ret->note = isnan(total->stall_percent) ? "XmitWait unknown" :
-		    page_print(page, "XmitWait up to %.1f %% (estimate)", total->stall_percent);
+	ret->note = isnan(total->stall_percent.value) ? "XmitWait unknown" :
+		    page_print(page, "XmitWait up to %.1f %%%s (estimate)", total->stall_percent.value,
+			       measure_mark(total->stall_percent));
 }
 
 /* Facts that text and HTML have; without the notes, which HTML has at its end. */

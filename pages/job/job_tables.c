@@ -39,8 +39,9 @@ enum { BYTES, XMIT, RCV, XMIT_PACKETS, RCV_PACKETS, AT_LEAST, MEAN, PEAK, UTIL, 
 	[first + PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
 	[first + EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
 	[first + LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_RATE, .measured = true }, \
-	[first + STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 1 }, \
-	[first + ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER }, \
+	[first + STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 1, \
+			    .measured = true }, \
+	[first + ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .measured = true }, \
 	[first + ERRORS_AT_LEAST] = { .key = "errors_at_least", .kind = COLUMN_BOOL }, \
 	[first + PORTS] = { .key = "ports", .kind = COLUMN_INTEGER }, \
 	[first + PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER }
@@ -78,8 +79,8 @@ static void put_sum(struct result *result, size_t first, const struct job_sum *s
 	result_measure(result, first + PEAK_RCV, sum->peak_rcv);
 	result_measure(result, first + EARLY, sum->part[JOB_EARLY]);
 	result_measure(result, first + LATE, sum->part[JOB_LATE]);
-	result_real(result, first + STALL, sum->stall_percent);
-	result_unsigned(result, first + ERRORS, sum->errors);
+	result_measure(result, first + STALL, sum->stall_percent);
+	result_measure(result, first + ERRORS, measure_of((double)sum->errors, !sum->errors_at_least));
 	if (sum->errors)
 		result_show(result, first + ERRORS, NULL, STYLE_WARNING);
 	result_bool(result, first + ERRORS_AT_LEAST, sum->errors_at_least);
@@ -276,8 +277,8 @@ static const struct column port_columns[PORT_COLUMNS] = {
 	[PORT_MIRRORED] = { .key = "mirrored", .kind = COLUMN_BOOL },
 	COLUMNS_OF_SUM(PORT_SUM),
 	[PORT_PEER_ERRORS] = { .key = "peer_errors", .kind = COLUMN_INTEGER },
-	[PORT_OWN_STALL] = { .key = "own_stall_percent", .kind = COLUMN_PERCENT },
-	[PORT_PEER_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT },
+	[PORT_OWN_STALL] = { .key = "own_stall_percent", .kind = COLUMN_PERCENT, .measured = true },
+	[PORT_PEER_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT, .measured = true },
 };
 
 static void put_port(const struct job_report *report, struct result *result, const struct job_port *port)
@@ -300,8 +301,8 @@ static void put_port(const struct job_report *report, struct result *result, con
 	result_bool(result, PORT_MIRRORED, port->mirrored);
 	put_sum(result, PORT_SUM, &port->sum, 1);
 	result_unsigned(result, PORT_PEER_ERRORS, port->peer_errors);
-	result_real(result, PORT_OWN_STALL, port->own_stall);
-	result_real(result, PORT_PEER_STALL, port->peer_stall);
+	result_measure(result, PORT_OWN_STALL, port->own_stall);
+	result_measure(result, PORT_PEER_STALL, port->peer_stall);
 	result_end_row(result);
 }
 

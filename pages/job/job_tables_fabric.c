@@ -185,7 +185,7 @@ static const struct column uplink_columns[UP_COLUMNS] = {
 	[UP_PREDICTED] = { .key = "predicted_share_percent", .title = "PREDICTED%", .kind = COLUMN_PERCENT },
 	[UP_DESTINATIONS] = { .key = "destinations_share_percent", .title = "LIDS%", .kind = COLUMN_PERCENT },
 	[UP_FAIR] = { .key = "fair_share_percent", .kind = COLUMN_PERCENT },
-	[UP_STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT },
+	[UP_STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .measured = true },
 	[UP_EARLY] = { .key = "early_bytes_per_s", .title = "EARLY", .kind = COLUMN_RATE },
 	[UP_LATE] = { .key = "late_bytes_per_s", .title = "LATE", .kind = COLUMN_RATE },
 };
@@ -213,7 +213,7 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	result_real(result, UP_PREDICTED, 100 * uplink->member.predicted);
 	result_real(result, UP_DESTINATIONS, 100 * uplink->member.destinations);
 	result_real(result, UP_FAIR, 100 * uplink->member.capacity);
-	result_real(result, UP_STALL, 100 * uplink->member.stall);
+	result_measure(result, UP_STALL, measure_of(100 * uplink->member.stall, !uplink->member.stall_at_least));
 	result_real(result, UP_EARLY, uplink->part[JOB_EARLY]);
 	result_real(result, UP_LATE, uplink->part[JOB_LATE]);
 	result_end_row(result);

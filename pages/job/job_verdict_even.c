@@ -107,9 +107,9 @@ static double host_stall(const struct job_report *report, const struct job_host 
 	uint32_t count = 0;
 
 	for (uint32_t i = host->first; i < host->first + host->count; i++) {
-		if (isnan(report->ports[i].peer_stall))
+		if (!measure_is_exact(report->ports[i].peer_stall))
 			continue;
-		sum += report->ports[i].peer_stall;
+		sum += report->ports[i].peer_stall.value;
 		count++;
 	}
 	return count ? sum / count : NAN;

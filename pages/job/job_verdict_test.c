@@ -27,7 +27,7 @@ static int make_numbers(void **state)
 		.slowest = UINT32_MAX, .duration_us = 600 * INT64_C(1000000), .total.known = 8,
 	};
 	for (uint32_t i = 0; i < 8; i++)
-		numbers.ports[i] = (struct job_port){ .host = i / 2, .rail = i % 2, .peer_stall = 1,
+		numbers.ports[i] = (struct job_port){ .host = i / 2, .rail = i % 2, .peer_stall = measure_of(1, true),
 						      .sum = { .known = 1, .mean_xmit = measure_of(1e9, true),
 							       .mean_rcv = measure_of(1e9, true) } };
 	for (uint32_t i = 0; i < 4; i++)
@@ -47,8 +47,8 @@ static int free_numbers(void **state)
 TEST_WITH(the_host_that_switches_wait_for_is_the_slowest, make_numbers, free_numbers)
 {
 	(void)state;
-	numbers.ports[2].peer_stall = 34;
-	numbers.ports[3].peer_stall = 30;
+	numbers.ports[2].peer_stall = measure_of(34, true);
+	numbers.ports[3].peer_stall = measure_of(30, true);
 	assert_int_equal(job_judge(&numbers.report, NULL), 0);
 	assert_int_equal(numbers.report.slowest, 1);
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_SLOW_HOST);

@@ -204,11 +204,14 @@ def add_sums(facts, ports, nodes):
         counted = sum(value for key, value in row["errors"].items() if key != "rcv_switch_relay_errors")
         sums[row["node_guid"]] = sums.get(row["node_guid"], 0) + counted
     for node in nodes:
+        # Of a lower bound all faces have what is certain.
+        bound = "errors" in node["lower_bounds"]
         unknown = node["errors"] is None and not sums.get(node["node_guid"])
-        facts.add("rows of ports", ("node", node["node_guid"]), "errors",
+        facts.add("rows of ports", ("node", node["node_guid"]), "lower_bounds.errors" if bound else "errors",
                   None if unknown else sums.get(node["node_guid"], 0))
     facts.add("rows of ports", FABRIC, "errors_of_ports", sum(sums.values()))
-    facts.add("rows of nodes", FABRIC, "errors_of_ports", sum(row["errors"] or 0 for row in nodes))
+    facts.add("rows of nodes", FABRIC, "errors_of_ports",
+              sum(row["errors"] or row["lower_bounds"].get("errors", 0) for row in nodes))
     facts.add("rows of nodes", FABRIC, "switches", sum(row["type"] == "switch" for row in nodes))
     facts.add("rows of nodes", FABRIC, "hcas",
               sum(row["type"] == "ca" and row["class"] != "aggregation" for row in nodes))
@@ -659,8 +662,10 @@ def add_screens(facts, db, names, health, events):
         found = re.search(pattern, header if key != "ports_by_status.locked" else screens["2"][0])
         if found or key in ZERO_IF_MISSING:
             facts.add("top header", FABRIC, key, int(found[1]) if found else 0)
-    facts.add("top header", FABRIC, "errors_of_ports", int(re.search(r"errors ([\d,]+)\+? since", screens["2"][2])[1]
-                                                          .replace(",", "")))
+    # "?": only lower bounds of 0, after resets.
+    found = re.search(r"errors ([\d,]+|\?)\+? since", screens["2"][2])[1].replace(",", "")
+    if found != "?":
+        facts.add("top header", FABRIC, "errors_of_ports", int(found))
     found = re.search(r"responded (\d+)/(\d+)", screens["2"][0])
     facts.add("top header", FABRIC, "ports_answered", int(found[1]))
     facts.add("top header", FABRIC, "ports_polled", int(found[2]))

@@ -328,7 +328,7 @@ static void sum_hosts(const struct sweep *sweep, struct trend_point *ret)
 		const struct delta *delta = &made.sample.deltas[mirrored ? port->peer : sample->port];
 
 		if (sample->delta)
-			add_to(&ret->errors, (double)delta->value[COUNTER_SYMBOL_ERRORS]);
+			add_to(&ret->errors.value, (double)delta->value[COUNTER_SYMBOL_ERRORS]);
 		if (fabric->nodes[port->node].type != NODE_CA || !(sample->delta || mirrored) || !delta->elapsed_us)
 			continue;
 		add_to(&ret->xmit_bytes_per_s.value, 4e6 / (double)delta->elapsed_us *
@@ -365,7 +365,7 @@ static void add_sweep(int64_t elapsed_us, uint64_t errors, bool silent)
 	if (silent)
 		memset(made.sample.deltas, 0, made.sample.fabric->port_count * sizeof(*made.sample.deltas));
 	*point = (struct trend_point){ made.wall_us, sweep.wall_us, MEASURE_NONE, MEASURE_NONE,
-					MEASURE_NONE, NAN };
+					MEASURE_NONE, MEASURE_NONE };
 	if (made.number)
 		sum_hosts(&sweep, point);
 	made.wall_us = sweep.wall_us;
@@ -395,7 +395,7 @@ static void compare_trend(size_t count)
 			assert_int_equal(point->from_us, truth->from_us);
 		same_sum(point->xmit_bytes_per_s.value, truth->xmit_bytes_per_s.value);
 		same_sum(point->rcv_bytes_per_s.value, truth->rcv_bytes_per_s.value);
-		same_sum(point->errors, truth->errors);
+		same_sum(point->errors.value, truth->errors.value);
 	}
 }
 

@@ -54,7 +54,7 @@ static void add_count(struct error_sum *sum, unsigned counter, uint64_t value, b
 
 static bool has_errors(const struct delta *delta)
 {
-	uint64_t any = delta->saturated & delta->known & COUNTER_ERROR_SET;
+	uint64_t any = delta_lower_bounds(delta) & COUNTER_ERROR_SET;
 
 	for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		any |= delta->known & COUNTER_BIT(i) ? delta->value[i] : 0;
@@ -79,7 +79,7 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 		for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 			if (delta->known & COUNTER_BIT(i))
 				add_count(sum, i, delta->value[i],
-					  (delta->reset | delta->saturated) & COUNTER_BIT(i));
+					  delta_lower_bounds(delta) & COUNTER_BIT(i));
 		sum->full = (sum->full & ~delta->known) | (delta->saturated & delta->known & COUNTER_ERROR_SET);
 	}
 	return 0;
@@ -138,7 +138,7 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 	for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		if ((delta->known & COUNTER_BIT(i)) &&
 		    !add(reading, who, (enum counter)i, delta->value[i],
-			 ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0, reading->piece.from_us,
+			 (delta_lower_bounds(delta) & COUNTER_BIT(i)) != 0, reading->piece.from_us,
 			 reading->piece.to_us))
 			return false;
 	return true;

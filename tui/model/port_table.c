@@ -47,6 +47,11 @@ static void view_port(const struct port_scope *scope, uint32_t index, const stru
 	port_facts_of(scope, index, ret);
 	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & COUNTER_ERROR_SUM_SET ? 0 : NAN;
 	ret->errors_at_least = sum && sum->at_least;
+	/* At least 0 is unknown, but a saturated counter is never no error. */
+	if (ret->errors_at_least && !ret->errors && !(sum->full & COUNTER_ERROR_SUM_SET)) {
+		ret->errors = NAN;
+		ret->errors_at_least = false;
+	}
 }
 
 static void summarise(struct port_table *table, const struct error_sums *sums, struct reader *reader)

@@ -23,7 +23,7 @@ struct trend_port {
 	struct measure xmit_bytes_per_s, rcv_bytes_per_s;
 	double percent; /* utilization of the busier direction; NAN: unknown, or a lower bound */
 	struct measure stall_percent;
-	double errors;
+	struct measure errors;
 };
 
 void trend_done(struct trend *trend)
@@ -132,7 +132,7 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 	const struct fabric *fabric = trend->fabric;
 	struct trend_point *point = &trend->points[trend->total % TREND_POINTS];
 
-	*point = (struct trend_point){ from_us, wall_us, MEASURE_NONE, MEASURE_NONE, MEASURE_NONE, NAN };
+	*point = (struct trend_point){ from_us, wall_us, MEASURE_NONE, MEASURE_NONE, MEASURE_NONE, MEASURE_NONE };
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct trend_port *port = &trend->ports[i];
 
@@ -151,7 +151,7 @@ static void append(struct trend *trend, int64_t from_us, int64_t wall_us)
 		}
 		if (!(port->stall_percent.value <= point->stall_percent.value) && !isnan(port->stall_percent.value))
 			point->stall_percent = port->stall_percent;
-		point->errors = facts_sum(point->errors, port->errors);
+		point->errors = measure_add(point->errors, port->errors);
 		trend->loads[(size_t)i * TREND_LOADS + trend->total % TREND_LOADS] = load_of(port->percent);
 	}
 	trend->total++;
@@ -186,7 +186,7 @@ static void clear_ports(struct trend *trend)
 {
 	for (size_t i = 0; i < trend->fabric->port_count; i++)
 		trend->ports[i] = (struct trend_port){ measure_of(NAN, false), measure_of(NAN, false), NAN,
-						       measure_of(NAN, false), NAN };
+						       measure_of(NAN, false), MEASURE_NONE };
 }
 
 /* An HCA without counters has those of the other end of its link. */

@@ -28,7 +28,7 @@ struct trend_point {
 	int64_t from_us, wall_us;             /* wall clock of the sweep before, and of this one */
 	struct measure xmit_bytes_per_s, rcv_bytes_per_s; /* total of the HCA ports */
 	struct measure stall_percent;         /* of the port with the highest XmitWait% */
-	double errors;                        /* of all ports; NAN: no error counter was read */
+	struct measure errors;                /* of all ports */
 };
 
 /* A zeroed struct is empty. */

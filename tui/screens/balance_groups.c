@@ -343,6 +343,8 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	write_share(app, bar, member->capacity, most, fair, sizeof(fair));
 	write_percent(member->utilization, full, sizeof(full));
 	write_percent(member->stall, wait, sizeof(wait));
+	if (member->stall_at_least && !isnan(member->stall))
+		snprintf(wait + strlen(wait), sizeof(wait) - strlen(wait), "+");
 	draw_cells(&brush, y, area, widths, (const struct table_cell[]){
 		[MEMBER_PORT] = { num, role, ALIGN_RIGHT },
 		[MEMBER_PEER] = { peer, role, ALIGN_MIDDLE },

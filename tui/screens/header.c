@@ -271,7 +271,9 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 			    app->limit.name[0] ? app->limit.name : "BASELINE",
 			    write_clock(app->live->baseline_us, at, sizeof(at)));
 	segment_add(&line, 1, totals->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s since %s",
-		    write_count(totals->errors, number, sizeof(number)), totals->errors_at_least ? "+" : "",
+		    totals->errors || !totals->errors_at_least ?
+		    write_count(totals->errors, number, sizeof(number)) : "?",
+		    totals->errors && totals->errors_at_least ? "+" : "",
 		    write_clock(app->live->errors.since_us, at, sizeof(at)));
 	draw_segments(brush, area->y + 2, area->x, area->columns, &line);
 }

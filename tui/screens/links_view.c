@@ -136,7 +136,7 @@ static void fill_which_errors(struct result *result, size_t at, const struct col
 
 		if (sum)
 			errors_append(&text, !place ? "" : text.len ? "; peer: " : "peer: ", COUNTER_ERROR_SET,
-				      sum->full, sum->value);
+				      sum->at_least ? COUNTER_ERROR_SET : 0, sum->full, sum->value);
 	}
 	result_show(result, at, text_chars(&text), STYLE_PLAIN);
 	text_done(&text);

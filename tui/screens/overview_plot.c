@@ -44,7 +44,7 @@ static struct measure band_value(const struct trend_point *point, enum band band
 	case BAND_STALL:
 		return point->stall_percent;
 	default:
-		return measure_of(point->errors, true);
+		return point->errors;
 	}
 }
 
