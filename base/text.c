@@ -296,6 +296,17 @@ size_t text_columns(const char *chars)
 	return columns;
 }
 
+size_t text_cut_bytes(const char *chars, size_t most)
+{
+	size_t len = strnlen(chars, most + 1);
+
+	if (len <= most)
+		return len;
+	while (most && ((unsigned char)chars[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
 size_t text_prefix_bytes(const char *chars, size_t columns)
 {
 	size_t used;

@@ -214,10 +214,11 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 
 	*ret = (struct job){ .exit_status = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
-	snprintf(ret->name, sizeof(ret->name), "%s", options->name ? options->name : "");
-	if (code == 0 && options->name && strlen(options->name) >= sizeof(ret->name))
-		code = err_set(err, ERR_USAGE, "--name has %zu bytes; use at most %zu", strlen(options->name),
-			       sizeof(ret->name) - 1);
+	if (options->name)
+		memcpy(ret->name, options->name, text_cut_bytes(options->name, sizeof(ret->name) - 1));
+	if (code == 0 && !options->lenient && options->name && strlen(options->name) >= sizeof(ret->name))
+		code = err_set(err, ERR_USAGE, "--name has %zu bytes; use at most %zu, or --lenient",
+			       strlen(options->name), sizeof(ret->name) - 1);
 	/* First of all: this migrates or creates the database. */
 	if (code == 0)
 		code = saved_writer_open(path, &writer, err);

@@ -216,6 +216,25 @@ TEST_WITH(a_released_database_of_version_1_gets_the_table_of_jobs, set_up_releas
 	reader_close(check_open_reader(path));
 }
 
+/* The index of jobs by time was added by version 4, which cuts long commands. Readers reject version 3. */
+TEST_WITH(a_database_of_version_3_gets_the_index_of_jobs, set_up, test_folder_remove)
+{
+	struct error err = { 0 };
+	struct reader *reader;
+
+	writer_close(check_open_writer(path));
+	check_change(path, "DROP INDEX job_by_time; INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
+		     " begin_boot_id, ending) VALUES ('4711', '', '', printf('%.5000c', 'a'), 1, 1, 'b', 0);"
+		     " PRAGMA user_version = 3");
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	check_error_line(&err, "schema version 3");
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "PRAGMA user_version"), SCHEMA_VERSION);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job WHERE id = '4711' AND length(command) <= 4096"),
+			 1);
+	assert_like_new();
+}
+
 /* --- a process that is killed before any of its system calls --- */
 
 static long calls_left;

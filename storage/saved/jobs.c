@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "storage/file/db.h"
 #include "storage/read/reader_internal.h"
 #include "storage/saved/saved_internal.h"
@@ -277,16 +278,10 @@ static int close_running(struct saved_writer *writer, const struct job *began, c
 /* A command that is too long ends with "...", after a whole character. */
 static void copy_command(char ret[JOB_COMMAND_MOST + 1], const char *command)
 {
-	size_t len = strnlen(command, JOB_COMMAND_MOST + 1);
+	bool is_long = strnlen(command, JOB_COMMAND_MOST + 1) > JOB_COMMAND_MOST;
+	size_t len = text_cut_bytes(command, is_long ? JOB_COMMAND_MOST - 3 : JOB_COMMAND_MOST);
 
-	if (len <= JOB_COMMAND_MOST) {
-		memcpy(ret, command, len + 1);
-		return;
-	}
-	for (len = JOB_COMMAND_MOST - 3; len && ((unsigned char)command[len] & 0xc0) == 0x80; len--)
-		;
-	memcpy(ret, command, len);
-	memcpy(ret + len, "...", 4);
+	snprintf(ret, JOB_COMMAND_MOST + 1, "%.*s%s", (int)len, command, is_long ? "..." : "");
 }
 
 static int insert_job(struct saved_writer *writer, struct job *job, struct error *err)

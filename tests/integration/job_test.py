@@ -145,6 +145,16 @@ def terminal(sim):
     tap.equal("the end of the interrupted job is recorded", newest(sim)["exit_status"], 42)
 
 
+def long_name(sim):
+    """A prolog cannot shorten a name: --lenient cuts it between characters instead of losing the job."""
+    name = "a" + 200 * "ä"
+    done = sim.ibwire("job", "begin", "long", "--no-snapshot", "--name", name, check=False)
+    tap.equal("a long name is incorrect usage", (done.status, len(done.err.splitlines())), (64, 1))
+    sim.ibwire("job", "begin", "long", "--no-snapshot", "--lenient", "--name", name)
+    tap.equal("with --lenient it is cut", newest(sim)["name"], "a" + 127 * "ä")
+    sim.ibwire("job", "end", "long", "--no-snapshot")
+
+
 def failures(sim):
     """Failures before and after a command do not change its exit status."""
     fails = ("sh", "-c", "exit 7")
@@ -298,7 +308,7 @@ def side_by_side(sim, collector):
 
 
 with Simulation("--gen", "rail --units 1 --hosts 2 --rails 2 --spines 2") as simulation:
-    for part in (statuses, inherits, signals, terminal, failures, logs, killed):
+    for part in (statuses, inherits, signals, terminal, long_name, failures, logs, killed):
         with tap.part(part.__name__):
             part(simulation)
 with tap.part("side by side"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2", "--traffic", "ring rate=100Gb/s",
