@@ -62,9 +62,8 @@ bool metrics_source_done(struct metrics_source *source)
 
 void metrics_port_labels(const struct metrics_topology *topology, uint32_t port, struct text *ret)
 {
-	const uint32_t *at = topology->label_at;
-
-	text_append_bytes(ret, topology->labels.chars + at[port], at[port + 1] - at[port]);
+	text_append_bytes(ret, topology->labels.chars + topology->label_at[port],
+			  topology->label_at[port + 1] - topology->label_at[port]);
 }
 
 int metrics_topology_create(struct fabric *fabric, const struct settings *settings, const struct metrics_schema *schema,

@@ -461,8 +461,7 @@ static struct MHD_Daemon *start(struct metrics_server *server, int fd)
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, config->certificate.chars },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, config->key.chars },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)config->priorities },
-		{ MHD_OPTION_END, 0, NULL },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)config->priorities }, { MHD_OPTION_END, 0, NULL },
 	};
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, answer, server,
