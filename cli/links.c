@@ -31,6 +31,7 @@ static const struct column_item link_items[] = {
 	{ .key = "link", .table = true, .no_data = true, .title = HEADING_LINK, .priority = 5 },
 	{ .key = "width" }, { .key = "speed" }, { .key = "rate_gbps" },
 	{ .key = "status", .row = LINK_ROW, .table = true },
+	{ .key = "finding", .row = LINK_ROW, .table = true, .priority = 4 },
 	{ .key = "status", .as = "node_status" }, { .key = "status", .row = PEER_ROW },
 	{ .key = "xmit_bytes_per_s", .table = true, .priority = 8 },
 	{ .key = "xmit_utilization_percent", .table = true, .priority = 1 },
@@ -308,9 +309,10 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 		columns_done(&own.shown);
 		return code;
 	}
-	/* The table marks links that are slower than built. */
-	if (options.format == RESULT_TABLE || own.columns || own.state)
-		code = moment_find_shape(&moment, err);
+	/* Links that are slower than built, and the findings of uplinks. */
+	code = moment_find_shape(&moment, err);
+	if (code == 0)
+		code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);
 	moment_done(&moment);

@@ -11,6 +11,8 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "facts/order.h"
+#include "facts/port_marks.h"
+#include "storage/findings.h"
 
 void cells_nonzero(struct result *result, size_t column, int64_t value)
 {
@@ -48,6 +50,24 @@ void cells_displayed_name(struct result *result, size_t column, const struct fab
 	if (num >= 0)
 		snprintf(shown + len, sizeof(shown) - len, "/%d", num);
 	result_text(result, column, shown);
+}
+
+void cells_finding(struct result *result, size_t column, const struct finding_row *row)
+{
+	static const char *const words[] = { "", "acknowledged", "clearing", "info", "warning", "critical" };
+	static const enum cell_style styles[] = { [MARK_WARNING] = STYLE_WARNING, [MARK_CRITICAL] = STYLE_CRITICAL };
+	enum port_mark mark = row ? port_mark_of(row) : MARK_NONE;
+	const char *kind = row ? finding_kind_name(row->finding.kind) : "";
+	char text[80];
+
+	if (!row) {
+		result_show(result, column, "", STYLE_PLAIN);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s %s", words[mark], kind);
+	result_text(result, column, text);
+	result_showf(result, column, mark >= MARK_WARNING ? styles[mark] : STYLE_DIM, "%s %s", port_mark_name(mark),
+		     kind);
 }
 
 void cells_status(struct result *result, size_t column, enum port_status status)

@@ -11,6 +11,7 @@
 
 struct ber;
 struct fabric;
+struct finding_row;
 struct order;
 
 /* The three columns of cells_port() in data, of a port or its peer. */
@@ -43,6 +44,12 @@ void cells_port_name(struct result *result, size_t column, const struct order *o
 		     uint32_t port);
 void cells_displayed_name(struct result *result, size_t column, const struct fabric *fabric, const char *name,
 			  int num);
+
+/*
+ * cells_finding - severity and kind of a finding: "CRIT link-degraded" in tables, "critical link-degraded" in data
+ * @row:  NULL: none, which is empty or null
+ */
+void cells_finding(struct result *result, size_t column, const struct finding_row *row);
 
 /* cells_status - a port status, coloured. */
 void cells_status(struct result *result, size_t column, enum port_status status);

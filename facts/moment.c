@@ -22,6 +22,11 @@ static void unload(struct moment *moment)
 {
 	shape_destroy(moment->shape);
 	moment->shape = NULL;
+	free(moment->findings);
+	free(moment->finding_of);
+	moment->findings = NULL;
+	moment->finding_of = NULL;
+	moment->finding_count = 0;
 	if (moment->snapshot)
 		snapshot_destroy(moment->snapshot);
 	moment->snapshot = NULL;
@@ -93,6 +98,65 @@ int moment_find_shape(struct moment *moment, struct error *err)
 	return code < 0 ? code : shape_create(moment->fabric, moment->shape_settings, &moment->shape, err);
 }
 
+/* Open findings, the worst first, and that of each port. */
+struct open_findings {
+	struct finding_row *list;
+	size_t count, capacity;
+	uint32_t *of_port;
+	bool failed; /* no memory */
+};
+
+static void open_findings_done(struct open_findings *open)
+{
+	free(open->list);
+	free(open->of_port);
+}
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct open_findings *open = ctx;
+	struct finding_row *list = array_grow(open->list, open->count, &open->capacity, sizeof(*list));
+
+	open->failed = !list;
+	if (list) {
+		open->list = list;
+		list[open->count++] = *row;
+	}
+	return list;
+}
+
+/* Return: 0 or an error; open_findings_done() is needed in any case. */
+static int load_findings(const struct moment *moment, const struct shape *shape, struct open_findings *ret,
+			 struct error *err)
+{
+	const struct finding_query query = { .at_us = moment->at_us, .now_us = moment->reference_us };
+	int code = reader_findings(moment->reader, &query, add_finding, ret, err);
+
+	ret->of_port = calloc(moment->fabric->port_count + 1, sizeof(*ret->of_port));
+	if (code == 0 && (ret->failed || !ret->of_port))
+		code = err_nomem(err);
+	if (code < 0)
+		return code;
+	findings_arrange(ret->list, ret->count);
+	port_marks_find(shape, moment->fabric, ret->list, ret->count, ret->of_port);
+	return 0;
+}
+
+int moment_find_findings(struct moment *moment, struct error *err)
+{
+	struct open_findings open = { 0 };
+	int code = load_findings(moment, moment->shape, &open, err);
+
+	if (code < 0) {
+		open_findings_done(&open);
+		return code;
+	}
+	moment->findings = open.list;
+	moment->finding_count = open.count;
+	moment->finding_of = open.of_port;
+	return 0;
+}
+
 /* The facts for subjects; what they own is freed by facts_done(). */
 struct moment_facts {
 	struct select_facts facts;
@@ -101,41 +165,8 @@ struct moment_facts {
 	struct shape *shape; /* NULL: the moment's, or not loaded */
 	struct port_scope scope;
 	struct port_facts *ports;
-	uint32_t *finding_of;
-	struct finding_row *findings;
-	size_t finding_count, finding_capacity;
-	bool failed; /* no memory */
+	struct open_findings open;
 };
-
-static bool add_finding(void *ctx, const struct finding_row *row)
-{
-	struct moment_facts *own = ctx;
-	struct finding_row *list = array_grow(own->findings, own->finding_count, &own->finding_capacity, sizeof(*list));
-
-	own->failed = !list;
-	if (list) {
-		own->findings = list;
-		list[own->finding_count++] = *row;
-	}
-	return list;
-}
-
-static int load_findings(struct moment_facts *own, struct error *err)
-{
-	const struct finding_query query = { .at_us = own->moment->at_us, .now_us = own->moment->reference_us };
-	int code = reader_findings(own->moment->reader, &query, add_finding, own, err);
-
-	own->finding_of = calloc(own->facts.fabric->port_count + 1, sizeof(*own->finding_of));
-	if (code == 0 && (own->failed || !own->finding_of))
-		code = err_nomem(err);
-	if (code < 0)
-		return code;
-	findings_arrange(own->findings, own->finding_count);
-	port_marks_find(own->facts.shape, own->facts.fabric, own->findings, own->finding_count, own->finding_of);
-	own->facts.findings = own->findings;
-	own->facts.finding_of = own->finding_of;
-	return 0;
-}
 
 static int load_facts(struct select_facts *facts, unsigned needs, struct error *err)
 {
@@ -160,7 +191,11 @@ static int load_facts(struct select_facts *facts, unsigned needs, struct error *
 			port_facts_of(&own->scope, i, &own->ports[i]);
 		facts->ports = own->ports;
 	}
-	return code == 0 && needs & SELECT_NEEDS_FINDINGS ? load_findings(own, err) : code;
+	if (code == 0 && needs & SELECT_NEEDS_FINDINGS)
+		code = load_findings(own->moment, facts->shape, &own->open, err);
+	facts->findings = own->open.list;
+	facts->finding_of = own->open.of_port;
+	return code;
 }
 
 static struct moment_facts facts_of(const struct moment *moment)
@@ -176,8 +211,7 @@ static void facts_done(struct moment_facts *facts)
 	if (facts->settings_owned)
 		facts->moment->settings->free(facts->settings_owned);
 	free(facts->ports);
-	free(facts->finding_of);
-	free(facts->findings);
+	open_findings_done(&facts->open);
 }
 
 int moment_select(const struct moment *moment, char **args, int count, struct selection *ret, struct error *err)
@@ -213,7 +247,8 @@ void moment_done(struct moment *moment)
 struct port_scope moment_scope(const struct moment *moment)
 {
 	return (struct port_scope){ .snapshot = moment->snapshot, .order = &moment->names_shown, .shape = moment->shape,
-				    .reference_us = moment->reference_us };
+				    .findings = moment->findings, .finding_count = moment->finding_count,
+				    .finding_of = moment->finding_of, .reference_us = moment->reference_us };
 }
 
 bool moment_port_was_seen(const struct moment *moment, uint32_t index)

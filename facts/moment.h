@@ -12,6 +12,7 @@
 
 struct error;
 struct fabric;
+struct finding_row;
 struct name_map;
 struct reader;
 struct selection;
@@ -36,6 +37,9 @@ struct moment {
 	void *settings_owned;
 	const struct shape_settings *shape_settings; /* NULL before moment_find_shape() */
 	struct shape *shape;        /* the same */
+	struct finding_row *findings; /* open at this time; NULL before moment_find_findings() */
+	size_t finding_count;
+	uint32_t *finding_of;       /* port_marks_find() */
 	struct order names_shown;   /* names of its nodes as shown in tables */
 	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */
@@ -63,6 +67,9 @@ const char *moment_format_window(const struct moment *moment, char ret[MOMENT_WI
 
 /* moment_find_shape - analyse the topology. Return: 0, ERR_NOMEM, or an error of the settings. */
 int moment_find_shape(struct moment *moment, struct error *err);
+
+/* moment_find_findings - read the open findings, for the column finding. After moment_find_shape(). */
+int moment_find_findings(struct moment *moment, struct error *err);
 
 /*
  * moment_select - resolve subjects, as selection_init()

@@ -10,6 +10,8 @@
 #include "facts/cells.h"
 #include "facts/order.h"
 #include "facts/port_facts.h"
+#include "facts/port_marks.h"
+#include "storage/findings.h"
 #include "storage/reader.h"
 
 /*
@@ -220,6 +222,35 @@ static void fill_status(struct result *result, size_t at, const struct column *c
 	cells_status(result, at, ((const struct node_facts *)row)->status);
 }
 
+/* The worst finding at the node or one of its ports. */
+static const struct finding_row *finding_of(const struct node_facts *facts)
+{
+	const struct port_scope *scope = facts->scope;
+	const struct node *node = node_of(facts);
+	size_t worst = scope->finding_of ? scope->finding_count : 0;
+
+	for (size_t i = 0; i < worst; i++)
+		if (scope->findings[i].finding.node_guid == node->guid)
+			worst = i;
+	for (uint32_t i = node->first_port; scope->finding_of && i < node->first_port + node->ports; i++)
+		if (scope->finding_of[i] && scope->finding_of[i] - 1 < worst)
+			worst = scope->finding_of[i] - 1;
+	return scope->finding_of && worst < scope->finding_count ? &scope->findings[worst] : NULL;
+}
+
+static double number_finding(const void *row)
+{
+	const struct finding_row *finding = finding_of(row);
+
+	return finding ? port_mark_of(finding) : NAN;
+}
+
+static void fill_finding(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	(void)column;
+	cells_finding(result, at, finding_of(row));
+}
+
 static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
 {
 	const struct node_facts *facts = row;
@@ -305,6 +336,8 @@ const struct column node_columns[] = {
 	  .help = "ports in PortState Active" },
 	{ .key = "status", .title = "STATUS", .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
 	  .help = "status of its linked ports; if they differ, the worst" },
+	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .priority = 3, .number = number_finding,
+	  .fill = fill_finding, .help = "severity and kind of the worst open finding at the node or its ports" },
 	{ .key = "xmit_bytes_per_s", .title = "TX", .narrow = "TXb/s", .kind = COLUMN_RATE, .priority = 2,
 	  MEASURE(xmit_bytes_per_s), .help = "data rate sent by all ports" },
 	{ .key = "rcv_bytes_per_s", .title = "RX", .narrow = "RXb/s", .kind = COLUMN_RATE, .priority = 2,

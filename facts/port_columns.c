@@ -14,6 +14,8 @@
 #include "facts/link.h"
 #include "facts/order.h"
 #include "facts/port_facts.h"
+#include "facts/port_marks.h"
+#include "storage/findings.h"
 #include "storage/reader.h"
 
 static const struct fabric *fabric_of(const struct port_facts *facts)
@@ -143,6 +145,30 @@ static void fill_status(struct result *result, size_t at, const struct column *c
 {
 	(void)column;
 	cells_status(result, at, ((const struct port_facts *)row)->status);
+}
+
+/* The place of a port's worst finding in the list, from 1 on; 0: none. */
+static uint32_t finding_of(const struct port_facts *facts)
+{
+	return facts && facts->scope->finding_of ? facts->scope->finding_of[facts->port] : 0;
+}
+
+static double finding_rank(const struct port_scope *scope, uint32_t finding)
+{
+	return finding ? port_mark_of(&scope->findings[finding - 1]) : NAN;
+}
+
+static double number_finding(const void *row)
+{
+	return finding_rank(((const struct port_facts *)row)->scope, finding_of(row));
+}
+
+static void fill_finding(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	uint32_t finding = finding_of(row);
+
+	(void)column;
+	cells_finding(result, at, finding ? &((const struct port_facts *)row)->scope->findings[finding - 1] : NULL);
 }
 
 /* --- position in the topology, and sums of a multi-plane port --- */
@@ -339,6 +365,8 @@ const struct column port_columns[] = {
 	  .help = "cage on the front panel, and the part of a split port" },
 	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
 	  .help = "result of polling the port: ok, idle, silent, down, ..." },
+	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .number = number_finding,
+	  .fill = fill_finding, .help = "severity and kind of the worst open finding at the port, its peer or node" },
 	{ .key = "xmit_bytes_per_s", .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE,
 	  MEASURE(xmit_bytes_per_s), .fill = fill_rate, .help = "sent data rate" },
 	{ .key = "rcv_bytes_per_s", .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE,
@@ -455,9 +483,35 @@ static struct measure link_util(const void *row)
 	return measure_max(link->percent[0], link->percent[1]);
 }
 
+/* The worse finding of both ends. */
+static uint32_t link_finding(const struct link_facts *link)
+{
+	uint32_t a = finding_of(link->end[0]), b = finding_of(link->end[1]);
+
+	return !a || (b && b < a) ? b : a;
+}
+
+static double number_link_finding(const void *row)
+{
+	const struct link_facts *link = row;
+
+	return finding_rank(link->end[0]->scope, link_finding(link));
+}
+
+static void fill_link_finding(struct result *result, size_t at, const struct column *column, const void *row)
+{
+	const struct link_facts *link = row;
+	uint32_t finding = link_finding(link);
+
+	(void)column;
+	cells_finding(result, at, finding ? &link->end[0]->scope->findings[finding - 1] : NULL);
+}
+
 const struct column link_columns[] = {
 	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_link_status,
 	  .fill = fill_link_status, .help = "status of the worse end: ok, idle, silent, down, ..." },
+	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .number = number_link_finding,
+	  .fill = fill_link_finding, .help = "severity and kind of the worst open finding at the link or its nodes" },
 	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .measure = link_load,
 	  .help = "data rate of the busier direction, as counted by either end" },
 	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, .measure = link_util,

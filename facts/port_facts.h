@@ -14,6 +14,7 @@
 struct delta;
 struct order;
 struct plane_sum;
+struct finding_row;
 struct shape;
 struct snapshot;
 
@@ -22,6 +23,7 @@ struct snapshot;
 #define HEADING_STATE "STATE"
 #define HEADING_LINK "LINK"
 #define HEADING_STATUS "STATUS"
+#define HEADING_FINDING "FINDING"
 #define HEADING_TX "TX"
 #define HEADING_RX "RX"
 #define HEADING_TX_PERCENT "TX%"
@@ -41,6 +43,9 @@ struct port_scope {
 	const struct snapshot *snapshot;
 	const struct order *order;  /* displayed names; or NULL if no column has them */
 	const struct shape *shape;  /* tiers, rails; NULL: these columns are unknown */
+	const struct finding_row *findings; /* the open ones, as findings_arrange(); for the column finding */
+	size_t finding_count;
+	const uint32_t *finding_of; /* port_marks_find(); NULL: no findings were loaded */
 	int64_t reference_us;       /* wall clock for ages */
 	bool newest;                /* of the newest sweep alone: a port that did not respond in it has no rates */
 };

@@ -35,6 +35,7 @@ static const struct column_item port_items[] = {
 	{ .key = "state", .table = true, .priority = 7 },
 	{ .key = "link", .table = true, .no_data = true, .priority = 3 },
 	{ .key = "status", .table = true },
+	{ .key = "finding", .table = true, .priority = 4 },
 	{ .key = "xmit_bytes_per_s", .table = true },
 	{ .key = "rcv_bytes_per_s", .table = true },
 	{ .key = "xmit_utilization_percent", .table = true, .priority = 5 },
@@ -371,6 +372,8 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		return code;
 	}
 	code = moment_find_shape(&moment, err);
+	if (code == 0)
+		code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);
 	moment_done(&moment);

@@ -141,7 +141,9 @@ def add_port_rows(facts, face, rows, kind="port", rename=None):
 def add_link_rows(facts, face, rows):
     for row in rows:
         facts.add(face, link_of(row), "status", row["status"])
-        own = {key: value for key, value in row.items() if not key.startswith("peer_") and key not in ("status",)}
+        facts.add(face, link_of(row), "finding", row["finding"])
+        own = {key: value for key, value in row.items() if not key.startswith("peer_")
+               and key not in ("status", "finding")}
         own["status"] = own.pop("node_status")
         own |= {key: row[key] for key in ("peer_guid", "peer_port", "peer")}
         add_port_rows(facts, face, [own])
@@ -186,6 +188,32 @@ def traffic(rows, way, by_port):
         if both != [None, None] or (row["status"] != "down" and row["port"]):
             rates.append(both[way == "rcv"])
     return sum(rates) if rates and None not in rates else None
+
+
+def severity_of(text):
+    return ("acknowledged", "clearing", "info", "warning", "critical").index(text.split()[0]) + 1 if text else 0
+
+
+def check_findings(ports, links, nodes, health):
+    """No finding of `health` is missing from the rows of its port, link and node, and none is invented."""
+    by_port = {(row["node_guid"], row["port"]): row["finding"] for row in ports}
+    by_node = {row["node_guid"]: row["finding"] for row in nodes}
+    wrong = []
+    for row in links:
+        ends = [by_port.get(end) for end in ((row["node_guid"], row["port"]), (row["peer_guid"], row["peer_port"]))]
+        if max(map(severity_of, ends)) != severity_of(row["finding"]) or row["finding"] not in ends:
+            wrong.append(f"link {row['node']}/{row['port']}: {row['finding']}, its ends {ends}")
+    for row in health:
+        if row["acknowledged_by"] or not row["node_guid"]:
+            continue
+        severity = severity_of(row["severity"] if not row["ok_since"] else "clearing")
+        shown = [by_node.get(row["node_guid"])]
+        shown += [by_port[row["node_guid"], row["port"]]] if (row["node_guid"], row["port"]) in by_port else []
+        wrong += [f"{row['kind']} {row['subject']}: {text}" for text in shown if severity_of(text) < severity]
+    kinds = {row["kind"] for row in health}
+    wrong += [f"{text}: not in health" for text in {*by_port.values(), *by_node.values()}
+              if text and severity_of(text) > 3 and text.split()[1] not in kinds]
+    return wrong
 
 
 def add_sums(facts, ports, nodes):
@@ -760,6 +788,8 @@ def collect(db):
     add_directions(facts, "links", links)
     add_findings(facts, "health", health)
     add_balance(facts, "balance", json_of(db, at, "balance", "--all"))
+    facts.add("rows", FABRIC, "wrong_findings", "; ".join(check_findings(ports, links, nodes, health)))
+    facts.add("none", FABRIC, "wrong_findings", "")
     add_sums(facts, ports, nodes)
     for row in json_of(db, at, "topology", "show"):
         add_values(facts, "topology", ("node", row["node_guid"]),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/model/filter.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,19 @@ int filter_mark(struct filter *filter, struct select_facts *facts, struct select
 	return code < 0 && code != ERR_USAGE ? err_set(err, code, "%s", why.text) : 0;
 }
 
+const char *filter_find(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+	const char first[] = { (char)tolower((unsigned char)*word), (char)toupper((unsigned char)*word), '\0' };
+
+	if (!len)
+		return text;
+	for (text = strpbrk(text, first); text; text = strpbrk(text + 1, first))
+		if (!strncasecmp(text, word, len))
+			return text;
+	return NULL;
+}
+
 static bool term_matches(const struct filter *filter, size_t index, const char *text, select_bits bits)
 {
 	const struct select_term *term = &filter->select.terms[index];
@@ -156,7 +170,7 @@ static bool term_matches(const struct filter *filter, size_t index, const char *
 	else if (filter->is_regex >> index & 1)
 		matches = regexec(&filter->regex[index], text, 0, NULL, 0) == 0;
 	else
-		matches = strcasestr(text, term->text);
+		matches = filter_find(text, term->text);
 	return matches != term->negated;
 }
 

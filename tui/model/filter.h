@@ -52,6 +52,12 @@ int filter_compile(regex_t *regex, const char *text, char *why, size_t size);
 int filter_mark(struct filter *filter, struct select_facts *facts, struct select_marks *ret, struct error *err);
 
 /*
+ * filter_find - the first occurrence of a word, in upper or lower case, or NULL: strcasestr() prepares each search,
+ * which takes longer than the search in a short text
+ */
+const char *filter_find(const char *text, const char *word);
+
+/*
  * filter_matches - whether a row matches (true without a filter)
  * @text:  of the row; a line break ends a part, so that nothing matches across, and ^ and $
  * match there

@@ -288,3 +288,22 @@ TEST(whatever_is_typed_does_no_harm)
 	}
 	filter_done(&filter);
 }
+
+TEST(a_word_is_found_as_by_strcasestr)
+{
+	static const char characters[] = "aAbB1\xc3\xa9/ ";
+	char text[24], word[5];
+
+	for (uint64_t i = 0; i < 200000; i++) {
+		uint64_t seed = map_mix(i);
+		size_t len = seed % sizeof(text), short_len = seed / 64 % sizeof(word);
+
+		for (size_t at = 0; at < len; at++, seed = map_mix(seed))
+			text[at] = characters[seed % (sizeof(characters) - 1)];
+		text[len] = '\0';
+		for (size_t at = 0; at < short_len; at++, seed = map_mix(seed))
+			word[at] = characters[seed % (sizeof(characters) - 1)];
+		word[short_len] = '\0';
+		assert_ptr_equal(filter_find(text, word), strcasestr(text, word));
+	}
+}

@@ -560,7 +560,7 @@ const char *table_match(const struct table *table, const char *text, size_t *ret
 	for (size_t i = 0; i < table->filter.select.term_count; i++) {
 		const struct select_term *term = &table->filter.select.terms[i];
 		bool is_text = term->key == SELECT_WORD && !term->negated && !(table->filter.is_regex >> i & 1);
-		const char *found = is_text ? strcasestr(text, term->text) : NULL;
+		const char *found = is_text ? filter_find(text, term->text) : NULL;
 
 		if (found) {
 			*ret_len = strlen(term->text);
