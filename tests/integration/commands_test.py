@@ -248,7 +248,7 @@ with tap.part("width"):
         "A ", "B ", "LINK", "STATUS", "A TX%", "B TX%", "A XmitWait%", "A ERRORS", "B ERRORS")),
                "links at 120 columns has utilization, XmitWait and errors of both ends", "\n".join(out))
     tap.equal("hidden columns are named, least important first", out[-1],
-              "hidden columns (terminal too narrow): B RX, A RX, AGE, STATE, B TX")
+              "hidden columns (terminal too narrow): B RX, A RX, AGE, STATE, B TX, A TX, B XmitWait%")
     out = on_terminal("ports", "node0001", "--color", "never", pager="")[0].splitlines()
     tap.result(max(map(len, out[:-1])) <= 80 and "node0001 mlx5_0/1 " in out[1] and "leaf-u01-r0/1" in out[1],
                "percentages are hidden before names are cut", "\n".join(out))

@@ -45,8 +45,9 @@ static bool make_cells(struct cells *cells, const char *fitted, attr_t attribute
 static void join_gap(struct cells *cells, int y, int x, attr_t attributes, short pair)
 {
 	int end = x + (int)cells->count;
+	bool visible = attributes & (A_REVERSE | A_UNDERLINE) || pair == THEME_CURSOR_PAIR;
 
-	if (!(attributes & (A_REVERSE | A_UNDERLINE)) && pair != THEME_CURSOR_PAIR && end < getmaxx(stdscr) && mvinch(y, end) == ' ')
+	if (!visible && end < getmaxx(stdscr) && mvinch(y, end) == ' ')
 		setcchar(&cells->list[cells->count++], L" ", attributes, pair, NULL);
 }
 
@@ -145,7 +146,8 @@ static void write_bars_in_reverse(char *chars)
 	char *to = chars;
 
 	for (const char *at = chars; *at;) {
-		bool block = !strncmp(at, "\xe2\x96", 2) && (unsigned char)at[2] >= 0x88 && (unsigned char)at[2] <= 0x8f;
+		/* U+2588 to U+258F */
+		bool block = !strncmp(at, "\xe2\x96", 2) && ((unsigned char)at[2] & 0xf8) == 0x88;
 
 		*to++ = block ? '#' : *at;
 		at += block ? 3 : 1;

@@ -91,7 +91,8 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 		background = COLOR_BLACK;
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		short foreground = theme->colors[role];
-		short behind = role != ROLE_CURSOR ? background : count >= 256 ? paints[role].back256 : paints[role].back8;
+		short behind = role != ROLE_CURSOR ? background :
+			       count >= 256 ? paints[role].back256 : paints[role].back8;
 
 		if (foreground < 0 && background >= 0)
 			foreground = COLOR_WHITE;

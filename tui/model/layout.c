@@ -59,15 +59,17 @@ size_t layout_scroll(size_t first, size_t cursor, size_t rows, int height)
 
 enum part { PART_PROBLEMS, PART_CHANGES, PART_GROUPS, PART_ACTIONS };
 
-/* Steps in order: a part grows to this number of items; the actions, if all problems are listed and there is no plot. */
+/* Steps in order: a part grows to this number of items; actions, if all problems are listed and there is no plot. */
 static const struct { enum part part; size_t at_most; } plan_steps[] = {
 	{ PART_PROBLEMS, 1 }, { PART_CHANGES, 1 }, { PART_GROUPS, 2 }, { PART_PROBLEMS, 3 },
-	{ PART_ACTIONS, 0 }, { PART_GROUPS, 5 }, { PART_CHANGES, 3 }, { PART_PROBLEMS, 6 }, { PART_GROUPS, 9 }, { PART_PROBLEMS, 12 }, { PART_CHANGES, 8 },
+	{ PART_ACTIONS, 0 }, { PART_GROUPS, 5 }, { PART_CHANGES, 3 }, { PART_PROBLEMS, 6 }, { PART_GROUPS, 9 },
+	{ PART_PROBLEMS, 12 }, { PART_CHANGES, 8 },
 	{ PART_GROUPS, SIZE_MAX }, { PART_PROBLEMS, SIZE_MAX }, { PART_CHANGES, SIZE_MAX },
 };
 
 /* Lines of a problem: name and evidence; two of evidence and the action; the hosts. */
-enum { LINES_LEAST = 2, LINES_ACTION = 4, LINES_MOST = 5, LARGE_ROWS = 24, LARGE_COLUMNS = 80, PLOT_LEAST = 6, TOP_LEAST = 6 };
+enum { LINES_LEAST = 2, LINES_ACTION = 4, LINES_MOST = 5 };
+enum { LARGE_ROWS = 24, LARGE_COLUMNS = 80, PLOT_LEAST = 6, TOP_LEAST = 6 };
 
 bool overview_is_large(const struct rect *body)
 {
@@ -119,7 +121,8 @@ void overview_plan(const struct overview_contents *contents, struct overview_pla
 		int more = (LINES_ACTION - lines) * (int)contents->problems;
 
 		if (part == PART_ACTIONS) {
-			if (contents->top || !contents->problems || count[PART_PROBLEMS] < contents->problems || more > left)
+			if (contents->top || !contents->problems || more > left ||
+			    count[PART_PROBLEMS] < contents->problems)
 				continue;
 			left -= more;
 			lines = LINES_ACTION;
