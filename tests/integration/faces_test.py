@@ -840,8 +840,8 @@ def collect(db):
     for (subject, key), shown in list(facts.values.items()):
         if key == "link":  # both words, of each end
             for face, value in shown:
-                facts.add(face, subject, "link_rate", value and value.removesuffix(" low"))
-                facts.add(face, subject, "degraded", value and int(value.endswith(" low")))
+                facts.add(face, subject, "link_rate", value and value.removesuffix(" degraded"))
+                facts.add(face, subject, "degraded", value and int(value.endswith(" degraded")))
     for row in ports:
         facts.add("ports", ("port", row["node_guid"], row["port"]), "link_rate",
                   f"{row['width']} {row['speed']}" if row["width"] and row["speed"] else None)
