@@ -110,7 +110,8 @@ static bool check_counter(const json_t *row, int counter, const struct reading *
 	bool decreased = known && after->value[counter] < before->value[counter];
 	bool fell = decreased || (known && counter >= COUNTER_TRAFFIC_COUNT && any_decreased(before, after));
 	bool full = known && after->value[counter] == reading_max(after, (enum counter)counter);
-	uint64_t expected = !known ? 0 : decreased ? after->value[counter] : after->value[counter] - before->value[counter];
+	uint64_t expected = !known ? 0 : decreased ? after->value[counter] :
+	after->value[counter] - before->value[counter];
 	bool is_words = counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA;
 
 	assert_int_equal(list_has(json_object_get(row, "unknown"), key), !known);

@@ -11,8 +11,10 @@
 struct paint {
 	short color256, color16, color8;
 	attr_t with_color, mono;
-	short back256, back8;
 };
+
+/* Blue; COLOR_BLUE with fewer colours. */
+enum { CURSOR_BACK256 = 25 };
 
 static const struct paint paints[ROLE_COUNT] = {
 	[ROLE_TEXT] = { -1, -1, -1, A_NORMAL, A_NORMAL },
@@ -33,7 +35,7 @@ static const struct paint paints[ROLE_COUNT] = {
 	[ROLE_SORTED] = { -1, -1, -1, A_REVERSE | A_BOLD, A_REVERSE | A_BOLD | A_UNDERLINE },
 	[ROLE_KEY] = { -1, -1, -1, A_BOLD, A_BOLD },
 	[ROLE_MATCH] = { -1, -1, -1, A_BOLD | A_UNDERLINE, A_BOLD | A_UNDERLINE },
-	[ROLE_CURSOR] = { 231, 15, COLOR_WHITE, A_BOLD, A_REVERSE, 25, COLOR_BLUE },
+	[ROLE_CURSOR] = { 231, 15, COLOR_WHITE, A_BOLD, A_REVERSE },
 };
 
 static bool colors_wanted(enum tui_color color)
@@ -92,7 +94,7 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		short foreground = theme->colors[role];
 		short behind = role != ROLE_CURSOR ? background :
-			       count >= 256 ? paints[role].back256 : paints[role].back8;
+			       count >= 256 ? CURSOR_BACK256 : COLOR_BLUE;
 
 		if (foreground < 0 && background >= 0)
 			foreground = COLOR_WHITE;
