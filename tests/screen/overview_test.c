@@ -181,11 +181,12 @@ TEST_ON_STAGE(consequences_are_folded_under_their_origin)
 {
 	stage_begin("leaf-hangs", 0, 40, 120);
 	stage_expect("PROBLEMS 1 ");
-	stage_expect("leaf-u01-r2  +7 related");
+	stage_expect("leaf-u01-r2  +8 related");
 	stage_hides("CRIT leaf-u01-r0 ");
 	stage_keys("\r");
 	stage_expect("RELATED");
 	stage_expect("CRITICAL  leaf-u01-r0  black-hole");
+	stage_expect("uplinks of 2 switches  traffic-fell");
 }
 
 TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)
