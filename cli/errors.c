@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/delta.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/command.h"
@@ -21,6 +22,7 @@ struct error_row {
 	const struct moment *view;
 	uint32_t port;
 	enum counter counter;
+	int64_t window_us;         /* the longest of any port: one that was up for seconds has no high rate */
 	int64_t first_us, last_us; /* wall clock of the sweeps; 0: their samples are not stored any more */
 };
 
@@ -40,14 +42,14 @@ static struct measure measure_count(const void *row)
 	const struct delta *sum = sum_of(row);
 	enum counter counter = ((const struct error_row *)row)->counter;
 
-	return measure_of((double)sum->value[counter], !(sum->saturated & COUNTER_BIT(counter)));
+	return measure_of((double)sum->value[counter], !(delta_lower_bounds(sum) & COUNTER_BIT(counter)));
 }
 
 static struct measure measure_per_hour(const void *row)
 {
 	struct measure count = measure_count(row);
 
-	count.value /= (double)sum_of(row)->elapsed_us / (3600.0 * US_PER_S);
+	count.value /= (double)((const struct error_row *)row)->window_us / (3600.0 * US_PER_S);
 	return count;
 }
 
@@ -134,8 +136,12 @@ static int collect(struct error_list *list, const struct selection *selection, s
 {
 	const struct moment *view = list->view;
 	const struct fabric *fabric = view->fabric;
+	int64_t window_us = 0;
 	size_t most = 0;
 
+	for (uint32_t port = 0; port < fabric->port_count; port++)
+		if (view->snapshot->rows[port].sum.elapsed_us > window_us)
+			window_us = view->snapshot->rows[port].sum.elapsed_us;
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint32_t port = 0; port < fabric->port_count; port++) {
 			const struct delta *sum = &view->snapshot->rows[port].sum;
@@ -148,7 +154,8 @@ static int collect(struct error_list *list, const struct selection *selection, s
 					most++;
 					continue;
 				}
-				list->rows[list->count] = (struct error_row){ view, port, (enum counter)i, 0, 0 };
+				list->rows[list->count] = (struct error_row){ view, port, (enum counter)i, window_us,
+				0, 0 };
 				list->place[port][i] = (uint32_t)++list->count;
 			}
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* events.c - `ibwire events`: list stored events, or follow them */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,9 +83,7 @@ static bool put_line(const struct printer *printer, const struct event_facts *fa
 	const struct event *event = &facts->row->event;
 	char when[WHEN_SIZE], shown[NODE_NAME_SIZE], text[sizeof(event->text)], port[8] = "";
 
-	snprintf(shown, sizeof(shown), "%s", facts->node);
-	if (facts->fabric)
-		names_display(facts->fabric, facts->node, shown);
+	names_display(facts->fabric, facts->node, shown);
 	if (event->port)
 		snprintf(port, sizeof(port), "/%u", event->port);
 	fprintf(printer->lines, "%s  %-8s  %s  %s%s%s%s\n", when_format_local(event->wall_us, when),
@@ -175,6 +174,14 @@ static int put_events(struct printer *printer, struct event_query query, struct 
 	return code < 0 ? code : reader_events(reader, &query, put_row, printer, err);
 }
 
+/* A pipe or terminal whose other end was closed reports it without a write. */
+static bool is_open(FILE *out)
+{
+	struct pollfd file = { .fd = fileno(out) };
+
+	return !ferror(out) && (poll(&file, 1, 0) <= 0 || !(file.revents & (POLLERR | POLLHUP)));
+}
+
 /* Poll interval for new sweeps. */
 #define POLL_US (500 * US_PER_MS)
 /* Events that are shown first, as tail(1) does. */
@@ -204,7 +211,7 @@ static int follow_events(const struct options *options, struct printer *printer,
 	code = put_events(printer, query, err);
 	query.limit = 0;
 	printer->skipped = 0;
-	while (code == 0 && !stop_requested() && !fflush(options->out) && !ferror(options->out)) {
+	while (code == 0 && !stop_requested() && !fflush(options->out) && is_open(options->out)) {
 		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
 		code = reader_newest(reader, &newest, err);
 		if (code < 0 || newest == shown)
@@ -274,7 +281,9 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0 && follow && (options.until_us || options.at_us || sort))
-		code = options_usage_error(command, err, "--follow excludes --until, --at and --sort");
+		code = options_usage_error(command, err, "--follow cannot be combined with --until, --at or --sort");
+	if (code == 0 && follow && columns && strcmp(columns, "help") && options.format == RESULT_TABLE)
+		code = options_usage_error(command, err, "--follow with --columns needs --format json or csv");
 	if (code == 0)
 		code = columns_create(command, &options, &event_list, columns, sort, &printer.shown, err);
 	if (code)

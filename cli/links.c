@@ -269,11 +269,11 @@ static int check(const struct command *command, const struct options *options, s
 	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
 
 	if (code == 0 && own->down + own->degraded + !!own->state > 1)
-		return options_usage_error(command, err, "--down, --degraded and --state exclude each other");
+		return options_usage_error(command, err, "--down, --degraded and --state are mutually exclusive");
 	if (own->down || own->degraded)
 		own->state = own->down ? port_status_name(STATUS_DOWN) : LINK_DEGRADED;
 	/* It is one value of a key, not an expression. */
-	if (own->state && own->state[strspn(own->state, "abcdefghijklmnopqrstuvwxyz-")])
+	if (own->state && (!*own->state || own->state[strspn(own->state, "abcdefghijklmnopqrstuvwxyz-")]))
 		return options_usage_error(command, err, "--state must be a status such as down, silent or "
 					   LINK_DEGRADED ", not '%.64s'", own->state);
 	return code < 0 ? code : columns_create(command, options, &list, own->columns, NULL, &own->shown, err);

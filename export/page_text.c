@@ -202,10 +202,12 @@ static void append_items(struct printing *printing, const struct page_section *s
 /* A plot for each series, with the same axis. */
 static void append_lines(struct printing *printing, const struct page_lines *lines)
 {
+	const struct result_options *options = printing->options;
 	struct plot plot = {
-		.from_us = lines->from_us, .until_us = lines->until_us, .width = printing->width,
+		.from_us = lines->from_us, .until_us = lines->until_us,
+		.width = options->width ? options->width : printing->width,
 		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
-		.ascii = printing->options->ascii,
+		.ascii = options->ascii,
 	};
 
 	for (size_t i = 0; i < lines->series_count; i++)

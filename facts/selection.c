@@ -485,6 +485,7 @@ static int add(struct selection *selection, struct resolver *resolver, const cha
 
 int selection_join(const struct fabric *fabric, char *const *args, int count, char **ret, struct error *err)
 {
+	struct select select;
 	int at = 1;
 	uint32_t node;
 
@@ -497,6 +498,11 @@ int selection_join(const struct fabric *fabric, char *const *args, int count, ch
 	if (count > 2)
 		return err_set(err, ERR_USAGE, "'%.16s' could be a LID or a port: write lid:%.16s, or %.64s/%.16s",
 			       args[at], args[at], args[at - 1], args[at]);
+	/* "a|b/5" is all of a, and "!a/5" all but port 5. */
+	select_parse(&select, args[0]);
+	if (is_expression(&select) && names_find_node(fabric, args[0], &node, NULL) < 0)
+		return err_set(err, ERR_USAGE, "'%.16s' could be a LID or a port of '%.64s': write lid:%.16s, or "
+			       "/%.16s after each name", args[1], args[0], args[1], args[1]);
 	return asprintf(ret, "%s/%s", args[0], args[1]) < 0 ? err_nomem(err) : 0;
 }
 

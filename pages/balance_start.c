@@ -262,6 +262,13 @@ int balance_find_starts(struct balance_report *report, struct error *err)
 				 report->since_us, report->window_us, err);
 	if (code == 0 && range.oldest_us < fine_us)
 		code = search_day(&search, fine_us, range.oldest_us, err);
+	for (size_t i = 0; code == 0 && i < search.count; i++) {
+		struct balance_began *began = &report->began[search.results[i]];
+
+		/* The last window may begin before the first sweep. */
+		if (began->wall_us < range.oldest_us)
+			began->wall_us = range.oldest_us;
+	}
 	if (code == 0)
 		code = refine(&search, err);
 	free(search.loads);

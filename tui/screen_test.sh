@@ -358,7 +358,7 @@ equal "and untouched" "$(cat fabric.db)" "this is no database"
 rm -f fabric.db
 "$sample_db" fabric.db 4 3 2
 start 80x24 "$top --Ca nonsense_0"
-shows "with old data the screen stays, and tells why it gets no newer" "the collector ended (exit status 69)"
+shows "with old data the screen stays, and tells why it gets no newer" "the collector ended: there is no InfiniBand device 'nonsense_0'"
 shows "as old as it is" "NOT LIVE"
 keys q
 restored "q then" 0

@@ -69,7 +69,8 @@ static void reload(struct service *service, struct metrics_server **server)
 		metrics_server_destroy(*server, true);
 		*server = next;
 		if (!metrics_source_close(&service->source))
-			code = err_set(&err, ERR_UNAVAILABLE, "the database does not respond");
+			code = err_set(&err, ERR_UNAVAILABLE, "the database does not respond: only the certificate "
+				       "and passwords are new; repeat it for settings and names");
 	}
 	if (code < 0) {
 		unload(&fresh);

@@ -296,6 +296,9 @@ static void job_end(struct metrics_job *job, const struct call_result *result)
 			       METRICS_OUTPUT_MB);
 	call_destroy(job->call);
 	job->call = NULL;
+	/* Without memory the function was not called. */
+	if (slot_of(job) == METRICS_AS_TEXT)
+		job->jobs->source->is_used = false;
 	job_finish(job, code);
 	job_release(job);
 }

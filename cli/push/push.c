@@ -167,10 +167,15 @@ static int push_all(struct push *push, struct error *err)
 /* FILE of --cursor, or a file beside the database with a number that belongs to the target. */
 static void cursor_path(const char *given, const char *db_path, const char *url, char *ret, size_t size)
 {
+	const char *host = strstr(url, "://"), *user_end;
 	uint64_t hash = 0;
 
+	/* Another password is not another receiver. */
+	host = host ? host + 3 : url;
+	user_end = memchr(host, '@', strcspn(host, "/?#"));
 	for (const char *at = url; *at; at++)
-		hash = map_mix(hash ^ (unsigned char)*at);
+		if (!user_end || at < host || at > user_end)
+			hash = map_mix(hash ^ (unsigned char)*at);
 	if (given)
 		snprintf(ret, size, "%s", given);
 	else

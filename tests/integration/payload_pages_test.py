@@ -25,7 +25,7 @@ PAYLOADS = (
 ROUTES = {
     "/": "at", "/history": "each peers at since until subject", "/report": "at since until subject", "/job": "subject",
     "/api/status": "at", "/api/health": "all columns sort explain at since until subject", "/api/nodes": "columns sort at since until subject",
-    "/api/ports": "columns sort top at since until subject", "/api/links": "columns sort top at since until subject",
+    "/api/ports": "columns sort top at since until subject", "/api/links": "columns sort state top at since until subject", "/api/errors": "columns sort at since until subject",
     "/api/events": "columns sort kind limit at since until subject", "/api/history": "counter step each top by at since until subject",
     "/api/balance": "columns sort rails at since until subject", "/api/report": "at since until subject",
     "/api/topology/show": "summary at", "/api/topology/route": "at subject", "/api/job/list": "columns sort since until",
