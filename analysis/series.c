@@ -144,7 +144,8 @@ void series_missed(struct series *series, int64_t since_us)
 	int64_t after_us = since_us + (series->piece.from_us - series->before_to_us) / 2;
 
 	/* A share is that of the known ports. */
-	if (series->metric.kind != METRIC_COUNT || series->ports_most < 2 || after_us >= series->piece.from_us)
+	if (series->metric.kind != METRIC_COUNT || series->ports_most + !since_us < 2 ||
+	    after_us >= series->piece.from_us)
 		return;
 	for (struct series_step *step = series->at; step->until_us > after_us; step--) {
 		step->at_least |= step->samples > 0;

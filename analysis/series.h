@@ -78,7 +78,8 @@ void series_add(struct series *series, const struct metric_port *port, const str
 void series_end(struct series *series);
 
 /*
- * series_missed - a port of a sum was not read after @since_us: what its steps have of the others are lower bounds
+ * series_missed - a port of a sum was not read after @since_us (0: in no piece): its steps, which have the others, are
+ * lower bounds
  * series_end() does so if the delta of a port begins before the piece before.
  */
 void series_missed(struct series *series, int64_t since_us);

@@ -203,6 +203,26 @@ TEST(a_port_that_is_not_read_makes_the_sum_a_lower_bound)
 	}
 }
 
+/* Two ports of which one is not read in the window at all. */
+TEST(a_port_that_is_never_read_makes_the_sum_a_lower_bound)
+{
+	const struct metric metric = metric_of_key("xmit_bytes");
+	struct delta delta = random_delta(1);
+	struct series series;
+
+	delta.elapsed_us = second_us;
+	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
+		series_add(&series, &no_port, &delta, 1);
+		series_end(&series);
+	}
+	series_missed(&series, 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(series.steps[i].at_least);
+	series_done(&series);
+}
+
 /* It shows when it is read again, also if it adds nothing to the sum. */
 TEST(a_saturated_port_that_was_not_read_makes_the_sum_a_lower_bound)
 {

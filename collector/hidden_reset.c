@@ -70,9 +70,12 @@ static bool note_rates(struct port_entry *port, const struct delta *delta, bool 
 	return less;
 }
 
-/* @cleared: in this sweep, counters of its node or of many ports decreased */
+/*
+ * @cleared: in this sweep, counters of its node or of many ports decreased
+ * @proof_us: shorter deltas, as the first one after a restart of the collector, do not end a doubt
+ */
 static void mark_port(const struct fabric *fabric, struct port_sample *sample, struct delta *delta,
-		      struct port_entry *port, bool cleared, int64_t now_us)
+		      struct port_entry *port, bool cleared, int64_t now_us, int64_t proof_us)
 {
 	bool again = port->resets >= 2 && now_us - port->reset_us <= REPEATED_US, less;
 
@@ -86,11 +89,11 @@ static void mark_port(const struct fabric *fabric, struct port_sample *sample, s
 	if (cleared || again || (port->doubtful_us && less))
 		sample->suspected = can_be_hidden(fabric, sample);
 	delta->reset |= sample->suspected;
-	if (!cleared && !sample->suspected)
+	if (!cleared && !sample->suspected && delta->elapsed_us >= proof_us)
 		port->doubtful_us = 0;
 }
 
-void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us)
+void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us, int64_t interval_us)
 {
 	const struct fabric *fabric = memory->fabric;
 	size_t ports = 0, end;
@@ -111,7 +114,8 @@ void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, 
 		for (; i < end; i++) {
 			struct port_entry *port = node_memory_port(memory, result->samples[i].port);
 
-			mark_port(fabric, &result->samples[i], &result->deltas[i], port, cleared, now_us);
+			mark_port(fabric, &result->samples[i], &result->deltas[i], port, cleared, now_us,
+				  interval_us / 2);
 		}
 	}
 }

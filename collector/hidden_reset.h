@@ -22,7 +22,8 @@ struct sweep_result;
  * ten minutes.
  * @memory:  remembers when counters of a port decreased
  * @now_us:  CLOCK_BOOTTIME
+ * @interval_us:  of sweeps
  */
-void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us);
+void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us, int64_t interval_us);
 
 #endif

@@ -49,7 +49,7 @@ static int drop(void **state)
 }
 
 /* Read ports that have counted @now words since they were last cleared. Return: the ports whose delta is marked. */
-static unsigned sweep(const uint64_t now[PORTS])
+static unsigned sweep_after(int64_t elapsed_us, const uint64_t now[PORTS])
 {
 	struct port_sample samples[PORTS] = { 0 };
 	struct reading readings[PORTS] = { 0 };
@@ -57,9 +57,9 @@ static unsigned sweep(const uint64_t now[PORTS])
 	struct sweep_result result = { .samples = samples, .readings = readings, .deltas = deltas, .count = PORTS };
 	unsigned marked = 0;
 
-	now_us += INTERVAL_S * US_PER_S;
+	now_us += elapsed_us;
 	for (unsigned i = 0; i < PORTS; i++) {
-		struct reading last = { .at_us = now_us - INTERVAL_S * US_PER_S };
+		struct reading last = { .at_us = now_us - elapsed_us };
 
 		for (int counter = COUNTER_XMIT_DATA; counter <= COUNTER_RCV_DATA; counter++) {
 			last.present = last.wide |= COUNTER_BIT(counter);
@@ -72,12 +72,17 @@ static unsigned sweep(const uint64_t now[PORTS])
 		samples[i] = (struct port_sample){ .port = i, .reading = &readings[i], .delta = &deltas[i] };
 		words[i] = now[i];
 	}
-	hidden_reset_mark(&result, &memory, now_us);
+	hidden_reset_mark(&result, &memory, now_us, INTERVAL_S * US_PER_S);
 	for (unsigned i = 0; i < PORTS; i++) {
 		marked |= (unsigned)(deltas[i].reset != 0) << i;
 		assert_true((samples[i].suspected & ~deltas[i].reset) == 0);
 	}
 	return marked;
+}
+
+static unsigned sweep(const uint64_t now[PORTS])
+{
+	return sweep_after(INTERVAL_S * US_PER_S, now);
 }
 
 TEST_WITH(large_counters_are_never_suspected, make, drop)
@@ -122,6 +127,21 @@ TEST_WITH(resets_before_a_restart_are_remembered, make, drop)
 	assert_int_equal(sweep((uint64_t[]){ 5 * A_SECOND, rest, rest, rest }), 1);
 	assert_int_equal(sweep((uint64_t[]){ 65 * A_SECOND, rest, rest, rest }), 0);
 	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
+}
+
+/* The counter is too large for the brief time since the reading before, which says nothing of later resets. */
+TEST_WITH(the_brief_sweep_after_a_restart_ends_no_doubt, make, drop)
+{
+	struct restored_port port = { .node_guid = 0x100, .port = 1, .resets = 1, .reset_wall_us = 1000 * US_PER_S };
+	const struct restored restored = { .ports = &port, .port_count = 1, .boot_id = "this" };
+	uint64_t rest = 1010 * A_SECOND;
+
+	port.wall_us = 1000 * US_PER_S;
+	port.reading.at_us = now_us;
+	assert_int_equal(node_memory_restore(&memory, &restored, "this", now_us, 1000 * US_PER_S, NULL), 0);
+	words[0] = 2 * A_SECOND;
+	assert_int_equal(sweep_after(US_PER_S / 10, (uint64_t[]){ 2 * A_SECOND + 1, rest, rest, rest }), 0);
+	assert_int_equal(sweep((uint64_t[]){ 8 * A_SECOND, rest, rest, rest }), 1);
 }
 
 TEST_WITH(a_counter_that_is_cleared_regularly_need_not_decrease, make, drop)

@@ -444,7 +444,8 @@ static void add_events(struct collector *collector, const struct sweep *sweep)
 	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
 	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, result,
 			    &collector->memory);
-	hidden_reset_mark(&collector->result, &collector->memory, sweep->start_us);
+	hidden_reset_mark(&collector->result, &collector->memory, sweep->start_us,
+			  collector->settings->interval_us);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, &collector->memory,
 			  result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);

@@ -58,7 +58,7 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	return true;
 }
 
-/* Active ports that were read before and not any more in the last pieces. */
+/* Active ports that were not read in the last pieces, or in none. */
 static void miss_ports(const struct filling *filling)
 {
 	const struct history_series *query = filling->query;
@@ -66,8 +66,7 @@ static void miss_ports(const struct filling *filling)
 	for (size_t port = 0; filling->begun && port < query->port_count; port++) {
 		const struct metric_port *of = &query->metric_ports[port];
 
-		if (!filling->last_us[port] || filling->last_us[port] >= filling->to_us || !of->port ||
-		    of->port->state != PORT_ACTIVE)
+		if (filling->last_us[port] >= filling->to_us || !of->port || of->port->state != PORT_ACTIVE)
 			continue;
 		for (size_t i = 0; i < query->series_count; i++)
 			series_missed(query->series[i], filling->last_us[port]);
