@@ -358,6 +358,17 @@ const struct finding_number *finding_magnitude(const struct finding *finding)
 	return NULL;
 }
 
+/* "3 nodes", "1 node", "12 %": a first word of the unit that ends in "s" is a plural. */
+static void format_magnitude(double value, const char *unit, char ret[48])
+{
+	int len = snprintf(ret, 48, "%.0f", value), word = (int)strcspn(unit + 1, " ") + 1;
+
+	if (!strcmp(ret, "1") && unit[word - 1] == 's')
+		snprintf(ret + len, 48 - (size_t)len, "%.*s%s", word - 1, unit, unit + word);
+	else
+		snprintf(ret + len, 48 - (size_t)len, "%s", unit);
+}
+
 bool finding_format_peak(const struct finding *finding, double peak, char ret[48])
 {
 	const struct finding_number *now = finding_magnitude(finding);
@@ -365,8 +376,8 @@ bool finding_format_peak(const struct finding *finding, double peak, char ret[48
 
 	if (!now || peak - peak != 0)
 		return false;
-	snprintf(ret, 48, "%.0f%s", peak, unit_of(now));
-	snprintf(current, sizeof(current), "%.0f%s", now->value, unit_of(now));
+	format_magnitude(peak, unit_of(now), ret);
+	format_magnitude(now->value, unit_of(now), current);
 	return peak > now->value && strcmp(ret, current) != 0;
 }
 

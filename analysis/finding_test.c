@@ -60,3 +60,24 @@ TEST(a_link_that_configuration_limits_needs_no_cable)
 	assert_null(strstr(limited, "reseat"));
 	assert_non_null(strstr(limited, "configuration"));
 }
+
+TEST(a_peak_of_one_is_no_plural)
+{
+	struct finding finding = { .number_count = 1 };
+	char ret[48];
+
+	finding.numbers[0] = (struct finding_number){ "nodes_silent", 0 };
+	assert_true(finding_format_peak(&finding, 1, ret));
+	assert_string_equal(ret, "1 node");
+	assert_true(finding_format_peak(&finding, 2, ret));
+	assert_string_equal(ret, "2 nodes");
+	finding.numbers[0] = (struct finding_number){ "stall_percent", 0 };
+	assert_true(finding_format_peak(&finding, 1, ret));
+	assert_string_equal(ret, "1 %");
+	finding.numbers[0] = (struct finding_number){ "discards_per_minute", 0 };
+	assert_true(finding_format_peak(&finding, 1, ret));
+	assert_string_equal(ret, "1 per minute");
+	finding.numbers[0] = (struct finding_number){ "fec_uncorrected_blocks_per_10min", 0 };
+	assert_true(finding_format_peak(&finding, 1, ret));
+	assert_string_equal(ret, "1 block in 10 min");
+}
