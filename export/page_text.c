@@ -202,7 +202,7 @@ static void append_items(struct printing *printing, const struct page_section *s
 /* A plot for each series, with the same axis. */
 static void append_lines(struct printing *printing, const struct page_lines *lines)
 {
-	const struct result_options *options = printing->options;
+	const struct page_options *options = printing->options;
 	struct plot plot = {
 		.from_us = lines->from_us, .until_us = lines->until_us,
 		.width = options->width ? options->width : printing->width,
