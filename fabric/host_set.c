@@ -173,14 +173,27 @@ static int add_list_line(struct host_set *set, char *line, struct error *err)
 	return add_list(set, line, err);
 }
 
+static int names_a_host(const struct host_set *set, size_t before, const char *typed, struct error *err)
+{
+	if (set->count > before)
+		return 0;
+	return err_set(err, ERR_USAGE, "'%.64s' names no host (example: node[001-016,020],login1)", typed);
+}
+
 int host_set_add(struct host_set *set, const char *typed, struct error *err)
 {
 	size_t before = set->count;
-	int code = typed[0] == '@' ? read_lines(set, typed + 1, add_list_line, err) : add_list(set, typed, err);
+	int code = add_list(set, typed, err);
 
-	if (code == 0 && set->count == before)
-		return err_set(err, ERR_USAGE, "'%.64s' names no host (example: node[001-016,020],login1)", typed);
-	return code;
+	return code < 0 ? code : names_a_host(set, before, typed, err);
+}
+
+int host_set_add_file(struct host_set *set, const char *path, struct error *err)
+{
+	size_t before = set->count;
+	int code = read_lines(set, path, add_list_line, err);
+
+	return code < 0 ? code : names_a_host(set, before, path, err);
 }
 
 static bool begins_with_one_of(const char *state, const char *const *words)

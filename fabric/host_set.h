@@ -23,13 +23,15 @@ struct host_set {
 
 /*
  * host_set_add - add the hosts of one list
+ * host_set_add_file - the same, of a file with one list per line
  * @typed: comma-separated names; a name may contain [..] with numbers and ranges, leading zeros
- *          kept, as Slurm writes them; "@FILE": one such list per line
+ *          kept, as Slurm writes them
  *
  * A line of a file that is no such list is counted in @set->unread, and the others are added.
  * Return: 0; ERR_USAGE; ERR_IO if the file cannot be read; ERR_NOMEM.
  */
 int host_set_add(struct host_set *set, const char *typed, struct error *err);
+int host_set_add_file(struct host_set *set, const char *path, struct error *err);
 
 /* host_set_has - membership; a domain ("node1.cluster") is ignored. */
 bool host_set_has(const struct host_set *set, const char *name);

@@ -98,7 +98,7 @@ TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file)
 	assert_true(host_set_has(&set, "node7") && host_set_has(&set, "node9"));
 	host_set_done(&set);
 	assert_int_equal(host_set_add_drained(&set, path, NULL), ERR_IO);
-	assert_int_equal(host_set_add(&set, "@/nonexistent", NULL), ERR_IO);
+	assert_int_equal(host_set_add_file(&set, "/nonexistent", NULL), ERR_IO);
 }
 
 /* The model: lines of one host each, of letters and digits, and of two words in a file of states. */
@@ -118,9 +118,7 @@ static bool is_whole(const char *line, bool states)
 TEST_IN_FOLDER(a_damaged_line_of_a_host_list_is_named_and_the_rest_is_read)
 {
 	static const char *const wholes[] = { "node01\nnode02\nnode03", "node01 idle\nnode02 drained*\nnode03 down\n" };
-	char typed[256];
 
-	snprintf(typed, sizeof(typed), "@%s", path);
 	for (size_t i = 0; i < 2 * 3 * DAMAGE_COUNT * 20; i++) {
 		bool states = i % 2;
 		size_t number = i / 2 % 3 + 1, at = i / 6 % 20;
@@ -133,7 +131,7 @@ TEST_IN_FOLDER(a_damaged_line_of_a_host_list_is_named_and_the_rest_is_read)
 		at = at < damage_bytes(whole, number) ? at : damage_bytes(whole, number);
 		damaged = damage_line(whole, number, damage, at, &line);
 		test_file_write(path, damaged, strlen(damaged));
-		code = states ? host_set_add_drained(&set, path, NULL) : host_set_add(&set, typed, NULL);
+		code = states ? host_set_add_drained(&set, path, NULL) : host_set_add_file(&set, path, NULL);
 		assert_int_equal(code, 0);
 		for (size_t node = 1; node <= 3; node++) {
 			char name[16];
@@ -160,11 +158,16 @@ TEST_IN_FOLDER(lines_of_a_host_list_that_are_none_are_counted)
 
 	snprintf(typed, sizeof(typed), "@%s", path);
 	test_file_write(path, lines, sizeof(lines) - 1);
-	assert_int_equal(host_set_add(&set, typed, NULL), 0);
-	unlink(path);
+	assert_int_equal(host_set_add_file(&set, path, NULL), 0);
 	assert_int_equal(set.count, 2);
 	assert_true(host_set_has(&set, "node01") && host_set_has(&set, "node06"));
 	assert_int_equal(set.unread.lines, 3);
 	assert_int_equal(set.unread.first, 2);
+	host_set_done(&set);
+	/* Lists that are stored or come from another user name no file. */
+	assert_int_equal(host_set_add(&set, typed, NULL), 0);
+	unlink(path);
+	assert_int_equal(set.count, 1);
+	assert_string_equal(set.names[0], typed);
 	host_set_done(&set);
 }

@@ -556,7 +556,7 @@ void options_warn_exposed(const char *path)
 
 int options_add_hosts(struct host_set *set, const char *typed, struct error *err)
 {
-	int code = host_set_add(set, typed, err);
+	int code = *typed == '@' ? host_set_add_file(set, typed + 1, err) : host_set_add(set, typed, err);
 
 	if (code == 0)
 		options_warn_unread(typed + 1, &set->unread, "a host list");

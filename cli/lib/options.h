@@ -156,7 +156,10 @@ void options_warn_unread(const char *path, const struct unread *unread, const ch
 /* options_warn_exposed - log that a file with a secret can be read by all users, if it can. NULL: nothing. */
 void options_warn_exposed(const char *path);
 
-/* options_add_hosts - host_set_add(), with a warning for lines of a file that could not be read. Return: the same. */
+/*
+ * options_add_hosts - host_set_add(), or host_set_add_file() of "@FILE" with a warning for lines that could not be read
+ * Return: the same.
+ */
 int options_add_hosts(struct host_set *set, const char *typed, struct error *err);
 
 /*
