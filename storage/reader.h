@@ -25,12 +25,16 @@ struct reader;
 struct routes;
 struct stored_reading;
 
+/* The database of the service. */
+#define STORAGE_SYSTEM_FOLDER "/var/lib/ibwire"
+#define STORAGE_SYSTEM_PATH STORAGE_SYSTEM_FOLDER "/fabric.db"
+
 /*
  * storage_default_path - the path of the database without --db
  * @for_writing:  for a collector
  * @ret:          at least 4096 bytes
  *
- * $IBWIRE_DB, else /var/lib/ibwire/fabric.db if it can be read (for writing: if it
+ * $IBWIRE_DB, else STORAGE_SYSTEM_PATH if it can be read (for writing: if it
  * or its folder can be written), else $XDG_STATE_HOME/ibwire/fabric.db (~/.local/state).
  * For writing, the last one's missing folders are made (mode 0700).
  * Return: 0, or ERR_IO if none of them can be determined.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* job.c - `ibwire job`: begin and end of jobs, their list; the reports are in job_report*.c */
+/* job.c - `ibwire job`: begin and end of jobs, hooks, their list; the reports are in job_report*.c */
 #include "cli/job/job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -33,6 +34,16 @@ static int check_id(const struct command *command, const char *id, struct error 
 	return 0;
 }
 
+/* As check_id(), of a batch system: it neither begins nor ends jobs of `ibwire run`. */
+static int check_batch_id(const struct command *command, const char *id, struct error *err)
+{
+	int code = check_id(command, id, err);
+
+	if (code == 0 && !strncmp(id, "run-", 4) && id[4] && id[4 + strspn(id + 4, "0123456789")] == '\0')
+		return options_usage_error(command, err, "ids of the form run-NUMBER are reserved for ibwire run");
+	return code;
+}
+
 /* A snapshot may be in progress when a signal arrives. */
 static void prepare_polling(void)
 {
@@ -45,12 +56,10 @@ static int begin(const struct command *command, struct job_options *options, str
 {
 	const char *id = options->snapshot.common.argv[1];
 	struct job job = { 0 };
-	int code = check_id(command, id, err);
+	int code = check_batch_id(command, id, err);
 
 	if (code < 0)
 		return code;
-	if (!strncmp(id, "run-", 4) && id[4] && id[4 + strspn(id + 4, "0123456789")] == '\0')
-		return options_usage_error(command, err, "ids of the form run-NUMBER are reserved for ibwire run");
 	prepare_polling();
 	code = job_record_begin(options, id, "", &job, err);
 	if (code > 0)
@@ -71,6 +80,79 @@ static int end(const struct command *command, struct job_options *options, struc
 	if (code > 0)
 		log_warning("job %s has ended already; its end was not changed", id);
 	return code < 0 ? code : 0;
+}
+
+/* --- hooks of a batch system --- */
+
+enum { HOOK_MOST = 65536, HOOK_FIELDS = 3 };
+
+/* Split a text into fields that are ended by NUL; if it has none, by newline. Is it exactly @count of them? */
+static bool split_fields(struct text *text, size_t count, char *ret[HOOK_FIELDS])
+{
+	char end = memchr(text_chars(text), '\0', text->len) ? '\0' : '\n';
+	char *at = text->chars, *last = at + text->len;
+	size_t found = 0;
+
+	while (at < last && found < count) {
+		char *next = memchr(at, end, (size_t)(last - at));
+
+		if (!next)
+			return false;
+		*next = '\0';
+		ret[found++] = at;
+		at = next + 1;
+	}
+	return found == count && at == last;
+}
+
+/* An exit status from 0 to 255; "": unknown. */
+static bool read_status(const char *typed, int64_t *ret)
+{
+	size_t digits = strspn(typed, "0123456789");
+
+	if (digits > 3 || typed[digits])
+		return false;
+	*ret = digits ? atoi(typed) : -1;
+	return *ret <= 255;
+}
+
+/*
+ * This is what a rule of sudo allows the user of a batch system, so nothing that this user controls names a
+ * file: the fields come from standard input, and the database is that of the service.
+ */
+static int hook(const struct command *command, int argc, char **argv, struct error *err)
+{
+	bool begins = argc == 3 && !strcmp(argv[2], "begin"), ends = argc == 3 && !strcmp(argv[2], "end");
+	struct job_options options = {
+		.snapshot = SNAPSHOT_DEFAULTS, .no_snapshot = true, .lenient = true, .expire_us = JOB_EXPIRE_US,
+	};
+	char *fields[HOOK_FIELDS], *words[] = { argv[2], NULL };
+	struct text text = { 0 };
+	int code;
+
+	if (!begins && !ends)
+		return options_usage_error(command, err, "hook takes one argument, begin or end, and no options");
+	code = text_read_file(NULL, "the fields of a job from ", HOOK_MOST, &text, err);
+	if (code == 0 && !split_fields(&text, begins ? 3 : 2, fields))
+		code = options_usage_error(command, err, "hook %s requires %s on standard input, each ended by NUL or "
+					   "each by a newline", argv[2],
+					   begins ? "three fields (id, hosts, name)" : "two fields (id, exit status)");
+	if (code == 0 && begins && *fields[1] == '@')
+		code = options_usage_error(command, err, "hook reads no file of hosts");
+	if (code == 0 && ends && !read_status(fields[1], &options.status))
+		code = options_usage_error(command, err, "an exit status must be a number from 0 to 255, or empty");
+	if (code == 0 && ends)
+		code = check_batch_id(command, fields[0], err);
+	if (code == 0) {
+		words[1] = fields[0];
+		options.snapshot.common.argv = words;
+		options.snapshot.common.db = STORAGE_SYSTEM_PATH;
+		options.hosts = begins ? fields[1] : NULL;
+		options.name = begins ? fields[2] : NULL;
+		code = begins ? begin(command, &options, err) : end(command, &options, err);
+	}
+	text_done(&text);
+	return code;
 }
 
 static int remove_one(const struct command *command, struct job_options *options, struct error *err)
@@ -214,8 +296,11 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		{ 0 },
 	};
 	struct options *common = &options.snapshot.common;
-	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_WINDOW, specs, argc, argv, common, err);
+	int code;
 
+	if (argc > 1 && !strcmp(argv[1], "hook"))
+		return hook(command, argc, argv, err);
+	code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_WINDOW, specs, argc, argv, common, err);
 	if (code)
 		return code < 0 ? code : 0;
 	options.snapshot.polling.timeout_ms = common->timeout_ms;
@@ -234,6 +319,6 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}
-	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare "
-				   "or remove");
+	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare, remove, or "
+				   "hook as the first word");
 }

@@ -22,12 +22,26 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 # shellcheck source=/dev/null
 [ -r "$config" ] && . "$config"
 
-# record_end [OPTION]: the prolog of a short job may still be running, so an unknown job is retried.
+# With the default settings, the hook records the end: see prolog.sh.
+hook=
+[ "$IBWIRE_DB $IBWIRE_END" = "/var/lib/ibwire/fabric.db --no-snapshot" ] && hook=yes
+
+# end [STATUS]
+# shellcheck disable=SC2086 # IBWIRE and IBWIRE_END may have several words
+end() {
+	if [ -n "$hook" ]; then
+		printf '%s\0' "$SLURM_JOB_ID" "${1-}" | timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job hook end
+	else
+		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$SLURM_JOB_ID" --db="$IBWIRE_DB" $IBWIRE_END \
+			${1:+"--status=$1"}
+	fi
+}
+
+# record_end [STATUS]: the prolog of a short job may still be running, so an unknown job is retried.
 record_end() {
 	attempts=0
 	while :; do
-		# shellcheck disable=SC2086 # IBWIRE and IBWIRE_END may have several words
-		said=$(timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$SLURM_JOB_ID" --db="$IBWIRE_DB" $IBWIRE_END "$@" 2>&1)
+		said=$(end "$@" 2>&1)
 		status=$?
 		attempts=$((attempts + 1))
 		case $status in
@@ -75,5 +89,5 @@ if [ "$code" = 0:0 ] && [ "$IBWIRE_SCONTROL" = yes ]; then
 	IBWIRE_END=--no-snapshot
 fi
 status=$(exit_status "$code")
-record_end ${status:+"--status=$status"}
+record_end "$status"
 exit 0

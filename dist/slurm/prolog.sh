@@ -26,10 +26,20 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 # shellcheck source=/dev/null
 [ -r "$config" ] && . "$config"
 
-# Options and values are joined with "=", since a name may begin with "-". IBWIRE and IBWIRE_BEGIN may
-# have several words.
+# begin: with the default settings by the hook, which takes its fields from standard input only, so that a rule
+# of sudo can allow it. Options and values are joined with "=", since a name may begin with "-". IBWIRE and
+# IBWIRE_BEGIN may have several words.
 # shellcheck disable=SC2086
-said=$(timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job begin "$SLURM_JOB_ID" --db="$IBWIRE_DB" --lenient $IBWIRE_BEGIN \
-	--hosts="${SLURM_JOB_NODELIST-}" --name="${SLURM_JOB_NAME-}" 2>&1)
+begin() {
+	if [ "$IBWIRE_DB $IBWIRE_BEGIN" = "/var/lib/ibwire/fabric.db --no-snapshot" ]; then
+		printf '%s\0' "$SLURM_JOB_ID" "${SLURM_JOB_NODELIST-}" "${SLURM_JOB_NAME-}" |
+			timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job hook begin
+	else
+		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job begin "$SLURM_JOB_ID" --db="$IBWIRE_DB" --lenient \
+			$IBWIRE_BEGIN --hosts="${SLURM_JOB_NODELIST-}" --name="${SLURM_JOB_NAME-}"
+	fi
+}
+
+said=$(begin 2>&1)
 [ -n "$said" ] && logger -t ibwire "prolog of job $SLURM_JOB_ID: $said"
 exit 0

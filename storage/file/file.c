@@ -484,16 +484,13 @@ size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
 
 /* --- the default database --- */
 
-#define SYSTEM_FOLDER "/var/lib/ibwire"
-#define SYSTEM_PATH SYSTEM_FOLDER "/fabric.db"
-
 static bool system_path_usable(bool for_writing)
 {
 	if (!for_writing)
-		return access(SYSTEM_PATH, R_OK) == 0;
-	if (access(SYSTEM_PATH, F_OK) == 0)
-		return access(SYSTEM_PATH, W_OK) == 0;
-	return access(SYSTEM_FOLDER, W_OK | X_OK) == 0;
+		return access(STORAGE_SYSTEM_PATH, R_OK) == 0;
+	if (access(STORAGE_SYSTEM_PATH, F_OK) == 0)
+		return access(STORAGE_SYSTEM_PATH, W_OK) == 0;
+	return access(STORAGE_SYSTEM_FOLDER, W_OK | X_OK) == 0;
 }
 
 /* Create the missing folders of a path. */
@@ -524,7 +521,7 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
 	if (named && *named)
 		len = snprintf(path, sizeof(path), "%s", named);
 	else if (system_path_usable(for_writing))
-		len = snprintf(path, sizeof(path), "%s", SYSTEM_PATH);
+		len = snprintf(path, sizeof(path), "%s", STORAGE_SYSTEM_PATH);
 	else if (state && *state == '/') /* XDG specification: a relative one is ignored */
 		len = snprintf(path, sizeof(path), "%s/ibwire/fabric.db", state);
 	else if (home && *home)
