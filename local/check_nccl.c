@@ -294,7 +294,10 @@ void check_nccl_net(struct checks *checks)
 		if (!check_matches(set ? list : default_nets(host), net->name, 0) || !is_up(net))
 			continue;
 		text_appendf(&names, "%s%s", count++ ? ", " : "", net->name);
-		first = first ? first : net;
+		/* NCCL uses the order of getifaddrs(3), which is that of ifindex; else one that other hosts reach. */
+		if (!first || (net->index ? net->index < first->index :
+					    is_local_net(first->name) && !is_local_net(net->name)))
+			first = net;
 	}
 	if (set && first && !add_net_choice(checks, first, list)) {
 		text_done(&names);

@@ -15,7 +15,7 @@ static const struct local_hca_port *next_port(const struct checks *checks, size_
 
 	for (; *hca < host->hca_count; ++*hca, *port = 0)
 		while (*port < host->hcas[*hca].port_count)
-			if (check_port_use(checks, &host->hcas[*hca], &host->hcas[*hca].ports[(*port)++]) == PORT_USED)
+			if (check_is_used(checks, &host->hcas[*hca], &host->hcas[*hca].ports[(*port)++]))
 				return &host->hcas[*hca].ports[*port - 1];
 	return NULL;
 }
@@ -52,7 +52,7 @@ static void add_port_state(struct checks *checks, const struct local_hca *hca, c
 		return;
 	}
 	if (port->state_code == 1) {
-		status = CHECK_FAIL;
+		status = check_port_use(checks, hca, port) == PORT_PERHAPS_SPARE ? CHECK_WARN : CHECK_FAIL;
 		why = infiniband ? "check the cable, the transceiver and the switch port (ibwire links, mlxlink)" :
 				   "check the cable and the switch port; ip link set dev NAME up";
 	} else if (!check_is_active(port)) {
@@ -139,7 +139,7 @@ void check_hca(struct checks *checks)
 	}
 	add_unused(checks, PORT_EXCLUDED, "not checked, because NCCL_IB_HCA does not select them");
 	add_unused(checks, PORT_IDLE_VF, "virtual functions that are not in use (Down)");
-	add_unused(checks, PORT_SPARE, "not cabled, as on all HCAs of the board; the other port of the card is Active");
+	add_unused(checks, PORT_SPARE, "Down on all HCAs of the board, probably not cabled; the other port of the card is Active");
 }
 
 /* The fastest Active port of HCAs of the same board. */

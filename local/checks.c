@@ -179,7 +179,7 @@ enum port_use check_port_use(const struct checks *checks, const struct local_hca
 			     const struct local_hca_port *port)
 {
 	const struct local_host *host = &checks->host;
-	bool any_active = false, card_active = false, place_active = false;
+	bool physical_active = false, card_active = false, place_active = false, other_card = false;
 
 	if (checks->selects && !is_selected(checks, hca, port))
 		return PORT_EXCLUDED;
@@ -189,16 +189,19 @@ enum port_use check_port_use(const struct checks *checks, const struct local_hca
 		for (size_t j = 0; j < host->hcas[i].port_count; j++) {
 			const struct local_hca *other = &host->hcas[i];
 
+			other_card |= !strcmp(hca->board, other->board) && !same_card(hca, other);
 			if (!check_is_active(&other->ports[j]))
 				continue;
-			any_active = true;
+			physical_active |= !other->virtual_function;
 			card_active |= same_card(hca, other);
 			place_active |= !strcmp(hca->board, other->board) && same_place(hca, port, other,
 			&other->ports[j]);
 		}
-	if (hca->virtual_function && any_active)
+	if (hca->virtual_function && physical_active)
 		return PORT_IDLE_VF;
-	return card_active && !place_active ? PORT_SPARE : PORT_USED;
+	if (!card_active || place_active)
+		return PORT_USED;
+	return other_card ? PORT_SPARE : PORT_PERHAPS_SPARE;
 }
 
 bool check_hca_is_used(const struct checks *checks, const struct local_hca *hca)
@@ -206,7 +209,7 @@ bool check_hca_is_used(const struct checks *checks, const struct local_hca *hca)
 	bool used = !hca->port_count;
 
 	for (size_t i = 0; i < hca->port_count; i++)
-		used |= check_port_use(checks, hca, &hca->ports[i]) == PORT_USED;
+		used |= check_is_used(checks, hca, &hca->ports[i]);
 	return used;
 }
 

@@ -98,12 +98,22 @@ const char *check_port_name(const struct local_hca *hca, const struct local_hca_
 enum port_use {
 	PORT_USED,
 	PORT_EXCLUDED, /* NCCL_IB_HCA selects other ports */
-	PORT_IDLE_VF,  /* a virtual function that is Down, while a port of this host is Active */
-	PORT_SPARE,    /* Down beside an Active port of its card, as on every card of its board */
+	PORT_IDLE_VF,  /* a virtual function that is Down, while a physical one is Active */
+	PORT_SPARE,    /* Down beside an Active port of its card, as on the other cards of its board */
+	PORT_PERHAPS_SPARE, /* the same on the only card of its board: it is checked, and a warning */
 };
 
 enum port_use check_port_use(const struct checks *checks, const struct local_hca *hca,
 			     const struct local_hca_port *port);
+
+/* check_is_used - whether a port is checked. */
+static inline bool check_is_used(const struct checks *checks, const struct local_hca *hca,
+				 const struct local_hca_port *port)
+{
+	enum port_use use = check_port_use(checks, hca, port);
+
+	return use == PORT_USED || use == PORT_PERHAPS_SPARE;
+}
 
 /* check_hca_is_used - whether a port of the HCA is in use, or it has no port. */
 bool check_hca_is_used(const struct checks *checks, const struct local_hca *hca);

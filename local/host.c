@@ -271,6 +271,7 @@ static int read_net(struct local_root *root, const char *name, struct local_net 
 	local_read_number(root, &net->type, "%s/type", net->path);
 	local_read_number(root, &net->mtu, "%s/mtu", net->path);
 	local_read_number(root, &net->port, "%s/dev_port", net->path);
+	local_read_number(root, &net->index, "%s/ifindex", net->path);
 	/* Representors of virtual functions, "pf0vf1": the physical port carries the same bytes. */
 	net->stacked = local_read(root, port, sizeof(port), "%s/phys_port_name", net->path) && !strncmp(port, "pf", 2);
 	code = local_list(root, &entries, "%s", net->path);

@@ -71,6 +71,7 @@ struct local_net {
 	uint64_t type;       /* ARPHRD_*; 0: not known */
 	uint64_t mtu;        /* 0: not known */
 	uint64_t port;       /* dev_port, from 0 */
+	uint64_t index;      /* ifindex; 0: not known */
 	bool physical;       /* has a device */
 	bool stacked;        /* bond, bridge, VLAN, representor: its bytes are those of another interface */
 	struct local_pci pci;

@@ -178,7 +178,9 @@ static void end_quiet(const struct health *health, struct subject *subject)
 
 static void begin_low(const struct health *health, struct subject *subject, const struct moved *sum, unsigned way)
 {
-	subject->quiet_us = subject->low_us = health->now_us;
+	subject->low_us = health->now_us;
+	if (!subject->quiet_us)
+		subject->quiet_us = health->now_us;
 	subject->low_wall_us = health->wall_us;
 	subject->brief = health->now_us - subject->active_us < KNOWN_AFTER_US;
 	subject->by_fault = false;
@@ -277,8 +279,9 @@ static bool is_covered(const struct traffic *state, const struct subject *subjec
 	for (size_t i = 0; i < state->count; i++) {
 		const struct subject *wider = &state->subjects[i];
 
-		if (wider->scope < subject->scope && wider->low_us &&
-		    llabs(wider->low_us - subject->low_us) <= TOGETHER_US)
+		/* Also after its mean became as low, which may be before that of a narrower one. */
+		if (wider->scope < subject->scope && wider->quiet_us &&
+		    llabs(wider->quiet_us - subject->quiet_us) <= TOGETHER_US)
 			return true;
 	}
 	return false;

@@ -153,4 +153,6 @@ TEST(a_fall_beside_a_fault_is_its_consequence)
 	check(&single, "loads 0.3; wait 80; silent leaf0; loads 0; wait 60; answer leaf0; loads 0.3; wait 150; "
 	      "loads 0; wait 40", 2, NULL);
 	check(&single, "loads 0.3; wait 300; loads 0; wait 40; restart; loads 0; wait 200", 1, "before a restart");
+	/* A job of a small part of the fabric: its end is one fall, also when the fabric has been idle for a while. */
+	check(&single, "loads 0; loads 0.06 leaf0; wait 400; loads 0; wait 1800", 1, "traffic of the fabric fell");
 }

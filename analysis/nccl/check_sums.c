@@ -200,6 +200,8 @@ double nccl_check_host_rate(const struct nccl_check *check)
 {
 	double most = 0;
 
+	for (size_t i = 0; i < check->log->host_count; i++)
+		check->by_host[i].rate = 0;
 	for (size_t i = 0; i < check->port_count; i++) {
 		uint32_t host = host_of(check->log, &check->ports[i]);
 		const struct nccl_hca *hca = host == UINT32_MAX || !check->ports[i].hca ? NULL :

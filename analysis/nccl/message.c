@@ -82,12 +82,14 @@ static uint32_t hca_find(struct nccl_log *log, uint32_t host, const char *name, 
 /* Device number @index of a process is @hca. */
 static void slot_add(struct nccl_log *log, struct nccl_process *process, uint32_t index, uint32_t hca)
 {
+	enum { DEVICES_MOST = 256 }; /* of a process: each is compared with the others */
 	struct nccl_slot *slots;
+	unsigned devices = 0;
 
-	for (uint32_t at = process->first_slot; at != UINT32_MAX; at = log->slots[at].next)
+	for (uint32_t at = process->first_slot; at != UINT32_MAX; at = log->slots[at].next, devices++)
 		if (log->slots[at].index == index && log->slots[at].hca == hca)
 			return;
-	if (log->slot_count == NCCL_SLOTS_MOST) {
+	if (log->slot_count == NCCL_SLOTS_MOST || devices >= DEVICES_MOST) {
 		log->dropped++;
 		return;
 	}

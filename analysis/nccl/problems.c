@@ -235,7 +235,7 @@ void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text
 {
 	const struct nccl_problem timeout = { .kind = NCCL_TIMEOUT, .severity = NCCL_FAIL };
 	struct nccl_overdue wanted = { .ranks = 1, .rank = UINT32_MAX };
-	const char *group = strstr(line, "[PG "), *rank;
+	const char *group = strstr(line, "[PG "), *words = strstr(line, "Watchdog caught "), *rank;
 	char number[24];
 
 	problem_add(log, &timeout, NULL, text);
@@ -243,20 +243,30 @@ void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text
 	    !word_after(text, "OpType=", ",) ", wanted.operation, sizeof(wanted.operation)))
 		return;
 	wanted.sequence = strtoull(number, NULL, 10);
-	rank = group && group < text ? strstr(group, " Rank ") : NULL;
-	if (rank && rank < text)
+	rank = group && words && group < words ? strstr(group, " Rank ") : NULL;
+	if (rank && rank < words)
 		nccl_copy(wanted.group, sizeof(wanted.group), group + 1, (size_t)(rank - group - 1));
 	if (word_after(line, "[rank", "]", number, sizeof(number)) || word_after(line, "[Rank ", "]", number,
 										 sizeof(number)))
 		wanted.rank = isdigit((unsigned char)number[0]) ? (uint32_t)strtoul(number, NULL, 10) : UINT32_MAX;
+	/* PyTorch prints it again when the thread and then the process end; a launcher may print a line twice. */
+	if (wanted.rank != UINT32_MAX) {
+		uint64_t key = map_mix(nccl_hash(wanted.group, strlen(wanted.group),
+						 nccl_hash(wanted.operation, strlen(wanted.operation), wanted.sequence)) ^
+				       (wanted.rank + 1ull));
+		uint32_t found;
+
+		if (map_get(&log->overdue_map, key, &found))
+			return;
+		log->failed |= map_put(&log->overdue_map, key, 1) != 0;
+	}
 	for (size_t i = 0; i < log->overdue_count; i++) {
 		struct nccl_overdue *overdue = &log->overdue[i];
 
 		if (overdue->sequence != wanted.sequence || strcmp(overdue->operation, wanted.operation) != 0 ||
 		    strcmp(overdue->group, wanted.group) != 0)
 			continue;
-		/* A launcher may print a line twice. */
-		overdue->ranks += overdue->rank != wanted.rank;
+		overdue->ranks++;
 		return;
 	}
 	if (log->overdue_count < NCCL_OVERDUE_MOST)

@@ -133,7 +133,8 @@ TEST(the_most_frequent_of_many_names_is_found)
 	assert_true(least > 800 && least <= 1000);
 }
 
-#define WATCH(rank, seq, op) "[rank" rank "]:[E1119 ProcessGroupNCCL.cpp:616] [PG 0 Rank " \
+#define WATCH(rank, seq, op) WATCH_IN("0", rank, seq, op)
+#define WATCH_IN(group, rank, seq, op) "[rank" rank "]:[E1119 ProcessGroupNCCL.cpp:616] [PG " group " Rank " \
 	rank "] Watchdog caught collective " \
 	"operation timeout: WorkNCCL(SeqNum=" seq ", OpType=" op ", NumelIn=1) ran for 1800000 milliseconds\n"
 
@@ -145,6 +146,14 @@ TEST(the_rank_that_is_behind_is_named)
 			     "wait in ALLREDUCE "
 		     "(SeqNum 1559)", "this rank");
 	/* All wait in one operation: nothing says who is missing. */
+	/* Each rank prints it again when it ends; process groups have numbers of their own. */
+	assert_first(NCCL_FAIL, WATCH("0", "1559", "ALLREDUCE") WATCH("7", "1557", "BROADCAST") WATCH("0", "1559",
+		"ALLREDUCE")
+		     WATCH("1", "1559", "ALLREDUCE") WATCH("1", "1559", "ALLREDUCE") WATCH("7", "1557", "BROADCAST"),
+		     "rank 7 is behind: BROADCAST (SeqNum 1557); 2 ranks wait in ALLREDUCE (SeqNum 1559)", "this rank");
+	judge(WATCH_IN("default", "0", "1559", "ALLREDUCE") WATCH_IN("default", "1", "1559", "ALLREDUCE")
+	      WATCH_IN("tp", "3", "12", "ALLREDUCE"));
+	assert_null(line_with("is behind"));
 	judge(WATCH("0", "1559", "ALLREDUCE") WATCH("1", "1559", "ALLREDUCE"));
 	assert_null(line_with("is behind"));
 }

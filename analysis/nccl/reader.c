@@ -41,6 +41,7 @@ void nccl_done(struct nccl_log *log)
 	map_done(&log->process_map);
 	map_done(&log->hca_map);
 	map_done(&log->rank_map);
+	map_done(&log->overdue_map);
 	free(log->tallies);
 	nccl_init(log);
 }
@@ -174,8 +175,9 @@ static struct nccl_process *process_find(struct nccl_log *log, const char *name,
 		log->dropped += !glued;
 		return NULL;
 	}
-	if (glued)
-		key = nccl_hash(log->hosts[host].name, strlen(log->hosts[host].name), pid);
+	if (glued && map_get(&log->process_map, key = nccl_hash(log->hosts[host].name, strlen(log->hosts[host].name),
+								pid), &at))
+		return &log->processes[at];
 	processes = array_grow(log->processes, log->process_count, &log->process_capacity, sizeof(*processes));
 	if (processes)
 		log->processes = processes;
@@ -344,7 +346,8 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 	/* message_end() may have added processes, which moves them. */
 	if (process) {
 		process = prefix_read(log, begin, marker, warn, &prefix);
-		process->messages++;
+		if (process)
+			process->messages++;
 	}
 	nccl_message(log, process, warn, text);
 	return starts(at, end, "NCCL version ") || starts(at, end, "RCCL version ") ? at : stop;
@@ -397,8 +400,8 @@ static void line_read(struct nccl_log *log, size_t len, size_t limit)
  */
 static size_t unwrap(char *line, size_t len)
 {
-	static const char *const keys[] = { "\"log\":", "\"message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
-					    "\"textPayload\":", "\"line\":" };
+	static const char *const keys[] = { "\"log\":", "\"message\":", "\"short_message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
+					    "\"textPayload\":", "\"line\":", "\"short_message\":" };
 	const char *end = line + len, *at = NULL;
 	size_t to = 0;
 

@@ -15,7 +15,8 @@ static const char BEGIN[] = "{\"version\":";
 
 bool nccl_json_begins(const char *bytes, size_t len)
 {
-	return len > sizeof(BEGIN) - 1 && !memcmp(bytes, BEGIN, sizeof(BEGIN) - 1);
+	return len > sizeof(BEGIN) - 1 && !memcmp(bytes, BEGIN, sizeof(BEGIN) - 1) &&
+	       bytes[sizeof(BEGIN) - 1] >= '0' && bytes[sizeof(BEGIN) - 1] <= '9';
 }
 
 static bool is_key(const struct nccl_json *json, const char *key)

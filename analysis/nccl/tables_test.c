@@ -284,3 +284,36 @@ TEST(busbw_is_judged_against_the_rails)
 		assert_line(wanted[i].severity, wanted[i].words);
 	}
 }
+
+/* The rails of a host are not those of all tables together. */
+TEST(each_table_is_judged_alone)
+{
+	struct nccl_port ports[2];
+	char text[16384], *end = text;
+
+	for (int h = 0; h < 2; h++)
+		end += sprintf(end, "%c:7:8 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+			       "%c:7:8 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n", 'a' + h,
+			       'a' + h);
+	for (int i = 0; i < 3; i++) {
+		end = add_ranks(end + sprintf(end, HEADER), 2, 1, 1);
+		end += sprintf(end, COLUMNS "\n1073741824 268435456 float sum -1 9500.0 48.0 48.0 0 9500.0 48.0 48.0 "
+		"0\n"
+			       "# Out of bounds values : 0 OK\n");
+	}
+	read_text(text);
+	for (int p = 0; p < 2; p++)
+		ports[p] = (struct nccl_port){ .host = p ? "b" : "a", .hca = "mlx5_0", .port = 1, .known = true,
+					       .tx_bytes = 1ull << 42, .rx_bytes = 1ull << 42, .rate_gbps = 400 };
+	check(ports, 2);
+	assert_int_equal(text_log.test_count, 3);
+	assert_int_equal(verdict.severity, NCCL_OK);
+	assert_line(NCCL_OK, "the rails of a host carry 50.0 GB/s (96 %)");
+}
+
+/* A log of another program whose first key is a version, too. */
+TEST(a_json_log_is_no_file_of_a_test)
+{
+	read_text("{\"version\":\"1.1\",\"short_message\":\"alpha:7:8 [0] NCCL INFO Using network IB\"}\n");
+	assert_int_equal(text_log.messages, 1);
+}

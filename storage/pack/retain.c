@@ -275,11 +275,11 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 }
 
 /*
- * Jobs that began before the retention, ended ones only, and those beyond the maximum number. Their snapshots become
+ * Jobs that ended before the retention, and those beyond the maximum number. Their snapshots become
  * incomplete, and the next one that is taken removes their rows.
  */
 #define JOBS \
-	"(SELECT number FROM job WHERE begin_us < :from AND end_us IS NOT NULL UNION SELECT number FROM job WHERE" \
+	"(SELECT number FROM job WHERE begin_us < :from AND end_us < :from UNION SELECT number FROM job WHERE" \
 	" number <= (SELECT max(number) FROM job) - :to ORDER BY number LIMIT 256)"
 
 static int retain_jobs(struct compaction *compaction, const struct writer_retention *retention, int64_t now_us,
@@ -287,20 +287,20 @@ static int retain_jobs(struct compaction *compaction, const struct writer_retent
 {
 	static const struct removal jobs = {
 		"DELETE FROM job WHERE number IN " JOBS,
-		"UPDATE snapshot SET complete = 0 WHERE complete AND name IN (SELECT 'job-' || number || '-begin' "
-		"FROM " JOBS
-		" UNION ALL SELECT 'job-' || number || '-end' FROM " JOBS ")",
+		"UPDATE snapshot SET complete = 0 WHERE complete AND name IN (SELECT 'job-' || number || '-begin' FROM "
+		JOBS " UNION ALL SELECT 'job-' || number || '-end' FROM " JOBS ")",
 	};
 	const struct run run = { .from_sweep = retention->jobs_us > 0 ? now_us - retention->jobs_us : 0,
 				 .to_sweep = WRITER_JOBS_MOST };
 	const int64_t limits[] = { run.from_sweep, run.to_sweep };
 	int64_t found;
 	/* Without a transaction, since there is rarely one. */
-	int result = db_row(compaction->db, "SELECT EXISTS (SELECT 1 FROM job WHERE begin_us < ?1 AND end_us IS NOT "
-	"NULL)"
+	int result = db_row(compaction->db, "SELECT EXISTS (SELECT 1 FROM job WHERE begin_us < ?1 AND end_us < ?1)"
 			    " OR (SELECT min(number) <= max(number) - ?2 FROM job)", limits, 2, &found, 1, err);
 
-	return result < 0 || !found ? result < 0 ? result : 0 : remove_next(compaction, &jobs, 1, &run, err);
+	if (result < 0 || !found)
+		return result < 0 ? result : 0;
+	return remove_next(compaction, &jobs, 1, &run, err);
 }
 
 /* The part of the log that counts: a reader that blocks checkpoints must not cost all samples. */

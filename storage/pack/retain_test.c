@@ -324,19 +324,19 @@ TEST_IN_FOLDER(jobs_are_removed)
 
 	model->calm = model->no_details = true;
 	live(model, &retention, 60);
-	/* The number of a job is its age in days; job 50 still runs. */
+	/* The number of a job is its age in days; job 40 ended 20 days ago, job 30 now, and job 50 still runs. */
 	check_change(path, "INSERT INTO job SELECT value, value, '', '', '', s.now - value * 86400000000, 0, 'boot', "
 		"NULL,"
-		     " iif(value = 50, NULL, s.now), 0, 'boot', NULL, value <> 50, NULL, NULL"
-		     " FROM json_each('[3, 40, 50]'), (SELECT max(wall_us) AS now FROM sweep) s");
+		     " iif(value = 50, NULL, s.now - (value = 40) * 1728000000000), 0, 'boot', NULL, value <> 50, NULL, NULL"
+		     " FROM json_each('[3, 30, 40, 50]'), (SELECT max(wall_us) AS now FROM sweep) s");
 	check_change(path, "INSERT INTO snapshot (name, note, complete, wall_us, start_us, end_us, boot_id, "
 		"discovered, slow,"
 		     " ports_planned, ports_polled, ports_answered, mads_sent, mads_timed_out, spread_us) SELECT "
 		     "'job-' ||"
 		     " column1 || '-begin', '', 1, 1, 1, 1, 'boot', 0, 0, 0, 0, 0, 0, 0, 0 FROM (VALUES (3), (40))");
 	live(model, &retention, 40);
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 2);
-	assert_int_equal(check_integer(path, "SELECT sum(number) FROM job"), 3 + 50);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 3);
+	assert_int_equal(check_integer(path, "SELECT sum(number) FROM job"), 3 + 30 + 50);
 	assert_int_equal(check_integer(path, "SELECT group_concat(complete) = '1,0' FROM (SELECT complete FROM snapshot"
 				       " ORDER BY id)"), 1);
 	/* Forever, but never more than the maximum. */

@@ -251,7 +251,7 @@ def passed_through(host):
     host.gpu(1)
 
 
-designed("second ports that are not cabled", "hca", "not cabled, as on all HCAs of the board; the other port of the card is Active: mlx5_[0-3]/2", cards)
+designed("second ports that are not cabled", "hca", "Down on all HCAs of the board, probably not cabled; the other port of the card is Active: mlx5_[0-3]/2", cards)
 designed("idle virtual functions", "hca", "virtual functions that are not in use (Down): mlx5_[1-16]/1", lambda host: functions(host, 16))
 designed("HCAs that NCCL_IB_HCA does not select", "hca", "NCCL_IB_HCA does not select them: mlx5_[2-3]/1", storage)
 for rate in "100 Gb/sec (2X HDR)", "200 Gb/sec (2X NDR)":
@@ -268,6 +268,14 @@ designed("HCAs of virtual machines", "devices", "bound to vfio-pci for virtual m
 host = Host("one-second-port")
 cards(host, both=(0, 1, 2))
 expect("a second port is down that other cards have Active", host, "fail", "hca", "mlx5_3/2", "Down (Disabled)")
+fault("the second port of a single card is down", "warn", "hca", "mlx5_0/2", "Down", hcas=1, ports=2,
+      change=lambda host: host.file(f"{host.paths[0]}/ports/2/state", "1: DOWN"))
+host = Host("pod-of-functions")
+for i in range(4):
+    path = host.hca(f"mlx5_{i}", "mlx5", switch=i)
+    host.link(f"{os.path.dirname(os.path.dirname(path))}/physfn", "sys/bus/pci/devices/0000:01:00.0")
+down(host, path)
+expect("one of the virtual functions of a pod is down", host, "fail", "hca", "mlx5_3/1", "Down")
 host = Host("only-functions")
 functions(host, 2)
 down(host, "sys/class/infiniband/mlx5_0")
@@ -343,6 +351,7 @@ variable("NCCL_IB_TC=106", "skip", "DSCP 26, priority 3", roce=True)
 variable("NCCL_SOCKET_IFNAME=lo", "fail", "loopback", check="nccl-net")
 variable("NCCL_SOCKET_IFNAME=docker0", "fail", "a bridge of this host", check="nccl-net")
 variable("NCCL_SOCKET_IFNAME=rdma1", "warn", "selects the interface of mlx5_1", roce=True, check="nccl-net")
+variable("NCCL_SOCKET_IFNAME=^lo", "pass", "NCCL_SOCKET_IFNAME=^lo: ", check="nccl-net")
 variable("NCCL_SOCKET_IFNAME=eth0", "pass", "NCCL_SOCKET_IFNAME=eth0: eth0", roce=True, check="nccl-net")
 fault("a prefix that also selects mlx5_10", "warn", "nccl-hca", "mlx5_1", "'mlx5_1' is a prefix, which also selects mlx5_10", hcas=12,
       change=lambda host: host.file("ibwire/environment", "NCCL_IB_HCA=mlx5_1"))
