@@ -217,6 +217,21 @@ bool balance_is_chance(const struct shape *shape, const struct balance *balance,
 	return is_within_chance(result) && !balance_is_echo(shape, balance, result);
 }
 
+/* What the numbers of a group are without: links that were not read, or whose counters were reset or are saturated. */
+static void append_unknown(const struct shape *shape, const struct balance_result *result, struct text *text)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	uint32_t working = 0, unknown = 0;
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		working += result->members[i].works;
+		unknown += result->members[i].works && !result->members[i].known;
+	}
+	if (unknown)
+		text_appendf(text, "; %u of %u %slinks not exactly known", unknown, working,
+			     group->kind == GROUP_UP ? "up" : "");
+}
+
 void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	switch (result->cause) {
@@ -259,4 +274,5 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 			text_append(text, "even");
 		break;
 	}
+	append_unknown(shape, result, text);
 }

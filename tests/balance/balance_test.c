@@ -2,7 +2,9 @@
 /* balance_test.c - balance on a small fabric: two leaves with 16 hosts, four spines, given loads */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
@@ -219,8 +221,12 @@ SMALL_TEST(harm_is_utilization_stall_or_discards_next_to_a_free_sibling)
 SMALL_TEST(ports_that_were_not_read_are_unknown)
 {
 	const struct balance_result *result;
+	struct text text = { 0 };
 
 	load_uplinks(bed, 0.5, 0.1, 0.1, 0.1);
+	balance_append_reason(bed->shape, evaluate(bed), &text);
+	assert_null(strstr(text_chars(&text), "known"));
+	text_done(&text);
 	bed->loads[uplink(bed, 0)].known = false;
 	result = evaluate(bed);
 	assert_int_equal(result->state, BALANCE_ACTIVE);
@@ -231,6 +237,9 @@ SMALL_TEST(ports_that_were_not_read_are_unknown)
 	assert_int_equal(result->state, BALANCE_UNKNOWN);
 	assert_true(isnan(result->members[0].measured) && isnan(result->excess));
 	assert_false(result->load_uneven || result->harmful);
+	balance_append_reason(bed->shape, result, &text);
+	assert_non_null(strstr(text_chars(&text), "; 1 of 4 uplinks not exactly known"));
+	text_done(&text);
 }
 
 SMALL_TEST(readings_far_apart_are_not_compared)
