@@ -139,7 +139,8 @@ void check_hca(struct checks *checks)
 	}
 	add_unused(checks, PORT_EXCLUDED, "not checked, because NCCL_IB_HCA does not select them");
 	add_unused(checks, PORT_IDLE_VF, "virtual functions that are not in use (Down)");
-	add_unused(checks, PORT_SPARE, "Down on all HCAs of the board, probably not cabled; the other port of the card is Active");
+	add_unused(checks, PORT_SPARE,
+		   "Down on all HCAs of the board, probably not cabled; the other port of the card is Active");
 }
 
 /* The fastest Active port of HCAs of the same board. */

@@ -84,7 +84,8 @@ static void problem_check(struct nccl_check *check, size_t at)
 		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix : NULL,
 			       "%s%s: %u%s: %s%s%s", harmless ? "harmless " : "", kinds[problem->kind],
 			       problem->count, names,
-			       problem->text, harmless ? "; printed since version " : "", harmless ? problem->known->since : "");
+			       problem->text, harmless ? "; printed since version " : "",
+			       harmless ? problem->known->since : "");
 }
 
 /*

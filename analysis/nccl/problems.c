@@ -252,8 +252,8 @@ void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text
 	/* PyTorch prints it again when the thread and then the process end; a launcher may print a line twice. */
 	if (wanted.rank != UINT32_MAX) {
 		uint64_t key = map_mix(nccl_hash(wanted.group, strlen(wanted.group),
-						 nccl_hash(wanted.operation, strlen(wanted.operation), wanted.sequence)) ^
-				       (wanted.rank + 1ull));
+						 nccl_hash(wanted.operation, strlen(wanted.operation),
+							   wanted.sequence)) ^ (wanted.rank + 1ull));
 		uint32_t found;
 
 		if (map_get(&log->overdue_map, key, &found))

@@ -400,7 +400,7 @@ static void line_read(struct nccl_log *log, size_t len, size_t limit)
  */
 static size_t unwrap(char *line, size_t len)
 {
-	static const char *const keys[] = { "\"log\":", "\"message\":", "\"short_message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
+	static const char *const keys[] = { "\"log\":", "\"message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
 					    "\"textPayload\":", "\"line\":", "\"short_message\":" };
 	const char *end = line + len, *at = NULL;
 	size_t to = 0;

@@ -327,7 +327,8 @@ TEST_IN_FOLDER(jobs_are_removed)
 	/* The number of a job is its age in days; job 40 ended 20 days ago, job 30 now, and job 50 still runs. */
 	check_change(path, "INSERT INTO job SELECT value, value, '', '', '', s.now - value * 86400000000, 0, 'boot', "
 		"NULL,"
-		     " iif(value = 50, NULL, s.now - (value = 40) * 1728000000000), 0, 'boot', NULL, value <> 50, NULL, NULL"
+		     " iif(value = 50, NULL, s.now - (value = 40) * 1728000000000), 0, 'boot', NULL, value <> 50, "
+		     "NULL, NULL"
 		     " FROM json_each('[3, 30, 40, 50]'), (SELECT max(wall_us) AS now FROM sweep) s");
 	check_change(path, "INSERT INTO snapshot (name, note, complete, wall_us, start_us, end_us, boot_id, "
 		"discovered, slow,"
