@@ -96,6 +96,9 @@ TEST(effective_is_uncorrected_errors_and_raw_all_errors)
 	delta.saturated = BIT(DETAIL_FEC_CORRECTED_BLOCKS);
 	assert_true(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
 	assert_false(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
+	/* A reset shows only at counters that were not 0. */
+	delta.reset = BIT(DETAIL_FEC_CORRECTED_BLOCKS);
+	assert_true(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
 	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 0;
 	assert_true(isnan(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).rate));
 	delta.known = 0;

@@ -24,7 +24,7 @@
 /* The expected values of one attribute of one port. */
 struct truth {
 	const struct model_detail_truth *newest; /* NULL: never read */
-	uint32_t known, marks;
+	uint32_t known, marks, reset;
 	uint64_t sum[DETAIL_MAX];
 	int64_t elapsed_us;
 	bool any;
@@ -46,6 +46,7 @@ static struct truth truth_of(size_t port, int attribute, int after, int last)
 				continue;
 			truth.known = truth.any ? truth.known & read->delta.known : read->delta.known;
 			truth.marks |= read->delta.reset | read->delta.saturated;
+			truth.reset |= read->delta.reset;
 			truth.elapsed_us += read->delta.elapsed_us;
 			truth.any = true;
 			for (unsigned number = 0; number < DETAIL_MAX; number++)
@@ -90,7 +91,8 @@ static void assert_ber(const json_t *row, const char *key, const char *below_key
 static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_t bits_per_s)
 {
 	static const char *const layouts[] = { "unknown", "lanes", "rs", "rs-544" };
-	struct detail_delta sum = { .elapsed_us = truth->elapsed_us, .known = truth->known, .reset = truth->marks };
+	struct detail_delta sum = { .elapsed_us = truth->elapsed_us, .known = truth->known,
+				    .reset = truth->reset, .saturated = truth->marks };
 	struct ber effective = { .rate = NAN }, raw = { .rate = NAN };
 
 	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
@@ -331,8 +333,8 @@ TEST(details_table_shows_ber_fec_and_counters)
 "PORT    COUNTER                    IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
 "leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
 	"bit error rate seen by packets\n"
-"leaf/1  effective_ber              < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
-	"bit error rate after FEC (uncorrectable)\n"
+"leaf/1  effective_ber                      -      -  -                -  20.0 s  "
+	"unknown: a counter is saturated or was reset\n"
 "leaf/1  raw_ber                   >= 2.0e-12      -  errors/bit  50.0 s  20.0 s  "
 	"bit error rate before FEC (cable and lanes)\n"
 "leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  "
