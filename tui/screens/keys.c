@@ -392,8 +392,10 @@ static const char *write_key(int key, char *ret, size_t size)
 		snprintf(ret, size, "%s", name ? name + 4 * !strncmp(name, "KEY_", 4) : "this key");
 	else if (key < ' ' || key == KEY_DELETE)
 		snprintf(ret, size, "%s", key == KEY_DELETE ? "Backspace" : unctrl((chtype)key));
-	else
+	else if (key < 0x7f || (key >= 0xa0 && key < 0x250)) /* Latin letters; others may combine, or have no glyph */
 		snprintf(ret, size, "%lc", (wint_t)key);
+	else
+		snprintf(ret, size, "U+%04X", (unsigned)key);
 	return ret;
 }
 
