@@ -118,14 +118,18 @@ void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *f
 	monitor->generation = fabric ? 1 : 0;
 }
 
-/* Schedule a discovery because of a hint. */
-static void schedule(struct topology_monitor *monitor, enum topology_hint hint)
+/*
+ * Schedule a discovery because of a hint.
+ * @again: what it is about was discovered before, so it waits if that happens often
+ */
+static void schedule(struct topology_monitor *monitor, enum topology_hint hint, bool again)
 {
 	unsigned wasted = monitor->unchanged_in_a_row[hint] + monitor->failed_in_a_row;
 	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(monitor->clock);
 
-	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
+	if (again && monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS &&
+	    soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
 		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
 	if (hint > monitor->pending_hint)
 		monitor->pending_hint = hint;
@@ -133,6 +137,16 @@ static void schedule(struct topology_monitor *monitor, enum topology_hint hint)
 		soon_us = now_us;
 	if (soon_us < monitor->next_us)
 		monitor->next_us = soon_us;
+}
+
+/* Was the port explored since the last discovery of the whole fabric? Number 0: any port of the switch. */
+static bool was_explored(const struct topology_monitor *monitor, const struct explore_port *port)
+{
+	for (size_t i = 0; i < monitor->explored_count; i++)
+		if (monitor->explored[i].node_guid == port->node_guid &&
+		    (!port->num || monitor->explored[i].num == port->num))
+			return true;
+	return monitor->explored_count == EXPLORE_PORTS_MAX;
 }
 
 void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hint hint, uint64_t node_guid,
@@ -144,7 +158,7 @@ void topology_monitor_explore(struct topology_monitor *monitor, enum topology_hi
 		return;
 	if (!add_port(monitor->changed, &monitor->changed_count, &port))
 		monitor->whole = true;
-	schedule(monitor, hint);
+	schedule(monitor, hint, monitor->whole || was_explored(monitor, &port));
 }
 
 void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint hint)
@@ -153,7 +167,7 @@ void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology
 	if (monitor->discoverer->file)
 		return;
 	monitor->whole = true;
-	schedule(monitor, hint);
+	schedule(monitor, hint, true);
 }
 
 void topology_monitor_invalidate(struct topology_monitor *monitor)
@@ -290,7 +304,7 @@ static void follow_unknown_peers(struct topology_monitor *monitor)
 		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER]++;
 	monitor->unknown_peers = count;
 	if (count && !monitor->discoverer->file)
-		schedule(monitor, TOPOLOGY_HINT_UNKNOWN_PEER);
+		schedule(monitor, TOPOLOGY_HINT_UNKNOWN_PEER, true);
 }
 
 /* Does a port have another link, or none? */

@@ -70,7 +70,10 @@ struct topology_monitor {
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
-/* After this number of discoveries in close succession they are this far apart. */
+/*
+ * After this number of discoveries in close succession they are this far apart, except that of a port that none
+ * of them explored: the links of one host flap, and those of another go down when it is switched off.
+ */
 #define TOPOLOGY_BUSY_REPEATS 6
 #define TOPOLOGY_BUSY_US (30 * 1000000LL)
 

@@ -229,6 +229,45 @@ LAB_TEST_WITH(a_link_that_keeps_flapping_causes_fewer_discoveries, setup)
 	assert_true(lab_events_of(lab, EVENT_LINK_DOWN) > 10);
 }
 
+/* Hosts that are switched off one after the other, of the leaves beside that of the link that flaps. */
+#define OFF_FIRST 300
+#define OFF_EVERY 37
+#define OFF_HOSTS 8
+static int64_t off_us[OFF_HOSTS];
+
+static void flap_while_hosts_go(struct lab *lab)
+{
+	flap_link_often(lab);
+	for (size_t i = 0; i < OFF_HOSTS; i++) {
+		struct agent *agent = &lab->agents[HOST + 4 + i];
+		bool off = lab->sweeps >= OFF_FIRST + OFF_EVERY * i;
+
+		if (off && !agent->dead)
+			off_us[i] = lab->run.wall_us + lab->run.now_us;
+		agent->dead = lab_port(lab, HOST + 4 + i, 1)->down = off;
+		lab_port(lab, LEAF + 1 + i / 4, (uint8_t)(3 + i % 4))->down = off;
+	}
+}
+
+/* When a link of a node was first reported as down. */
+static int64_t down_us(const struct lab *lab, size_t node)
+{
+	for (size_t i = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, EVENT_LINK_DOWN) &&
+		    (lab->events[i].node_guid == lab_guid(node) || lab->events[i].peer_guid == lab_guid(node)))
+			return lab->events[i].wall_us;
+	return INT64_MAX;
+}
+
+/* Otherwise hosts that are switched off would be reported as unresponsive. */
+LAB_TEST_WITH(a_link_that_keeps_flapping_does_not_delay_the_discovery_of_others, setup)
+{
+	lab->run.settings.interval_us = 1000000;
+	lab_run_with(lab, flap_while_hosts_go, OFF_FIRST + OFF_EVERY * OFF_HOSTS);
+	for (size_t i = 0; i < OFF_HOSTS; i++)
+		assert_in_range(down_us(lab, HOST + 4 + i) - off_us[i], 0, 10 * US_PER_S);
+}
+
 /* The cause is at this host, not in twenty nodes. */
 LAB_TEST_WITH(an_isolated_collector_reports_it_once, setup)
 {
