@@ -117,19 +117,22 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 }
 
 /*
- * How near a client is to its end: 0: it sends nothing; 1: a part of a request is to be read; 2: a complete one or
- * TLS is to be read, or it receives the response; 3: it waits for a result. Many that connect at once do not displace
- * those that are served.
+ * How near a client is to its end: 0: it sends nothing; 1: it has just connected, or a part of a request is to be read;
+ * 2: a complete one or TLS is to be read, or it receives the response; 3: it waits for a result. Many that connect at
+ * once do not displace those that are served.
  */
 static int progress_of(const struct client *client)
 {
-	enum { TLS_HANDSHAKE = 0x16, TLS_DATA = 0x17 };
+	enum { TLS_HANDSHAKE = 0x16, TLS_DATA = 0x17, ARRIVAL_US = 200000 };
 	char bytes[4096];
 	ssize_t len;
 
 	if (client->phase != REQUEST)
 		return client->phase == WAIT ? 3 : 2;
 	len = recv(client->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	/* The request of a client that has just connected is on its way. */
+	if (len < 0 && now() - client->since_us < ARRIVAL_US)
+		return 1;
 	if (len <= 0)
 		return 0;
 	return bytes[0] == TLS_HANDSHAKE || bytes[0] == TLS_DATA || memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
