@@ -207,6 +207,7 @@ struct nccl_log {
 	struct nccl_tally (*tallies)[NCCL_PLACES][NCCL_TALLY_MOST]; /* by problem; NULL: no problem yet */
 	struct nccl_overdue overdue[NCCL_OVERDUE_MOST];
 	size_t overdue_count;
+	uint32_t overdue_ranks; /* in overdue_map */
 	struct map overdue_map;       /* ranks that are counted in them */
 	bool ended_badly;             /* set before nccl_check(): the job ended with an error */
 

@@ -183,7 +183,9 @@ int doctor_run(const struct command *command, int argc, char **argv, struct erro
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = options.nccl.pattern ? 0 : options_no_arguments(command, &options.common, err);
+	code = nccl_files_check(command, &options.nccl, err);
+	if (code == 0 && !options.nccl.pattern)
+		code = options_no_arguments(command, &options.common, err);
 	if (code)
 		return code;
 	if (options.root && options.capture)

@@ -56,6 +56,7 @@ static bool has_errors(const struct port_facts *end)
 }
 
 struct links_options {
+	struct column_item items[sizeof(link_items) / sizeof(link_items[0])]; /* with the priorities of these options */
 	bool errors, down, degraded;
 	const char *state, *sort, *columns;
 	struct sorting sorting;
@@ -265,8 +266,15 @@ static int check(const struct command *command, const struct options *options, s
 		  .title_prefix = "B ", .append = true },
 	};
 	const struct column_list list = { .sources = sources, .source_count = sizeof(sources) / sizeof(*sources),
-					  .items = link_items, .count = sizeof(link_items) / sizeof(*link_items) };
-	int code = sorting_parse(command, &list, own->sort, &own->sorting, err);
+					  .items = own->items, .count = sizeof(link_items) / sizeof(*link_items) };
+	int code;
+
+	memcpy(own->items, link_items, sizeof(own->items));
+	/* A narrow terminal keeps what tells why a link is listed. */
+	for (size_t i = 0; own->degraded && i < list.count; i++)
+		if (!strcmp(own->items[i].key, "link"))
+			own->items[i].priority = 0;
+	code = sorting_parse(command, &list, own->sort, &own->sorting, err);
 
 	if (code == 0 && own->down + own->degraded + !!own->state > 1)
 		return options_usage_error(command, err, "--down, --degraded and --state are mutually exclusive");

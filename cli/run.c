@@ -188,6 +188,8 @@ int run_run(const struct command *command, int argc, char **argv, struct error *
 		return options_usage_error(command, err, "write -- before the command: ibwire run -- mpirun ...");
 	if (!common->argc)
 		return options_usage_error(command, err, "give a command after --");
+	if (nccl_files_check(command, &options.nccl, err) < 0)
+		return ERR_USAGE;
 	if (root && !local)
 		return options_usage_error(command, err, "--root requires --local");
 	if (local && (options.hosts || options.name))

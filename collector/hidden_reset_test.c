@@ -129,7 +129,7 @@ TEST_WITH(resets_before_a_restart_are_remembered, make, drop)
 	assert_int_equal(sweep((uint64_t[]){ 3 * A_SECOND, rest, rest, rest }), 1);
 }
 
-/* The counter is too large for the brief time since the reading before, which says nothing of later resets. */
+/* A sweep shortly after a restart shows no reset, but is too brief to exclude one: the port stays suspected. */
 TEST_WITH(the_brief_sweep_after_a_restart_ends_no_doubt, make, drop)
 {
 	struct restored_port port = { .node_guid = 0x100, .port = 1, .resets = 1, .reset_wall_us = 1000 * US_PER_S };

@@ -510,7 +510,10 @@ static int64_t after_us(const struct health_settings *settings, enum finding_kin
 	}
 }
 
-/* The thresholds in force, as numbers after those of its rule, which begin anew whenever it is held. */
+/*
+ * Append the thresholds in force to the evidence. A rule that holds writes its evidence from the start, so they are
+ * appended after each of its evaluations.
+ */
 static void add_thresholds(const struct health *health, struct health_open_finding *open)
 {
 	const struct health_settings *settings = &health->settings;

@@ -258,6 +258,11 @@ void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text
 
 		if (map_get(&log->overdue_map, key, &found))
 			return;
+		if (log->overdue_ranks == NCCL_PROCESSES_MOST) {
+			log->dropped++;
+			return;
+		}
+		log->overdue_ranks++;
 		log->failed |= map_put(&log->overdue_map, key, 1) != 0;
 	}
 	for (size_t i = 0; i < log->overdue_count; i++) {

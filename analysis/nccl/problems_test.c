@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a log says of failures, also if it is damaged: a line that is lost, doubled, torn or prefixed by a launcher
- * makes no bad verdict good, and no host is named that the log does not have.
+ * Failures that the reader finds in a log, also in a damaged one: a line that is deleted, doubled, cut or prefixed
+ * by a launcher makes no bad verdict good, and no host is named that the log does not have.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +145,7 @@ TEST(the_rank_that_is_behind_is_named)
 		     WATCH("2", "1559", "ALLREDUCE"), "rank 7 is behind: _ALLGATHER_BASE (SeqNum 1557); 3 ranks "
 			     "wait in ALLREDUCE "
 		     "(SeqNum 1559)", "this rank");
-	/* All wait in one operation: nothing says who is missing. */
+	/* All wait in one operation: the rank that is behind is not known. */
 	/* Each rank prints it again when it ends; process groups have numbers of their own. */
 	assert_first(NCCL_FAIL, WATCH("0", "1559", "ALLREDUCE") WATCH("7", "1557", "BROADCAST") WATCH("0", "1559",
 		"ALLREDUCE")

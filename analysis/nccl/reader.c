@@ -295,11 +295,16 @@ static const char *message_end(struct nccl_log *log, const char *at, const char 
 	return end;
 }
 
+enum { NEAR_MOST = 1024 };
+
 /* What other programs report in a line with "NCCL", from @marker on. */
 static void report_read(struct nccl_log *log, const char *begin, const char *marker, const char *end)
 {
 	static const char words[] = "Watchdog caught collective operation timeout";
-	const char *at = memmem(begin, (size_t)(end - begin), words, sizeof(words) - 1);
+	/* Near the marker: a line with many of them is not searched from its begin for each. */
+	const char *from = marker - begin > NEAR_MOST ? marker - NEAR_MOST : begin;
+	const char *at = memmem(from, (size_t)((end - marker > NEAR_MOST ? marker + NEAR_MOST : end) - from), words,
+				sizeof(words) - 1);
 	char text[NCCL_TEXT_SIZE], line[4 * NCCL_TEXT_SIZE];
 	size_t before = at ? (size_t)(at - begin) : 0, part = before < sizeof(line) / 2 ? before : sizeof(line) / 2;
 

@@ -260,6 +260,8 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
+	if (nccl_files_check(command, &options->nccl, err) < 0)
+		return ERR_USAGE;
 	if (strcmp(word, "report") != 0 && options->nccl.pattern)
 		return options_usage_error(command, err, "--nccl requires report");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)

@@ -34,6 +34,12 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 	return code;
 }
 
+int nccl_files_check(const struct command *command, const struct nccl_files *files, struct error *err)
+{
+	return files->hosts_map && !files->pattern ?
+	       options_usage_error(command, err, "--hosts-map requires --nccl") : 0;
+}
+
 /* Lines "POD NODE", with white space between them; '#' begins a comment. */
 static int read_hosts_map(const char *path, struct nccl_log *log, struct error *err)
 {

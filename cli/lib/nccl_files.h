@@ -3,6 +3,7 @@
 #ifndef IBWIRE_CLI_NCCL_FILES_H
 #define IBWIRE_CLI_NCCL_FILES_H
 
+struct command;
 struct error;
 struct nccl_log;
 
@@ -16,6 +17,9 @@ struct nccl_files {
 #define NCCL_SPECS(target, help) \
 	OPT_TEXT("nccl", 0, "FILE", &(target)->pattern, help), \
 	OPT_TEXT("hosts-map", 0, "FILE", &(target)->hosts_map, "with --nccl: the nodes of pods, lines 'POD NODE'")
+
+/* nccl_files_check - the options fit together. Return: 0; ERR_USAGE. */
+int nccl_files_check(const struct command *command, const struct nccl_files *files, struct error *err);
 
 /*
  * nccl_files_read - read the logs of one job

@@ -135,7 +135,9 @@ static int progress_of(const struct client *client)
 		return 1;
 	if (len <= 0)
 		return 0;
-	return bytes[0] == TLS_HANDSHAKE || bytes[0] == TLS_DATA || memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
+	if (client->server->config.tls && (bytes[0] == TLS_HANDSHAKE || bytes[0] == TLS_DATA))
+		return 2;
+	return memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
 }
 
 /* Is it better to end @a than @b? */

@@ -115,7 +115,7 @@ class Model:
         # The newest complete window; the first delta in it began up to an interval before.
         since = min((seconds(row["window_since"]) for row in balance), default=self.end - 60)
         self.minute = self.end - since + INTERVAL_S
-        # These faces say what window a number is of.
+        # The window of each port's numbers, from its row.
         rows = json_of(db, at, "ports", "--all", "--since", stamp_of(END - WINDOW_S))
         self.since = {(row["node_guid"], row["port"]): (row["window_s"] or 0) + (row["age_s"] or 0) for row in rows}
         for row in balance:

@@ -382,6 +382,7 @@ tap.equal("--problems as data", {row["status"] for row in rows}, {"fail"})
 
 rows, _ = doctor(mixed.root, "--skip", "lid,gpudirect")
 tap.equal("--skip", {row["check"] for row in rows} & {"lid", "gpudirect", "hca"}, {"hca"})
+tap.one_line("--hosts-map without a log", run(IBWIRE, "doctor", "--hosts-map", "nowhere", check=False), 64, "requires --nccl")
 tap.one_line("--skip of no check", run(IBWIRE, "doctor", "--skip", "lid,hcas", check=False), 64, "'hcas' is no check")
 
 # Damaged trees: each is reported in one line, and the rest is examined.
