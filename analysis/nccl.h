@@ -297,7 +297,7 @@ const char *nccl_severity_name(enum nccl_severity severity);
 struct nccl_line {
 	enum nccl_severity severity;
 	char text[512];
-	const char *fix; /* what to do; NULL: the text says it, or nothing is to be done */
+	const char *fix; /* action; NULL: the text contains it, or there is none */
 };
 
 /* The most important line comes first: it is the verdict. */

@@ -270,7 +270,7 @@ static int check(const struct command *command, const struct options *options, s
 	int code;
 
 	memcpy(own->items, link_items, sizeof(own->items));
-	/* A narrow terminal keeps what tells why a link is listed. */
+	/* On a narrow terminal the column that is the reason for the list stays. */
 	for (size_t i = 0; own->degraded && i < list.count; i++)
 		if (!strcmp(own->items[i].key, "link"))
 			own->items[i].priority = 0;

@@ -102,7 +102,7 @@ static void add_no_hca(struct checks *checks)
 		else
 			idle = &host->adapters[i];
 	if (!idle && passed)
-		return; /* a host of virtual machines, as check_devices() says */
+		return; /* a host of virtual machines: check_devices() reports it */
 	if (idle)
 		check_add(checks, CHECK_FAIL, idle->address,
 			  "modprobe mlx5_ib (mlx4_ib, ib_qib, ...); see dmesg; ibdev2netdev and rdma system show "

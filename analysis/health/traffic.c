@@ -26,7 +26,7 @@
 
 enum { LOW_AFTER_US = 20 * SECOND_US, TOGETHER_US = 30 * SECOND_US };
 enum { KNOWN_AFTER_US = MINUTE_US, MEAN_US = 5 * MINUTE_US };
-/* It stays open for so long at most. */
+/* Maximum time that it stays open. */
 #define OPEN_MOST_US (10 * MINUTE_US)
 /* After a longer pause another job begins; after this time without one, those before are forgotten. */
 #define PAUSE_MOST_US (30 * MINUTE_US)
@@ -398,7 +398,7 @@ static void hold_fall(struct health *health, const struct traffic *state, const 
 	health_number(open, "after_bytes_per_s", fall->after);
 }
 
-/* All of it is back: its past text says when. */
+/* All of the traffic is back; the text of a closed finding has the time. */
 static void end_fall(struct health *health, const struct fall *fall)
 {
 	struct health_open_finding *open = health_find_tag(health, FINDING_TRAFFIC_FELL, fall->tag);
@@ -414,7 +414,6 @@ static void step_falls(struct health *health, struct traffic *state)
 {
 	for (unsigned i = 0; i < FALLS_MAX; i++) {
 		struct fall *fall = &state->falls[i];
-
 		bool by_fault = fall->tag && health_event_root(health, fall->began_wall_us, false);
 
 		fall->low = 0;

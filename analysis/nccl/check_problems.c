@@ -45,7 +45,7 @@ static void names_text(const struct nccl_check *check, size_t at, char *ret, siz
 			if (tallies[i].count - tallies[i].excess > top->count - top->excess)
 				top = &tallies[i];
 		least = top->count - top->excess;
-		/* A name of few says nothing: others are as frequent. */
+		/* A name in few failures is no evidence: others are as frequent. */
 		if (!top->count || !is_named(check, place, top->name) || (problem->count > 1 && least < 2) ||
 		    len >= size)
 			continue;

@@ -163,7 +163,7 @@ TEST(operations_without_an_operator)
 				    "1048576 524288 half sum 158.3 6.62 6.62 2e+00\n")->operation, NCCL_ALL_REDUCE);
 }
 
-/* "error" is a deviation; the last line says whether values are wrong. */
+/* The column "error" is a deviation; the last line of the table has the number of wrong values. */
 TEST(wrong_values)
 {
 	static const char table[] = "# size count type redop time algbw busbw error\n1048576 524288 half sum 158.3 "

@@ -42,7 +42,7 @@ enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connecti
 				  struct metrics_job **ret);
 bool metrics_job_is_done(const struct metrics_job *job);
 
-/* metrics_job_respond - with its result; if there is none, with an error that says that it took too long */
+/* metrics_job_respond - respond with its result; without one, with 504 */
 enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection);
 
 /* metrics_job_leave - a client has the response, or does not wait any more. A command without clients ends. */

@@ -499,7 +499,7 @@ int metrics_server_create(int listen_fd, const char *web_config, struct metrics_
 	}
 	if (fd >= 0)
 		close(fd);
-	/* Without memory the library says nothing. */
+	/* The library reports no lack of memory. */
 	if (code == 0 && !*server->message)
 		code = err_nomem(err);
 	else if (code == 0 && server->config.tls)

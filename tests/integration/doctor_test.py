@@ -169,7 +169,7 @@ fault("NCCL_SOCKET_IFNAME selects by prefix", "pass", "nccl-net", "", "NCCL_SOCK
     host.net("eth0"), host.net("eth1"), host.file("ibwire/environment", "NCCL_SOCKET_IFNAME=eth")))
 fault("IPoIB is preferred by NCCL", "pass", "nccl-net", "", "is not set: ib0", change=lambda host: (host.net("eth0"), host.net("ib0", kind=32)))
 
-# What is as designed is no problem: neither a warning nor a failure in any check, and one line says it.
+# A design is no problem: no check has a warning or a failure for it, and it has one line.
 
 
 def designed(name, check, text, make):

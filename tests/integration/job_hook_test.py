@@ -128,7 +128,7 @@ def random_bytes():
 
 
 def slurm():
-    """The hooks of Slurm with a sudo that allows what docs/jobs.md says."""
+    """The hooks of Slurm, with a sudo that has the rule of docs/jobs.md."""
     rule = next(line for line in read_file(f"{SRCDIR}/docs/jobs.md").splitlines() if "NOPASSWD:" in line).split("NOPASSWD:")[1]
     allowed = [words.split()[1:] for words in rule.split(",")]
     tap.equal("the rule allows the hooks only", allowed, [["job", "hook", "begin"], ["job", "hook", "end"]])

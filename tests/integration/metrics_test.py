@@ -29,7 +29,7 @@ need("ibsim", "opensm")
 tap = Tap()
 CONNECTIONS = 500 if SHORT else 10000
 LONG = bool(os.environ.get("IBWIRE_ATTACK_LONG"))
-# Of a sanitized server, its memory is measured, not what the sanitizer holds back of 256 MB by default.
+# Without the sanitizer's quarantine (256 MB by default), the memory of a sanitized server is measured.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"
 PASSWORD, HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
