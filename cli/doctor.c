@@ -40,11 +40,10 @@ struct listing {
 	bool problems;
 };
 
-static int put_checks(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_checks(struct result *result, const void *ctx, struct error *err)
 {
 	const struct listing *listing = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < listing->checks->count; i++) {
 		const struct check_result *check = &listing->checks->results[i];

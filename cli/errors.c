@@ -31,9 +31,8 @@ static const struct delta *sum_of(const struct error_row *row)
 	return &row->view->snapshot->rows[row->port].sum;
 }
 
-static void fill_counter(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_counter(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, counter_info(((const struct error_row *)row)->counter)->key);
 }
 
@@ -53,9 +52,9 @@ static struct measure measure_per_hour(const void *row)
 	return count;
 }
 
-static void fill_per_hour(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_per_hour(struct result *result, size_t at, const void *row)
 {
-	struct measure rate = column_measure(column, row);
+	struct measure rate = column_measure(result_column(result, at), row);
 	char shown[32];
 
 	result_measure(result, at, rate);

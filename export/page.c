@@ -149,7 +149,7 @@ int page_write_table(const struct page *page, const struct page_section *section
 		.format = options->target == PAGE_JSON ? RESULT_JSON : options->target == PAGE_CSV ? RESULT_CSV :
 								       RESULT_TABLE,
 		.record = section->kind == PAGE_RECORD, .color = options->color, .csv_raw = options->csv_raw,
-		.notes = options->notes, .width = options->width,
+		.notes = options->notes, .width = options->width, .rendering = options->target,
 	};
 	const struct result *kept = page->kept ? page->kept[section - page->sections] : NULL;
 	struct result *result;
@@ -158,7 +158,7 @@ int page_write_table(const struct page *page, const struct page_section *section
 	if (kept)
 		return result_render(kept, stream, &output, NULL, err);
 	result = result_create(stream, &output, section->table.columns, section->table.count);
-	code = result ? section->table.fill(result, section->table.ctx, options->target, err) : err_nomem(err);
+	code = result ? section->table.fill(result, section->table.ctx, err) : err_nomem(err);
 
 	if (code == 0)
 		code = result_finish(result, err);

@@ -182,9 +182,9 @@ struct page_item {
 
 /*
  * page_fill - write the rows of a table with result_end_row(), also result_note() and result_none()
- * @target:  which rendering it is for
+ * result_rendering() is the enum page_target that it is for.
  */
-typedef int page_fill(struct result *result, const void *ctx, enum page_target target, struct error *err);
+typedef int page_fill(struct result *result, const void *ctx, struct error *err);
 
 /* Whether a blank line is before a section in text. */
 enum page_space { SPACE_BY_KIND, SPACE_NONE, SPACE_LINE };

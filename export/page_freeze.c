@@ -115,7 +115,8 @@ static void copy_heat(struct page *page, struct page_heat *heat)
 static int keep_rows(struct page *page, size_t at, struct error *err)
 {
 	struct page_section *section = &page->sections[at];
-	const struct result_options options = { .format = RESULT_KEEP, .record = section->kind == PAGE_RECORD };
+	const struct result_options options = { .format = RESULT_KEEP, .record = section->kind == PAGE_RECORD,
+						.rendering = PAGE_TEXT };
 	struct column *columns = copy(page, section->table.columns, section->table.count, sizeof(*columns));
 	int code;
 
@@ -125,8 +126,7 @@ static int keep_rows(struct page *page, size_t at, struct error *err)
 		copy_text(page, &columns[i].title);
 	section->table.columns = columns;
 	page->kept[at] = result_create(NULL, &options, columns, section->table.count);
-	code = page->kept[at] ? section->table.fill(page->kept[at], section->table.ctx, PAGE_TEXT, err) :
-				err_nomem(err);
+	code = page->kept[at] ? section->table.fill(page->kept[at], section->table.ctx, err) : err_nomem(err);
 	return code < 0 ? code : result_finish(page->kept[at], err);
 }
 

@@ -304,10 +304,10 @@ static void append_notes(struct text *text, const struct text *notes, const char
 static int append_table(const struct printing *printing, const struct page_section *section, struct error *err)
 {
 	struct text *text = printing->text;
-	const struct result_options options = { .format = RESULT_KEEP };
+	const struct result_options options = { .format = RESULT_KEEP, .rendering = PAGE_HTML };
 	struct result *kept = result_create(NULL, &options, section->table.columns, section->table.count);
 	struct text cell = { 0 };
-	int code = kept ? section->table.fill(kept, section->table.ctx, PAGE_HTML, err) : err_nomem(err);
+	int code = kept ? section->table.fill(kept, section->table.ctx, err) : err_nomem(err);
 
 	if (code == 0)
 		code = result_finish(kept, err);

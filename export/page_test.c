@@ -21,11 +21,11 @@ static const struct column columns[COLUMNS] = {
 };
 
 /* Two ports in data, in other renderings the one with errors. */
-static int put_ports(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_ports(struct result *result, const void *ctx, struct error *err)
 {
 	(void)ctx;
 	(void)err;
-	if (target == PAGE_JSON || target == PAGE_CSV) {
+	if (result_rendering(result) & (PAGE_JSON | PAGE_CSV)) {
 		result_text(result, NAME, "leaf01/1");
 		result_integer(result, ERRORS, 0);
 		result_end_row(result);
@@ -38,19 +38,17 @@ static int put_ports(struct result *result, const void *ctx, enum page_target ta
 	return 0;
 }
 
-static int put_nothing(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_nothing(struct result *result, const void *ctx, struct error *err)
 {
-	(void)target;
 	(void)err;
 	result_none(result, "%s", (const char *)ctx);
 	return 0;
 }
 
-static int put_failure(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_failure(struct result *result, const void *ctx, struct error *err)
 {
 	(void)result;
 	(void)ctx;
-	(void)target;
 	return err_set(err, ERR_IO, "the disk is gone");
 }
 

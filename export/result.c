@@ -159,6 +159,16 @@ struct result *result_create(FILE *stream, const struct result_options *options,
 	return result;
 }
 
+const struct column *result_column(const struct result *result, size_t column)
+{
+	return &result->columns[column];
+}
+
+unsigned result_rendering(const struct result *result)
+{
+	return result->options.rendering;
+}
+
 bool result_has(const struct result *result, size_t column)
 {
 	return result && (result->format == &format_keep ||
@@ -395,7 +405,7 @@ void result_fill_cell(struct result *result, size_t at, const void *row)
 	if (result->options.sort == at + 1)
 		result->values[at].rank = column_number(column, row);
 	if (column->fill)
-		column->fill(result, at, column, row);
+		column->fill(result, at, row);
 	else if (column_has_number(column))
 		result_measure(result, at, column_measure(column, row));
 }

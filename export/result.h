@@ -89,7 +89,7 @@ struct column {
 	 * the row. A column with fill may have a number too, by which it is sorted. None of them: the caller
 	 * sets the cell.
 	 */
-	void (*fill)(struct result *result, size_t at, const struct column *column, const void *row);
+	void (*fill)(struct result *result, size_t at, const void *row);
 	struct measure (*measure)(const void *row);
 	double (*number)(const void *row);
 	size_t offset;
@@ -112,6 +112,7 @@ struct result_options {
 	unsigned width; /* of the terminal in columns; 0: no limit */
 	size_t most;    /* bytes; more is an error; 0: no limit */
 	size_t sort;    /* 1 + the column that rows are sorted by, which keeps them in memory; 0: none */
+	unsigned rendering; /* for the function that writes the rows: an enum page_target */
 };
 
 /*
@@ -121,8 +122,14 @@ struct result_options {
 struct result *result_create(FILE *stream, const struct result_options *options, const struct column *columns,
 			     size_t count);
 
-/* result_has - is a column in the output? Cells of others need not be set. */
+/*
+ * result_has - is a column in the output? Cells of others need not be set.
+ * result_column - how it is described
+ * result_rendering - as in the options
+ */
 bool result_has(const struct result *result, size_t column);
+const struct column *result_column(const struct result *result, size_t column);
+unsigned result_rendering(const struct result *result);
 
 /*
  * Set a cell of the current row. Text is copied and escaped by the format; text from the fabric

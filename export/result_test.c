@@ -222,21 +222,20 @@ struct sample_row {
 	uint64_t errors;
 };
 
-static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_text(struct result *result, size_t at, const void *row)
 {
 	const struct sample_row *sample = row;
 
-	(void)column;
 	result_text(result, at, sample->text);
 	result_show(result, at, NULL, STYLE_WARNING);
 }
 
-static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_errors(struct result *result, size_t at, const void *row)
 {
 	const struct sample_row *sample = row;
 
 	result_empty(result, at);
-	result_member(result, at, column->member(0), sample->errors);
+	result_member(result, at, result_column(result, at)->member(0), sample->errors);
 }
 
 static const struct column sample_columns[] = {

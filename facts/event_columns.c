@@ -32,49 +32,47 @@ static double number_severity(const void *row)
 	return event_of(row)->severity;
 }
 
-static void fill_severity(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_severity(struct result *result, size_t at, const void *row)
 {
 	static const enum cell_style styles[] = {
 		[EVENT_INFO] = STYLE_PLAIN, [EVENT_WARNING] = STYLE_WARNING, [EVENT_CRITICAL] = STYLE_CRITICAL,
 	};
 	enum event_severity severity = event_of(row)->severity;
 
-	(void)column;
 	result_text(result, at, event_severity_name(severity));
 	result_show(result, at, NULL, styles[severity]);
 }
 
-static void fill_kind(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_kind(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, event_of(row)->kind);
 }
 
-static void fill_subject(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_subject(struct result *result, size_t at, const void *row)
 {
 	const struct event *event = event_of(row);
 
-	(void)column;
 	if (event->node_guid)
 		cells_displayed_name(result, at, facts_of(row)->fabric, facts_of(row)->node,
 				     event->port ? event->port : -1);
 }
 
 /* Columns of the two ends have their number in `which`. */
-static void fill_guid(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_guid(struct result *result, size_t at, const void *row)
 {
-	uint64_t guid = column->which ? event_of(row)->peer_guid : event_of(row)->node_guid;
+	uint64_t guid = result_column(result, at)->which ? event_of(row)->peer_guid : event_of(row)->node_guid;
 
 	if (guid)
 		result_unsigned(result, at, guid);
 }
 
-static void fill_node(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_node(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct event_facts *facts = row;
 
-	if (column->which ? event_of(row)->peer_guid : event_of(row)->node_guid)
-		result_text(result, at, column->which ? facts->peer : facts->node);
+	if (which ? event_of(row)->peer_guid : event_of(row)->node_guid)
+		result_text(result, at, which ? facts->peer : facts->node);
 }
 
 static double number_port(const void *row)
@@ -91,12 +89,11 @@ static double number_peer_port(const void *row)
 	return event->peer_guid && event->peer_port ? event->peer_port : NAN;
 }
 
-static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_text(struct result *result, size_t at, const void *row)
 {
 	const struct event *event = event_of(row);
 	char text[sizeof(event->text)];
 
-	(void)column;
 	result_text(result, at, event->text);
 	result_show(result, at, event_text(facts_of(row)->fabric, event->text, text, sizeof(text)), STYLE_PLAIN);
 }

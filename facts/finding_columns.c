@@ -88,14 +88,14 @@ const char *finding_format_peak_time(const struct finding_row *row, int64_t show
 
 enum { KIND, SEVERITY, SUBJECT, CAUSE, TEXT, ADVICE };
 
-static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_text(struct result *result, size_t at, const void *row)
 {
 	static const enum cell_style styles[] = {
 		[FINDING_INFO] = STYLE_PLAIN, [FINDING_WARNING] = STYLE_WARNING, [FINDING_CRITICAL] = STYLE_CRITICAL,
 	};
 	const struct finding *finding = finding_of(row);
 
-	switch (column->which) {
+	switch (result_column(result, at)->which) {
 	case KIND:
 		result_text(result, at, finding_kind_name(finding->kind));
 		break;
@@ -118,19 +118,20 @@ static void fill_text(struct result *result, size_t at, const struct column *col
 }
 
 /* Columns of the two ends have their number in `which`. */
-static void fill_guid(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_guid(struct result *result, size_t at, const void *row)
 {
-	uint64_t guid = column->which ? finding_of(row)->peer_guid : finding_of(row)->node_guid;
+	uint64_t guid = result_column(result, at)->which ? finding_of(row)->peer_guid : finding_of(row)->node_guid;
 
 	if (guid)
 		result_unsigned(result, at, guid);
 }
 
-static void fill_node(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_node(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct finding_facts *facts = row;
-	uint64_t guid = column->which ? finding_of(row)->peer_guid : finding_of(row)->node_guid;
-	const char *name = column->which ? facts->row->peer : facts->row->node;
+	uint64_t guid = which ? finding_of(row)->peer_guid : finding_of(row)->node_guid;
+	const char *name = which ? facts->row->peer : facts->row->node;
 	uint32_t node;
 
 	if (!guid)
@@ -143,35 +144,32 @@ static void fill_node(struct result *result, size_t at, const struct column *col
 	result_text(result, at, *name ? name : NULL);
 }
 
-static void fill_evidence(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_evidence(struct result *result, size_t at, const void *row)
 {
 	const struct finding *finding = finding_of(row);
 
-	(void)column;
 	result_empty(result, at);
 	for (unsigned i = 0; i < finding->number_count; i++)
 		result_number(result, at, finding->numbers[i].key, finding->numbers[i].value);
 }
 
-static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_hosts(struct result *result, size_t at, const void *row)
 {
 	const struct finding *finding = finding_of(row);
 
-	(void)column;
 	result_empty(result, at);
 	for (unsigned i = 0; i < finding->host_count; i++)
 		result_item(result, at, "%s", finding->hosts[i]);
 }
 
 /* The nodes of its ends and ports, each once. */
-static void fill_nodes(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_nodes(struct result *result, size_t at, const void *row)
 {
 	const struct finding_facts *facts = row;
 	const struct finding *finding = finding_of(row);
 	uint64_t before[FINDING_PORTS_MAX + FINDING_END_PORTS];
 	unsigned count = 0;
 
-	(void)column;
 	result_empty(result, at);
 	for (unsigned i = 0; i < finding->port_count + FINDING_END_PORTS; i++) {
 		uint64_t guid = i >= FINDING_END_PORTS ? finding->ports[i - FINDING_END_PORTS].node_guid :
@@ -191,12 +189,11 @@ static void fill_nodes(struct result *result, size_t at, const struct column *co
 	}
 }
 
-static void fill_ports(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_ports(struct result *result, size_t at, const void *row)
 {
 	const struct finding_facts *facts = row;
 	const struct finding *finding = finding_of(row);
 
-	(void)column;
 	result_empty(result, at);
 	for (unsigned i = 0; i < finding->port_count; i++) {
 		uint32_t node = fabric_find_node(facts->fabric, finding->ports[i].node_guid);
@@ -211,35 +208,32 @@ static void fill_ports(struct result *result, size_t at, const struct column *co
 	}
 }
 
-static void fill_stopped(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_stopped(struct result *result, size_t at, const void *row)
 {
 	const struct finding *finding = finding_of(row);
 
-	(void)column;
 	if (finding->increased_us)
 		result_bool(result, at, finding->stopped);
 }
 
-static void fill_drained(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_drained(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_bool(result, at, ((const struct finding_facts *)row)->drained);
 }
 
 enum { ACK_PERSON, ACK_REASON };
 
-static void fill_acknowledged(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_acknowledged(struct result *result, size_t at, const void *row)
 {
 	const struct finding_row *found = ((const struct finding_facts *)row)->row;
 
 	if (found->acknowledged.at_us)
-		result_text(result, at, column->which == ACK_PERSON ? found->acknowledged.person :
+		result_text(result, at, result_column(result, at)->which == ACK_PERSON ? found->acknowledged.person :
 								      found->acknowledged.reason);
 }
 
-static void fill_change(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_change(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, ((const struct finding_facts *)row)->change);
 }
 

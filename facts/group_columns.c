@@ -87,17 +87,17 @@ static const struct node *node_of(const struct group_facts *facts, int which)
 	return peer != FABRIC_NONE ? &facts->fabric->nodes[facts->fabric->ports[peer].node] : NULL;
 }
 
-static void fill_guid(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_guid(struct result *result, size_t at, const void *row)
 {
-	const struct node *node = node_of(row, column->which);
+	const struct node *node = node_of(row, result_column(result, at)->which);
 
 	if (node)
 		result_unsigned(result, at, node->guid);
 }
 
-static void fill_node(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_node(struct result *result, size_t at, const void *row)
 {
-	const struct node *node = node_of(row, column->which);
+	const struct node *node = node_of(row, result_column(result, at)->which);
 
 	if (node)
 		result_text(result, at, node->name);
@@ -105,39 +105,41 @@ static void fill_node(struct result *result, size_t at, const struct column *col
 
 enum { GROUP_KIND, DIRECTION, STATE, CAUSE, ADAPTIVE };
 
-static void fill_word(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_word(struct result *result, size_t at, const void *row)
 {
 	static const char *const states[] = { "unknown", "idle", "active" };
 	static const char *const kinds[] = { "up", "down", "across" };
+	int which = result_column(result, at)->which;
 
 	result_text(result, at,
-		    column->which == GROUP_KIND ? kinds[group_of(row)->kind] :
-		    column->which == DIRECTION  ? result_of(row)->direction == BALANCE_XMIT ? "xmit" : "rcv" :
-		    column->which == STATE      ? states[result_of(row)->state] :
-		    column->which == CAUSE      ? balance_cause_name(result_of(row)->cause) :
-						  balance_adaptive_name(result_of(row)->adaptive));
+		    which == GROUP_KIND ? kinds[group_of(row)->kind] :
+		    which == DIRECTION  ? result_of(row)->direction == BALANCE_XMIT ? "xmit" : "rcv" :
+		    which == STATE      ? states[result_of(row)->state] :
+		    which == CAUSE      ? balance_cause_name(result_of(row)->cause) :
+					  balance_adaptive_name(result_of(row)->adaptive));
 }
 
 enum { TABLES_UNEVEN, LOAD_UNEVEN, HARMFUL, INFERRED, UNEVEN_EARLIER, WORKS, HOTTEST };
 
-static void fill_bool(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_bool(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct group_facts *facts = row;
 	const struct balance_result *of = facts->result;
 
-	if (column->which == TABLES_UNEVEN && of->tables_known)
+	if (which == TABLES_UNEVEN && of->tables_known)
 		result_bool(result, at, of->tables_uneven);
-	if (column->which == LOAD_UNEVEN && of->state != BALANCE_UNKNOWN)
+	if (which == LOAD_UNEVEN && of->state != BALANCE_UNKNOWN)
 		result_bool(result, at, of->load_uneven);
-	if (column->which == HARMFUL && of->state != BALANCE_UNKNOWN)
+	if (which == HARMFUL && of->state != BALANCE_UNKNOWN)
 		result_bool(result, at, of->harmful);
-	if (column->which == INFERRED && of->adaptive != ADAPTIVE_UNKNOWN)
+	if (which == INFERRED && of->adaptive != ADAPTIVE_UNKNOWN)
 		result_bool(result, at, of->adaptive_inferred);
-	if (column->which == UNEVEN_EARLIER && facts->uneven_since_us)
+	if (which == UNEVEN_EARLIER && facts->uneven_since_us)
 		result_bool(result, at, facts->uneven_earlier);
-	if (column->which == WORKS)
+	if (which == WORKS)
 		result_bool(result, at, member_of(row)->works);
-	if (column->which == HOTTEST)
+	if (which == HOTTEST)
 		result_bool(result, at, facts->nth == of->hottest);
 }
 

@@ -76,26 +76,23 @@ static double number_time(const void *row)
 	return (double)((const struct node_facts *)row)->scope->snapshot->sweep.wall_us;
 }
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_name(struct result *result, size_t at, const void *row)
 {
 	const struct node_facts *facts = row;
 
-	(void)column;
 	result_text(result, at, node_of(row)->name);
 	result_show(result, at, facts->scope->order->names[facts->node], STYLE_PLAIN);
 }
 
-static void fill_type(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_type(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, node_type_name(node_of(row)->type));
 }
 
-static void fill_class(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_class(struct result *result, size_t at, const void *row)
 {
 	const struct shape_node *place = place_of(row);
 
-	(void)column;
 	if (place)
 		result_text(result, at, node_class_name(place->class));
 }
@@ -108,34 +105,31 @@ static double number_tier(const void *row)
 }
 
 /* Other nodes than switches have none. */
-static void fill_tier(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_tier(struct result *result, size_t at, const void *row)
 {
 	double tier = number_tier(row);
 
-	(void)column;
 	if (!isnan(tier))
 		result_integer(result, at, (int64_t)tier);
 	else if (node_of(row)->type != NODE_SWITCH)
 		result_show(result, at, "", STYLE_PLAIN);
 }
 
-static void fill_host(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_host(struct result *result, size_t at, const void *row)
 {
 	const struct node_facts *facts = row;
 	const struct shape_node *place = place_of(row);
 
-	(void)column;
 	if (place && place->host != SHAPE_NONE)
 		result_text(result, at, facts->scope->shape->hosts[place->host].name);
 }
 
-static void fill_rails(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_rails(struct result *result, size_t at, const void *row)
 {
 	const struct node_facts *facts = row;
 	const struct shape *shape = facts->scope->shape;
 	const struct node *node = node_of(row);
 
-	(void)column;
 	if (node->type == NODE_SWITCH || !shape)
 		return;
 	result_empty(result, at);
@@ -146,14 +140,15 @@ static void fill_rails(struct result *result, size_t at, const struct column *co
 
 enum { NODE_GUID, SYSTEM_GUID, VENDOR_ID, REVISION };
 
-static void fill_unsigned(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_unsigned(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct node *node = node_of(row);
 
-	result_unsigned(result, at, column->which == NODE_GUID   ? node->guid :
-				    column->which == SYSTEM_GUID ? node->system_guid :
-				    column->which == VENDOR_ID   ? node->vendor_id :
-								   node->revision);
+	result_unsigned(result, at, which == NODE_GUID   ? node->guid :
+				    which == SYSTEM_GUID ? node->system_guid :
+				    which == VENDOR_ID   ? node->vendor_id :
+							   node->revision);
 }
 
 /* The LID of a switch, else the next one of its ports from @port on, which is set behind it; 0: none. */
@@ -180,12 +175,11 @@ static double number_lid(const void *row)
 	return lid ? lid : NAN;
 }
 
-static void fill_lids(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_lids(struct result *result, size_t at, const void *row)
 {
 	uint32_t port = node_of(row)->first_port;
 	unsigned lid;
 
-	(void)column;
 	result_empty(result, at);
 	while ((lid = next_lid(row, &port)))
 		result_item(result, at, "%u", lid);
@@ -216,9 +210,8 @@ static double number_status(const void *row)
 	return ((const struct node_facts *)row)->status;
 }
 
-static void fill_status(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_status(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	cells_status(result, at, ((const struct node_facts *)row)->status);
 }
 
@@ -245,17 +238,15 @@ static double number_finding(const void *row)
 	return finding ? port_mark_of(finding) : NAN;
 }
 
-static void fill_finding(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_finding(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	cells_finding(result, at, finding_of(row));
 }
 
-static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_errors(struct result *result, size_t at, const void *row)
 {
 	const struct node_facts *facts = row;
 
-	(void)column;
 	if (isnan(facts->errors) || (!facts->errors && facts->errors_at_least))
 		return;
 	result_unsigned(result, at, (uint64_t)facts->errors);
@@ -270,13 +261,12 @@ static double number_errors(const void *row)
 	return ((const struct node_facts *)row)->errors;
 }
 
-static void fill_model(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_model(struct result *result, size_t at, const void *row)
 {
 	const struct node *node = node_of(row);
 	char buffer[DEVICE_MODEL_SIZE];
 	const char *model = device_model(node, buffer);
 
-	(void)column;
 	result_text(result, at, model);
 	/* To be looked up in pci.ids. */
 	if (!model)
@@ -288,18 +278,16 @@ static double number_device(const void *row)
 	return node_of(row)->device_id;
 }
 
-static void fill_adaptive(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_adaptive(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, ((const struct node_facts *)row)->adaptive_routing);
 }
 
-static void fill_description(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_description(struct result *result, size_t at, const void *row)
 {
 	const struct node *node = node_of(row);
 	char description[NODE_NAME_SIZE];
 
-	(void)column;
 	text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
 	result_text(result, at, description);
 }

@@ -67,49 +67,43 @@ static double number_phys_state(const void *row)
 	return port_of(row)->phys_state;
 }
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_name(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 
-	(void)column;
 	cells_port_name(result, at, facts->scope->order, fabric_of(facts), facts->port);
 }
 
-static void fill_guid(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_guid(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_unsigned(result, at, node_of(row)->guid);
 }
 
-static void fill_node(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_node(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, node_of(row)->name);
 }
 
-static void fill_state(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_state(struct result *result, size_t at, const void *row)
 {
 	const struct port *port = port_of(row);
 
-	(void)column;
 	result_text(result, at, port_state_name(port->state));
 	if (port->state != PORT_ACTIVE)
 		result_show(result, at, NULL, port->state == PORT_DOWN ? STYLE_DIM : STYLE_WARNING);
 }
 
-static void fill_phys_state(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_phys_state(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, port_phys_state_name(port_of(row)->phys_state));
 }
 
-static void fill_link(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_link(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 	const struct port *port = port_of(row);
 	char link[LINK_TEXT_SIZE];
 
-	(void)column;
 	if (!*link_text(port, false, link))
 		return;
 	result_text(result, at, link);
@@ -117,21 +111,19 @@ static void fill_link(struct result *result, size_t at, const struct column *col
 		result_show(result, at, link_text(port, true, link), STYLE_WARNING);
 }
 
-static void fill_width(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_width(struct result *result, size_t at, const void *row)
 {
 	unsigned lanes = link_width_lanes(port_of(row)->width);
 	char width[16];
 
-	(void)column;
 	snprintf(width, sizeof(width), "%ux", lanes);
 	result_text(result, at, lanes ? width : NULL);
 }
 
-static void fill_speed(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_speed(struct result *result, size_t at, const void *row)
 {
 	const struct port *port = port_of(row);
 
-	(void)column;
 	if (port->speed != LINK_SPEED_NONE)
 		result_text(result, at, link_speed_name((enum link_speed)port->speed));
 }
@@ -141,9 +133,8 @@ static double number_status(const void *row)
 	return ((const struct port_facts *)row)->status;
 }
 
-static void fill_status(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_status(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	cells_status(result, at, ((const struct port_facts *)row)->status);
 }
 
@@ -163,11 +154,10 @@ static double number_finding(const void *row)
 	return finding_rank(((const struct port_facts *)row)->scope, finding_of(row));
 }
 
-static void fill_finding(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_finding(struct result *result, size_t at, const void *row)
 {
 	uint32_t finding = finding_of(row);
 
-	(void)column;
 	cells_finding(result, at, finding ? &((const struct port_facts *)row)->scope->findings[finding - 1] : NULL);
 }
 
@@ -181,33 +171,30 @@ static double number_tier(const void *row)
 	return tier ? tier : NAN;
 }
 
-static void fill_role(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_role(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 	char role[SHAPE_ROLE_SIZE];
 
-	(void)column;
 	if (facts->scope->shape)
 		result_text(result, at, shape_port_role(facts->scope->shape, facts->port, role));
 }
 
-static void fill_rail(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_rail(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 	const struct shape *shape = facts->scope->shape;
 
-	(void)column;
 	if (shape && shape->ports[facts->port].rail != SHAPE_NONE)
 		result_text(result, at, shape->rails[shape->ports[facts->port].rail].name);
 }
 
-static void fill_cage(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_cage(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 	const struct shape_port *place = facts->scope->shape ? &facts->scope->shape->ports[facts->port] : NULL;
 	char cage[16];
 
-	(void)column;
 	if (!place)
 		return;
 	snprintf(cage, sizeof(cage), "%u.%u", place->cage, place->split);
@@ -218,29 +205,30 @@ static void fill_cage(struct result *result, size_t at, const struct column *col
 
 enum { PLANES_COUNT, PLANES_RATE, PLANES_XMIT, PLANES_RCV };
 
-static void fill_planes(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_planes(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct port_facts *facts = row;
 	struct plane_sum sum;
 
 	if (!port_is_plane(fabric_of(facts), facts->port))
 		return;
 	sum = port_facts_planes(facts->scope, facts->port);
-	if (column->which == PLANES_COUNT)
+	if (which == PLANES_COUNT)
 		result_integer(result, at, sum.planes);
-	else if (column->which == PLANES_RATE)
+	else if (which == PLANES_RATE)
 		result_real(result, at, (double)sum.bits_per_s / 1e9);
 	else
-		result_measure(result, at, column->which == PLANES_XMIT ? sum.xmit_bytes_per_s : sum.rcv_bytes_per_s);
+		result_measure(result, at, which == PLANES_XMIT ? sum.xmit_bytes_per_s : sum.rcv_bytes_per_s);
 }
 
 /* --- numbers --- */
 
 /* A rate of an idle port, or an unknown one, is dim. */
-static void fill_rate(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_rate(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
-	struct measure rate = column_measure(column, row);
+	struct measure rate = column_measure(result_column(result, at), row);
 
 	result_measure(result, at, rate);
 	if (facts->status == STATUS_IDLE || isnan(rate.value))
@@ -271,37 +259,34 @@ static void fill_members(struct result *result, size_t at, counter_set set, cons
 }
 
 /* Always an object; errors_unknown lists the missing counters. */
-static void fill_errors(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_errors(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 
-	(void)column;
 	fill_members(result, at, facts->errors_known, row_of(facts)->sum.value);
 	show_errors(result, at, facts);
 }
 
-static void fill_errors_unknown(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_errors_unknown(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 
-	(void)column;
 	result_empty(result, at);
 	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (facts->errors_unknown & COUNTER_BIT(counter))
 			result_item(result, at, "%s", counter_info((enum counter)counter)->key);
 }
 
-static void fill_counters(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_counters(struct result *result, size_t at, const void *row)
 {
 	const struct reading *reading = row_of(row)->reading;
 
-	(void)column;
 	fill_members(result, at, reading ? reading->present : 0, reading ? reading->value : NULL);
 }
 
-static void fill_ber(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_ber(struct result *result, size_t at, const void *row)
 {
-	cells_ber(result, at, &((const struct port_facts *)row)->ber[column->which]);
+	cells_ber(result, at, &((const struct port_facts *)row)->ber[result_column(result, at)->which]);
 }
 
 static struct measure symbol_ber(const void *row)
@@ -311,16 +296,15 @@ static struct measure symbol_ber(const void *row)
 	return measure_of(ber->rate, !ber->at_least);
 }
 
-static void fill_ber_below(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_ber_below(struct result *result, size_t at, const void *row)
 {
-	cells_ber_below(result, at, &((const struct port_facts *)row)->ber[column->which]);
+	cells_ber_below(result, at, &((const struct port_facts *)row)->ber[result_column(result, at)->which]);
 }
 
-static void fill_ber_at_least(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_ber_at_least(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *facts = row;
 
-	(void)column;
 	result_empty(result, at);
 	for (int which = 0; which < PORT_BER_COUNT; which++)
 		if (cells_ber_is_known(&facts->ber[which]) && facts->ber[which].at_least)
@@ -463,9 +447,8 @@ static double number_link_status(const void *row)
 	return ((const struct link_facts *)row)->status;
 }
 
-static void fill_link_status(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_link_status(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	cells_status(result, at, ((const struct link_facts *)row)->status);
 }
 
@@ -498,12 +481,11 @@ static double number_link_finding(const void *row)
 	return finding_rank(link->end[0]->scope, link_finding(link));
 }
 
-static void fill_link_finding(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_link_finding(struct result *result, size_t at, const void *row)
 {
 	const struct link_facts *link = row;
 	uint32_t finding = link_finding(link);
 
-	(void)column;
 	cells_finding(result, at, finding ? &link->end[0]->scope->findings[finding - 1] : NULL);
 }
 

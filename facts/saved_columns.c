@@ -22,26 +22,25 @@ static const struct job *job_of(const void *row)
 	return ((const struct job_facts *)row)->job;
 }
 
-static void fill_id(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_id(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, job_of(row)->id);
 }
 
 enum { JOB_NAME, JOB_ENDED_BY, JOB_COMMAND };
 
-static void fill_job_text(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_job_text(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct job *job = job_of(row);
 
-	put_text(result, at, column->which == JOB_NAME     ? job->name :
-			     column->which == JOB_ENDED_BY ? job->ended_by :
-							     job->command);
+	put_text(result, at, which == JOB_NAME     ? job->name :
+			     which == JOB_ENDED_BY ? job->ended_by :
+						     job->command);
 }
 
-static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_hosts(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	put_text(result, at, job_of(row)->hosts);
 	if (!*job_of(row)->hosts)
 		result_show(result, at, "all", STYLE_PLAIN);
@@ -62,11 +61,10 @@ static double number_duration(const void *row)
 	return (double)((const struct job_facts *)row)->duration_us;
 }
 
-static void fill_ending(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_ending(struct result *result, size_t at, const void *row)
 {
 	const struct job *job = job_of(row);
 
-	(void)column;
 	result_text(result, at, job_ending_name(job->ending));
 	if (job->ending == JOB_REPLACED)
 		result_showf(result, at, STYLE_PLAIN, "replaced by %s", job->ended_by);
@@ -82,13 +80,14 @@ static double number_number(const void *row)
 	return (double)job_of(row)->number;
 }
 
-static void fill_snapshot(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_snapshot(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct job *job = job_of(row);
 	char name[JOB_SNAPSHOT_NAME_SIZE];
 
-	if (column->which ? job->end_snapshot : job->begin_snapshot)
-		result_text(result, at, job_snapshot_name(job->number, column->which, name));
+	if (which ? job->end_snapshot : job->begin_snapshot)
+		result_text(result, at, job_snapshot_name(job->number, which, name));
 }
 
 const struct column job_columns[] = {
@@ -122,27 +121,23 @@ const struct column job_columns[] = {
 
 /* --- snapshots --- */
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_name(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, ((const struct saved_info *)row)->name);
 }
 
-static void fill_note(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_note(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	put_text(result, at, ((const struct saved_info *)row)->note);
 }
 
-static void fill_slow(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_slow(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_bool(result, at, ((const struct saved_info *)row)->slow);
 }
 
-static void fill_discovered(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_discovered(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_bool(result, at, ((const struct saved_info *)row)->discovered);
 }
 

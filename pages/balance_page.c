@@ -153,7 +153,7 @@ struct listing {
 	size_t first;
 };
 
-static int put_members(struct result *table, const void *ctx, enum page_target target, struct error *err)
+static int put_members(struct result *table, const void *ctx, struct error *err)
 {
 	const struct listing *of = ctx;
 	const struct balance_report *report = of->report;
@@ -164,7 +164,6 @@ static int put_members(struct result *table, const void *ctx, enum page_target t
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
 
-	(void)target;
 	(void)err;
 	balance_order_members(result, count, order);
 	for (uint32_t i = 0; i < shown; i++)
@@ -210,13 +209,12 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_end_row(table);
 }
 
-static int put_groups(struct result *table, const void *ctx, enum page_target target, struct error *err)
+static int put_groups(struct result *table, const void *ctx, struct error *err)
 {
 	const struct listing *of = ctx;
 	const struct balance_report *report = of->report;
 	size_t i = of->first, end = report->shown_count;
 
-	(void)target;
 	(void)err;
 	if (!report->all && end - i > LINES_SHOWN)
 		end = i + LINES_SHOWN;

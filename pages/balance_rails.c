@@ -232,13 +232,13 @@ static void put_hosts(const struct balance_report *report, struct result *table,
 		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
 }
 
-static int put_all(struct result *table, const void *ctx, enum page_target target, struct error *err)
+static int put_all(struct result *table, const void *ctx, struct error *err)
 {
 	const struct balance_report *report = ctx;
 	const struct shape *shape = report->shape;
 	struct balance_amount *amounts = calloc(report->moment.fabric->node_count + shape->rail_count +
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
-	bool is_limited = (target == PAGE_TEXT || target == PAGE_HTML) && !report->all;
+	bool is_limited = !(result_rendering(table) & (PAGE_JSON | PAGE_CSV)) && !report->all;
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 
 	if (!amounts)

@@ -68,13 +68,12 @@ static void put_about_peer(const struct report *report, struct result *result)
 		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
 }
 
-static int put_about(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_about(struct result *result, const void *ctx, struct error *err)
 {
 	const struct report *report = ctx;
 	const struct node *node = &report->moment->fabric->nodes[report->node];
 	char model[DEVICE_MODEL_SIZE];
 
-	(void)target;
 	(void)err;
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->moment->names_shown.names[report->node]);
@@ -222,12 +221,11 @@ static void put_counter(const struct report *report, struct result *result, size
 	result_end_row(result);
 }
 
-static int put_sums(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_sums(struct result *result, const void *ctx, struct error *err)
 {
 	const struct report *report = ctx;
 	bool any = false;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
@@ -309,12 +307,11 @@ static int load_findings(struct report *report, struct error *err)
 	return code;
 }
 
-static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_findings(struct result *result, const void *ctx, struct error *err)
 {
 	const struct report *report = ctx;
 	const struct moment *moment = report->moment;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct finding_facts facts = {
@@ -402,7 +399,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	return result_end_row(output->result);
 }
 
-static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_events(struct result *result, const void *ctx, struct error *err)
 {
 	const struct report *report = ctx;
 	struct event_query query = { .since_us = report->until_us - report->window_us[REPORT_WINDOWS - 1],
@@ -411,7 +408,6 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 	struct event_output output = { .report = report, .result = result };
 	int code = reader_events(report->moment->reader, &query, count_event, &output, err);
 
-	(void)target;
 	if (code == 0)
 		code = reader_events(report->moment->reader, &query, put_event, &output, err);
 	if (code == 0 && output.total > EVENTS_SHOWN)

@@ -323,13 +323,12 @@ static void put_target(struct result *result, size_t column, const struct fabric
 	result_target(result, column, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 }
 
-static int put_busiest(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_busiest(struct result *result, const void *ctx, struct error *err)
 {
 	const struct fabric_page *of = ctx;
 	const struct fabric *fabric = of->moment->fabric;
 	char name[PORT_NAME_SIZE];
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < of->busiest_count; i++) {
 		uint32_t port = of->busiest[i].port;
@@ -488,14 +487,13 @@ static bool put_job(void *ctx, const struct job *job)
 }
 
 /* Jobs that had begun at the time of the page, oldest first. */
-static int put_jobs(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_jobs(struct result *result, const void *ctx, struct error *err)
 {
 	struct listing listing = *(const struct listing *)ctx;
 	const struct job_query query = { .until_us = listing.moment->at_us, .most = JOBS_MOST };
 	bool older;
 	int code;
 
-	(void)target;
 	listing.result = result;
 	job_set_end(&listing.now);
 	code = jobs_list(listing.moment->reader, &query, &older, put_job, &listing, err);
@@ -525,7 +523,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	return result_end_row(listing->result);
 }
 
-static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_events(struct result *result, const void *ctx, struct error *err)
 {
 	struct listing listing = *(const struct listing *)ctx;
 	int64_t until_us = listing.moment->snapshot->sweep.wall_us;
@@ -533,7 +531,6 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 					   .until_us = until_us };
 	int code = reader_events(listing.moment->reader, &query, count_event, &listing, err);
 
-	(void)target;
 	listing.result = result;
 	if (code == 0)
 		code = reader_events(listing.moment->reader, &query, put_event, &listing, err);

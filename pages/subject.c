@@ -65,13 +65,12 @@ struct end_row {
 	const struct past_peer *past; /* NULL: none */
 };
 
-static void fill_number(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_number(struct result *result, size_t at, const void *row)
 {
 	const struct end_row *of = row;
 	const struct fabric *fabric = of->facts->scope.snapshot->fabric;
 	const struct port *port = &fabric->ports[of->port->port];
 
-	(void)column;
 	result_integer(result, at, port->num);
 	result_target(result, at, fabric->nodes[port->node].guid, port->num);
 }
@@ -86,14 +85,13 @@ const char *past_peer_name(const struct subject_facts *facts, const struct past_
 	return ret;
 }
 
-static void fill_peer(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_peer(struct result *result, size_t at, const void *row)
 {
 	const struct end_row *of = row;
 	const struct fabric *fabric = of->facts->scope.snapshot->fabric;
 	uint32_t peer = fabric->ports[of->port->port].peer;
 	char name[NODE_NAME_SIZE + 16];
 
-	(void)column;
 	if (of->past) {
 		result_text(result, at, past_peer_name(of->facts, of->past, name, sizeof(name)));
 		result_showf(result, at, STYLE_PLAIN, "%s" NAMES_WAS, name);
@@ -102,20 +100,18 @@ static void fill_peer(struct result *result, size_t at, const struct column *col
 	}
 }
 
-static void fill_peer_until(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_peer_until(struct result *result, size_t at, const void *row)
 {
 	const struct end_row *of = row;
 
-	(void)column;
 	if (of->past)
 		result_integer(result, at, of->past->until_us);
 }
 
-static void fill_error_count(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_error_count(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *port = ((const struct end_row *)row)->port;
 
-	(void)column;
 	result_real(result, at, port->errors);
 	if (port->errors > 0)
 		result_showf(result, at, STYLE_WARNING, "%.0f%s", port->errors, port->errors_at_least ? "+" : "");
@@ -197,11 +193,10 @@ struct ends {
 	size_t count;
 };
 
-static int put_ends(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_ends(struct result *result, const void *ctx, struct error *err)
 {
 	const struct ends *ends = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < ends->count; i++) {
 		const struct port_facts port = subject_port(ends->facts, ends->ports[i]);

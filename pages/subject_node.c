@@ -285,12 +285,11 @@ static void put_member(struct result *result, const struct group_sums *sums, uin
 	result_end_row(result);
 }
 
-static int put_members(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_members(struct result *result, const void *ctx, struct error *err)
 {
 	const struct group_sums *sums = ctx;
 	const uint32_t *members = sums->facts->scope.shape->members;
 
-	(void)target;
 	(void)err;
 	for (uint32_t i = sums->group->first; i < sums->group->first + sums->group->count; i++)
 		put_member(result, sums, members[i]);

@@ -228,12 +228,11 @@ static void put_counter(struct result *result, const struct counter_row *of, enu
 	result_end_row(result);
 }
 
-static int put_counters(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_counters(struct result *result, const void *ctx, struct error *err)
 {
 	const struct counter_row *of = ctx;
 	const struct port_row *row = &of->facts->scope.snapshot->rows[of->port];
 
-	(void)target;
 	(void)err;
 	for (int i = 0; row->sum.elapsed_us && i < COUNTER_COUNT; i++)
 		put_counter(result, of, (enum counter)i);
@@ -275,13 +274,12 @@ static void put_ber(struct result *result, const char *name, const struct ber *b
 		result_note(result, "%s below %.0e: no errors", name, ber_below(ber));
 }
 
-static int put_details(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_details(struct result *result, const void *ctx, struct error *err)
 {
 	const struct counter_row *of = ctx;
 	const struct subject_facts *facts = of->facts;
 	uint64_t rate = port_rate_bits_per_s(&facts->scope.snapshot->fabric->ports[of->port]);
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < facts->detail_count; i++)
 		for (unsigned n = 0; n < detail_count((enum detail_attribute)facts->details[i].reading.attribute); n++)

@@ -55,11 +55,10 @@ struct data {
 	const struct health_rows *rows;
 };
 
-static int put_rows(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_rows(struct result *result, const void *ctx, struct error *err)
 {
 	const struct data *data = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < data->rows->count; i++)
 		health_put_row(result, data->moment, data->moment->snapshot->sweep.wall_us, NULL, &data->rows->list[i]);
@@ -87,7 +86,7 @@ int health_print_columns(const struct moment *moment, const struct health_reques
 	const struct data data = { moment, rows };
 	struct result *result = columns_begin(request->options, shown);
 
-	put_rows(result, &data, PAGE_TEXT, err);
+	put_rows(result, &data, err);
 	result_none(result, "no findings");
 	return output_end(result, 0, err);
 }

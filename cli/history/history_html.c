@@ -74,7 +74,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	return result_end_row(events->result);
 }
 
-static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_events(struct result *result, const void *ctx, struct error *err)
 {
 	struct events events = *(const struct events *)ctx;
 	const struct event_query query = { .since_us = events.history->since_us,
@@ -82,7 +82,6 @@ static int put_events(struct result *result, const void *ctx, enum page_target t
 	int code = reader_events(events.history->moment.reader, &query, count_event, &events, err);
 	size_t all = events.count;
 
-	(void)target;
 	events.result = result;
 	if (code == 0)
 		code = reader_events(events.history->moment.reader, &query, put_event, &events, err);

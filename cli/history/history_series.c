@@ -229,11 +229,10 @@ struct section {
 	struct page_series line;
 };
 
-static int put_rows(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_rows(struct result *result, const void *ctx, struct error *err)
 {
 	const struct section *section = ctx;
 
-	(void)target;
 	(void)err;
 	put_points(result, section->one->history, section->one->subject, section->rows);
 	return 0;

@@ -119,7 +119,7 @@ void port_details_ber(const struct moment *moment, const struct port_details *de
 
 /* --- JSON and CSV --- */
 
-static void fill_layout(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_layout(struct result *result, size_t at, const void *row)
 {
 	static const char *const layouts[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown",
@@ -130,7 +130,6 @@ static void fill_layout(struct result *result, size_t at, const struct column *c
 	const struct port_details_row *of = row;
 	const struct detail_row *speeds = find_row(of->details, of->port->port, DETAIL_EXTENDED_SPEEDS);
 
-	(void)column;
 	if (speeds && speeds->reading.layout < sizeof(layouts) / sizeof(layouts[0]))
 		result_text(result, at, layouts[speeds->reading.layout]);
 }
@@ -154,7 +153,7 @@ static void fill_counter(struct result *result, size_t at, int which, const stru
 		result_item(result, at, "%s", key);
 }
 
-static void fill_counters(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_counters(struct result *result, size_t at, const void *row)
 {
 	const struct port_details_row *of = row;
 
@@ -164,15 +163,16 @@ static void fill_counters(struct result *result, size_t at, const struct column 
 							  (enum detail_attribute)attribute);
 
 		for (unsigned number = 0; found && number < detail_count((enum detail_attribute)attribute); number++)
-			fill_counter(result, at, column->which, found, number);
+			fill_counter(result, at, result_column(result, at)->which, found, number);
 	}
 }
 
 enum { WINDOW_OF, AGE_OF };
 
 /* Window or age of each attribute; the age is unknown if the clock was set back. */
-static void fill_times(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_times(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct port_details_row *of = row;
 	int64_t reference_us = of->port->scope->reference_us;
 
@@ -184,9 +184,9 @@ static void fill_times(struct result *result, size_t at, const struct column *co
 
 		if (!found)
 			continue;
-		if (column->which == WINDOW_OF && found->sum.elapsed_us > 0)
+		if (which == WINDOW_OF && found->sum.elapsed_us > 0)
 			result_member(result, at, name, (uint64_t)found->sum.elapsed_us);
-		if (column->which == AGE_OF && reference_us >= found->wall_us)
+		if (which == AGE_OF && reference_us >= found->wall_us)
 			result_member(result, at, name, (uint64_t)(reference_us - found->wall_us));
 	}
 }

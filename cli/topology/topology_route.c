@@ -38,9 +38,8 @@ static double number_lid(const void *row)
 	return hop->lid ? hop->lid : NAN;
 }
 
-static void fill_end(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_end(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, route_end_name(((const struct hop *)row)->trace->end));
 }
 
@@ -49,21 +48,18 @@ static const struct node *end_node(const struct hop *hop)
 	return &hop->moment->fabric->nodes[hop->trace->at];
 }
 
-static void fill_end_guid(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_end_guid(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_unsigned(result, at, end_node(row)->guid);
 }
 
-static void fill_end_node(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_end_node(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, end_node(row)->name);
 }
 
-static void fill_time(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_time(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_integer(result, at, ((const struct hop *)row)->moment->snapshot->sweep.wall_us);
 }
 

@@ -182,12 +182,11 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 
 enum { METRIC_KEY, METRIC_TITLE, METRIC_BEFORE, METRIC_NOW, METRIC_CHANGE, METRIC_COLUMNS };
 
-static int put_metrics(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_metrics(struct result *result, const void *ctx, struct error *err)
 {
 	const struct comparing *comparing = ctx;
 	char text[2][48];
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
@@ -317,11 +316,11 @@ enum { PAIR_NAME, PAIR_BEFORE, PAIR_NOW, PAIR_CHANGE, PAIR_COLUMNS };
 static const struct column rail_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("rail", "RAIL");
 static const struct column host_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("host", "HOST");
 
-static int put_pairs(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_pairs(struct result *result, const void *ctx, struct error *err)
 {
 	const struct pairs *of = ctx;
 	const struct job_report *before = of->comparing->runs[0], *now = of->comparing->runs[1];
-	bool all = of->comparing->all || target != PAGE_TEXT;
+	bool all = of->comparing->all || result_rendering(result) != PAGE_TEXT;
 	struct pair *pairs = calloc(before->host_count + now->host_count + before->rail_count + now->rail_count + 1,
 				    sizeof(*pairs));
 	size_t count, shown = 0;
@@ -368,12 +367,11 @@ static const struct column head_columns[HEAD_COLUMNS] = {
 	[NOW_VERDICT] = { .key = "now_verdict", .kind = COLUMN_TEXT },
 };
 
-static int put_head(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_head(struct result *result, const void *ctx, struct error *err)
 {
 	const struct comparing *comparing = ctx;
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
 
-	(void)target;
 	(void)err;
 	result_text(result, BEFORE, comparing->ids[0]);
 	result_integer(result, BEFORE_NUMBER, before->job.number);

@@ -97,11 +97,10 @@ static const struct column line_columns[] = {
 	{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
 };
 
-static int put_lines(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_lines(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];
@@ -124,12 +123,11 @@ static const struct column hca_columns[HCA_COLUMNS] = {
 	[HCA_DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
 };
 
-static int put_hcas(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_hcas(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
@@ -154,7 +152,7 @@ static const struct column setting_columns[SETTING_COLUMNS] = {
 	[SETTING_COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
 };
 
-static int put_settings(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_settings(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
@@ -163,7 +161,6 @@ static int put_settings(struct result *result, const void *ctx, enum page_target
 		{ log->settings, log->setting_count },
 	};
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
@@ -191,12 +188,11 @@ static const struct column test_columns[TEST_COLUMNS] = {
 	[TEST_SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
 };
 
-static int put_tests(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_tests(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];

@@ -389,11 +389,10 @@ static void put_totals(const struct job_report *report, struct result *result)
 		result_text(result, SLOWEST, report->hosts[report->slowest].name);
 }
 
-static int put_about(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_about(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 
-	(void)target;
 	(void)err;
 	put_job(report, result);
 	put_totals(report, result);
@@ -423,11 +422,10 @@ static const struct column verdict_columns[VERDICT_COLUMNS] = {
 	[VERDICT_SENTENCE] = { .key = "text", .kind = COLUMN_TEXT },
 };
 
-static int put_verdict(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_verdict(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->verdict_count; i++) {
 		const struct job_line *line = &report->verdict[i];

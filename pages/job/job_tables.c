@@ -132,13 +132,13 @@ static void put_rail(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-static int put_rails(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_rails(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_part *part = ctx;
 	size_t count = part->report->rail_count;
 
 	(void)err;
-	if (target == PAGE_TEXT && !part->all && count > RAILS_MOST)
+	if (result_rendering(result) == PAGE_TEXT && !part->all && count > RAILS_MOST)
 		count = RAILS_MOST;
 	for (size_t i = 0; i < count; i++)
 		put_rail(part->report, result, &part->report->rails[i]);
@@ -226,12 +226,12 @@ static void put_host(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-static int put_hosts(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_hosts(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
-	size_t most = target == PAGE_HTML ? HOSTS_SHOWN : HOSTS_MOST, odd = 0, shown = 0;
-	bool all = part->all || (target & (PAGE_JSON | PAGE_CSV)) || report->host_count <= most;
+	size_t most = result_rendering(result) == PAGE_HTML ? HOSTS_SHOWN : HOSTS_MOST, odd = 0, shown = 0;
+	bool all = part->all || (result_rendering(result) & (PAGE_JSON | PAGE_CSV)) || report->host_count <= most;
 
 	(void)err;
 	for (size_t i = 0; i < report->host_count; i++)
@@ -312,16 +312,16 @@ static bool has_problem(const struct job_port *port)
 }
 
 /* In HTML the ports with problems. */
-static int put_ports(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_ports(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 	size_t left_out = 0, shown = 0;
 
 	(void)err;
 	for (size_t i = 0; i < report->port_count; i++) {
-		if (target == PAGE_HTML && !has_problem(&report->ports[i]))
+		if (result_rendering(result) == PAGE_HTML && !has_problem(&report->ports[i]))
 			continue;
-		if (target == PAGE_HTML && shown == PORTS_SHOWN)
+		if (result_rendering(result) == PAGE_HTML && shown == PORTS_SHOWN)
 			left_out++;
 		else
 			put_port(report, result, &report->ports[i]);

@@ -98,11 +98,11 @@ static bool group_stands_out(const struct job_group *group)
 	return group->skewed || (group->state == BALANCE_ACTIVE && group->cause != BALANCE_NONE);
 }
 
-static int put_groups(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_groups(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
-	bool brief = target == PAGE_TEXT && !part->all;
+	bool brief = result_rendering(result) == PAGE_TEXT && !part->all;
 	size_t active = 0, odd = 0, shown = 0;
 
 	(void)err;
@@ -219,11 +219,10 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	result_end_row(result);
 }
 
-static int put_uplinks(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_uplinks(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->group_count; i++)
 		for (uint32_t j = 0; j < report->groups[i].count; j++)
@@ -259,12 +258,13 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_ADVICE] = { .key = "advice", .title = "ACTION", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
 };
 
-static int put_findings(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_findings(struct result *result, const void *ctx, struct error *err)
 {
 	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
-	size_t most = target == PAGE_TEXT && !part->all ? FINDINGS_MOST : report->finding_count, shown = 0;
+	unsigned rendering = result_rendering(result);
+	size_t most = rendering == PAGE_TEXT && !part->all ? FINDINGS_MOST : report->finding_count, shown = 0;
 	char since[WHEN_SIZE];
 
 	(void)err;
@@ -272,7 +272,7 @@ static int put_findings(struct result *result, const void *ctx, enum page_target
 		const struct job_finding *finding = &report->findings[shown];
 
 		result_integer(result, FINDING_SINCE, finding->since_us);
-		if (finding->before && target == PAGE_HTML)
+		if (finding->before && rendering == PAGE_HTML)
 			result_showf(result, FINDING_SINCE, STYLE_PLAIN, "%s (before the job)",
 				     when_format_local(finding->since_us, since));
 		cells_nonzero(result, FINDING_CLOSED, finding->closed_us);
@@ -313,11 +313,12 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
-static int put_events(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_events(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
-	size_t most = target == PAGE_HTML ? EVENTS_SHOWN : target == PAGE_TEXT && !part->all ? EVENTS_MOST :
+	unsigned rendering = result_rendering(result);
+	size_t most = rendering == PAGE_HTML ? EVENTS_SHOWN : rendering == PAGE_TEXT && !part->all ? EVENTS_MOST :
 		      report->event_count, shown = 0;
 
 	(void)err;
@@ -355,11 +356,10 @@ static const struct column series_columns[SERIES_COLUMNS] = {
 	[SERIES_RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL, .measured = true },
 };
 
-static int put_series(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_series(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < report->rail_count; i++)
 		for (size_t j = 0; j < report->rails[i].series.count; j++) {
@@ -382,12 +382,11 @@ static const struct column map_columns[MAP_COLUMNS] = {
 	[MAP_LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
 };
 
-static int put_map(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_map(struct result *result, const void *ctx, struct error *err)
 {
 	const struct job_report *report = ctx;
 	const struct job_map *map = &report->map;
 
-	(void)target;
 	(void)err;
 	for (size_t i = 0; i < (size_t)map->rows * map->columns; i++) {
 		if (isnan(map->part[JOB_EARLY][i]) && isnan(map->part[JOB_LATE][i]))

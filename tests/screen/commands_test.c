@@ -68,11 +68,10 @@ static const struct column page_columns[COLUMNS] = {
 };
 
 /* Two rows; the second one is about the port that the command got as argument. */
-static int put_rows(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_rows(struct result *result, const void *ctx, struct error *err)
 {
 	char *const *argv = ctx, *slash = strchr(argv[1], '/');
 
-	(void)target;
 	(void)err;
 	result_text(result, PORT, "no port");
 	result_end_row(result);

@@ -24,12 +24,12 @@ static const struct column columns[COLUMNS] = {
 	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
-static int put_ports(struct result *result, const void *ctx, enum page_target target, struct error *err)
+static int put_ports(struct result *result, const void *ctx, struct error *err)
 {
 	const char *peer = ctx;
 
 	(void)err;
-	assert_int_equal(target, PAGE_TEXT);
+	assert_int_equal(result_rendering(result), PAGE_TEXT);
 	for (int i = 0; i < 2; i++) {
 		result_text(result, NAME, i ? "leaf01/12" : "leaf01/3");
 		if (i)

@@ -18,9 +18,8 @@ static struct room rooms[] = {
 	{ "room10", 12, 3 }, { "room2", 30, 1 }, { "cellar", NAN, 2 }, { "hall", 12, 4 },
 };
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_name(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, ((const struct room *)row)->name);
 }
 

@@ -115,44 +115,41 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 
 /* --- the list --- */
 
-static void fill_name(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_name(struct result *result, size_t at, const void *row)
 {
 	const struct group_cells *cells = row;
 	char name[256];
 
-	(void)column;
 	write_name(cells->app, cells->result, name, sizeof(name));
 	result_text(result, at, name);
 }
 
-static void fill_tests(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_tests(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, balance_test_letters(((const struct group_cells *)row)->result));
 }
 
-static void fill_adaptive(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_adaptive(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, balance_adaptive_cell(((const struct group_cells *)row)->result));
 }
 
-static void fill_cause(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_cause(struct result *result, size_t at, const void *row)
 {
 	const struct group_cells *cells = row;
 
-	(void)column;
 	result_show(result, at, cause_of(cells->view, cells->app, cells->result), STYLE_PLAIN);
 }
 
-/* column->which: predicted instead of measured load. */
-static void fill_bars(struct result *result, size_t at, const struct column *column, const void *row)
+/* Its `which`: predicted instead of measured load. */
+static void fill_bars(struct result *result, size_t at, const void *row)
 {
+	int which = result_column(result, at)->which;
 	const struct group_cells *cells = row;
 	struct text text = { 0 };
 
-	if (!column->which || cells->result->predicted_known)
-		bars_append_members(&text, cells->result, group_of(cells->app, cells->result)->count, column->which,
+	if (!which || cells->result->predicted_known)
+		bars_append_members(&text, cells->result, group_of(cells->app, cells->result)->count, which,
 				    !cells->app->theme->unicode);
 	result_show(result, at, text_chars(&text), STYLE_PLAIN);
 	text_done(&text);
@@ -168,9 +165,9 @@ static double number_over(const void *row)
 	return 100 * ((const struct group_cells *)row)->result->excess;
 }
 
-static void fill_percent(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_percent(struct result *result, size_t at, const void *row)
 {
-	double percent = column->number(row);
+	double percent = column_number(result_column(result, at), row);
 
 	result_real(result, at, percent);
 	if (!isnan(percent))

@@ -104,32 +104,29 @@ static double number_age(const void *row)
 	return last_us ? -(double)last_us : NAN;
 }
 
-static void fill_state(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_state(struct result *result, size_t at, const void *row)
 {
 	const struct port *port = first_port(row);
 
-	(void)column;
 	result_showf(result, at, STYLE_PLAIN, "%s/%s", port_state_name(port->state),
 		     port_phys_state_name(port->phys_state));
 }
 
-static void fill_link(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_link(struct result *result, size_t at, const void *row)
 {
 	const struct link_cells *cells = row;
 	char text[LINK_TEXT_SIZE];
 
-	(void)column;
 	result_show(result, at, link_text(first_port(cells), cells->link->degraded, text), STYLE_PLAIN);
 }
 
 /* "symbol_errors 12, rcv_errors 3; peer: link_downed 1". */
-static void fill_which_errors(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_which_errors(struct result *result, size_t at, const void *row)
 {
 	const struct link_cells *cells = row;
 	const struct fabric *fabric = cells->links->table->snapshot->fabric;
 	struct text text = { 0 };
 
-	(void)column;
 	for (unsigned place = 0; place < 2 && links_end(cells->links, cells->link, place) != FABRIC_NONE; place++) {
 		const struct port *port = &fabric->ports[links_end(cells->links, cells->link, place)];
 		const struct error_sum *sum = error_sums_find(cells->sums, fabric->nodes[port->node].guid, port->num);

@@ -188,38 +188,34 @@ static double number_severity(const void *row)
 	return event_of(row)->severity;
 }
 
-static void fill_severity(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_severity(struct result *result, size_t at, const void *row)
 {
 	static const char *const severities[] = { "info", "warn", "CRIT" };
 	enum event_severity severity = event_of(row)->severity;
 
-	(void)column;
 	result_show(result, at, severities[severity <= EVENT_CRITICAL ? severity : 0], STYLE_PLAIN);
 }
 
-static void fill_kind(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_kind(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_text(result, at, event_of(row)->kind);
 }
 
-static void fill_where(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_where(struct result *result, size_t at, const void *row)
 {
 	char where[NODE_NAME_SIZE + 8];
 
-	(void)column;
 	result_show(result, at, event_where(event_of(row), where, sizeof(where)), STYLE_PLAIN);
 }
 
 /* Without the place at the beginning of the text: it has a column of its own. */
-static void fill_text(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_text(struct result *result, size_t at, const void *row)
 {
 	const struct recent_event *event = row;
 	char where[NODE_NAME_SIZE + 8];
 	const char *rest = event->text;
 	size_t len = strlen(event_where(event, where, sizeof(where)));
 
-	(void)column;
 	if (len && !strncmp(rest, where, len))
 		rest += len + strspn(rest + len, " :");
 	result_show(result, at, rest, STYLE_PLAIN);
@@ -395,19 +391,17 @@ static double number_last(const void *row)
 	return (double)sum_of(row)->last_us;
 }
 
-static void fill_total(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_total(struct result *result, size_t at, const void *row)
 {
-	(void)column;
 	result_unsigned(result, at, sum_of(row)->total);
 	if (sum_of(row)->at_least)
 		result_at_least(result, at);
 }
 
-static void fill_counters(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_counters(struct result *result, size_t at, const void *row)
 {
 	char text[256];
 
-	(void)column;
 	result_show(result, at, error_sum_text(row, text, sizeof(text)), STYLE_PLAIN);
 }
 

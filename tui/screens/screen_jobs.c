@@ -208,25 +208,23 @@ static void draw_preview(const struct screen_state *state, const struct brush *b
 
 /* --- drawing --- */
 
-static void fill_hosts(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_hosts(struct result *result, size_t at, const void *row)
 {
 	size_t hosts = ((const struct job_row *)row)->hosts;
 
-	(void)column;
 	if (hosts)
 		result_unsigned(result, at, hosts);
 	else
 		result_show(result, at, "all", STYLE_PLAIN);
 }
 
-static void fill_bytes(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_bytes(struct result *result, size_t at, const void *row)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	const struct job_row *job = row;
 	double bytes = job->bytes;
 	size_t unit = 0;
 
-	(void)column;
 	result_real(result, at, bytes);
 	while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units)) {
 		bytes /= 1000;
@@ -238,12 +236,11 @@ static void fill_bytes(struct result *result, size_t at, const struct column *co
 		result_showf(result, at, STYLE_PLAIN, "~%.3g %s", bytes, units[unit]);
 }
 
-static void fill_state(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_state(struct result *result, size_t at, const void *row)
 {
 	const struct job *job = &((const struct job_row *)row)->job;
 	bool failed = job->ending == JOB_ENDED && job->exit_status > 0;
 
-	(void)column;
 	switch (job->ending) {
 	case JOB_RUNNING:
 		result_text(result, at, "running");

@@ -191,11 +191,10 @@ static bool poll_run(void *data, struct app *app)
 
 /* --- drawing --- */
 
-static void fill_responded(struct result *result, size_t at, const struct column *column, const void *row)
+static void fill_responded(struct result *result, size_t at, const void *row)
 {
 	const struct saved_info *info = row;
 
-	(void)column;
 	result_unsigned(result, at, info->ports_answered);
 	result_showf(result, at, info->ports_answered < info->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRIu32 "/%" PRIu32, info->ports_answered, info->ports_polled);
