@@ -179,12 +179,31 @@ const char *table_head(const struct table *table, size_t column, int columns, bo
 	return ret;
 }
 
-/* --- cells --- */
+/* --- rows and cells --- */
+
+const void *table_row(const struct table *table, size_t index)
+{
+	const struct table_array *array = &table->view->array;
+	const char *rows;
+
+	memcpy(&rows, (const char *)table->state + array->rows, sizeof(rows));
+	return rows + index * array->size;
+}
+
+size_t table_count(const struct table *table)
+{
+	const struct table_view *view = table->view;
+
+	return view->count ? view->count(table) : *(const size_t *)((const char *)table->state + view->array.count);
+}
 
 static void read_row(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
 {
 	memset(ret, 0, TABLE_STRUCTS * sizeof(*ret));
-	table->view->row(table->state, table->app, index, ret);
+	if (table->view->row)
+		table->view->row(table, index, ret);
+	else
+		ret[0] = table_row(table, index);
 }
 
 /* Fill cells of a row. @columns: 1 << column. Return: false without memory. */
@@ -237,14 +256,14 @@ static const char *cell_of(struct table *table, size_t index, size_t column, int
 	text_clear(&table->text);
 	if (is_tag(table, column)) {
 		*ret_role = ROLE_GOOD;
-		return table_is_tagged(table, view->id(table->state, table->app, index)) ? "*" : "";
+		return table_is_tagged(table, view->id(table, index)) ? "*" : "";
 	}
-	if (!view->text || !view->text(table->state, table->app, index, column, columns, &table->text))
+	if (!view->text || !view->text(table, index, column, columns, &table->text))
 		if (has_cell(table, index, column))
 			result_cell(table->cells, 0, column, (unsigned)columns, &table->text, &style);
 	*ret_role = role_of(style);
 	if (view->role)
-		*ret_role = view->role(table->state, table->app, index, column, *ret_role);
+		*ret_role = view->role(table, index, column, *ret_role);
 	return text_chars(&table->text);
 }
 
@@ -356,7 +375,7 @@ void table_places(const struct table *table, int columns, struct column_place *r
 		if (is_tag(table, i))
 			widest[i] = table->tag_count > 0;
 		else if (view->widest)
-			widest[i] = view->widest(table->state, table->app, i);
+			widest[i] = view->widest(table, i);
 		else
 			widest[i] = view->steps ? COLUMN_WIDEST : table->widest[i];
 	}
@@ -364,7 +383,7 @@ void table_places(const struct table *table, int columns, struct column_place *r
 	set.step_count = view->steps ? add_steps(table, set.elastic, steps) : make_steps(table, steps);
 	columns_fit(&set, columns, ret);
 	if (view->adjust) {
-		view->adjust(table->state, table->app, ret);
+		view->adjust(ret);
 		columns_set_positions(&set, ret);
 	}
 }
@@ -436,10 +455,10 @@ static void sort_rows(struct table *table, struct entry *entries, size_t count)
 		struct entry *entry = &entries[i];
 
 		*entry = (struct entry){ .key.number = NAN, .row = (uint32_t)i };
-		if (view->key && view->key(table->state, table->app, i, table->sort, &entry->key))
+		if (view->key && view->key(table, i, table->sort, &entry->key))
 			; /* it is complete */
 		else if (is_tag(table, table->sort))
-			entry->key.number = table_is_tagged(table, view->id(table->state, table->app, i));
+			entry->key.number = table_is_tagged(table, view->id(table, i));
 		else
 			is_text |= read_key(table, entry, &texts);
 		/* Unknown values are the last ones in both orders. */
@@ -495,14 +514,14 @@ static bool matches(struct table *table, size_t index, struct text *line)
 	enum role role;
 
 	if (view->matches)
-		return view->matches(table->state, table->app, index, &table->filter);
+		return view->matches(table, index, &table->filter);
 	text_clear(line);
 	begin_row(table, index, UINT64_MAX);
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i].title && !is_tag(table, i))
 			text_appendf(line, "%s\n", cell_of(table, index, i, 0, &role));
 	return filter_matches(&table->filter, text_chars(line), filter_tag_bits(&table->filter,
-				table_is_tagged(table, view->id(table->state, table->app, index))));
+				table_is_tagged(table, view->id(table, index))));
 }
 
 /* @line: a buffer; NULL: there is no filter */
@@ -510,7 +529,7 @@ static bool is_shown(struct table *table, size_t index, struct text *line)
 {
 	const struct table_view *view = table->view;
 
-	if (table->tagged_only && !table_is_tagged(table, view->id(table->state, table->app, index)))
+	if (table->tagged_only && !table_is_tagged(table, view->id(table, index)))
 		return false;
 	return !line || matches(table, index, line);
 }
@@ -518,7 +537,7 @@ static bool is_shown(struct table *table, size_t index, struct text *line)
 void table_arrange(struct table *table, bool changed)
 {
 	const struct table_view *view = table->view;
-	size_t all = view->count(table->state, table->app);
+	size_t all = table_count(table);
 	bool *shown = calloc(all + 1, sizeof(*shown));
 	struct text line = { 0 };
 	bool filtered;
@@ -528,10 +547,10 @@ void table_arrange(struct table *table, bool changed)
 	if (table->failed)
 		goto out;
 	filtered = table->filter.select.term_count &&
-		   (!view->begin_filter || view->begin_filter(table->state, table->app, &table->filter));
+		   (!view->begin_filter || view->begin_filter(table, &table->filter));
 	/* In the order of the data, which is that of memory: it takes less time than the order of the list. */
 	for (size_t i = 0; i < all; i++) {
-		if (view->is_listed && !view->is_listed(table->state, table->app, i))
+		if (view->is_listed && !view->is_listed(table, i))
 			continue;
 		table->count++;
 		shown[i] = is_shown(table, i, filtered ? &line : NULL);
@@ -574,7 +593,7 @@ const char *table_match(const struct table *table, const char *text, size_t *ret
 
 struct table_id table_id(const struct table *table, size_t row)
 {
-	return table->view->id(table->state, table->app, table->rows[row]);
+	return table->view->id(table, table->rows[row]);
 }
 
 size_t table_find(const struct table *table, struct table_id id)

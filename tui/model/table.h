@@ -48,6 +48,14 @@ struct table_key {
 	uint64_t tie;  /* if both are equal; ascending in both orders */
 };
 
+/* An array of structs in a larger struct: offsets of the pointer and of its size_t count, and size of an element. */
+struct table_array {
+	size_t rows, count, size;
+};
+
+#define TABLE_ARRAY(type, rows, count) \
+	{ offsetof(type, rows), offsetof(type, count), sizeof(*((type *)NULL)->rows) }
+
 struct table_view {
 	const char *name;             /* of its settings: "jobs" */
 	const char *hidden_setting, *order_setting; /* NULL: NAME.hidden and NAME.order */
@@ -74,30 +82,32 @@ struct table_view {
 
 	/* Load rows if necessary, while the list is visible. Return: whether they changed. NULL: never. */
 	bool (*update)(void *state, struct app *app);
-	size_t (*count)(void *state, const struct app *app);
+	/* Where the rows are an array in the state of the screen: TABLE_ARRAY(). Otherwise count and row: */
+	struct table_array array;
+	size_t (*count)(const struct table *table);
 	/* The structs of row @index in the order of the screen's data, borrowed until the next call. */
-	void (*row)(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS]);
-	struct table_id (*id)(void *state, const struct app *app, size_t index);
+	void (*row)(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS]);
+	struct table_id (*id)(const struct table *table, size_t index);
 	/* Enter, a, b, r, p on a row. NULL: rows are no subjects. */
-	struct subject (*subject)(void *state, const struct app *app, size_t index);
+	struct subject (*subject)(const struct table *table, size_t index);
 
 	/* NULL where the column tables suffice: */
 	/* The text of a cell in its width. Return: false: as result_cell(). */
-	bool (*text)(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret);
-	enum role (*role)(void *state, const struct app *app, size_t index, size_t column, enum role usual);
+	bool (*text)(const struct table *table, size_t index, size_t column, int columns, struct text *ret);
+	enum role (*role)(const struct table *table, size_t index, size_t column, enum role usual);
 	/* Set the tie, and the key of some columns. Return: false: the key is the number or text of the cell. */
-	bool (*key)(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret);
+	bool (*key)(const struct table *table, size_t index, size_t column, struct table_key *ret);
 	/* Columns of the widest cell; 0: the column is not shown now. */
-	int (*widest)(void *state, const struct app *app, size_t column);
+	int (*widest)(const struct table *table, size_t column);
 	/* Change widths. */
-	void (*adjust)(void *state, const struct app *app, struct column_place *places);
+	void (*adjust)(struct column_place *places);
 	/*
 	 * Whether a row is listed at all, and whether it matches the filter; begin_filter() is called before all rows.
 	 * If it returns false, all rows match.
 	 */
-	bool (*is_listed)(void *state, const struct app *app, size_t index);
-	bool (*begin_filter)(void *state, const struct app *app, struct filter *filter);
-	bool (*matches)(void *state, const struct app *app, size_t index, const struct filter *filter);
+	bool (*is_listed)(const struct table *table, size_t index);
+	bool (*begin_filter)(const struct table *table, struct filter *filter);
+	bool (*matches)(const struct table *table, size_t index, const struct filter *filter);
 };
 
 struct table {
@@ -137,6 +147,10 @@ void table_done(struct table *table);
  *            are sorted only by another column or in the other direction
  */
 void table_arrange(struct table *table, bool changed);
+
+/* table_row - the element of view->array; table_count - number of rows before is_listed. */
+const void *table_row(const struct table *table, size_t index);
+size_t table_count(const struct table *table);
 
 /* table_sort_by - choose the column that rows are sorted by; call table_arrange() afterwards. */
 void table_sort_by(struct table *table, size_t column);

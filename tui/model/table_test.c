@@ -31,39 +31,26 @@ static const struct column columns[COLUMNS] = {
 	[SECRET] = { .key = "secret", .fill = fill_name },
 };
 
-static size_t room_count;
+static struct house {
+	struct room *rooms;
+	size_t room_count;
+} house = { .rooms = rooms };
 
-static size_t count(void *state, const struct app *app)
+static struct table_id identity(const struct table *table, size_t index)
 {
-	(void)state;
-	(void)app;
-	return room_count;
-}
-
-static void read_row(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
-{
-	(void)state;
-	(void)app;
-	ret[0] = &rooms[index];
-}
-
-static struct table_id identity(void *state, const struct app *app, size_t index)
-{
-	(void)state;
-	(void)app;
-	return (struct table_id){ 0, rooms[index].number };
+	return (struct table_id){ 0, ((const struct room *)table_row(table, index))->number };
 }
 
 static const struct table_view view = {
 	.name = "rooms", .noun = "room", .plural = "rooms", .none = "no rooms", .columns = columns,
-	.column_count = COLUMNS, .fixed = 1 << NAME, .sort = NAME, .tags = true, .count = count, .row = read_row,
-	.id = identity,
+	.column_count = COLUMNS, .fixed = 1 << NAME, .sort = NAME, .tags = true,
+	.array = TABLE_ARRAY(struct house, rooms, room_count), .id = identity,
 };
 
 static void begin(struct table *table)
 {
-	room_count = sizeof(rooms) / sizeof(rooms[0]);
-	table_init(table, &view, NULL, NULL);
+	house.room_count = sizeof(rooms) / sizeof(rooms[0]);
+	table_init(table, &view, &house, NULL);
 	table_arrange(table, true);
 }
 
@@ -134,9 +121,9 @@ TEST(tags_stay_on_their_rows)
 	begin(&table);
 	assert_int_equal(table_tag(&table, 1, NULL), 0);
 	assert_true(table_is_tagged(&table, (struct table_id){ 0, 4 }));
-	room_count = 2;
+	house.room_count = 2;
 	table_arrange(&table, true);
-	room_count = 4;
+	house.room_count = 4;
 	table_arrange(&table, true);
 	table.tagged_only = true;
 	table_arrange(&table, false);
@@ -168,12 +155,12 @@ TEST(columns_that_each_list_has_are_appended)
 	enum role role;
 	size_t more;
 
-	room_count = sizeof(rooms) / sizeof(rooms[0]);
+	house.room_count = sizeof(rooms) / sizeof(rooms[0]);
 	with.sources[0] = with.sources[1] = source;
 	for (int stepped = 0; stepped < 2; stepped++) {
 		with.steps = stepped ? steps : NULL;
 		with.step_count = stepped ? sizeof(steps) / sizeof(steps[0]) : 0;
-		table_init(&table, &with, NULL, NULL);
+		table_init(&table, &with, &house, NULL);
 		table_arrange(&table, true);
 		/* Not again if the view names it, and once of a table that two structs have. */
 		assert_int_equal(table.column_count, COLUMNS + 2);

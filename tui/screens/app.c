@@ -77,7 +77,7 @@ struct subject app_subject_here(const struct app *app)
 	if (app->live->shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, &here);
 	else if (app->live->shown && list && list->table.view->subject && list_screen_index(list, &index))
-		here = list->table.view->subject(list->table.state, app, index);
+		here = list->table.view->subject(&list->table, index);
 	return here;
 }
 

@@ -202,62 +202,60 @@ static const struct column_step group_steps[] = {
 	{ SPARK, TREND_LOADS, 0 },
 };
 
-static size_t count_groups(void *state, const struct app *app)
+static size_t count_groups(const struct table *table)
 {
-	(void)app;
-	return ((const struct balance_view *)state)->result_count;
+	return ((const struct balance_view *)table->state)->result_count;
 }
 
-static void read_group(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+static void read_group(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
 {
-	struct balance_view *view = state;
+	struct balance_view *view = table->state;
 
-	view->group_cells = (struct group_cells){ view, app, result_at(view, index) };
+	view->group_cells = (struct group_cells){ view, table->app, result_at(view, index) };
 	ret[0] = &view->group_cells;
 }
 
-static struct table_id group_id(void *state, const struct app *app, size_t index)
+static struct table_id group_id(const struct table *table, size_t index)
 {
-	const struct balance_result *result = result_at(state, index);
-	const struct fabric *fabric = app->live->shown->fabric;
-	const struct shape_group *group = group_of(app, result);
+	const struct balance_result *result = result_at(table->state, index);
+	const struct fabric *fabric = table->app->live->shown->fabric;
+	const struct shape_group *group = group_of(table->app, result);
 	uint64_t peer = group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid;
 
 	return (struct table_id){ fabric->nodes[group->node].guid, map_mix(peer) + result->direction };
 }
 
-static struct subject subject_of(void *state, const struct app *app, size_t index)
+static struct subject subject_of(const struct table *table, size_t index)
 {
-	return subject_of_group(app, group_of(app, result_at(state, index)));
+	return subject_of_group(table->app, group_of(table->app, result_at(table->state, index)));
 }
 
 /* The results are sorted, the worst first. */
-static bool group_key(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret)
+static bool group_key(const struct table *table, size_t index, size_t column, struct table_key *ret)
 {
-	(void)state;
-	(void)app;
+	(void)table;
 	ret->number = -(double)index;
 	ret->tie = index;
 	return column == TESTS;
 }
 
-static int group_widest(void *state, const struct app *app, size_t column)
+static int group_widest(const struct table *table, size_t column)
 {
-	int columns = ((const struct balance_view *)state)->name_columns;
+	int columns = ((const struct balance_view *)table->state)->name_columns;
 
-	(void)app;
 	return column != NAME ? COLUMN_WIDEST : columns > 1 ? columns : 1;
 }
 
-static bool group_cell(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret)
+static bool group_cell(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
-	const struct balance_result *result = result_at(state, index);
+	const struct balance_result *result = result_at(table->state, index);
 
 	if (column != SPARK)
 		return false;
-	app->trend->wanted = true;
-	if (result->hottest < group_of(app, result)->count && columns)
-		trend_spark(app->trend, &result->members[result->hottest].port, 1, columns, app->theme->unicode, ret);
+	table->app->trend->wanted = true;
+	if (result->hottest < group_of(table->app, result)->count && columns)
+		trend_spark(table->app->trend, &result->members[result->hottest].port, 1, columns,
+			    table->app->theme->unicode, ret);
 	return true;
 }
 
@@ -268,15 +266,15 @@ static enum role role_of(const struct balance_result *result)
 	return result->load_uneven && result->harmful ? ROLE_WARNING : result->load_uneven ? ROLE_TEXT : ROLE_FAINT;
 }
 
-static enum role group_role(void *state, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role group_role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	const struct balance_view *view = state;
+	const struct balance_view *view = table->state;
 	const struct balance_result *result = result_at(view, index);
 
 	(void)usual;
 	if (column == FULL || column == SPARK)
 		return role_of_load(100 * result->max_utilization);
-	return strcmp(cause_of(view, app, result), "ok") ? role_of(result) : ROLE_FAINT;
+	return strcmp(cause_of(view, table->app, result), "ok") ? role_of(result) : ROLE_FAINT;
 }
 
 const struct table_view groups_view = {

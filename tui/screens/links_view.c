@@ -272,77 +272,72 @@ static bool update(void *state, struct app *app)
 	return true;
 }
 
-static size_t count(void *state, const struct app *app)
+static size_t count(const struct table *table)
 {
-	(void)app;
-	return ((const struct links_screen *)state)->links.count;
+	return ((const struct links_screen *)table->state)->links.count;
 }
 
-static bool is_listed(void *state, const struct app *app, size_t index)
+static bool is_listed(const struct table *table, size_t index)
 {
-	const struct links_screen *self = state;
+	const struct links_screen *self = table->state;
 
-	(void)app;
 	return self->links.show_unused || !link_at(self, index)->unused;
 }
 
-static void read_row(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+static void read_row(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
 {
-	struct links_screen *self = state;
+	struct links_screen *self = table->state;
 	const struct link_row *link = link_at(self, index);
 	uint32_t peer = links_end(&self->links, link, 1);
 
-	self->cells = (struct link_cells){ &self->links, link, &app->live->errors };
+	self->cells = (struct link_cells){ &self->links, link, &table->app->live->errors };
 	ret[PORT_ROW] = &self->links.table->views[links_end(&self->links, link, 0)];
 	ret[PEER_ROW] = peer == FABRIC_NONE ? NULL : &self->links.table->views[peer];
 	ret[LINK_ROW] = &self->cells;
 }
 
-static struct table_id identity(void *state, const struct app *app, size_t index)
+static struct table_id identity(const struct table *table, size_t index)
 {
-	const struct links_screen *self = state;
+	const struct links_screen *self = table->state;
 	const struct fabric *fabric = self->links.table->snapshot->fabric;
 	const struct port *port = &fabric->ports[link_at(self, index)->ends[0]];
 
-	(void)app;
 	return (struct table_id){ fabric->nodes[port->node].guid, port->num };
 }
 
-static struct subject subject(void *state, const struct app *app, size_t index)
+static struct subject subject(const struct table *table, size_t index)
 {
-	const struct links_screen *self = state;
+	const struct links_screen *self = table->state;
 
-	if (self->generation != app->generation)
+	if (self->generation != table->app->generation)
 		return (struct subject){ .kind = SUBJECT_NONE };
-	return subject_of_port(app, links_end(&self->links, link_at(self, index), 0));
+	return subject_of_port(table->app, links_end(&self->links, link_at(self, index), 0));
 }
 
-static bool matches(void *state, const struct app *app, size_t index, const struct filter *filter)
+static bool matches(const struct table *table, size_t index, const struct filter *filter)
 {
-	const struct links_screen *self = state;
+	const struct links_screen *self = table->state;
 
 	return links_passes(&self->links, link_at(self, index), filter,
-			    table_is_tagged(&self->rows.table, identity(state, app, index)));
+			    table_is_tagged(&self->rows.table, identity(table, index)));
 }
 
-static bool begin_filter(void *state, const struct app *app, struct filter *filter)
+static bool begin_filter(const struct table *table, struct filter *filter)
 {
-	struct links *links = &((struct links_screen *)state)->links;
+	struct links *links = &((struct links_screen *)table->state)->links;
 
-	(void)app;
 	return links->table && links_begin_filter(links, filter, NULL) == 0;
 }
 
 /* Ties are in the order of names. Return: whether the column has a key of its own. */
-static bool key(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret)
+static bool key(const struct table *table, size_t index, size_t column, struct table_key *ret)
 {
-	const struct links_screen *self = state;
+	const struct links_screen *self = table->state;
 	const struct links *links = &self->links;
 	const struct link_row *link = link_at(self, index);
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	uint32_t first = links_end(links, link, 0), end = links_end(links, link, column == LINK_PEER);
 
-	(void)app;
 	ret->tie = links->table->order.port_rank[first];
 	switch (column) {
 	case LINK_FINDING:
@@ -364,9 +359,9 @@ static bool key(void *state, const struct app *app, size_t index, size_t column,
 	}
 }
 
-static int widest(void *state, const struct app *app, size_t column)
+static int widest(const struct table *table, size_t column)
 {
-	const struct links *links = &((const struct links_screen *)state)->links;
+	const struct links *links = &((const struct links_screen *)table->state)->links;
 	int columns;
 
 	switch (column) {
@@ -377,19 +372,17 @@ static int widest(void *state, const struct app *app, size_t column)
 		columns = links->end_columns[(column == LINK_PEER) ^ links->swapped];
 		return columns > 1 ? columns : 1;
 	case LINK_LINK:
-		return app->table->totals.link_columns > 5 ? app->table->totals.link_columns : 5;
+		return table->app->table->totals.link_columns > 5 ? table->app->table->totals.link_columns : 5;
 	default:
 		return COLUMN_WIDEST;
 	}
 }
 
 /* Both bars are equally long, for comparison. */
-static void adjust(void *state, const struct app *app, struct column_place *places)
+static void adjust(struct column_place *places)
 {
 	struct column_place *xmit = &places[LINK_XMIT_BAR], *rcv = &places[LINK_RCV_BAR];
 
-	(void)state;
-	(void)app;
 	if (xmit->columns && rcv->columns)
 		xmit->columns = rcv->columns = (xmit->columns + rcv->columns) / 2;
 }
@@ -402,13 +395,12 @@ static bool has_errors(const struct links *links, const struct link_row *link)
 	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);
 }
 
-static enum role role(void *state, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	const struct links *links = &((const struct links_screen *)state)->links;
+	const struct links *links = &((const struct links_screen *)table->state)->links;
 	const struct link_row *link = &links->all[index];
 	unsigned side = links_side(links, link, 0);
 
-	(void)app;
 	(void)usual;
 	switch (column) {
 	case LINK_FINDING:
@@ -497,11 +489,11 @@ static void append_age(const struct app *app, const struct link_row *link, struc
 		text_append(ret, "-");
 }
 
-static bool text(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret)
+static bool text(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
-	const struct links *links = &((const struct links_screen *)state)->links;
+	const struct links *links = &((const struct links_screen *)table->state)->links;
 	const struct link_row *link = &links->all[index];
-	bool unicode = app->theme->unicode;
+	bool unicode = table->app->theme->unicode;
 	char bar[CELL_SIZE];
 	unsigned side = links_side(links, link, 0);
 
@@ -516,11 +508,12 @@ static bool text(void *state, const struct app *app, size_t index, size_t column
 		append_errors(links, link, columns, ret);
 		return true;
 	case LINK_AGE:
-		append_age(app, link, ret);
+		append_age(table->app, link, ret);
 		return true;
 	case LINK_SPARK:
-		app->trend->wanted = true;
-		trend_spark(app->trend, &link->ends[0], 1, columns < TREND_LOADS ? columns : TREND_LOADS, unicode, ret);
+		table->app->trend->wanted = true;
+		columns = columns < TREND_LOADS ? columns : TREND_LOADS;
+		trend_spark(table->app->trend, &link->ends[0], 1, columns, unicode, ret);
 		return true;
 	case LINK_XMIT_BAR:
 	case LINK_RCV_BAR:

@@ -201,7 +201,7 @@ static void draw_none(const struct list_screen *self, const struct app *app, con
 			  table->filter.typed);
 	else
 		draw_line(&brush, area, 1, ROLE_TEXT, "%s",
-			  table->view->none_listed && table->view->count(table->state, app) ?
+			  table->view->none_listed && table_count(table) ?
 			  table->view->none_listed : table->view->none);
 }
 

@@ -218,7 +218,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	if (part_of(view, app) != PART_GROUPS)
 		parts[part_of(view, app)]->subject(view, app, ret);
 	else if (list_screen_index(&view->groups, &index))
-		*ret = groups_view.subject(state, app, index);
+		*ret = groups_view.subject(&view->groups.table, index);
 }
 
 static const struct key_help help[] = {

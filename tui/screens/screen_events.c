@@ -165,8 +165,10 @@ static bool is_same_day(int64_t a_us, int64_t b_us)
 }
 
 /* "14:00:00", with the date if it differs from that of the shown time. */
-static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
+static void write_time(const struct table *table, int64_t wall_us, bool day, char *ret, size_t size)
 {
+	int64_t shown_us = table->app->live->shown->sweep.wall_us;
+
 	if (!wall_us)
 		snprintf(ret, size, "-");
 	else
@@ -240,45 +242,29 @@ static const struct column_step event_steps[] = {
 	{ WHERE, 28, 0 }, { TEXT, 400, 0 },
 };
 
-static size_t count_events(void *state, const struct app *app)
+static bool is_listed(const struct table *table, size_t index)
 {
-	(void)app;
-	return ((const struct event_view *)state)->events.count;
+	return event_list_has(&((const struct event_view *)table->state)->events, index);
 }
 
-static bool is_listed(void *state, const struct app *app, size_t index)
+static struct table_id event_id(const struct table *table, size_t index)
 {
-	(void)app;
-	return event_list_has(&((const struct event_view *)state)->events, index);
+	return (struct table_id){ 0, (uint64_t)event_of(table_row(table, index))->id };
 }
 
-static void read_event(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+static struct subject event_subject(const struct table *table, size_t index)
 {
-	(void)app;
-	ret[0] = &((const struct event_view *)state)->events.events[index];
-}
+	const struct recent_event *event = table_row(table, index);
 
-static struct table_id event_id(void *state, const struct app *app, size_t index)
-{
-	(void)app;
-	return (struct table_id){ 0, (uint64_t)((const struct event_view *)state)->events.events[index].id };
-}
-
-static struct subject event_subject(void *state, const struct app *app, size_t index)
-{
-	const struct recent_event *event = &((const struct event_view *)state)->events.events[index];
-
-	(void)app;
 	return (struct subject){ .kind = !event->node_guid ? SUBJECT_FABRIC : event->port ? SUBJECT_PORT : SUBJECT_NODE,
 				 .node_guid = event->node_guid, .port = event->port };
 }
 
 /* Events of one moment stay in the order in which they were stored. */
-static bool event_key(void *state, const struct app *app, size_t index, size_t column, struct table_key *ret)
+static bool event_key(const struct table *table, size_t index, size_t column, struct table_key *ret)
 {
-	const struct recent_event *event = &((const struct event_view *)state)->events.events[index];
+	const struct recent_event *event = table_row(table, index);
 
-	(void)app;
 	ret->number = (double)event->wall_us;
 	ret->rest = (uint64_t)event->id;
 	ret->tie = index;
@@ -286,32 +272,30 @@ static bool event_key(void *state, const struct app *app, size_t index, size_t c
 }
 
 /* Room for the date if the oldest loaded event is of another day. */
-static int event_widest(void *state, const struct app *app, size_t column)
+static int event_widest(const struct table *table, size_t column)
 {
-	const struct event_list *events = &((const struct event_view *)state)->events;
+	const struct event_list *events = &((const struct event_view *)table->state)->events;
 	bool days = events->count && !is_same_day(events->events[events->count - 1].wall_us,
-						  app->live->shown->sweep.wall_us);
+						  table->app->live->shown->sweep.wall_us);
 
 	return column == TIME && days ? 14 : column == TIME ? 8 : COLUMN_WIDEST;
 }
 
-static bool event_cell(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret)
+static bool event_cell(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
 	char time[WHEN_SIZE];
 
 	if (column != TIME)
 		return false;
-	write_time(((const struct event_view *)state)->events.events[index].wall_us, app->live->shown->sweep.wall_us,
-		   columns > 8, time, sizeof(time));
+	write_time(table, event_of(table_row(table, index))->wall_us, columns > 8, time, sizeof(time));
 	text_append(ret, time);
 	return true;
 }
 
-static enum role event_role(void *state, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role event_role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	enum event_severity severity = ((const struct event_view *)state)->events.events[index].severity;
+	enum event_severity severity = event_of(table_row(table, index))->severity;
 
-	(void)app;
 	if (column != SEVERITY && column != TEXT)
 		return usual;
 	return severity == EVENT_CRITICAL ? ROLE_CRITICAL : severity == EVENT_WARNING ? ROLE_WARNING : ROLE_TEXT;
@@ -323,9 +307,9 @@ static const struct table_view events_view = {
 	.columns = event_columns, .column_count = COLUMNS,
 	.steps = event_steps, .step_count = sizeof(event_steps) / sizeof(event_steps[0]),
 	.fixed = 1 << TEXT, .descending = 1 << TIME | 1 << SEVERITY, .sort = TIME, .sort_descending = true,
-	.at_shown_time = true, .update = update_events, .count = count_events, .row = read_event, .id = event_id,
-	.subject = event_subject, .text = event_cell, .role = event_role, .key = event_key, .widest = event_widest,
-	.is_listed = is_listed,
+	.at_shown_time = true, .array = TABLE_ARRAY(struct event_view, events.events, events.count),
+	.update = update_events, .id = event_id, .subject = event_subject, .text = event_cell, .role = event_role,
+	.key = event_key, .widest = event_widest, .is_listed = is_listed,
 };
 
 static void draw_title(const struct event_view *view, const struct app *app, const struct rect *line)
@@ -417,46 +401,32 @@ static const struct column error_columns[ERROR_COLUMNS] = {
 		       .help = "error counters that increased" },
 };
 
-static size_t count_errors(void *state, const struct app *app)
+static struct table_id error_id(const struct table *table, size_t index)
 {
-	(void)app;
-	return ((const struct event_view *)state)->errors.count;
-}
+	const struct error_sum *sum = table_row(table, index);
 
-static void read_error(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
-{
-	(void)app;
-	ret[0] = &((const struct event_view *)state)->errors.sums[index];
-}
-
-static struct table_id error_id(void *state, const struct app *app, size_t index)
-{
-	const struct error_sum *sum = &((const struct event_view *)state)->errors.sums[index];
-
-	(void)app;
 	return (struct table_id){ sum->node_guid, sum->port };
 }
 
-static struct subject error_subject(void *state, const struct app *app, size_t index)
+static struct subject error_subject(const struct table *table, size_t index)
 {
-	const struct table_id id = error_id(state, app, index);
+	const struct table_id id = error_id(table, index);
 
 	return (struct subject){ .kind = SUBJECT_PORT, .node_guid = id.high, .port = (uint8_t)id.low };
 }
 
 /* A removed port has its GUID as name. */
-static bool error_cell(void *state, const struct app *app, size_t index, size_t column, int columns, struct text *ret)
+static bool error_cell(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
-	const struct error_sum *sum = &((const struct event_view *)state)->errors.sums[index];
-	const struct subject subject = error_subject(state, app, index);
+	const struct error_sum *sum = table_row(table, index);
+	const struct subject subject = error_subject(table, index);
 	char text[CELL_SIZE];
 
 	(void)columns;
 	if (column == PORT)
-		text_append(ret, subject_name(app, &subject, text, sizeof(text)));
+		text_append(ret, subject_name(table->app, &subject, text, sizeof(text)));
 	else if (column == FIRST || column == LAST)
-		write_time(column == FIRST ? sum->first_us : sum->last_us, app->live->shown->sweep.wall_us, false, text,
-			   sizeof(text));
+		write_time(table, column == FIRST ? sum->first_us : sum->last_us, false, text, sizeof(text));
 	else
 		return false;
 	if (column != PORT)
@@ -464,10 +434,9 @@ static bool error_cell(void *state, const struct app *app, size_t index, size_t 
 	return true;
 }
 
-static enum role error_role(void *state, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role error_role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	(void)state;
-	(void)app;
+	(void)table;
 	(void)index;
 	return column == TOTAL ? ROLE_WARNING : usual;
 }
@@ -476,8 +445,8 @@ static const struct table_view errors_view = {
 	.name = "errors", .noun = "port", .plural = "ports", .none = "no error counter increased",
 	.columns = error_columns, .column_count = ERROR_COLUMNS, .fixed = 1 << PORT,
 	.descending = 1 << FIRST | 1 << LAST, .sort = LAST, .sort_descending = true, .at_shown_time = true,
-	.update = update_errors, .count = count_errors, .row = read_error, .id = error_id, .subject = error_subject,
-	.text = error_cell, .role = error_role,
+	.array = TABLE_ARRAY(struct event_view, errors.sums, errors.count),
+	.update = update_errors, .id = error_id, .subject = error_subject, .text = error_cell, .role = error_role,
 };
 
 static void draw_errors(struct event_view *view, struct app *app, const struct rect *body)

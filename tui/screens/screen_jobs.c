@@ -276,36 +276,33 @@ static const struct column columns[COLUMNS] = {
 			    "hosts; expired: closed by its age" },
 };
 
-static size_t count(void *data, const struct app *app)
+static size_t count(const struct table *table)
 {
-	(void)data;
-	return app->jobs->count;
+	return table->app->jobs->count;
 }
 
-static void read_row(void *data, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+static void read_row(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
 {
-	struct screen_state *state = data;
+	struct screen_state *state = table->state;
 
-	const struct job *job = &app->jobs->rows[index].job;
+	const struct job *job = &table->app->jobs->rows[index].job;
 
-	state->facts = (struct job_facts){ job, job_duration_us(job, &(struct job){ .end_us = app->now_us }) };
-	ret[JOB_ROW] = &app->jobs->rows[index];
+	state->facts = (struct job_facts){ job, job_duration_us(job, &(struct job){ .end_us = table->app->now_us }) };
+	ret[JOB_ROW] = &table->app->jobs->rows[index];
 	ret[FACTS] = &state->facts;
 }
 
-static struct table_id identity(void *data, const struct app *app, size_t index)
+static struct table_id identity(const struct table *table, size_t index)
 {
-	(void)data;
-	return (struct table_id){ 0, (uint64_t)app->jobs->rows[index].job.number };
+	return (struct table_id){ 0, (uint64_t)table->app->jobs->rows[index].job.number };
 }
 
 /* Jobs that began after the shown time are faint. */
-static enum role role(void *data, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	const struct job *job = &app->jobs->rows[index].job;
+	const struct job *job = &table->app->jobs->rows[index].job;
 
-	(void)data;
-	if (app->live->at_us && job->begin_us > app->live->shown->sweep.wall_us)
+	if (table->app->live->at_us && job->begin_us > table->app->live->shown->sweep.wall_us)
 		return ROLE_FAINT;
 	return column == ID ? ROLE_STRONG : column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
 }

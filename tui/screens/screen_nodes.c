@@ -67,26 +67,14 @@ static bool update(void *state, struct app *app)
 	return true;
 }
 
-static size_t count(void *state, const struct app *app)
+static struct subject subject(const struct table *table, size_t index)
 {
-	(void)app;
-	return ((const struct nodes_screen *)state)->count;
+	return subject_of_node(table->app, ((const struct node_facts *)table_row(table, index))->node);
 }
 
-static void read_row(void *state, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
+static struct table_id identity(const struct table *table, size_t index)
 {
-	(void)app;
-	ret[0] = &((const struct nodes_screen *)state)->rows[index];
-}
-
-static struct subject subject(void *state, const struct app *app, size_t index)
-{
-	return subject_of_node(app, ((const struct nodes_screen *)state)->rows[index].node);
-}
-
-static struct table_id identity(void *state, const struct app *app, size_t index)
-{
-	return (struct table_id){ subject(state, app, index).node_guid, 0 };
+	return (struct table_id){ subject(table, index).node_guid, 0 };
 }
 
 enum { NAME, CLASS, LID, PORTS, ACTIVE, STATUS, XMIT, RCV, ERRORS, AGE, MODEL, GUID, COLUMNS };
@@ -99,12 +87,11 @@ static const struct column columns[COLUMNS] = {
 };
 
 /* Ages are short, as on Links. */
-static bool text(void *state, const struct app *app, size_t index, size_t column, int width, struct text *ret)
+static bool text(const struct table *table, size_t index, size_t column, int width, struct text *ret)
 {
-	double age_s = ((const struct nodes_screen *)state)->rows[index].age_s;
+	double age_s = ((const struct node_facts *)table_row(table, index))->age_s;
 	char age[16];
 
-	(void)app;
 	(void)width;
 	if (column != AGE || isnan(age_s))
 		return false;
@@ -117,8 +104,8 @@ static const struct table_view view = {
 	.columns = columns, .column_count = COLUMNS, .sources = { node_columns },
 	.fixed = 1 << NAME, .descending = 1 << STATUS, .sort = STATUS, .sort_descending = true,
 	.tags = true, .at_shown_time = true,
-	.update = update, .count = count, .row = read_row, .id = identity, .subject = subject,
-	.text = text,
+	.array = TABLE_ARRAY(struct nodes_screen, rows, count),
+	.update = update, .id = identity, .subject = subject, .text = text,
 };
 
 const struct screen screen_nodes = {

@@ -209,30 +209,17 @@ static const struct column columns[COLUMNS] = {
 	[SLOW] = { .key = "slow", .priority = 4 }, [NOTE] = { .key = "note", .priority = 3 },
 };
 
-static size_t count(void *data, const struct app *app)
+static struct table_id identity(const struct table *table, size_t index)
 {
-	(void)app;
-	return ((const struct screen_state *)data)->count;
-}
-
-static void read_row(void *data, const struct app *app, size_t index, const void *ret[TABLE_STRUCTS])
-{
-	(void)app;
-	ret[0] = &((const struct screen_state *)data)->rows[index];
-}
-
-static struct table_id identity(void *data, const struct app *app, size_t index)
-{
-	(void)app;
-	return (struct table_id){ 0, (uint64_t)((const struct screen_state *)data)->rows[index].id };
+	return (struct table_id){ 0, (uint64_t)((const struct saved_info *)table_row(table, index))->id };
 }
 
 /* Snapshots taken after the shown time are faint. */
-static enum role role(void *data, const struct app *app, size_t index, size_t column, enum role usual)
+static enum role role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	const struct saved_info *row = &((const struct screen_state *)data)->rows[index];
+	const struct saved_info *row = table_row(table, index);
 
-	if (app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us)
+	if (table->app->live->at_us && row->wall_us > table->app->live->shown->sweep.wall_us)
 		return ROLE_FAINT;
 	return column == NAME ? ROLE_STRONG : usual;
 }
@@ -251,8 +238,7 @@ static const struct table_view table = {
 	.sort_descending = true,
 	.tags = true,
 	.update = update,
-	.count = count,
-	.row = read_row,
+	.array = TABLE_ARRAY(struct screen_state, rows, count),
 	.id = identity,
 	.role = role,
 };
