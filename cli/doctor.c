@@ -40,11 +40,10 @@ struct listing {
 	bool problems;
 };
 
-static int put_checks(struct result *result, const void *ctx, struct error *err)
+static void put_checks(struct result *result, const void *ctx)
 {
 	const struct listing *listing = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < listing->checks->count; i++) {
 		const struct check_result *check = &listing->checks->results[i];
 
@@ -57,7 +56,6 @@ static int put_checks(struct result *result, const void *ctx, struct error *err)
 		result_text(result, 4, check->fix);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 /* Problems first, then what is not known, then what is right; equal results of several ports are one line. */

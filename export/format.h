@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/err.h"
 #include "base/text.h"
 #include "export/result.h"
 
@@ -73,6 +74,7 @@ struct result {
 	struct value *values; /* the current row */
 	const struct format *format;
 	void *state;          /* state of the format */
+	struct error error;   /* of the caller */
 	struct text notes, none;
 	size_t rows;
 	int failure;          /* errno of the first failed write, or ENOMEM */

@@ -158,10 +158,9 @@ int page_write_table(const struct page *page, const struct page_section *section
 	if (kept)
 		return result_render(kept, stream, &output, NULL, err);
 	result = result_create(stream, &output, section->table.columns, section->table.count);
-	code = result ? section->table.fill(result, section->table.ctx, err) : err_nomem(err);
-
-	if (code == 0)
-		code = result_finish(result, err);
+	if (result)
+		section->table.fill(result, section->table.ctx);
+	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
 }

@@ -182,9 +182,9 @@ struct page_item {
 
 /*
  * page_fill - write the rows of a table with result_end_row(), also result_note() and result_none()
- * result_rendering() is the enum page_target that it is for.
+ * result_rendering() is the enum page_target that it is for, result_error() where a failure is reported.
  */
-typedef int page_fill(struct result *result, const void *ctx, struct error *err);
+typedef void page_fill(struct result *result, const void *ctx);
 
 /* Whether a blank line is before a section in text. */
 enum page_space { SPACE_BY_KIND, SPACE_NONE, SPACE_LINE };
@@ -270,7 +270,7 @@ struct page_options {
  * page_render - write a page
  * The output is not flushed. A closed pipe is no failure.
  *
- * Return: 0; ERR_NOMEM; ERR_IO; or the error of a page_fill function.
+ * Return: 0; ERR_NOMEM; ERR_IO; or the result_error() of a page_fill function.
  */
 struct page_options page_options_of(const struct result_options *options);
 int page_render(const struct page *page, FILE *stream, const struct page_options *options, struct error *err);

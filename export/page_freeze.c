@@ -118,7 +118,6 @@ static int keep_rows(struct page *page, size_t at, struct error *err)
 	const struct result_options options = { .format = RESULT_KEEP, .record = section->kind == PAGE_RECORD,
 						.rendering = PAGE_TEXT };
 	struct column *columns = copy(page, section->table.columns, section->table.count, sizeof(*columns));
-	int code;
 
 	if (!columns)
 		return err_nomem(err);
@@ -126,8 +125,9 @@ static int keep_rows(struct page *page, size_t at, struct error *err)
 		copy_text(page, &columns[i].title);
 	section->table.columns = columns;
 	page->kept[at] = result_create(NULL, &options, columns, section->table.count);
-	code = page->kept[at] ? section->table.fill(page->kept[at], section->table.ctx, err) : err_nomem(err);
-	return code < 0 ? code : result_finish(page->kept[at], err);
+	if (page->kept[at])
+		section->table.fill(page->kept[at], section->table.ctx);
+	return result_finish(page->kept[at], err);
 }
 
 static int freeze_section(struct page *page, size_t at, struct error *err)

@@ -307,10 +307,11 @@ static int append_table(const struct printing *printing, const struct page_secti
 	const struct result_options options = { .format = RESULT_KEEP, .rendering = PAGE_HTML };
 	struct result *kept = result_create(NULL, &options, section->table.columns, section->table.count);
 	struct text cell = { 0 };
-	int code = kept ? section->table.fill(kept, section->table.ctx, err) : err_nomem(err);
+	int code;
 
-	if (code == 0)
-		code = result_finish(kept, err);
+	if (kept)
+		section->table.fill(kept, section->table.ctx);
+	code = result_finish(kept, err);
 	if (code == 0 && !result_rows(kept) && kept->none.len)
 		append_notes(text, &kept->none, NULL);
 	else if (code == 0 && section->kind == PAGE_RECORD)

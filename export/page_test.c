@@ -21,10 +21,9 @@ static const struct column columns[COLUMNS] = {
 };
 
 /* Two ports in data, in other renderings the one with errors. */
-static int put_ports(struct result *result, const void *ctx, struct error *err)
+static void put_ports(struct result *result, const void *ctx)
 {
 	(void)ctx;
-	(void)err;
 	if (result_rendering(result) & (PAGE_JSON | PAGE_CSV)) {
 		result_text(result, NAME, "leaf01/1");
 		result_integer(result, ERRORS, 0);
@@ -35,21 +34,17 @@ static int put_ports(struct result *result, const void *ctx, struct error *err)
 	result_show(result, ERRORS, NULL, STYLE_WARNING);
 	result_end_row(result);
 	result_note(result, "standing out: 1 of 2 ports");
-	return 0;
 }
 
-static int put_nothing(struct result *result, const void *ctx, struct error *err)
+static void put_nothing(struct result *result, const void *ctx)
 {
-	(void)err;
 	result_none(result, "%s", (const char *)ctx);
-	return 0;
 }
 
-static int put_failure(struct result *result, const void *ctx, struct error *err)
+static void put_failure(struct result *result, const void *ctx)
 {
-	(void)result;
 	(void)ctx;
-	return err_set(err, ERR_IO, "the disk is gone");
+	err_set(result_error(result), ERR_IO, "the disk is gone");
 }
 
 static struct page *make_page(void)

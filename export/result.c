@@ -164,6 +164,11 @@ const struct column *result_column(const struct result *result, size_t column)
 	return &result->columns[column];
 }
 
+struct error *result_error(struct result *result)
+{
+	return &result->error;
+}
+
 unsigned result_rendering(const struct result *result)
 {
 	return result->options.rendering;
@@ -510,6 +515,8 @@ int result_finish(struct result *result, struct error *err)
 {
 	if (!result)
 		return err_nomem(err);
+	if (result->error.code)
+		return err_set(err, result->error.code, "%s", result->error.text);
 	if (result->sorted)
 		return finish_sorted(result, err);
 	if (!result->failure) {

@@ -131,6 +131,9 @@ bool result_has(const struct result *result, size_t column);
 const struct column *result_column(const struct result *result, size_t column);
 unsigned result_rendering(const struct result *result);
 
+/* result_error - for a function that fails to get rows: result_finish() then writes nothing and returns this error. */
+struct error *result_error(struct result *result);
+
 /*
  * Set a cell of the current row. Text is copied and escaped by the format; text from the fabric
  * goes through text_sanitise() before, so that it is the same everywhere. NULL text and NAN are

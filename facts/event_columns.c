@@ -5,6 +5,7 @@
 
 #include "facts/cells.h"
 #include "facts/event_text.h"
+#include "facts/moment.h"
 #include "storage/reader.h"
 
 static const struct event_facts *facts_of(const void *row)
@@ -125,3 +126,44 @@ const struct column event_columns[] = {
 	  .help = "what happened" },
 	{ 0 },
 };
+
+struct event_list {
+	struct result *result;
+	const struct moment *moment;
+	bool (*is_listed)(const void *ctx, const struct event *event);
+	const void *ctx;
+	size_t count, most; /* listed events that are not yet rows */
+};
+
+static bool count_event(void *ctx, const struct event_row *row)
+{
+	struct event_list *list = ctx;
+
+	list->count += !list->is_listed || list->is_listed(list->ctx, &row->event);
+	return true;
+}
+
+static bool put_event(void *ctx, const struct event_row *row)
+{
+	struct event_list *list = ctx;
+	const struct event_facts facts = { .row = row, .fabric = list->moment->fabric, .node = row->node,
+					  .peer = row->peer };
+
+	if ((list->is_listed && !list->is_listed(list->ctx, &row->event)) || list->count-- > list->most)
+		return true;
+	result_fill(list->result, &facts);
+	return result_end_row(list->result);
+}
+
+size_t events_put(struct result *result, const struct moment *moment, const struct event_query *query,
+		  bool (*is_listed)(const void *ctx, const struct event *event), const void *ctx, size_t most)
+{
+	struct event_list list = { result, moment, is_listed, ctx, 0, most };
+	size_t older = 0;
+
+	if (reader_events(moment->reader, query, count_event, &list, result_error(result)) == 0) {
+		older = list.count > most ? list.count - most : 0;
+		reader_events(moment->reader, query, put_event, &list, result_error(result));
+	}
+	return older;
+}

@@ -5,8 +5,11 @@
 
 #include "export/result.h"
 
+struct event;
+struct event_query;
 struct event_row;
 struct fabric;
+struct moment;
 
 /* A row of a table of events. */
 struct event_facts {
@@ -17,5 +20,14 @@ struct event_facts {
 
 /* Columns of a struct event_facts; the last one has no key. */
 extern const struct column event_columns[];
+
+/*
+ * events_put - write the newest events of a query as rows, oldest first
+ * @is_listed:  of which events, with its argument; NULL: of all
+ * @most:       rows
+ * A failure is that of the result. Return: number of listed events that are older than the rows.
+ */
+size_t events_put(struct result *result, const struct moment *moment, const struct event_query *query,
+		  bool (*is_listed)(const void *ctx, const struct event *event), const void *ctx, size_t most);
 
 #endif

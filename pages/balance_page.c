@@ -153,7 +153,7 @@ struct listing {
 	size_t first;
 };
 
-static int put_members(struct result *table, const void *ctx, struct error *err)
+static void put_members(struct result *table, const void *ctx)
 {
 	const struct listing *of = ctx;
 	const struct balance_report *report = of->report;
@@ -164,13 +164,11 @@ static int put_members(struct result *table, const void *ctx, struct error *err)
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
 
-	(void)err;
 	balance_order_members(result, count, order);
 	for (uint32_t i = 0; i < shown; i++)
 		put_member(report, table, result, order[i], most);
 	if (shown < count)
 		result_note(table, "and %u more (use --all or give the switch)", count - shown);
-	return 0;
 }
 
 static void put_sparks(struct result *table, size_t column, const struct balance_report *report,
@@ -209,20 +207,18 @@ static void put_group(const struct balance_report *report, struct result *table,
 	result_end_row(table);
 }
 
-static int put_groups(struct result *table, const void *ctx, struct error *err)
+static void put_groups(struct result *table, const void *ctx)
 {
 	const struct listing *of = ctx;
 	const struct balance_report *report = of->report;
 	size_t i = of->first, end = report->shown_count;
 
-	(void)err;
 	if (!report->all && end - i > LINES_SHOWN)
 		end = i + LINES_SHOWN;
 	for (; i < end; i++)
 		put_group(report, table, report->shown[i]);
 	if (end < report->shown_count)
 		result_note(table, "and %zu more (--all)", report->shown_count - end);
-	return 0;
 }
 
 /* The window and the number of hidden groups, to explain an empty page. */

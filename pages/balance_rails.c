@@ -232,7 +232,7 @@ static void put_hosts(const struct balance_report *report, struct result *table,
 		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
 }
 
-static int put_all(struct result *table, const void *ctx, struct error *err)
+static void put_all(struct result *table, const void *ctx)
 {
 	const struct balance_report *report = ctx;
 	const struct shape *shape = report->shape;
@@ -241,8 +241,10 @@ static int put_all(struct result *table, const void *ctx, struct error *err)
 	bool is_limited = !(result_rendering(table) & (PAGE_JSON | PAGE_CSV)) && !report->all;
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 
-	if (!amounts)
-		return err_nomem(err);
+	if (!amounts) {
+		err_nomem(result_error(table));
+		return;
+	}
 	put_rails(report, table, amounts);
 	put_planes(report, table, amounts);
 	for (unsigned tier = 2; tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
@@ -251,7 +253,6 @@ static int put_all(struct result *table, const void *ctx, struct error *err)
 	result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail above the mean",
 		    when_format_local(report->since_us, from), when_format_local(report->until_us, until));
 	free(amounts);
-	return 0;
 }
 
 struct page *balance_rails_page(const struct balance_report *report)

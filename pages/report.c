@@ -68,13 +68,12 @@ static void put_about_peer(const struct report *report, struct result *result)
 		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
 }
 
-static int put_about(struct result *result, const void *ctx, struct error *err)
+static void put_about(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
 	const struct node *node = &report->moment->fabric->nodes[report->node];
 	char model[DEVICE_MODEL_SIZE];
 
-	(void)err;
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->moment->names_shown.names[report->node]);
 	else
@@ -91,7 +90,6 @@ static int put_about(struct result *result, const void *ctx, struct error *err)
 	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
-	return 0;
 }
 
 static void add_about(struct report *report, struct page *page)
@@ -221,12 +219,11 @@ static void put_counter(const struct report *report, struct result *result, size
 	result_end_row(result);
 }
 
-static int put_sums(struct result *result, const void *ctx, struct error *err)
+static void put_sums(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
 	bool any = false;
 
-	(void)err;
 	for (size_t i = 0; i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 			const struct delta *sum = &report->sums[REPORT_WINDOWS - 1][i].sum;
@@ -236,7 +233,6 @@ static int put_sums(struct result *result, const void *ctx, struct error *err)
 		}
 	if (!any)
 		result_none(result, "no errors in the window");
-	return 0;
 }
 
 static void add_sums(struct report *report, struct page *page)
@@ -307,12 +303,11 @@ static int load_findings(struct report *report, struct error *err)
 	return code;
 }
 
-static int put_findings(struct result *result, const void *ctx, struct error *err)
+static void put_findings(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
 	const struct moment *moment = report->moment;
 
-	(void)err;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct finding_facts facts = {
 			.row = report->findings[i], .fabric = moment->fabric, .order = &moment->names_shown,
@@ -324,7 +319,6 @@ static int put_findings(struct result *result, const void *ctx, struct error *er
 	}
 	if (!report->finding_count)
 		result_none(result, "none in the window");
-	return 0;
 }
 
 /* The worst finding that is open at the end of the window. */
@@ -367,55 +361,26 @@ static const struct column_item event_items[] = {
 	{ .key = "text", .table = true, .below = true },
 };
 
-struct event_output {
-	const struct report *report;
-	struct result *result;
-	uint64_t total, shown;
-};
-
-static bool is_event_of_report(const struct report *report, const struct event *event)
+static bool is_event_of_report(const void *ctx, const struct event *event)
 {
+	const struct report *report = ctx;
+
 	return concerns_report(report, event->node_guid, event->port) ||
 	       concerns_report(report, event->peer_guid, event->peer_port);
 }
 
-static bool count_event(void *ctx, const struct event_row *row)
-{
-	struct event_output *output = ctx;
-
-	output->total += is_event_of_report(output->report, &row->event);
-	return true;
-}
-
-static bool put_event(void *ctx, const struct event_row *row)
-{
-	struct event_output *output = ctx;
-	const struct event_facts facts = { .row = row, .fabric = output->report->moment->fabric, .node = row->node,
-					  .peer = row->peer };
-
-	if (!is_event_of_report(output->report, &row->event) || output->total - output->shown++ > EVENTS_SHOWN)
-		return true;
-	result_fill(output->result, &facts);
-	return result_end_row(output->result);
-}
-
-static int put_events(struct result *result, const void *ctx, struct error *err)
+static void put_events(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
 	struct event_query query = { .since_us = report->until_us - report->window_us[REPORT_WINDOWS - 1],
 				     .until_us = report->until_us,
 				     .node_guid = report->moment->fabric->nodes[report->node].guid };
-	struct event_output output = { .report = report, .result = result };
-	int code = reader_events(report->moment->reader, &query, count_event, &output, err);
+	size_t older = events_put(result, report->moment, &query, is_event_of_report, report, EVENTS_SHOWN);
 
-	if (code == 0)
-		code = reader_events(report->moment->reader, &query, put_event, &output, err);
-	if (code == 0 && output.total > EVENTS_SHOWN)
-		result_note(result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
-			    output.total);
-	else if (code == 0 && !output.total)
-		result_none(result, "none in the window");
-	return code;
+	if (older)
+		result_note(result, "the newest %d of %zu; ibwire events lists all", EVENTS_SHOWN,
+			    EVENTS_SHOWN + older);
+	result_none(result, "none in the window");
 }
 
 /* --- rates, stall and errors over the window, in HTML and on the screen --- */

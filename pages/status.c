@@ -432,14 +432,13 @@ static void fill_db(struct result *result, const struct status *status)
 	cells_nonzero(result, FIRST_TIME, db->first_wall_us);
 }
 
-static int fill(struct result *result, const void *ctx, struct error *err)
+static void fill(struct result *result, const void *ctx)
 {
 	const struct status *status = ctx;
 	const struct db_status *db = &status->db;
 	int64_t reference_us = status->at_us ? status->at_us : status->now_us;
 	double age_s = facts_age_s(reference_us, db->last_wall_us);
 
-	(void)err;
 	fill_state(result, status);
 	fill_throttled(result, status);
 	fill_topology_file(result, &status->topology_file);
@@ -466,7 +465,6 @@ static int fill(struct result *result, const void *ctx, struct error *err)
 		fill_ports(result, status);
 	}
 	result_end_row(result);
-	return 0;
 }
 
 /* Load the sweep of that time; an empty database is not an error. */

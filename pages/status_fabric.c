@@ -323,13 +323,12 @@ static void put_target(struct result *result, size_t column, const struct fabric
 	result_target(result, column, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 }
 
-static int put_busiest(struct result *result, const void *ctx, struct error *err)
+static void put_busiest(struct result *result, const void *ctx)
 {
 	const struct fabric_page *of = ctx;
 	const struct fabric *fabric = of->moment->fabric;
 	char name[PORT_NAME_SIZE];
 
-	(void)err;
 	for (size_t i = 0; i < of->busiest_count; i++) {
 		uint32_t port = of->busiest[i].port;
 		const struct balance_load *load = &of->loads[port];
@@ -349,7 +348,6 @@ static int put_busiest(struct result *result, const void *ctx, struct error *err
 		result_end_row(result);
 	}
 	result_none(result, "No link carries traffic.");
-	return 0;
 }
 
 /* Each link once, by the end with counters. */
@@ -474,7 +472,6 @@ struct listing {
 	struct moment *moment;
 	struct result *result;
 	struct job now;
-	size_t total, shown;
 };
 
 static bool put_job(void *ctx, const struct job *job)
@@ -487,58 +484,31 @@ static bool put_job(void *ctx, const struct job *job)
 }
 
 /* Jobs that had begun at the time of the page, oldest first. */
-static int put_jobs(struct result *result, const void *ctx, struct error *err)
+static void put_jobs(struct result *result, const void *ctx)
 {
 	struct listing listing = *(const struct listing *)ctx;
 	const struct job_query query = { .until_us = listing.moment->at_us, .most = JOBS_MOST };
-	bool older;
-	int code;
+	bool older = false;
 
 	listing.result = result;
 	job_set_end(&listing.now);
-	code = jobs_list(listing.moment->reader, &query, &older, put_job, &listing, err);
+	jobs_list(listing.moment->reader, &query, &older, put_job, &listing, result_error(result));
 	if (older)
 		result_note(result, "and older ones: ibwire job list");
 	result_none(result, "No jobs: see ibwire job begin, and ibwire run.");
-	return code;
 }
 
-static bool count_event(void *ctx, const struct event_row *row)
+static void put_events(struct result *result, const void *ctx)
 {
-	struct listing *listing = ctx;
-
-	(void)row;
-	listing->total++;
-	return true;
-}
-
-static bool put_event(void *ctx, const struct event_row *row)
-{
-	struct listing *listing = ctx;
-	const struct event_facts facts = { .row = row, .node = row->node, .peer = row->peer };
-
-	if (listing->total - listing->shown++ > EVENTS_MOST)
-		return true;
-	result_fill(listing->result, &facts);
-	return result_end_row(listing->result);
-}
-
-static int put_events(struct result *result, const void *ctx, struct error *err)
-{
-	struct listing listing = *(const struct listing *)ctx;
-	int64_t until_us = listing.moment->snapshot->sweep.wall_us;
+	const struct moment *moment = ((const struct listing *)ctx)->moment;
+	int64_t until_us = moment->snapshot->sweep.wall_us;
 	const struct event_query query = { .since_us = until_us - EVENTS_HOURS * 3600 * US_PER_S,
 					   .until_us = until_us };
-	int code = reader_events(listing.moment->reader, &query, count_event, &listing, err);
+	size_t older = events_put(result, moment, &query, NULL, NULL, EVENTS_MOST);
 
-	listing.result = result;
-	if (code == 0)
-		code = reader_events(listing.moment->reader, &query, put_event, &listing, err);
-	if (listing.total > EVENTS_MOST)
-		result_note(result, "and %zu older ones of the last %d h: ibwire events", listing.total - EVENTS_MOST,
-			    EVENTS_HOURS);
+	if (older)
+		result_note(result, "and %zu older ones of the last %d h: ibwire events", older, EVENTS_HOURS);
 	result_none(result, "No events in a day.");
-	return code;
 }
 
 static int add_lists(struct status *status, struct page *page, struct error *err)

@@ -193,11 +193,10 @@ struct ends {
 	size_t count;
 };
 
-static int put_ends(struct result *result, const void *ctx, struct error *err)
+static void put_ends(struct result *result, const void *ctx)
 {
 	const struct ends *ends = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < ends->count; i++) {
 		const struct port_facts port = subject_port(ends->facts, ends->ports[i]);
 		const struct end_row end = { ends->facts, &port,
@@ -206,7 +205,6 @@ static int put_ends(struct result *result, const void *ctx, struct error *err)
 		result_fill_rows(result, (const void *const[]){ [PORT_ROW] = &port, [END_ROW] = &end });
 		result_end_row(result);
 	}
-	return 0;
 }
 
 void subject_add_ends(const struct subject_facts *facts, const uint32_t *ports, const struct past_peer *past,

@@ -285,17 +285,15 @@ static void put_member(struct result *result, const struct group_sums *sums, uin
 	result_end_row(result);
 }
 
-static int put_members(struct result *result, const void *ctx, struct error *err)
+static void put_members(struct result *result, const void *ctx)
 {
 	const struct group_sums *sums = ctx;
 	const uint32_t *members = sums->facts->scope.shape->members;
 
-	(void)err;
 	for (uint32_t i = sums->group->first; i < sums->group->first + sums->group->count; i++)
 		put_member(result, sums, members[i]);
 	result_note(result, "TX%%, RX%%: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. TABLE: "
 		    "share of the group's destination LIDs in the switch's forwarding table.");
-	return 0;
 }
 
 void subject_add_group_members(const struct subject_facts *facts, uint32_t index, struct page *page)

@@ -228,16 +228,14 @@ static void put_counter(struct result *result, const struct counter_row *of, enu
 	result_end_row(result);
 }
 
-static int put_counters(struct result *result, const void *ctx, struct error *err)
+static void put_counters(struct result *result, const void *ctx)
 {
 	const struct counter_row *of = ctx;
 	const struct port_row *row = &of->facts->scope.snapshot->rows[of->port];
 
-	(void)err;
 	for (int i = 0; row->sum.elapsed_us && i < COUNTER_COUNT; i++)
 		put_counter(result, of, (enum counter)i);
 	result_none(result, "unknown: %s", sample_status_name(row->status));
-	return 0;
 }
 
 static void put_detail(struct result *result, const struct detail_row *row, unsigned number)
@@ -274,13 +272,12 @@ static void put_ber(struct result *result, const char *name, const struct ber *b
 		result_note(result, "%s below %.0e: no errors", name, ber_below(ber));
 }
 
-static int put_details(struct result *result, const void *ctx, struct error *err)
+static void put_details(struct result *result, const void *ctx)
 {
 	const struct counter_row *of = ctx;
 	const struct subject_facts *facts = of->facts;
 	uint64_t rate = port_rate_bits_per_s(&facts->scope.snapshot->fabric->ports[of->port]);
 
-	(void)err;
 	for (size_t i = 0; i < facts->detail_count; i++)
 		for (unsigned n = 0; n < detail_count((enum detail_attribute)facts->details[i].reading.attribute); n++)
 			put_detail(result, &facts->details[i], n);
@@ -297,7 +294,6 @@ static int put_details(struct result *result, const void *ctx, struct error *err
 		put_ber(result, "effective bit error rate", &effective);
 	}
 	result_none(result, "%s", facts->details_read ? "none read" : "reading ...");
-	return 0;
 }
 
 void subject_add_port_counters(const struct subject_facts *facts, uint32_t index, struct page *page)

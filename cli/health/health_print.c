@@ -55,14 +55,12 @@ struct data {
 	const struct health_rows *rows;
 };
 
-static int put_rows(struct result *result, const void *ctx, struct error *err)
+static void put_rows(struct result *result, const void *ctx)
 {
 	const struct data *data = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < data->rows->count; i++)
 		health_put_row(result, data->moment, data->moment->snapshot->sweep.wall_us, NULL, &data->rows->list[i]);
-	return 0;
 }
 
 int health_choose_columns(const struct command *command, const struct options *options, const char *chosen,
@@ -86,7 +84,7 @@ int health_print_columns(const struct moment *moment, const struct health_reques
 	const struct data data = { moment, rows };
 	struct result *result = columns_begin(request->options, shown);
 
-	put_rows(result, &data, err);
+	put_rows(result, &data);
 	result_none(result, "no findings");
 	return output_end(result, 0, err);
 }

@@ -9,10 +9,11 @@
 #include "cli/health/health.h"
 #include "cli/history/history.h"
 #include "cli/lib/moment_options.h"
+#include "export/columns.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
+#include "facts/event_columns.h"
 #include "storage/reader.h"
-#include "facts/event_text.h"
 
 /* Limits of the page: marks in plots, bytes of findings, rows of events. */
 enum { MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
@@ -22,8 +23,6 @@ enum { MARKS_MOST = 8, FINDINGS_BYTES = 20000, EVENTS_MOST = 60 };
 struct events {
 	const struct history *history;
 	const struct subjects *subjects;
-	struct result *result;
-	size_t count;
 };
 
 static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)
@@ -36,59 +35,31 @@ static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)
 	return false;
 }
 
-static bool is_shown(const struct events *events, const struct event *event)
+static bool is_shown(const void *ctx, const struct event *event)
 {
+	const struct events *events = ctx;
+
 	return !events->history->options.argc || is_of(events->subjects, event->node_guid, event->port) ||
 	       is_of(events->subjects, event->peer_guid, event->peer_port);
 }
 
-static bool count_event(void *ctx, const struct event_row *row)
-{
-	struct events *events = ctx;
-
-	events->count += is_shown(events, &row->event);
-	return true;
-}
-
-enum { EVENT_TIME, EVENT_SEVERITY, EVENT_TEXT, EVENT_COLUMNS };
-
-static const struct column event_columns[EVENT_COLUMNS] = {
-	[EVENT_TIME] = { .title = "Time", .kind = COLUMN_TIME },
-	[EVENT_SEVERITY] = { .title = "Severity", .kind = COLUMN_TEXT },
-	[EVENT_TEXT] = { .title = "Event", .kind = COLUMN_TEXT },
+static const struct column_source event_sources[] = { { .columns = event_columns } };
+static const struct column_item event_items[] = {
+	{ .key = "time", .table = true }, { .key = "severity", .table = true }, { .key = "text", .table = true },
 };
+static const struct column_list event_list = { event_sources, 1, event_items,
+					       sizeof(event_items) / sizeof(*event_items) };
 
-static bool put_event(void *ctx, const struct event_row *row)
+static void put_events(struct result *result, const void *ctx)
 {
-	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
-	struct events *events = ctx;
-	char shown[sizeof(row->event.text)];
+	const struct events *events = ctx;
+	const struct event_query query = { .since_us = events->history->since_us,
+					   .until_us = events->history->until_us };
+	size_t older = events_put(result, &events->history->moment, &query, is_shown, events, EVENTS_MOST);
 
-	if (!is_shown(events, &row->event) || events->count-- > EVENTS_MOST)
-		return true;
-	result_integer(events->result, EVENT_TIME, row->event.wall_us);
-	result_text(events->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
-	result_show(events->result, EVENT_SEVERITY, NULL, styles[row->event.severity]);
-	result_text(events->result, EVENT_TEXT,
-		    event_text(events->history->moment.fabric, row->event.text, shown, sizeof(shown)));
-	return result_end_row(events->result);
-}
-
-static int put_events(struct result *result, const void *ctx, struct error *err)
-{
-	struct events events = *(const struct events *)ctx;
-	const struct event_query query = { .since_us = events.history->since_us,
-					   .until_us = events.history->until_us };
-	int code = reader_events(events.history->moment.reader, &query, count_event, &events, err);
-	size_t all = events.count;
-
-	events.result = result;
-	if (code == 0)
-		code = reader_events(events.history->moment.reader, &query, put_event, &events, err);
 	result_none(result, "No events.");
-	if (all > EVENTS_MOST)
-		result_note(result, "and %zu older ones: ibwire events", all - EVENTS_MOST);
-	return code;
+	if (older)
+		result_note(result, "and %zu older ones: ibwire events", older);
 }
 
 /* --- the page --- */
@@ -178,6 +149,7 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	const struct finding_query query = { .since_us = history->since_us, .until_us = history->until_us };
 	const struct events events = { .history = history, .subjects = subjects };
 	struct health_rows rows = { 0 };
+	struct columns shown = { 0 };
 	struct page *page;
 	int code;
 
@@ -189,12 +161,15 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	if (code == 0)
 		code = add_plots(history, subjects, &rows, page, err);
 	health_add_findings(history->moment.reference_us, &filter, &rows, &layout, page);
+	if (code == 0)
+		code = columns_usual(&event_list, &shown, err);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .title = "Events",
-					       .table = { event_columns, EVENT_COLUMNS, put_events, &events } });
+					       .table = { shown.list, shown.count, put_events, &events } });
 	if (code == 0)
 		code = output_page(page, &history->options, history->html, err);
 	else
 		page_destroy(page);
+	columns_done(&shown);
 	health_rows_done(&rows);
 	return code;
 }

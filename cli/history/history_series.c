@@ -229,13 +229,11 @@ struct section {
 	struct page_series line;
 };
 
-static int put_rows(struct result *result, const void *ctx, struct error *err)
+static void put_rows(struct result *result, const void *ctx)
 {
 	const struct section *section = ctx;
 
-	(void)err;
 	put_points(result, section->one->history, section->one->subject, section->rows);
-	return 0;
 }
 
 /* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window on a separate line. */

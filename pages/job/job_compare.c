@@ -182,12 +182,11 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 
 enum { METRIC_KEY, METRIC_TITLE, METRIC_BEFORE, METRIC_NOW, METRIC_CHANGE, METRIC_COLUMNS };
 
-static int put_metrics(struct result *result, const void *ctx, struct error *err)
+static void put_metrics(struct result *result, const void *ctx)
 {
 	const struct comparing *comparing = ctx;
 	char text[2][48];
 
-	(void)err;
 	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_row *metric = &metrics[i];
 		struct measure before = comparing->values[0][i], now = comparing->values[1][i];
@@ -206,7 +205,6 @@ static int put_metrics(struct result *result, const void *ctx, struct error *err
 			result_showf(result, METRIC_CHANGE, STYLE_STRONG, "%+.0f %%", change);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 static void add_metrics(const struct comparing *comparing, struct page *page)
@@ -316,7 +314,7 @@ enum { PAIR_NAME, PAIR_BEFORE, PAIR_NOW, PAIR_CHANGE, PAIR_COLUMNS };
 static const struct column rail_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("rail", "RAIL");
 static const struct column host_columns[PAIR_COLUMNS] = PAIR_COLUMNS_OF("host", "HOST");
 
-static int put_pairs(struct result *result, const void *ctx, struct error *err)
+static void put_pairs(struct result *result, const void *ctx)
 {
 	const struct pairs *of = ctx;
 	const struct job_report *before = of->comparing->runs[0], *now = of->comparing->runs[1];
@@ -325,8 +323,10 @@ static int put_pairs(struct result *result, const void *ctx, struct error *err)
 				    sizeof(*pairs));
 	size_t count, shown = 0;
 
-	if (!pairs)
-		return err_nomem(err);
+	if (!pairs) {
+		err_nomem(result_error(result));
+		return;
+	}
 	count = pair_members(of->comparing, of->rails, pairs);
 	if (count)
 		qsort(pairs, count, sizeof(*pairs), of->rails ? compare_names : compare_pairs);
@@ -340,7 +340,6 @@ static int put_pairs(struct result *result, const void *ctx, struct error *err)
 	if (shown < count)
 		result_note(result, "hosts of one run only, then the slowest first; %zu more: --all", count - shown);
 	free(pairs);
-	return 0;
 }
 
 static void add_pairs(const struct comparing *comparing, bool rails, struct page *page)
@@ -367,12 +366,11 @@ static const struct column head_columns[HEAD_COLUMNS] = {
 	[NOW_VERDICT] = { .key = "now_verdict", .kind = COLUMN_TEXT },
 };
 
-static int put_head(struct result *result, const void *ctx, struct error *err)
+static void put_head(struct result *result, const void *ctx)
 {
 	const struct comparing *comparing = ctx;
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
 
-	(void)err;
 	result_text(result, BEFORE, comparing->ids[0]);
 	result_integer(result, BEFORE_NUMBER, before->job.number);
 	result_text(result, NOW, comparing->ids[1]);
@@ -382,7 +380,6 @@ static int put_head(struct result *result, const void *ctx, struct error *err)
 	result_text(result, BEFORE_VERDICT, job_verdict_name(before->verdict[0].verdict));
 	result_text(result, NOW_VERDICT, job_verdict_name(now->verdict[0].verdict));
 	result_end_row(result);
-	return 0;
 }
 
 static void add_head(const struct comparing *comparing, struct page *page)

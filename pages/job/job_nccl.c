@@ -97,11 +97,10 @@ static const struct column line_columns[] = {
 	{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
 };
 
-static int put_lines(struct result *result, const void *ctx, struct error *err)
+static void put_lines(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];
 
@@ -109,7 +108,6 @@ static int put_lines(struct result *result, const void *ctx, struct error *err)
 		result_text(result, 1, line->text);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 enum { HCA_HOST, HCA_HCA, HCA_PORT, HCA_FABRIC, HCA_SENDS, HCA_RECEIVES, HCA_DIRECT, HCA_COLUMNS };
@@ -123,12 +121,11 @@ static const struct column hca_columns[HCA_COLUMNS] = {
 	[HCA_DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
 };
 
-static int put_hcas(struct result *result, const void *ctx, struct error *err)
+static void put_hcas(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
 
-	(void)err;
 	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
 
@@ -141,7 +138,6 @@ static int put_hcas(struct result *result, const void *ctx, struct error *err)
 		result_integer(result, HCA_DIRECT, hca->direct);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 enum { SETTING_NAME, SETTING_VALUE, SETTING_COUNT, SETTING_COLUMNS };
@@ -152,7 +148,7 @@ static const struct column setting_columns[SETTING_COLUMNS] = {
 	[SETTING_COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
 };
 
-static int put_settings(struct result *result, const void *ctx, struct error *err)
+static void put_settings(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
@@ -161,7 +157,6 @@ static int put_settings(struct result *result, const void *ctx, struct error *er
 		{ log->settings, log->setting_count },
 	};
 
-	(void)err;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
 			const struct nccl_setting *setting = &lists[i].settings[j];
@@ -171,7 +166,6 @@ static int put_settings(struct result *result, const void *ctx, struct error *er
 			result_integer(result, SETTING_COUNT, setting->count);
 			result_end_row(result);
 		}
-	return 0;
 }
 
 enum { TEST_OPERATION, TEST_RANKS, TEST_HOSTS, TEST_ITERATIONS, TEST_ROWS, TEST_LEAST, TEST_BUSBW, TEST_SIZE,
@@ -188,12 +182,11 @@ static const struct column test_columns[TEST_COLUMNS] = {
 	[TEST_SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
 };
 
-static int put_tests(struct result *result, const void *ctx, struct error *err)
+static void put_tests(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 	const struct nccl_log *log = report->nccl;
 
-	(void)err;
 	for (size_t i = 0; i < log->test_count; i++) {
 		const struct nccl_test *test = &log->tests[i];
 		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
@@ -209,7 +202,6 @@ static int put_tests(struct result *result, const void *ctx, struct error *err)
 		result_unsigned(result, TEST_SIZE, test->best.size_bytes);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 void job_add_nccl(const struct job_report *report, struct page *page)

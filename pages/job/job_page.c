@@ -389,11 +389,10 @@ static void put_totals(const struct job_report *report, struct result *result)
 		result_text(result, SLOWEST, report->hosts[report->slowest].name);
 }
 
-static int put_about(struct result *result, const void *ctx, struct error *err)
+static void put_about(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 
-	(void)err;
 	put_job(report, result);
 	put_totals(report, result);
 	if (report->fabric) {
@@ -411,7 +410,6 @@ static int put_about(struct result *result, const void *ctx, struct error *err)
 	for (size_t i = 0; i < report->other_count; i++)
 		result_item(result, OTHERS, "%s", report->others[i]);
 	result_end_row(result);
-	return 0;
 }
 
 enum { VERDICT_KIND, VERDICT_SEVERITY, VERDICT_SENTENCE, VERDICT_COLUMNS };
@@ -422,11 +420,10 @@ static const struct column verdict_columns[VERDICT_COLUMNS] = {
 	[VERDICT_SENTENCE] = { .key = "text", .kind = COLUMN_TEXT },
 };
 
-static int put_verdict(struct result *result, const void *ctx, struct error *err)
+static void put_verdict(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < report->verdict_count; i++) {
 		const struct job_line *line = &report->verdict[i];
 
@@ -435,7 +432,6 @@ static int put_verdict(struct result *result, const void *ctx, struct error *err
 		result_text(result, VERDICT_SENTENCE, line->text);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 /* --- cards of HTML --- */

@@ -132,19 +132,17 @@ static void put_rail(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-static int put_rails(struct result *result, const void *ctx, struct error *err)
+static void put_rails(struct result *result, const void *ctx)
 {
 	const struct job_part *part = ctx;
 	size_t count = part->report->rail_count;
 
-	(void)err;
 	if (result_rendering(result) == PAGE_TEXT && !part->all && count > RAILS_MOST)
 		count = RAILS_MOST;
 	for (size_t i = 0; i < count; i++)
 		put_rail(part->report, result, &part->report->rails[i]);
 	if (count < part->report->rail_count)
 		result_note(result, "%zu more rails: --all", part->report->rail_count - count);
-	return 0;
 }
 
 void job_add_rails(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -226,14 +224,13 @@ static void put_host(const struct job_report *report, struct result *result, con
 	result_end_row(result);
 }
 
-static int put_hosts(struct result *result, const void *ctx, struct error *err)
+static void put_hosts(struct result *result, const void *ctx)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
 	size_t most = result_rendering(result) == PAGE_HTML ? HOSTS_SHOWN : HOSTS_MOST, odd = 0, shown = 0;
 	bool all = part->all || (result_rendering(result) & (PAGE_JSON | PAGE_CSV)) || report->host_count <= most;
 
-	(void)err;
 	for (size_t i = 0; i < report->host_count; i++)
 		odd += job_host_stands_out(report, i) > 0;
 	for (size_t i = 0; all && i < report->host_count; i++)
@@ -248,7 +245,6 @@ static int put_hosts(struct result *result, const void *ctx, struct error *err)
 		result_note(result, "standing out: %zu of %zu hosts; every host: --all", odd, report->host_count);
 	else if (!all)
 		result_none(result, "none of %zu hosts stands out; every host: --all", report->host_count);
-	return 0;
 }
 
 void job_add_hosts(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -312,12 +308,11 @@ static bool has_problem(const struct job_port *port)
 }
 
 /* In HTML the ports with problems. */
-static int put_ports(struct result *result, const void *ctx, struct error *err)
+static void put_ports(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 	size_t left_out = 0, shown = 0;
 
-	(void)err;
 	for (size_t i = 0; i < report->port_count; i++) {
 		if (result_rendering(result) == PAGE_HTML && !has_problem(&report->ports[i]))
 			continue;
@@ -329,7 +324,6 @@ static int put_ports(struct result *result, const void *ctx, struct error *err)
 	}
 	if (left_out)
 		result_note(result, "%zu more are not shown.", left_out);
-	return 0;
 }
 
 void job_add_ports(const struct job_report *report, unsigned in, struct page *page)

@@ -98,14 +98,13 @@ static bool group_stands_out(const struct job_group *group)
 	return group->skewed || (group->state == BALANCE_ACTIVE && group->cause != BALANCE_NONE);
 }
 
-static int put_groups(struct result *result, const void *ctx, struct error *err)
+static void put_groups(struct result *result, const void *ctx)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
 	bool brief = result_rendering(result) == PAGE_TEXT && !part->all;
 	size_t active = 0, odd = 0, shown = 0;
 
-	(void)err;
 	for (size_t i = 0; i < report->group_count; i++) {
 		active += report->groups[i].state == BALANCE_ACTIVE;
 		odd += group_stands_out(&report->groups[i]);
@@ -118,7 +117,6 @@ static int put_groups(struct result *result, const void *ctx, struct error *err)
 			    active);
 	else if (brief)
 		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
-	return 0;
 }
 
 static void add_groups(const struct job_report *report, bool all, unsigned in, size_t from, size_t until,
@@ -219,15 +217,13 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	result_end_row(result);
 }
 
-static int put_uplinks(struct result *result, const void *ctx, struct error *err)
+static void put_uplinks(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < report->group_count; i++)
 		for (uint32_t j = 0; j < report->groups[i].count; j++)
 			put_uplink(report, result, &report->groups[i], &report->uplinks[report->groups[i].first + j]);
-	return 0;
 }
 
 void job_add_uplinks(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -258,7 +254,7 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_ADVICE] = { .key = "advice", .title = "ACTION", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
 };
 
-static int put_findings(struct result *result, const void *ctx, struct error *err)
+static void put_findings(struct result *result, const void *ctx)
 {
 	static const enum cell_style styles[] = { STYLE_PLAIN, STYLE_WARNING, STYLE_CRITICAL };
 	const struct job_part *part = ctx;
@@ -267,7 +263,6 @@ static int put_findings(struct result *result, const void *ctx, struct error *er
 	size_t most = rendering == PAGE_TEXT && !part->all ? FINDINGS_MOST : report->finding_count, shown = 0;
 	char since[WHEN_SIZE];
 
-	(void)err;
 	for (; shown < report->finding_count && shown < most; shown++) {
 		const struct job_finding *finding = &report->findings[shown];
 
@@ -294,7 +289,6 @@ static int put_findings(struct result *result, const void *ctx, struct error *er
 	result_none(result, "No finding was open during the job.");
 	if (shown < report->finding_count)
 		result_note(result, "%zu more findings were open during the job: --all", report->finding_count - shown);
-	return 0;
 }
 
 void job_add_findings(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -313,7 +307,7 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
-static int put_events(struct result *result, const void *ctx, struct error *err)
+static void put_events(struct result *result, const void *ctx)
 {
 	const struct job_part *part = ctx;
 	const struct job_report *report = part->report;
@@ -321,7 +315,6 @@ static int put_events(struct result *result, const void *ctx, struct error *err)
 	size_t most = rendering == PAGE_HTML ? EVENTS_SHOWN : rendering == PAGE_TEXT && !part->all ? EVENTS_MOST :
 		      report->event_count, shown = 0;
 
-	(void)err;
 	for (; shown < report->event_count && shown < most; shown++) {
 		const struct job_event *event = &report->events[shown];
 
@@ -336,7 +329,6 @@ static int put_events(struct result *result, const void *ctx, struct error *err)
 	if (shown < report->event_count || report->events_left_out)
 		result_note(result, "%zu more changes%s", report->event_count - shown + report->events_left_out,
 			    shown < report->event_count ? ": --all" : "");
-	return 0;
 }
 
 void job_add_events(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -356,11 +348,10 @@ static const struct column series_columns[SERIES_COLUMNS] = {
 	[SERIES_RATE] = { .key = "bytes_per_s", .kind = COLUMN_REAL, .measured = true },
 };
 
-static int put_series(struct result *result, const void *ctx, struct error *err)
+static void put_series(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < report->rail_count; i++)
 		for (size_t j = 0; j < report->rails[i].series.count; j++) {
 			const struct series_step *step = &report->rails[i].series.steps[j];
@@ -371,7 +362,6 @@ static int put_series(struct result *result, const void *ctx, struct error *err)
 			result_measure(result, SERIES_RATE, measure_of(step->mean, !step->at_least));
 			result_end_row(result);
 		}
-	return 0;
 }
 
 enum { MAP_LEAF, MAP_SPINE, MAP_EARLY, MAP_LATE, MAP_COLUMNS };
@@ -382,12 +372,11 @@ static const struct column map_columns[MAP_COLUMNS] = {
 	[MAP_LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL },
 };
 
-static int put_map(struct result *result, const void *ctx, struct error *err)
+static void put_map(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
 	const struct job_map *map = &report->map;
 
-	(void)err;
 	for (size_t i = 0; i < (size_t)map->rows * map->columns; i++) {
 		if (isnan(map->part[JOB_EARLY][i]) && isnan(map->part[JOB_LATE][i]))
 			continue;
@@ -397,7 +386,6 @@ static int put_map(struct result *result, const void *ctx, struct error *err)
 		result_real(result, MAP_LATE, map->part[JOB_LATE][i]);
 		result_end_row(result);
 	}
-	return 0;
 }
 
 void job_add_rates_in_data(const struct job_report *report, struct page *page)

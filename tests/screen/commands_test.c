@@ -68,11 +68,10 @@ static const struct column page_columns[COLUMNS] = {
 };
 
 /* Two rows; the second one is about the port that the command got as argument. */
-static int put_rows(struct result *result, const void *ctx, struct error *err)
+static void put_rows(struct result *result, const void *ctx)
 {
 	char *const *argv = ctx, *slash = strchr(argv[1], '/');
 
-	(void)err;
 	result_text(result, PORT, "no port");
 	result_end_row(result);
 	result_text(result, PORT, argv[1]);
@@ -80,7 +79,6 @@ static int put_rows(struct result *result, const void *ctx, struct error *err)
 	result_integer(result, ERRORS, 7);
 	result_show(result, ERRORS, NULL, STYLE_WARNING);
 	result_end_row(result);
-	return 0;
 }
 
 /* A command that leaves a page. */

@@ -24,11 +24,10 @@ static const struct column columns[COLUMNS] = {
 	[NOTE] = { .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_BELOW },
 };
 
-static int put_ports(struct result *result, const void *ctx, struct error *err)
+static void put_ports(struct result *result, const void *ctx)
 {
 	const char *peer = ctx;
 
-	(void)err;
 	assert_int_equal(result_rendering(result), PAGE_TEXT);
 	for (int i = 0; i < 2; i++) {
 		result_text(result, NAME, i ? "leaf01/12" : "leaf01/3");
@@ -42,7 +41,6 @@ static int put_ports(struct result *result, const void *ctx, struct error *err)
 		result_end_row(result);
 	}
 	result_note(result, "2 of 40 ports");
-	return 0;
 }
 
 static const char *format(double value, char *ret, size_t size)
