@@ -325,6 +325,8 @@ TEST(an_error_is_one_line)
 
 	err_set(&err, ERR_IO, "near \"%s\"", "CREATE\n\tTABLE\x7f");
 	assert_string_equal(err.text, "near \"CREATE  TABLE \"");
+	err_set(&err, ERR_IO, "no table \u202e%s", "caf\u00e9 \xc2\x9b\xff");
+	assert_string_equal(err.text, "no table    caf\u00e9    ");
 }
 
 TEST(input_file_is_limited_in_size_and_time)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "base/err.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 /* The text is one line even where it quotes what another program wrote, such as the text of a schema. */
 __attribute__((format(printf, 2, 0)))
 static void set_text(struct error *err, const char *fmt, va_list args)
 {
 	vsnprintf(err->text, sizeof(err->text), fmt, args);
-	for (char *at = err->text; *at; at++)
-		if (iscntrl((unsigned char)*at))
-			*at = ' ';
+	text_blank(err->text, ' ');
 }
 
 int err_set(struct error *err, int code, const char *fmt, ...)

@@ -34,10 +34,8 @@ static void log_write(enum log_level level, const char *prefix, const char *fmt,
 	snprintf(line, sizeof(line) - 1, "%s: %s", log_program, prefix);
 	len = strlen(line);
 	vsnprintf(line + len, sizeof(line) - 1 - len, fmt, args);
+	text_blank(line, '?');
 	len = strlen(line);
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
 	line[len++] = '\n';
 	if (collected) {
 		text_append_bytes(collected, line, len);

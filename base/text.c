@@ -213,6 +213,21 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 		ret[to] = '\0';
 }
 
+void text_blank(char *chars, char by)
+{
+	size_t len = strlen(chars);
+
+	for (size_t i = 0, count; i < len; i += count) {
+		uint32_t point = 0;
+
+		count = text_decode(chars + i, len - i, &point);
+		if (count && is_safe(point))
+			continue;
+		count = count ? count : 1;
+		memset(chars + i, by, count);
+	}
+}
+
 bool text_is_plain(const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

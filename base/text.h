@@ -108,6 +108,12 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
  */
 void text_append_escaped(struct text *text, const char *bytes, size_t len);
 
+/*
+ * text_blank - replace what text_sanitise() escapes by a character, in place
+ * Backslashes and spaces remain. For messages, which may end in the middle of a character.
+ */
+void text_blank(char *chars, char by);
+
 /* text_is_plain - printable ASCII only: columns equal bytes, no escaping needed. */
 bool text_is_plain(const char *bytes, size_t len);
 
