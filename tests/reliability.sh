@@ -42,6 +42,8 @@ devices     asan    tests/integration/no_fabric_test.py | Missing, closed or bro
 http        asan    tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes ASAN_OPTIONS=quarantine_size_mb=16 | HTTP: slow, stuck, guessing and invalid clients, 2,100 at a time, AddressSanitizer | Every scrape of another client succeeds, memory is bounded, SIGTERM ends the server within 3 s, no report
 http-plain  release tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 | HTTP: the same with 10,000 connections | The same; memory below 64 MB
 pages       asan    tests/integration/payload_pages_test.py | Pages with payloads: 357 pages and paths with hostile names and query strings, AddressSanitizer | No markup, header, metric or control character is from a payload
+hosts       asan    tests/fuzz/mutated_hosts_test.py MUTATIONS=2000 IBWIRE_TEST_SHORT=yes
+files       asan    tests/fuzz/mutated_files_test.py MUTATIONS=3000 IBWIRE_TEST_SHORT=yes
 receivers   asan    tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes | Receivers of remote write: 24 that answer nonsense, slowly or without end, AddressSanitizer | Every sample arrives once, unchanged; memory is bounded, SIGTERM ends push within 3 s
 receivers-plain release tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 | Receivers of remote write: the same | The same; memory below 64 MB
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | Agreement with infiniband-diags, removal of the device

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: files of an attacker
+"""Topologies and the other files that a user gives to a command, changed at random: documented exit status, bounded time and
+memory, valid JSON, no control character. MUTATIONS=N files (default 100) from seed MUTATION_FIRST (1) on, of which most are
+topologies."""
+import json
+import os
+import random
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, SHORT, Tap, run
+from mutation import CPU_S, MEMORY_MB, damage, limited
+
+tap = Tap()
+COUNT = int(os.environ.get("MUTATIONS", 50 if SHORT else 100))
+FIRST = int(os.environ.get("MUTATION_FIRST", 1))
+DB = os.path.abspath("sample.db")
+os.environ.update(IBWIRE_DB=DB)
+STATUSES = (0, 1, 2, 64, 69, 74)
+# Other files, as they are, and the commands that read them (%: the file).
+SETTINGS = """[fabric]
+rail-1 = mlx5_0
+storage-hosts = oss[01-16]
+[health]
+symbol-errors-per-hour = 8
+trunk-down-after = 30s
+[balance]
+window = 10m
+"""
+MAP = "".join(f'0x0c42a103000{n:02x}000 "rack{n // 4} node{n:04d}" # {n}\n' for n in range(1, 20))
+NCCL = """alpha:70:81 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]={[1] mlx5_1:1/RoCE, [2] mlx5_2:1/IB} [RO]; OOB eth0:10.0.0.1<0>
+NCCL version 2.19.3+cuda12.3
+alpha:70:81 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)/Shared
+alpha:70:81 [0] NCCL INFO comm 0x7f00 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 1
+alpha:70:81 [0] net_ib.cc:9 NCCL WARN NET/IB: Got completion from peer 10.0.0.9<99> with status=IBV_WC(12) hca mlx5_3
+# Collective test starting: ./build/all_reduce_perf
+#  Rank  0 Group  0 Pid     70 on      alpha device  0 [0000:1b:00] NVIDIA H100
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        1024           256     float     sum      -1    22.10    0.05    0.08      0    20.90    0.05    0.09    N/A
+# Avg bus bandwidth    : 0.06
+"""
+OTHERS = {
+    "settings": (SETTINGS, [["balance", "--settings", "%"], ["topology", "show", "-s", "--settings", "%", "--format", "json"]]),
+    "name map": (MAP, [["nodes", "--node-name-map", "%", "--format", "json"], ["names", "suggest", "--node-name-map", "%"]]),
+    "host list": ("node[0001-0004],node0009\n# racks\nnode0011 node0012\n", [
+        ["health", "--job", "@%", "--format", "json"], ["job", "begin", "1", "--no-snapshot", "--hosts", "@%"], ["job", "remove", "1"]]),
+    "states of hosts": ("node0001 drained\nnode[0002-0004] idle*\nnode0005 alloc\n", [["health", "--hosts-state", "%", "--format", "json"]]),
+    "log of NCCL": (NCCL, [["doctor", "--root", "nowhere", "--nccl", "%"], ["doctor", "--nccl", "%", "--format", "json"]]),
+    "map of pods": ("alpha node0001\nbeta\tnode0002\n", [["doctor", "--nccl", "log", "--hosts-map", "%", "--format", "json"]]),
+    "web configuration": ("tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n  min_version: TLS13\nbasic_auth_users:\n  me: "
+                          "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n",
+                          [["metrics", "--listen", "192.0.2.1:9", "--web-config", "%"]]),
+    "cursor": (None, [["push", "--once", "--remote-write", "http://127.0.0.1:9/", "--since", "-1h", "--cursor", "%"]]),
+    "fields of a job": ("id=7\0hosts=node[0001-0002]\0name=x\0", [["job", "hook", "begin"], ["job", "hook", "end"]]),
+    "statement": ("SELECT node, port, xmit_bytes FROM traffic LIMIT 3\n", [["sql", "-"]]),
+}
+with open("log", "w", encoding="ascii") as file:
+    file.write(NCCL)
+
+
+def check(command, done):
+    """What is wrong with a result."""
+    found = done.problems(STATUSES)
+    if "json" in command and done.status in (0, 1, 2) and done.out:
+        try:
+            json.loads(done.out)
+        except ValueError as error:
+            found.append(f"JSON: {error}")
+    return [f"{' '.join(command)}: {text}" for text in found]
+
+
+def topologies():
+    """As ibnetdiscover and ibwire write them, and a net file of ibsim."""
+    run(IBWIRE, "topology", "save", "saved.topo")
+    ret = []
+    for shape in ("rail --units 1 --hosts 4 --rails 2 --spines 2", "tree2 --leaves 4 --spines 2 --hosts 4"):
+        ret.append(run(IBWIRE_SIM, "net", *shape.split(), check=False).out.encode())
+    with open("saved.topo", "rb") as file:
+        return [text for text in (*ret, file.read()) if text]
+
+
+def examine_topology(data):
+    """Commands that read a topology. What ibwire saves of it is read again as the same topology."""
+    wrong, used = [], []
+    with open("mutated", "wb") as file:
+        file.write(data)
+    for command in (["topology", "show", "--format", "json"], ["topology", "dot"], ["names", "suggest"], ["topology", "save", "again"]):
+        done = limited(IBWIRE, *command, "--from", "mutated")
+        used.append(done)
+        wrong += check(command, done)
+    wrong += check(["mend"], limited(IBWIRE_SIM, "mend", "mutated"))
+    if used[-1].status == 0:
+        # Quotation marks end a name in such a file, so that they are replaced.
+        shown = [limited(IBWIRE, "topology", "show", "--from", name).out.replace('"', "'") for name in ("mutated", "again")]
+        if shown[0] != shown[1]:
+            wrong.append("a saved copy is another topology")
+        os.unlink("again")
+    return wrong, used
+
+
+def examine_other(name, data):
+    wrong, used = [], []
+    with open("mutated", "wb") as file:
+        file.write(data)
+    for command in OTHERS[name][1]:
+        with open("mutated", "rb") as file:
+            done = limited(IBWIRE, *[word.replace("%", "mutated") for word in command], stdin=file)
+        used.append(done)
+        wrong += check(command, done)
+    return wrong, used
+
+
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", DB, 2, 3, 10)
+limited(IBWIRE, "push", "--once", "--remote-write", "http://127.0.0.1:9/", "--since", "-1h", "--cursor", "cursor")
+with open("cursor", encoding="utf-8") as file:
+    OTHERS["cursor"] = (file.read(), OTHERS["cursor"][1])
+bases = topologies()
+tap.equal("files that are as they should be", [text for data in bases for text in examine_topology(data)[0]] +
+          [text for name, (data, _) in OTHERS.items() for text in examine_other(name, data.encode())[0]], [])
+totals = {}
+for seed in range(FIRST, FIRST + COUNT):
+    rng = random.Random(seed)
+    kind = "topologies" if seed % 3 else "other files"
+    name = rng.choice(sorted(OTHERS))
+    data = rng.choice(bases) if seed % 3 else OTHERS[name][0].encode()
+    for _ in range(rng.choice((1, 1, 2, 4, 10))):
+        data = damage(data, rng)
+    found, used = examine_topology(data) if seed % 3 else examine_other(name, data)
+    count, wrong, cpu_s, memory_kb = totals.get(kind, (0, [], 0, 0))
+    totals[kind] = (count + 1, wrong + [f"seed {seed}, {name}: {text}" for text in found], max(cpu_s, *(done.cpu_s for done in used)),
+                    max(memory_kb, *(done.memory_kb for done in used)))
+for kind, (count, wrong, cpu_s, memory_kb) in totals.items():
+    tap.result(not wrong, f"{count} {kind}: exit status, time, memory, JSON, characters", "\n".join(wrong[:20]))
+    tap.note(f"{count} {kind}: at most {cpu_s:.2f} s of CPU time, {memory_kb >> 10} MB")
+    tap.reliability(f"Mutated {kind} of users, AddressSanitizer", f"{count} files",
+                    f"Documented exit status, {CPU_S} s of CPU time, {MEMORY_MB} MB, valid JSON, no control character; at most {cpu_s:.2f} s "
+                    f"and {memory_kb >> 10} MB were used")
+tap.done()
