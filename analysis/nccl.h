@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/map.h"
 #include "base/unread.h"
@@ -220,7 +219,9 @@ struct nccl_log {
 	uint64_t repeated;            /* messages that a launcher dropped as repetitions */
 	struct map rank_map;          /* ranks whose initialization was logged */
 	size_t ranks_logged;
-	const char *foreign;          /* what the log is instead of text: "gzip"; NULL: text */
+	const char *foreign;          /* what the log is instead of text: "zstd"; NULL: text */
+	uint64_t inflate_most;        /* of a log that is compressed with gzip, this many bytes are read */
+	const char *cut;              /* why the rest of such a log was not read; NULL: it was */
 	bool sharp_plugin;            /* a CollNet plugin was loaded */
 	bool no_device;               /* a process found no HCA */
 	bool nvls;                    /* NVLink SHARP is used inside nodes */
@@ -260,8 +261,12 @@ int nccl_rename_host(struct nccl_log *log, const char *from, const char *to, str
 int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err);
 int nccl_end(struct nccl_log *log, struct error *err);
 
-/* nccl_read - feed a file to its end. Return: 0; ERR_IO; ERR_NOMEM. */
-int nccl_read(struct nccl_log *log, FILE *file, struct error *err);
+/*
+ * nccl_read - feed a file to its end; one that is compressed with gzip is decompressed
+ * @fd:  not closed
+ * Return: 0, also if the end of a compressed file is damaged (log->cut); ERR_IO; ERR_NOMEM.
+ */
+int nccl_read(struct nccl_log *log, int fd, struct error *err);
 
 /* nccl_test_name - "all_reduce"; if it was inferred and is ambiguous "all_gather or alltoall". */
 const char *nccl_test_name(const struct nccl_test *test);

@@ -493,6 +493,9 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 	ret->count = 0;
 	nccl_check_sum(&check);
 	summary(&check);
+	if (log->cut)
+		nccl_check_add(&check, NCCL_WARN, "decompress it: zcat FILE | ibwire ... --nccl -",
+			       "the rest of a log that is compressed with gzip was not read: %s", log->cut);
 	if (log->foreign && log->net_connections)
 		line_add(&check, NCCL_WARN, "a log is compressed (%s) and was not read: decompress it", log->foreign);
 	if (count && log->host_count && !check.known && !check.unknown)

@@ -36,6 +36,7 @@ struct nccl_input {
 	int half;         /* the first byte of a character of UTF-16; -1: none */
 	char line[NCCL_LINE_MOST + 1];
 	size_t len, done; /* bytes of the line, and before which messages were read */
+	size_t joined;    /* bytes of the line that earlier lines of a logger had; 0: none */
 	struct nccl_test *test; /* its header was read and not yet its summary */
 	enum nccl_column columns[NCCL_COLUMNS_MOST];
 	unsigned column_count; /* 0: no header of a table yet */

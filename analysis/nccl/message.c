@@ -7,6 +7,7 @@
  * in aws-ofi-nccl ("Libfabric"; until 1.13 "AWS Libfabric").
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "analysis/nccl.h"
 #include "analysis/nccl/test_nccl.h"
 #include "base/err.h"
@@ -220,12 +222,104 @@ TEST(wrapped_logs_are_read)
 		wide[len] = *text;
 	read_bytes(wide, len);
 	assert_int_equal(text_log.net_direct, 1);
-	read_bytes("\x1f\x8b\x08\0\0\0\0\0NCCL INFO Using network IB\n", 34);
+	read_bytes("\x28\xb5\x2f\xfd\0\0\0\0NCCL INFO Using network IB\n", 34);
 	check(NULL, 0);
-	assert_line(NCCL_WARN, "compressed (gzip)");
+	assert_line(NCCL_WARN, "compressed (zstd)");
 	assert_int_equal(text_log.messages, 0);
 	judge(LIST(A) OVER(A, "0") OVER(A, "0[repeated 7x across cluster]"));
 	assert_int_equal(text_log.repeated, 7);
+}
+
+static void read_compressed(const void *bytes, size_t len, uint64_t most)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	rewind(file);
+	nccl_done(&text_log);
+	nccl_init(&text_log);
+	text_log.inflate_most = most ? most : text_log.inflate_most;
+	assert_int_equal(nccl_read(&text_log, fileno(file), NULL), 0);
+	fclose(file);
+	check(NULL, 0);
+}
+
+TEST(a_log_compressed_with_gzip_is_read_as_far_as_it_goes)
+{
+	static const char text[] = LIST(A) OVER(A, "0") A WARN("Call to ibv_create_qp failed");
+	char packed[8192];
+	z_stream stream = { .next_out = (Bytef *)packed, .avail_out = sizeof(packed) };
+	size_t len, half;
+
+	/* Two members, as of logs that were appended: the second one is not compressed within it. */
+	for (int level = 9; level >= 0; level -= 9) {
+		assert_int_equal(deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+		stream.next_in = (Bytef *)text;
+		stream.avail_in = sizeof(text) - 1;
+		assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+		assert_int_equal(deflateEnd(&stream), Z_OK);
+	}
+	len = sizeof(packed) - stream.avail_out;
+	half = len / 2;
+	read_compressed(packed, len, 0);
+	assert_int_equal(text_log.problem_total[NCCL_WARNING], 2);
+	assert_int_equal(text_log.bytes, 2 * (sizeof(text) - 1));
+	assert_null(text_log.cut);
+	read_compressed(packed, len, 8);
+	assert_line(NCCL_WARN, "it is too large");
+	read_compressed(packed, len - 20, 0);
+	assert_true(text_log.problem_total[NCCL_WARNING] >= 1);
+	assert_line(NCCL_WARN, "the file ends within it");
+	packed[len - 6] ^= 1;
+	read_compressed(packed, len, 0);
+	assert_line(NCCL_WARN, "the file is damaged");
+	packed[half] ^= 0x55;
+	read_compressed(packed, len, 0);
+	assert_non_null(line_with("the rest of a log that is compressed"));
+	read_compressed(text, sizeof(text) - 1, 8);
+	assert_null(text_log.cut);
+	assert_int_equal(text_log.problem_total[NCCL_WARNING], 1);
+}
+
+/* The text is split after 16 kB wherever that is, and messages are found before, at and after the split. */
+TEST(lines_that_a_logger_split_are_joined)
+{
+	static const char text[] = A "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0> "
+		A "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA";
+	static const char *const around[][3] = {
+		{ "{\"log\":\"", "\",\"stream\":\"stdout\"}\n", "\\n\",\"stream\":\"stdout\"}\n" },
+		{ "{\"log\":\"", "\",\"logtag\":\"P\"}\n", "\",\"logtag\":\"F\"}\n" },
+		{ "2026-01-02T03:04:05.123456789Z stdout P ", "\n", "\n" },
+	};
+	enum { PART = 16384, PARTS = 9 };
+	char *line = malloc(PART * PARTS + sizeof(text) + 1), *log = malloc(2 * PART * PARTS);
+
+	assert_true(line && log);
+	for (size_t kind = 0; kind < sizeof(around) / sizeof(around[0]); kind++)
+		for (size_t parts = 1; parts < PARTS; parts += 3)
+			for (size_t before = 0; before <= sizeof(text); before++) {
+				size_t len = parts * PART - before, out = 0;
+
+				memset(line, 'x', len);
+				len += (size_t)sprintf(line + len, " %s", text);
+				for (size_t at = 0; at < len; at += PART) {
+					size_t part = len - at < PART ? len - at : PART;
+					bool last = at + part == len;
+
+					out += (size_t)sprintf(log + out, "%s%.*s%s", around[kind][0], (int)part,
+							       line + at, around[kind][last ? 2 : 1]);
+					if (kind == 2 && last) /* "F TEXT" and the newline */
+						log[out - part - 3] = 'F';
+				}
+				read_bytes(log, out);
+				assert_int_equal(text_log.messages, 2);
+				assert_int_equal(text_log.net_direct, 1);
+				assert_int_equal(text_log.hca_count, 1);
+				assert_string_equal(text_log.hcas[0].name, "mlx5_0");
+			}
+	free(line);
+	free(log);
 }
 
 TEST(a_warning_without_its_prefix_is_found_in_another_message)

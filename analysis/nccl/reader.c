@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
 
 #include "analysis/nccl/input.h"
 #include "base/array.h"
@@ -19,7 +22,7 @@ void nccl_copy(char *ret, size_t size, const char *bytes, size_t len)
 
 void nccl_init(struct nccl_log *log)
 {
-	*log = (struct nccl_log){ 0 };
+	*log = (struct nccl_log){ .inflate_most = 16ull << 30 };
 }
 
 void nccl_done(struct nccl_log *log)
@@ -399,17 +402,23 @@ static void line_read(struct nccl_log *log, size_t len, size_t limit)
 		nccl_row_read(log, line);
 }
 
+/* Loggers split a line at this length: docker and containerd after 16 kB. */
+enum { SPLIT_LEAST = 16000 };
+
 /*
  * A line of docker's and of other loggers: {"log":"TEXT\\n","stream":"stdout"}. The text replaces the line.
+ * @ret_split:  the logger split the line: the rest is in the next one
  * Return: its length.
  */
-static size_t unwrap(char *line, size_t len)
+static size_t unwrap(char *line, size_t len, bool *ret_split)
 {
 	static const char *const keys[] = { "\"log\":", "\"message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
 					    "\"textPayload\":", "\"line\":", "\"short_message\":" };
 	const char *end = line + len, *at = NULL;
+	bool ended = false;
 	size_t to = 0;
 
+	*ret_split = memmem(line, len, "\"logtag\":\"P\"", 12) || memmem(line, len, "\"partial_message\":\"true\"", 24);
 	for (size_t i = 0; !at && i < sizeof(keys) / sizeof(keys[0]); i++) {
 		at = memmem(line, len, keys[i], strlen(keys[i]));
 		at = at ? at + strlen(keys[i]) : NULL;
@@ -426,6 +435,7 @@ static size_t unwrap(char *line, size_t len)
 			continue;
 		}
 		at++;
+		ended = *at == 'n';
 		if (*at == 'u' && end - at > 4) {
 			char digits[5] = { at[1], at[2], at[3], at[4], '\0' };
 			unsigned long code = strtoul(digits, NULL, 16);
@@ -436,7 +446,30 @@ static size_t unwrap(char *line, size_t len)
 			line[to++] = *at == 't' ? ' ' : *at;
 		}
 	}
+	*ret_split = !ended && (*ret_split || to >= SPLIT_LEAST);
 	return to;
+}
+
+/*
+ * A line of containerd and CRI-O, "2026-01-02T03:04:05.123456789Z stdout P TEXT": P of one that is split, F of its
+ * last part. The text replaces the line if it is a part.
+ * @rest:  it continues the line before
+ */
+static size_t unwrap_cri(char *line, size_t len, bool rest, bool *ret_split)
+{
+	enum { HEAD_MOST = 64 };
+	const char *at = isdigit((unsigned char)line[0]) ?
+			 memmem(line, len < HEAD_MOST ? len : HEAD_MOST, " std", 4) : NULL;
+	size_t head = at ? (size_t)(at - line) + 10 : 0;
+
+	*ret_split = false;
+	if (!at || head > len || line[head - 1] != ' ' || (line[head - 2] != 'P' && line[head - 2] != 'F'))
+		return len;
+	*ret_split = line[head - 2] == 'P';
+	if (!rest && !*ret_split)
+		return len;
+	memmove(line, line + head, len - head);
+	return len - head;
 }
 
 /* "... [repeated 15x across cluster]" of Ray: other processes printed the same line. */
@@ -450,21 +483,6 @@ static void repetition_read(struct nccl_log *log, const char *line, size_t len)
 	log->repeated += at < end && *at == 'x' ? times : 0;
 }
 
-static void line_end(struct nccl_log *log)
-{
-	struct nccl_input *input = log->input;
-
-	if (input->len && input->line[0] == '{' && !input->done)
-		input->len = unwrap(input->line, input->len);
-	if (memchr(input->line, '\033', input->len) && !input->done)
-		input->len = strip_colours(input->line, input->len);
-	repetition_read(log, input->line, input->len);
-	line_read(log, input->len, input->len);
-	log->lines++;
-	input->len = 0;
-	input->done = 0;
-}
-
 /* The line is longer than the buffer: read what is whole, and keep its end and a prefix before it. */
 static void line_cut(struct nccl_log *log)
 {
@@ -476,12 +494,50 @@ static void line_cut(struct nccl_log *log)
 	memmove(input->line, input->line + from, input->len - from);
 	input->len -= from;
 	input->done = PREFIX_MOST;
+	input->joined = 0;
+}
+
+/* The line is whole, without what a logger wrote around it. */
+static void line_finish(struct nccl_log *log)
+{
+	struct nccl_input *input = log->input;
+
+	if (memchr(input->line, '\033', input->len) && !input->done)
+		input->len = strip_colours(input->line, input->len);
+	repetition_read(log, input->line, input->len);
+	line_read(log, input->len, input->len);
+	log->lines++;
+	input->len = 0;
+	input->done = 0;
+	input->joined = 0;
+}
+
+static void line_end(struct nccl_log *log)
+{
+	struct nccl_input *input = log->input;
+	char *part = input->line + input->joined;
+	size_t len = input->len - input->joined;
+	bool split = false, rest = input->joined > 0;
+
+	if (len && *part == '{' && (rest || !input->done))
+		len = unwrap(part, len, &split);
+	else if (len && (rest || !input->done))
+		len = unwrap_cri(part, len, rest, &split);
+	input->len = input->joined + len;
+	if (!split) {
+		line_finish(log);
+		return;
+	}
+	if (input->len > NCCL_LINE_MOST / 2)
+		line_cut(log);
+	log->lines++;
+	input->joined = input->len;
 }
 
 /* Lines without anything of interest are most of a log: they are not copied. Colours may split words. */
 static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
 {
-	return log->input->column_count || memchr(line, '#', len) || memchr(line, '\033', len) ||
+	return log->input->column_count || len >= SPLIT_LEAST || memchr(line, '#', len) || memchr(line, '\033', len) ||
 	       memmem(line, len, "CCL", 3);
 }
 
@@ -618,6 +674,8 @@ int nccl_end(struct nccl_log *log, struct error *err)
 		log->input->head_len = 0;
 		if (log->input->len)
 			line_end(log);
+		if (log->input->len) /* its last part is not in the log */
+			line_finish(log);
 		log->input->test = NULL;
 		log->input->column_count = 0;
 		log->input->started = false;
@@ -626,19 +684,39 @@ int nccl_end(struct nccl_log *log, struct error *err)
 	return log->failed ? err_nomem(err) : 0;
 }
 
-int nccl_read(struct nccl_log *log, FILE *file, struct error *err)
+int nccl_read(struct nccl_log *log, int fd, struct error *err)
 {
-	static const size_t size = 1 << 18;
-	char *piece = malloc(size);
-	size_t got;
-	int ret = 0;
+	enum { SIZE = 1 << 18 };
+	int own = dup(fd), code = 0, got, ret = 0;
+	gzFile file = own < 0 ? NULL : gzdopen(own, "r");
+	char *piece = file ? malloc(SIZE) : NULL;
+	uint64_t before = log->bytes;
 
-	if (!piece)
-		return err_nomem(err);
-	while (!ret && (got = fread(piece, 1, size, file)))
-		ret = nccl_feed(log, piece, got, err);
-	if (!ret && ferror(file))
+	if (!piece) {
+		if (file)
+			gzclose(file);
+		else if (own >= 0)
+			close(own);
+		return own < 0 ? err_set(err, ERR_IO, "%s", strerror(errno)) : err_nomem(err);
+	}
+	while ((got = gzread(file, piece, SIZE)) > 0 && !ret) {
+		ret = nccl_feed(log, piece, (size_t)got, err);
+		if (log->bytes - before >= log->inflate_most && !gzdirect(file)) {
+			log->cut = "it is too large";
+			break;
+		}
+	}
+	/* Of a file that ends within a block gzread() returns what is whole, and then 0. */
+	gzerror(file, &code);
+	if (!ret && code == Z_ERRNO)
 		ret = err_set(err, ERR_IO, "%s", strerror(errno));
+	else if (code == Z_BUF_ERROR)
+		log->cut = "the file ends within it";
+	else if (code == Z_DATA_ERROR)
+		log->cut = "the file is damaged";
+	else if (!ret && code == Z_MEM_ERROR)
+		ret = err_nomem(err);
+	gzclose(file);
 	free(piece);
 	return ret ? ret : nccl_end(log, err);
 }

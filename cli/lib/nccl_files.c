@@ -2,9 +2,11 @@
 #include "cli/lib/nccl_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/nccl.h"
 #include "base/err.h"
@@ -14,15 +16,15 @@
 static int read_file(const char *path, struct nccl_log *log, struct error *err)
 {
 	bool standard = !strcmp(path, "-");
-	FILE *file = standard ? stdin : fopen(path, "re");
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	struct unread before_torn = log->torn;
 	size_t before = log->lines;
 	int code;
 
-	if (!file)
+	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
 	log->torn = (struct unread){ 0 };
-	code = nccl_read(log, file, err);
+	code = nccl_read(log, fd, err);
 	log->torn.first -= log->torn.lines ? before : 0;
 	if (code == 0)
 		options_warn_unread(path, &log->torn, "a whole message of NCCL");
@@ -30,7 +32,7 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 	if (code == ERR_IO)
 		err_prefix(err, "cannot read %s", standard ? "standard input" : path);
 	if (!standard)
-		fclose(file);
+		close(fd);
 	return code;
 }
 
