@@ -77,6 +77,7 @@ struct nccl_process {
 	uint8_t network;     /* index into networks + 1; 0: unknown */
 	uint8_t problem;     /* index into problems + 1, of its last warning that is not harmless; 0: none */
 	uint32_t messages;
+	uint32_t rank, rank_of; /* in its largest communicator, which has @rank_of ranks; UINT32_MAX: of several */
 	uint64_t longer;     /* hash of a longer name that ends with its name, in its last such message; 0: none */
 	uint32_t longer_at;  /* its number of messages then */
 };
@@ -117,10 +118,10 @@ struct nccl_problem {
 };
 
 /* What problems name. */
-enum nccl_place { NCCL_PEER, NCCL_DEVICE, NCCL_REPORTER, NCCL_PLACES };
+enum nccl_place { NCCL_PEER, NCCL_DEVICE, NCCL_RANK, NCCL_REPORTER, NCCL_PLACES };
 
 /*
- * How often a problem names a peer, an HCA, a reporting host. The most frequent of many are kept (the algorithm
+ * How often a problem names a peer, an HCA, a reporting rank or host. The most frequent of many are kept (the algorithm
  * "space-saving"): the number is at least @count less @excess.
  */
 struct nccl_tally {
@@ -302,7 +303,7 @@ const char *nccl_severity_name(enum nccl_severity severity);
 struct nccl_line {
 	enum nccl_severity severity;
 	char text[512];
-	const char *fix; /* action; NULL: the text contains it, or there is none */
+	const char *fix; /* action; of each warning and failure, else perhaps NULL */
 };
 
 /* The most important line comes first: it is the verdict. */

@@ -108,7 +108,6 @@ static int worst(const struct checks *checks)
 /* What NCCL logged, without the bytes of a job: `ibwire run --local` compares them. */
 static int add_logs(const struct doctor_options *options, struct checks *checks, struct error *err)
 {
-	static const char *const fix = "see ibwire-job(1), Logs of NCCL";
 	static struct nccl_verdict verdict;
 	struct nccl_log log;
 	int code = nccl_files_read(&options->nccl, options->common.argv, options->common.argc, &log, err);
@@ -124,7 +123,7 @@ static int add_logs(const struct doctor_options *options, struct checks *checks,
 		};
 
 		check_add(checks, statuses[line->severity], "",
-			  line->severity < NCCL_WARN ? NULL : line->fix ? line->fix : fix, "%s", line->text);
+			  line->severity < NCCL_WARN ? NULL : line->fix, "%s", line->text);
 	}
 	nccl_done(&log);
 	return code == 0 && checks->failed ? err_nomem(err) : code;

@@ -237,6 +237,11 @@ static void append_nccl(struct text *text, const struct nccl_verdict *nccl)
 		text_appendf(text, "%s{\"severity\":\"%s\",\"text\":", i ? ",\n" : "\n",
 			     nccl_severity_name(nccl->lines[i].severity));
 		scalar_append_text(text, nccl->lines[i].text, strlen(nccl->lines[i].text));
+		text_append(text, ",\"fix\":");
+		if (nccl->lines[i].fix)
+			scalar_append_text(text, nccl->lines[i].fix, strlen(nccl->lines[i].fix));
+		else
+			text_append(text, "null");
 		text_append(text, "}");
 	}
 }

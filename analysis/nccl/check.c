@@ -95,23 +95,36 @@ static void library_text(const struct nccl_log *log, char *ret, size_t size)
 		snprintf(ret, size, "NCCL");
 }
 
-/* Why NCCL may have chosen TCP: settings that forbid RDMA. */
-static const char *tcp_reason(const struct nccl_log *log)
+static bool network_is(const struct nccl_log *log, const char *name)
 {
+	for (size_t i = 0; i < log->network_count; i++)
+		if (!strcmp(log->networks[i].value, name))
+			return true;
+	return !log->network_count && !strcmp(name, "IB");
+}
+
+/* Why NCCL may have chosen TCP: "" or "; REASON". @ret_fix: action */
+static const char *tcp_reason(const struct nccl_log *log, const char **ret_fix)
+{
+	if (network_is(log, "FastSocket")) {
+		*ret_fix = "remove the plugin, or set NCCL_NET=IB";
+		return "; the plugin FastSocket uses TCP";
+	}
 	for (size_t i = 0; i < log->setting_count; i++) {
 		const struct nccl_setting *setting = &log->settings[i];
 
-		if (!strcmp(setting->name, "NCCL_IB_DISABLE") && strcmp(setting->value, "0"))
-			return "NCCL_IB_DISABLE is set";
-		if (!strcmp(setting->name, "NCCL_NET") && !strcmp(setting->value, "Socket"))
-			return "NCCL_NET=Socket is set";
+		if (!strcmp(setting->name, "NCCL_IB_DISABLE") && strcmp(setting->value, "0")) {
+			*ret_fix = "unset NCCL_IB_DISABLE";
+			return "; NCCL_IB_DISABLE is set";
+		}
+		if (!strcmp(setting->name, "NCCL_NET") && !strcmp(setting->value, "Socket")) {
+			*ret_fix = "unset NCCL_NET";
+			return "; NCCL_NET=Socket is set";
+		}
 	}
-	if (log->no_device)
-		return "it found no HCA: check libibverbs and /dev/infiniband in the container, and NCCL_IB_HCA";
-	for (size_t i = 0; i < log->setting_count; i++)
-		if (!strcmp(log->settings[i].name, "NCCL_IB_HCA"))
-			return "check NCCL_IB_HCA and the links of the HCAs";
-	return "check the links of the HCAs, libibverbs in the container, and memlock";
+	*ret_fix = "check the links of the HCAs, NCCL_IB_HCA, and in the container libibverbs, /dev/infiniband and "
+		   "memlock: ibwire doctor";
+	return log->no_device ? "; it found no HCA" : "";
 }
 
 /* The network of most processes is TCP; if that is not logged: no HCA is listed. */
@@ -132,18 +145,21 @@ static bool chose_tcp(const struct nccl_log *log)
 	return !log->hca_count && (log->interfaces[0] || log->no_device);
 }
 
+#define FIX_FOREIGN "decompress it: zcat, zstdcat, xzcat FILE | ibwire ... --nccl -"
+
 /* No connection over a network was logged. */
 static void summary_without_network(struct nccl_check *check, const char *library)
 {
 	const struct nccl_log *log = check->log;
+	const char *fix, *reason = tcp_reason(log, &fix);
 	bool apart = log->nodes ? log->nodes > 1 : check->log_hosts > 1;
 	bool together = !apart && check->log_hosts <= 1 &&
 			(log->nodes == 1 || (log->ranks ? !check->partial :
 					     log->p2p_connections + log->shm_connections > 0));
 
 	if (log->foreign)
-		nccl_check_add(check, NCCL_WARN, "decompress it: zcat, zstdcat, xzcat FILE | ibwire ... --nccl -",
-			       "a log is compressed (%s) and was not read", log->foreign);
+		nccl_check_add(check, NCCL_WARN, FIX_FOREIGN, "a log is compressed (%s) and was not read",
+			       log->foreign);
 	if (log->foreign && !log->messages)
 		return;
 	if (!log->messages)
@@ -152,10 +168,10 @@ static void summary_without_network(struct nccl_check *check, const char *librar
 			 "the log contains no messages of NCCL: run with NCCL_DEBUG=INFO", library);
 	else if (chose_tcp(log) && !together)
 		/* Some of the ranks may be all that the log has. */
-		line_add(check, apart || log->ranks ? NCCL_FAIL : NCCL_WARN,
-			 "%s chose NET/Socket%s%s: TCP, not RDMA%s; %s", library, log->interfaces[0] ? " on " : "",
-			 log->interfaces, apart || log->ranks ? "" : ", if there are ranks on other hosts",
-				 tcp_reason(log));
+		nccl_check_add(check, apart || log->ranks ? NCCL_FAIL : NCCL_WARN, fix,
+			       "%s chose NET/Socket%s%s: TCP, not RDMA%s%s", library,
+			       log->interfaces[0] ? " on " : "", log->interfaces,
+			       apart || log->ranks ? "" : ", if there are ranks on other hosts", reason);
 	else if (together)
 		line_add(check, NCCL_OK, "%s reports ranks on one host only and uses no network"
 			 " (it lists %zu HCA%s, %s)", library, check->rail_count, plural(check->rail_count),
@@ -170,29 +186,24 @@ static void summary_without_network(struct nccl_check *check, const char *librar
 			 " NCCL_DEBUG_SUBSYS, or with INIT,NET", library);
 }
 
-static bool network_is(const struct nccl_log *log, const char *name)
-{
-	for (size_t i = 0; i < log->network_count; i++)
-		if (!strcmp(log->networks[i].value, name))
-			return true;
-	return !log->network_count && !strcmp(name, "IB");
-}
+#define FIX_PORTS "check that the log is of this job, which HCAs it used on each host (ibwire run --local), and " \
+	"NCCL_IB_HCA"
 
 static void summary(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 	uint64_t rdma = log->net_connections - log->net_tcp;
 	char library[sizeof(log->versions[0].value) + NCCL_NAME_SIZE], wire[128];
+	const char *fix, *reason = tcp_reason(log, &fix);
 
 	library_text(log, library, sizeof(library));
 	wire_text(check, wire, sizeof(wire));
 	if (!log->net_connections) {
 		summary_without_network(check, library);
 	} else if (log->net_tcp >= rdma) {
-		line_add(check, NCCL_FAIL, "%s reports NET/%s%s%s: TCP, not RDMA%s; %s", library,
-			 network_is(log, "FastSocket") ? "FastSocket" : "Socket", log->interfaces[0] ? " on " : "",
-			 log->interfaces, wire, network_is(log, "FastSocket") ? "the plugin FastSocket uses TCP" :
-			 tcp_reason(log));
+		nccl_check_add(check, NCCL_FAIL, fix, "%s reports NET/%s%s%s: TCP, not RDMA%s%s", library,
+			       network_is(log, "FastSocket") ? "FastSocket" : "Socket",
+			       log->interfaces[0] ? " on " : "", log->interfaces, wire, reason);
 	} else if (!check->used_rails) {
 		line_add(check, NCCL_NOTE, "%s reports %llu connections over a network, but the log has no names "
 			 "of hosts%s",
@@ -201,15 +212,15 @@ static void summary(struct nccl_check *check)
 		bool nothing = check->known && !check->unknown && check->tx_bytes < 1e6 &&
 			       (check->fabric == NCCL_INFINIBAND || check->named);
 
-		line_add(check, nothing ? NCCL_FAIL : NCCL_OK, "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
-			 library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
-			 check->hosts, plural(check->hosts),
-			 !check->staged ? "with GDRDMA" : log->net_direct ? "partly with GDRDMA" : "without GDRDMA",
-			 wire);
+		nccl_check_add(check, nothing ? NCCL_FAIL : NCCL_OK, nothing ? FIX_PORTS : NULL,
+			       "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
+			       library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
+			       check->hosts, plural(check->hosts), !check->staged ? "with GDRDMA" :
+			       log->net_direct ? "partly with GDRDMA" : "without GDRDMA", wire);
 		if (log->net_tcp)
-			line_add(check, NCCL_FAIL, "%llu of %llu connections use TCP (NET/Socket)",
-				 (unsigned long long)log->net_tcp,
-				 (unsigned long long)log->net_connections);
+			nccl_check_add(check, NCCL_FAIL, fix, "%llu of %llu connections use TCP (NET/Socket)%s",
+				       (unsigned long long)log->net_tcp, (unsigned long long)log->net_connections,
+				       reason);
 	}
 }
 
@@ -287,11 +298,11 @@ static void rails_check(struct nccl_check *check)
 		const struct nccl_rail *rail = &check->rails[i];
 
 		if (rail->idle)
-			line_add(check, NCCL_FAIL, "NCCL reports %s on %s of %s%s; %s moved %s",
-				 check->fabric == NCCL_INFINIBAND ? "IB" : nccl_fabric_name(check->fabric), rail->name,
-				 rail->idle_host,
-				 rail->idle > 1 ? " and other hosts" : "", rail->idle > 1 ? "these ports" : "that port",
-				 amount((double)rail->idle_bytes).text);
+			nccl_check_add(check, NCCL_FAIL, FIX_PORTS, "NCCL reports %s on %s of %s%s; %s moved %s",
+				       check->fabric == NCCL_INFINIBAND ? "IB" : nccl_fabric_name(check->fabric),
+				       rail->name, rail->idle_host, rail->idle > 1 ? " and other hosts" : "",
+				       rail->idle > 1 ? "these ports" : "that port",
+				       amount((double)rail->idle_bytes).text);
 		if (rail->used || !check->log->net_connections)
 			continue;
 		/* A bond of Ethernet ports among InfiniBand ports is no rail. */
@@ -304,8 +315,10 @@ static void rails_check(struct nccl_check *check)
 		line_add(check, NCCL_NOTE, "the log has messages of %zu of %u ranks: HCAs without connections are not"
 			 " judged", check->ranks, check->log->ranks);
 	else if (unused_count && check->fabric != NCCL_TCP)
-		line_add(check, NCCL_WARN, "NCCL lists %u HCA%s without any connection: %s", unused_count,
-			 plural(unused_count), unused);
+		nccl_check_add(check, NCCL_WARN, "select the rails of the job with NCCL_IB_HCA; if these are rails, "
+			       "check their distance to the GPUs (nvidia-smi topo -m)",
+			       "NCCL lists %u HCA%s without any connection: %s", unused_count, plural(unused_count),
+			       unused);
 	if (foreign_count)
 		line_add(check, NCCL_NOTE, "ports that NCCL has no connection on moved data: %s", foreign);
 }
@@ -316,12 +329,12 @@ static void direct_check(struct nccl_check *check)
 
 	if (!check->staged)
 		return;
-	line_add(check, NCCL_WARN, "%llu of %llu connection%s staged through host memory (no GDRDMA)%s%s%s",
-		 (unsigned long long)check->staged, (unsigned long long)log->net_connections,
-		 log->net_connections == 1 ? " is" : "s are",
-		 check->fabric != NCCL_INFINIBAND && check->fabric != NCCL_ROCE ? "" :
-		 ": load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL",
-		 log->gdr_reason[0] ? "; " : "", log->gdr_reason);
+	nccl_check_add(check, NCCL_WARN, check->fabric == NCCL_INFINIBAND || check->fabric == NCCL_ROCE ?
+		       "load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL" :
+		       "check whether the GPU, the driver and the plugin of this network support GPU Direct RDMA",
+		       "%llu of %llu connection%s staged through host memory (no GDRDMA)%s%s",
+		       (unsigned long long)check->staged, (unsigned long long)log->net_connections,
+		       log->net_connections == 1 ? " is" : "s are", log->gdr_reason[0] ? "; " : "", log->gdr_reason);
 }
 
 static void networks_check(struct nccl_check *check)
@@ -342,7 +355,8 @@ static void networks_check(struct nccl_check *check)
 						log->networks[i].value, counts[i + 1]);
 	}
 	if (used > 1)
-		line_add(check, NCCL_WARN, "processes use different networks: %s", list);
+		nccl_check_add(check, NCCL_WARN, "give all containers the same plugin and HCAs, or set NCCL_NET",
+			       "processes use different networks: %s", list);
 }
 
 /*
@@ -425,6 +439,10 @@ static size_t count_alone(const struct nccl_log *log)
 	return log->test_count > 1 && (single == log->test_count || elsewhere) ? log->test_count : 0;
 }
 
+#define FIX_WRONG "look for a GPU with errors: dmesg (NVRM Xid), nvidia-smi -q -d ECC"
+#define FIX_SLOW "look for slow or failing links (ibwire links --degraded, ibwire health), missing GDRDMA, and PCI " \
+	"links and settings of the hosts (ibwire doctor)"
+
 static void test_check(struct nccl_check *check, const struct nccl_test *test, uint64_t bytes)
 {
 	char line_rate[160], parts[32] = "", ranks[96] = "ranks not known", wire[64];
@@ -444,12 +462,14 @@ static void test_check(struct nccl_check *check, const struct nccl_test *test, u
 		snprintf(wire, sizeof(wire), test->all.ranks && (test->all.hosts < 2 || test->group_count > 1) ?
 			 "nothing needs to be" : "unknown bytes");
 	if (!test->row_count)
-		line_add(check, NCCL_WARN, "%s: the table has no row that can be read", nccl_test_name(test));
+		nccl_check_add(check, NCCL_WARN, "let only the first rank write to this log",
+			       "%s: the table has no row that can be read", nccl_test_name(test));
 	else
-		line_add(check, severity, "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s",
-			 nccl_test_name(test), ranks, test->row_count, plural(test->row_count),
-			 	test->best.busbw_gb_per_s, amount((double)test->best.size_bytes).text, line_rate, wire,
-			 test->wrong ? "; wrong values" : "", test->concluded ? "" : "; the table is cut off");
+		nccl_check_add(check, severity, test->wrong ? FIX_WRONG : severity > NCCL_NOTE ? FIX_SLOW : NULL,
+			       "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s",
+			       nccl_test_name(test), ranks, test->row_count, plural(test->row_count),
+			       test->best.busbw_gb_per_s, amount((double)test->best.size_bytes).text, line_rate, wire,
+			       test->wrong ? "; wrong values" : "", test->concluded ? "" : "; the table is cut off");
 }
 
 static void tests_check(struct nccl_check *check)
@@ -459,10 +479,10 @@ static void tests_check(struct nccl_check *check)
 	double least = 0;
 
 	if (alone)
-		line_add(check, NCCL_WARN, "nccl-tests was built without MPI: %s ran by %s, nothing went over the "
-			"network; build "
-			 "it with make MPI=1", log->tests[0].alone ? "its processes" : "each of its processes",
-			 log->tests[0].alone ? "themselves" : "itself");
+		nccl_check_add(check, NCCL_WARN, "build it with make MPI=1",
+			       "nccl-tests was built without MPI: %s, nothing went over the network",
+			       log->tests[0].alone ? "its processes ran by themselves" :
+			       "each of its processes ran by itself");
 	for (size_t i = 0; i < log->test_count && !alone; i++) {
 		uint64_t bytes = nccl_test_least_bytes(log, &log->tests[i], nccl_may_reduce(log));
 
@@ -472,10 +492,10 @@ static void tests_check(struct nccl_check *check)
 	if (least <= 0 || !check->known || check->counted < check->hosts)
 		return;
 	if (check->rx_bytes < least && !check->unknown)
-		line_add(check, is_other_fabric(check) && !check->named ? NCCL_NOTE : NCCL_FAIL,
-			 "the tests must put at least %s on the wire, but the hosts received only %s (%.1f %%):"
-			 " the data did not take these ports", amount(least).text,
-			 amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
+		nccl_check_add(check, is_other_fabric(check) && !check->named ? NCCL_NOTE : NCCL_FAIL, FIX_PORTS,
+			       "the tests must put at least %s on the wire, but the hosts received only %s (%.1f %%):"
+			       " the data did not take these ports", amount(least).text,
+			       amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
 	else
 		line_add(check, NCCL_OK, "the tests must put at least %s on the wire; the hosts received %s (%.0f %%)",
 			 amount(least).text, amount(check->rx_bytes).text, 100 * check->rx_bytes / least);
@@ -497,12 +517,12 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 		nccl_check_add(&check, NCCL_WARN, "decompress it: zcat FILE | ibwire ... --nccl -",
 			       "the rest of a log that is compressed with gzip was not read: %s", log->cut);
 	if (log->foreign && log->net_connections)
-		line_add(&check, NCCL_WARN, "a log is compressed (%s) and was not read: decompress it", log->foreign);
+		nccl_check_add(&check, NCCL_WARN, FIX_FOREIGN, "a log is compressed (%s) and was not read",
+			       log->foreign);
 	if (count && log->host_count && !check.known && !check.unknown)
-		line_add(&check, NCCL_WARN, "none of the log's hosts (%s ...) is a host of the job: the log is not "
-			"compared"
-			 " with the wire; if these are pods, name their nodes with --hosts-map FILE",
-			 log->hosts[0].name);
+		nccl_check_add(&check, NCCL_WARN, "if these are pods, name their nodes with --hosts-map FILE",
+			       "none of the log's hosts (%s ...) is a host of the job: the log is not compared "
+			       "with the wire", log->hosts[0].name);
 	if (check.unknown)
 		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"
 			 " these", check.unknown, plural(check.unknown));

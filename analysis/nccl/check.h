@@ -56,7 +56,7 @@ void nccl_check_sum(struct nccl_check *check);
 /* nccl_check_problems - a line for each problem of the log, with what it names most often. */
 void nccl_check_problems(struct nccl_check *check);
 
-/* nccl_check_add - add a line. @fix: action; NULL: none, or the text contains it. */
+/* nccl_check_add - add a line. @fix: action; NULL: none. */
 __attribute__((format(printf, 4, 5)))
 void nccl_check_add(struct nccl_check *check, enum nccl_severity severity, const char *fix, const char *fmt, ...);
 

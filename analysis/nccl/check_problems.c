@@ -32,7 +32,7 @@ static bool is_named(const struct nccl_check *check, enum nccl_place place, cons
 /* "; 21 of 22 name 10.0.0.19, mlx5_6": what the most of them name. */
 static void names_text(const struct nccl_check *check, size_t at, char *ret, size_t size)
 {
-	static const char *const words[NCCL_PLACES] = { "peer ", "HCA ", "reported by " };
+	static const char *const words[NCCL_PLACES] = { "peer ", "HCA ", "rank ", "reported by " };
 	const struct nccl_problem *problem = &check->log->problems[at];
 	size_t len = 0;
 
@@ -81,7 +81,10 @@ static void problem_check(struct nccl_check *check, size_t at)
 			       "%u failed work request%s, status %d (%s)%s: %s", problem->count, plural(problem->count),
 			       problem->status, nccl_status_text(problem->status), names, problem->text);
 	else
-		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix : NULL,
+		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix :
+			       problem->kind == NCCL_TIMEOUT ? "find the rank that did not call the operation: stack and "
+			       "log of each process; then its link: ibwire health" :
+			       "look for the first failure in the logs of all ranks, with NCCL_DEBUG=INFO",
 			       "%s%s: %u%s: %s%s%s", harmless ? "harmless " : "", kinds[problem->kind],
 			       problem->count, names,
 			       problem->text, harmless ? "; printed since version " : "",

@@ -398,15 +398,25 @@ static void most(uint32_t *value, const char *text, const char *key)
 }
 
 /* " rank 3 nranks 16": until 2.21 "nranks", and "nRanks". */
-static void rank_read(struct nccl_log *log, const char *text)
+static void rank_read(struct nccl_log *log, struct nccl_process *process, const char *text)
 {
 	enum { RANKS_MOST = 1 << 20 };
 	const char *at = strstr(text, " rank ");
 	char *end;
 	unsigned long rank = at ? strtoul(at + 6, &end, 10) : 0;
-	uint32_t found;
+	uint32_t found, ranks = 0;
 
-	if (!at || end == at + 6 || *end != ' ' || rank >= RANKS_MOST || map_get(&log->rank_map, rank + 1, &found))
+	if (!at || end == at + 6 || *end != ' ' || rank >= RANKS_MOST)
+		return;
+	most(&ranks, end, " nranks ");
+	most(&ranks, end, " nRanks ");
+	if (process && ranks > process->rank_of) {
+		process->rank_of = ranks;
+		process->rank = (uint32_t)rank;
+	} else if (process && ranks == process->rank_of && rank != process->rank) {
+		process->rank = UINT32_MAX;
+	}
+	if (map_get(&log->rank_map, rank + 1, &found))
 		return;
 	if (map_put(&log->rank_map, rank + 1, 1))
 		log->failed = true;
@@ -506,7 +516,7 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		most(&log->ranks, text, " nranks ");
 		most(&log->ranks, text, " nRanks ");
 		most(&log->nodes, text, " nNodes ");
-		rank_read(log, text);
+		rank_read(log, process, text);
 		log->mnnvl |= strstr(text, " MNNVL 1") != NULL;
 	}
 	if (whole)

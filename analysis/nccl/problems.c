@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* problems.c - warnings, failed calls and timeouts of a log, counted by text and by what they name */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,8 +84,11 @@ static const char *named_hca(const char *text, size_t *ret_len)
 	return at[*ret_len] == ':' && isdigit((unsigned char)at[*ret_len + 1]) ? at : NULL;
 }
 
-static void tally_names(struct nccl_log *log, size_t problem, const struct nccl_process *process, const char *text)
+/* @rank: UINT32_MAX: unknown, or that of the process */
+static void tally_names(struct nccl_log *log, size_t problem, const struct nccl_process *process, uint32_t rank,
+			const char *text)
 {
+	char number[16];
 	const char *name;
 	size_t len;
 
@@ -100,14 +104,19 @@ static void tally_names(struct nccl_log *log, size_t problem, const struct nccl_
 	name = named_hca(text, &len);
 	if (name)
 		tally_add(log->tallies[problem][NCCL_DEVICE], name, len);
+	if (process && process->rank_of)
+		rank = process->rank;
+	if (rank != UINT32_MAX)
+		tally_add(log->tallies[problem][NCCL_RANK], number,
+			  (size_t)snprintf(number, sizeof(number), "%u", rank));
 	name = process ? log->hosts[process->host].name : NULL;
 	if (name)
 		tally_add(log->tallies[problem][NCCL_REPORTER], name, strlen(name));
 }
 
-/* Return: the index of the problem; UINT32_MAX: beyond the limits. */
+/* @rank: that reports it without a process; UINT32_MAX: unknown. Return: its index; UINT32_MAX: beyond the limits. */
 static uint32_t problem_add(struct nccl_log *log, const struct nccl_problem *like, const struct nccl_process *process,
-			    const char *text)
+			    uint32_t rank, const char *text)
 {
 	enum { END = 80 }; /* kept of a long text: the HCA is at the end */
 	struct nccl_problem wanted = *like;
@@ -137,7 +146,7 @@ static uint32_t problem_add(struct nccl_log *log, const struct nccl_problem *lik
 		log->problems[log->problem_count++] = wanted;
 	}
 	log->problems[i].count++;
-	tally_names(log, i, process, text);
+	tally_names(log, i, process, rank, text);
 	return (uint32_t)i;
 }
 
@@ -165,7 +174,7 @@ void nccl_warning_read(struct nccl_log *log, struct nccl_process *process, const
 
 	if (problem.kind == NCCL_COMPLETION)
 		problem.status = completion_status(text);
-	found = problem_add(log, &problem, process, text);
+	found = problem_add(log, &problem, process, UINT32_MAX, text);
 	if (process && found != UINT32_MAX && problem.severity > NCCL_NOTE)
 		process->problem = (uint8_t)(found + 1);
 }
@@ -199,15 +208,8 @@ bool nccl_trace_read(struct nccl_log *log, const struct nccl_process *process, c
 	if (process && process->problem)
 		log->problems[process->problem - 1].severity = NCCL_FAIL;
 	else if (is_outermost)
-		problem_add(log, &call, process, text);
+		problem_add(log, &call, process, UINT32_MAX, text);
 	return true;
-}
-
-void nccl_failure_read(struct nccl_log *log, const char *text)
-{
-	const struct nccl_problem call = { .kind = NCCL_FAILED_CALL, .severity = NCCL_FAIL };
-
-	problem_add(log, &call, NULL, text);
 }
 
 /* What follows a word, up to one of the bytes that end it. Return: false: it is not there. */
@@ -226,6 +228,23 @@ static bool word_after(const char *text, const char *word, const char *ends, cha
 	return true;
 }
 
+/* "[rank3]:" of PyTorch at the begin of a line, or "[Rank 3]" in it. Return: UINT32_MAX: neither. */
+static uint32_t line_rank(const char *line)
+{
+	char number[24];
+
+	return (word_after(line, "[rank", "]", number, sizeof(number)) ||
+		word_after(line, "[Rank ", "]", number, sizeof(number))) && isdigit((unsigned char)number[0]) ?
+	       (uint32_t)strtoul(number, NULL, 10) : UINT32_MAX;
+}
+
+void nccl_failure_read(struct nccl_log *log, const char *line, const char *text)
+{
+	const struct nccl_problem call = { .kind = NCCL_FAILED_CALL, .severity = NCCL_FAIL };
+
+	problem_add(log, &call, NULL, line_rank(line), text);
+}
+
 /*
  * "[rank3]:[E1119 13:21:12 ProcessGroupNCCL.cpp:616] [PG ID 0 PG GUID 0(default_pg) Rank 3] Watchdog caught
  * collective operation timeout: WorkNCCL(SeqNum=1559, OpType=ALLREDUCE, ...". Some releases print "[Rank 3]" or
@@ -234,11 +253,12 @@ static bool word_after(const char *text, const char *word, const char *ends, cha
 void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text)
 {
 	const struct nccl_problem timeout = { .kind = NCCL_TIMEOUT, .severity = NCCL_FAIL };
-	struct nccl_overdue wanted = { .ranks = 1, .rank = UINT32_MAX };
+	struct nccl_overdue wanted = { .ranks = 1 };
 	const char *group = strstr(line, "[PG "), *words = strstr(line, "Watchdog caught "), *rank;
 	char number[24];
 
-	problem_add(log, &timeout, NULL, text);
+	wanted.rank = line_rank(line);
+	problem_add(log, &timeout, NULL, wanted.rank, text);
 	if (!word_after(text, "SeqNum=", ",) ", number, sizeof(number)) ||
 	    !word_after(text, "OpType=", ",) ", wanted.operation, sizeof(wanted.operation)))
 		return;
@@ -246,9 +266,6 @@ void nccl_watchdog_read(struct nccl_log *log, const char *line, const char *text
 	rank = group && words && group < words ? strstr(group, " Rank ") : NULL;
 	if (rank && rank < words)
 		nccl_copy(wanted.group, sizeof(wanted.group), group + 1, (size_t)(rank - group - 1));
-	if (word_after(line, "[rank", "]", number, sizeof(number)) || word_after(line, "[Rank ", "]", number,
-										 sizeof(number)))
-		wanted.rank = isdigit((unsigned char)number[0]) ? (uint32_t)strtoul(number, NULL, 10) : UINT32_MAX;
 	/* PyTorch prints it again when the thread and then the process end; a launcher may print a line twice. */
 	if (wanted.rank != UINT32_MAX) {
 		uint64_t key = map_mix(nccl_hash(wanted.group, strlen(wanted.group),

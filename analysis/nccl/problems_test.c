@@ -47,6 +47,19 @@ TEST(fatal_warnings_fail_and_have_a_remedy)
 		{ "Call to ibv_modify_qp failed with error Invalid argument errno 22", "NCCL_IB_GID_INDEX" },
 		{ "Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1", "GID" },
 		{ "NET/IB : Unable to open GID index 3", "NCCL_IB_GID_INDEX" },
+		{ "ibv_post_send() failed with error Cannot allocate memory, Bad WR 0x7f00, First WR 0x7f00",
+		  "ibwire doctor" },
+		{ "No transport found for rank 3[1b000] -> rank 11[1b000]", "NCCL_NET" },
+		{ "no device found matching ens9, verify NCCL_OOB_NET_IFNAME", "NCCL_OOB_NET_IFNAME" },
+		{ "Error: failed to create shared memory file /tmp/nccl-a, error Permission denied (13)",
+		  "--shm-size" },
+		{ "[Service thread] Error encountered progressing operation=Connect, res=3, closing connection",
+		  "first failure" },
+		{ "[Proxy Service 3] Failed to execute operation Connect from rank 3, retcode 3", "first failure" },
+		{ "Net : Connect to 10.0.0.2<41000> failed : Operation not permitted", "firewall" },
+		{ "UDS: Sending data over socket /tmp/nccl-socket-3-a failed : Connection refused (111)", "namespace" },
+		{ "Bootstrap Root : rank 3 of 16 ranks has already checked in", "launcher" },
+		{ "Invalid NCCL_COMM_ID, please use format: <ipv4>:<port> or [<ipv6>]:<port>", "NCCL_COMM_ID" },
 		{ "Error: failed to extend /dev/shm/nccl-Xy12ab to 33030528 bytes, error: No space left on device (28)",
 		  "--shm-size" },
 		{ "Error while creating shared memory segment /dev/shm/nccl-a (size 9637888)", "--shm-size" },
@@ -108,6 +121,26 @@ TEST(the_most_frequent_name_is_reported)
 	assert_non_null(line_with("peer 10.0.0.19 (21 of 22), HCA mlx5_6 (21 of 22), reported by"));
 	/* What stands at the end of a long line is kept. */
 	assert_non_null(line_with("hca mlx5_2"));
+}
+
+#define RANK(rank) "NCCL INFO ncclCommInitRank comm 0x55d0 rank " rank " nranks 16 cudaDev 0 - Init COMPLETE\n"
+
+TEST(failures_are_counted_by_rank)
+{
+	const char *const closed = "socketProgress: Connection closed by remote peer gamma<41>";
+	char text[2048];
+
+	/* The rank in the largest communicator, also if others were made before and after it. */
+	sprintf(text, A "NCCL INFO comm 0x1 rank 1 nRanks 2 nNodes 1 localRanks 2\n" A RANK("9") A
+		"NCCL INFO comm 0x2 rank 0 nRanks 4 nNodes 1 localRanks 4\n" B RANK("3")
+		A WARN("%s") A WARN("%s") B WARN("%s") A WARN("%s"), closed, closed, closed, closed);
+	assert_first(NCCL_FAIL, text, "rank 9 (3 of 4), reported by alpha (3 of 4)", "first failure");
+	/* One process has two ranks: which of them it is, is not known. */
+	sprintf(text, A RANK("9") A RANK("8") A WARN("%s"), closed);
+	judge(text);
+	assert_null(line_with("rank "));
+	assert_first(NCCL_FAIL, "[rank5]: RuntimeError: NCCL error in: a.cpp:1, unhandled system error\n", "rank 5",
+		     NULL);
 }
 
 /* Many names: the frequent one is found though it comes last, and the number is not too high. */

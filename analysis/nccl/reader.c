@@ -319,7 +319,8 @@ static void report_read(struct nccl_log *log, const char *begin, const char *mar
 	}
 	/* PyTorch: "NCCL error in: FILE:LINE, unhandled system error"; nccl-tests: "Test NCCL failure FILE:LINE". */
 	nccl_copy(text, sizeof(text), marker, (size_t)(end - marker));
-	nccl_failure_read(log, text);
+	nccl_copy(line, sizeof(line), from, (size_t)(marker - from));
+	nccl_failure_read(log, line, text);
 }
 
 /* The message at @marker. Return: where to look for the next one. */

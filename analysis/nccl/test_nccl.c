@@ -56,6 +56,9 @@ void read_text(const char *text)
 void check(const struct nccl_port *ports, size_t count)
 {
 	assert_int_equal(nccl_check(&text_log, ports, count, &verdict, NULL), 0);
+	for (size_t i = 0; i < verdict.count; i++)
+		if (verdict.lines[i].severity >= NCCL_WARN && !verdict.lines[i].fix)
+			fail_msg("no action: %s", verdict.lines[i].text);
 }
 
 const struct nccl_line *line_with(const char *words)

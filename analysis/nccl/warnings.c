@@ -21,6 +21,8 @@
 #define FIX_GID "set NCCL_IB_GID_INDEX to the RoCE v2 entry of IPv4 (show_gids, ibwire doctor), or unset it"
 #define FIX_MIXED "select HCAs of one kind on all hosts with NCCL_IB_HCA"
 #define FIX_FIRST "a consequence: look for the first failure in the log of the peer"
+#define FIX_LOCAL "containers of one host need a common network namespace, or one container for all ranks of a host"
+#define FIX_RANKS "each process must have a rank of its own and the same number of ranks: check the launcher"
 #define FIX_CALL "all ranks must call the same operation with the same size, in the same order"
 
 /* The first one that matches is taken: special texts are before general ones. */
@@ -81,12 +83,30 @@ static const struct nccl_warning warnings[] = {
 	{ "remote FLID configured as zero", "2.22.3", NCCL_WARNING, NCCL_WARN,
 	  "configure FLIDs of the router in the subnet manager" },
 
+	{ "ibv_post_", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "Initiating recovery", "2.30.3", NCCL_WARNING, NCCL_WARN, FIX_LINK },
+	{ "Maximum number of probing attempts", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "Could not find a functional device", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "Could not find a replacement QP", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
+	{ "lib wrapper not initialized", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "install libibverbs (rdma-core) in the container" },
+	{ "Cannot initialize CollNet, using point-to-point", "2.9.6", NCCL_WARNING, NCCL_WARN,
+	  "SHARP is not used: check its aggregation manager and the plugin (SHARP_COLL_LOG_LEVEL=3)" },
+	{ "No transport found for rank", "2.12.7", NCCL_WARNING, NCCL_FAIL,
+	  "check NCCL_NET and the variables that forbid transports (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE)" },
+	{ "Failed to initialize any NET plugin", "2.27.3", NCCL_WARNING, NCCL_FAIL,
+	  "check NCCL_NET and NCCL_NET_PLUGIN, and that the container has the plugin" },
+
 	/* Shared memory. */
+	{ "failed to extend", "2.12.7", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
+	{ "shared memory file", "2.22.3", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 	{ "/dev/shm", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 	{ "No space left on device", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 	{ "shared memory segment", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 
-	/* Sockets. */
+	/* Sockets, of which those inside a host come first. */
+	{ "UDS: *failed", "2.17.1", NCCL_WARNING, NCCL_FAIL, FIX_LOCAL },
+	{ "UDS: Socket creation error", "2.17.1", NCCL_WARNING, NCCL_FAIL, FIX_LOCAL },
 	{ "onnection refused", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "No route to host", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "etwork is unreachable", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_INTERFACE },
@@ -99,12 +119,27 @@ static const struct nccl_warning warnings[] = {
 	{ "o socket interface found", "2.4.8", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
 	{ "o interface found", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
 	{ "NET/Socket : No usable listening interface", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_INTERFACE },
+	{ "verify NCCL_OOB_NET_IFNAME", "2.24.3", NCCL_WARNING, NCCL_FAIL, "correct or unset NCCL_OOB_NET_IFNAME" },
+	{ "Invalid NCCL_COMM_ID", "2.3.5", NCCL_WARNING, NCCL_FAIL, "set NCCL_COMM_ID=ADDRESS:PORT, or unset it" },
+	{ "getting address info", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "the name of a host is not resolved: check DNS and /etc/hosts" },
+	{ "socket progress error", "2.4.8", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "Socket recv failed while polling", "2.17.1", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "Error encountered progressing operation", "2.17.1", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "Could not receive type from localRank", "2.12.7", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "] Failed to execute operation", "2.12.7", NCCL_WARNING, NCCL_FAIL, FIX_FIRST },
+	{ "onnect to*failed", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
+	{ "Accept failed", "2.12.7", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "message truncated", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_CALL },
 	{ "Message truncated", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_CALL },
 	{ "timed out", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
 	{ "imeout", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
 
 	/* Initialization. */
+	{ "mismatch in info from procs", "2.23.4", NCCL_WARNING, NCCL_FAIL, FIX_RANKS },
+	{ "has already checked in", "2.3.7", NCCL_WARNING, NCCL_FAIL, FIX_RANKS },
+	{ "failed to peer with device", "2.3.5", NCCL_WARNING, NCCL_FAIL,
+	  "check IOMMU and ACS of the host: nvidia-smi topo -p2p r; NCCL_P2P_DISABLE=1 avoids it" },
 	{ "ersion mismatch", "2.23.4", NCCL_WARNING, NCCL_FAIL, "use one version of NCCL in all containers" },
 	{ "Mismatched NCCL version", "2.23.4", NCCL_WARNING, NCCL_FAIL, "use one version of NCCL in all containers" },
 	{ "Duplicate GPU detected", "2.5.6", NCCL_WARNING, NCCL_FAIL,

@@ -93,8 +93,12 @@ int job_report_add_nccl(struct job_report *report, struct nccl_log *log, struct 
 
 /* --- in JSON --- */
 
-static const struct column line_columns[] = {
-	{ .key = "severity", .kind = COLUMN_TEXT }, { .key = "text", .kind = COLUMN_TEXT },
+enum { LINE_SEVERITY, LINE_TEXT, LINE_FIX, LINE_COLUMNS };
+
+static const struct column line_columns[LINE_COLUMNS] = {
+	[LINE_SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
+	[LINE_TEXT] = { .key = "text", .kind = COLUMN_TEXT },
+	[LINE_FIX] = { .key = "fix", .kind = COLUMN_TEXT },
 };
 
 static void put_lines(struct result *result, const void *ctx)
@@ -104,8 +108,9 @@ static void put_lines(struct result *result, const void *ctx)
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];
 
-		result_text(result, 0, nccl_severity_name(line->severity));
-		result_text(result, 1, line->text);
+		result_text(result, LINE_SEVERITY, nccl_severity_name(line->severity));
+		result_text(result, LINE_TEXT, line->text);
+		result_text(result, LINE_FIX, line->fix);
 		result_end_row(result);
 	}
 }
@@ -209,7 +214,7 @@ void job_add_nccl(const struct job_report *report, struct page *page)
 	if (!report->nccl)
 		return;
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl",
-					       .table = { line_columns, 2, put_lines, report } });
+					       .table = { line_columns, LINE_COLUMNS, put_lines, report } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_hcas",
 					       .table = { hca_columns, HCA_COLUMNS, put_hcas, report } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_settings",

@@ -196,6 +196,20 @@ def logs(sim):
         done = sim.ibwire("run", "--nccl", "nccl.1.log", *options, "--", "sh", "-c", f"printf '{pod}' > nccl.1.log")
         tap.contains(f"a log of pods {options}", " ".join(done.err.split()), wanted)
     tap.contains("a line of the map that cannot be read is named", done.err, "pods.map: 1 line is not a pod and its node: ignored, the first is line 3")
+    with open("fatal.log", "w", encoding="ascii") as file:
+        file.write("node0001:7:7 [0] misc/ibvwrap.cc:9 NCCL WARN Call to ibv_create_qp failed\n"
+                   "node0002:7:7 [0] some.cc:9 NCCL WARN A text that no release prints\n")
+    for status, severity in ("1", "failure"), ("0", "warning"):
+        sim.ibwire("job", "begin", f"fatal{status}", "--hosts", "node0001,node0002", "--no-snapshot")
+        sim.ibwire("job", "end", f"fatal{status}", "--status", status)
+        done = sim.ibwire("job", "report", f"fatal{status}", "--nccl", "fatal.log", "--format", "json", check=False)
+        lines = json.loads(done.out)["nccl"]
+        tap.equal(f"a job with status {status}: a warning that is known and one that is not",
+                  sorted((line["severity"], "memlock" in (line["fix"] or ""), "ibv_create_qp" in line["text"]) for line in lines
+                         if "reported by" in line["text"]), sorted([("failure", True, True), (severity, False, False)]))
+        text = " ".join(sim.ibwire("job", "report", f"fatal{status}", "--nccl", "fatal.log", check=False).out.split())
+        tap.result("Call to ibv_create_qp failed" in text and "memlock" in text and "clean, no errors" not in text,
+                   f"a job with status {status}: the report has the failure and what to do", text)
     done = sim.ibwire("run", "--nccl", "nowhere.log", "--", "sh", "-c", "exit 3", check=False)
     tap.result(done.status == 3 and "cannot read nowhere.log" in done.err and "job run-" in done.err,
                "a log that is not there is a warning, and the report is written", done)

@@ -207,7 +207,8 @@ tap.contains("texts of NCCL are escaped in JSON", str(report["nccl"]), '"quoted"
 host = Rails("silent")
 report, done = measured(host.root, {k: v for i in range(3) for k, v in host.rdma(i, GB).items()}, "--nccl", "nccl.log")
 tap.equal("NCCL reports HCAs without traffic", report["nccl"][0],
-          {"severity": "failure", "text": "NCCL reports IB on mlx5_3 of node01; that port moved nothing"})
+          {"severity": "failure", "text": "NCCL reports IB on mlx5_3 of node01; that port moved nothing",
+           "fix": "check that the log is of this job, which HCAs it used on each host (ibwire run --local), and NCCL_IB_HCA"})
 report, done = measured(host.root, {}, "--nccl", "nowhere.log")
 tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a missing log is a warning", done)
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)

@@ -162,7 +162,9 @@ TEST_IN_FOLDER(logs_of_nccl_are_compared_with_the_ports)
 	write_nccl_log("nccl.1.log", 8, "IB");
 	report = run_json("job|report|s|--nccl|nccl.*.log");
 	assert_verdict(report, "nic-unused", "mlx5_5 of node0003 was not used");
-	row_of(report, "verdict", "text", "NCCL reports IB on mlx5_5 of node0003; that port moved nothing");
+	row_of(report, "verdict", "text", "NCCL reports IB on mlx5_5 of node0003; that port moved nothing: "
+	       "check that the log is of this job, which HCAs it used on each host (ibwire run --local), "
+	       "and NCCL_IB_HCA");
 	assert_true(is_text(row_of(report, "nccl_settings", "name", "network"), "value", "IB"));
 	assert_int_equal(json_array_size(json_object_get(report, "nccl_hcas")), 64);
 	json_decref(report);
