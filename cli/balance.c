@@ -17,6 +17,7 @@
 #include "facts/group_columns.h"
 #include "pages/balance.h"
 #include "storage/findings.h"
+#include "storage/history.h"
 #include "storage/reader.h"
 
 struct balance_command {
@@ -124,18 +125,23 @@ static int nothing_read(struct error *err)
 	return err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time range");
 }
 
-/* The window ends with the newest sweep or at the selected time. */
+/* The window ends with the newest sweep or at the selected time, and begins at the first stored one or later. */
 static int find_window(struct balance_report *report, const struct options *options, struct error *err)
 {
 	const struct sweep_info *sweep = &report->moment.snapshot->sweep;
+	struct history_range range;
+	int code;
 
 	report->window_us = balance_window_us(report->limits, sweep->interval_us);
 	report->until_us = sweep->wall_us;
 	report->window_chosen = options->since_us != 0;
 	report->since_us = options->since_us ? options->since_us : report->until_us - report->window_us;
-	if (report->since_us >= report->until_us)
-		return nothing_read(err);
-	return 0;
+	code = reader_history_range(report->moment.reader, report->since_us, report->until_us, &range, err);
+	if (code < 0)
+		return code;
+	if (range.oldest_us > report->since_us)
+		report->since_us = range.oldest_us;
+	return report->since_us < report->until_us ? 0 : nothing_read(err);
 }
 
 /* Missing forwarding tables are not an error: there is no prediction then. */

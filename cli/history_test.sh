@@ -9,7 +9,7 @@
 : "${IBWIRE:?}"
 can_open_terminal || skip_all "$no_terminal"
 export TZ=UTC0 TERM=xterm
-"${IBWIRE_BUILD:?}/tests/screen/sample_db" fabric.db 2 600 1 || exit 1
+"${IBWIRE_BUILD:?}/tests/screen/sample_db" fabric.db 2 900 1 gap || exit 1
 export IBWIRE_DB="$PWD/fabric.db"
 
 # on_terminal LOCALE COLUMNS ARGUMENTS - output on a terminal
@@ -35,10 +35,14 @@ if [ "$(widest "$seen")" -le 90 ]; then
 else
 	fail "nothing is wider than the terminal" "$seen"
 fi
-# The first ten minutes of the window were before the first sweep: no bar, and dashes.
+# Nothing was stored in the middle third: no bar, and dashes. Before the first sweep there is no row.
 contains "a gap is a dash" "$seen" "           -"
-gap=$(printf '%s\n' "$seen" | sed -n 's/^[^┤│]*[┤│]//p' | cut -c1-30 | tr -d ' \n')
-equal "a gap is blank in the plot" "$gap" ""
+equal "a gap is blank in the plot" "$(printf '%s\n' "$seen" | grep '[┤│]' | grep -vc '█ \{20,30\}█\|▄ \{20,30\}▄')" "0"
+contains "the plot begins with the first sweep" "$seen" "┤▄"
+case $(printf '%s\n' "$seen" | sed -n '/READINGS/{n;p}') in
+*" -"*) fail "no row is before the first sweep" "$seen" ;;
+*) pass "no row is before the first sweep" ;;
+esac
 
 for plain in "C 90 leaf01/1" "C.UTF-8 90 --ascii leaf01/1"; do
 	# shellcheck disable=SC2086 # locale, columns, arguments

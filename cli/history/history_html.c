@@ -153,9 +153,6 @@ int history_html(struct history *history, const struct subjects *subjects, struc
 	struct page *page;
 	int code;
 
-	/* A new database: the plots begin with its first sweep. */
-	if (history->range.oldest_us > history->since_us)
-		history->since_us = history->range.oldest_us;
 	page = begin(history, subjects);
 	code = subjects->count > HISTORY_SUBJECTS_MOST ? 0 : health_load(&history->moment, &filter, &query, &rows, err);
 	if (code == 0)

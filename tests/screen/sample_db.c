@@ -2,10 +2,11 @@
 /*
  * sample_db.c - write sweeps of the sample fabric to a database, for tests of the screen
  *
- * sample_db PATH LEAVES SWEEPS INTERVAL_S [hold]
+ * sample_db PATH LEAVES SWEEPS INTERVAL_S [hold|gap]
  *
  * The last sweep is of now. With "hold" it continues like a collector until it is
- * stopped: it holds the lock and stores a sweep every INTERVAL_S.
+ * stopped: it holds the lock and stores a sweep every INTERVAL_S. With "gap" the middle
+ * third of the sweeps is not stored, and no delta covers it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static int store(struct writer *writer, struct sample *before, struct sample *af
 	return sink->store(sink->ctx, &sweep, err);
 }
 
-static int run(const char *path, unsigned leaves, unsigned sweeps, int64_t interval_us, bool hold, struct error *err)
+static int run(const char *path, unsigned leaves, unsigned sweeps, int64_t interval_us, const char *mode,
+	       struct error *err)
 {
 	const struct clock *clock = clock_system();
 	struct sample before = { 0 }, after = { 0 };
@@ -41,10 +43,13 @@ static int run(const char *path, unsigned leaves, unsigned sweeps, int64_t inter
 		status = sample_create(&before, leaves, false, err);
 	if (!status)
 		status = sample_create(&after, leaves, true, err);
-	for (number = 0; !status && number < sweeps; number++)
+	for (number = 0; !status && number < sweeps; number++) {
+		if (!strcmp(mode, "gap") && number / (sweeps / 3) == 1)
+			continue;
 		status = store(writer, &before, &after, number, wall_us - (sweeps - 1 - number) * interval_us,
 			       interval_us, err);
-	while (!status && hold) {
+	}
+	while (!status && !strcmp(mode, "hold")) {
 		next_us += interval_us;
 		clock->sleep_until(clock->ctx, next_us);
 		if (stop_requested())
@@ -63,12 +68,12 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: sample_db PATH LEAVES SWEEPS INTERVAL_S [hold]\n");
+		fprintf(stderr, "usage: sample_db PATH LEAVES SWEEPS INTERVAL_S [hold|gap]\n");
 		return 64;
 	}
 	stop_install();
 	if (run(argv[1], (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), atoi(argv[4]) * US_PER_S,
-		argc > 5 && !strcmp(argv[5], "hold"), &err) < 0) {
+		argc > 5 ? argv[5] : "", &err) < 0) {
 		fprintf(stderr, "sample_db: %s\n", err.text);
 		return -err.code;
 	}
