@@ -48,6 +48,7 @@ static const struct column_item link_items[] = {
 	{ .key = "errors_unknown" }, { .key = "errors_unknown", .row = PEER_ROW },
 	{ .key = "window_s" },
 	{ .key = "age_s", .table = true, .title = HEADING_AGE, .priority = 10 }, { .key = "age_s", .row = PEER_ROW },
+	{ .key = "port_guid" }, { .key = "port_guid", .row = PEER_ROW },
 };
 
 static bool has_errors(const struct port_facts *end)

@@ -178,6 +178,15 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port)
 	return lid <= LID_UNICAST_MAX ? lid : 0;
 }
 
+uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+	uint32_t management = node->type == NODE_SWITCH ? fabric_node_port(fabric, fabric->ports[port].node, 0) : port;
+	uint64_t guid = management != FABRIC_NONE ? fabric->ports[management].guid : 0;
+
+	return guid ? guid : node->guid;
+}
+
 bool port_is_live(const struct fabric *fabric, const struct port *port)
 {
 	return port->state >= PORT_INIT && fabric_port_lid(fabric, port) != 0;

@@ -149,6 +149,9 @@ uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8
  */
 uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
 
+/* fabric_port_guid - its PortGUID: that of port 0 for ports of a switch; without one the GUID of the node. */
+uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port);
+
 /*
  * port_is_live - the agent of this port can be polled: it is in Init or above, and has a LID for
  * GMPs.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "facts/node_facts.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/text.h"
@@ -185,6 +186,17 @@ static void fill_lids(struct result *result, size_t at, const void *row)
 		result_item(result, at, "%u", lid);
 }
 
+static void fill_port_guids(struct result *result, size_t at, const void *row)
+{
+	const struct fabric *fabric = ((const struct node_facts *)row)->scope->snapshot->fabric;
+	const struct node *node = node_of(row);
+	uint32_t count = node->type == NODE_SWITCH && node->ports ? 1 : node->ports;
+
+	result_empty(result, at);
+	for (uint32_t i = node->first_port; i < node->first_port + count; i++)
+		result_item(result, at, "0x%016" PRIx64, fabric_port_guid(fabric, i));
+}
+
 static double number_ports(const void *row)
 {
 	return node_of(row)->port_count;
@@ -314,6 +326,8 @@ const struct column node_columns[] = {
 	  .which = NODE_GUID, .help = "node GUID" },
 	{ .key = "system_guid", .title = "SYSTEM GUID", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_unsigned, .which = SYSTEM_GUID, .help = "system image GUID" },
+	{ .key = "port_guids", .title = "PORT GUIDS", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_port_guids, .help = "GUIDs of its ports; a switch has one" },
 	{ .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4, .number = number_lid,
 	  .help = "LID of the switch, or the first one of its ports" },
 	{ .key = "lids", .title = "LIDS", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE, .fill = fill_lids,

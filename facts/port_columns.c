@@ -79,6 +79,13 @@ static void fill_guid(struct result *result, size_t at, const void *row)
 	result_unsigned(result, at, node_of(row)->guid);
 }
 
+static void fill_port_guid(struct result *result, size_t at, const void *row)
+{
+	const struct port_facts *facts = row;
+
+	result_unsigned(result, at, fabric_port_guid(fabric_of(facts), facts->port));
+}
+
 static void fill_node(struct result *result, size_t at, const void *row)
 {
 	result_text(result, at, node_of(row)->name);
@@ -321,6 +328,8 @@ const struct column port_columns[] = {
 	  .fill = fill_name, .help = "displayed name of the node, and port number" },
 	{ .key = "node_guid", .title = "NODE GUID", .narrow = "GUID", .kind = COLUMN_GUID, .fill = fill_guid,
 	  .help = "node GUID" },
+	{ .key = "port_guid", .title = "PORT GUID", .kind = COLUMN_GUID, .fill = fill_port_guid,
+	  .help = "port GUID; all ports of a switch have that of its port 0" },
 	{ .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_node,
 	  .help = "full name of the node" },
 	{ .key = "port", .title = "NUM", .kind = COLUMN_INTEGER, .number = number_port, .help = "port number" },

@@ -15,17 +15,6 @@
 #include "cli/metrics/metrics_page.h"
 #include "fabric/fabric.h"
 
-/* NodeInfo.PortGUID: for ports of a switch that of its port 0. */
-static uint64_t port_guid(const struct fabric *fabric, uint32_t index)
-{
-	const struct port *port = &fabric->ports[index];
-	const struct node *node = &fabric->nodes[port->node];
-	uint32_t management = node->type == NODE_SWITCH ? fabric_node_port(fabric, port->node, 0) : index;
-	uint64_t guid = management != FABRIC_NONE ? fabric->ports[management].guid : 0;
-
-	return guid ? guid : node->guid;
-}
-
 static uint16_t port_lid(const struct fabric *fabric, uint32_t index)
 {
 	return fabric_port_lid(fabric, &fabric->ports[index]);
@@ -33,7 +22,7 @@ static uint16_t port_lid(const struct fabric *fabric, uint32_t index)
 
 static void treydock_labels(const struct fabric *fabric, uint32_t index, struct text *text)
 {
-	metrics_label_guid(text, "guid", port_guid(fabric, index));
+	metrics_label_guid(text, "guid", fabric_port_guid(fabric, index));
 	metrics_label_number(text, "port", fabric->ports[index].num);
 }
 
@@ -46,7 +35,7 @@ static void uplink_labels(const struct metrics_page *page, uint32_t row, struct 
 
 	metrics_label(text, node->type == NODE_SWITCH ? "switch" : "hca", metrics_node_name(fabric, port->node));
 	metrics_label(text, "uplink", metrics_node_name(fabric, peer->node));
-	metrics_label_guid(text, "uplink_guid", port_guid(fabric, port->peer));
+	metrics_label_guid(text, "uplink_guid", fabric_port_guid(fabric, port->peer));
 	metrics_label(text, "uplink_type", other->type <= NODE_ROUTER && types[other->type] ? types[other->type] : "");
 	metrics_label_number(text, "uplink_port", peer->num);
 	metrics_label_number(text, "uplink_lid", port_lid(fabric, port->peer));
@@ -54,7 +43,7 @@ static void uplink_labels(const struct metrics_page *page, uint32_t row, struct 
 
 static uint64_t switch_guid(const struct fabric *fabric, const struct node *node)
 {
-	return node->ports ? port_guid(fabric, node->first_port) : node->guid;
+	return node->ports ? fabric_port_guid(fabric, node->first_port) : node->guid;
 }
 
 /* Devices: a switch is a row of its node; each port of an HCA is one. */
@@ -70,7 +59,7 @@ static void switch_info(const struct metrics_page *page, uint32_t row, struct te
 
 static void hca_guid(const struct metrics_page *page, uint32_t row, struct text *text)
 {
-	metrics_label_guid(text, "guid", port_guid(page->topology->fabric, row));
+	metrics_label_guid(text, "guid", fabric_port_guid(page->topology->fabric, row));
 }
 
 static void hca_info(const struct metrics_page *page, uint32_t row, struct text *text)
@@ -252,7 +241,7 @@ static void guilbaults_labels(const struct fabric *fabric, uint32_t index, struc
 	const struct port *port = &fabric->ports[index], *peer;
 	char digits[24];
 
-	snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)port_guid(fabric, index));
+	snprintf(digits, sizeof(digits), "0x%llx", (unsigned long long)fabric_port_guid(fabric, index));
 	metrics_label(text, "component", fabric->nodes[port->node].type == NODE_SWITCH ? "switch" : "ca");
 	metrics_label(text, "local_name", metrics_node_name(fabric, port->node));
 	metrics_label(text, "local_guid", digits);
@@ -260,7 +249,7 @@ static void guilbaults_labels(const struct fabric *fabric, uint32_t index, struc
 	if (port->peer == FABRIC_NONE)
 		return;
 	peer = &fabric->ports[port->peer];
-	metrics_label_guid(text, "remote_guid", port_guid(fabric, port->peer));
+	metrics_label_guid(text, "remote_guid", fabric_port_guid(fabric, port->peer));
 	metrics_label_number(text, "remote_port", peer->num);
 	metrics_label(text, "remote_name", metrics_node_name(fabric, peer->node));
 }

@@ -96,7 +96,15 @@ static void port_info(const struct metrics_page *page, uint32_t row, struct text
 	char role[SHAPE_ROLE_SIZE], host[NODE_NAME_SIZE], width[8] = "";
 	const char *role_name = shape_port_role(shape, row, role);
 
+	metrics_label_guid(text, "port_guid", fabric_port_guid(fabric, row));
 	metrics_label(text, "peer", peer ? metrics_node_name(fabric, peer->node) : "");
+	if (peer) {
+		metrics_label_guid(text, "peer_guid", fabric->nodes[peer->node].guid);
+		metrics_label_guid(text, "peer_port_guid", fabric_port_guid(fabric, port->peer));
+	} else {
+		metrics_label(text, "peer_guid", "");
+		metrics_label(text, "peer_port_guid", "");
+	}
 	begin_label(text, "peer_port");
 	if (peer)
 		text_append_number(text, peer->num, 10);

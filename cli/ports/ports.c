@@ -54,6 +54,7 @@ static const struct column_item port_items[] = {
 	{ .key = "counters" }, { .key = "symbol_ber" }, { .key = "symbol_ber_below" }, { .key = "ber_at_least" },
 	{ .key = "planes" }, { .key = "planes_rate_gbps" }, { .key = "planes_xmit_bytes_per_s" },
 	{ .key = "planes_rcv_bytes_per_s" },
+	{ .key = "port_guid" }, { .key = "port_guid", .row = PEER_ROW },
 	/* With --details: */
 	{ .key = "effective_ber" }, { .key = "effective_ber_below" }, { .key = "raw_ber" },
 	{ .key = "raw_ber_below" },

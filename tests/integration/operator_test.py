@@ -3,6 +3,7 @@
 """What an operator types during an incident: a link that is down, a degraded one, errors, a host's routes."""
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -106,6 +107,24 @@ with tap.part("errors"):
     tap.equal("subjects apply", [row["port"] for row in rows("errors", "leaf-u01-r0", "2")], [2])
     tap.contains("the window is a line below the table", text("errors"), "window: ")
     tap.contains("no error is one line", text("errors", "leaf-u02-r1"), "no error counter increased in ")
+
+with tap.part("GUIDs of both ends join ports, links, nodes and metrics"):
+    ports = {(row["node_guid"], row["port"]): row for row in rows("ports")}
+    nodes = {row["node_guid"]: row for row in rows("nodes")}
+    tap.equal("the port GUID of each port is one of its node",
+              [row for row in ports.values() if row["port_guid"] not in nodes[row["node_guid"]]["port_guids"]], [])
+    tap.equal("and not that of another node", len({guid for row in nodes.values() for guid in row["port_guids"]}),
+              sum(len(row["port_guids"]) for row in nodes.values()))
+    joined = [(row, ports.get((row["peer_guid"], row["peer_port"]))) for row in (*ports.values(), *rows("links"))]
+    tap.equal("the GUIDs of the other end are those of its own row",
+              [row for row, peer in joined if peer and row["peer_port_guid"] != peer["port_guid"]], [])
+    tap.result(sum(peer is not None for _, peer in joined) > 20, "there are links to join", str(len(joined)))
+    labels = [dict(re.findall(r'(\w+)="([^"]*)"', line)) for line in run(IBWIRE, "metrics", "--once").out.split("\n")
+              if line.startswith("ibwire_port_info{")]
+    keys = "port_guid", "peer_guid", "peer_port_guid"
+    tap.equal("labels of metrics are the same", [one for one in labels if [one[key] for key in keys] != [
+        ports[one["node_guid"], int(one["port"])][key] or "" for key in keys]], [])
+    tap.equal("for each port", len(labels), len(ports))
 
 with tap.part("events --follow"):
     process = subprocess.Popen([IBWIRE, "events", "-f", "--format", "json", "--limit", "3"], stdout=subprocess.PIPE)
