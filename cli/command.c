@@ -30,7 +30,7 @@ static const struct command commands[] = {
 	  "list findings: what, since when, cause; exit status 1 warning, 2 critical", false, .run = health_run },
 	{ "history", "[SUBJECT ...]",
 	  "counters over time, per port or summed; --top lists the top ports", false, .run = history_run },
-	{ "report", "SUBJECT", "one-page report of a port, link or node",
+	{ "report", "SUBJECT", "one-page report of a port, link, node or host",
 	  false, .run = report_run },
 	{ "metrics", "", "serve metrics to Prometheus, a page to browsers, and JSON, over HTTP", false,
 	  .run = metrics_run },

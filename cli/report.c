@@ -3,6 +3,7 @@
 #include "pages/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/err.h"
 #include "cli/command.h"
@@ -11,6 +12,7 @@
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "facts/moment.h"
+#include "facts/selection.h"
 
 static void add_links(const struct report *report, struct page *page)
 {
@@ -26,7 +28,7 @@ static void add_links(const struct report *report, struct page *page)
 		report->of_node ? page_print(page, "history?subject=0x%016" PRIx64, node->guid) :
 				  page_print(page, "history?peers&subject=0x%016" PRIx64 "/%u", node->guid, port->num),
 		"History" };
-	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, 2 } });
+	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, *report->host ? 1 : 2 } });
 }
 
 int report_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -36,6 +38,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	struct moment moment;
 	struct page *page = NULL;
 	const char *html = NULL;
+	char *joined = NULL;
 	bool links = false;
 	const struct option_spec specs[] = {
 		OPT_TEXT("html", 0, "FILE", &html, "write the report as a page of HTML to FILE (- is stdout)"),
@@ -47,8 +50,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 
 	if (code)
 		return code < 0 ? code : 0;
-	if (options.argc != 1)
-		return options_usage_error(command, err, "requires exactly one port or node");
+	if (options.argc < 1 || options.argc > 2)
+		return options_usage_error(command, err, "requires exactly one port, node or host");
 	if (options.format == RESULT_CSV)
 		return options_usage_error(command, err, "--format must be table or json for a report");
 	if (links && !html)
@@ -59,9 +62,15 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	code = options_open_moment(&now, false, &moment, err);
 	if (code < 0)
 		return code;
-	code = report_find(&report, &moment, options.argv[0],
-			   options.until_us ? options.until_us : options.at_us ? options.at_us : options.now_us,
-			   options.since_us, err);
+	code = selection_join(moment.fabric, options.argv, options.argc, &joined, err);
+	if (code == 0 && options.argc == 2 && !joined)
+		code = options_usage_error(command, err, "requires exactly one port, node or host");
+	if (code == 0)
+		code = report_find(&report, &moment, joined ? joined : options.argv[0],
+				   options.until_us ? options.until_us :
+				   options.at_us    ? options.at_us :
+						      options.now_us,
+				   options.since_us, err);
 	if (code == 0)
 		code = report_page(&report, html ? PAGE_HTML : options.page ? PAGE_TEXT : 0, &page, err);
 	if (code == 0 && links)
@@ -70,6 +79,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		code = output_page(page, &options, html, err);
 	options_warn_damage(report.damage.count, report.damage.first);
 	report_done(&report);
+	free(joined);
 	moment_done(&moment);
 	return code;
 }

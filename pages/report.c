@@ -26,6 +26,12 @@
 
 enum { EVENTS_SHOWN = 60 };
 
+/* The name of the subject, without its port. */
+static const char *subject_name(const struct report *report)
+{
+	return *report->host ? report->host : report->moment->names_shown.names[report->node];
+}
+
 /* --- sections --- */
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
@@ -75,13 +81,15 @@ static void put_about(struct result *result, const void *ctx)
 	char model[DEVICE_MODEL_SIZE];
 
 	if (report->of_node)
-		result_text(result, ABOUT_NODE, report->moment->names_shown.names[report->node]);
+		result_text(result, ABOUT_NODE, subject_name(report));
 	else
 		cells_port_name(result, ABOUT_NODE, &report->moment->names_shown, report->moment->fabric,
 				report->ports[0]);
-	result_unsigned(result, ABOUT_GUID, node->guid);
-	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
-	result_text(result, ABOUT_TYPE, node_type_name(node->type));
+	if (!*report->host) {
+		result_unsigned(result, ABOUT_GUID, node->guid);
+		result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
+	}
+	result_text(result, ABOUT_TYPE, *report->host ? "host" : node_type_name(node->type));
 	result_text(result, ABOUT_MODEL, device_model(node, model));
 	result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
@@ -103,6 +111,8 @@ static void add_about(struct report *report, struct page *page)
 		columns[ABOUT_DEPARTED].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
+	if (*report->host)
+		columns[ABOUT_GUID].flags = columns[ABOUT_SYSTEM].flags = COLUMN_NO_TABLE;
 	if (report->of_node)
 		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
 	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .key = "about",
@@ -118,9 +128,9 @@ static void add_ends(struct report *report, struct page *page)
 		title = page_print(page, "%s as of %s", title, when_format_local(report->moment->at_us, then));
 	subject_add_ends(&report->facts, report->ports, report->past, report->port_count, report->of_node, title,
 			 page);
-	if (report->of_node)
+	if (report->of_node && !*report->host)
 		subject_add_node_totals(&report->facts, report->node, page);
-	else
+	else if (!report->of_node)
 		subject_add_port_place(&report->facts, report->ports[0], page);
 }
 
@@ -271,7 +281,8 @@ static bool concerns_report(const struct report *report, uint64_t guid, uint8_t 
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct port *port = &fabric->ports[report->ports[i]];
 
-		if (fabric->nodes[port->node].guid == guid && (port->num == num || (!num && !report->of_node)))
+		if (fabric->nodes[port->node].guid == guid &&
+		    (port->num == num || *report->host || (!num && !report->of_node)))
 			return true;
 	}
 	return false;
@@ -337,7 +348,7 @@ static void add_verdict(const struct report *report, struct page *page)
 			worst = finding;
 	}
 	if (report->of_node)
-		snprintf(name, sizeof(name), "%s", report->moment->names_shown.names[report->node]);
+		snprintf(name, sizeof(name), "%s", subject_name(report));
 	else
 		order_port_name(&report->moment->names_shown, report->moment->fabric, report->ports[0], name);
 	page_add(page, &(struct page_section){
@@ -375,7 +386,11 @@ static void put_events(struct result *result, const void *ctx)
 	struct event_query query = { .since_us = report->until_us - report->window_us[REPORT_WINDOWS - 1],
 				     .until_us = report->until_us,
 				     .node_guid = report->moment->fabric->nodes[report->node].guid };
-	size_t older = events_put(result, report->moment, &query, is_event_of_report, report, EVENTS_SHOWN);
+	size_t older;
+
+	if (*report->host)
+		query.node_guid = 0;
+	older = events_put(result, report->moment, &query, is_event_of_report, report, EVENTS_SHOWN);
 
 	if (older)
 		result_note(result, "the newest %d of %zu; ibwire events lists all", EVENTS_SHOWN,
@@ -398,7 +413,7 @@ static bool fill_subject(const struct report *report, size_t first, size_t count
 	if (!shown || !ret->ports || !ret->indices)
 		return false;
 	order_port_name(&report->moment->names_shown, fabric, report->ports[first], name);
-	snprintf(shown, sizeof(name), "%s", report->of_node ? report->moment->names_shown.names[report->node] : name);
+	snprintf(shown, sizeof(name), "%s", report->of_node ? subject_name(report) : name);
 	for (size_t i = 0; i < count; i++) {
 		const struct port *port = &fabric->ports[report->ports[first + i]];
 

@@ -21,10 +21,11 @@ enum { REPORT_WINDOWS = 3 };
 struct report {
 	struct moment *moment;     /* the fabric at the end of the window, or the last one with the removed node */
 	uint32_t node;             /* the selected node, or the node of the selected port */
-	uint32_t *ports;           /* subject ports: a port and its peer, or all ports of a node */
+	char host[NODE_NAME_SIZE]; /* of several HCAs, of which node is the first; "": the subject is no such host */
+	uint32_t *ports;           /* subject ports: a port and its peer, or all ports of a node or host */
 	size_t port_count;
 	struct past_peer *past;    /* parallel: the last peer of unconnected ports; guid 0: none */
-	bool of_node;
+	bool of_node;              /* or of a host */
 	int64_t departed_us;           /* wall clock: when the node was removed; 0: present */
 	int64_t until_us, window_us[REPORT_WINDOWS];
 	struct history_sum *sums[REPORT_WINDOWS]; /* by ports */
@@ -40,7 +41,7 @@ struct report {
  * report_find - resolve a name in the fabric at the end of the window, or the last one that had it
  * @report:    zeroed, for report_done()
  * @moment:    borrowed; of a removed node it becomes the last one with that
- * @typed:     a node or a port
+ * @typed:     a host, node or port
  * @until_us:  end of the windows, wall clock
  * @since_us:  begin of the longest window; 0: a week before, or before the removal of the node
  *

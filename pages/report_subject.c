@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "facts/moment.h"
@@ -30,26 +31,63 @@ static int add_port(struct report *report, uint32_t port)
 	return 0;
 }
 
+/* Add the ports that a node has had. */
+static int add_node_ports(struct report *report, uint32_t index)
+{
+	const struct fabric *fabric = report->moment->fabric;
+	const struct node *node = &fabric->nodes[index];
+	int code = 0;
+
+	for (uint32_t i = node->first_port; code == 0 && i < node->first_port + node->ports; i++)
+		if (port_is_pollable(fabric, &fabric->ports[i]) && moment_port_was_seen(report->moment, i))
+			code = add_port(report, i);
+	return code;
+}
+
+/* Several HCAs of one host, none of which has the host's name as its own. Return: 1; 0: no such host; ERR_NOMEM. */
+static int find_host(struct report *report, const char *typed)
+{
+	const struct fabric *fabric = report->moment->fabric;
+	char name[NODE_NAME_SIZE];
+	uint32_t count = 0;
+	int code = 0;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		if (!strcmp(fabric->nodes[i].name, typed))
+			return 0;
+		if (host_name(&fabric->nodes[i], name) && !strcmp(name, typed) && !count++)
+			report->node = i;
+	}
+	if (count < 2)
+		return 0;
+	snprintf(report->host, sizeof(report->host), "%s", typed);
+	report->of_node = true;
+	for (uint32_t i = report->node; code == 0 && i < fabric->node_count; i++)
+		if (host_name(&fabric->nodes[i], name) && !strcmp(name, typed))
+			code = add_node_ports(report, i);
+	return code < 0 ? code : 1;
+}
+
 /* Find the subject in the fabric of the moment. */
 static int find_subject(struct report *report, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = report->moment->fabric;
-	const struct node *node;
 	uint32_t port;
-	int code = moment_find(report->moment, typed, &report->node, &port, err);
+	int code = find_host(report, typed);
 
+	if (code)
+		return code < 0 ? err_nomem(err) : 0;
+	code = moment_find(report->moment, typed, &report->node, &port, err);
 	if (code < 0)
 		return code;
 	report->of_node = port == FABRIC_NONE;
-	node = &fabric->nodes[report->node];
-	if (!report->of_node) {
+	if (report->of_node) {
+		code = add_node_ports(report, report->node);
+	} else {
 		code = add_port(report, port);
 		if (code == 0 && fabric->ports[port].peer != FABRIC_NONE)
 			code = add_port(report, fabric->ports[port].peer);
 	}
-	for (uint32_t i = node->first_port; report->of_node && code == 0 && i < node->first_port + node->ports; i++)
-		if (port_is_pollable(fabric, &fabric->ports[i]) && moment_port_was_seen(report->moment, i))
-			code = add_port(report, i);
 	return code < 0 ? err_nomem(err) : 0;
 }
 

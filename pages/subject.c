@@ -163,7 +163,7 @@ static const struct column_item end_items[] = {
 	{ .key = "age_s", .table = true, .priority = 6 },
 };
 
-/* The ports of one node, by their numbers. */
+/* The ports of one node, by their numbers, or of a host, by the names of the first column. */
 static const struct column_item port_items[] = {
 	{ .key = "name", .as = "port" },
 	{ .key = "number", .row = END_ROW, .table = true, .no_data = true },
@@ -215,12 +215,19 @@ void subject_add_ends(const struct subject_facts *facts, const uint32_t *ports, 
 		.items = of_node ? port_items : end_items,
 		.count = of_node ? sizeof(port_items) / sizeof(*port_items) : sizeof(end_items) / sizeof(*end_items),
 	};
+	const struct port *all = facts->scope.snapshot->fabric->ports;
 	struct ends *ends = page_alloc(page, 1, sizeof(*ends));
 	size_t column_count;
 	struct column *columns = page_columns(page, &list, &column_count);
 
 	if (!ends || !columns)
 		return;
+	/* Of several nodes a number is no name. */
+	for (size_t i = 1; of_node && i < count; i++)
+		if (all[ports[i]].node != all[ports[0]].node) {
+			columns[0].flags &= ~COLUMN_NO_TABLE;
+			columns[1].flags |= COLUMN_NO_TABLE;
+		}
 	/* Two ends are the peers of each other. */
 	for (size_t i = 0; !of_node && count == 2 && !(past && (past[0].guid || past[1].guid)) && i < column_count; i++)
 		if (columns[i].fill == fill_peer)

@@ -73,15 +73,39 @@ with tap.part("links by state"):
 
 with tap.part("a node and its port in two arguments"):
     lid = str(rows("ports", "leaf-u01-r0/2")[0]["lid"])
+    newest = rows("ports", lid + "/2")[0]["time"]
     for command in "ports", "links", "health", "events":
         for node in "leaf-u01-r0", lid:
             tap.equal(f"{command} {node} 2 is {command} {node}/2",
                       text(command, node, "2", "--columns", "node,port"),
                       text(command, node + "/2", "--columns", "node,port"))
-    tap.equal("history, too", text("history", lid, "2", "--until", "-1s"), text("history", lid + "/2", "--until", "-1s"))
+    tap.equal("history, too", text("history", lid, "2", "--until", newest),
+              text("history", lid + "/2", "--until", newest))
     for command in "ports", "links", "history", "health", "events", "nodes", "balance":
         tap.one_line(f"{command}: a number after several subjects is refused",
                      run(IBWIRE, command, "leaf-u01-r0", "2", "3", check=False), 64, "could be a LID or a port")
+
+with tap.part("reports and routes of hosts"):
+    tap.equal("report NODE PORT is report NODE/PORT",
+              text("report", "leaf-u01-r0", "2", "--until", newest), text("report", "leaf-u01-r0/2", "--until", newest))
+    report = json.loads(text("report", "node0002", "--format", "json"))
+    tap.equal("the report of a host has the ports of all its HCAs", [row["port"] for row in report["ports"]],
+              [f"{row['node']}/{row['port']}" for row in rows("ports", "node0002")])
+    tap.contains("and names them", text("report", "node0002"), "node0002 mlx5_1/1")
+    tap.equal("its findings and events are those of each HCA",
+              [sorted({json.dumps(row, sort_keys=True) for hca in ("node0002 mlx5_0", "node0002 mlx5_1")
+                       for row in json.loads(text("report", hca, "--until", newest, "--format", "json"))[key]})
+               for key in ("findings", "events")],
+              [sorted(json.dumps(row, sort_keys=True) for row in
+                      json.loads(text("report", "node0002", "--until", newest, "--format", "json"))[key])
+               for key in ("findings", "events")])
+    for words in ["leaf-u01-r0", "leaf-u01-r1"], ["leaf-u01-r0", "2", "3"], []:
+        tap.one_line(f"report {' '.join(words)} is refused", run(IBWIRE, "report", *words, check=False), 64,
+                     "exactly one port, node or host")
+    tap.one_line("a route of a host with two HCAs needs one of them",
+                 run(IBWIRE, "topology", "route", "node0001", "node0002", check=False), 64, "'node0001 mlx5_0'")
+    tap.one_line("a route has two ends", run(IBWIRE, "topology", "route", "node0001", "1", "node0002", "1", check=False),
+                 64, "two ends")
 
 with tap.part("errors"):
     found = rows("errors")
