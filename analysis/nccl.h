@@ -47,6 +47,7 @@ enum nccl_fabric {
 	NCCL_OMNI_PATH,
 	NCCL_EFA,
 	NCCL_SLINGSHOT,
+	NCCL_GPUDIRECT_TCP, /* plugins of Google: GPUDirect-TCPX and TCPXO (FasTrak) */
 	NCCL_TCP,
 	NCCL_FABRIC_COUNT,
 };
@@ -229,6 +230,7 @@ struct nccl_log {
 	bool mnnvl;                   /* NVLink connects nodes, too */
 	char provider[NCCL_NAME_SIZE];   /* of libfabric: "efa", "psm3" */
 	char interfaces[NCCL_NAME_SIZE]; /* of NET/Socket: "eth0 eth1"; of the first process */
+	uint32_t direct_devices, staged_devices; /* for which GPU Direct RDMA is reported as enabled, disabled */
 	char gdr_reason[NCCL_TEXT_SIZE]; /* the first message that GPU Direct RDMA is disabled; "": none */
 
 	struct nccl_test *tests;

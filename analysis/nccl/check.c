@@ -11,7 +11,8 @@
 const char *nccl_fabric_name(enum nccl_fabric fabric)
 {
 	static const char *const names[NCCL_FABRIC_COUNT] = {
-		"an unknown fabric", "InfiniBand", "RoCE", "iWARP", "Omni-Path", "EFA", "Slingshot", "TCP",
+		"an unknown fabric", "InfiniBand", "RoCE", "iWARP", "Omni-Path", "EFA", "Slingshot",
+		"GPUDirect-TCPX", "TCP",
 	};
 	return fabric < NCCL_FABRIC_COUNT ? names[fabric] : names[NCCL_FABRIC_UNKNOWN];
 }
@@ -228,7 +229,7 @@ static void summary(struct nccl_check *check)
 static bool is_other_fabric(const struct nccl_check *check)
 {
 	return check->fabric == NCCL_ROCE || check->fabric == NCCL_IWARP || check->fabric == NCCL_OMNI_PATH ||
-	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT;
+	       check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || check->fabric == NCCL_GPUDIRECT_TCP;
 }
 
 /* Connections by transport, and the settings that were echoed. */
@@ -256,12 +257,13 @@ static void contents(struct nccl_check *check)
 /* NCCL's names hide what the fabric is. */
 static void fabric_named(struct nccl_check *check)
 {
-	bool libfabric = check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || check->log->provider[0];
+	const struct nccl_log *log = check->log;
+	bool libfabric = check->fabric == NCCL_EFA || check->fabric == NCCL_SLINGSHOT || log->provider[0];
 
 	if (is_other_fabric(check))
-		line_add(check, NCCL_NOTE, "%s here is %s, not InfiniBand: ports of an InfiniBand fabric do not carry"
-			 " this traffic", libfabric ? "libfabric" : network_is(check->log, "IB") ? "network IB" :
-			 "network IBext", nccl_fabric_name(check->fabric));
+		line_add(check, NCCL_NOTE, "%s%s here is %s, not InfiniBand: ports of an InfiniBand fabric do not carry"
+			 " this traffic", libfabric ? "" : "network ", libfabric ? "libfabric" :
+			 log->network_count ? log->networks[0].value : "IB", nccl_fabric_name(check->fabric));
 }
 
 /* "mlx5_4, mlx5_5 and 2 others" */
@@ -323,14 +325,21 @@ static void rails_check(struct nccl_check *check)
 		line_add(check, NCCL_NOTE, "ports that NCCL has no connection on moved data: %s", foreign);
 }
 
+#define FIX_DIRECT "load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL"
+
 static void direct_check(struct nccl_check *check)
 {
 	const struct nccl_log *log = check->log;
 
+	/* What is reported of devices counts if no connection is in the log. */
+	if (!log->net_connections && log->nodes != 1 && log->staged_devices)
+		nccl_check_add(check, log->direct_devices ? NCCL_NOTE : NCCL_WARN, FIX_DIRECT,
+			       "GPU Direct RDMA is reported as disabled %u times, as enabled %u times%s%s",
+			       log->staged_devices, log->direct_devices, log->gdr_reason[0] ? "; " : "",
+			       log->gdr_reason);
 	if (!check->staged)
 		return;
-	nccl_check_add(check, NCCL_WARN, check->fabric == NCCL_INFINIBAND || check->fabric == NCCL_ROCE ?
-		       "load nvidia_peermem or use DMA-BUF, and check NCCL_NET_GDR_LEVEL" :
+	nccl_check_add(check, NCCL_WARN, check->fabric == NCCL_INFINIBAND || check->fabric == NCCL_ROCE ? FIX_DIRECT :
 		       "check whether the GPU, the driver and the plugin of this network support GPU Direct RDMA",
 		       "%llu of %llu connection%s staged through host memory (no GDRDMA)%s%s",
 		       (unsigned long long)check->staged, (unsigned long long)log->net_connections,

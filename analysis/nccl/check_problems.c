@@ -82,8 +82,8 @@ static void problem_check(struct nccl_check *check, size_t at)
 			       problem->status, nccl_status_text(problem->status), names, problem->text);
 	else
 		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix :
-			       problem->kind == NCCL_TIMEOUT ? "find the rank that did not call the operation: stack and "
-			       "log of each process; then its link: ibwire health" :
+			       problem->kind == NCCL_TIMEOUT ? "find the rank that did not call the operation: stack "
+			       "and log of each process; then its link: ibwire health" :
 			       "look for the first failure in the logs of all ranks, with NCCL_DEBUG=INFO",
 			       "%s%s: %u%s: %s%s%s", harmless ? "harmless " : "", kinds[problem->kind],
 			       problem->count, names,

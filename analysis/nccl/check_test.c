@@ -204,6 +204,47 @@ static void read_published(const char *file, size_t hosts, size_t hcas, enum ncc
 		assert_int_equal(text_log.hcas[i].fabric, fabric);
 }
 
+/* Networks of plugins, and what each reports of GPU Direct RDMA. */
+TEST(plugins_are_named_with_their_state_of_gpu_direct)
+{
+	static const struct { const char *text, *words; enum nccl_severity severity; } plugins[] = {
+		{ PREFIX "Using network GPUDirectTCPX_v7\n"
+		  PREFIX "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/GPUDirectTCPX_v7/0/GDRDMA\n",
+		  "(GPUDirect-TCPX) on 1 host with GDRDMA", NCCL_NOTE },
+		{ PREFIX "Using network FasTrak\n" PREFIX "Channel 00/0 : 8[0] -> 0[0] [send] via NET/FasTrak/3/GDRDMA\n",
+		  "network FasTrak here is GPUDirect-TCPX, not InfiniBand", NCCL_NOTE },
+		{ PREFIX "NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\n" PREFIX "Using network UCX\n"
+		  PREFIX "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/UCX/0/GDRDMA\n",
+		  "reports 1 HCA per host (InfiniBand) on 1 host with GDRDMA", NCCL_OK },
+		{ PREFIX "Using network IBext_v8\n" PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n"
+		  PREFIX "NET/IBext_v8 : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n",
+		  "disabled 1 times, as enabled 0 times; NET/IBext_v8 : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
+		  NCCL_WARN },
+		{ PREFIX "Using network AWS Libfabric\n" PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n"
+		  PREFIX "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR\n", "disabling GDR", NCCL_WARN },
+		{ PREFIX "Using network IBext_v8\n" PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n"
+		  PREFIX "NET/IB : GPU Direct RDMA (nvidia-peermem) enabled for HCA 0 'mlx5_0\n"
+		  PREFIX "GPU Direct RDMA Disabled for GPU 1b000 / HCA 7 (distance 8 > 5)\n",
+		  "disabled 1 times, as enabled 1 times", NCCL_NOTE },
+	};
+
+	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
+		read_text(plugins[i].text);
+		check(NULL, 0);
+		assert_non_null(line_with(plugins[i].words));
+		assert_int_equal(verdict.severity, plugins[i].severity);
+	}
+	/* TCP has none, and one host needs none. */
+	read_text(PREFIX "NET/Socket : GPU Direct RDMA Disabled for HCA 0 'eth0'\n"
+		  PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n");
+	check(NULL, 0);
+	assert_null(line_with("is reported as disabled"));
+	read_text(PREFIX "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n"
+		  PREFIX "comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8\n");
+	check(NULL, 0);
+	assert_null(line_with("is reported as disabled"));
+}
+
 TEST(published_infiniband_log_with_sharp)
 {
 	read_published("ib-sharp-gdrdma-2x8-h100-2.19.3.log", 2, 16, NCCL_INFINIBAND);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analysis/nccl/input.h"
 #include "base/array.h"
@@ -242,8 +243,8 @@ static bool is_tcp(const char *network, size_t len)
 /* libfabric and sockets have device numbers of their own, other than those of "NET/IB : Using". */
 static bool is_verbs(const char *network, size_t len)
 {
-	return !is_tcp(network, len) && !memmem(network, len, "Libfabric", 9) &&
-	       !memmem(network, len, "OFI", 3);
+	return !is_tcp(network, len) && !memmem(network, len, "Libfabric", 9) && !memmem(network, len, "OFI", 3) &&
+	       !memmem(network, len, "GPUDirectTCPX", 13) && !memmem(network, len, "FasTrak", 7);
 }
 
 /* The fabric behind a network whose devices the log does not name. */
@@ -255,6 +256,8 @@ static enum nccl_fabric fabric_of_network(const struct nccl_log *log, const char
 	};
 	if (is_tcp(network, len))
 		return NCCL_TCP;
+	if (memmem(network, len, "GPUDirectTCPX", 13) || memmem(network, len, "FasTrak", 7))
+		return NCCL_GPUDIRECT_TCP;
 	if (is_verbs(network, len))
 		return NCCL_FABRIC_UNKNOWN;
 	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
@@ -458,6 +461,29 @@ static void lid_read(struct nccl_log *log, const struct nccl_process *process, c
 		log->failed = true;
 }
 
+/*
+ * "GPU Direct RDMA Disabled for GPU 1b000 / HCA 0 (distance 8 > 5)" until 2.27; of each network since 2.18 "NET/IBext_v8
+ * : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'", "NET/Socket : GPU Direct RDMA Disabled for HCA 0 'eth0'"; of the plugin
+ * IBext "NET/IB : GPU Direct RDMA (nvidia-peermem) enabled for HCA 0 'mlx5_0"; of aws-ofi-nccl "NET/OFI ... disabling
+ * GDR".
+ */
+static void direct_read(struct nccl_log *log, const char *text)
+{
+	const char *at = strstr(text, "GPU Direct RDMA ");
+	bool off = strstr(text, "disabling GDR") != NULL;
+
+	if (!strncmp(text, "NET/Socket", 10) || !strncmp(text, "NET/FastSocket", 14))
+		return;
+	at = at ? at + 16 : NULL;
+	if (at && *at == '(' && strstr(at, ") "))
+		at = strstr(at, ") ") + 2;
+	off |= at && !strncasecmp(at, "disabled", 8);
+	log->staged_devices += off;
+	log->direct_devices += at && !strncasecmp(at, "enabled", 7);
+	if (off && !log->gdr_reason[0])
+		nccl_copy(log->gdr_reason, sizeof(log->gdr_reason), text, strlen(text));
+}
+
 /* Return: false: devices of an unknown process. */
 static bool net_message(struct nccl_log *log, struct nccl_process *process, const char *text)
 {
@@ -480,8 +506,8 @@ static bool net_message(struct nccl_log *log, struct nccl_process *process, cons
 		nccl_copy(log->provider, sizeof(log->provider), rest, strcspn(rest, " ,("));
 	else if (skip(text, "NET/Plugin: Loaded coll", &rest))
 		log->sharp_plugin |= strstr(rest, "SHARP") != NULL;
-	else if (strstr(text, "GPU Direct RDMA Disabled") && !log->gdr_reason[0])
-		nccl_copy(log->gdr_reason, sizeof(log->gdr_reason), text, strlen(text));
+	else
+		direct_read(log, text);
 	return true;
 }
 
@@ -506,8 +532,8 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		network_read(log, process, rest);
 	else if (skip(text, "NCCL_", &rest) || skip(text, "RCCL_", &rest))
 		environment_read(log, text);
-	else if (skip(text, "GPU Direct RDMA Disabled", &rest) && !log->gdr_reason[0])
-		nccl_copy(log->gdr_reason, sizeof(log->gdr_reason), text, strlen(text));
+	else if (skip(text, "GPU Direct RDMA ", &rest))
+		direct_read(log, text);
 	else if (skip(text, "Connected NVLS", &rest))
 		log->nvls = true;
 	else if (isdigit((unsigned char)*text) && strstr(text, " coll channels, "))

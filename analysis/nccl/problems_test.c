@@ -12,6 +12,7 @@
 #include "analysis/nccl.h"
 #include "analysis/nccl/test_nccl.h"
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/test_damage.h"
 #include "base/unit_test.h"
 
@@ -449,26 +450,108 @@ TEST(no_damaged_line_makes_a_bad_log_good)
 }
 
 /* What launchers and loggers write before each line, and after it. */
+static const struct { const char *before, *after; } launchers[] = {
+	{ "[1,0]<stdout>:", "" }, { " 3: ", "" }, { "node7: ", "" }, { "[pod/train-0/main] ", "" },
+	{ "2026-01-02T03:04:05.123456789Z stderr F ", "" }, { "(RayTrainWorker pid=123, ip=10.0.0.1) ", "" },
+	{ "[default0]:", "" }, { "Jan 02 03:04:05 node7 python[4711]: ", "" }, { "\033[36m(worker)\033[0m ", "\r" },
+	{ "{\"log\":\"", "\\n\",\"stream\":\"stderr\"}" }, { "0|", "" },
+};
+
+enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
+
+static char *launch(const char *text, size_t number)
+{
+	char *ret = calloc(1, strlen(text) + 100 * (damage_lines(text) + 1)), *end = ret;
+
+	for (; *text; text += strcspn(text, "\n") + 1)
+		end += sprintf(end, "%s%.*s%s\n", launchers[number].before, (int)strcspn(text, "\n"), text,
+			       launchers[number].after);
+	return ret;
+}
+
 TEST(no_launcher_makes_a_bad_log_good)
 {
-	static const struct { const char *before, *after; } launchers[] = {
-		{ "[1,0]<stdout>:", "" }, { " 3: ", "" }, { "node7: ", "" }, { "[pod/train-0/main] ", "" },
-		{ "2026-01-02T03:04:05.123456789Z stderr F ", "" }, { "(RayTrainWorker pid=123, ip=10.0.0.1) ", "" },
-		{ "[default0]:", "" }, { "Jan 02 03:04:05 node7 python[4711]: ", "" }, { "\033[36m(worker)\033[0m ",
-											"\r" },
-		{ "{\"log\":\"", "\\n\",\"stream\":\"stderr\"}" }, { "0|", "" },
-	};
-
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		for (size_t j = 0; j < sizeof(launchers) / sizeof(launchers[0]); j++) {
-			char *text = calloc(damage_lines(bad[i]) + 1, 600), *end = text;
+		for (size_t j = 0; j < LAUNCHERS; j++) {
+			char *text = launch(bad[i], j);
 
-			for (const char *at = bad[i]; *at; at += strcspn(at, "\n") + 1)
-				end += sprintf(end, "%s%.*s%s\n", launchers[j].before, (int)strcspn(at, "\n"), at,
-					       launchers[j].after);
 			assert_bad(text);
 			assert_true(text_log.host_count <= 2);
 			free(text);
 		}
+}
+
+/* --- published logs --- */
+
+static char names[64][NCCL_NAME_SIZE];
+static size_t name_count;
+
+/* The verdict fails, and names only hosts of the undamaged log. */
+static void assert_fails(const char *text, const char *file, size_t line)
+{
+	judge(text);
+	if (verdict.severity != NCCL_FAIL)
+		fail_msg("%s: line %zu: %s", file, line, verdict.lines[0].text);
+	for (size_t i = 0; i < verdict.count; i++)
+		for (const char *at = verdict.lines[i].text; (at = strstr(at, "reported by ")); at++) {
+			size_t len = strcspn(at + 12, " :,"), known = 0;
+
+			while (known < name_count && (strlen(names[known]) != len ||
+						      memcmp(names[known], at + 12, len) != 0))
+				known++;
+			if (known == name_count)
+				fail_msg("%s: line %zu: %s", file, line, verdict.lines[i].text);
+		}
+}
+
+/* Two fatal warnings are inserted. With IBWIRE_LONG each line is damaged, else some of each log. */
+static void damage_published(const char *file)
+{
+	FILE *stream = unit_test_open_shared("nccl", file);
+	char *text = calloc(1, 1 << 21), *middle, *line, *changed;
+	size_t len = fread(text, 1, 1 << 20, stream), lines, step;
+	const char *a = A WARN("Call to ibv_create_qp failed"), *b = B WARN("Call to ibv_create_qp failed");
+	uint64_t messages;
+
+	fclose(stream);
+	middle = memchr(text + len / 2, '\n', len / 2);
+	assert_non_null(middle);
+	memmove(middle + 1 + strlen(a), middle + 1, strlen(middle + 1));
+	memcpy(middle + 1, a, strlen(a));
+	strcat(text, b);
+	judge(text);
+	messages = text_log.messages;
+	assert_true(text_log.host_count < sizeof(names) / sizeof(names[0]));
+	for (name_count = 0; name_count < text_log.host_count; name_count++)
+		memcpy(names[name_count], text_log.hosts[name_count].name, NCCL_NAME_SIZE);
+	for (size_t i = 0; i < LAUNCHERS; i++) {
+		changed = launch(text, i);
+		assert_fails(changed, file, 0);
+		assert_int_equal(text_log.host_count, name_count);
+		assert_int_equal(text_log.messages, messages);
+		free(changed);
+	}
+	lines = damage_lines(text);
+	step = getenv("IBWIRE_LONG") ? 1 : lines / test_cases(24) + 1;
+	for (size_t number = 1; number <= lines; number += step)
+		for (int damage = 0; damage <= DAMAGE_COUNT; damage++) {
+			size_t at = damage < DAMAGE_CUT ? 0 : number * 7919 % (damage_bytes(text, number) + 1);
+
+			line = NULL;
+			changed = damage == DAMAGE_COUNT ? behead(text, number, at) :
+				  damage_line(text, number, (enum damage)damage, at, &line);
+			assert_fails(changed, file, number);
+			free(changed);
+			free(line);
+		}
+	free(text);
+}
+
+TEST(no_damaged_line_makes_a_published_log_good)
+{
+	damage_published("efa-p4d-2-nodes-2.18.3.log");
+	damage_published("ib-sharp-gdrdma-2x8-h100-2.19.3.log");
+	damage_published("omnipath-a100-4-nodes-2.10.3.log");
+	damage_published("roce-b200-4-ranks-2.27.5.log");
 	nccl_done(&text_log);
 }
