@@ -309,8 +309,8 @@ void balance_order_members(const struct balance_result *result, uint32_t count, 
 /* balance_largest_share - largest of the measured, predicted and fair shares; 0: all unknown. */
 double balance_largest_share(const struct balance_result *result, uint32_t count);
 
-/* balance_test_letters - the tests that hold: "TMH", "-M-"; "?" where tables are unknown. */
-const char *balance_test_letters(const struct balance_result *result);
+/* balance_tests - the tests that hold: "tables, load, harm", "load"; "-" if none; "tables ?" where they are unknown. */
+const char *balance_tests(const struct balance_result *result);
 
 /* balance_append_reason - the reason for a result, as a sentence without a full stop. */
 void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text);

@@ -39,7 +39,7 @@ enum { GROUP, TESTS, ADAPTIVE, CAUSE, SHARES, TABLES, HOTTEST, EXCESS, SINCE, GR
 
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[GROUP] = { .title = "GROUP", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TESTS] = { .title = "TEST", .kind = COLUMN_TEXT },
+	[TESTS] = { .title = "TESTS", .kind = COLUMN_TEXT, .priority = 4 },
 	[ADAPTIVE] = { .title = "AR", .kind = COLUMN_TEXT, .priority = 3 },
 	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT },
 	[SHARES] = { .title = "MEASURED", .kind = COLUMN_TEXT },
@@ -91,7 +91,7 @@ static void add_heading(const struct balance_report *report, uint32_t index, str
 	if (!isnan(result->max_utilization))
 		text_appendf(&text, "maximum utilization %d %%, mean %d %%; ", percent(result->max_utilization),
 			     percent(result->mean_utilization));
-	text_appendf(&text, "tests %s; ", balance_test_letters(result));
+	text_appendf(&text, "tests that hold: %s; ", balance_tests(result));
 	balance_append_adaptive(result, &text);
 	add_line(page, INDENT, &text);
 	if (!began->wall_us)
@@ -193,7 +193,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	group_append_name(report->shape, &report->moment.names_shown, result, &name);
 	result_text(table, GROUP, result_chars(table, &name));
 	text_done(&name);
-	result_text(table, TESTS, balance_test_letters(result));
+	result_text(table, TESTS, balance_tests(result));
 	result_text(table, ADAPTIVE, balance_adaptive_cell(result));
 	cause = group_cause(report->shape, &report->balance, result, report->began[index].cause);
 	if (*cause)

@@ -112,13 +112,15 @@ bool balance_is_echo(const struct shape *shape, const struct balance *balance, c
 	return false;
 }
 
-const char *balance_test_letters(const struct balance_result *result)
+const char *balance_tests(const struct balance_result *result)
 {
-	static const char *const letters[8] = { "---", "--H", "-M-", "-MH", "T--", "T-H", "TM-", "TMH" };
-	static const char *const unknown[4] = { "?--", "?-H", "?M-", "?MH" };
+	static const char *const names[8] = { "-", "harm", "load", "load, harm", "tables", "tables, harm",
+					      "tables, load", "tables, load, harm" };
+	static const char *const unknown[4] = { "tables ?", "tables ?, harm", "tables ?, load",
+						"tables ?, load, harm" };
 	unsigned measured = 2 * result->load_uneven + result->harmful;
 
-	return result->tables_known ? letters[4 * result->tables_uneven + measured] : unknown[measured];
+	return result->tables_known ? names[4 * result->tables_uneven + measured] : unknown[measured];
 }
 
 static int percent(double part)

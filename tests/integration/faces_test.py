@@ -374,7 +374,7 @@ def add_group_tables(facts, db, at):
     """The words and numbers of groups in the tables of balance and of the screen."""
     words = {"MAX UTIL%": ("max_utilization_percent", number), "UTIL%": ("max_utilization_percent", number),
              "IMBALANCE%": ("excess_percent", number),
-             "TEST": ("tests", plain), "CAUSE": ("cause", plain), "AR": ("adaptive_routing", plain)}
+             "TESTS": ("tests", plain), "CAUSE": ("cause", plain), "AR": ("adaptive_routing", plain)}
     shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "3gi").out.split("\n")
     text = text_of(db, at, "balance", "--all").split("\n")
     for face, lines in (("top balance", shown), ("balance (table)", text)):

@@ -104,7 +104,8 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
 
-	text_appendf(&text, "%s%s%s  ", balance_test_letters(result), *cause ? "  " : "", cause);
+	if (*cause)
+		text_appendf(&text, "%s%s; ", cause, result->harmful ? ", harmful" : "");
 	balance_append_adaptive(result, &text);
 	text_append(&text, ": ");
 	balance_append_reason(app->context->shape, result, &text);
@@ -126,7 +127,7 @@ static void fill_name(struct result *result, size_t at, const void *row)
 
 static void fill_tests(struct result *result, size_t at, const void *row)
 {
-	result_text(result, at, balance_test_letters(((const struct group_cells *)row)->result));
+	result_text(result, at, balance_tests(((const struct group_cells *)row)->result));
 }
 
 static void fill_adaptive(struct result *result, size_t at, const void *row)
@@ -179,11 +180,11 @@ enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, SPARK, GRO
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[NAME] = { .title = "GROUP", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 		   .help = "equivalent links, and their direction" },
-	[TESTS] = { .title = "TEST", .fill = fill_tests,
-		    .help = "T: tables, M: load imbalanced, H: harmful; the worst group first" },
+	[TESTS] = { .title = "TESTS", .fill = fill_tests,
+		    .help = "tests that hold: uneven tables, uneven load, harm" },
 	[ADAPTIVE] = { .title = "AR", .fill = fill_adaptive,
 		       .help = "adaptive routing: on, off; ~: inferred from the load; ?: unknown" },
-	[CAUSE] = { .title = "CAUSE", .fill = fill_cause, .help = "cause of the imbalance" },
+	[CAUSE] = { .title = "CAUSE", .fill = fill_cause, .help = "cause of the imbalance; the worst group first" },
 	[MEASURED] = { .title = "MEASURED", .fill = fill_bars, .help = "measured share of each member" },
 	[PREDICTED] = { .title = "PREDICTED", .fill = fill_bars, .which = true,
 			.help = "share of each member predicted from the routes" },
@@ -196,10 +197,10 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 };
 
 static const struct column_step group_steps[] = {
-	{ NAME, 14, 0 }, { TESTS, 5, 0 }, { FULL, 5, 0 }, { CAUSE, 15, 0 }, { OVER, 5, 0 }, { NAME, COLUMN_WIDEST, 23 },
+	{ NAME, 14, 0 }, { CAUSE, 15, 0 }, { FULL, 5, 0 }, { OVER, 5, 0 }, { NAME, COLUMN_WIDEST, 23 },
 	{ ADAPTIVE, 4, 0 }, { MEASURED, BARS_MEMBERS + 1, 0 }, { NAME, COLUMN_WIDEST, NAME_MOST },
 	{ PREDICTED, BARS_MEMBERS + 1, 0 }, { FULL, 9, 0 }, { OVER, 10, 0 }, { SPARK, SPARK_LEAST, 0 },
-	{ SPARK, TREND_LOADS, 0 },
+	{ TESTS, 18, 0 }, { SPARK, TREND_LOADS, 0 },
 };
 
 static size_t count_groups(const struct table *table)
@@ -236,7 +237,7 @@ static bool group_key(const struct table *table, size_t index, size_t column, st
 	(void)table;
 	ret->number = -(double)index;
 	ret->tie = index;
-	return column == TESTS;
+	return column == CAUSE;
 }
 
 static int group_widest(const struct table *table, size_t column)
@@ -281,7 +282,7 @@ const struct table_view groups_view = {
 	.name = "groups", .noun = "group", .plural = "groups", .none = "", /* draw() has the reason */
 	.columns = group_columns, .column_count = GROUP_COLUMNS, .steps = group_steps,
 	.step_count = sizeof(group_steps) / sizeof(group_steps[0]), .fixed = 1 << NAME,
-	.descending = 1 << TESTS | 1 << SPARK, .sort = TESTS, .sort_descending = true, .at_shown_time = true,
+	.descending = 1 << CAUSE | 1 << SPARK, .sort = CAUSE, .sort_descending = true, .at_shown_time = true,
 	.count = count_groups, .row = read_group, .id = group_id, .subject = subject_of, .text = group_cell,
 	.role = group_role, .key = group_key, .widest = group_widest,
 };

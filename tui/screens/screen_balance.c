@@ -230,7 +230,7 @@ static const struct key_help help[] = {
 	{ "g", "uplink groups, worst first, with measured, predicted and fair share of each member; g: the map" },
 	{ "H", "hosts with several HCAs, by rail imbalance; H: the map" },
 	{ "i", "include balanced and idle groups, and idle hosts" },
-	{ "TEST", "T: forwarding tables imbalanced, M: measured load imbalanced, H: harmful; -: no; ?: unknown" },
+	{ "TESTS", "those that hold: uneven forwarding tables (?: unknown), uneven load, harm" },
 	{ "AR", "adaptive routing, from the settings or the switch; ~: inferred from the load; ?: unknown" },
 	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
 	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
