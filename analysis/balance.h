@@ -196,6 +196,7 @@ enum adaptive_routing balance_decides(const struct shape *shape, const struct ba
  */
 struct balance_memory;
 struct balance_memory *balance_memory_create(void); /* NULL: no memory */
+struct balance_memory *balance_memory_copy(const struct balance_memory *memory); /* likewise */
 void balance_memory_destroy(struct balance_memory *memory);
 
 /*

@@ -155,45 +155,6 @@ static int read_routes(struct balance_report *report, struct error *err)
 	return 0;
 }
 
-/*
- * Feed the windows before: members that stay the busiest, and groups that spread load despite
- * uneven tables.
- */
-static int step_past(struct balance_report *report, struct balance_memory *memory, struct error *err)
-{
-	struct balance_input input = {
-		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
-		.loads = report->loads, .adaptive = report->adaptive, .window_us = (double)report->window_us,
-	};
-	int code = 0;
-
-	report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even));
-	report->was_uneven = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven));
-	if (!report->was_even || !report->was_uneven)
-		return err_nomem(err);
-	/* The last window is the displayed one. */
-	for (int i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
-		int64_t until_us = report->until_us - i * report->window_us;
-
-		code = balance_read_loads(report, until_us - report->window_us, until_us, false, NULL, 0, report->loads,
-				    err);
-		if (code <= 0)
-			continue;
-		code = balance_evaluate(&input, report->limits, &report->balance, err);
-		if (code < 0)
-			break;
-		for (size_t j = 0; j < report->balance.count; j++) {
-			const struct balance_result *result = &report->balance.results[j];
-
-			if (result->state == BALANCE_ACTIVE)
-				*(result->load_uneven ? &report->was_uneven[j] : &report->was_even[j]) |= 1u << i;
-		}
-		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
-		balance_done(&report->balance);
-	}
-	return code < 0 ? code : 0;
-}
-
 static int evaluate(struct balance_report *report, bool rails, struct error *err)
 {
 	struct balance_memory *memory = balance_memory_create();
@@ -202,10 +163,18 @@ static int evaluate(struct balance_report *report, bool rails, struct error *err
 		.loads = report->loads, .adaptive = report->adaptive,
 		.window_us = (double)(report->until_us - report->since_us),
 	};
-	int code = memory ? 0 : err_nomem(err);
+	struct balance_windows windows = {
+		.reader = report->moment.reader, .snapshot = report->moment.snapshot, .limits = report->limits,
+		.until_us = report->until_us, .window_us = report->window_us, .loads = report->loads,
+		.damage = &report->damage,
+		.was_even = report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even)),
+		.was_uneven = report->was_uneven =
+			calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven)),
+	};
+	int code = memory && report->was_even && report->was_uneven ? 0 : err_nomem(err);
 
 	if (code == 0 && !rails)
-		code = step_past(report, memory, err);
+		code = balance_step_past(&windows, &input, memory, err);
 	if (code == 0)
 		code = balance_read_loads(report, report->since_us, report->until_us, false, NULL, 0, report->loads,
 					  err);

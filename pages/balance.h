@@ -65,6 +65,27 @@ struct balance_report {
 int balance_read_loads(struct balance_report *report, int64_t since_us, int64_t until_us, bool round,
 		       const uint32_t *ports, size_t count, struct balance_load *loads, struct error *err);
 
+/* Windows before a displayed one, all borrowed for one call. */
+struct balance_windows {
+	struct reader *reader;
+	const struct snapshot *snapshot;       /* of the displayed window */
+	const struct balance_settings *limits;
+	int64_t until_us, window_us;           /* end of the displayed window; length of those before it */
+	struct balance_load *loads;            /* by port; overwritten */
+	struct history_damage *damage;
+	/* By result, or NULL: set bit i if it was active and (un)even in the window that ended i windows earlier. */
+	uint32_t *was_even, *was_uneven;
+};
+
+/*
+ * balance_step_past - feed the windows before the displayed one to @memory: members that stay the busiest, and groups
+ * that spread load despite uneven tables
+ * @input:  of the displayed window
+ * Return: 0, ERR_IO, ERR_NOMEM.
+ */
+int balance_step_past(const struct balance_windows *windows, const struct balance_input *input,
+		      struct balance_memory *memory, struct error *err);
+
 /* balance_find_starts - search when the shown groups became uneven. Return: 0, ERR_IO, ERR_NOMEM. */
 int balance_find_starts(struct balance_report *report, struct error *err);
 

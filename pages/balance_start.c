@@ -29,6 +29,39 @@ int balance_read_loads(struct balance_report *report, int64_t since_us, int64_t 
 	return reader_history_loads(report->moment.reader, &query, loads, err);
 }
 
+int balance_step_past(const struct balance_windows *windows, const struct balance_input *input,
+		      struct balance_memory *memory, struct error *err)
+{
+	struct balance_input past = *input;
+	struct balance balance;
+	int code = 0;
+
+	past.loads = windows->loads;
+	past.window_us = (double)windows->window_us;
+	/* The last window is the displayed one. */
+	for (int i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
+		int64_t until_us = windows->until_us - i * windows->window_us;
+		const struct load_query query = { .since_us = until_us - windows->window_us, .until_us = until_us,
+						  .snapshot = windows->snapshot, .damage = windows->damage };
+
+		code = reader_history_loads(windows->reader, &query, windows->loads, err);
+		if (code <= 0)
+			continue;
+		code = balance_evaluate(&past, windows->limits, &balance, err);
+		if (code < 0)
+			break;
+		for (size_t j = 0; j < balance.count && windows->was_even; j++) {
+			const struct balance_result *result = &balance.results[j];
+
+			if (result->state == BALANCE_ACTIVE)
+				*(result->load_uneven ? &windows->was_uneven[j] : &windows->was_even[j]) |= 1u << i;
+		}
+		code = balance_memory_step(memory, past.shape, windows->limits, &balance, err);
+		balance_done(&balance);
+	}
+	return code < 0 ? code : 0;
+}
+
 /* Number of groups whose start is searched (the worst), and time limit of the search. */
 enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
 

@@ -64,6 +64,28 @@ struct balance_memory *balance_memory_create(void)
 	return calloc(1, sizeof(struct balance_memory));
 }
 
+struct balance_memory *balance_memory_copy(const struct balance_memory *memory)
+{
+	struct balance_memory *copy = balance_memory_create();
+	bool failed = !copy;
+
+	if (copy) {
+		copy->pasts = calloc(memory->count + 1, sizeof(*copy->pasts));
+		failed = !copy->pasts;
+	}
+	for (size_t i = 0; !failed && i < memory->by_key.capacity; i++)
+		if (memory->by_key.slots[i].used)
+			failed = map_put(&copy->by_key, memory->by_key.slots[i].key, memory->by_key.slots[i].value) < 0;
+	if (failed) {
+		balance_memory_destroy(copy);
+		return NULL;
+	}
+	memcpy(copy->pasts, memory->pasts ? memory->pasts : copy->pasts, memory->count * sizeof(*copy->pasts));
+	copy->count = memory->count;
+	copy->capacity = memory->count + 1;
+	return copy;
+}
+
 void balance_memory_destroy(struct balance_memory *memory)
 {
 	if (!memory)

@@ -386,8 +386,7 @@ def add_group_tables(facts, db, at):
             rows.append(line)
         for row in table(rows) if len(rows) > 1 else []:
             for heading, (key, parse) in words.items():
-                # What switches do follows from ten windows; the screen evaluates one.
-                if heading in row and (heading != "AR" or row[heading] != "?"):
+                if heading in row:
                     facts.add(face, ("group row", row["GROUP"]), key, parse(row[heading]))
 
 

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "pages/balance.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "tui/model/live.h"
@@ -41,6 +42,7 @@ static void clear(struct loads *loads)
 void loads_done(struct loads *loads)
 {
 	clear(loads);
+	balance_memory_destroy(loads->past);
 	routes_done(&loads->routes);
 	fabric_destroy(loads->fabric);
 	memset(loads, 0, sizeof(*loads));
@@ -96,11 +98,37 @@ struct balance_input loads_input(const struct loads *loads, const struct shape *
 	};
 }
 
-/* Evaluates this window only; the cause "flows", which needs earlier minutes, is in the findings. */
+/* The windows before, unless those that are known end less than a window before this one. */
+static int read_past(struct loads *loads, const struct loads_source *source, struct error *err)
+{
+	const struct balance_input input = loads_input(loads, source->context->shape);
+	const struct snapshot *shown = source->live->shown;
+	int64_t window_us = balance_window_us(source->limits, shown->sweep.interval_us);
+	const struct balance_windows windows = {
+		.reader = source->live->reader, .snapshot = shown, .limits = source->limits,
+		.until_us = loads->until_us, .window_us = window_us, .damage = &loads->damage,
+		.loads = calloc(shown->fabric->port_count + 1, sizeof(*windows.loads)),
+	};
+	bool is_near = loads->past && !source->live->at_us && loads->until_us >= loads->past_us &&
+		       loads->until_us - loads->past_us < window_us;
+	int code = windows.loads ? 0 : err_nomem(err);
+
+	if (code == 0 && !is_near) {
+		balance_memory_destroy(loads->past);
+		loads->past = balance_memory_create();
+		loads->past_us = loads->until_us;
+		code = loads->past ? balance_step_past(&windows, &input, loads->past, err) : err_nomem(err);
+	}
+	free(windows.loads);
+	if (code < 0)
+		loads->past_us = 0;
+	return code;
+}
+
 static int compute_balance(struct loads *loads, const struct loads_source *source, struct error *err)
 {
 	const struct balance_input input = loads_input(loads, source->context->shape);
-	struct balance_memory *memory = balance_memory_create();
+	struct balance_memory *memory = balance_memory_copy(loads->past);
 	int code = memory ? balance_evaluate(&input, source->limits, &loads->balance, err) : err_nomem(err);
 
 	if (code == 0)
@@ -128,6 +156,8 @@ static int load(struct loads *loads, const struct loads_source *source, struct e
 	if (code == 0)
 		code = read_routes(loads, source, loads->until_us, err);
 	loads->routes_known = code == 0 && loads->routes.count > 0;
+	if (code == 0)
+		code = read_past(loads, source, err);
 	return code == 0 ? compute_balance(loads, source, err) : code;
 }
 

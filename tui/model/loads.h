@@ -35,7 +35,7 @@ struct loads {
 	int64_t since_us, until_us;  /* wall clock */
 	char problem[512];           /* why loads are not available, "" if they are */
 	struct balance_load *loads;  /* by port */
-	struct balance balance;      /* its causes are from this window alone */
+	struct balance balance;      /* as of `ibwire balance`: with the windows before, see past */
 	bool routes_known;
 	struct history_damage damage;
 	uint64_t generation;         /* changes with the values */
@@ -44,6 +44,12 @@ struct loads {
 	int64_t routes_us;           /* wall clock of the routes; 0: none read */
 	int64_t routes_event;        /* newest event that may have changed them */
 	uint8_t *adaptive;
+	/*
+	 * Of the windows before the one that ended at past_us. While following the newest sweeps they are read once
+	 * per window.
+	 */
+	struct balance_memory *past;
+	int64_t past_us;
 	struct fabric *fabric;       /* of the loads */
 	uint64_t fingerprint;        /* of that */
 	int64_t wanted_wall_us, wanted_us; /* requested time in the past, and since when (boottime) */
