@@ -101,9 +101,29 @@ static int compare(const struct nccl_log *log, const struct local_usage *usage, 
 	return code;
 }
 
-/* Read logs and compare them. @ret has no lines without a pattern, or if they cannot be read. */
+/* What each host must receive by the tests of a log; 0: unknown. Operations with a root load hosts unequally. */
+static double host_least(const struct nccl_log *log)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < log->test_count; i++) {
+		const struct nccl_test *test = &log->tests[i];
+		double hosts = test->all.hosts ? test->all.hosts : log->nodes;
+
+		if (test->operation == NCCL_BROADCAST || test->operation == NCCL_REDUCE ||
+		    test->operation == NCCL_GATHER || test->operation == NCCL_SCATTER || hosts < 1)
+			continue;
+		sum += (double)nccl_test_least_bytes(log, test, nccl_may_reduce(log)) / hosts;
+	}
+	return sum;
+}
+
+/*
+ * Read logs and compare them. @ret has no lines without a pattern, or if they cannot be read.
+ * @ret_least:  bytes that this host must receive by the tests of the logs; 0: unknown
+ */
 static int compare_files(const struct nccl_files *files, const struct local_usage *usage, struct nccl_verdict *ret,
-			 struct error *err)
+			 double *ret_least, struct error *err)
 {
 	struct nccl_log log;
 	struct error unread;
@@ -116,18 +136,22 @@ static int compare_files(const struct nccl_files *files, const struct local_usag
 		log_warning("%s; the report is without it", unread.text);
 	else
 		code = compare(&log, usage, ret, err);
+	*ret_least = host_least(&log);
 	nccl_done(&log);
 	return code;
 }
 
 /* --- the report --- */
 
-enum { NAME, PROTOCOL, FIRST_COUNTER, COLUMN_COUNT = FIRST_COUNTER + LOCAL_COUNTER_COUNT };
+enum { NAME, PROTOCOL, TX_RATE, RX_RATE, SHARE, FIRST_COUNTER, COLUMN_COUNT = FIRST_COUNTER + LOCAL_COUNTER_COUNT };
 
 /* Columns of the text: the counters in their order, without those that no driver of this host has. */
 static const struct column columns[COLUMN_COUNT] = {
 	[NAME] = { .title = "PORT", .kind = COLUMN_TEXT },
 	[PROTOCOL] = { .title = "PROTOCOL", .kind = COLUMN_TEXT },
+	[TX_RATE] = { .title = "TX Gb/s", .kind = COLUMN_REAL },
+	[RX_RATE] = { .title = "RX Gb/s", .kind = COLUMN_REAL },
+	[SHARE] = { .title = "RX/TESTS", .kind = COLUMN_REAL },
 	[FIRST_COUNTER + LOCAL_XMIT_BYTES] = { .title = "TX", .kind = COLUMN_BYTES },
 	[FIRST_COUNTER + LOCAL_RCV_BYTES] = { .title = "RX", .kind = COLUMN_BYTES },
 	[FIRST_COUNTER + LOCAL_XMIT_PACKETS] = { .kind = COLUMN_INTEGER },
@@ -150,10 +174,32 @@ static const char *net_kind(const struct local_carrier *net)
 	return net->ipoib ? "IPoIB" : net->counted ? "Ethernet" : "not counted";
 }
 
-static void add_row(struct result *result, const struct local_carrier *carrier, const char *kind)
+/* The mean rate in the time of the command; of a counter that was reset at least this. */
+static void add_rate(struct result *result, size_t column, const struct local_carrier *carrier, int counter,
+		     int64_t elapsed_us)
 {
+	double gbps = elapsed_us > 0 ? 8e-3 * (double)carrier->delta.values[counter] / (double)elapsed_us : 0;
+
+	if (!local_counter_known(&carrier->delta, counter) || elapsed_us <= 0)
+		return;
+	result_real(result, column, gbps);
+	result_showf(result, column, STYLE_PLAIN, "%s%.1f", carrier->at_least >> counter & 1 ? ">=" : "", gbps);
+}
+
+/* @least: bytes that this host must receive by the tests of a log; 0: unknown, or of an interface */
+static void add_row(struct result *result, const struct local_usage *usage, const struct local_carrier *carrier,
+		    const char *kind, double least)
+{
+	double share = least > 0 ? 100 * (double)carrier->delta.values[LOCAL_RCV_BYTES] / least : 0;
+
 	result_text(result, NAME, carrier->name);
 	result_text(result, PROTOCOL, kind);
+	add_rate(result, TX_RATE, carrier, LOCAL_XMIT_BYTES, usage->elapsed_us);
+	add_rate(result, RX_RATE, carrier, LOCAL_RCV_BYTES, usage->elapsed_us);
+	if (least > 0 && local_counter_known(&carrier->delta, LOCAL_RCV_BYTES)) {
+		result_real(result, SHARE, share);
+		result_showf(result, SHARE, STYLE_PLAIN, "%.1f %%", share);
+	}
 	for (int i = 0; i < LOCAL_COUNTER_COUNT; i++) {
 		uint64_t value = carrier->delta.values[i];
 		size_t column = FIRST_COUNTER + (size_t)i;
@@ -184,11 +230,12 @@ static bool has_traffic(const struct local_carrier *carrier)
 	return carrier->delta.values[LOCAL_XMIT_BYTES] || carrier->delta.values[LOCAL_RCV_BYTES];
 }
 
-static int print_text(const struct local_usage *usage, const struct nccl_verdict *nccl, FILE *stream,
+static int print_text(const struct local_usage *usage, const struct nccl_verdict *nccl, double least, FILE *stream,
 		      struct error *err)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
 	size_t rows = usage->port_count;
+	struct column shown[COLUMN_COUNT];
 	char span[WHEN_SIZE];
 	struct result *result;
 	int code;
@@ -200,12 +247,15 @@ static int print_text(const struct local_usage *usage, const struct nccl_verdict
 		rows += has_traffic(&usage->nets[i]);
 	if (!rows)
 		return 0;
-	result = result_create(stream, &options, columns, COLUMN_COUNT);
+	memcpy(shown, columns, sizeof(shown));
+	if (least <= 0)
+		shown[SHARE].title = NULL;
+	result = result_create(stream, &options, shown, COLUMN_COUNT);
 	for (size_t i = 0; i < usage->port_count; i++)
-		add_row(result, &usage->ports[i], local_protocol_name(usage->ports[i].protocol));
+		add_row(result, usage, &usage->ports[i], local_protocol_name(usage->ports[i].protocol), least);
 	for (size_t i = 0; i < usage->net_count; i++)
 		if (has_traffic(&usage->nets[i]))
-			add_row(result, &usage->nets[i], net_kind(&usage->nets[i]));
+			add_row(result, usage, &usage->nets[i], net_kind(&usage->nets[i]), 0);
 	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
@@ -285,8 +335,8 @@ static int print_json(const struct local_usage *usage, const struct nccl_verdict
 	return failed ? err_nomem(err) : 0;
 }
 
-static int write_report(const struct local_usage *usage, const struct nccl_verdict *nccl, const char *path,
-			struct error *err)
+static int write_report(const struct local_usage *usage, const struct nccl_verdict *nccl, double least,
+			const char *path, struct error *err)
 {
 	const char *suffix = path ? strrchr(path, '.') : NULL;
 	bool json = suffix && !strcmp(suffix, ".json");
@@ -294,7 +344,8 @@ static int write_report(const struct local_usage *usage, const struct nccl_verdi
 	int code = path ? new_file_open(path, false, &file, err) : 0;
 
 	if (code == 0)
-		code = json ? print_json(usage, nccl, file.stream, err) : print_text(usage, nccl, file.stream, err);
+		code = json ? print_json(usage, nccl, file.stream, err) :
+			      print_text(usage, nccl, least, file.stream, err);
 	return path && file.stream ? new_file_end(&file, code, err) : code;
 }
 
@@ -304,14 +355,15 @@ int local_run_end(struct local_run *run, const char *path, const struct nccl_fil
 	int64_t elapsed_us = clock_boottime_us(clock_system()) - run->begin_us;
 	struct local_usage usage;
 	struct local_host after;
+	double least = 0;
 	int code = local_host_read(&run->root, false, &after, err);
 
 	if (code == 0) {
 		code = local_usage_compute(&run->before, &after, elapsed_us, &usage, err);
 		if (code == 0) {
-			code = compare_files(nccl, &usage, &verdict, err);
+			code = compare_files(nccl, &usage, &verdict, &least, err);
 			if (code == 0)
-				code = write_report(&usage, &verdict, path, err);
+				code = write_report(&usage, &verdict, least, path, err);
 			local_usage_done(&usage);
 		}
 		local_host_done(&after);

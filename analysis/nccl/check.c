@@ -166,6 +166,8 @@ static void summary_without_network(struct nccl_check *check, const char *librar
 	if (!log->messages)
 		line_add(check, NCCL_NOTE, log->version_count ?
 			 "%s logged no messages about its network: run with NCCL_DEBUG=INFO" :
+			 log->test_count ? "the network is not known: the log has tables of nccl-tests, but no "
+			 "messages of NCCL: run with NCCL_DEBUG=INFO" :
 			 "the log contains no messages of NCCL: run with NCCL_DEBUG=INFO", library);
 	else if (chose_tcp(log) && !together)
 		/* Some of the ranks may be all that the log has. */

@@ -211,7 +211,8 @@ TEST(plugins_are_named_with_their_state_of_gpu_direct)
 		{ PREFIX "Using network GPUDirectTCPX_v7\n"
 		  PREFIX "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/GPUDirectTCPX_v7/0/GDRDMA\n",
 		  "(GPUDirect-TCPX) on 1 host with GDRDMA", NCCL_NOTE },
-		{ PREFIX "Using network FasTrak\n" PREFIX "Channel 00/0 : 8[0] -> 0[0] [send] via NET/FasTrak/3/GDRDMA\n",
+		{ PREFIX "Using network FasTrak\n"
+		  PREFIX "Channel 00/0 : 8[0] -> 0[0] [send] via NET/FasTrak/3/GDRDMA\n",
 		  "network FasTrak here is GPUDirect-TCPX, not InfiniBand", NCCL_NOTE },
 		{ PREFIX "NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>\n" PREFIX "Using network UCX\n"
 		  PREFIX "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/UCX/0/GDRDMA\n",
@@ -221,7 +222,8 @@ TEST(plugins_are_named_with_their_state_of_gpu_direct)
 		  "disabled 1 times, as enabled 0 times; NET/IBext_v8 : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
 		  NCCL_WARN },
 		{ PREFIX "Using network AWS Libfabric\n" PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n"
-		  PREFIX "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR\n", "disabling GDR", NCCL_WARN },
+		  PREFIX "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR\n",
+		  "disabling GDR", NCCL_WARN },
 		{ PREFIX "Using network IBext_v8\n" PREFIX "comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n"
 		  PREFIX "NET/IB : GPU Direct RDMA (nvidia-peermem) enabled for HCA 0 'mlx5_0\n"
 		  PREFIX "GPU Direct RDMA Disabled for GPU 1b000 / HCA 7 (distance 8 > 5)\n",

@@ -462,10 +462,9 @@ static void lid_read(struct nccl_log *log, const struct nccl_process *process, c
 }
 
 /*
- * "GPU Direct RDMA Disabled for GPU 1b000 / HCA 0 (distance 8 > 5)" until 2.27; of each network since 2.18 "NET/IBext_v8
- * : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'", "NET/Socket : GPU Direct RDMA Disabled for HCA 0 'eth0'"; of the plugin
- * IBext "NET/IB : GPU Direct RDMA (nvidia-peermem) enabled for HCA 0 'mlx5_0"; of aws-ofi-nccl "NET/OFI ... disabling
- * GDR".
+ * "GPU Direct RDMA Disabled for GPU 1b000 / HCA 0 (distance 8 > 5)" until 2.27; of each network since 2.18
+ * "NET/IBext_v8 : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'"; of the plugin IBext "NET/IB : GPU Direct RDMA
+ * (nvidia-peermem) enabled for HCA 0 'mlx5_0"; of aws-ofi-nccl "NET/OFI ... disabling GDR".
  */
 static void direct_read(struct nccl_log *log, const char *text)
 {

@@ -11,6 +11,7 @@ import random
 import re
 import sys
 import tarfile
+import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from hosts import HW, PMA, Host
@@ -209,6 +210,21 @@ report, done = measured(host.root, {k: v for i in range(3) for k, v in host.rdma
 tap.equal("NCCL reports HCAs without traffic", report["nccl"][0],
           {"severity": "failure", "text": "NCCL reports IB on mlx5_3 of node01; that port moved nothing",
            "fix": "check that the log is of this job, which HCAs it used on each host (ibwire run --local), and NCCL_IB_HCA"})
+# An all_reduce of 10 MiB, 20 iterations in and out of place: each of two hosts receives 400 MiB at least.
+with open("table.log", "w", encoding="ascii") as file:
+    file.write("# nThread 1 nGpus 1 minBytes 10485760 maxBytes 10485760 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n"
+               "#  Rank  0 Group  0 Pid 70 on node01 device  0 [0x1b] H100\n#  Rank  1 Group  0 Pid 70 on node02 device  0 [0x1b] H100\n"
+               "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
+               "10485760 2621440 float sum -1 1000 10.4 10.4 0 1000 10.4 10.4 0\n# Avg bus bandwidth : 10.4\n")
+host = Rails("rates")
+begin = time.monotonic()
+done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "table.log", "--", "sh", "-c", "sleep 0.5; " + "; ".join(
+    f"echo {value} >'{path}'" for path, value in host.rdma(0, 25 * 1024 * 1024).items()))
+elapsed = time.monotonic() - begin
+row = next(line.split() for line in done.err.splitlines() if line.startswith("mlx5_0/1"))
+least, most = (8 * 100 * 1024 * 1024 / 1e9 / seconds for seconds in (elapsed, 0.5))
+tap.result(all(least - 0.06 <= float(rate) <= most + 0.06 for rate in row[2:4]), "rates of a port, in Gb/s over the time of the command", row)
+tap.equal("its share of what this host must receive by the tests", row[4:6], ["25.0", "%"])
 report, done = measured(host.root, {}, "--nccl", "nowhere.log")
 tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a missing log is a warning", done)
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)
