@@ -922,6 +922,8 @@ if __name__ == "__main__":
     if not SHORT:
         for one in ("one-lane-from-the-beginning", "routes-skewed-leaf"):
             scenario(one)
+        # Adaptive routing is inferred from several windows.
+        scenario("routes-skewed-leaves-adaptive", 600)
     if os.environ.get("IBWIRE_LONG"):
         for path in sorted(glob.glob(SRCDIR + "/tests/scenarios/*.scenario")):
             scenario(os.path.basename(path)[:-len(".scenario")], 600, 0)
