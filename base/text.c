@@ -356,26 +356,27 @@ void text_append_wrapped(struct text *text, const char *line, unsigned column, u
 size_t text_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
-	size_t row[LONGEST + 1], a_len = strlen(a), b_len = strlen(b);
+	size_t rows[3][LONGEST + 1], a_len = strlen(a), b_len = strlen(b);
 
 	if (a_len > LONGEST || b_len > LONGEST)
 		return a_len > b_len ? a_len : b_len;
 	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
+		const size_t *before = rows[(i + 1) % 3], *above = rows[(i + 2) % 3];
+		size_t *row = rows[i % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
+			row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
+			if (above[j] + 1 < row[j])
+				row[j] = above[j] + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
 		}
 	}
-	return row[b_len];
+	return rows[a_len % 3][b_len];
 }

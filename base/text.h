@@ -149,7 +149,7 @@ void text_append_wrapped(struct text *text, const char *line, unsigned column, u
 /* text_cut_bytes - number of bytes of @chars up to @most, never splitting a character. */
 size_t text_cut_bytes(const char *chars, size_t most);
 
-/* text_distance - Levenshtein distance of two short words, for "did you mean". */
+/* text_distance - letters to change, insert, delete or exchange with the next one; for "did you mean". */
 size_t text_distance(const char *a, const char *b);
 
 #endif

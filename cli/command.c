@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cli/lib/options.h"
 
 static const struct command commands[] = {

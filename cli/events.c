@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/nearest.h"
 #include "sim/cmd.h"
 
 static const struct command commands[] = {
@@ -52,12 +52,12 @@ static const struct command *find_command(const char *name)
 
 static void report_unknown(const char *name)
 {
-	const struct command *nearest = &commands[0];
+	struct nearest nearest;
 
-	for (size_t i = 1; i < COMMAND_COUNT; i++)
-		if (text_distance(commands[i].name, name) < text_distance(nearest->name, name))
-			nearest = &commands[i];
-	log_error("there is no command \"%s\": did you mean \"%s\"? See ibwire-sim --help", name, nearest->name);
+	nearest_init(&nearest, name);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		nearest_offer(&nearest, commands[i].name);
+	log_error("unknown command '%.64s'%s (see ibwire-sim --help)", name, nearest_hint(&nearest));
 }
 
 int main(int argc, char **argv)

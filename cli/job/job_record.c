@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/job/job.h"
 #include "fabric/host.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
 

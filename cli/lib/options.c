@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/unread.h"
@@ -26,37 +27,6 @@
 #include "fabric/host_set.h"
 #include "fabric/name_map.h"
 #include "storage/reader.h"
-
-void nearest_init(struct nearest *nearest, const char *typed)
-{
-	*nearest = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
-}
-
-void nearest_offer(struct nearest *nearest, const char *word)
-{
-	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
-	size_t letters = text_distance(nearest->typed, word), distance = letters;
-
-	/* A word with two wrong letters has the right first one, or the first two exchanged. */
-	if (!typed || (distance > 1 && *nearest->typed != *word &&
-	    (*nearest->typed != word[1] || nearest->typed[1] != *word)))
-		return;
-	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
-		distance = 1;
-	if (distance > typed / 3 + 1 || distance >= len || distance > nearest->distance ||
-	    (distance == nearest->distance && letters >= nearest->letters))
-		return;
-	nearest->best = word;
-	nearest->distance = distance;
-	nearest->letters = letters;
-}
-
-const char *nearest_hint(struct nearest *nearest)
-{
-	if (nearest->best)
-		snprintf(nearest->hint, sizeof(nearest->hint), ": did you mean '%.64s'?", nearest->best);
-	return nearest->hint;
-}
 
 /* --- the parser --- */
 
@@ -172,6 +142,13 @@ int options_usage_error(const struct command *command, struct error *err, const 
 	return err_set(err, ERR_USAGE, "%s: %s (see ibwire %s --help)", command->name, what, command->name);
 }
 
+/* What other programs call repeated output. */
+static bool is_repetition(const char *name)
+{
+	return !strcmp(name, "watch") || !strcmp(name, "follow") || !strcmp(name, "interval") ||
+	       !strcmp(name, "refresh");
+}
+
 static int unknown_option(const struct parser *parser, const char *typed, struct error *err)
 {
 	struct nearest nearest;
@@ -182,9 +159,12 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 	/* Of equally near options prefer the common ones, which come last. */
 	for (size_t i = parser->count; i-- > 0;)
 		nearest_offer(&nearest, parser->longs[i].name);
-	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s", name,
+	if (is_repetition(name) && (!nearest.best || !strcmp(nearest.best, "top")))
+		return options_usage_error(parser->command, err, "unknown option '--%s': 'ibwire top' is the live view",
+					   name);
+	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s%s", name,
 				   nearest.best ? ": did you mean '--" : "", nearest.best ? nearest.best : "",
-				   nearest.best ? "'?" : "");
+				   nearest.best ? nearest.value : "", nearest.best ? "'?" : "");
 }
 
 /* getopt rejected argv[@at]; @option is its optopt. */

@@ -127,26 +127,6 @@ int options_no_arguments(const struct command *command, const struct options *op
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "Did you mean": the nearest match of a mistyped word. */
-struct nearest {
-	const char *typed; /* borrowed */
-	const char *best;  /* borrowed from the candidates; NULL: no match */
-	size_t distance, letters; /* letters: those that differ, also of a prefix */
-	char hint[96];
-};
-
-void nearest_init(struct nearest *nearest, const char *typed);
-
-/*
- * nearest_offer - consider a candidate
- * It matches if at most a third of the letters plus one differ, or if one word is a prefix of the
- * other. Of equally near candidates the one with fewer other letters wins, then the first.
- */
-void nearest_offer(struct nearest *nearest, const char *word);
-
-/* nearest_hint - ": did you mean 'ports'?" after an error, or "" (borrowed from @nearest). */
-const char *nearest_hint(struct nearest *nearest);
-
 /* The name map without --node-name-map. */
 #define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Options are parsed, or rejected with the nearest match. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/call.h"
 #include "base/err.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
@@ -126,7 +131,10 @@ static const struct {
 	{ "--fromat json", "did you mean '--format'" },
 	{ "--colour always", "did you mean '--color'" },
 	{ "--untill now", "did you mean '--until'" },
-	{ "--follow", "unknown option '--follow' (" }, /* not --color */
+	{ "--follow", "unknown option '--follow': 'ibwire top' is the live view (" }, /* not --color */
+	{ "--json", "did you mean '--format json'" },
+	{ "--from -1h", "did you mean '--since'" },
+	{ "--order load", "unknown option '--order' (" },
 	{ "--ofrmat json", "did you mean '--format'" },
 	{ "--zzzzzz", "unknown option '--zzzzzz'" },
 	{ "--zzzzzz=1", "unknown option '--zzzzzz'" },
@@ -181,6 +189,132 @@ TEST(parser_restarts_after_an_error)
 	assert_int_equal(parse("a -f", everything), 0);
 	assert_true(own.flag);
 	assert_int_equal(options.argc, 1);
+}
+
+/* The text of a command's --help. */
+static char *help_of(const struct command *one)
+{
+	char *text = NULL;
+	size_t size = 0;
+	struct call_context context = { .out = open_memstream(&text, &size) };
+
+	assert_non_null(context.out);
+	assert_int_equal(command_call(&context, 2, (char *[]){ (char *)one->name, (char *)"--help", NULL }, NULL),
+			 0);
+	fclose(context.out);
+	return text;
+}
+
+/*
+ * Number @change of the words with one letter missing, doubled or exchanged with the next one.
+ * Return: is there one? Of two letters several words are equally near; they are not tried.
+ */
+static bool mistype(const char *word, size_t change, char *ret)
+{
+	size_t len = strlen(word), at = change / 3;
+
+	if (at >= len)
+		return false;
+	strcpy(ret, word);
+	if (change % 3 == 0)
+		memmove(ret + at, ret + at + 1, len - at);
+	else if (change % 3 == 1)
+		memmove(ret + at + 1, ret + at, len - at + 1);
+	else if (at + 1 < len)
+		ret[at] = word[at + 1], ret[at + 1] = word[at];
+	return true;
+}
+
+/* Is this a word of the list, or the beginning of one? */
+static bool begins_one(char words[][40], size_t count, const char *typed)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(words[i], typed, strlen(typed)))
+			return true;
+	return false;
+}
+
+/* Words of the list that are one letter away. */
+static size_t count_near(char words[][40], size_t count, const char *typed)
+{
+	size_t near = 0;
+
+	for (size_t i = 0; i < count; i++)
+		near += text_distance(words[i], typed) <= 1;
+	return near;
+}
+
+TEST(a_mistyped_option_has_itself_as_hint)
+{
+	static char words[64][40];
+	char typed[48], wanted[64 + 40], option[64];
+	size_t tried = 0;
+
+	for (const struct command *one = commands_all(); one->name; one++) {
+		char *help = one->hidden ? strdup("") : help_of(one), *save = NULL;
+		size_t count = 0;
+
+		for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+			const char *found = line[0] == ' ' ? strstr(line, "--") : NULL;
+
+			if (found && count < 64 && found - line < 10 &&
+			    sscanf(found + 2, "%39[A-Za-z0-9-]", words[count]) == 1)
+				count++;
+		}
+		for (size_t i = 0; i < count; i++)
+			for (size_t change = 0; mistype(words[i], change, typed); change++) {
+				struct call_context context = { .out = stdout };
+
+				if (strlen(typed) < 3 || begins_one(words, count, typed) ||
+				    count_near(words, count, typed) > 1)
+					continue;
+				snprintf(option, sizeof(option), "--%s", typed);
+				snprintf(wanted, sizeof(wanted), "did you mean '--%.39s'", words[i]);
+				memset(&err, 0, sizeof(err));
+				assert_int_equal(command_call(&context, 2,
+							      (char *[]){ (char *)one->name, option, NULL }, &err),
+						 ERR_USAGE);
+				if (!strstr(err.text, wanted))
+					fail_msg("%s %s: %s", one->name, option, err.text);
+				tried++;
+			}
+		free(help);
+	}
+	assert_true(tried > 1000);
+}
+
+TEST(a_mistyped_command_has_itself_as_hint)
+{
+	static char words[64][40];
+	char typed[48], wanted[80];
+	size_t count = 0;
+
+	for (const struct command *one = commands_all(); one->name; one++)
+		if (!one->hidden)
+			snprintf(words[count++], sizeof(words[0]), "%s", one->name);
+	for (size_t i = 0; i < count; i++)
+		for (size_t change = 0; mistype(words[i], change, typed); change++) {
+			if (strlen(typed) < 3 || command_find(typed) || count_near(words, count, typed) > 1)
+				continue;
+			snprintf(wanted, sizeof(wanted), "did you mean '%s'", words[i]);
+			assert_int_equal(command_unknown(typed, &err), ERR_USAGE);
+			if (!strstr(err.text, wanted))
+				fail_msg("%s: %s", typed, err.text);
+		}
+}
+
+TEST(a_word_of_another_program_has_ours_as_hint)
+{
+	static const char *const words[][2] = {
+		{ "host", "'nodes'" }, { "switches", "'nodes'" }, { "link", "'links'" }, { "port", "'ports'" },
+		{ "error", "'errors'" }, { "watch", "'top'" }, { "route", "'topology route'" },
+		{ "alerts", "'health'" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(command_unknown(words[i][0], &err), ERR_USAGE);
+		assert_non_null(strstr(err.text, words[i][1]));
+	}
 }
 
 static const char *nearest(const char *typed, ...)

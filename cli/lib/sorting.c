@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "facts/port_columns.h"

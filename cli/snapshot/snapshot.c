@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
