@@ -44,8 +44,8 @@ static void on_signal(int number)
 /* Not exit(): its handlers may also wait for the blocked call. */
 static void on_alarm(int number)
 {
-	static const char line[] = "ibwire: the shutdown did not complete in time and was aborted (a device or a locked "
-				   "database does not respond?); stored data is safe\n";
+	static const char line[] = "ibwire: the shutdown did not complete in time and was aborted (a device or a "
+				   "locked database does not respond?); stored data is safe\n";
 	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
 	(void)number;
