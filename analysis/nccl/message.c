@@ -519,10 +519,11 @@ void nccl_message(struct nccl_log *log, struct nccl_process *process, bool warn,
 		nccl_warning_read(log, process, text);
 		return;
 	}
-	if (nccl_trace_read(log, process, text))
-		return;
+	/* Most messages are of channels. */
 	if (skip(text, "Channel ", &rest) || skip(text, "Ring ", &rest))
 		whole = channel_read(log, process, rest);
+	else if (nccl_trace_read(log, process, text))
+		return;
 	else if (skip(text, "CollNet ", &rest))
 		whole = collnet_read(log, process, rest);
 	else if (skip(text, "NET/", &rest))
