@@ -46,6 +46,7 @@ hosts       asan    tests/fuzz/mutated_hosts_test.py MUTATIONS=2000 IBWIRE_TEST_
 files       asan    tests/fuzz/mutated_files_test.py MUTATIONS=3000 IBWIRE_TEST_SHORT=yes
 locks       release tests/integration/locks_test.py IBWIRE_ATTACK_LONG=1
 lease       release tests/integration/lease_test.py IBWIRE_ATTACK_LONG=1
+jobs        release tests/integration/jobs_attack_test.py IBWIRE_ATTACK_LONG=1
 receivers   asan    tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes | Receivers of remote write: 24 that answer nonsense, slowly or without end, AddressSanitizer | Every sample arrives once, unchanged; memory is bounded, SIGTERM ends push within 3 s
 receivers-plain release tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 | Receivers of remote write: the same | The same; memory below 64 MB
 kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | Agreement with infiniband-diags, removal of the device
