@@ -18,7 +18,7 @@ static bool is_text(const char *name)
 	uint32_t code;
 
 	for (; *name; name += bytes) {
-		bytes = text_decode(name, strlen(name), &code);
+		bytes = text_decode(name, strnlen(name, 4), &code);
 		if (!bytes || code < ' ' || (code >= 0x7f && code < 0xa0))
 			return false;
 	}

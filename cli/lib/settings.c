@@ -369,7 +369,7 @@ static bool is_text(const char *chars)
 
 	for (; *chars; chars++) {
 		uint32_t code;
-		size_t bytes = text_decode(chars, strlen(chars), &code);
+		size_t bytes = text_decode(chars, strnlen(chars, 4), &code);
 
 		if (*chars == '\t')
 			continue;

@@ -112,6 +112,16 @@ def examine_other(name, data):
     return wrong, used
 
 
+def long_lines():
+    """Files of 1 MB in one line: as fast as others."""
+    wrong = []
+    for name, head, body in (("settings", "[fabric]\nstorage-hosts = ", "oss01,"), ("name map", "0x1 \"", "x"), ("host list", "", "n"),
+                             ("states of hosts", "node0001 ", "x"), ("log of NCCL", "", "NCCL WARN x "), ("map of pods", "p ", "n"),
+                             ("web configuration", "", "["), ("fields of a job", "id=", "7"), ("statement", "SELECT ", "1+")):
+        wrong += examine_other(name, (head + body * (1000000 // len(body)) + "\n").encode())[0]
+    return wrong
+
+
 run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", DB, 2, 3, 10)
 limited(IBWIRE, "push", "--once", "--remote-write", "http://127.0.0.1:9/", "--since", "-1h", "--cursor", "cursor")
 with open("cursor", encoding="utf-8") as file:
@@ -119,6 +129,7 @@ with open("cursor", encoding="utf-8") as file:
 bases = topologies()
 tap.equal("files that are as they should be", [text for data in bases for text in examine_topology(data)[0]] +
           [text for name, (data, _) in OTHERS.items() for text in examine_other(name, data.encode())[0]], [])
+tap.equal("long lines", long_lines(), [])
 totals = {}
 for seed in range(FIRST, FIRST + COUNT):
     rng = random.Random(seed)
