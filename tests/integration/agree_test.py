@@ -28,7 +28,7 @@ sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests/integration")
 import diags
 from lib import IBWIRE_SIM, SHORT, Simulation, Tap, need, shared_data
 
-need("ibnetdiscover", "iblinkinfo", "perfquery", "ibsim", "opensm")
+need("ibnetdiscover", "iblinkinfo", "ibqueryerrors", "perfquery", "ibsim", "opensm")
 tap = Tap()
 
 MAD_WORDS = 72
@@ -140,14 +140,18 @@ def run_traffic(sim):
     sim.traffic("pause")
 
 
-def set_counters(sim, discovered):
-    """Set individual counters for each port on ibsim's console. Return the errors of each port."""
+def set_counters(sim, discovered, traffic=True):
+    """Set individual counters for each port, or its errors alone, on ibsim's console. Return the errors of each port."""
     errors = {}
     with open("commands", "w", encoding="ascii") as file:
         for i, (guid, port) in enumerate(sorted(discovered.ports)):
             letter = "S" if discovered.nodes[guid]["type"] == "switch" else "H"
-            values = {"PortCountersExtended.PortXmitData": 10**11 + 7919 * i, "PortCountersExtended.PortRcvData": 10**10 + 104729 * i,
-                      "PortCountersExtended.PortXmitPkts": 10**8 + 31 * i, "PortCountersExtended.PortRcvPkts": 10**7 + 17 * i}
+            values = {}
+            if traffic:
+                values = {"PortCountersExtended.PortXmitData": 10**11 + 7919 * i,
+                          "PortCountersExtended.PortRcvData": 10**10 + 104729 * i,
+                          "PortCountersExtended.PortXmitPkts": 10**8 + 31 * i,
+                          "PortCountersExtended.PortRcvPkts": 10**7 + 17 * i}
             if i % 3 == 0:
                 errors[guid, port] = {"symbol_errors": 1 + i % 60000, "xmit_discards": 2 + i % 50000, "link_downed": 1 + i % 250}
                 values.update({"PortCounters.SymbolErrorCounter": errors[guid, port]["symbol_errors"],
@@ -205,6 +209,24 @@ def compare_counters(name, sim, discovered, traffic):
         tap.same(f"{name}: errors are what was set", seen, errors)
 
 
+def compare_errors(name, sim, discovered):
+    """After set_counters() and a sweep: what increased, by `ibwire errors` and by ibqueryerrors without thresholds."""
+    with open("thresholds", "w", encoding="ascii") as file:
+        file.writelines(f"{counter}=0\n" for counter in diags.ERRORS)
+    set_counters(sim, discovered, traffic=False)  # a lower number of packets would be a reset
+    sim.ibwire("collect", "--once")
+    ours = {}
+    for row in sim.json("errors"):
+        ours.setdefault((diags.guid(row["node_guid"]), row["port"]), {})[row["counter"]] = row["count"]
+        peer = discovered.ports[diags.guid(row["node_guid"]), row["port"]]["peer"]
+        if (diags.guid(row["peer_guid"]), row["peer_port"]) != peer:
+            tap.result(False, f"{name}: ibwire errors has the other end of the link", str(row))
+    text = sim.run("ibqueryerrors", "--threshold-file", "thresholds", check=False).out  # 1: there are errors
+    theirs = diags.queryerrors(text, discovered.by_port_guid)
+    tap.same(f"{name}: errors agree with ibqueryerrors", ours, theirs)
+    tap.result(len(theirs) > len(discovered.ports) // 4, f"{name}: a third of the ports has errors", f"{len(theirs)} ports")
+
+
 def agree(name, options, traffic=False):
     began = time.monotonic()
     with tap.part(name), Simulation(*options) as sim:
@@ -222,6 +244,8 @@ def agree(name, options, traffic=False):
         compare_links(name + ", by the explorer", sim.json("links"), discovered)
         compare_ports(name + ", by the explorer", sim.json("ports"), discovered, linkinfo)
         compare_counters(name, sim, discovered, traffic)
+        if traffic:
+            compare_errors(name, sim, discovered)
     tap.note(f"{name}: {time.monotonic() - began:.0f} s")
 
 

@@ -83,6 +83,22 @@ def linkinfo(text):
     return links
 
 
+ERRORS = {"SymbolErrorCounter": "symbol_errors", "LinkDownedCounter": "link_downed", "PortXmitDiscards": "xmit_discards"}
+
+
+def queryerrors(text, by_port_guid):
+    """The output of ibqueryerrors: (node GUID, port) to its error counters above the threshold, by our names.
+
+    by_port_guid:  see Discovered; of an HCA's port the line has the port GUID, of a switch's port the node GUID
+    """
+    ports = {}
+    for owner, port, counters in re.findall(r"^ +GUID 0x([0-9a-f]+) port (\d+): (.*)$", text, re.MULTILINE):
+        found = re.findall(r"\[(\w+) == (\d+)", counters)
+        ports[by_port_guid.get(guid(owner), guid(owner)), int(port)] = {ERRORS.get(name, name): int(count)
+                                                                        for name, count in found}
+    return ports
+
+
 COUNTERS = {"PortXmitData": "xmit_data", "PortRcvData": "rcv_data", "PortXmitPkts": "xmit_packets",
             "PortRcvPkts": "rcv_packets"}
 
