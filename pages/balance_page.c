@@ -230,6 +230,10 @@ static void add_summary(const struct balance_report *report, struct page *page)
 
 	page_add_note(page, 0, false, "%s to %s", when_format_local(report->since_us, from),
 		      when_format_local(report->until_us, until));
+	if (!report->selection.all && !report->shown_count) {
+		page_add_note(page, 0, false, "none of the selected ports is in a group of equivalent links");
+		return;
+	}
 	text_appendf(&text, "%zu %s with a cause, %zu uneven without one", counts->causes,
 		     counts->causes == 1 ? "group" : "groups", counts->uneven);
 	if (counts->chance)

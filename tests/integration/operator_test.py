@@ -81,6 +81,9 @@ with tap.part("a node and its port in two arguments"):
                       text(command, node + "/2", "--columns", "node,port"))
     tap.equal("history, too", text("history", lid, "2", "--until", newest),
               text("history", lid + "/2", "--until", newest))
+    tap.equal("balance of a port selects its groups", json.loads(text("balance", "leaf-u01-r0", "1", "--format", "json")), [])
+    tap.contains("and a host port has none", text("balance", "leaf-u01-r0", "1"), "none of the selected ports is in a group")
+    tap.result(json.loads(text("balance", "leaf-u01-r0", "5", "--format", "json")), "an uplink has one", "")
     for command in "ports", "links", "history", "health", "events", "nodes", "balance":
         tap.one_line(f"{command}: a number after several subjects is refused",
                      run(IBWIRE, command, "leaf-u01-r0", "2", "3", check=False), 64, "could be a LID or a port")
