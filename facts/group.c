@@ -23,6 +23,17 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 	return reported;
 }
 
+void group_append_counts(const struct group_counts *counts, struct text *text)
+{
+	text_appendf(text, "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", counts->causes,
+		     counts->causes == 1 ? "group" : "groups", counts->uneven, counts->chance);
+}
+
+void group_append_others(const struct group_counts *counts, struct text *text)
+{
+	text_appendf(text, "%zu balanced, %zu idle, %zu unknown", counts->fine, counts->idle, counts->unknown);
+}
+
 void group_append_name(const struct shape *shape, const struct order *names, const struct balance_result *result,
 		       struct text *text)
 {

@@ -27,6 +27,13 @@ struct group_counts {
 bool group_count(const struct shape *shape, const struct balance *balance, const struct balance_result *result,
 		 struct group_counts *counts);
 
+/*
+ * group_append_counts - "1 group with a cause, 5 imbalanced without a cause, 40 ok within chance"
+ * group_append_others - "92 balanced, 22 idle, 0 unknown": the groups that are not reported
+ */
+void group_append_counts(const struct group_counts *counts, struct text *text);
+void group_append_others(const struct group_counts *counts, struct text *text);
+
 /* group_append_name - "leaf01 uplinks out", "spine01 to leaf01". @names: of the nodes of the shape */
 void group_append_name(const struct shape *shape, const struct order *names, const struct balance_result *result,
 		       struct text *text);

@@ -234,14 +234,11 @@ static void add_summary(const struct balance_report *report, struct page *page)
 		page_add_note(page, 0, false, "none of the selected ports is in a group of equivalent links");
 		return;
 	}
-	text_appendf(&text, "%zu %s with a cause, %zu uneven without one", counts->causes,
-		     counts->causes == 1 ? "group" : "groups", counts->uneven);
-	if (counts->chance)
-		text_appendf(&text, ", %zu ok within chance", counts->chance);
-	if (!report->all && report->selection.all)
-		text_appendf(&text, ", %zu even, %zu idle, %zu unknown%s", counts->fine, counts->idle,
-			     counts->unknown, counts->fine + counts->idle + counts->unknown ?
-			     " (hidden; --all shows them)" : "");
+	group_append_counts(counts, &text);
+	if (!report->all && report->selection.all && counts->fine + counts->idle + counts->unknown) {
+		text_append(&text, "; --all also lists ");
+		group_append_others(counts, &text);
+	}
 	add_line(page, 0, &text);
 	if (!report->shape->group_count)
 		page_add_note(page, 0, false, "this fabric has no equivalent links: %s", report->shape->reason);

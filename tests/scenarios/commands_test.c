@@ -136,7 +136,7 @@ static void balance_counts_a_slow_link_once_and_reports_no_start(void **state)
 	use_scenario("uplink-one-lane.scenario", end_us);
 	snprintf(line, sizeof(line), "balance|--at|%s", when_format_utc(at_us, when));
 	assert_int_equal(run(line, &output, &err), 0);
-	assert_non_null(strstr(output, "2 groups with a cause, 0 uneven without one, 16 ok within chance,"));
+	assert_non_null(strstr(output, "2 groups with a cause, 0 imbalanced without a cause, 16 ok within chance;"));
 	assert_non_null(strstr(output, "leaf-u01-r0 uplinks out: degraded-member"));
 	assert_null(strstr(output, "uneven for"));
 	free(output);

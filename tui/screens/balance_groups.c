@@ -402,13 +402,15 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	const struct brush brush = app_brush(app, false);
 	const struct group_counts *counts = &view->counts;
 	struct segments line = { 0 };
+	struct text reported = { 0 }, others = { 0 };
 	char window[64];
 
-	segment_add(&line, 0, counts->causes ? ROLE_WARNING : ROLE_STRONG,
-		    "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", counts->causes,
-		    counts->causes == 1 ? "group" : "groups", counts->uneven, counts->chance);
-	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", counts->fine, counts->idle,
-		    counts->unknown, view->all ? "" : " (i shows them)");
+	group_append_counts(counts, &reported);
+	group_append_others(counts, &others);
+	segment_add(&line, 0, counts->causes ? ROLE_WARNING : ROLE_STRONG, "%s", text_chars(&reported));
+	segment_add(&line, 2, ROLE_TEXT, "%s%s", text_chars(&others), view->all ? "" : " (i shows them)");
+	text_done(&reported);
+	text_done(&others);
 	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
 	if (!view->loads.routes_known)
 		segment_add(&line, 3, ROLE_TEXT, "no forwarding tables read: no prediction");
