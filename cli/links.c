@@ -93,7 +93,7 @@ static void set_cells(const struct link_row *row, struct link_cells *ret)
 {
 	const struct port_facts *b = row->has_b ? &row->b : NULL;
 
-	link_facts_of(&row->a, b, &ret->link);
+	link_facts_of(&row->a, b, row->a.scope->shape, &ret->link);
 	ret->rows[PORT_ROW] = &row->a;
 	ret->rows[PEER_ROW] = b;
 	ret->rows[LINK_ROW] = &ret->link;

@@ -436,19 +436,30 @@ static void set_direction(const struct port_facts *from, const struct port_facts
 	ret->percent[direction] = receiver ? to->rcv_percent : from->xmit_percent;
 }
 
-void link_facts_of(const struct port_facts *a, const struct port_facts *b, struct link_facts *ret)
+void link_facts_of(const struct port_facts *a, const struct port_facts *b, const struct shape *shape,
+		   struct link_facts *ret)
 {
 	*ret = (struct link_facts){
-		.end = { a, b }, .status = b ? port_status_worse(a->status, b->status) : a->status,
+		.end = { a, b }, .status = a->status, .errors = a->errors, .errors_at_least = a->errors_at_least,
+		.last_wall_us = row_of(a)->last_wall_us, .unused = a->unused || (!b && !port_of(a)->num),
 	};
 	set_direction(a, b, 0, ret);
 	if (b) {
+		ret->status = port_status_worse(a->status, b->status);
+		ret->errors = facts_sum(a->errors, b->errors);
+		ret->errors_at_least |= b->errors_at_least;
+		ret->degraded = link_is_degraded(fabric_of(a), shape, a->port);
+		ret->unused &= b->unused;
+		if (row_of(b)->last_wall_us > ret->last_wall_us)
+			ret->last_wall_us = row_of(b)->last_wall_us;
 		set_direction(b, a, 1, ret);
 	} else {
 		/* Without a cable there is no other end; the port's own receive counters are still shown. */
 		ret->bytes_per_s[1] = a->rcv_bytes_per_s;
 		ret->percent[1] = a->rcv_percent;
 	}
+	ret->load = measure_max(ret->bytes_per_s[0], ret->bytes_per_s[1]);
+	ret->util = measure_max(ret->percent[0], ret->percent[1]);
 }
 
 static double number_link_status(const void *row)
@@ -459,20 +470,6 @@ static double number_link_status(const void *row)
 static void fill_link_status(struct result *result, size_t at, const void *row)
 {
 	cells_status(result, at, ((const struct link_facts *)row)->status);
-}
-
-static struct measure link_load(const void *row)
-{
-	const struct link_facts *link = row;
-
-	return measure_max(link->bytes_per_s[0], link->bytes_per_s[1]);
-}
-
-static struct measure link_util(const void *row)
-{
-	const struct link_facts *link = row;
-
-	return measure_max(link->percent[0], link->percent[1]);
 }
 
 /* The worse finding of both ends. */
@@ -503,9 +500,11 @@ const struct column link_columns[] = {
 	  .fill = fill_link_status, .help = "status of the worse end: ok, idle, silent, down, ..." },
 	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .number = number_link_finding,
 	  .fill = fill_link_finding, .help = "severity and kind of the worst open finding at the link or its nodes" },
-	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .measure = link_load,
+	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .measured = true,
+	  .offset = offsetof(struct link_facts, load),
 	  .help = "data rate of the busier direction, as counted by either end" },
-	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, .measure = link_util,
+	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, .measured = true,
+	  .offset = offsetof(struct link_facts, util),
 	  .help = "utilization of the busier direction, as counted by either end" },
 	{ 0 },
 };

@@ -25,6 +25,7 @@
 #include "export/result.h"
 
 struct port_facts;
+struct shape;
 
 /* Rows of a list of ports or links, for struct column.row. */
 enum { PORT_ROW, PEER_ROW, LINK_ROW };
@@ -37,14 +38,22 @@ struct link_facts {
 	const struct port_facts *end[2]; /* end[1] is NULL without a cable */
 	struct measure bytes_per_s[2];   /* as counted by the sending end, or by the other one if that knows more */
 	struct measure percent[2];
+	struct measure load, util;       /* of the busier direction: bytes per second, percent */
 	enum port_status status;         /* of the worse end */
+	double errors;                   /* of both ends */
+	int64_t last_wall_us;            /* newest reading of either end; 0: never */
+	bool errors_at_least;
+	bool degraded;                   /* narrower or slower than enabled at both ends, or than built */
+	bool unused;                     /* both ends down for long or always, or port 0 of a switch */
 };
 
 /*
  * link_facts_of - compute the numbers of a link
- * @a, @b:  its ends (borrowed by @ret); @b: or NULL
+ * @a, @b:   its ends (borrowed by @ret); @b: or NULL
+ * @shape:  or NULL: built rates are unknown
  */
-void link_facts_of(const struct port_facts *a, const struct port_facts *b, struct link_facts *ret);
+void link_facts_of(const struct port_facts *a, const struct port_facts *b, const struct shape *shape,
+		   struct link_facts *ret);
 
 /* Columns of a struct link_facts; the last one has no key. */
 extern const struct column link_columns[];

@@ -56,31 +56,6 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 	return table->order.port_rank[port] < table->order.port_rank[peer];
 }
 
-static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
-		     struct link_row *ret)
-{
-	const struct port_facts *own = &table->views[port], *other = peer == FABRIC_NONE ? NULL : &table->views[peer];
-	const struct port_row *rows = table->snapshot->rows;
-	struct link_facts facts;
-
-	link_facts_of(own, other, &facts);
-	*ret = (struct link_row){
-		.ends = { port, peer }, .status = facts.status, .unused = own->unused,
-		.bytes_per_s = { facts.bytes_per_s[0], facts.bytes_per_s[1] },
-		.percent = { facts.percent[0], facts.percent[1] },
-		.last_wall_us = rows[port].last_wall_us,
-	};
-	if (!other) {
-		/* A switch's port 0 is not a link of interest. */
-		ret->unused |= !table->snapshot->fabric->ports[port].num;
-		return;
-	}
-	ret->unused &= other->unused;
-	if (rows[peer].last_wall_us > ret->last_wall_us)
-		ret->last_wall_us = rows[peer].last_wall_us;
-	ret->degraded = link_is_degraded(table->snapshot->fabric, shape, port);
-}
-
 static void widen(int *columns, size_t name_columns, uint8_t num)
 {
 	int all = (int)name_columns + 1 + (num >= 100 ? 3 : num >= 10 ? 2 : 1);
@@ -101,13 +76,13 @@ static void finish_row(struct links *links, struct link_row *link)
 		if (finding && (!link->finding || finding < link->finding))
 			link->finding = finding;
 		/* Hidden ports do not widen the columns. */
-		if (!link->unused)
+		if (!link->facts.unused)
 			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
 	}
 	if (link->finding)
 		link->mark = port_mark_of(&links->context->findings[link->finding - 1]);
 	links->has_marks |= link->mark != MARK_NONE;
-	links->unused_count += link->unused;
+	links->unused_count += link->facts.unused;
 }
 
 static void make_rows(struct links *links)
@@ -125,9 +100,11 @@ static void make_rows(struct links *links)
 			continue;
 		links->count++;
 		if (peer == FABRIC_NONE || is_lower(table, shape, i, peer))
-			fill_row(table, shape, i, peer, link);
+			*link = (struct link_row){ .ends = { i, peer } };
 		else
-			fill_row(table, shape, peer, i, link);
+			*link = (struct link_row){ .ends = { peer, i } };
+		link_facts_of(&table->views[link->ends[0]], peer == FABRIC_NONE ? NULL : &table->views[link->ends[1]],
+			      shape, &link->facts);
 		finish_row(links, link);
 	}
 }
@@ -166,18 +143,4 @@ unsigned links_side(const struct links *links, const struct link_row *link, unsi
 uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place)
 {
 	return link->ends[links_side(links, link, place)];
-}
-
-struct measure links_load(const struct link_row *link)
-{
-	return measure_max(link->percent[0], link->percent[1]);
-}
-
-double links_errors(const struct links *links, const struct link_row *link)
-{
-	double errors = NAN;
-
-	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++)
-		errors = facts_sum(errors, links->table->views[link->ends[i]].errors);
-	return errors;
 }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/status.h"
+#include "facts/port_columns.h"
 #include "tui/model/filter.h"
 #include "tui/model/context.h"
 
@@ -23,16 +23,12 @@ struct error;
 struct snapshot_context;
 struct port_table;
 
-/* One link. Index 0 is the direction from ends[0] to ends[1]. */
+/* One link. */
 struct link_row {
 	uint32_t ends[2];      /* ports; ends[1] is FABRIC_NONE without a cable */
-	struct measure bytes_per_s[2], percent[2]; /* as in struct link_facts */
-	int64_t last_wall_us;  /* newest reading of either end; 0: never */
+	struct link_facts facts; /* of the direction from ends[0] to ends[1] first */
 	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
-	enum port_status status;   /* of the worse end */
 	enum port_mark mark;
-	bool degraded;         /* narrower or slower than enabled at both ends, or than built */
-	bool unused;           /* both ends down for long or always, or port 0 of a switch */
 };
 
 /* A zeroed struct is empty. */
@@ -65,12 +61,6 @@ int links_set(struct links *links, const struct port_table *table, const struct 
  */
 unsigned links_side(const struct links *links, const struct link_row *link, unsigned place);
 uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place);
-
-/* links_load - percent of the busier direction; NAN if unknown. */
-struct measure links_load(const struct link_row *link);
-
-/* links_errors - errors of both ends; NAN if unknown. */
-double links_errors(const struct links *links, const struct link_row *link);
 
 /*
  * In links_filter.c:

@@ -57,11 +57,11 @@ static void write_text(const struct port_table *table, const struct link_row *li
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
 		to = append_texts(table, link->ends[1], to);
-	to = stpcpy(to, port_status_name(link->status));
+	to = stpcpy(to, port_status_name(link->facts.status));
 	*to++ = '\n';
-	if (link->degraded)
+	if (link->facts.degraded)
 		to = stpcpy(to, "degraded\n");
-	link_text(&table->snapshot->fabric->ports[link->ends[0]], link->degraded, to);
+	link_text(&table->snapshot->fabric->ports[link->ends[0]], link->facts.degraded, to);
 }
 
 bool links_passes(const struct links *links, const struct link_row *link, const struct filter *filter, bool tagged)

@@ -37,19 +37,12 @@ enum role mark_role(enum port_mark mark)
 
 /* --- cells that both ends decide: LINK_ROW is a struct link_cells --- */
 
-static unsigned side_of(const struct link_cells *cells)
-{
-	return links_side(cells->links, cells->link, 0);
-}
+#define LINK_NUMBER(member) .offset = offsetof(struct link_cells, facts.member)
+#define LINK_MEASURE(member) LINK_NUMBER(member), .measured = true
 
 static const struct port *first_port(const struct link_cells *cells)
 {
 	return &cells->links->table->snapshot->fabric->ports[links_end(cells->links, cells->link, 0)];
-}
-
-static double number_status(const void *row)
-{
-	return ((const struct link_cells *)row)->link->status;
 }
 
 static double number_state(const void *row)
@@ -64,42 +57,10 @@ static double number_link(const void *row)
 	return rate ? (double)rate : NAN;
 }
 
-static struct measure measure_load(const void *row)
-{
-	return links_load(((const struct link_cells *)row)->link);
-}
-
-static struct measure measure_xmit(const void *row)
-{
-	return ((const struct link_cells *)row)->link->bytes_per_s[side_of(row)];
-}
-
-static struct measure measure_rcv(const void *row)
-{
-	return ((const struct link_cells *)row)->link->bytes_per_s[!side_of(row)];
-}
-
-static struct measure measure_xmit_percent(const void *row)
-{
-	return ((const struct link_cells *)row)->link->percent[side_of(row)];
-}
-
-static struct measure measure_rcv_percent(const void *row)
-{
-	return ((const struct link_cells *)row)->link->percent[!side_of(row)];
-}
-
-static double number_errors(const void *row)
-{
-	const struct link_cells *cells = row;
-
-	return links_errors(cells->links, cells->link);
-}
-
 /* Negative, so that ages that are not read again stay in order. */
 static double number_age(const void *row)
 {
-	int64_t last_us = ((const struct link_cells *)row)->link->last_wall_us;
+	int64_t last_us = ((const struct link_cells *)row)->link->facts.last_wall_us;
 
 	return last_us ? -(double)last_us : NAN;
 }
@@ -117,7 +78,7 @@ static void fill_link(struct result *result, size_t at, const void *row)
 	const struct link_cells *cells = row;
 	char text[LINK_TEXT_SIZE];
 
-	result_show(result, at, link_text(first_port(cells), cells->link->degraded, text), STYLE_PLAIN);
+	result_show(result, at, link_text(first_port(cells), cells->link->facts.degraded, text), STYLE_PLAIN);
 }
 
 /* "symbol_errors 12, rcv_errors 3; peer: link_downed 1". */
@@ -146,27 +107,26 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 			.help = "end nearer to the hosts (x: the other end): node/port" },
 	[LINK_PEER] = { .key = "name", .row = PEER_ROW, .title = HEADING_PEER,
 			.help = "port at the other end of the cable" },
-	[LINK_STATUS] = { .title = HEADING_STATUS, .row = LINK_ROW, .number = number_status,
+	[LINK_STATUS] = { .key = "status", .row = LINK_ROW,
 			  .help = "status of the worse end: ok, idle, silent, ..." },
 	[LINK_STATE] = { .title = HEADING_STATE, .row = LINK_ROW, .number = number_state, .fill = fill_state,
 			 .help = "logical and physical state of PORT (PortInfo)" },
 	[LINK_LINK] = { .title = HEADING_LINK, .row = LINK_ROW, .number = number_link, .fill = fill_link,
 			.help = "width and speed; low: below enabled or built value" },
-	[LINK_LOAD] = { .title = HEADING_LOAD, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-			.measure = measure_load, .help = "utilization of the busier direction" },
+	[LINK_LOAD] = { .key = "util", .row = LINK_ROW, .help = "utilization of the busier direction" },
 	[LINK_XMIT] = { .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-			.measure = measure_xmit, .help = "bits per second from PORT to PEER" },
+			LINK_MEASURE(bytes_per_s[0]), .help = "bits per second from PORT to PEER" },
 	[LINK_XMIT_PERCENT] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-				.measure = measure_xmit_percent, .help = "the same in % of the link's data rate" },
-	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, .measure = measure_xmit_percent,
+				LINK_MEASURE(percent[0]), .help = "the same in % of the link's data rate" },
+	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, LINK_MEASURE(percent[0]),
 			    .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
 	[LINK_RCV] = { .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-		       .measure = measure_rcv, .help = "bits per second from PEER to PORT" },
+		       LINK_MEASURE(bytes_per_s[1]), .help = "bits per second from PEER to PORT" },
 	[LINK_RCV_PERCENT] = { .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-			       .measure = measure_rcv_percent, .help = "the same in % of the link's data rate" },
-	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, .measure = measure_rcv_percent,
+			       LINK_MEASURE(percent[1]), .help = "the same in % of the link's data rate" },
+	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, LINK_MEASURE(percent[1]),
 			   .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
-	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, .measure = measure_load,
+	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, LINK_MEASURE(util),
 			 .flags = COLUMN_FLEXIBLE, .help = "LOAD% in the last sweeps, the newest at the right" },
 	[LINK_XMIT_PACKETS] = { .key = "xmit_packets_per_s", .row = PORT_ROW,
 				.help = "packets per second sent by PORT" },
@@ -181,8 +141,8 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 	[LINK_WAIT_BACK] = { .key = "xmit_wait_ticks_per_s", .row = PEER_ROW, .title = "PeerWait/s",
 			     .narrow = "PWait/s", .help = "the same for PEER" },
 	[LINK_ERRORS] = { .title = HEADING_ERRORS, .narrow = "ERR", .kind = COLUMN_INTEGER, .row = LINK_ROW,
-			  .number = number_errors, .help = "errors of PORT / PEER since the time in the header" },
-	[LINK_WHICH_ERRORS] = { .title = "WHICH ERRORS", .narrow = "WHICH", .row = LINK_ROW, .number = number_errors,
+			  LINK_NUMBER(errors), .help = "errors of PORT / PEER since the time in the header" },
+	[LINK_WHICH_ERRORS] = { .title = "WHICH ERRORS", .narrow = "WHICH", .row = LINK_ROW, LINK_NUMBER(errors),
 				.fill = fill_which_errors, .flags = COLUMN_FLEXIBLE,
 				.help = "error counters that increased" },
 	[LINK_AGE] = { .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .row = LINK_ROW, .number = number_age,
@@ -281,7 +241,7 @@ static bool is_listed(const struct table *table, size_t index)
 {
 	const struct links_screen *self = table->state;
 
-	return self->links.show_unused || !link_at(self, index)->unused;
+	return self->links.show_unused || !link_at(self, index)->facts.unused;
 }
 
 static void read_row(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
@@ -290,7 +250,13 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 	const struct link_row *link = link_at(self, index);
 	uint32_t peer = links_end(&self->links, link, 1);
 
-	self->cells = (struct link_cells){ &self->links, link, &table->app->live->errors };
+	self->cells = (struct link_cells){ link->facts, &self->links, link, &table->app->live->errors };
+	for (unsigned place = 0; place < 2; place++) {
+		unsigned side = links_side(&self->links, link, place);
+
+		self->cells.facts.bytes_per_s[place] = link->facts.bytes_per_s[side];
+		self->cells.facts.percent[place] = link->facts.percent[side];
+	}
 	ret[PORT_ROW] = &self->links.table->views[links_end(&self->links, link, 0)];
 	ret[PEER_ROW] = peer == FABRIC_NONE ? NULL : &self->links.table->views[peer];
 	ret[LINK_ROW] = &self->cells;
@@ -387,14 +353,6 @@ static void adjust(struct column_place *places)
 		xmit->columns = rcv->columns = (xmit->columns + rcv->columns) / 2;
 }
 
-static bool has_errors(const struct links *links, const struct link_row *link)
-{
-	const struct port_facts *views = links->table->views;
-
-	return links_errors(links, link) > 0 || views[link->ends[0]].errors_at_least ||
-	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);
-}
-
 static enum role role(const struct table *table, size_t index, size_t column, enum role usual)
 {
 	const struct links *links = &((const struct links_screen *)table->state)->links;
@@ -407,26 +365,26 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 		return mark_role(link->mark);
 	case LINK_STATUS:
 	case LINK_STATE:
-		return status_role(link->status);
+		return status_role(link->facts.status);
 	case LINK_LOAD:
 	case LINK_SPARK:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link).value);
+		return link->facts.status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->facts.util.value);
 	case LINK_XMIT:
 	case LINK_XMIT_PERCENT:
 	case LINK_XMIT_BAR:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side].value);
+		return link->facts.status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->facts.percent[side].value);
 	case LINK_RCV:
 	case LINK_RCV_PERCENT:
 	case LINK_RCV_BAR:
-		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side].value);
+		return link->facts.status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->facts.percent[!side].value);
 	case LINK_ERRORS:
 	case LINK_WHICH_ERRORS:
-		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
+		return link->facts.errors > 0 || link->facts.errors_at_least ? ROLE_WARNING : ROLE_FAINT;
 	case LINK_LINK:
-		return link->degraded ? ROLE_WARNING : ROLE_TEXT;
+		return link->facts.degraded ? ROLE_WARNING : ROLE_TEXT;
 	case LINK_PORT:
 	case LINK_PEER:
-		return link->status == STATUS_DOWN || link->status == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
+		return link->facts.status == STATUS_DOWN || link->facts.status == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
 	default:
 		return ROLE_FAINT;
 	}
@@ -456,10 +414,10 @@ static void append_errors(const struct links *links, const struct link_row *link
 /* With a prefix if it belongs to the other end, and there is room. */
 static void append_status(const struct links *links, const struct link_row *link, int columns, struct text *ret)
 {
-	const char *word = port_status_name(link->status);
+	const char *word = port_status_name(link->facts.status);
 	uint32_t first = links_end(links, link, 0);
 
-	if (link->status > STATUS_IDLE && links->table->views[first].status != link->status &&
+	if (link->facts.status > STATUS_IDLE && links->table->views[first].status != link->facts.status &&
 	    columns >= (int)strlen(word) + 5)
 		text_append(ret, "peer ");
 	text_append(ret, word);
@@ -480,11 +438,11 @@ static void append_finding(const struct links *links, const struct link_row *lin
 
 static void append_age(const struct app *app, const struct link_row *link, struct text *ret)
 {
+	int64_t last_us = link->facts.last_wall_us;
 	char text[16];
 
-	if (link->last_wall_us)
-		text_append(ret, format_age(app->now_us > link->last_wall_us ? app->now_us - link->last_wall_us : 0,
-					    text, sizeof(text)));
+	if (last_us)
+		text_append(ret, format_age(app->now_us > last_us ? app->now_us - last_us : 0, text, sizeof(text)));
 	else
 		text_append(ret, "-");
 }
@@ -519,8 +477,8 @@ static bool text(const struct table *table, size_t index, size_t column, int col
 	case LINK_RCV_BAR:
 		side ^= column == LINK_RCV_BAR;
 		/* Traffic of an idle link is from polling. */
-		text_append(ret, format_bar(link->status == STATUS_IDLE ? measure_of(0, true) : link->percent[side],
-					    (unsigned)columns, unicode, bar));
+		text_append(ret, format_bar(link->facts.status == STATUS_IDLE ? measure_of(0, true) :
+					    link->facts.percent[side], (unsigned)columns, unicode, bar));
 		return true;
 	default:
 		return false;
@@ -537,7 +495,7 @@ const struct table_view links_view = {
 	.none_listed = "All ports are unused. d shows them.",
 	.columns = view_columns,
 	.column_count = LINK_COLUMN_COUNT,
-	.sources = { [PORT_ROW] = port_columns, [PEER_ROW] = port_columns },
+	.sources = { [PORT_ROW] = port_columns, [PEER_ROW] = port_columns, [LINK_ROW] = link_columns },
 	.steps = steps,
 	.step_count = sizeof(steps) / sizeof(steps[0]),
 	.fixed = 1 << LINK_PORT | 1 << LINK_FINDING,

@@ -21,6 +21,7 @@ enum link_column {
 
 /* What cells are read from that both ends decide. */
 struct link_cells {
+	struct link_facts facts; /* with the displayed directions */
 	const struct links *links;
 	const struct link_row *link;
 	const struct error_sums *sums;

@@ -317,13 +317,13 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 	const struct link_row *link = link_of(made, LEAF(1), 3);
 	uint32_t host = link->ends[0];
 
-	assert_int_equal(link->status, STATUS_SILENT);
+	assert_int_equal(link->facts.status, STATUS_SILENT);
 	assert_string_equal(cell_of(made, link, LINK_STATUS), "peer silent");
 	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s.value));
-	assert_true(link->bytes_per_s[0].value == made->model.table.views[host].xmit_bytes_per_s.value &&
-		    measure_exact(link->bytes_per_s[0]) > 0);
-	assert_true(link->bytes_per_s[1].value == made->model.table.views[host].rcv_bytes_per_s.value &&
-		    measure_exact(link->bytes_per_s[1]) > 0);
+	assert_true(link->facts.bytes_per_s[0].value == made->model.table.views[host].xmit_bytes_per_s.value &&
+		    measure_exact(link->facts.bytes_per_s[0]) > 0);
+	assert_true(link->facts.bytes_per_s[1].value == made->model.table.views[host].rcv_bytes_per_s.value &&
+		    measure_exact(link->facts.bytes_per_s[1]) > 0);
 	/* Without a reading of either end the rate is unknown, never 0. */
 	made->model.snapshot.rows[host].status = SAMPLE_SILENT;
 	show(made);
@@ -369,7 +369,7 @@ MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 	made->model.sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
 	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
 	show(made);
-	assert_true(link_of(made, LEAF(1), 4)->degraded);
+	assert_true(link_of(made, LEAF(1), 4)->facts.degraded);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), LINK_LINK), "1x HDR degraded");
 	filter_by(made, "state:degraded");
 	assert_int_equal(made->self.rows.table.row_count, 1);
