@@ -245,6 +245,15 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"respond are left out. A pause that ended, as for a checkpoint, is reported again only if it "
 			"becomes twice as long; what falls together is one finding, of the widest subject.",
 		.advice = "see whether a job ended at this time, or which other finding began then" },
+	[FINDING_NODES_LEFT_OUT] = { .name = "nodes-left-out",
+		.means = "the database does not store some nodes, because too many nodes are new",
+		.limits = "131,072 ports and nodes at once, then 1,024 per hour (524,288 in the first topology of a "
+			"database), or 2,097,151 ports in all: warning",
+		.reason = "A switch can answer a discovery with any number of nodes that do not exist. Each new port "
+			"takes an id, so their number is limited. Nodes that are known, and new nodes with few ports "
+			"within the limit, are stored; nodes that are left out are polled and tried again each minute.",
+		.advice = "find out what is connected to the port that is named, and disconnect a device that invents "
+			"nodes; real nodes are stored within hours, or at once with `ibwire collect --new-fabric`" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -112,6 +112,8 @@ struct health_input {
 	size_t detail_count;
 	int64_t log_bytes;           /* size of a database log that readers keep from truncation; else 0 */
 	const char *log_holders;     /* its readers: "process 4711 (less)"; "": unknown */
+	size_t left_out;             /* nodes that the database leaves out, because too many are new */
+	const char *left_out_first;  /* with it: one of them, and its place */
 	int64_t stalled_us;          /* no sweep could be stored for this long, until the last one; else 0 */
 	const char *stall_reason;    /* with it: one line */
 };

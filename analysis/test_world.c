@@ -205,7 +205,8 @@ static bool has_location(const struct finding *finding)
 	world_kinds |= UINT64_C(1) << finding->kind;
 	return finding->node_guid || finding->port_count || finding->kind == FINDING_SM_LOST ||
 	       finding->kind == FINDING_TOPOLOGY_CHANGED || finding->kind == FINDING_LOG_GROWING ||
-	       finding->kind == FINDING_STORE_STALLED || finding->kind == FINDING_TRAFFIC_FELL;
+	       finding->kind == FINDING_STORE_STALLED || finding->kind == FINDING_TRAFFIC_FELL ||
+	       finding->kind == FINDING_NODES_LEFT_OUT;
 }
 
 static void record_report(void *ctx, enum health_change change, struct finding *finding)
@@ -375,6 +376,7 @@ static void sweep(struct world *world)
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
 		.routes_read_count = world->read_count, .locked_guids = locked, .caps = caps,
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
+		.left_out = world->left_out, .left_out_first = "switch 01 (0x1) at leaf0/3",
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
 	size_t ports, requested;

@@ -76,6 +76,7 @@ struct world {
 	bool sm_lost;
 	uint64_t sm_guid;
 	int64_t log_bytes, stalled_us;
+	size_t left_out;
 	struct fabric *fabric, *old_fabric;
 	uint32_t node_of[WORLD_NODES]; /* by node of the fabric */
 	struct shape *shape, *old_shape;

@@ -166,6 +166,8 @@ static void run_one(struct world *world, const char *command)
 		world->sm_masters = (unsigned)atoi(args[0]);
 	} else if (!strcmp(word, "log")) {
 		world->log_bytes = atoll(args[0]);
+	} else if (!strcmp(word, "left-out")) {
+		world->left_out = (size_t)atoi(args[0]);
 	} else if (!strcmp(word, "stalled")) {
 		world->stalled_us = atoll(args[0]) * US_PER_S;
 	} else if (!strcmp(word, "restart")) {

@@ -245,6 +245,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
 		.fabric = sweep->fabric, .log_bytes = step->log_bytes, .log_holders = step->log_holders,
+		.left_out = step->left_out, .left_out_first = step->left_out_first,
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
 	};
 	struct reporting reporting = { events, sweep };

@@ -45,6 +45,9 @@ struct findings_step {
 	/* Set before findings_step_run(): a log that cannot be checkpointed (sink.h). */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
+	/* Likewise: nodes that the store leaves out. */
+	size_t left_out;
+	char left_out_first[SINK_HOLDERS_SIZE];
 	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
 	int64_t stalled_us;
 	char stall_reason[512];

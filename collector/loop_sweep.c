@@ -382,6 +382,8 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 	if (collector->store_failed)
 		return 0;
 	collector->findings.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->findings.log_holders) : 0;
+	collector->findings.left_out =
+		sink->nodes_left_out ? sink->nodes_left_out(sink->ctx, collector->findings.left_out_first) : 0;
 	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
 				 &collector->routes, sweep, &collector->events, err);
 }

@@ -156,6 +156,11 @@ struct sink {
 	 * unknown); 0: no.
 	 */
 	int64_t (*log_held)(void *ctx, char ret_holders[SINK_HOLDERS_SIZE]);
+	/*
+	 * Did the last stored sweep leave out nodes of the fabric, because too many are new? NULL: never. Return:
+	 * their number, and in @ret_first the first of them, with its place ("": none).
+	 */
+	size_t (*nodes_left_out)(void *ctx, char ret_first[SINK_HOLDERS_SIZE]);
 	/* After an error: can nothing be stored until the process is started again? NULL: never. */
 	bool (*has_ended)(void *ctx);
 	void *ctx;

@@ -510,6 +510,14 @@ static void check_database(struct health *health)
 						  "a process that is not visible to the collector");
 		health_number(open, "log_bytes", (double)input->log_bytes);
 	}
+	if (input->left_out) {
+		open = health_hold(health, &(struct health_case){
+			.kind = FINDING_NODES_LEFT_OUT, .severity = FINDING_WARNING, .cause = "new-nodes",
+			.subject = "database" });
+		health_text(open, "%zu nodes " TENSE("are", "were") " not stored, because too many are new; the first "
+			    TENSE("is", "was") " %s", input->left_out, input->left_out_first);
+		health_number(open, "nodes", (double)input->left_out);
+	}
 	if (input->stalled_us >= 30 * US_PER_S) {
 		open = health_hold(health, &(struct health_case){
 			.kind = FINDING_STORE_STALLED, .severity = FINDING_WARNING, .cause = "database",

@@ -117,6 +117,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_LOG_GROWING:
 	case FINDING_STORE_STALLED:
 	case FINDING_TRAFFIC_FELL:
+	case FINDING_NODES_LEFT_OUT:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

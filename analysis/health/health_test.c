@@ -540,6 +540,8 @@ TEST(the_fabric_as_a_whole)
 		  "topology-changed info fabric closed" },
 		{ "a log that cannot be truncated", "log 70000000; wait 60; log 0; wait 90",
 		  "log-growing warning fabric closed" },
+		{ "nodes that the database leaves out", "left-out 40; wait 60; left-out 0; wait 90",
+		  "nodes-left-out warning fabric closed" },
 		{ "no sweep stored for a minute", "stalled 60; wait 10; stalled 0; wait 120",
 		  "store-stalled warning fabric closed" },
 		{ "no sweep stored for 29 s", "stalled 29; wait 10; stalled 0; wait 120", "" },

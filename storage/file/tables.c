@@ -5,6 +5,9 @@
  * The sweep comes first in the key of every table that each sweep writes: with the port first, a
  * sweep would change one page per port. Spans and versions are valid from from_sweep up to, but
  * excluding, to_sweep (NULL: still valid).
+ *
+ * Ids of nodes and ports are assigned again (write/writer_identity.c): "never reused" in the comments of these tables
+ * is of earlier releases, and the text of a table is part of its version.
  */
 #include "storage/file/tables.h"
 

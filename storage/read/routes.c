@@ -18,7 +18,7 @@ static int store_block(struct writer *writer, const struct routes *routes, const
 	int64_t node = writer_node_id(writer, block->node_guid, err);
 	int result;
 
-	if (node < 0)
+	if (node <= 0)
 		return (int)node;
 	DB_BIND(close, 1, id, node, block->block);
 	result = db_run(close, err);

@@ -291,8 +291,9 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		result = check_newest(writer, newest, err);
 	if (result < 0)
 		return result;
-	if (!writer->generation_known || writer->generation != sweep->generation) {
-		result = writer_store_topology(writer, sweep->fabric, id, &changed, err);
+	if (!writer->generation_known || writer->generation != sweep->generation ||
+	    (writer->left_out && sweep->start_us >= writer->left_out_until_us)) {
+		result = writer_store_topology(writer, sweep, id, &changed, err);
 		if (changed)
 			cache->topology = id;
 	}
@@ -344,6 +345,14 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return end(writer, writer_store_caps(writer, caps, count, err), err);
 }
 
+static size_t nodes_left_out(void *ctx, char ret_first[SINK_HOLDERS_SIZE])
+{
+	const struct writer *writer = ctx;
+
+	memcpy(ret_first, writer->left_out_first, SINK_HOLDERS_SIZE);
+	return writer->left_out;
+}
+
 static bool has_ended(void *ctx)
 {
 	const struct writer *writer = ctx;
@@ -369,9 +378,10 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock = DB_LOCK_NONE;
 	writer->stored_sweep = -1;
+	writer->ids_most = HISTORY_PORTS - 1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
-				      .store_caps = store_caps, .log_held = log_held, .has_ended = has_ended,
-				      .ctx = writer };
+				      .store_caps = store_caps, .log_held = log_held,
+				      .nodes_left_out = nodes_left_out, .has_ended = has_ended, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)

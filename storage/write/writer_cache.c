@@ -29,36 +29,46 @@ uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node,
 	return id;
 }
 
-int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err)
+int writer_cache_set_node(struct writer_cache *cache, uint32_t id, uint64_t guid, struct error *err)
 {
 	struct known_node *nodes = array_grow(cache->nodes, cache->node_count, &cache->node_capacity, sizeof(*nodes));
 
 	if (!nodes)
 		return err_nomem(err);
 	cache->nodes = nodes;
-	if (map_put(&cache->by_guid, guid, (uint32_t)cache->node_count) < 0)
+	if (map_put(&cache->by_guid, guid, id) < 0)
 		return err_nomem(err);
-	nodes[cache->node_count] = (struct known_node){ .guid = guid };
-	return (int64_t)cache->node_count++;
+	if (id == cache->node_count)
+		cache->node_count++;
+	else
+		map_put(&cache->by_guid, nodes[id].guid, 0);
+	nodes[id] = (struct known_node){ .guid = guid };
+	return 0;
 }
 
-int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err)
+int writer_cache_set_port(struct writer_cache *cache, uint32_t id, uint32_t node, uint8_t num, struct error *err)
 {
 	struct known_port *ports = array_grow(cache->ports, cache->port_count, &cache->port_capacity, sizeof(*ports));
 
 	if (!ports)
 		return err_nomem(err);
 	cache->ports = ports;
-	if (map_put(&cache->by_port, port_key(node, num), (uint32_t)cache->port_count) < 0)
+	if (map_put(&cache->by_port, port_key(node, num), id) < 0)
 		return err_nomem(err);
-	ports[cache->port_count] = (struct known_port){ .node = node, .num = num };
-	return (int64_t)cache->port_count++;
+	if (id == cache->port_count)
+		cache->port_count++;
+	else
+		map_put(&cache->by_port, port_key(ports[id].node, ports[id].num), 0);
+	ports[id] = (struct known_port){ .node = node, .num = num };
+	return 0;
 }
 
 void writer_cache_done(struct writer_cache *cache)
 {
 	free(cache->nodes);
 	free(cache->ports);
+	free(cache->free_nodes);
+	free(cache->free_ports);
 	map_done(&cache->by_guid);
 	map_done(&cache->by_port);
 	topology_done(&cache->loaded);
@@ -78,30 +88,26 @@ static int load_identities(sqlite3 *db, struct writer_cache *cache, struct error
 	int result;
 
 	/* Entry 0 of nodes and ports. */
-	if (writer_cache_add_node(cache, 0, err) < 0 || writer_cache_add_port(cache, 0, 0, err) < 0)
+	if (writer_cache_set_node(cache, 0, 0, err) < 0 || writer_cache_set_port(cache, 0, 0, 0, err) < 0)
 		return ERR_NOMEM;
 	result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0) {
-		int64_t id = writer_cache_add_node(cache, db_u64(rows, 1), err);
-
-		result = id < 0 ? (int)id : id != sqlite3_column_int64(rows, 0) ? damaged(err) : 0;
-	}
+	while (!result && (result = db_step(rows, err)) > 0)
+		result = db_u64(rows, 0) != cache->node_count ? damaged(err) :
+			 writer_cache_set_node(cache, (uint32_t)cache->node_count, db_u64(rows, 1), err);
 	sqlite3_finalize(rows);
 	if (result < 0)
 		return result;
 	result = db_prepare(db, "SELECT id, node, number FROM port ORDER BY id", &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0) {
 		uint64_t node = db_u64(rows, 1);
-		int64_t id;
 
-		if (!node || node >= cache->node_count) {
-			result = damaged(err);
-			break;
-		}
-		id = writer_cache_add_port(cache, (uint32_t)node, (uint8_t)sqlite3_column_int(rows, 2), err);
-		result = id < 0 ? (int)id : id != sqlite3_column_int64(rows, 0) ? damaged(err) : 0;
+		result = !node || node >= cache->node_count || db_u64(rows, 0) != cache->port_count ? damaged(err) :
+			 writer_cache_set_port(cache, (uint32_t)cache->port_count, (uint32_t)node,
+					       (uint8_t)sqlite3_column_int(rows, 2), err);
 	}
 	sqlite3_finalize(rows);
+	if (!result)
+		result = db_integer(db, "SELECT value FROM meta WHERE key = 'new_ids_us'", 0, &cache->new_ids_us, err);
 	return result;
 }
 

@@ -34,6 +34,7 @@ struct known_node {
 	uint64_t guid;
 	int64_t from_sweep; /* of its open version; 0: not in the fabric */
 	uint64_t stamp;     /* of the last topology that contains it */
+	bool is_free;       /* no row uses its id */
 	struct node now;    /* its open version */
 	char name[NODE_NAME_SIZE];
 };
@@ -44,6 +45,7 @@ struct known_port {
 	bool pollable;      /* it should have samples, or had some */
 	int64_t from_sweep; /* of its open version; 0: not in the fabric */
 	uint64_t stamp;
+	bool is_free;
 	struct port now;    /* its open version; node and peer are not used */
 	uint32_t peer;      /* id; 0: none */
 	int64_t gap_from;  /* of its open gap; 0: none */
@@ -69,6 +71,11 @@ struct writer_cache {
 	uint8_t from_port;
 	int64_t boot;           /* boot.id; 0: none */
 	char boot_id[BOOT_ID_SIZE];
+	int64_t new_ids_us;     /* meta.new_ids_us */
+	/* Ids that no row uses, as of the first sweeps of windows and hours at that time; 0: not searched yet. */
+	uint32_t *free_nodes, *free_ports;
+	size_t free_node_count, free_port_count;
+	int64_t free_from_window, free_from_hour;
 };
 
 /* writer_cache_load - load everything. @ret is unchanged on error. writer_cache_done() frees it. */
@@ -79,12 +86,17 @@ void writer_cache_done(struct writer_cache *cache);
 uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid);
 uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node, uint8_t num);
 
-/* writer_cache_add_node, writer_cache_add_port - Return: the new id, or a negative error. */
-int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err);
-int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err);
+/*
+ * writer_cache_set_node, writer_cache_set_port - give an id to another node or port
+ * @id:  a known one, or the next one
+ * Return: 0 or ERR_NOMEM.
+ */
+int writer_cache_set_node(struct writer_cache *cache, uint32_t id, uint64_t guid, struct error *err);
+int writer_cache_set_port(struct writer_cache *cache, uint32_t id, uint32_t node, uint8_t num, struct error *err);
 
 enum writer_statement {
-	WRITE_NODE, WRITE_PORT, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP, OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
+	WRITE_NODE, WRITE_PORT, WRITE_NEW_IDS, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP,
+	OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
 	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
@@ -131,11 +143,16 @@ struct writer {
 	bool distrusted;        /* a write or flush failed, or pages are damaged: recover the log first */
 	bool recovered;         /* that was done since the last stored sweep */
 	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
-	/* The fabric whose generation was stored last; ids of its ports by index. */
+	/* The fabric whose generation was stored last; ids of its ports by index, 0: left out. */
 	bool generation_known;
 	uint64_t generation;
 	uint32_t *port_ids;
 	size_t port_id_count;
+	size_t ids_most; /* HISTORY_PORTS - 1; tests have fewer */
+	/* Nodes of it that are not stored completely, the first of them, and when they are tried again (boot time). */
+	size_t left_out;
+	char left_out_first[SINK_HOLDERS_SIZE];
+	int64_t left_out_until_us;
 	/* While a sweep is stored: its samples by port id, its packed blocks and their ends. */
 	const struct port_sample **samples;
 	struct bytes packed;
@@ -163,14 +180,20 @@ int writer_refresh(struct writer *writer, struct error *err);
 /* writer_restore - restore() of struct sink; @ctx is the writer. */
 int writer_restore(void *ctx, struct restored *ret, struct error *err);
 
-/* writer_node_id - the id of a node's GUID, a new one if it is unknown. Or a negative error. */
+/* writer_node_id - the id of a node's GUID, a new one if it is unknown; 0: it is left out. Or a negative error. */
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
 
 /*
- * writer_store_topology - store what has changed in @fabric as new versions from @sweep on
+ * writer_identify - find the id of every node and port of sweep->fabric, and assign new ones (writer_identity.c)
+ * Sets writer->port_ids and the stamps of known nodes and ports. Nodes that get no id are left out.
+ */
+int writer_identify(struct writer *writer, const struct sweep *sweep, struct error *err);
+
+/*
+ * writer_store_topology - store what has changed in sweep->fabric as new versions from sweep @id on
  * Sets writer->port_ids. @ret_changed: has anything changed?
  */
-int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
+int writer_store_topology(struct writer *writer, const struct sweep *sweep, int64_t id, bool *ret_changed,
 			  struct error *err);
 
 /*

@@ -8,8 +8,10 @@
 #include "storage/write/writer_internal.h"
 
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
-	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
-	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
+	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET guid = excluded.guid",
+	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+		       " node = excluded.node, number = excluded.number",
+	[WRITE_NEW_IDS] = "REPLACE INTO meta (key, value) VALUES ('new_ids_us', ?)",
 	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
 	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
@@ -178,6 +180,8 @@ int writer_store_caps(struct writer *writer, const struct restored_caps *caps, s
 
 		if (node < 0)
 			return (int)node;
+		if (!node)
+			continue;
 		DB_BIND(replace, 1, node, one->known, one->cap_mask, one->cap_mask2, one->resp_time, one->tick,
 			one->missing);
 		if (!one->tick_known)

@@ -227,9 +227,6 @@ static int index_samples(struct writer *writer, const struct sweep *sweep, struc
 	const struct port_sample **samples;
 	size_t *ends;
 
-	if (ports > HISTORY_PORTS)
-		return err_set(err, ERR_IO, "more than %lld ports were seen over time; start another database with "
-			       "--new-fabric", (long long)HISTORY_PORTS - 1);
 	samples = reallocarray(writer->samples, ports + 1, sizeof(*samples));
 	if (!samples)
 		return err_nomem(err);
@@ -244,6 +241,8 @@ static int index_samples(struct writer *writer, const struct sweep *sweep, struc
 
 		if (index >= writer->port_id_count)
 			return err_set(err, ERR_INTERNAL, "a sample of port %u, which is not in the fabric", index);
+		if (!writer->port_ids[index])
+			continue;
 		if (samples[writer->port_ids[index]])
 			return err_set(err, ERR_INTERNAL, "two samples of port %u in one sweep", index);
 		samples[writer->port_ids[index]] = &sweep->samples[i];
@@ -300,6 +299,8 @@ static int store_detail(struct writer *writer, int64_t id, const struct detail_s
 	if (sample->port >= writer->port_id_count)
 		return err_set(err, ERR_INTERNAL, "details of port %u, which is not in the fabric", sample->port);
 	port = writer->port_ids[sample->port];
+	if (!port)
+		return 0;
 	newest = &writer->cache.ports[port].detail_sweep[attribute];
 	if (*newest == id)
 		return err_set(err, ERR_INTERNAL, "%s of port %u twice in one sweep", detail_attribute_name(attribute),

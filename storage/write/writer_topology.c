@@ -8,33 +8,6 @@
 #include "storage/file/db.h"
 #include "storage/write/writer_internal.h"
 
-int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
-{
-	uint32_t known = writer_cache_find_node(&writer->cache, guid);
-	int64_t id = known ? known : writer_cache_add_node(&writer->cache, guid, err);
-	int result;
-
-	if (known || id < 0)
-		return id;
-	DB_BIND(writer->statements[WRITE_NODE], 1, id, (int64_t)guid);
-	result = db_run(writer->statements[WRITE_NODE], err);
-	return result < 0 ? result : id;
-}
-
-static int64_t port_id(struct writer *writer, uint32_t node, uint8_t num, struct error *err)
-{
-	sqlite3_stmt *insert = writer->statements[WRITE_PORT];
-	uint32_t known = writer_cache_find_port(&writer->cache, node, num);
-	int64_t id = known ? known : writer_cache_add_port(&writer->cache, node, num, err);
-	int result;
-
-	if (known || id < 0)
-		return id;
-	DB_BIND(insert, 1, id, node, num);
-	result = db_run(insert, err);
-	return result < 0 ? result : id;
-}
-
 static bool same_node(const struct known_node *known, const struct node *node)
 {
 	const struct node *now = &known->now;
@@ -133,6 +106,8 @@ static int store_port(struct writer *writer, const struct fabric *fabric, uint32
 	struct known_port *known = &writer->cache.ports[id];
 	int result = 0;
 
+	if (!id)
+		return 0;
 	known->stamp = writer->cache.stamp;
 	if (port_is_pollable(fabric, port))
 		known->pollable = true;
@@ -145,30 +120,6 @@ static int store_port(struct writer *writer, const struct fabric *fabric, uint32
 	known->peer = peer;
 	known->from_sweep = sweep;
 	return result ? result : open_port(writer, id, sweep, err);
-}
-
-/* Find the id of every port of the fabric, and store the nodes. */
-static int identify(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *changed, struct error *err)
-{
-	for (size_t i = 0; i < fabric->node_count; i++) {
-		const struct node *node = &fabric->nodes[i];
-		int64_t id = writer_node_id(writer, node->guid, err);
-		int result;
-
-		if (id < 0)
-			return (int)id;
-		result = store_node(writer, (uint32_t)id, node, sweep, changed, err);
-		if (result < 0)
-			return result;
-		for (uint32_t p = node->first_port; p < node->first_port + node->ports; p++) {
-			int64_t port = port_id(writer, (uint32_t)id, fabric->ports[p].num, err);
-
-			if (port < 0)
-				return (int)port;
-			writer->port_ids[p] = (uint32_t)port;
-		}
-	}
-	return 0;
 }
 
 /* End the versions of nodes and ports that are no longer in the fabric. */
@@ -192,23 +143,23 @@ static int close_missing(struct writer *writer, int64_t sweep, bool *changed, st
 	return result;
 }
 
-int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
+int writer_store_topology(struct writer *writer, const struct sweep *sweep, int64_t id, bool *ret_changed,
 			  struct error *err)
 {
-	uint32_t *ids = reallocarray(writer->port_ids, fabric->port_count ? fabric->port_count : 1, sizeof(*ids));
+	const struct fabric *fabric = sweep->fabric;
 	bool changed = false;
-	int result;
+	int result = writer_identify(writer, sweep, err);
 
-	if (!ids)
-		return err_nomem(err);
-	writer->port_ids = ids;
-	writer->port_id_count = fabric->port_count;
-	writer->cache.stamp++;
-	result = identify(writer, fabric, sweep, &changed, err);
+	for (size_t i = 0; !result && i < fabric->node_count; i++) {
+		uint32_t node = writer_cache_find_node(&writer->cache, fabric->nodes[i].guid);
+
+		if (node)
+			result = store_node(writer, node, &fabric->nodes[i], id, &changed, err);
+	}
 	for (size_t i = 0; !result && i < fabric->port_count; i++)
-		result = store_port(writer, fabric, (uint32_t)i, sweep, &changed, err);
+		result = store_port(writer, fabric, (uint32_t)i, id, &changed, err);
 	if (!result)
-		result = close_missing(writer, sweep, &changed, err);
+		result = close_missing(writer, id, &changed, err);
 	if (!result)
 		*ret_changed = changed;
 	return result;

@@ -882,7 +882,8 @@ def collect(db):
 
 
 # Findings about the fabric as a whole, or about the collector.
-WITHOUT_PLACE = {"sm-lost", "topology-changed", "log-growing", "store-stalled", "traffic-fell"}
+WITHOUT_PLACE = {"sm-lost", "topology-changed", "log-growing", "store-stalled", "traffic-fell",
+                 "nodes-left-out"}
 
 
 def check(name, db, long_list=15):

@@ -355,7 +355,7 @@ def check_stale(sim):
 
 def explain():
     kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
-    tap.equal("--explain lists all kinds", len(kinds), 30)
+    tap.equal("--explain lists all kinds", len(kinds), 31)
     short = [kind for kind in kinds if len(run(IBWIRE, "health", "--explain", kind).out.splitlines()) < 5]
     tap.equal("with an explanation of each", short, [])
     tap.equal("an unknown kind is a usage error", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)

@@ -136,7 +136,7 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 
 void play_with(const char *text, const struct planned *jobs, size_t count)
 {
-	const struct sink sink = { store, restore, store_events, store_caps, NULL, NULL, NULL };
+	const struct sink sink = { store, restore, store_events, store_caps, NULL, NULL, NULL, NULL };
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
