@@ -148,6 +148,7 @@ TEST(small_fabrics_have_a_shape)
 	net_link(fabric, net_hca(fabric, 0, "x mlx5_0"), net_hca(fabric, 0, "y mlx5_0"));
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->kind, SHAPE_NO_SWITCH);
+	assert_null(strstr(shape->reason, shape_kind_name(shape->kind)));
 	assert_int_equal(shape->host_count, 2);
 	assert_int_equal(shape->parts, 1);
 	net_done(fabric, shape);

@@ -259,7 +259,7 @@ static void find_kind(struct shape_build *build)
 		odd += !shape->nodes[build->switches[i]].tier;
 	if (!build->switch_count) {
 		shape->kind = SHAPE_NO_SWITCH;
-		add_reason(shape, "there is no switch");
+		add_reason(shape, "every node is an HCA or a router");
 		return;
 	}
 	if (shape->kind == SHAPE_UNKNOWN) {
