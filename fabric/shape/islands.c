@@ -301,14 +301,37 @@ static int cut_islands(struct shape_build *build, uint32_t *sets, struct islands
 	return 0;
 }
 
-/* The narrowest of the tiers: half of the hosts send to the other half over half of its links. */
-static void narrowest_tier(const struct shape *shape, bool now, uint64_t *ret_bits, unsigned *ret_tier)
+/* The links between the leaves of a fabric with two; more of them can be divided without a cut between a pair. */
+static int find_between_leaves(struct shape_build *build, struct edge *ret)
+{
+	const struct shape_node *nodes = build->shape->nodes;
+	struct graph graph;
+	int code;
+
+	*ret = (struct edge){ .links = 0 };
+	if (build->shape->tiers[1].switches != 2)
+		return 0;
+	code = make_graph(build, NULL, &graph);
+	for (uint32_t i = 0; code == 0 && i < graph.count; i++)
+		if (nodes[graph.edges[i].a].tier == 1 && nodes[graph.edges[i].b].tier == 1)
+			*ret = graph.edges[i];
+	return code;
+}
+
+/*
+ * The narrowest of the tiers: half of the hosts send to the other half over half of its links, and over those between
+ * two leaves.
+ */
+static void narrowest_tier(const struct shape *shape, bool now, const struct edge *between, uint64_t *ret_bits,
+			   unsigned *ret_tier)
 {
 	*ret_tier = 0;
 	*ret_bits = now ? shape->tiers[1].down_bits_per_s_now : shape->tiers[1].down_bits_per_s;
 	for (unsigned i = 1; i < shape->tier_count; i++) {
 		uint64_t bits = now ? shape->tiers[i].up_bits_per_s_now : shape->tiers[i].up_bits_per_s;
 
+		if (i == 1)
+			bits += 2 * (now ? between->now : between->built);
 		if (bits >= *ret_bits)
 			continue;
 		*ret_bits = bits;
@@ -316,7 +339,7 @@ static void narrowest_tier(const struct shape *shape, bool now, uint64_t *ret_bi
 	}
 }
 
-static void describe_cut(struct shape *shape, unsigned tier, const struct cut *cut)
+static void describe_cut(struct shape *shape, unsigned tier, const struct edge *between, const struct cut *cut)
 {
 	if (cut->hosts[0])
 		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut),
@@ -324,7 +347,8 @@ static void describe_cut(struct shape *shape, unsigned tier, const struct cut *c
 			 cut->links == 1 ? "" : "s", cut->hosts[0], cut->hosts[1]);
 	else if (tier)
 		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut),
-			 "half of the links from tier %u up to tier %u", tier, tier + 1);
+			 "half of the links from tier %u up to tier %u%s", tier, tier + 1,
+			 tier == 1 && between->links ? ", and those between leaves" : "");
 	else
 		snprintf(shape->bisection_cut, sizeof(shape->bisection_cut), "half of the links to HCAs");
 }
@@ -348,9 +372,14 @@ int shape_find_bisection(struct shape_build *build)
 	struct shape *shape = build->shape;
 	uint32_t *sets, *sizes;
 	struct islands islands = { .hosts = NULL };
+	struct edge between;
+	int code;
 
 	if (!shape->tier_count)
 		return 0;
+	code = find_between_leaves(build, &between);
+	if (code < 0)
+		return code;
 	sets = find_islands(build);
 	islands.hosts = shape_scratch(build, build->fabric->node_count, sizeof(*islands.hosts));
 	sizes = shape_scratch(build, build->fabric->node_count, sizeof(*sizes));
@@ -367,9 +396,8 @@ int shape_find_bisection(struct shape_build *build)
 		uint64_t bits;
 		struct cut cut = { .edge = SHAPE_NONE };
 		unsigned tier;
-		int code = 0;
 
-		narrowest_tier(shape, now, &bits, &tier);
+		narrowest_tier(shape, now, &between, &bits, &tier);
 		islands.now = now;
 		/* Unconnected parts are planes of all hosts, or separate fabrics: no cut leads through them. */
 		if (shape->parts == 1)
@@ -382,7 +410,7 @@ int shape_find_bisection(struct shape_build *build)
 		if (cut.hosts[0] && !is_narrower(cut.bits_per_s, cut.hosts[0], bits, islands.all_hosts))
 			cut.hosts[0] = 0;
 		if (!now)
-			describe_cut(shape, tier, &cut);
+			describe_cut(shape, tier, &between, &cut);
 		*(now ? &shape->bisection_bits_per_s_now : &shape->bisection_bits_per_s) =
 			cut.hosts[0] ? cut.bits_per_s : bits / 2;
 		if (!now)

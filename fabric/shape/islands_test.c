@@ -128,6 +128,9 @@ TEST(a_tree_of_leaf_pairs_with_links_between_peers_is_a_tree)
 			assert_int_equal(shape->tiers[1].switches, 2 * pairs);
 			assert_int_equal(shape->tiers[2].switches, 2);
 			assert_int_equal(shape->across, pairs * between);
+			/* Two leaves, each with one of the spines or with both, or pairs beside pairs. */
+			assert_int_equal(bisection_gbps(shape) / LINK_GBPS,
+					 pairs > 1 ? 2 * pairs : between < 6 ? 2 + between : 8);
 			net_done(fabric, shape);
 		}
 	}
