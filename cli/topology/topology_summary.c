@@ -44,8 +44,9 @@ static void append_hosts(const struct topology *topology, struct text *text)
 		separator = ", ";
 	}
 	text_append(text, shape->host_count ? ")" : "");
-	if (shape->plane_count)
-		text_appendf(text, ", %u plane%s", shape->plane_count, plural(shape->plane_count));
+	/* One plane is the fabric, and a single spine is no plane. */
+	if (shape->plane_count > 1 && shape->plane_count < shape->tiers[2].switches)
+		text_appendf(text, ", %u planes", shape->plane_count);
 	text_append(text, "\n");
 }
 
