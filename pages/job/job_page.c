@@ -190,8 +190,8 @@ static void add_routing(const struct job_report *report, struct page_field *ret,
 	uint32_t sum = on + off + unknown;
 
 	ret->name = "routing";
-	ret->value = !sum || unknown == sum ? "adaptive unknown" : on == sum ? "adaptive" : off == sum ? "static" :
-		     "adaptive in part";
+	ret->value = unknown == sum ? "adaptive unknown" : on && off ? "adaptive in part" :
+		     page_print(page, "%s%s", on ? "adaptive" : "static", unknown ? ", partly unknown" : "");
 	ret->note = page_print(page, "switches: %u with adaptive routing, %u without%s, %u unknown; tables %s; %s", on,
 			       off, report->adaptive_inferred ?
 			       page_print(page, " (%u inferred from the load)", report->adaptive_inferred) : "",

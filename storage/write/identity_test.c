@@ -303,11 +303,15 @@ TEST_IN_FOLDER(ids_are_assigned_again_and_no_row_of_the_past_is_of_another_port)
 		if (sweep == 200)
 			at_day = most_port_id();
 	}
-	/* The number of ids is that of the retention, a day and some hours, not of all nodes that ever were. */
-	if (at_day)
+	/*
+	 * The number of ids is that of the retention, a day and some hours, not of all nodes that ever were; a short
+	 * run ends before the first ids are free.
+	 */
+	if (at_day) {
 		assert_in_range(most_port_id(), 254, at_day + at_day / 4);
-	assert_true(most_port_id() < connected);
-	assert_true(check_integer(path, "SELECT count(*) FROM node") < (int64_t)world->serial / 2);
+		assert_true(most_port_id() < connected);
+		assert_true(check_integer(path, "SELECT count(*) FROM node") < (int64_t)world->serial / 2);
+	}
 	destroy_world(world);
 	check_rows();
 }
