@@ -139,8 +139,7 @@ static int find_window(struct balance_report *report, const struct options *opti
 	code = reader_history_range(report->moment.reader, report->since_us, report->until_us, &range, err);
 	if (code < 0)
 		return code;
-	if (range.oldest_us > report->since_us)
-		report->since_us = range.oldest_us;
+	report->since_us = range.since_us;
 	return report->since_us < report->until_us ? 0 : nothing_read(err);
 }
 

@@ -49,8 +49,7 @@ int history_window_find(struct history_window *window, struct error *err)
 
 	if (code < 0)
 		return code;
-	if (window->range.oldest_us > window->since_us)
-		window->since_us = window->range.oldest_us;
+	window->since_us = window->range.since_us;
 	return window->range.after < window->range.until && window->since_us < window->until_us;
 }
 

@@ -40,6 +40,7 @@ struct history_range {
 	int64_t first_us, last_us;    /* wall clock of the first and the last of them; 0: unknown */
 	int64_t before_us;            /* of the sweep before them, where their deltas begin; 0: unknown */
 	int64_t oldest_us, newest_us; /* wall clock of the oldest and the newest stored sweep, in any form */
+	int64_t since_us;             /* where the window begins, at the oldest stored sweep if that is later */
 	int64_t chunk_us, hour_us;    /* length of the last chunk sum and the last hour sum in it; 0: it has none */
 	int64_t chunk_sweeps;         /* sweeps of that chunk sum */
 };

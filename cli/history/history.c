@@ -351,9 +351,7 @@ static int show(struct history *history, struct error *err)
 
 	if (code < 0)
 		return code;
-	/* No rows from before the first stored sweep; a window before it stays as it is, for the message. */
-	if (history->range.after != history->range.until && history->range.oldest_us > history->since_us)
-		history->since_us = history->range.oldest_us;
+	history->since_us = history->range.since_us; /* no rows from before the oldest stored sweep */
 	code = find_subjects(history, &subjects, err);
 	if (code < 0)
 		return code;

@@ -44,9 +44,10 @@ static int describe_range(struct reader *reader, struct history_range *range, st
 	sqlite3_reset(reader->range);
 	if (result > 0)
 		*range = (struct history_range){
-			.after = range->after, .until = range->until, .newest_us = row[0], .oldest_us = row[1],
+			.after = range->after, .until = range->until, .newest_us = row[0],
+			.oldest_us = range->since_us ? range->oldest_us : row[1],
 			.first_us = row[2], .last_us = row[3], .chunk_us = row[4], .chunk_sweeps = row[5],
-			.hour_us = row[6], .before_us = row[7],
+			.hour_us = row[6], .before_us = row[7], .since_us = range->since_us,
 		};
 	return result < 0 ? result : 0;
 }
@@ -89,6 +90,21 @@ int reader_history_round(struct reader *reader, struct history_range *range, str
 	return result;
 }
 
+/*
+ * Where a window begins. The sweeps of a collector that started with a wrong clock are not in the order of their wall
+ * clocks, so the first stored one, which is found faster, is not always the oldest.
+ */
+static int find_start(sqlite3 *db, int64_t since_us, int64_t until_us, struct history_range *range, struct error *err)
+{
+	static const char sql[] =
+		"SELECT min(us) FROM (SELECT min(from_us) AS us FROM hour WHERE state = 1 UNION ALL"
+		" SELECT min(from_us) FROM chunk_window WHERE state > 0 UNION ALL SELECT min(wall_us) FROM sweep)";
+	int result = range->oldest_us > since_us ? db_row(db, sql, NULL, 0, &range->oldest_us, 1, err) : 0;
+
+	range->since_us = range->oldest_us > since_us && range->oldest_us < until_us ? range->oldest_us : since_us;
+	return result < 0 ? result : 0;
+}
+
 int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
 			 struct error *err)
 {
@@ -97,10 +113,12 @@ int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_
 
 	if (result < 0)
 		return result;
-	result = window_find_sweeps(reader->db, since_us, until_us ? until_us : INT64_MAX, &range.after, &range.until,
-				    err);
+	until_us = until_us ? until_us : INT64_MAX;
+	result = window_find_sweeps(reader->db, since_us, until_us, &range.after, &range.until, err);
 	if (!result)
 		result = describe_range(reader, &range, err);
+	if (!result)
+		result = find_start(reader->db, since_us, until_us, &range, err);
 	reader_end(reader);
 	if (!result)
 		*ret = range;

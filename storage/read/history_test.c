@@ -298,3 +298,33 @@ TEST_IN_FOLDER(a_database_without_sweeps_has_no_history)
 	reader_close(reader);
 	writer_close(writer);
 }
+
+TEST_IN_FOLDER(a_window_begins_at_the_oldest_sweep_although_the_first_clock_was_ahead)
+{
+	static const char *const ahead[] = { "UPDATE sweep SET wall_us = wall_us + 86400000000 WHERE id = 1",
+					     "UPDATE chunk_window SET from_us = from_us + 86400000000 WHERE id = 1" };
+	struct model *model = model_create(3, 1, 4, 2);
+
+	model->keep_history = true;
+	check_collect(path, model, 30, 10);
+	for (size_t i = 0; i < 2; i++) {
+		int64_t oldest_us, newest_us;
+		struct history_range range;
+		struct reader *reader;
+
+		check_change(path, ahead[i]);
+		oldest_us = check_integer(path, "SELECT min(w) FROM (SELECT wall_us AS w FROM sweep UNION ALL"
+					  " SELECT from_us FROM chunk_window WHERE state > 0)");
+		newest_us = check_integer(path, "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1");
+		reader = check_open_reader(path);
+		for (int hours = 0; hours < 48; hours += 47) {
+			int64_t since_us = newest_us - hours * INT64_C(3600000000) - US_PER_S;
+
+			assert_int_equal(reader_history_range(reader, since_us, newest_us, &range, NULL), 0);
+			assert_int_equal(range.since_us, since_us > oldest_us ? since_us : oldest_us);
+			assert_true(range.since_us < newest_us);
+		}
+		reader_close(reader);
+	}
+	model_destroy(model);
+}

@@ -236,9 +236,8 @@ bool loads_poll(struct loads *loads, const struct loads_source *source)
 	clear(loads);
 	loads->until_us = source->live->shown->sweep.wall_us;
 	loads->since_us = loads->until_us - balance_window_us(source->limits, source->live->shown->sweep.interval_us);
-	if (reader_history_range(source->live->reader, loads->since_us, loads->until_us, &range, NULL) == 0 &&
-	    range.oldest_us > loads->since_us)
-		loads->since_us = range.oldest_us;
+	if (reader_history_range(source->live->reader, loads->since_us, loads->until_us, &range, NULL) == 0)
+		loads->since_us = range.since_us;
 	loads->known = load(loads, source, &trouble) == 0;
 	if (!loads->known)
 		clear(loads);

@@ -278,9 +278,8 @@ static int64_t window_start_us(const struct history_plot *plot, const struct app
 	int64_t since_us = limit_us(app) ? limit_us(app) : plot->until_us - history_plot_window_us(plot);
 	struct history_range range;
 
-	if (app->live->reader && reader_history_range(app->live->reader, since_us, plot->until_us, &range, NULL) == 0 &&
-	    range.oldest_us > since_us && range.oldest_us < plot->until_us)
-		return range.oldest_us;
+	if (app->live->reader && reader_history_range(app->live->reader, since_us, plot->until_us, &range, NULL) == 0)
+		return range.since_us;
 	return since_us;
 }
 
