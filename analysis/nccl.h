@@ -223,7 +223,8 @@ struct nccl_log {
 	size_t ranks_logged;
 	const char *foreign;          /* what the log is instead of text: "zstd"; NULL: text */
 	uint64_t inflate_most;        /* of a log that is compressed with gzip, this many bytes are read */
-	const char *cut;              /* why the rest of such a log was not read; NULL: it was */
+	const char *cut, *cut_fix;    /* why the rest of such a log was not read, and what to do; NULL: it was */
+	char cut_name[128];           /* of the log, as it was given to nccl_read() */
 	bool sharp_plugin;            /* a CollNet plugin was loaded */
 	bool no_device;               /* a process found no HCA */
 	bool nvls;                    /* NVLink SHARP is used inside nodes */
@@ -266,10 +267,11 @@ int nccl_end(struct nccl_log *log, struct error *err);
 
 /*
  * nccl_read - feed a file to its end; one that is compressed with gzip is decompressed
- * @fd:  not closed
+ * @fd:    not closed
+ * @name:  of the file, for log->cut_name
  * Return: 0, also if the end of a compressed file is damaged (log->cut); ERR_IO; ERR_NOMEM.
  */
-int nccl_read(struct nccl_log *log, int fd, struct error *err);
+int nccl_read(struct nccl_log *log, int fd, const char *name, struct error *err);
 
 /* nccl_test_name - "all_reduce"; if it was inferred and is ambiguous "all_gather or alltoall". */
 const char *nccl_test_name(const struct nccl_test *test);

@@ -525,8 +525,9 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 	nccl_check_sum(&check);
 	summary(&check);
 	if (log->cut)
-		nccl_check_add(&check, NCCL_WARN, "decompress it: zcat FILE | ibwire ... --nccl -",
-			       "the rest of a log that is compressed with gzip was not read: %s", log->cut);
+		nccl_check_add(&check, NCCL_WARN, log->cut_fix,
+			       "the rest of %s, which is compressed with gzip, was not read: %s", log->cut_name,
+			       log->cut);
 	if (log->foreign && log->net_connections)
 		nccl_check_add(&check, NCCL_WARN, FIX_FOREIGN, "a log is compressed (%s) and was not read",
 			       log->foreign);

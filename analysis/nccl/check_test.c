@@ -195,7 +195,7 @@ static void read_published(const char *file, size_t hosts, size_t hcas, enum ncc
 	struct error err;
 
 	nccl_done(&text_log);
-	assert_int_equal(nccl_read(&text_log, fileno(stream), &err), 0);
+	assert_int_equal(nccl_read(&text_log, fileno(stream), "a log", &err), 0);
 	fclose(stream);
 	check(NULL, 0);
 	assert_int_equal(text_log.host_count, hosts);

@@ -37,12 +37,20 @@ struct nccl_input {
 	char line[NCCL_LINE_MOST + 1];
 	size_t len, done; /* bytes of the line, and before which messages were read */
 	size_t joined;    /* bytes of the line that earlier lines of a logger had; 0: none */
+	unsigned logger;  /* that wrote these: what logger_of() returns */
 	struct nccl_test *test; /* its header was read and not yet its summary */
 	enum nccl_column columns[NCCL_COLUMNS_MOST];
 	unsigned column_count; /* 0: no header of a table yet */
 	enum nccl_operation next_operation; /* of the name of the program, for the next test */
 	struct map test_hosts; /* of the test */
 };
+
+/*
+ * nccl_line_read - read the messages of input->line that begin before @limit; those before input->done were read
+ * @len:    bytes of the line
+ * @limit:  @len if the line is whole
+ */
+void nccl_line_read(struct nccl_log *log, size_t len, size_t limit);
 
 /*
  * nccl_message - take one message

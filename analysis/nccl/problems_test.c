@@ -274,7 +274,7 @@ static void read_compressed(const void *bytes, size_t len, uint64_t most)
 	nccl_done(&text_log);
 	nccl_init(&text_log);
 	text_log.inflate_most = most ? most : text_log.inflate_most;
-	assert_int_equal(nccl_read(&text_log, fileno(file), NULL), 0);
+	assert_int_equal(nccl_read(&text_log, fileno(file), "run.log.gz", NULL), 0);
 	fclose(file);
 	check(NULL, 0);
 }
@@ -310,7 +310,7 @@ TEST(a_log_compressed_with_gzip_is_read_as_far_as_it_goes)
 	assert_line(NCCL_WARN, "the file is damaged");
 	packed[half] ^= 0x55;
 	read_compressed(packed, len, 0);
-	assert_non_null(line_with("the rest of a log that is compressed"));
+	assert_non_null(line_with("the rest of run.log.gz, which is compressed"));
 	read_compressed(text, sizeof(text) - 1, 8);
 	assert_null(text_log.cut);
 	assert_int_equal(text_log.problem_total[NCCL_WARNING], 1);
@@ -353,6 +353,44 @@ TEST(lines_that_a_logger_split_are_joined)
 				assert_string_equal(text_log.hcas[0].name, "mlx5_0");
 			}
 	free(line);
+	free(log);
+}
+
+/* Only docker splits a line without a mark, and the streams of a container are written by turns. */
+TEST(lines_of_other_loggers_and_streams_are_not_joined)
+{
+	static const char net[] = A "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.1<0>";
+	static const char cri_out[] = "2026-01-02T03:04:05.123456789Z stdout ", cri_err[] =
+		"2026-01-02T03:04:05.123456789Z stderr ";
+	static const char log_out[] = "\",\"stream\":\"stdout\"}", log_err[] = "\",\"stream\":\"stderr\"}";
+	/* Before and after a long text, before and after the next line. */
+	static const char *const around[][6] = {
+		{ "{\"message\":\"", "", "\"}", "{\"message\":\"", "", "\"}" },
+		{ "{\"msg\":\"", "", "\"}", "", "", "" },
+		{ "{\"log\":\"", "", log_out, "{\"log\":\"", "\\n", log_err },
+		{ "{\"log\":\"", "", log_out, "", "", "" },
+		{ cri_out, "P ", "", cri_err, "F ", "" },
+		{ cri_err, "P ", "", "", "", "" },
+		{ cri_err, "P ", "", "{\"log\":\"", "\\n", log_err },
+	};
+	enum { LONG = 17000 };
+	char *before = malloc(LONG + 1), *log = malloc(2 * LONG);
+
+	assert_true(before && log);
+	memset(before, 'x', LONG);
+	before[LONG] = '\0';
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+		const char *const *of = around[i];
+		bool json = *of[3] == '{';
+		int len = sprintf(log, "%s%s%s CCL%s\n%s%s%s%s%s\n", of[0], *of[0] == '{' ? "" : of[1], before, of[2],
+				  of[3], json ? "" : of[4], net, json ? of[4] : "", of[5]);
+
+		read_bytes(log, (size_t)len);
+		assert_int_equal(text_log.lines, 2);
+		assert_int_equal(text_log.messages, 1);
+		assert_int_equal(text_log.hca_count, 1);
+	}
+	free(before);
 	free(log);
 }
 

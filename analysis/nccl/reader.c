@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader.c - lines of a log, and the messages in them */
+/* reader.c - the messages in a line of a log, and the processes that printed them */
 #include "analysis/nccl.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <zlib.h>
 
 #include "analysis/nccl/input.h"
 #include "base/array.h"
@@ -22,7 +18,7 @@ void nccl_copy(char *ret, size_t size, const char *bytes, size_t len)
 
 void nccl_init(struct nccl_log *log)
 {
-	*log = (struct nccl_log){ .inflate_most = 16ull << 30 };
+	*log = (struct nccl_log){ .inflate_most = 4ull << 30 };
 }
 
 void nccl_done(struct nccl_log *log)
@@ -304,7 +300,7 @@ enum { NEAR_MOST = 1024 };
 static void report_read(struct nccl_log *log, const char *begin, const char *marker, const char *end)
 {
 	static const char words[] = "Watchdog caught collective operation timeout";
-	/* Near the marker: a line with many of them is not searched from its begin for each. */
+	/* Near the marker: a line with many of them is not searched from its start for each. */
 	const char *from = marker - begin > NEAR_MOST ? marker - NEAR_MOST : begin;
 	const char *at = memmem(from, (size_t)((end - marker > NEAR_MOST ? marker + NEAR_MOST : end) - from), words,
 				sizeof(words) - 1);
@@ -329,7 +325,7 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 	const char *at = marker + 10, *stop, *prefix;
 	struct nccl_process *process;
 	char text[NCCL_MESSAGE_MOST + 1];
-	size_t len;
+	size_t len, index;
 	bool warn = starts(marker, end, "NCCL WARN ");
 
 	if (starts(marker, end, "NCCL version ") || starts(marker, end, "RCCL version ")) {
@@ -345,6 +341,7 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 	if (!warn && !starts(marker, end, "NCCL INFO "))
 		return marker + 4;
 	process = prefix_read(log, begin, marker, warn, &prefix);
+	index = process ? (size_t)(process - log->processes) : 0;
 	stop = message_end(log, at, end);
 	for (len = 0; at + len < stop && at[len] != '\r'; len++)
 		text[len] = at[len] ? at[len] : '?';
@@ -354,38 +351,33 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 	log->messages++;
 	/* message_end() may have added processes, which moves them. */
 	if (process) {
-		process = prefix_read(log, begin, marker, warn, &prefix);
-		if (process)
-			process->messages++;
+		process = &log->processes[index];
+		process->messages++;
 	}
 	nccl_message(log, process, warn, text);
 	return starts(at, end, "NCCL version ") || starts(at, end, "RCCL version ") ? at : stop;
 }
 
-/* Remove escape sequences of colours. Return: the new length. */
-static size_t strip_colours(char *line, size_t len)
+/* "... [repeated 15x across cluster]" of Ray: other processes printed the same line. */
+static void repetition_read(struct nccl_log *log, const char *line, size_t len)
 {
-	size_t to = 0;
+	const char *at = memmem(line, len, "[repeated ", 10), *end = line + len;
+	unsigned long times = 0;
 
-	for (size_t i = 0; i < len; i++) {
-		if (line[i] != '\033' || i + 1 >= len || line[i + 1] != '[') {
-			line[to++] = line[i];
-			continue;
-		}
-		for (i += 2; i < len && (isdigit((unsigned char)line[i]) || line[i] == ';' || line[i] == '?'); i++)
-			;
-	}
-	return to;
+	for (at = at ? at + 10 : end; at < end && isdigit((unsigned char)*at) && times < 1000000; at++)
+		times = 10 * times + (unsigned long)(*at - '0');
+	log->repeated += at < end && *at == 'x' ? times : 0;
 }
 
-/* Messages that begin before @limit. The line is @len bytes; input->done are read already. */
-static void line_read(struct nccl_log *log, size_t len, size_t limit)
+void nccl_line_read(struct nccl_log *log, size_t len, size_t limit)
 {
 	struct nccl_input *input = log->input;
 	char *line = input->line;
 	const char *at = line + input->done, *marker, *hash;
 	bool found = false;
 
+	if (limit == len)
+		repetition_read(log, line, len);
 	while (at < line + limit) {
 		marker = marker_find(at, line + (limit + 4 < len ? limit + 4 : len));
 		if (!marker || marker >= line + limit)
@@ -401,323 +393,4 @@ static void line_read(struct nccl_log *log, size_t len, size_t limit)
 		nccl_comment(log, hash);
 	else if (input->column_count)
 		nccl_row_read(log, line);
-}
-
-/* Loggers split a line at this length: docker and containerd after 16 kB. */
-enum { SPLIT_LEAST = 16000 };
-
-/*
- * A line of docker's and of other loggers: {"log":"TEXT\\n","stream":"stdout"}. The text replaces the line.
- * @ret_split:  the logger split the line: the rest is in the next one
- * Return: its length.
- */
-static size_t unwrap(char *line, size_t len, bool *ret_split)
-{
-	static const char *const keys[] = { "\"log\":", "\"message\":", "\"msg\":", "\"MESSAGE\":", "\"text\":",
-					    "\"textPayload\":", "\"line\":", "\"short_message\":" };
-	const char *end = line + len, *at = NULL;
-	bool ended = false;
-	size_t to = 0;
-
-	*ret_split = memmem(line, len, "\"logtag\":\"P\"", 12) || memmem(line, len, "\"partial_message\":\"true\"", 24);
-	for (size_t i = 0; !at && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		at = memmem(line, len, keys[i], strlen(keys[i]));
-		at = at ? at + strlen(keys[i]) : NULL;
-		while (at && at < end && *at == ' ')
-			at++;
-		if (at && (at == end || *at != '"'))
-			at = NULL;
-	}
-	if (!at)
-		return len;
-	for (at++; at < end && *at != '"'; at++) {
-		if (*at != '\\' || at + 1 == end) {
-			line[to++] = *at;
-			continue;
-		}
-		at++;
-		ended = *at == 'n';
-		if (*at == 'u' && end - at > 4) {
-			char digits[5] = { at[1], at[2], at[3], at[4], '\0' };
-			unsigned long code = strtoul(digits, NULL, 16);
-
-			line[to++] = code && code < 128 ? (char)code : '?';
-			at += 4;
-		} else if (*at != 'n' && *at != 'r') {
-			line[to++] = *at == 't' ? ' ' : *at;
-		}
-	}
-	*ret_split = !ended && (*ret_split || to >= SPLIT_LEAST);
-	return to;
-}
-
-/*
- * A line of containerd and CRI-O, "2026-01-02T03:04:05.123456789Z stdout P TEXT": P of one that is split, F of its
- * last part. The text replaces the line if it is a part.
- * @rest:  it continues the line before
- */
-static size_t unwrap_cri(char *line, size_t len, bool rest, bool *ret_split)
-{
-	enum { HEAD_MOST = 64 };
-	const char *at = isdigit((unsigned char)line[0]) ?
-			 memmem(line, len < HEAD_MOST ? len : HEAD_MOST, " std", 4) : NULL;
-	size_t head = at ? (size_t)(at - line) + 10 : 0;
-
-	*ret_split = false;
-	if (!at || head > len || line[head - 1] != ' ' || (line[head - 2] != 'P' && line[head - 2] != 'F'))
-		return len;
-	*ret_split = line[head - 2] == 'P';
-	if (!rest && !*ret_split)
-		return len;
-	memmove(line, line + head, len - head);
-	return len - head;
-}
-
-/* "... [repeated 15x across cluster]" of Ray: other processes printed the same line. */
-static void repetition_read(struct nccl_log *log, const char *line, size_t len)
-{
-	const char *at = memmem(line, len, "[repeated ", 10), *end = line + len;
-	unsigned long times = 0;
-
-	for (at = at ? at + 10 : end; at < end && isdigit((unsigned char)*at) && times < 1000000; at++)
-		times = 10 * times + (unsigned long)(*at - '0');
-	log->repeated += at < end && *at == 'x' ? times : 0;
-}
-
-/* The line is longer than the buffer: read what is whole, and keep its end and a prefix before it. */
-static void line_cut(struct nccl_log *log)
-{
-	enum { PREFIX_MOST = 512 };
-	struct nccl_input *input = log->input;
-	size_t limit = input->len - NCCL_MESSAGE_MOST, from = limit - PREFIX_MOST;
-
-	line_read(log, input->len, limit);
-	memmove(input->line, input->line + from, input->len - from);
-	input->len -= from;
-	input->done = PREFIX_MOST;
-	input->joined = 0;
-}
-
-/* The line is whole, without what a logger wrote around it. */
-static void line_finish(struct nccl_log *log)
-{
-	struct nccl_input *input = log->input;
-
-	if (memchr(input->line, '\033', input->len) && !input->done)
-		input->len = strip_colours(input->line, input->len);
-	repetition_read(log, input->line, input->len);
-	line_read(log, input->len, input->len);
-	log->lines++;
-	input->len = 0;
-	input->done = 0;
-	input->joined = 0;
-}
-
-static void line_end(struct nccl_log *log)
-{
-	struct nccl_input *input = log->input;
-	char *part = input->line + input->joined;
-	size_t len = input->len - input->joined;
-	bool split = false, rest = input->joined > 0;
-
-	if (len && *part == '{' && (rest || !input->done))
-		len = unwrap(part, len, &split);
-	else if (len && (rest || !input->done))
-		len = unwrap_cri(part, len, rest, &split);
-	input->len = input->joined + len;
-	if (!split) {
-		line_finish(log);
-		return;
-	}
-	if (input->len > NCCL_LINE_MOST / 2)
-		line_cut(log);
-	log->lines++;
-	input->joined = input->len;
-}
-
-/* Lines without anything of interest are most of a log: they are not copied. Colours may split words. */
-static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
-{
-	return log->input->column_count || len >= SPLIT_LEAST || memchr(line, '#', len) || memchr(line, '\033', len) ||
-	       memmem(line, len, "CCL", 3);
-}
-
-/* What a log may be instead of text, by its first bytes. */
-static const struct {
-	const char *magic, *name;
-} formats[] = {
-	{ "\x1f\x8b", "gzip" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "\xfd" "7zXZ", "xz" }, { "BZh", "bzip2" },
-	{ "PK\x03\x04", "zip" }, { "\x04\x22\x4d\x18", "lz4" },
-};
-
-/* The first bytes of a log decide how it is read. */
-static void log_begin(struct nccl_log *log, const char *bytes, size_t len)
-{
-	struct nccl_input *input = log->input;
-	const unsigned char *head = (const unsigned char *)bytes;
-
-	input->started = true;
-	input->skipped = false;
-	input->wide = len > 1 && head[0] == 0xff && head[1] == 0xfe ? WIDE_LITTLE :
-		      len > 1 && head[0] == 0xfe && head[1] == 0xff ? WIDE_BIG : WIDE_NONE;
-	input->half = -1;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (len >= strlen(formats[i].magic) && !memcmp(bytes, formats[i].magic, strlen(formats[i].magic))) {
-			input->skipped = true;
-			log->foreign = formats[i].name;
-		}
-	input->json.active = !input->skipped && nccl_json_begins(bytes, len);
-}
-
-static void text_feed(struct nccl_log *log, const char *bytes, size_t len)
-{
-	const char *end = bytes + len;
-
-	while (bytes < end && !log->failed) {
-		struct nccl_input *input = log->input;
-		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-		size_t part = (size_t)((newline ? newline : end) - bytes);
-
-		if (newline && !input->len && !is_of_interest(log, bytes, part)) {
-			log->lines++;
-			bytes = newline + 1;
-			continue;
-		}
-		if (part > NCCL_LINE_MOST - input->len) {
-			part = NCCL_LINE_MOST - input->len;
-			newline = NULL;
-		}
-		memcpy(input->line + input->len, bytes, part);
-		input->len += part;
-		bytes += part + (newline != NULL);
-		if (newline)
-			line_end(log);
-		else if (bytes < end)
-			line_cut(log);
-	}
-}
-
-/* UTF-16, as PowerShell writes it: what is not ASCII becomes '?'. */
-static void wide_feed(struct nccl_log *log, const char *bytes, size_t len)
-{
-	struct nccl_input *input = log->input;
-	char text[1024];
-	size_t count = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char byte = (unsigned char)bytes[i];
-		unsigned code;
-
-		if (input->half < 0) {
-			input->half = byte;
-			continue;
-		}
-		code = input->wide == WIDE_LITTLE ? (unsigned)input->half | (unsigned)byte << 8 :
-						    (unsigned)input->half << 8 | byte;
-		input->half = -1;
-		if (code != 0xfeff)
-			text[count++] = code < 128 ? (char)code : '?';
-		if (count == sizeof(text)) {
-			text_feed(log, text, count);
-			count = 0;
-		}
-	}
-	text_feed(log, text, count);
-}
-
-static void bytes_feed(struct nccl_log *log, const char *bytes, size_t len)
-{
-	if (log->input->skipped)
-		return;
-	if (log->input->json.active)
-		nccl_json_feed(log, bytes, len);
-	else if (log->input->wide)
-		wide_feed(log, bytes, len);
-	else
-		text_feed(log, bytes, len);
-}
-
-/* The first bytes were collected. */
-static void head_feed(struct nccl_log *log)
-{
-	struct nccl_input *input = log->input;
-
-	log_begin(log, input->head, input->head_len);
-	bytes_feed(log, input->head, input->head_len);
-}
-
-int nccl_feed(struct nccl_log *log, const char *bytes, size_t len, struct error *err)
-{
-	struct nccl_input *input;
-
-	if (!log->input)
-		log->input = calloc(1, sizeof(*log->input));
-	input = log->input;
-	if (!input)
-		return err_nomem(err);
-	log->bytes += len;
-	while (len && !input->started) {
-		input->head[input->head_len++] = *bytes++;
-		len--;
-		if (input->head_len == sizeof(input->head))
-			head_feed(log);
-	}
-	if (len)
-		bytes_feed(log, bytes, len);
-	return log->failed ? err_nomem(err) : 0;
-}
-
-int nccl_end(struct nccl_log *log, struct error *err)
-{
-	if (log->input) {
-		if (!log->input->started && log->input->head_len)
-			head_feed(log);
-		log->input->head_len = 0;
-		if (log->input->len)
-			line_end(log);
-		if (log->input->len) /* its last part is not in the log */
-			line_finish(log);
-		log->input->test = NULL;
-		log->input->column_count = 0;
-		log->input->started = false;
-		log->input->json = (struct nccl_json){ .active = false };
-	}
-	return log->failed ? err_nomem(err) : 0;
-}
-
-int nccl_read(struct nccl_log *log, int fd, struct error *err)
-{
-	enum { SIZE = 1 << 18 };
-	int own = dup(fd), code = 0, got, ret = 0;
-	gzFile file = own < 0 ? NULL : gzdopen(own, "r");
-	char *piece = file ? malloc(SIZE) : NULL;
-	uint64_t before = log->bytes;
-
-	if (!piece) {
-		if (file)
-			gzclose(file);
-		else if (own >= 0)
-			close(own);
-		return own < 0 ? err_set(err, ERR_IO, "%s", strerror(errno)) : err_nomem(err);
-	}
-	while ((got = gzread(file, piece, SIZE)) > 0 && !ret) {
-		ret = nccl_feed(log, piece, (size_t)got, err);
-		if (log->bytes - before >= log->inflate_most && !gzdirect(file)) {
-			log->cut = "it is too large";
-			break;
-		}
-	}
-	/* Of a file that ends within a block gzread() returns what is whole, and then 0. */
-	gzerror(file, &code);
-	if (!ret && code == Z_ERRNO)
-		ret = err_set(err, ERR_IO, "%s", strerror(errno));
-	else if (code == Z_BUF_ERROR)
-		log->cut = "the file ends within it";
-	else if (code == Z_DATA_ERROR)
-		log->cut = "the file is damaged";
-	else if (!ret && code == Z_MEM_ERROR)
-		ret = err_nomem(err);
-	gzclose(file);
-	free(piece);
-	return ret ? ret : nccl_end(log, err);
 }

@@ -24,7 +24,7 @@ static int read_file(const char *path, struct nccl_log *log, struct error *err)
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
 	log->torn = (struct unread){ 0 };
-	code = nccl_read(log, fd, err);
+	code = nccl_read(log, fd, standard ? "standard input" : path, err);
 	log->torn.first -= log->torn.lines ? before : 0;
 	if (code == 0)
 		options_warn_unread(path, &log->torn, "a whole message of NCCL");

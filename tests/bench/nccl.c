@@ -80,7 +80,7 @@ static int measure(const char *folder, size_t bytes, unsigned every)
 	rewind(file);
 	wall = seconds(CLOCK_MONOTONIC);
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	failed = failed || nccl_read(&log, fileno(file), &err) || nccl_check(&log, NULL, 0, &verdict, &err);
+	failed = failed || nccl_read(&log, fileno(file), "the log", &err) || nccl_check(&log, NULL, 0, &verdict, &err);
 	getrusage(RUSAGE_SELF, &usage);
 	if (failed)
 		fprintf(stderr, "%s\n", err.text);
