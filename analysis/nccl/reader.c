@@ -361,10 +361,12 @@ static const char *marker_read(struct nccl_log *log, const char *begin, const ch
 /* "... [repeated 15x across cluster]" of Ray: other processes printed the same line. */
 static void repetition_read(struct nccl_log *log, const char *line, size_t len)
 {
-	const char *at = memmem(line, len, "[repeated ", 10), *end = line + len;
+	const char *end = line + len, *at = len ? memrchr(line, '[', len) : NULL;
 	unsigned long times = 0;
 
-	for (at = at ? at + 10 : end; at < end && isdigit((unsigned char)*at) && times < 1000000; at++)
+	if (!at || !starts(at, end, "[repeated "))
+		return;
+	for (at += 10; at < end && isdigit((unsigned char)*at) && times < 1000000; at++)
 		times = 10 * times + (unsigned long)(*at - '0');
 	log->repeated += at < end && *at == 'x' ? times : 0;
 }
