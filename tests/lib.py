@@ -351,7 +351,7 @@ def need_terminal():
 
 
 @functools.cache
-def as_nobody():
+def as_other_user():
     """The beginning of a command that runs as user 65534, as a tuple: empty unless root runs the tests."""
     if os.geteuid():
         return ()

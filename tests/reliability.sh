@@ -39,7 +39,7 @@ threads     release make:check-threads | Data races | Unit tests of threads unde
 stop        asan    tests/integration/stop_test.py | Signals and a blocked device | The collector exits within its time limit with status 0 or 69, stored sweeps are kept
 disk        release tests/integration/disk_test.py | Full, failing and read-only disk | One error line, polling continues, the next stored sweep is exact
 devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | One line with the reason and the remedy, exit status 69
-http        asan    tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes ASAN_OPTIONS=quarantine_size_mb=16 | HTTP: slow, stuck, guessing and invalid clients, 2,100 at a time, AddressSanitizer | Every scrape of another client succeeds, memory is bounded, SIGTERM ends the server within 3 s, no report
+http        asan    tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes ASAN_OPTIONS=quarantine_size_mb=16 | HTTP: slow, stuck, guessing and invalid clients, 2,100 at a time, AddressSanitizer | Every scrape of another client succeeds, at most one in ten after a repetition, memory is bounded, SIGTERM ends the server within 3 s, no report
 http-plain  release tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 | HTTP: the same with 10,000 connections | The same; memory below 64 MB
 pages       asan    tests/integration/payload_pages_test.py | Pages with payloads: 357 pages and paths with hostile names and query strings, AddressSanitizer | No markup, header, metric or control character is from a payload
 hosts       asan    tests/fuzz/mutated_hosts_test.py MUTATIONS=2000 IBWIRE_TEST_SHORT=yes

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, Simulation, Tap, as_nobody, need, run, stop, wait_for
+from lib import IBWIRE, SHORT, Simulation, Tap, as_other_user, need, run, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -164,7 +164,7 @@ with tap.part("recovery"):
             "PRAGMA journal_mode").fetchone()[0], "wal")
 
 with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
-    drop = as_nobody()
+    drop = as_other_user()
     db = f"{folder}/fabric.db"
     shutil.copy(path, db)
     os.chmod(db, 0o444)

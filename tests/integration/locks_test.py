@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Simulation, Tap, as_nobody, need, read_file, skip_all, stop, wait_for
+from lib import IBWIRE, Simulation, Tap, as_other_user, need, read_file, skip_all, stop, wait_for
 from stored import Stored
 
 need("ibsim", "opensm")
@@ -72,7 +72,7 @@ class Attack:
     """A process of another user that holds locks."""
 
     def __init__(self, sim, code):
-        self.process = subprocess.Popen([*as_nobody(), sys.executable, "-c", BEGIN + code + END, sim.env["IBWIRE_DB"]],
+        self.process = subprocess.Popen([*as_other_user(), sys.executable, "-c", BEGIN + code + END, sim.env["IBWIRE_DB"]],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.locked = self.process.stdout.readline() == b"locked\n"
 
@@ -93,7 +93,7 @@ def hold(sim, name, code):
     time.sleep(SECONDS)
     status = sim.ibwire("status", check=False, timeout=30)
     tap.result(status.status in (0, 1, 2), f"{name}: another reader gets the status", status)
-    # The kernel does not tell the process of an open file description lock.
+    # The kernel has no process for an open file description lock.
     blocked = re.search(rf"process {attack.process.pid}\b.*lock|lock.* process {attack.process.pid}\b|another process locks the database",
                         status.out + read_file("collector"))
     during = sim.newest() - before

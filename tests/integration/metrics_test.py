@@ -260,7 +260,7 @@ class Scraper:
         self.process.start()
 
     def run(self, results, server, headers, context):
-        took, failed = [], []
+        took, failed, repeated = [], [], 0
         while not self.stop.is_set():
             begin = time.monotonic()
             for attempt in range(2):
@@ -268,22 +268,24 @@ class Scraper:
                     status = server.get(headers, context=context, timeout=30)[0]
                 except (OSError, http.client.HTTPException) as error:
                     status = str(error)
-                    if isinstance(error, ConnectionError):
+                    if isinstance(error, ConnectionError) and not attempt:
+                        repeated += 1
                         continue
                 break
             took.append(time.monotonic() - begin)
             if status != 200:
                 failed.append(status)
             time.sleep(0.5)
-        results.send((took, failed))
+        results.send((took, failed, repeated))
 
     def end(self, tap, name, limit_s=5):
         self.stop.set()
-        took, failed = self.results.recv()
+        took, failed, repeated = self.results.recv()
         self.process.join()
         tap.equal(f"{name}: every scrape succeeds", failed, [])
         tap.result(max(took) < limit_s, f"{name}: without delay", max(took))
-        tap.note(f"{name}: {len(took)} scrapes, the slowest took {1000 * max(took):.0f} ms")
+        tap.result(repeated <= 1 + len(took) // 10, f"{name}: few are repeated", f"{repeated} of {len(took)}")
+        tap.note(f"{name}: {len(took)} scrapes, {repeated} of them repeated, the slowest took {1000 * max(took):.0f} ms")
 
 
 def closed(client):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, READERS, SRCDIR, Simulation, Tap, as_nobody, need, released_database, run, stop, wait_for
+from lib import IBWIRE, READERS, SRCDIR, Simulation, Tap, as_other_user, need, released_database, run, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -152,7 +152,7 @@ def beside_old_release(sim, old):
 with tap.part("version 1 without permission to write"):
     path = released_database("version1.db")
     os.chmod(path, 0o644)
-    user = as_nobody()
+    user = as_other_user()
     os.chmod(".", 0o711)
     rejected("version 1", path, READERS, "ibwire collect --once", prefix=user)
 
