@@ -121,7 +121,9 @@ static int find_expired(struct writer *writer, struct search *search, struct err
 		bool was_read = false;
 		size_t count = 0;
 
-		if (node >= cache->node_count || cache->nodes[node].stamp == cache->stamp || search->named_node[node])
+		/* The rows of those that are free were removed before. */
+		if (node >= cache->node_count || cache->nodes[node].is_free ||
+		    cache->nodes[node].stamp == cache->stamp || search->named_node[node])
 			continue;
 		for (unsigned num = 0; num < 256; num++) {
 			uint32_t port = writer_cache_find_port(cache, (uint32_t)node, (uint8_t)num);
@@ -284,6 +286,9 @@ int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
 {
 	uint32_t known = writer_cache_find_node(&writer->cache, guid);
 
+	/* A free id gets rows: not for another node. */
+	if (known)
+		writer->cache.nodes[known].is_free = false;
 	return known || writer->left_out ? known : add_node(writer, guid, err);
 }
 
@@ -291,6 +296,7 @@ int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
 static void leave_out(struct writer *writer, const struct sweep *sweep, const struct node *node)
 {
 	const struct fabric *fabric = sweep->fabric;
+	const char *name = fabric->names.shown[node - fabric->nodes];
 	char *first = writer->left_out_first;
 	size_t size = sizeof(writer->left_out_first);
 	int len;
@@ -298,14 +304,15 @@ static void leave_out(struct writer *writer, const struct sweep *sweep, const st
 	writer->left_out_until_us = sweep->start_us + LEFT_OUT_US;
 	if (writer->left_out++)
 		return;
-	len = snprintf(first, size, "%.48s (0x%016" PRIx64 ")", fabric->names.shown[node - fabric->nodes], node->guid);
+	len = snprintf(first, size, "%.*s (0x%016" PRIx64 ")", (int)text_cut_bytes(name, 48), name, node->guid);
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *peer = fabric->ports[i].peer == FABRIC_NONE ? NULL :
 					  &fabric->ports[fabric->ports[i].peer];
 
 		if (!peer || !writer->port_ids[fabric->ports[i].peer])
 			continue;
-		snprintf(first + len, size - (size_t)len, " at %.40s/%u", fabric->names.shown[peer->node], peer->num);
+		name = fabric->names.shown[peer->node];
+		snprintf(first + len, size - (size_t)len, " at %.*s/%u", (int)text_cut_bytes(name, 40), name, peer->num);
 		return;
 	}
 }
