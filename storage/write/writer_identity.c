@@ -312,7 +312,8 @@ static void leave_out(struct writer *writer, const struct sweep *sweep, const st
 		if (!peer || !writer->port_ids[fabric->ports[i].peer])
 			continue;
 		name = fabric->names.shown[peer->node];
-		snprintf(first + len, size - (size_t)len, " at %.*s/%u", (int)text_cut_bytes(name, 40), name, peer->num);
+		snprintf(first + len, size - (size_t)len, " at %.*s/%u", (int)text_cut_bytes(name, 40), name,
+			 peer->num);
 		return;
 	}
 }
