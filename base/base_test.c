@@ -128,7 +128,7 @@ TEST(lines_are_wrapped_between_words)
 	text_done(&text);
 }
 
-TEST(distance_is_levenshtein)
+TEST(distance_counts_an_exchange_of_neighbours_once)
 {
 	assert_int_equal(text_distance("ports", "ports"), 0);
 	assert_int_equal(text_distance("prots", "ports"), 1);

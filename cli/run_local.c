@@ -110,9 +110,10 @@ static double host_least(const struct nccl_log *log)
 		const struct nccl_test *test = &log->tests[i];
 		double hosts = test->all.hosts ? test->all.hosts : log->nodes;
 
+		/* With a root, hosts receive different amounts. */
 		if (test->operation == NCCL_BROADCAST || test->operation == NCCL_REDUCE ||
 		    test->operation == NCCL_GATHER || test->operation == NCCL_SCATTER || hosts < 1)
-			continue;
+			return 0;
 		sum += (double)nccl_test_least_bytes(log, test, nccl_may_reduce(log)) / hosts;
 	}
 	return sum;
@@ -198,7 +199,8 @@ static void add_row(struct result *result, const struct local_usage *usage, cons
 	add_rate(result, RX_RATE, carrier, LOCAL_RCV_BYTES, usage->elapsed_us);
 	if (least > 0 && local_counter_known(&carrier->delta, LOCAL_RCV_BYTES)) {
 		result_real(result, SHARE, share);
-		result_showf(result, SHARE, STYLE_PLAIN, "%.1f %%", share);
+		result_showf(result, SHARE, STYLE_PLAIN, "%s%.1f %%",
+			     carrier->at_least >> LOCAL_RCV_BYTES & 1 ? ">=" : "", share);
 	}
 	for (int i = 0; i < LOCAL_COUNTER_COUNT; i++) {
 		uint64_t value = carrier->delta.values[i];
@@ -296,7 +298,7 @@ static void append_nccl(struct text *text, const struct nccl_verdict *nccl)
 	}
 }
 
-static int print_json(const struct local_usage *usage, const struct nccl_verdict *nccl, FILE *stream,
+static int print_json(const struct local_usage *usage, const struct nccl_verdict *nccl, double least, FILE *stream,
 		      struct error *err)
 {
 	struct text text = { 0 };
@@ -317,6 +319,11 @@ static int print_json(const struct local_usage *usage, const struct nccl_verdict
 		text_append(&text, "null");
 	else
 		text_appendf(&text, "%.6f", usage->evenness);
+	text_append(&text, ",\"tests_least_rcv_bytes\":");
+	if (least > 0)
+		text_appendf(&text, "%.0f", least);
+	else
+		text_append(&text, "null");
 	text_append(&text, ",\"ports\":[");
 	for (size_t i = 0; i < usage->port_count; i++) {
 		text_append(&text, i ? ",\n" : "\n");
@@ -344,7 +351,7 @@ static int write_report(const struct local_usage *usage, const struct nccl_verdi
 	int code = path ? new_file_open(path, false, &file, err) : 0;
 
 	if (code == 0)
-		code = json ? print_json(usage, nccl, file.stream, err) :
+		code = json ? print_json(usage, nccl, least, file.stream, err) :
 			      print_text(usage, nccl, least, file.stream, err);
 	return path && file.stream ? new_file_end(&file, code, err) : code;
 }

@@ -225,6 +225,18 @@ row = next(line.split() for line in done.err.splitlines() if line.startswith("ml
 least, most = (8 * 100 * 1024 * 1024 / 1e9 / seconds for seconds in (elapsed, 0.5))
 tap.result(all(least - 0.06 <= float(rate) <= most + 0.06 for rate in row[2:4]), "rates of a port, in Gb/s over the time of the command", row)
 tap.equal("its share of what this host must receive by the tests", row[4:6], ["25.0", "%"])
+report, done = measured(host.root, {}, "--nccl", "table.log")
+tap.equal("and JSON has what it must receive", report["tests_least_rcv_bytes"], 400 * 1024 * 1024)
+with open("table.log", encoding="ascii") as table, open("rooted.log", "w", encoding="ascii") as file:
+    text = table.read()
+    file.write(text + "# nccl-tests broadcast_perf\n" + text.replace("float sum -1", "float none 0"))
+report, done = measured(host.root, {}, "--nccl", "rooted.log")
+tap.equal("which is unknown with a test that has a root", report["tests_least_rcv_bytes"], None)
+host = Rails("share-of-a-reset-counter")
+host.file(f"{host.paths[0]}/ports/1/counters/port_rcv_data", 10**12)
+done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "table.log", "--", "sh", "-c", "; ".join(
+    f"echo {value} >'{path}'" for path, value in host.rdma(0, 25 * 1024 * 1024).items()))
+tap.contains("the share of a counter that was reset is a lower bound", done.err, " >=25.0 %")
 report, done = measured(host.root, {}, "--nccl", "nowhere.log")
 tap.result(done.status == 0 and report["nccl"] == [] and "cannot read nowhere.log" in done.err, "a missing log is a warning", done)
 done = run(IBWIRE, "run", "--local", "--root", host.root, "--nccl", "nccl.log", "--", "true", check=False)

@@ -387,7 +387,7 @@ static bool help_has(const struct screen *screen, const char *word)
 /* Abbreviations are explained. */
 TEST(help_of_balance_explains_its_columns_and_causes)
 {
-	static const char *const heads[] = { "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
+	static const char *const heads[] = { "TESTS", "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		if (!help_has(&screen_balance, heads[i]))
