@@ -35,7 +35,7 @@ static const char *subject_name(const struct report *report)
 /* --- sections --- */
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
-       ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
+       ABOUT_REMOVED, ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
@@ -47,6 +47,8 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
 	/* Shown in tables only if set. */
+	[ABOUT_REMOVED] = { .key = "removed_hcas", .title = "removed HCAs", .kind = COLUMN_TEXT,
+			    .flags = COLUMN_NO_TABLE },
 	[ABOUT_DEPARTED] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME,
 			     .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
@@ -74,6 +76,22 @@ static void put_about_peer(const struct report *report, struct result *result)
 		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
 }
 
+/* Have all HCAs of a host the same vendor, device and revision? */
+static bool is_one_product(const struct report *report)
+{
+	const struct fabric *fabric = report->moment->fabric;
+	const struct node *first = &fabric->nodes[report->node];
+
+	for (size_t i = 0; *report->host && i < report->port_count; i++) {
+		const struct node *node = &fabric->nodes[fabric->ports[report->ports[i]].node];
+
+		if (node->vendor_id != first->vendor_id || node->device_id != first->device_id ||
+		    node->revision != first->revision)
+			return false;
+	}
+	return true;
+}
+
 static void put_about(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
@@ -90,10 +108,14 @@ static void put_about(struct result *result, const void *ctx)
 		result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	}
 	result_text(result, ABOUT_TYPE, *report->host ? "host" : node_type_name(node->type));
-	result_text(result, ABOUT_MODEL, device_model(node, model));
-	result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
-	result_unsigned(result, ABOUT_DEVICE, node->device_id);
-	result_unsigned(result, ABOUT_REVISION, node->revision);
+	if (is_one_product(report)) {
+		result_text(result, ABOUT_MODEL, device_model(node, model));
+		result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
+		result_unsigned(result, ABOUT_DEVICE, node->device_id);
+		result_unsigned(result, ABOUT_REVISION, node->revision);
+	}
+	if (*text_chars(&report->removed_hcas))
+		result_text(result, ABOUT_REMOVED, text_chars(&report->removed_hcas));
 	put_about_peer(report, result);
 	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
@@ -109,6 +131,8 @@ static void add_about(struct report *report, struct page *page)
 	memcpy(columns, about_columns, sizeof(about_columns));
 	if (report->departed_us)
 		columns[ABOUT_DEPARTED].flags = 0;
+	if (*text_chars(&report->removed_hcas))
+		columns[ABOUT_REMOVED].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
 	if (*report->host)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "facts/health_rows.h"
 #include "pages/subject.h"
 #include "storage/history.h"
@@ -26,7 +27,8 @@ struct report {
 	size_t port_count;
 	struct past_peer *past;    /* parallel: the last peer of unconnected ports; guid 0: none */
 	bool of_node;              /* or of a host */
-	int64_t departed_us;           /* wall clock: when the node was removed; 0: present */
+	int64_t departed_us;       /* wall clock: when the node was removed; 0: present */
+	struct text removed_hcas;  /* of the host that was typed: "node0001 mlx5_1 since 2026-11-29 01:02:03 UTC" */
 	int64_t until_us, window_us[REPORT_WINDOWS];
 	struct history_sum *sums[REPORT_WINDOWS]; /* by ports */
 	struct history_damage damage;

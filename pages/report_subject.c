@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/when.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/name_map.h"
@@ -134,12 +135,19 @@ struct search {
 	struct text guids;     /* GUIDs of the first matches */
 };
 
+static bool is_of_host(const char *name, const char *typed)
+{
+	struct host_words words;
+
+	return host_split(name, &words) && strlen(typed) == words.host_len && !memcmp(words.host, typed, words.host_len);
+}
+
 static bool has_name(const struct fabric *fabric, const char *name, const char *typed)
 {
 	char shown[NODE_NAME_SIZE];
 	size_t len = strlen(name), was = strlen(NAMES_WAS);
 
-	if (!strcmp(name, typed))
+	if (!strcmp(name, typed) || is_of_host(name, typed))
 		return true;
 	if (len > was && !strcmp(name + len - was, NAMES_WAS) && strlen(typed) == len - was &&
 	    !strncmp(name, typed, len - was))
@@ -237,6 +245,34 @@ static int load_removed(struct report *report, const struct departed_node *depar
 	return find_subject(report, typed, err);
 }
 
+struct host_search {
+	struct report *report;
+	const char *typed;
+};
+
+static bool add_removed_hca(void *ctx, const struct departed_node *departed)
+{
+	const struct host_search *search = ctx;
+	struct text *text = &search->report->removed_hcas;
+	char since[WHEN_SIZE];
+
+	if (is_of_host(departed->name, search->typed))
+		text_appendf(text, "%s%s since %s", *text_chars(text) ? ", " : "", departed->name,
+			     when_format_local(departed->departed_us, since));
+	return true;
+}
+
+/* The removed HCAs of a present host. */
+static int find_removed_hcas(struct report *report, const char *typed, struct error *err)
+{
+	struct host_search search = { report, typed };
+	char name[NODE_NAME_SIZE];
+
+	if (!report->of_node || !host_name(&report->moment->fabric->nodes[report->node], name) || strcmp(name, typed))
+		return 0;
+	return reader_departed_nodes(report->moment->reader, report->moment->at_us, add_removed_hca, &search, err);
+}
+
 int report_find(struct report *report, struct moment *moment, const char *typed, int64_t until_us, int64_t since_us,
 		struct error *err)
 {
@@ -260,6 +296,8 @@ int report_find(struct report *report, struct moment *moment, const char *typed,
 	} else if (code < 0) {
 		err_set(err, code, "%s", unknown.text);
 	}
+	if (code == 0)
+		code = find_removed_hcas(report, typed, err);
 	/* A removed node is reported up to its last sweep. */
 	if (report->departed_us && !since_us)
 		report->window_us[2] += until_us - report->departed_us;
@@ -273,5 +311,6 @@ void report_done(struct report *report)
 	free(report->ports);
 	free(report->past);
 	free(report->findings);
+	text_done(&report->removed_hcas);
 	health_rows_done(&report->rows);
 }

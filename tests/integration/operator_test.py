@@ -182,6 +182,39 @@ with tap.part("events --follow"):
     tap.equal("SIGTERM ends it", process.wait(10), 0)
     tap.one_line("it has no end", run(IBWIRE, "events", "-f", "--until", "-1s", check=False), 64, "--follow")
 
+
+
+def without(*names):
+    """A copy of the database in which nodes left the fabric three sweeps before the end."""
+    shutil.copy("fabric.db", "left.db")
+    with contextlib.closing(sqlite3.connect("left.db")) as database, database:
+        sweep = database.execute("SELECT max(id) - 3 FROM sweep").fetchone()[0]
+        for name in names:
+            node = database.execute("SELECT node FROM node_version WHERE name = ?", (name,)).fetchone()[0]
+            database.execute("UPDATE node_version SET to_sweep = ? WHERE node = ?", (sweep, node))
+            database.execute("UPDATE port_version SET to_sweep = ? WHERE port IN (SELECT id FROM port WHERE node = ?)",
+                             (sweep, node))
+        database.execute("UPDATE sweep SET topology = ?1 WHERE id >= ?1", (sweep,))
+
+
+def about(*words):
+    return json.loads(run(IBWIRE, "report", "--db", "left.db", "--format", "json", *words).out)["about"]
+
+
+with tap.part("hosts that lost HCAs"):
+    without("node0002 mlx5_1")
+    tap.contains("a removed HCA of a host is named", about("node0002")["removed_hcas"], "node0002 mlx5_1 since 20")
+    tap.equal("but not for another HCA by its name", about("node0002 mlx5_0")["removed_hcas"], None)
+    without("node0002 mlx5_1", "node0002 mlx5_0")
+    tap.one_line("a removed host has HCAs to choose from", run(IBWIRE, "report", "--db", "left.db", "node0002", check=False),
+                 64, "2 removed nodes had the name 'node0002'")
+    tap.equal("which are found", [about(f"node0002 mlx5_{i}")["type"] for i in range(2)], ["ca", "ca"])
+    without()
+    with contextlib.closing(sqlite3.connect("left.db")) as database, database:
+        database.execute("UPDATE node_version SET device_id = device_id + 1 WHERE name = 'node0002 mlx5_1'")
+    tap.equal("of two products a host has none", [about(host)["device_id"] is None for host in ("node0001", "node0002")],
+              [False, True])
+
 COMPLETE = """. "$IBWIRE_SRCDIR/dist/completion/ibwire"
 compopt() { :; }
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
