@@ -139,7 +139,8 @@ static bool is_of_host(const char *name, const char *typed)
 {
 	struct host_words words;
 
-	return host_split(name, &words) && strlen(typed) == words.host_len && !memcmp(words.host, typed, words.host_len);
+	return host_split(name, &words) && strlen(typed) == words.host_len &&
+	       !memcmp(words.host, typed, words.host_len);
 }
 
 static bool has_name(const struct fabric *fabric, const char *name, const char *typed)

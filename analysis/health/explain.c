@@ -248,7 +248,24 @@ static bool is_of_transit(const struct health *health, const struct finding *fin
 	return any;
 }
 
-struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us, bool transit)
+static bool explains_event(const struct health *health, const struct finding *finding, enum health_event event)
+{
+	switch (finding->kind) {
+	case FINDING_NODE_MISSING:
+	case FINDING_NODE_SILENT:
+	case FINDING_LINK_DOWN:
+	case FINDING_LINK_NOT_ACTIVE:
+		return event != EVENT_REROUTED || is_of_transit(health, finding);
+	case FINDING_LINK_DEGRADED:
+	case FINDING_UPLINK_IMBALANCE:
+		return event == EVENT_TRAFFIC_FELL && finding->severity == FINDING_CRITICAL;
+	default:
+		return false;
+	}
+}
+
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us,
+					      enum health_event event)
 {
 	struct health_open_finding *origin = NULL;
 
@@ -257,9 +274,7 @@ struct health_open_finding *health_event_root(const struct health *health, int64
 		int64_t later_us = since_wall_us - open->finding.since_us;
 
 		if (is_root(health, open) && later_us >= -early_us(health) && later_us <= 2 * MINUTE_US &&
-		    (open->finding.kind == FINDING_NODE_MISSING || open->finding.kind == FINDING_NODE_SILENT ||
-		     open->finding.kind == FINDING_LINK_DOWN || open->finding.kind == FINDING_LINK_NOT_ACTIVE) &&
-		    (!transit || is_of_transit(health, &open->finding)) &&
+		    explains_event(health, &open->finding, event) &&
 		    (!origin || open->finding.since_us < origin->finding.since_us))
 			origin = open;
 	}
@@ -272,7 +287,7 @@ struct health_open_finding *health_event_root(const struct health *health, int64
  */
 static struct health_open_finding *origin_of_rerouting(const struct health *health, const struct finding *finding)
 {
-	struct health_open_finding *origin = health_event_root(health, finding->since_us, true);
+	struct health_open_finding *origin = health_event_root(health, finding->since_us, EVENT_REROUTED);
 	unsigned equal = 0;
 
 	for (size_t i = 0; origin && i < health->open.count; i++) {
@@ -280,7 +295,7 @@ static struct health_open_finding *origin_of_rerouting(const struct health *heal
 
 		equal += open->finding.kind == finding->kind && health_holds_now(health, open) &&
 			 open->finding.node_guid != finding->node_guid &&
-			 health_event_root(health, open->finding.since_us, true) == origin;
+			 health_event_root(health, open->finding.since_us, EVENT_REROUTED) == origin;
 	}
 	return equal ? origin : NULL;
 }
@@ -300,8 +315,10 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 		return finding->tag ? NULL : failed_node(health, finding->peer_guid, &cut);
 	case FINDING_ROUTES_CHANGED:
 	case FINDING_TOPOLOGY_CHANGED:
+		return finding->severity == FINDING_INFO ?
+		       health_event_root(health, finding->since_us, EVENT_CHANGED) : NULL;
 	case FINDING_TRAFFIC_FELL:
-		return finding->severity == FINDING_INFO ? health_event_root(health, finding->since_us, false) : NULL;
+		return health_event_root(health, finding->since_us, EVENT_TRAFFIC_FELL);
 	case FINDING_COVERAGE:
 		return NULL;
 	case FINDING_UPLINK_IMBALANCE:

@@ -531,9 +531,12 @@ struct health_open_finding *health_link_root(struct health *health, const struct
 
 /*
  * health_event_root - what failed when something happened: the oldest of those within two minutes, or NULL
- * @transit: only of a switch or a link between switches
+ * @event: what happened: other traffic explains neither new tables nor a new topology, and a subnet manager routes
+ *         around switches and the links between them only
  */
-struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us, bool transit);
+enum health_event { EVENT_CHANGED, EVENT_REROUTED, EVENT_TRAFFIC_FELL };
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us,
+					      enum health_event event);
 
 /* nodes.c: health_cluster - the node that represents those that failed with an isolated node. */
 struct health_node *health_cluster(struct health_node *node);

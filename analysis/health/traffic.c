@@ -47,7 +47,7 @@ struct subject {
 	unsigned known, ports;
 	int64_t active_us;           /* since when its mean is that of an active subject; 0: it is idle */
 	int64_t low_us, low_wall_us; /* since when it is low; 0: it is not */
-	bool brief;                  /* it was active for a moment only before */
+	bool brief;                  /* it was active for a moment only before: reported beside a fault only */
 	bool by_fault;               /* something failed at that time */
 	int64_t quiet_us;            /* since when it is low, also after its mean became as low; 0: it is not */
 	int64_t pause_us, paused_us; /* the longest pause, and the end of the last */
@@ -287,9 +287,14 @@ static bool is_covered(const struct traffic *state, const struct subject *subjec
 	return false;
 }
 
-static bool is_new(const struct traffic *state, const struct subject *subject)
+static bool is_new(const struct traffic *state, const struct subject *subject, bool by_fault)
 {
-	return subject->low_us && !subject->brief && !subject->tag && !is_covered(state, subject);
+	return subject->low_us && (!subject->brief || by_fault) && !subject->tag && !is_covered(state, subject);
+}
+
+static bool fell_by_fault(const struct health *health, int64_t wall_us)
+{
+	return health_event_root(health, wall_us, EVENT_TRAFFIC_FELL) != NULL;
 }
 
 /* It is low for long enough, and without a fault for longer than its pauses are. */
@@ -297,11 +302,13 @@ static bool is_due(const struct health *health, const struct traffic *state, con
 {
 	int64_t least_us = 2 * health->input->interval_us > LOW_AFTER_US ? 2 * health->input->interval_us :
 									   LOW_AFTER_US;
+	bool by_fault;
 
-	if (!is_new(state, subject) || health->now_us - subject->low_us < least_us)
+	if (!subject->low_us || health->now_us - subject->low_us < least_us)
 		return false;
-	return health->now_us - subject->low_us >= 2 * subject->pause_us ||
-	       health_event_root(health, subject->low_wall_us, false);
+	by_fault = fell_by_fault(health, subject->low_wall_us);
+	return is_new(state, subject, by_fault) &&
+	       (by_fault || health->now_us - subject->low_us >= 2 * subject->pause_us);
 }
 
 static const char *name_of(const struct subject *subject)
@@ -335,6 +342,7 @@ static void begin_fall(struct health *health, struct traffic *state, const struc
 {
 	const int64_t low_us = due->low_us;
 	struct fall *fall = &state->falls[0];
+	bool by_fault = fell_by_fault(health, due->low_wall_us);
 	unsigned known = 0, ports = 0;
 
 	for (unsigned i = 1; i < FALLS_MAX && fall->tag; i++)
@@ -348,7 +356,7 @@ static void begin_fall(struct health *health, struct traffic *state, const struc
 	for (size_t i = 0; i < state->count; i++) {
 		struct subject *subject = &state->subjects[i];
 
-		if (subject->scope != fall->scope || !is_new(state, subject) ||
+		if (subject->scope != fall->scope || !is_new(state, subject, by_fault) ||
 		    llabs(subject->low_us - low_us) > TOGETHER_US)
 			continue;
 		subject->tag = fall->tag;
@@ -414,7 +422,7 @@ static void step_falls(struct health *health, struct traffic *state)
 {
 	for (unsigned i = 0; i < FALLS_MAX; i++) {
 		struct fall *fall = &state->falls[i];
-		bool by_fault = fall->tag && health_event_root(health, fall->began_wall_us, false);
+		bool by_fault = fall->tag && fell_by_fault(health, fall->began_wall_us);
 
 		fall->low = 0;
 		for (size_t j = 0; j < state->count && fall->tag; j++) {

@@ -147,6 +147,17 @@ TEST(a_fall_beside_a_fault_is_its_consequence)
 	assert_true(fell->finding.is_explained);
 	assert_int_equal(fell->finding.origin.kind, FINDING_NODE_SILENT);
 	world_destroy(world);
+	/* Also if the traffic began a moment before, and if the fault only slows the traffic down. */
+	check(&single, "loads 0.3; wait 30; loads 0; wait 60", 0, NULL);
+	check(&single, "loads 0.3; wait 30; silent leaf0; loads 0; wait 60", 1, NULL);
+	world = world_create(&single);
+	world_run(world, "loads 0.3; wait 30; rate leaf0/101 1 NDR; loads 0.03; wait 100");
+	fell = world_find(world, FINDING_TRAFFIC_FELL);
+	assert_non_null(fell);
+	assert_true(fell->finding.is_explained);
+	assert_int_equal(fell->finding.origin.kind, FINDING_LINK_DEGRADED);
+	world_destroy(world);
+	check(&single, "loads 0.3; wait 30; rate h3.0 4 EDR; loads 0.03; wait 100", 0, NULL);
 	/* Pauses of the job neither delay it, nor does it delay the next. */
 	check(&single, "loads 0.3; wait 300; loads 0; wait 120; loads 0.3; wait 300; silent leaf0; loads 0; wait 40", 2,
 	      NULL);

@@ -85,7 +85,7 @@ void nccl_warning_read(struct nccl_log *log, struct nccl_process *process, const
 /* nccl_trace_read - "init.cc:300 -> 2": calls through which a failure returned. Return: whether it is one. */
 bool nccl_trace_read(struct nccl_log *log, const struct nccl_process *process, const char *text);
 
-/* nccl_failure_read - what a program reports of a call that failed. @line: the begin of its line */
+/* nccl_failure_read - what a program reports of a call that failed. @line: the start of its line */
 void nccl_failure_read(struct nccl_log *log, const char *line, const char *text);
 
 /* nccl_watchdog_read - a line of PyTorch's watchdog; @text: from the words "Watchdog caught" on */

@@ -228,7 +228,7 @@ static bool word_after(const char *text, const char *word, const char *ends, cha
 	return true;
 }
 
-/* "[rank3]:" of PyTorch at the begin of a line, or "[Rank 3]" in it. Return: UINT32_MAX: neither. */
+/* "[rank3]:" of PyTorch at the start of a line, or "[Rank 3]" in it. Return: UINT32_MAX: neither. */
 static uint32_t line_rank(const char *line)
 {
 	char number[24];

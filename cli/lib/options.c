@@ -159,7 +159,8 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 	/* Of equally near options prefer the common ones, which come last. */
 	for (size_t i = parser->count; i-- > 0;)
 		nearest_offer(&nearest, parser->longs[i].name);
-	if (is_repetition(name) && strcmp(parser->command->name, "top") && (!nearest.best || !strcmp(nearest.best, "top")))
+	if (is_repetition(name) && strcmp(parser->command->name, "top") &&
+	    (!nearest.best || !strcmp(nearest.best, "top")))
 		return options_usage_error(parser->command, err, "unknown option '--%s': 'ibwire top' is the live view",
 					   name);
 	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s%s", name,

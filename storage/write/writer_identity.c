@@ -2,8 +2,8 @@
 /*
  * writer_identity.c - ids of nodes and ports
  *
- * The database has room for 2,097,151 ids of nodes and of ports each, and a compromised switch can answer a discovery
- * with any number of nodes. So new ids are limited per hour, a node beyond the limit is left out of the sweep, and ids
+ * The database has room for 2,097,151 ids of nodes and of ports each, and a compromised switch can respond to a
+ * discovery with any number of nodes. So new ids are limited per hour, a node beyond the limit is left out of the sweep, and ids
  * of departed nodes are assigned again when no row about them is within the retention. The ids of a table have no
  * holes, so a free id keeps its row, with the last node or port that had it.
  */
@@ -21,7 +21,7 @@
 /*
  * New ids, of nodes and ports together: in the first topology of a database, later at once, and per hour. At once:
  * twice a fabric of 65,536 ports. Per hour: with the default retention, nodes that are forged for ever and never
- * answer for their counters have 0.9 million ids.
+ * respond to a poll have 0.9 million ids.
  */
 enum { FIRST_MOST = 524288, NEW_MOST = 131072, NEW_PER_HOUR = 1024 };
 #define COST_US (3600 * US_PER_S / NEW_PER_HOUR)
