@@ -26,24 +26,27 @@ enum {
 enum { KIND_LINE, KIND_SINCE, KIND_UNTIL, KIND_ROWS, KIND_BYTES, KIND_COLUMNS };
 enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * DATA_KIND_COUNT };
 
+#define OF(member) COLUMN_MEMBER(struct admin_info, member)
+
 static const struct column fixed_columns[FIXED_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .title = "collector", .kind = COLUMN_BOOL },
 	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER },
-	[CREATED] = { .key = "created_time", .title = "created", .kind = COLUMN_TIME },
-	[SCHEMA] = { .key = "schema_version", .title = "schema version", .kind = COLUMN_INTEGER },
+	[CREATED] = { .key = "created_time", .title = "created", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO,
+		      OF(created_us) },
+	[SCHEMA] = { .key = "schema_version", .title = "schema version", .kind = COLUMN_INTEGER, OF(schema_version) },
 	[PROGRAM] = { .key = "ibwire_version", .title = "ibwire", .kind = COLUMN_TEXT },
-	[SQLITE] = { .key = "sqlite_version", .title = "SQLite", .kind = COLUMN_TEXT },
-	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
-	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES },
-	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES },
+	[SQLITE] = { .key = "sqlite_version", .title = "SQLite", .kind = COLUMN_TEXT, OF(sqlite_version) },
+	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES, OF(file_bytes) },
+	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES, OF(log_bytes) },
+	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES, OF(free_bytes) },
 	[POLLED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
-	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
-	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
-	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
-	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
+	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER, OF(nodes) },
+	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER, OF(ports) },
+	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER, OF(sweeps) },
+	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER, OF(port_samples) },
 	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes per sample", .kind = COLUMN_REAL },
-	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL },
+	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL, OF(estimated) },
 };
 
 struct page {
@@ -114,6 +117,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 
 static void fill(struct result *result, const char *path, const struct admin_info *info)
 {
+	result_fill(result, info);
 	result_text(result, DB, path);
 	result_bool(result, LIVE, info->live);
 	result_show(result, LIVE, info->live ? "live" : "not running", STYLE_PLAIN);
@@ -121,25 +125,14 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
 		result_showf(result, LIVE, STYLE_PLAIN, "live, process %" PRId64, info->collector_pid);
 	}
-	cells_nonzero(result, CREATED, info->created_us);
-	result_integer(result, SCHEMA, info->schema_version);
 	result_text(result, PROGRAM, PACKAGE_VERSION);
-	result_text(result, SQLITE, info->sqlite_version);
-	result_integer(result, FILE_BYTES, info->file_bytes);
-	result_integer(result, LOG, info->log_bytes);
-	result_integer(result, FREE, info->free_bytes);
 	result_text(result, POLLED_FROM, info->collector_node[0] ? info->collector_node : NULL);
-	result_integer(result, NODES, info->nodes);
-	result_integer(result, PORTS, info->ports);
-	result_integer(result, SWEEPS, info->sweeps);
-	result_integer(result, SAMPLES, info->port_samples);
 	if (info->port_samples && info->data[DATA_RAW].rows) {
 		double bytes = (double)info->data[DATA_RAW].bytes / (double)info->port_samples;
 
 		result_real(result, PER_SAMPLE, bytes);
 		result_showf(result, PER_SAMPLE, STYLE_PLAIN, "%.1f", bytes);
 	}
-	result_bool(result, ESTIMATED, info->estimated);
 	for (int kind = 0; kind < DATA_KIND_COUNT; kind++)
 		fill_kind(result, info, (enum data_kind)kind);
 }

@@ -62,23 +62,11 @@ static void fill_per_hour(struct result *result, size_t at, const void *row)
 	result_show(result, at, shown, STYLE_PLAIN);
 }
 
-static double number_first(const void *row)
-{
-	int64_t first_us = ((const struct error_row *)row)->first_us;
-
-	return first_us ? (double)first_us : NAN;
-}
-
-static double number_last(const void *row)
-{
-	int64_t last_us = ((const struct error_row *)row)->last_us;
-
-	return last_us ? (double)last_us : NAN;
-}
-
 static double number_last_age(const void *row)
 {
-	return (((double)((const struct error_row *)row)->view->reference_us) - number_last(row)) / US_PER_S;
+	const struct error_row *of = row;
+
+	return of->last_us ? (double)(of->view->reference_us - of->last_us) / US_PER_S : NAN;
 }
 
 enum { ERROR_ROW = LINK_ROW };
@@ -91,9 +79,11 @@ static const struct column error_columns[] = {
 	{ .key = "per_hour", .title = "PER HOUR", .kind = COLUMN_REAL, .measure = measure_per_hour,
 	  .fill = fill_per_hour,
 	  .help = "increase per hour of the window" },
-	{ .key = "first", .title = "SINCE", .kind = COLUMN_TIME, .number = number_first,
+	{ .key = "first", .title = "SINCE", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO,
+	  COLUMN_MEMBER(struct error_row, first_us),
 	  .help = "first sweep with an increase; null: its samples are no longer stored" },
-	{ .key = "last", .title = "LAST TIME", .kind = COLUMN_TIME, .number = number_last,
+	{ .key = "last", .title = "LAST TIME", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO,
+	  COLUMN_MEMBER(struct error_row, last_us),
 	  .help = "last sweep with an increase; null: its samples are no longer stored" },
 	{ .key = "last_age_s", .title = "LAST AGO", .kind = COLUMN_SPAN_S, .number = number_last_age,
 	  .help = "time since the last increase" },

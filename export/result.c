@@ -382,20 +382,71 @@ void result_measure(struct result *result, size_t column, struct measure measure
 
 bool column_has_number(const struct column *column)
 {
-	return column->measure || column->number || column->offset;
+	return column->measure || column->number || (column->type && column->type < MEMBER_BOOL);
+}
+
+/* An integer member; an unsigned one of 64 bits keeps its bits. */
+static int64_t member_integer(const struct column *column, const void *member)
+{
+	switch ((enum member_type)column->type) {
+	case MEMBER_U8:
+		return *(const uint8_t *)member;
+	case MEMBER_U16:
+		return *(const uint16_t *)member;
+	case MEMBER_U32:
+		return *(const uint32_t *)member;
+	case MEMBER_INT:
+		return *(const int *)member;
+	default:
+		return *(const int64_t *)member;
+	}
+}
+
+static inline const void *member_of(const struct column *column, const void *row)
+{
+	const char *from = row;
+
+	return (column->via ? *(const char *const *)(from + column->via - 1) : from) + column->offset;
+}
+
+static void fill_member(struct result *result, size_t at, const void *member)
+{
+	const struct column *column = &result->columns[at];
+	const char *chars;
+	int64_t integer;
+
+	if (column->type >= MEMBER_CHARS) {
+		chars = column->type == MEMBER_CHARS ? member : *(const char *const *)member;
+		result_text(result, at, chars && !*chars && column->flags & COLUMN_NONZERO ? NULL : chars);
+	} else if (column->type == MEMBER_BOOL) {
+		result_bool(result, at, *(const bool *)member);
+	} else if ((integer = member_integer(column, member)) || !(column->flags & COLUMN_NONZERO)) {
+		if (column->type < MEMBER_INT && column->kind != COLUMN_TIME)
+			result_unsigned(result, at, (uint64_t)integer);
+		else
+			result_integer(result, at, integer);
+	}
 }
 
 struct measure column_measure(const struct column *column, const void *row)
 {
-	const void *member = (const char *)row + column->offset;
+	const void *member = member_of(column, row);
+	int64_t integer;
 
 	if (column->measure)
 		return column->measure(row);
 	if (column->number)
 		return measure_of(column->number(row), true);
-	if (!column->offset)
+	if (column->type == MEMBER_MEASURE)
+		return *(const struct measure *)member;
+	if (column->type == MEMBER_DOUBLE)
+		return measure_of(*(const double *)member, true);
+	if (!column_has_number(column))
 		return MEASURE_NONE;
-	return column->measured ? *(const struct measure *)member : measure_of(*(const double *)member, true);
+	integer = member_integer(column, member);
+	if (!integer && column->flags & COLUMN_NONZERO)
+		return MEASURE_NONE;
+	return measure_of(column->type == MEMBER_U64 ? (double)(uint64_t)integer : (double)integer, true);
 }
 
 double column_number(const struct column *column, const void *row)
@@ -411,6 +462,8 @@ void result_fill_cell(struct result *result, size_t at, const void *row)
 		result->values[at].rank = column_number(column, row);
 	if (column->fill)
 		column->fill(result, at, row);
+	else if (column->type && column->type != MEMBER_DOUBLE && column->type != MEMBER_MEASURE)
+		fill_member(result, at, member_of(column, row));
 	else if (column_has_number(column))
 		result_measure(result, at, column_measure(column, row));
 }

@@ -69,8 +69,28 @@ enum column_flags {
 	COLUMN_NO_HTML = 1 << 8,   /* not in HTML, although it is in tables */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 	COLUMN_LOAD = 1 << 10,     /* a share of what is possible: a screen colours it by its size */
+	COLUMN_NONZERO = 1 << 11,  /* of an integer or text member: 0 or "" is unknown */
 	COLUMN_APPEND = 1 << 9,    /* of a table of columns: in the data of each list, behind the columns it names */
 };
+
+/* Kinds of members of a row that a column can show. */
+enum member_type { MEMBER_NONE, MEMBER_U8, MEMBER_U16, MEMBER_U32, MEMBER_U64, MEMBER_INT, MEMBER_I64, MEMBER_DOUBLE,
+		   MEMBER_MEASURE, MEMBER_BOOL, MEMBER_CHARS, MEMBER_STRING };
+
+/*
+ * COLUMN_MEMBER - in a column: the cell is this member of the row, which has type @of
+ * A double or struct measure is set as with result_measure(), an integer exactly. A char array or a
+ * pointer to a text is a text. A member of another type does not compile.
+ */
+#define COLUMN_MEMBER(of, member) .offset = offsetof(of, member), .type = _Generic(&((of *)NULL)->member, \
+	uint8_t *: MEMBER_U8, uint16_t *: MEMBER_U16, uint32_t *: MEMBER_U32, uint64_t *: MEMBER_U64, \
+	int *: MEMBER_INT, int64_t *: MEMBER_I64, double *: MEMBER_DOUBLE, struct measure *: MEMBER_MEASURE, \
+	bool *: MEMBER_BOOL, char (*)[sizeof(((of *)NULL)->member)]: MEMBER_CHARS, \
+	char **: MEMBER_STRING, const char **: MEMBER_STRING)
+
+/* COLUMN_MEMBER_AT - the same of the struct, of type @target, that the member @pointer of the row points to */
+#define COLUMN_MEMBER_AT(of, pointer, target, member) \
+	.via = 1 + offsetof(of, pointer), COLUMN_MEMBER(target, member)
 
 struct column {
 	const char *key;   /* in JSON and CSV: snake_case, with its unit; NULL: only in tables */
@@ -84,15 +104,16 @@ struct column {
 	const char *narrow; /* title in a narrow column of the screen; NULL: title */
 	const char *help;   /* one sentence, without a period */
 	/*
-	 * How the cell is read from a row: result_fill() calls fill, or else sets column_measure(): what
-	 * measure or number returns, or the double, or with `measured` the struct measure, at this offset of
-	 * the row. A column with fill may have a number too, by which it is sorted. None of them: the caller
-	 * sets the cell.
+	 * How the cell is read from a row: result_fill() calls fill, or else sets the member of the row
+	 * (COLUMN_MEMBER), or what measure or number returns. A column with fill may have a number too, by
+	 * which it is sorted. None of them: the caller sets the cell.
 	 */
 	void (*fill)(struct result *result, size_t at, const void *row);
 	struct measure (*measure)(const void *row);
 	double (*number)(const void *row);
-	size_t offset;
+	size_t offset; /* of the member */
+	uint16_t via;  /* 1 + offset of the pointer to its struct; 0: the struct is the row */
+	uint8_t type;  /* enum member_type */
 	bool measured; /* values may be lower bounds: a rate, a sum */
 	int which;    /* free for fill: an enumerator, a counter */
 	unsigned row; /* result_fill_rows(): of which of the rows */
@@ -208,7 +229,7 @@ struct measure column_measure(const struct column *column, const void *row);
 double column_number(const struct column *column, const void *row);
 static inline bool column_is_measured(const struct column *column)
 {
-	return column->measured || column->measure;
+	return column->measured || column->measure || column->type == MEMBER_MEASURE;
 }
 
 /* result_fill_cell - the same for one column, also if it is not in the output */

@@ -241,7 +241,7 @@ static void fill_errors(struct result *result, size_t at, const void *row)
 static const struct column sample_columns[] = {
 	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .fill = fill_text },
 	{ .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE,
-	  .offset = offsetof(struct sample_row, bytes_per_s) },
+	  COLUMN_MEMBER(struct sample_row, bytes_per_s) },
 	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .member = member,
 	  .fill = fill_errors },
 	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER },
@@ -334,7 +334,7 @@ TEST(a_column_chooses_one_of_several_rows)
 	static const struct column of_rows[] = {
 		{ .key = "own", .kind = COLUMN_INTEGER, .number = number_of },
 		{ .key = "other", .kind = COLUMN_REAL, .number = number_of, .row = 1 },
-		{ .key = "rate", .kind = COLUMN_REAL, .offset = offsetof(struct sample_row, bytes_per_s), .row = 1 },
+		{ .key = "rate", .kind = COLUMN_REAL, COLUMN_MEMBER(struct sample_row, bytes_per_s), .row = 1 },
 		{ .key = "none", .kind = COLUMN_REAL, .number = number_of, .row = 2 },
 	};
 	const void *const rows[] = { &sample_rows[0], &sample_rows[2], NULL };
@@ -348,6 +348,57 @@ TEST(a_column_chooses_one_of_several_rows)
 	free(output.chars);
 	assert_true(column_number(&of_rows[0], rows[0]) == 7 && isnan(column_number(&of_rows[1], rows[1])));
 	assert_false(column_has_number(&sample_columns[0]));
+}
+
+struct typed_row {
+	const char *pointer;
+	char chars[8];
+	uint8_t small;
+	uint16_t lid;
+	uint64_t large;
+	int64_t time_us;
+	int negative;
+	bool flag;
+	struct measure bound;
+};
+
+struct typed_facts {
+	double own;
+	const struct typed_row *row;
+};
+
+#define TYPED(member) .key = #member, COLUMN_MEMBER_AT(struct typed_facts, row, struct typed_row, member)
+
+TEST(a_member_is_shown_by_its_type)
+{
+	static const struct column typed[] = {
+		{ .key = "own", .kind = COLUMN_REAL, COLUMN_MEMBER(struct typed_facts, own) },
+		{ TYPED(pointer), .kind = COLUMN_TEXT }, { TYPED(chars), .kind = COLUMN_TEXT },
+		{ TYPED(small), .kind = COLUMN_INTEGER }, { TYPED(lid), .kind = COLUMN_HEX },
+		{ TYPED(large), .kind = COLUMN_GUID }, { TYPED(time_us), .kind = COLUMN_TIME },
+		{ TYPED(negative), .kind = COLUMN_INTEGER }, { TYPED(flag), .kind = COLUMN_BOOL },
+		{ TYPED(bound), .kind = COLUMN_REAL },
+		{ TYPED(time_us), .kind = COLUMN_TIME, .flags = COLUMN_NONZERO },
+		{ TYPED(chars), .kind = COLUMN_TEXT, .flags = COLUMN_NONZERO },
+	};
+	enum { TYPED_COUNT = sizeof(typed) / sizeof(*typed) };
+	static const struct typed_row row = {
+		.small = 255, .lid = 0xfffe, .large = UINT64_MAX, .negative = -1, .flag = true,
+		.bound = { .value = 3, .parts = 2, .exact = 1 },
+	};
+	static const struct typed_facts facts = { .own = 0.5, .row = &row };
+	struct output output;
+
+	begin_with(&output, &(struct result_options){ .format = RESULT_CSV }, typed, TYPED_COUNT);
+	result_fill(output.result, &facts);
+	result_end_row(output.result);
+	finish(&output);
+	assert_string_equal(strchr(output.chars, '\n') + 1,
+			    "0.5,,,255,65534,0xffffffffffffffff,1970-01-01T00:00:00.000000Z,-1,true,,,,bound=3\r\n");
+	free(output.chars);
+	assert_true(column_number(&typed[5], &facts) == (double)UINT64_MAX && column_number(&typed[7], &facts) == -1);
+	assert_true(column_number(&typed[9], &facts) == 3 && isnan(column_number(&typed[10], &facts)));
+	assert_false(column_has_number(&typed[2]) || column_has_number(&typed[8]));
 }
 
 TEST(a_lower_bound_is_no_number_in_data)

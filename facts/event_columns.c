@@ -18,21 +18,6 @@ static const struct event *event_of(const void *row)
 	return &((const struct event_facts *)row)->row->event;
 }
 
-static double number_id(const void *row)
-{
-	return (double)((const struct event_facts *)row)->row->id;
-}
-
-static double number_time(const void *row)
-{
-	return (double)event_of(row)->wall_us;
-}
-
-static double number_severity(const void *row)
-{
-	return event_of(row)->severity;
-}
-
 static void fill_severity(struct result *result, size_t at, const void *row)
 {
 	static const enum cell_style styles[] = {
@@ -42,11 +27,6 @@ static void fill_severity(struct result *result, size_t at, const void *row)
 
 	result_text(result, at, event_severity_name(severity));
 	result_show(result, at, NULL, styles[severity]);
-}
-
-static void fill_kind(struct result *result, size_t at, const void *row)
-{
-	result_text(result, at, event_of(row)->kind);
 }
 
 static void fill_subject(struct result *result, size_t at, const void *row)
@@ -99,13 +79,15 @@ static void fill_text(struct result *result, size_t at, const void *row)
 	result_show(result, at, event_text(facts_of(row)->fabric, event->text, text, sizeof(text)), STYLE_PLAIN);
 }
 
+#define ROW(member) COLUMN_MEMBER_AT(struct event_facts, row, struct event_row, member)
+
 const struct column event_columns[] = {
-	{ .key = "id", .title = "ID", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE, .number = number_id,
+	{ .key = "id", .title = "ID", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE, ROW(id),
 	  .help = "number of the event" },
-	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time, .help = "time of the event" },
-	{ .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .number = number_severity,
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, ROW(event.wall_us), .help = "time of the event" },
+	{ .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, ROW(event.severity),
 	  .fill = fill_severity, .help = "info, warning or critical" },
-	{ .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2, .fill = fill_kind,
+	{ .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2, ROW(event.kind),
 	  .help = "kind of the event, as --kind accepts it" },
 	{ .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT,
 	  .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL | COLUMN_NO_DATA, .priority = 1, .fill = fill_subject,

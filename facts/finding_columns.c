@@ -19,37 +19,19 @@ static const struct finding *finding_of(const void *row)
 	return &((const struct finding_facts *)row)->row->finding;
 }
 
-/* A function that reads a number of a row. 0 is unknown with NONZERO. */
-#define NUMBER(name, expression) \
+/* A function that reads a number of a row; 0 is unknown. */
+#define NONZERO(name, expression) \
 	static double name(const void *row) \
 	{ \
 		const struct finding_row *found = ((const struct finding_facts *)row)->row; \
 \
-		return (double)(expression); \
+		return (expression) ? (double)(expression) : NAN; \
 	}
-#define NONZERO(name, expression) NUMBER(name, (expression) ? (double)(expression) : NAN)
 
-NUMBER(number_id, found->finding.id)
-NUMBER(number_severity, found->finding.severity)
-NUMBER(number_since, found->finding.since_us)
-NUMBER(number_opened, found->opened_us)
-NUMBER(number_last_seen, found->finding.last_seen_us)
-NONZERO(number_closed, found->finding.closed_us)
-NONZERO(number_ok_since, found->finding.ok_since_us)
-NONZERO(number_increased, found->finding.increased_us)
-NUMBER(number_measured, found->measured_us)
-NUMBER(number_peak, found->peak)
 NONZERO(number_peak_time, found->peak - found->peak == 0 ? found->peak_us : 0)
-NONZERO(number_origin, found->origin)
-NUMBER(number_affected, found->finding.affected_hosts)
 NONZERO(number_ack_until, found->acknowledged.at_us ? found->acknowledged.until_us : 0)
 NONZERO(number_port, found->finding.node_guid ? found->finding.port : 0)
 NONZERO(number_peer_port, found->finding.peer_guid ? found->finding.peer_port : 0)
-
-static double number_time(const void *row)
-{
-	return (double)((const struct finding_facts *)row)->time_us;
-}
 
 const char *finding_format_increase(const struct finding *finding, int64_t shown_us, char ret[FINDING_INCREASE_SIZE])
 {
@@ -86,35 +68,20 @@ const char *finding_format_peak_time(const struct finding_row *row, int64_t show
 	return ret;
 }
 
-enum { KIND, SEVERITY, SUBJECT, CAUSE, TEXT, ADVICE };
+static void fill_kind(struct result *result, size_t at, const void *row)
+{
+	result_text(result, at, finding_kind_name(finding_of(row)->kind));
+}
 
-static void fill_text(struct result *result, size_t at, const void *row)
+static void fill_severity(struct result *result, size_t at, const void *row)
 {
 	static const enum cell_style styles[] = {
 		[FINDING_INFO] = STYLE_PLAIN, [FINDING_WARNING] = STYLE_WARNING, [FINDING_CRITICAL] = STYLE_CRITICAL,
 	};
 	const struct finding *finding = finding_of(row);
 
-	switch (result_column(result, at)->which) {
-	case KIND:
-		result_text(result, at, finding_kind_name(finding->kind));
-		break;
-	case SEVERITY:
-		result_text(result, at, finding_severity_name(finding->severity));
-		result_show(result, at, NULL, finding->closed_us ? STYLE_DIM : styles[finding->severity]);
-		break;
-	case SUBJECT:
-		result_text(result, at, finding->subject);
-		break;
-	case CAUSE:
-		result_text(result, at, finding->cause[0] ? finding->cause : NULL);
-		break;
-	case TEXT:
-		result_text(result, at, finding->text);
-		break;
-	default:
-		result_text(result, at, finding->advice);
-	}
+	result_text(result, at, finding_severity_name(finding->severity));
+	result_show(result, at, NULL, finding->closed_us ? STYLE_DIM : styles[finding->severity]);
 }
 
 /* Columns of the two ends have their number in `which`. */
@@ -216,11 +183,6 @@ static void fill_stopped(struct result *result, size_t at, const void *row)
 		result_bool(result, at, finding->stopped);
 }
 
-static void fill_drained(struct result *result, size_t at, const void *row)
-{
-	result_bool(result, at, ((const struct finding_facts *)row)->drained);
-}
-
 enum { ACK_PERSON, ACK_REASON };
 
 static void fill_acknowledged(struct result *result, size_t at, const void *row)
@@ -232,22 +194,20 @@ static void fill_acknowledged(struct result *result, size_t at, const void *row)
 								      found->acknowledged.reason);
 }
 
-static void fill_change(struct result *result, size_t at, const void *row)
-{
-	result_text(result, at, ((const struct finding_facts *)row)->change);
-}
+#define ROW(member) COLUMN_MEMBER_AT(struct finding_facts, row, struct finding_row, member)
+#define NONZERO_ROW(member) .flags = COLUMN_NONZERO, ROW(member)
 
 const struct column finding_columns[] = {
-	{ .key = "id", .title = "ID", .kind = COLUMN_INTEGER, .number = number_id,
+	{ .key = "id", .title = "ID", .kind = COLUMN_INTEGER, ROW(finding.id),
 	  .help = "number of the finding, for health ack" },
-	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time,
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, COLUMN_MEMBER(struct finding_facts, time_us),
 	  .help = "time of the sweep that it was read at" },
-	{ .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .fill = fill_text, .which = KIND,
+	{ .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .fill = fill_kind,
 	  .help = "kind of the finding, for health --explain" },
-	{ .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, .number = number_severity, .fill = fill_text,
-	  .which = SEVERITY, .help = "info, warning or critical" },
+	{ .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT, ROW(finding.severity), .fill = fill_severity,
+	  .help = "info, warning or critical" },
 	{ .key = "subject", .title = "SUBJECT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
-	  .fill = fill_text, .which = SUBJECT, .help = "link, node, group or host that it is about" },
+	  ROW(finding.subject), .help = "link, node, group or host that it is about" },
 	{ .key = "node_guid", .title = "NODE GUID", .kind = COLUMN_GUID, .fill = fill_guid, .help = "node GUID" },
 	{ .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .fill = fill_node, .help = "full name of the node" },
 	{ .key = "port", .title = "NUM", .kind = COLUMN_INTEGER, .number = number_port, .help = "port number" },
@@ -257,41 +217,41 @@ const struct column finding_columns[] = {
 	  .help = "full name of the node at the other end" },
 	{ .key = "peer_port", .title = "PEER NUM", .kind = COLUMN_INTEGER, .number = number_peer_port,
 	  .help = "port number at the other end" },
-	{ .key = "since", .title = "SINCE", .kind = COLUMN_TIME, .number = number_since,
+	{ .key = "since", .title = "SINCE", .kind = COLUMN_TIME, ROW(finding.since_us),
 	  .help = "begin of the condition" },
-	{ .key = "opened", .title = "OPENED", .kind = COLUMN_TIME, .number = number_opened,
+	{ .key = "opened", .title = "OPENED", .kind = COLUMN_TIME, ROW(opened_us),
 	  .help = "time when it was reported" },
-	{ .key = "last_seen", .title = "LAST SEEN", .kind = COLUMN_TIME, .number = number_last_seen,
+	{ .key = "last_seen", .title = "LAST SEEN", .kind = COLUMN_TIME, ROW(finding.last_seen_us),
 	  .help = "last time when its condition was true" },
-	{ .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, .number = number_closed,
+	{ .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, NONZERO_ROW(finding.closed_us),
 	  .help = "time when it was closed" },
-	{ .key = "ok_since", .title = "OK SINCE", .kind = COLUMN_TIME, .number = number_ok_since,
+	{ .key = "ok_since", .title = "OK SINCE", .kind = COLUMN_TIME, NONZERO_ROW(finding.ok_since_us),
 	  .help = "time since when its condition has been false" },
-	{ .key = "last_increase", .title = "LAST INCREASE", .kind = COLUMN_TIME, .number = number_increased,
+	{ .key = "last_increase", .title = "LAST INCREASE", .kind = COLUMN_TIME, NONZERO_ROW(finding.increased_us),
 	  .help = "time when its count last increased, if its condition is a count" },
 	{ .key = "increase_stopped", .title = "STOPPED", .kind = COLUMN_BOOL, .fill = fill_stopped,
 	  .help = "whether its count no longer increases: a pause that its rate makes improbable" },
-	{ .key = "measured", .title = "MEASURED", .kind = COLUMN_TIME, .number = number_measured,
+	{ .key = "measured", .title = "MEASURED", .kind = COLUMN_TIME, ROW(measured_us),
 	  .help = "time of its numbers" },
-	{ .key = "origin", .title = "ORIGIN", .kind = COLUMN_INTEGER, .number = number_origin,
+	{ .key = "origin", .title = "ORIGIN", .kind = COLUMN_INTEGER, NONZERO_ROW(origin),
 	  .help = "number of the finding that it is a consequence of" },
 	{ .key = "evidence", .title = "EVIDENCE", .kind = COLUMN_OBJECT, .flags = COLUMN_FLEXIBLE,
 	  .fill = fill_evidence, .help = "its numbers" },
-	{ .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .fill = fill_text, .which = CAUSE,
+	{ .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .flags = COLUMN_NONZERO, ROW(finding.cause),
 	  .help = "probable cause" },
-	{ .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_text,
-	  .which = TEXT, .help = "what, where, how much, against which threshold" },
-	{ .key = "advice", .title = "ACTION", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_text,
-	  .which = ADVICE, .help = "what to do" },
+	{ .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, ROW(finding.text),
+	  .help = "what, where, how much, against which threshold" },
+	{ .key = "advice", .title = "ACTION", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, ROW(finding.advice),
+	  .help = "what to do" },
 	{ .key = "hosts", .title = "HOSTS", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .fill = fill_hosts,
 	  .help = "affected hosts, the first of them" },
-	{ .key = "affected_hosts", .title = "AFFECTED", .kind = COLUMN_INTEGER, .number = number_affected,
+	{ .key = "affected_hosts", .title = "AFFECTED", .kind = COLUMN_INTEGER, ROW(finding.affected_hosts),
 	  .help = "number of affected hosts" },
 	{ .key = "ports", .title = "PORTS", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .fill = fill_ports,
 	  .help = "further ports that it is about" },
 	{ .key = "nodes", .title = "NODES", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .fill = fill_nodes,
 	  .help = "nodes that it is about; none: the fabric or the collector" },
-	{ .key = "drained", .title = "DRAINED", .kind = COLUMN_BOOL, .fill = fill_drained,
+	{ .key = "drained", .title = "DRAINED", .kind = COLUMN_BOOL, COLUMN_MEMBER(struct finding_facts, drained),
 	  .help = "whether all affected hosts are out of service (--hosts-state)" },
 	{ .key = "acknowledged_by", .title = "ACKNOWLEDGED BY", .kind = COLUMN_TEXT, .fill = fill_acknowledged,
 	  .which = ACK_PERSON, .help = "user who acknowledged it" },
@@ -299,11 +259,11 @@ const struct column finding_columns[] = {
 	  .fill = fill_acknowledged, .which = ACK_REASON, .help = "reason of the acknowledgement" },
 	{ .key = "acknowledged_until", .title = "ACKNOWLEDGED UNTIL", .kind = COLUMN_TIME,
 	  .number = number_ack_until, .help = "end of the acknowledgement" },
-	{ .key = "peak", .title = "PEAK", .kind = COLUMN_REAL, .number = number_peak,
+	{ .key = "peak", .title = "PEAK", .kind = COLUMN_REAL, ROW(peak),
 	  .help = "largest value so far of the number that grows with the fault" },
 	{ .key = "peak_time", .title = "PEAK TIME", .kind = COLUMN_TIME, .number = number_peak_time,
 	  .help = "time of that value" },
-	{ .key = "change", .title = "CHANGE", .kind = COLUMN_TEXT, .fill = fill_change,
+	{ .key = "change", .title = "CHANGE", .kind = COLUMN_TEXT, COLUMN_MEMBER(struct finding_facts, change),
 	  .help = "with --watch: opened, changed or closed" },
 	{ 0 },
 };

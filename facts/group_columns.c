@@ -30,17 +30,12 @@ static const struct port *port_of(const void *row)
 /* A function that reads a number of a row. */
 #define NUMBER(name, expression) static double name(const void *row) { return (double)(expression); }
 
-NUMBER(number_window_since, ((const struct group_facts *)row)->since_us)
-NUMBER(number_time, ((const struct group_facts *)row)->until_us)
-NUMBER(number_tier, group_of(row)->tier)
 NUMBER(number_excess, 100 * result_of(row)->excess)
 NUMBER(number_table_excess, 100 * result_of(row)->table_excess)
 NUMBER(number_mean, 100 * result_of(row)->mean_utilization)
 NUMBER(number_max, 100 * result_of(row)->max_utilization)
 NUMBER(number_flows, result_of(row)->flows)
 NUMBER(number_chance, 100 * result_of(row)->chance_excess)
-NUMBER(number_links, group_of(row)->count)
-NUMBER(number_built, group_of(row)->built)
 NUMBER(number_port, port_of(row)->num)
 NUMBER(number_measured, 100 * member_of(row)->measured)
 NUMBER(number_predicted, 100 * member_of(row)->predicted)
@@ -57,13 +52,6 @@ static struct measure measure_stall(const void *row)
 static struct measure measure_discards(const void *row)
 {
 	return measure_of(member_of(row)->xmit_discards, !member_of(row)->discards_at_least);
-}
-
-static double number_uneven_since(const void *row)
-{
-	int64_t since_us = ((const struct group_facts *)row)->uneven_since_us;
-
-	return since_us ? (double)since_us : NAN;
 }
 
 static double number_peer_port(const void *row)
@@ -143,17 +131,20 @@ static void fill_bool(struct result *result, size_t at, const void *row)
 		result_bool(result, at, facts->nth == of->hottest);
 }
 
+#define GROUP(member) COLUMN_MEMBER_AT(struct group_facts, group, struct shape_group, member)
+
 const struct column group_columns[] = {
-	{ .key = "window_since", .title = "SINCE", .kind = COLUMN_TIME, .number = number_window_since,
+	{ .key = "window_since", .title = "SINCE", .kind = COLUMN_TIME, COLUMN_MEMBER(struct group_facts, since_us),
 	  .help = "begin of the window" },
-	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time, .help = "end of the window" },
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, COLUMN_MEMBER(struct group_facts, until_us),
+	  .help = "end of the window" },
 	{ .key = "node_guid", .title = "NODE GUID", .kind = COLUMN_GUID, .fill = fill_guid, .which = OWN,
 	  .help = "GUID of the switch that the group belongs to" },
 	{ .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_node,
 	  .which = OWN, .help = "switch that the group belongs to" },
 	{ .key = "group", .title = "GROUP", .kind = COLUMN_TEXT, .fill = fill_word, .which = GROUP_KIND,
 	  .help = "up: uplinks; down, across: links to the switch group_peer" },
-	{ .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .number = number_tier,
+	{ .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, GROUP(tier),
 	  .help = "tier of the switch: 1 is next to the hosts" },
 	{ .key = "group_peer_guid", .title = "TO GUID", .kind = COLUMN_GUID, .fill = fill_guid, .which = GROUP_PEER,
 	  .help = "GUID of the switch at the other end of the group" },
@@ -175,7 +166,8 @@ const struct column group_columns[] = {
 	  .help = "adaptive routing of the switch" },
 	{ .key = "adaptive_inferred", .title = "INFERRED", .kind = COLUMN_BOOL, .fill = fill_bool,
 	  .which = INFERRED, .help = "whether that is inferred from the load" },
-	{ .key = "uneven_since", .title = "UNEVEN SINCE", .kind = COLUMN_TIME, .number = number_uneven_since,
+	{ .key = "uneven_since", .title = "UNEVEN SINCE", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO,
+	  COLUMN_MEMBER(struct group_facts, uneven_since_us),
 	  .help = "begin of the imbalance" },
 	{ .key = "uneven_earlier", .title = "EARLIER", .kind = COLUMN_BOOL, .fill = fill_bool,
 	  .which = UNEVEN_EARLIER, .help = "whether it began before uneven_since" },
@@ -191,9 +183,9 @@ const struct column group_columns[] = {
 	  .help = "lower bound of the number of flows" },
 	{ .key = "chance_excess_percent", .title = "CHANCE%", .kind = COLUMN_PERCENT, .number = number_chance,
 	  .help = "imbalance that is within chance for this number of flows" },
-	{ .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER, .number = number_links,
+	{ .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER, GROUP(count),
 	  .help = "number of links of the group" },
-	{ .key = "links_built", .title = "BUILT", .kind = COLUMN_INTEGER, .number = number_built,
+	{ .key = "links_built", .title = "BUILT", .kind = COLUMN_INTEGER, GROUP(built),
 	  .help = "number of links that it is built with" },
 	{ .key = "port", .title = "PORT", .kind = COLUMN_INTEGER, .number = number_port,
 	  .help = "port of the link at the switch" },

@@ -202,26 +202,6 @@ static double number_ports(const void *row)
 	return node_of(row)->port_count;
 }
 
-static double number_active(const void *row)
-{
-	return ((const struct node_facts *)row)->ports_active;
-}
-
-static double number_measured(const void *row)
-{
-	return ((const struct node_facts *)row)->xmit_bytes_per_s.exact;
-}
-
-static double number_parts(const void *row)
-{
-	return ((const struct node_facts *)row)->xmit_bytes_per_s.parts;
-}
-
-static double number_status(const void *row)
-{
-	return ((const struct node_facts *)row)->status;
-}
-
 static void fill_status(struct result *result, size_t at, const void *row)
 {
 	cells_status(result, at, ((const struct node_facts *)row)->status);
@@ -268,11 +248,6 @@ static void fill_errors(struct result *result, size_t at, const void *row)
 		result_at_least(result, at);
 }
 
-static double number_errors(const void *row)
-{
-	return ((const struct node_facts *)row)->errors;
-}
-
 static void fill_model(struct result *result, size_t at, const void *row)
 {
 	const struct node *node = node_of(row);
@@ -290,11 +265,6 @@ static double number_device(const void *row)
 	return node_of(row)->device_id;
 }
 
-static void fill_adaptive(struct result *result, size_t at, const void *row)
-{
-	result_text(result, at, ((const struct node_facts *)row)->adaptive_routing);
-}
-
 static void fill_description(struct result *result, size_t at, const void *row)
 {
 	const struct node *node = node_of(row);
@@ -304,8 +274,7 @@ static void fill_description(struct result *result, size_t at, const void *row)
 	result_text(result, at, description);
 }
 
-#define NUMBER(member) .offset = offsetof(struct node_facts, member)
-#define MEASURE(member) NUMBER(member), .measured = true
+#define MEMBER(member) COLUMN_MEMBER(struct node_facts, member)
 
 const struct column node_columns[] = {
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE, .number = number_time,
@@ -334,22 +303,22 @@ const struct column node_columns[] = {
 	  .help = "LIDs of all ports" },
 	{ .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER, .number = number_ports,
 	  .help = "number of ports" },
-	{ .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER, .number = number_active,
+	{ .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER, MEMBER(ports_active),
 	  .help = "ports in PortState Active" },
-	{ .key = "status", .title = "STATUS", .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
+	{ .key = "status", .title = "STATUS", .kind = COLUMN_TEXT, MEMBER(status), .fill = fill_status,
 	  .help = "status of its linked ports; if they differ, the worst" },
 	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .priority = 3, .number = number_finding,
 	  .fill = fill_finding, .help = "severity and kind of the worst open finding at the node or its ports" },
 	{ .key = "xmit_bytes_per_s", .title = "TX", .narrow = "TXb/s", .kind = COLUMN_RATE, .priority = 2,
-	  MEASURE(xmit_bytes_per_s), .help = "data rate sent by all ports" },
+	  MEMBER(xmit_bytes_per_s), .help = "data rate sent by all ports" },
 	{ .key = "rcv_bytes_per_s", .title = "RX", .narrow = "RXb/s", .kind = COLUMN_RATE, .priority = 2,
-	  MEASURE(rcv_bytes_per_s), .help = "data rate received by all ports" },
+	  MEMBER(rcv_bytes_per_s), .help = "data rate received by all ports" },
 	{ .key = "ports_measured", .title = "MEASURED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_measured, .help = "ports whose sent data rate is exact" },
+	  MEMBER(xmit_bytes_per_s.exact), .help = "ports whose sent data rate is exact" },
 	{ .key = "ports_linked", .title = "LINKED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_parts, .help = "ports with a link; with fewer measured ones the rates are lower bounds" },
-	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, .number = number_errors,
-	  .measured = true,
+	  MEMBER(xmit_bytes_per_s.parts),
+	  .help = "ports with a link; with fewer measured ones the rates are lower bounds" },
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, MEMBER(errors), .measured = true,
 	  .fill = fill_errors, .help = "errors of all ports in the window" },
 	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,
 	  .help = "product name, or vendor and device ID" },
@@ -360,11 +329,11 @@ const struct column node_columns[] = {
 	{ .key = "revision", .title = "REVISION", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_unsigned, .which = REVISION, .help = "hardware revision" },
 	{ .key = "adaptive_routing", .title = "AR", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
-	  .fill = fill_adaptive,
+	  MEMBER(adaptive_routing),
 	  .help = "adaptive routing of a switch: on or off, by the settings or as read from it" },
 	{ .key = "description", .title = "DESCRIPTION", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_description, .help = "NodeDescription" },
-	{ .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE, NUMBER(age_s),
+	{ .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE, MEMBER(age_s),
 	  .help = "age of the newest reading of any of its ports" },
 	{ 0 },
 };

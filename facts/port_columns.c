@@ -135,11 +135,6 @@ static void fill_speed(struct result *result, size_t at, const void *row)
 		result_text(result, at, link_speed_name((enum link_speed)port->speed));
 }
 
-static double number_status(const void *row)
-{
-	return ((const struct port_facts *)row)->status;
-}
-
 static void fill_status(struct result *result, size_t at, const void *row)
 {
 	cells_status(result, at, ((const struct port_facts *)row)->status);
@@ -318,8 +313,7 @@ static void fill_ber_at_least(struct result *result, size_t at, const void *row)
 			result_item(result, at, "%s", port_ber_key((enum port_ber)which));
 }
 
-#define NUMBER(member) .offset = offsetof(struct port_facts, member)
-#define MEASURE(member) NUMBER(member), .measured = true
+#define MEMBER(member) COLUMN_MEMBER(struct port_facts, member)
 
 const struct column port_columns[] = {
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time,
@@ -339,14 +333,14 @@ const struct column port_columns[] = {
 	  .metric = "ibwire_port_state", .help = "PortState: 1 Down, 2 Init, 3 Armed, 4 Active" },
 	{ .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .number = number_phys_state,
 	  .fill = fill_phys_state, .help = "PortPhysicalState: LinkUp, Polling, Disabled, ..." },
-	{ .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT, NUMBER(rate_gbps), .fill = fill_link,
+	{ .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT, MEMBER(rate_gbps), .fill = fill_link,
 	  .help = "active width and speed of the link; " LINK_DEGRADED ": below what both ends have enabled, "
 		  "or than built" },
 	{ .key = "width", .title = "WIDTH", .kind = COLUMN_TEXT, .fill = fill_width,
 	  .help = "active width of the link" },
 	{ .key = "speed", .title = "SPEED", .kind = COLUMN_TEXT, .fill = fill_speed,
 	  .help = "active speed of the link" },
-	{ .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, NUMBER(rate_gbps),
+	{ .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, MEMBER(rate_gbps),
 	  .metric = "ibwire_port_rate_bits_per_second",
 	  .help = "data rate of the link in one direction" },
 	{ .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .number = number_tier,
@@ -356,40 +350,40 @@ const struct column port_columns[] = {
 	{ .key = "rail", .title = "RAIL", .kind = COLUMN_TEXT, .fill = fill_rail, .help = "rail of the host port" },
 	{ .key = "cage", .title = "CAGE", .kind = COLUMN_TEXT, .fill = fill_cage,
 	  .help = "cage on the front panel, and the part of a split port" },
-	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_status, .fill = fill_status,
+	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, MEMBER(status), .fill = fill_status,
 	  .help = "result of polling the port: ok, idle, silent, down, ..." },
 	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .number = number_finding,
 	  .fill = fill_finding, .help = "severity and kind of the worst open finding at the port, its peer or node" },
 	{ .key = "xmit_bytes_per_s", .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE,
-	  MEASURE(xmit_bytes_per_s), .fill = fill_rate, .help = "sent data rate" },
+	  MEMBER(xmit_bytes_per_s), .fill = fill_rate, .help = "sent data rate" },
 	{ .key = "rcv_bytes_per_s", .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE,
-	  MEASURE(rcv_bytes_per_s), .fill = fill_rate, .help = "received data rate" },
+	  MEMBER(rcv_bytes_per_s), .fill = fill_rate, .help = "received data rate" },
 	{ .key = "xmit_utilization_percent", .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT,
-	  .flags = COLUMN_LOAD, MEASURE(xmit_percent), .metric = "ibwire_port_xmit_utilization_ratio",
+	  .flags = COLUMN_LOAD, MEMBER(xmit_percent), .metric = "ibwire_port_xmit_utilization_ratio",
 	  .help = "sent data, as a share of the link's data rate" },
 	{ .key = "rcv_utilization_percent", .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT,
-	  .flags = COLUMN_LOAD, MEASURE(rcv_percent), .metric = "ibwire_port_rcv_utilization_ratio",
+	  .flags = COLUMN_LOAD, MEMBER(rcv_percent), .metric = "ibwire_port_rcv_utilization_ratio",
 	  .help = "received data, as a share of the link's data rate" },
 	{ .key = "stall_percent", .title = HEADING_STALL, .narrow = "Wait%", .kind = COLUMN_PERCENT,
-	  MEASURE(stall_percent), .metric = "ibwire_port_xmit_wait_ratio",
+	  MEMBER(stall_percent), .metric = "ibwire_port_xmit_wait_ratio",
 	  .help = "share of the time with data but no credits to send, estimated from PortXmitWait" },
 	{ .key = "xmit_wait_ticks_per_s", .title = "XmitWait/s", .narrow = "Wait/s", .kind = COLUMN_PER_S,
-	  MEASURE(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
+	  MEMBER(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
 	{ .key = "xmit_packets_per_s", .title = "TXpkt/s", .kind = COLUMN_PER_S,
-	  MEASURE(xmit_packets_per_s), .help = "sent packets per second" },
+	  MEMBER(xmit_packets_per_s), .help = "sent packets per second" },
 	{ .key = "rcv_packets_per_s", .title = "RXpkt/s", .kind = COLUMN_PER_S,
-	  MEASURE(rcv_packets_per_s), .help = "received packets per second" },
+	  MEMBER(rcv_packets_per_s), .help = "received packets per second" },
 	{ .key = "rcv_packet_bytes_mean", .title = "RXB/pkt", .kind = COLUMN_INTEGER,
-	  .flags = COLUMN_APPEND | COLUMN_NO_TABLE, NUMBER(rcv_packet_bytes_mean),
+	  .flags = COLUMN_APPEND | COLUMN_NO_TABLE, MEMBER(rcv_packet_bytes_mean),
 	  .metric = "ibwire_port_rcv_packet_mean_bytes", .help = "mean size of the received packets" },
 	{ .key = "errors", .title = HEADING_ERRORS, .narrow = "ERR", .kind = COLUMN_OBJECT,
-	  .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .member = cells_error_key, NUMBER(errors),
+	  .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .member = cells_error_key, MEMBER(errors),
 	  .fill = fill_errors, .help = "error counters that increased in the window" },
 	{ .key = "errors_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_errors_unknown,
 	  .help = "error counters without a delta in the window, reset in it, or saturated" },
-	{ .key = "window_s", .title = "WINDOW", .kind = COLUMN_SPAN_S, NUMBER(window_s),
+	{ .key = "window_s", .title = "WINDOW", .kind = COLUMN_SPAN_S, MEMBER(window_s),
 	  .help = "time that the rates and errors are of" },
-	{ .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, NUMBER(age_s),
+	{ .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, MEMBER(age_s),
 	  .help = "age of the newest reading" },
 	{ .key = "counters", .title = "COUNTERS", .kind = COLUMN_OBJECT, .flags = COLUMN_FLEXIBLE,
 	  .member = cells_counter_key, .fill = fill_counters, .help = "absolute counters" },
@@ -401,11 +395,11 @@ const struct column port_columns[] = {
 	{ .key = "ber_at_least", .title = "BER AT LEAST", .kind = COLUMN_LIST, .fill = fill_ber_at_least,
 	  .help = "bit error rates that are lower bounds: a counter is saturated or was reset" },
 	{ .key = "effective_ber", .title = "EFFECTIVE BER", .kind = COLUMN_REAL,
-	  NUMBER(ber[PORT_BER_EFFECTIVE].rate), .fill = fill_ber, .which = PORT_BER_EFFECTIVE,
+	  MEMBER(ber[PORT_BER_EFFECTIVE].rate), .fill = fill_ber, .which = PORT_BER_EFFECTIVE,
 	  .help = "bit error rate after FEC, with --details" },
 	{ .key = "effective_ber_below", .title = "EFFECTIVE BELOW", .kind = COLUMN_REAL, .fill = fill_ber_below,
 	  .which = PORT_BER_EFFECTIVE, .help = "upper bound of effective_ber without errors (95 %), with --details" },
-	{ .key = "raw_ber", .title = "RAW BER", .kind = COLUMN_REAL, NUMBER(ber[PORT_BER_RAW].rate),
+	{ .key = "raw_ber", .title = "RAW BER", .kind = COLUMN_REAL, MEMBER(ber[PORT_BER_RAW].rate),
 	  .fill = fill_ber, .which = PORT_BER_RAW, .help = "bit error rate before FEC, with --details" },
 	{ .key = "raw_ber_below", .title = "RAW BELOW", .kind = COLUMN_REAL, .fill = fill_ber_below,
 	  .which = PORT_BER_RAW, .help = "upper bound of raw_ber without errors (95 %), with --details" },
@@ -417,9 +411,9 @@ const struct column port_columns[] = {
 	  .measured = true, .which = PLANES_XMIT, .help = "sent data rate of its planes together" },
 	{ .key = "planes_rcv_bytes_per_s", .title = "PLANES RX", .kind = COLUMN_RATE, .fill = fill_planes,
 	  .measured = true, .which = PLANES_RCV, .help = "received data rate of its planes together" },
-	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, MEASURE(load),
+	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, MEMBER(load),
 	  .help = "data rate of the busier direction" },
-	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, MEASURE(util),
+	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, MEMBER(util),
 	  .help = "utilization of the busier direction" },
 	{ 0 },
 };
@@ -462,11 +456,6 @@ void link_facts_of(const struct port_facts *a, const struct port_facts *b, const
 	ret->util = measure_max(ret->percent[0], ret->percent[1]);
 }
 
-static double number_link_status(const void *row)
-{
-	return ((const struct link_facts *)row)->status;
-}
-
 static void fill_link_status(struct result *result, size_t at, const void *row)
 {
 	cells_status(result, at, ((const struct link_facts *)row)->status);
@@ -496,15 +485,13 @@ static void fill_link_finding(struct result *result, size_t at, const void *row)
 }
 
 const struct column link_columns[] = {
-	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, .number = number_link_status,
+	{ .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT, COLUMN_MEMBER(struct link_facts, status),
 	  .fill = fill_link_status, .help = "status of the worse end: ok, idle, silent, down, ..." },
 	{ .key = "finding", .title = HEADING_FINDING, .kind = COLUMN_TEXT, .number = number_link_finding,
 	  .fill = fill_link_finding, .help = "severity and kind of the worst open finding at the link or its nodes" },
-	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, .measured = true,
-	  .offset = offsetof(struct link_facts, load),
+	{ .key = "load", .title = "MAX LOAD", .kind = COLUMN_RATE, COLUMN_MEMBER(struct link_facts, load),
 	  .help = "data rate of the busier direction, as counted by either end" },
-	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, .measured = true,
-	  .offset = offsetof(struct link_facts, util),
+	{ .key = "util", .title = HEADING_LOAD, .kind = COLUMN_PERCENT, COLUMN_MEMBER(struct link_facts, util),
 	  .help = "utilization of the busier direction, as counted by either end" },
 	{ 0 },
 };

@@ -22,11 +22,6 @@ static const struct job *job_of(const void *row)
 	return ((const struct job_facts *)row)->job;
 }
 
-static void fill_id(struct result *result, size_t at, const void *row)
-{
-	result_text(result, at, job_of(row)->id);
-}
-
 enum { JOB_NAME, JOB_ENDED_BY, JOB_COMMAND };
 
 static void fill_job_text(struct result *result, size_t at, const void *row)
@@ -46,21 +41,6 @@ static void fill_hosts(struct result *result, size_t at, const void *row)
 		result_show(result, at, "all", STYLE_PLAIN);
 }
 
-static double number_begin(const void *row)
-{
-	return (double)job_of(row)->begin_us;
-}
-
-static double number_end(const void *row)
-{
-	return job_of(row)->end_us ? (double)job_of(row)->end_us : NAN;
-}
-
-static double number_duration(const void *row)
-{
-	return (double)((const struct job_facts *)row)->duration_us;
-}
-
 static void fill_ending(struct result *result, size_t at, const void *row)
 {
 	const struct job *job = job_of(row);
@@ -75,11 +55,6 @@ static double number_exit_status(const void *row)
 	return job_of(row)->exit_status >= 0 ? job_of(row)->exit_status : NAN;
 }
 
-static double number_number(const void *row)
-{
-	return (double)job_of(row)->number;
-}
-
 static void fill_snapshot(struct result *result, size_t at, const void *row)
 {
 	int which = result_column(result, at)->which;
@@ -90,17 +65,20 @@ static void fill_snapshot(struct result *result, size_t at, const void *row)
 		result_text(result, at, job_snapshot_name(job->number, which, name));
 }
 
+#define MEMBER(member) COLUMN_MEMBER_AT(struct job_facts, job, struct job, member)
+
 const struct column job_columns[] = {
-	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, .fill = fill_id, .help = "id of the job" },
+	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, MEMBER(id), .help = "id of the job" },
 	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_job_text,
 	  .which = JOB_NAME, .help = "name of the job" },
 	{ .key = "hosts", .title = "HOSTS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_hosts,
 	  .help = "its hosts, as typed" },
-	{ .key = "begin", .title = "BEGIN", .kind = COLUMN_TIME, .priority = 2, .number = number_begin,
+	{ .key = "begin", .title = "BEGIN", .kind = COLUMN_TIME, .priority = 2, MEMBER(begin_us),
 	  .help = "time of its begin" },
-	{ .key = "end", .title = "END", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE, .number = number_end,
+	{ .key = "end", .title = "END", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE | COLUMN_NONZERO, MEMBER(end_us),
 	  .help = "time of its end" },
-	{ .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US, .number = number_duration,
+	{ .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US,
+	  COLUMN_MEMBER(struct job_facts, duration_us),
 	  .help = "time from its begin to its end, or until now" },
 	{ .key = "ending", .title = "ENDING", .kind = COLUMN_TEXT, .fill = fill_ending,
 	  .help = "running, ended, replaced by another job on its hosts, or expired" },
@@ -111,7 +89,7 @@ const struct column job_columns[] = {
 	{ .key = "command", .title = "COMMAND", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 3,
 	  .fill = fill_job_text, .which = JOB_COMMAND, .help = "command of ibwire run" },
 	{ .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_number, .help = "number in the database" },
+	  MEMBER(number), .help = "number in the database" },
 	{ .key = "begin_snapshot", .title = "BEGIN SNAPSHOT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_snapshot, .which = false, .help = "snapshot of its begin" },
 	{ .key = "end_snapshot", .title = "END SNAPSHOT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
@@ -121,69 +99,45 @@ const struct column job_columns[] = {
 
 /* --- snapshots --- */
 
-static void fill_name(struct result *result, size_t at, const void *row)
-{
-	result_text(result, at, ((const struct saved_info *)row)->name);
-}
-
 static void fill_note(struct result *result, size_t at, const void *row)
 {
 	put_text(result, at, ((const struct saved_info *)row)->note);
 }
 
-static void fill_slow(struct result *result, size_t at, const void *row)
+static double number_took(const void *row)
 {
-	result_bool(result, at, ((const struct saved_info *)row)->slow);
+	const struct saved_info *info = row;
+
+	return (double)(info->end_us - info->start_us);
 }
 
-static void fill_discovered(struct result *result, size_t at, const void *row)
-{
-	result_bool(result, at, ((const struct saved_info *)row)->discovered);
-}
-
-/* A function that reads a number of a struct saved_info. */
-#define SAVED(name, expression) \
-	static double name(const void *row) \
-	{ \
-		const struct saved_info *info = row; \
-\
-		return (double)(expression); \
-	}
-
-SAVED(number_time, info->wall_us)
-SAVED(number_polled, info->ports_polled)
-SAVED(number_answered, info->ports_answered)
-SAVED(number_planned, info->ports_planned)
-SAVED(number_took, info->end_us - info->start_us)
-SAVED(number_spread, info->spread_us)
-SAVED(number_sent, info->mads_sent)
-SAVED(number_timed_out, info->mads_timed_out)
+#define SAVED(member) COLUMN_MEMBER(struct saved_info, member)
 
 const struct column snapshot_columns[] = {
-	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_name,
+	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, SAVED(name),
 	  .help = "name of the snapshot" },
-	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .number = number_time,
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, SAVED(wall_us),
 	  .help = "time when the counters were read" },
 	{ .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1,
 	  .fill = fill_note, .help = "description that was given with --note" },
-	{ .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4, .number = number_polled,
+	{ .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4, SAVED(ports_polled),
 	  .help = "ports that were polled" },
 	{ .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3,
-	  .number = number_answered, .help = "ports that responded" },
+	  SAVED(ports_answered), .help = "ports that responded" },
 	{ .key = "ports_planned", .title = "PLANNED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_planned, .help = "ports with counters" },
-	{ .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5, .fill = fill_slow,
+	  SAVED(ports_planned), .help = "ports with counters" },
+	{ .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5, SAVED(slow),
 	  .help = "whether detail counters were read, too" },
 	{ .key = "discovered", .title = "DISCOVERED", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE,
-	  .fill = fill_discovered, .help = "whether the fabric was discovered for it" },
+	  SAVED(discovered), .help = "whether the fabric was discovered for it" },
 	{ .key = "duration_us", .title = "DURATION", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE,
 	  .number = number_took, .help = "time that taking it took" },
-	{ .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6, .number = number_spread,
+	{ .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6, SAVED(spread_us),
 	  .help = "time between the first and the last reading" },
 	{ .key = "mads_sent", .title = "MADS", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_sent, .help = "MADs that were sent" },
+	  SAVED(mads_sent), .help = "MADs that were sent" },
 	{ .key = "mads_timed_out", .title = "TIMED OUT", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
-	  .number = number_timed_out, .help = "MADs that timed out" },
+	  SAVED(mads_timed_out), .help = "MADs that timed out" },
 	{ 0 },
 };
 

@@ -30,6 +30,14 @@ enum {
 	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
+/* Rows, NULL if their cells are unknown: the status, and the same with a sweep, a discovery, a fabric. */
+enum { STATUS_ROW, SWEPT_ROW, DISCOVERED_ROW, FABRIC_ROW, STATUS_ROWS };
+
+#define OF(member) COLUMN_MEMBER(struct status, member)
+#define IF_SWEPT(member) .row = SWEPT_ROW, OF(member)
+#define IF_DISCOVERED(member) .row = DISCOVERED_ROW, OF(member)
+#define IF_FABRIC(member) .row = FABRIC_ROW, OF(member)
+
 static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .kind = COLUMN_BOOL },
@@ -39,15 +47,15 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER },
 	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = COLUMN_IF_SHOWN },
 	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME },
-	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
+	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME, IF_SWEPT(db.last_wall_us) },
 	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
 	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
-	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
+	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US, IF_SWEPT(db.last.duration_us) },
 	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US,
 		     .flags = COLUMN_IF_SHOWN },
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
-	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
-	[POLLED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
+	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, IF_SWEPT(db.last.ports_planned) },
+	[POLLED] = { .key = "ports_polled", .kind = COLUMN_INTEGER, IF_SWEPT(db.last.ports_polled) },
 	[RESPONDING] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
@@ -60,20 +68,22 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER },
 	[LOCKED_NODES] = { .key = "locked_nodes", .title = "locked nodes", .kind = COLUMN_LIST },
 	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
-	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER },
-	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER },
-	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER },
-	[ROUTERS] = { .key = "routers", .kind = COLUMN_INTEGER },
+	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER, IF_FABRIC(summary.nodes[SUMMARY_SWITCHES]) },
+	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, IF_FABRIC(summary.nodes[SUMMARY_HCAS]) },
+	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER,
+			  IF_FABRIC(summary.nodes[SUMMARY_AGGREGATION]) },
+	[ROUTERS] = { .key = "routers", .kind = COLUMN_INTEGER, IF_FABRIC(summary.nodes[SUMMARY_ROUTERS]) },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER },
-	[LINKS_ARMED] = { .key = "links_armed", .kind = COLUMN_INTEGER },
-	[LINKS_INIT] = { .key = "links_init", .kind = COLUMN_INTEGER },
-	[LINKS_DOWN] = { .key = "links_down", .kind = COLUMN_INTEGER },
+	[LINKS_ARMED] = { .key = "links_armed", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_ARMED]) },
+	[LINKS_INIT] = { .key = "links_init", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_INIT]) },
+	[LINKS_DOWN] = { .key = "links_down", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_DOWN]) },
 	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
 		      .flags = COLUMN_IF_SHOWN },
 	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
 			  .flags = COLUMN_IF_SHOWN },
-	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
+	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER,
+			 IF_FABRIC(summary.ports_down) },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT },
 	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER },
 	[SM_GUID] = { .key = "sm_guid", .kind = COLUMN_GUID },
@@ -81,21 +91,29 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER },
 	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER },
 	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = COLUMN_IF_SHOWN },
-	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
-	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
-	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
+	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER,
+		   IF_SWEPT(db.last.mads_sent) },
+	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER,
+			     IF_SWEPT(db.last.mads_timed_out) },
+	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER,
+			   IF_SWEPT(db.last.mads_retried) },
 	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
 	[TOPOLOGY] = { .key = "topology_file", .title = "topology", .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN },
-	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME },
-	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US },
-	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
+	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME,
+			     IF_DISCOVERED(db.discovery_wall_us) },
+	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US,
+			IF_DISCOVERED(db.discovery_us) },
+	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER,
+		   IF_DISCOVERED(db.discovery_smps) },
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
-	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
+	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES, OF(db.size_bytes) },
 	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = COLUMN_IF_SHOWN },
 	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT },
-	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
-	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
-	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
+	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER,
+		     OF(db.schema_version) },
+	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER, OF(db.sweeps) },
+	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO,
+			 OF(db.first_wall_us) },
 };
 
 /* Age in intervals above which a live collector is stalled. */
@@ -197,21 +215,15 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
 	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
 
-	result_integer(result, PLANNED, sweep->ports_planned);
-	result_integer(result, POLLED, sweep->ports_polled);
 	result_integer(result, RESPONDING, sweep->ports_answered);
 	result_real(result, COVERAGE, coverage);
 	result_showf(result, RESPONDING, sweep->ports_answered < sweep->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters", sweep->ports_answered,
 		     sweep->ports_polled, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
-	result_integer(result, DURATION, sweep->duration_us);
 	if (sweep->interval_us)
 		result_real(result, INTERVAL, (double)sweep->interval_us / 1e6);
 	else
 		result_show(result, INTERVAL, "a single sweep", STYLE_PLAIN);
-	result_unsigned(result, MADS, sweep->mads_sent);
-	result_unsigned(result, MADS_TIMED_OUT, sweep->mads_timed_out);
-	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
 	result_real(result, MADS_PER_S, mads_per_s);
 	if (!sweep->interval_us && !isnan(mads_per_s))
 		result_showf(result, MADS_PER_S, STYLE_PLAIN, "%.0f MADs/s during the sweep", mads_per_s);
@@ -396,16 +408,8 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 	struct text nodes = { 0 }, links = { 0 };
 
 	result_integer(result, NODES, summary->node_count);
-	result_integer(result, SWITCHES, summary->nodes[SUMMARY_SWITCHES]);
-	result_integer(result, HCAS, summary->nodes[SUMMARY_HCAS]);
-	result_integer(result, AGGREGATION, summary->nodes[SUMMARY_AGGREGATION]);
-	result_integer(result, ROUTERS, summary->nodes[SUMMARY_ROUTERS]);
 	result_integer(result, LINKS, summary->links);
 	result_integer(result, LINKS_UP, active);
-	result_integer(result, LINKS_ARMED, summary->links_by_state[PORT_ARMED]);
-	result_integer(result, LINKS_INIT, summary->links_by_state[PORT_INIT]);
-	result_integer(result, LINKS_DOWN, summary->links_by_state[PORT_DOWN]);
-	result_integer(result, PORTS_DOWN, summary->ports_down);
 	text_appendf(&nodes, "%" PRIu32 ": ", summary->node_count);
 	summary_append_nodes(summary, &nodes);
 	result_show(result, NODES, result_chars(result, &nodes), STYLE_PLAIN);
@@ -422,14 +426,8 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 
 static void fill_db(struct result *result, const struct status *status)
 {
-	const struct db_status *db = &status->db;
-
 	result_text(result, DB, status->path);
-	result_integer(result, SIZE, db->size_bytes);
 	fill_log(result, status);
-	result_integer(result, SCHEMA, db->schema_version);
-	result_integer(result, SWEEPS, db->sweeps);
-	cells_nonzero(result, FIRST_TIME, db->first_wall_us);
 }
 
 static void fill(struct result *result, const void *ctx)
@@ -438,23 +436,23 @@ static void fill(struct result *result, const void *ctx)
 	const struct db_status *db = &status->db;
 	int64_t reference_us = status->at_us ? status->at_us : status->now_us;
 	double age_s = facts_age_s(reference_us, db->last_wall_us);
+	const void *const rows[STATUS_ROWS] = {
+		[STATUS_ROW] = status, [SWEPT_ROW] = db->last_wall_us ? status : NULL,
+		[DISCOVERED_ROW] = db->last_wall_us && db->discovery_us ? status : NULL,
+		[FABRIC_ROW] = status->moment.fabric ? status : NULL,
+	};
 
+	result_fill_rows(result, rows);
 	fill_state(result, status);
 	fill_throttled(result, status);
 	fill_topology_file(result, &status->topology_file);
 	fill_db(result, status);
 	if (db->last_wall_us) {
-		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);
 		fill_sweep(result, &db->last);
 		fill_spread(result, &db->last);
 		fill_warning(result, UNFINISHED, "", db->last.ports_unfinished,
 			     ": the sweep ended before they responded");
-		if (db->discovery_us) {
-			result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
-			result_integer(result, DISCOVERY, db->discovery_us);
-			result_unsigned(result, SMPS, db->discovery_smps);
-		}
 		fill_sm(result, &status->moment, &db->last.sm);
 		fill_other_sms(result, status, &db->last.sm);
 	}

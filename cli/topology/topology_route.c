@@ -26,18 +26,6 @@ struct hop {
 	uint16_t lid;
 };
 
-static double number_hop(const void *row)
-{
-	return ((const struct hop *)row)->number;
-}
-
-static double number_lid(const void *row)
-{
-	const struct hop *hop = row;
-
-	return hop->lid ? hop->lid : NAN;
-}
-
 static void fill_end(struct result *result, size_t at, const void *row)
 {
 	result_text(result, at, route_end_name(((const struct hop *)row)->trace->end));
@@ -68,9 +56,9 @@ enum { HOP_ROW = LINK_ROW };
 static const struct column hop_columns[] = {
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, .fill = fill_time,
 	  .help = "time of the sweep that the numbers are of" },
-	{ .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER, .number = number_hop,
+	{ .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER, COLUMN_MEMBER(struct hop, number),
 	  .help = "number of the hop, from 1; 0: the route has none" },
-	{ .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .number = number_lid,
+	{ .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .flags = COLUMN_NONZERO, COLUMN_MEMBER(struct hop, lid),
 	  .help = "LID that the route leads to" },
 	{ .key = "route", .title = "ROUTE", .kind = COLUMN_TEXT, .fill = fill_end,
 	  .help = "end of the route: arrives, black-hole, down, loop, wrong-end, unknown" },

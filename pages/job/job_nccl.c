@@ -95,10 +95,12 @@ int job_report_add_nccl(struct job_report *report, struct nccl_log *log, struct 
 
 enum { LINE_SEVERITY, LINE_TEXT, LINE_FIX, LINE_COLUMNS };
 
+#define OF_LINE(member) COLUMN_MEMBER(struct nccl_line, member)
+
 static const struct column line_columns[LINE_COLUMNS] = {
 	[LINE_SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
-	[LINE_TEXT] = { .key = "text", .kind = COLUMN_TEXT },
-	[LINE_FIX] = { .key = "fix", .kind = COLUMN_TEXT },
+	[LINE_TEXT] = { .key = "text", .kind = COLUMN_TEXT, OF_LINE(text) },
+	[LINE_FIX] = { .key = "fix", .kind = COLUMN_TEXT, OF_LINE(fix) },
 };
 
 static void put_lines(struct result *result, const void *ctx)
@@ -108,22 +110,24 @@ static void put_lines(struct result *result, const void *ctx)
 	for (size_t i = 0; i < report->nccl_verdict->count; i++) {
 		const struct nccl_line *line = &report->nccl_verdict->lines[i];
 
+		result_fill(result, line);
 		result_text(result, LINE_SEVERITY, nccl_severity_name(line->severity));
-		result_text(result, LINE_TEXT, line->text);
-		result_text(result, LINE_FIX, line->fix);
 		result_end_row(result);
 	}
 }
 
 enum { HCA_HOST, HCA_HCA, HCA_PORT, HCA_FABRIC, HCA_SENDS, HCA_RECEIVES, HCA_DIRECT, HCA_COLUMNS };
 
+#define OF_HCA(member) COLUMN_MEMBER(struct nccl_hca, member)
+
 static const struct column hca_columns[HCA_COLUMNS] = {
-	[HCA_HOST] = { .key = "host", .kind = COLUMN_TEXT }, [HCA_HCA] = { .key = "hca", .kind = COLUMN_TEXT },
-	[HCA_PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[HCA_HOST] = { .key = "host", .kind = COLUMN_TEXT },
+	[HCA_HCA] = { .key = "hca", .kind = COLUMN_TEXT, OF_HCA(name) },
+	[HCA_PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NONZERO, OF_HCA(port) },
 	[HCA_FABRIC] = { .key = "fabric", .kind = COLUMN_TEXT },
-	[HCA_SENDS] = { .key = "sends", .kind = COLUMN_INTEGER },
-	[HCA_RECEIVES] = { .key = "receives", .kind = COLUMN_INTEGER },
-	[HCA_DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER },
+	[HCA_SENDS] = { .key = "sends", .kind = COLUMN_INTEGER, OF_HCA(sends) },
+	[HCA_RECEIVES] = { .key = "receives", .kind = COLUMN_INTEGER, OF_HCA(receives) },
+	[HCA_DIRECT] = { .key = "gdrdma", .kind = COLUMN_INTEGER, OF_HCA(direct) },
 };
 
 static void put_hcas(struct result *result, const void *ctx)
@@ -134,23 +138,19 @@ static void put_hcas(struct result *result, const void *ctx)
 	for (size_t i = 0; i < log->hca_count; i++) {
 		const struct nccl_hca *hca = &log->hcas[i];
 
+		result_fill(result, hca);
 		result_text(result, HCA_HOST, log->hosts[hca->host].name);
-		result_text(result, HCA_HCA, hca->name);
-		cells_nonzero(result, HCA_PORT, hca->port);
 		result_text(result, HCA_FABRIC, hca->fabric ? nccl_fabric_name(hca->fabric) : NULL);
-		result_integer(result, HCA_SENDS, hca->sends);
-		result_integer(result, HCA_RECEIVES, hca->receives);
-		result_integer(result, HCA_DIRECT, hca->direct);
 		result_end_row(result);
 	}
 }
 
-enum { SETTING_NAME, SETTING_VALUE, SETTING_COUNT, SETTING_COLUMNS };
+#define OF_SETTING(member) COLUMN_MEMBER(struct nccl_setting, member)
 
-static const struct column setting_columns[SETTING_COLUMNS] = {
-	[SETTING_NAME] = { .key = "name", .kind = COLUMN_TEXT },
-	[SETTING_VALUE] = { .key = "value", .kind = COLUMN_TEXT },
-	[SETTING_COUNT] = { .key = "count", .kind = COLUMN_INTEGER },
+static const struct column setting_columns[] = {
+	{ .key = "name", .kind = COLUMN_TEXT, OF_SETTING(name) },
+	{ .key = "value", .kind = COLUMN_TEXT, OF_SETTING(value) },
+	{ .key = "count", .kind = COLUMN_INTEGER, OF_SETTING(count) },
 };
 
 static void put_settings(struct result *result, const void *ctx)
@@ -164,11 +164,7 @@ static void put_settings(struct result *result, const void *ctx)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (size_t j = 0; j < lists[i].count; j++) {
-			const struct nccl_setting *setting = &lists[i].settings[j];
-
-			result_text(result, SETTING_NAME, setting->name);
-			result_text(result, SETTING_VALUE, setting->value);
-			result_integer(result, SETTING_COUNT, setting->count);
+			result_fill(result, &lists[i].settings[j]);
 			result_end_row(result);
 		}
 }
@@ -176,15 +172,17 @@ static void put_settings(struct result *result, const void *ctx)
 enum { TEST_OPERATION, TEST_RANKS, TEST_HOSTS, TEST_ITERATIONS, TEST_ROWS, TEST_LEAST, TEST_BUSBW, TEST_SIZE,
        TEST_COLUMNS };
 
+#define OF_TEST(member) COLUMN_MEMBER(struct nccl_test, member)
+
 static const struct column test_columns[TEST_COLUMNS] = {
 	[TEST_OPERATION] = { .key = "operation", .kind = COLUMN_TEXT },
-	[TEST_RANKS] = { .key = "ranks", .kind = COLUMN_INTEGER },
-	[TEST_HOSTS] = { .key = "hosts", .kind = COLUMN_INTEGER },
-	[TEST_ITERATIONS] = { .key = "iterations", .kind = COLUMN_INTEGER },
-	[TEST_ROWS] = { .key = "rows", .kind = COLUMN_INTEGER },
+	[TEST_RANKS] = { .key = "ranks", .kind = COLUMN_INTEGER, OF_TEST(all.ranks) },
+	[TEST_HOSTS] = { .key = "hosts", .kind = COLUMN_INTEGER, OF_TEST(all.hosts) },
+	[TEST_ITERATIONS] = { .key = "iterations", .kind = COLUMN_INTEGER, OF_TEST(iterations) },
+	[TEST_ROWS] = { .key = "rows", .kind = COLUMN_INTEGER, OF_TEST(row_count) },
 	[TEST_LEAST] = { .key = "least_bytes", .kind = COLUMN_BYTES },
-	[TEST_BUSBW] = { .key = "best_busbw_gb_per_s", .kind = COLUMN_REAL },
-	[TEST_SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES },
+	[TEST_BUSBW] = { .key = "best_busbw_gb_per_s", .kind = COLUMN_REAL, OF_TEST(best.busbw_gb_per_s) },
+	[TEST_SIZE] = { .key = "best_size_bytes", .kind = COLUMN_BYTES, OF_TEST(best.size_bytes) },
 };
 
 static void put_tests(struct result *result, const void *ctx)
@@ -196,15 +194,10 @@ static void put_tests(struct result *result, const void *ctx)
 		const struct nccl_test *test = &log->tests[i];
 		uint64_t least = nccl_test_least_bytes(log, test, nccl_may_reduce(log));
 
+		result_fill(result, test);
 		result_text(result, TEST_OPERATION, nccl_test_name(test));
-		result_integer(result, TEST_RANKS, test->all.ranks);
-		result_integer(result, TEST_HOSTS, test->all.hosts);
-		result_integer(result, TEST_ITERATIONS, test->iterations);
-		result_integer(result, TEST_ROWS, test->row_count);
 		if (least)
 			result_unsigned(result, TEST_LEAST, least);
-		result_real(result, TEST_BUSBW, test->best.busbw_gb_per_s);
-		result_unsigned(result, TEST_SIZE, test->best.size_bytes);
 		result_end_row(result);
 	}
 }
@@ -218,7 +211,9 @@ void job_add_nccl(const struct job_report *report, struct page *page)
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_hcas",
 					       .table = { hca_columns, HCA_COLUMNS, put_hcas, report } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_settings",
-					       .table = { setting_columns, SETTING_COLUMNS, put_settings, report } });
+					       .table = { setting_columns,
+					  sizeof(setting_columns) / sizeof(*setting_columns),
+							  put_settings, report } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "nccl_tests",
 					       .table = { test_columns, TEST_COLUMNS, put_tests, report } });
 }

@@ -285,42 +285,54 @@ enum { ID, NAME, HOSTS, COMMAND, BEGIN, END, DURATION, RUNNING, ENDING, ENDED_BY
        LATE_FROM, HOSTS_CV, RAILS_CV, SLOWEST, PORTS, PORTS_KNOWN, PORTS_UNUSED, LEAVES, OTHERS, ROUTES_KNOWN,
        AR_ON, AR_OFF, AR_UNKNOWN, AGGREGATION, CLOCK_STEP, NOTES, JOB_COLUMNS };
 
+/* Rows, NULL if their cells are unknown: the report, and the same if its ports, history or fabric are known. */
+enum { REPORT_ROW, KNOWN_ROW, HISTORY_ROW, FABRIC_ROW, REPORT_ROWS };
+
+#define OF(member) COLUMN_MEMBER(struct job_report, member)
+#define IF_KNOWN(member) .row = KNOWN_ROW, OF(member)
+#define IF_HISTORY(member) .row = HISTORY_ROW, OF(member)
+#define IF_FABRIC(member) .row = FABRIC_ROW, OF(member)
+
 static const struct column job_columns[JOB_COLUMNS] = {
 	[ID] = { .key = "id", .kind = COLUMN_TEXT }, [NAME] = { .key = "name", .kind = COLUMN_TEXT },
 	[HOSTS] = { .key = "hosts", .kind = COLUMN_TEXT }, [COMMAND] = { .key = "command", .kind = COLUMN_TEXT },
-	[BEGIN] = { .key = "begin", .kind = COLUMN_TIME }, [END] = { .key = "end", .kind = COLUMN_TIME },
-	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US },
-	[RUNNING] = { .key = "running", .kind = COLUMN_BOOL }, [ENDING] = { .key = "ending", .kind = COLUMN_TEXT },
+	[BEGIN] = { .key = "begin", .kind = COLUMN_TIME, OF(begin_us) }, [END] = { .key = "end", .kind = COLUMN_TIME },
+	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US, OF(duration_us) },
+	[RUNNING] = { .key = "running", .kind = COLUMN_BOOL, OF(running) },
+	[ENDING] = { .key = "ending", .kind = COLUMN_TEXT },
 	[ENDED_BY] = { .key = "ended_by", .kind = COLUMN_TEXT },
 	[STATUS] = { .key = "exit_status", .kind = COLUMN_INTEGER },
-	[NUMBER] = { .key = "number", .kind = COLUMN_INTEGER },
+	[NUMBER] = { .key = "number", .kind = COLUMN_INTEGER, OF(job.number) },
 	[VERDICT] = { .key = "verdict", .kind = COLUMN_TEXT },
 	[VERDICT_TEXT] = { .key = "verdict_text", .kind = COLUMN_TEXT },
 	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT },
-	[INTERVAL] = { .key = "sweep_interval_us", .kind = COLUMN_SPAN_US },
-	[STEP] = { .key = "peak_step_us", .kind = COLUMN_SPAN_US },
-	[XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES }, [RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES },
-	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL }, [ERRORS] = { .key = "errors", .kind = COLUMN_INTEGER },
-	[MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL, .measured = true },
-	[LATE_FROM] = { .key = "late_from", .kind = COLUMN_TIME },
-	[HOSTS_CV] = { .key = "hosts_cv", .kind = COLUMN_REAL },
-	[RAILS_CV] = { .key = "rails_cv", .kind = COLUMN_REAL },
+	[INTERVAL] = { .key = "sweep_interval_us", .kind = COLUMN_SPAN_US, IF_HISTORY(interval_us) },
+	[STEP] = { .key = "peak_step_us", .kind = COLUMN_SPAN_US, IF_HISTORY(peak_step_us) },
+	[XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES, IF_KNOWN(total.xmit_bytes) },
+	[RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES, IF_KNOWN(total.rcv_bytes) },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, IF_KNOWN(total.at_least) },
+	[ERRORS] = { .key = "errors", .kind = COLUMN_INTEGER, IF_KNOWN(total.errors) },
+	[MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.mean_xmit) },
+	[MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.mean_rcv) },
+	[PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.peak_xmit) },
+	[PEAK_RCV] = { .key = "peak_rcv_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.peak_rcv) },
+	[EARLY] = { .key = "early_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.part[JOB_EARLY]) },
+	[LATE] = { .key = "late_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.part[JOB_LATE]) },
+	[LATE_FROM] = { .key = "late_from", .kind = COLUMN_TIME, .flags = COLUMN_NONZERO, OF(part_from_us[JOB_LATE]) },
+	[HOSTS_CV] = { .key = "hosts_cv", .kind = COLUMN_REAL, IF_KNOWN(over_hosts.cv) },
+	[RAILS_CV] = { .key = "rails_cv", .kind = COLUMN_REAL, IF_KNOWN(over_rails.cv) },
 	[SLOWEST] = { .key = "slowest_host", .kind = COLUMN_TEXT },
-	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER },
-	[PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER },
-	[PORTS_UNUSED] = { .key = "ports_unused", .kind = COLUMN_INTEGER },
-	[LEAVES] = { .key = "leaves", .kind = COLUMN_INTEGER }, [OTHERS] = { .key = "other_jobs", .kind = COLUMN_LIST },
-	[ROUTES_KNOWN] = { .key = "routes_known", .kind = COLUMN_BOOL },
-	[AR_ON] = { .key = "adaptive_routing_on", .kind = COLUMN_INTEGER },
-	[AR_OFF] = { .key = "adaptive_routing_off", .kind = COLUMN_INTEGER },
-	[AR_UNKNOWN] = { .key = "adaptive_routing_unknown", .kind = COLUMN_INTEGER },
-	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER },
-	[CLOCK_STEP] = { .key = "clock_step_us", .kind = COLUMN_SPAN_US },
+	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER, IF_FABRIC(port_count) },
+	[PORTS_KNOWN] = { .key = "ports_known", .kind = COLUMN_INTEGER, IF_FABRIC(total.known) },
+	[PORTS_UNUSED] = { .key = "ports_unused", .kind = COLUMN_INTEGER, IF_FABRIC(ports_unused) },
+	[LEAVES] = { .key = "leaves", .kind = COLUMN_INTEGER, IF_FABRIC(leaf_count) },
+	[OTHERS] = { .key = "other_jobs", .kind = COLUMN_LIST },
+	[ROUTES_KNOWN] = { .key = "routes_known", .kind = COLUMN_BOOL, IF_FABRIC(routes_known) },
+	[AR_ON] = { .key = "adaptive_routing_on", .kind = COLUMN_INTEGER, IF_FABRIC(adaptive_on) },
+	[AR_OFF] = { .key = "adaptive_routing_off", .kind = COLUMN_INTEGER, IF_FABRIC(adaptive_off) },
+	[AR_UNKNOWN] = { .key = "adaptive_routing_unknown", .kind = COLUMN_INTEGER, IF_FABRIC(adaptive_unknown) },
+	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER, IF_FABRIC(aggregation_nodes) },
+	[CLOCK_STEP] = { .key = "clock_step_us", .kind = COLUMN_SPAN_US, OF(clock_step_us) },
 	[NOTES] = { .key = "notes", .kind = COLUMN_LIST },
 };
 
@@ -343,16 +355,11 @@ static void put_job(const struct job_report *report, struct result *result)
 	put_text(result, NAME, job->name);
 	put_text(result, HOSTS, job->hosts);
 	put_text(result, COMMAND, job->command);
-	result_integer(result, BEGIN, report->begin_us);
 	cells_nonzero(result, END, report->running ? 0 : report->end_us);
-	result_integer(result, DURATION, report->duration_us);
-	result_bool(result, RUNNING, report->running);
 	result_text(result, ENDING, job_ending_name(job->ending));
 	put_text(result, ENDED_BY, job->ended_by);
 	if (job->exit_status >= 0)
 		result_integer(result, STATUS, job->exit_status);
-	result_integer(result, NUMBER, job->number);
-	result_integer(result, CLOCK_STEP, report->clock_step_us);
 	result_empty(result, NOTES);
 	for (size_t i = 0; i < report->note_count; i++)
 		result_item(result, NOTES, "%s", report->notes[i]);
@@ -361,51 +368,25 @@ static void put_job(const struct job_report *report, struct result *result)
 static void put_totals(const struct job_report *report, struct result *result)
 {
 	static const char *const sources[] = { "none", "snapshots", "history" };
-	const struct job_sum *total = &report->total;
 
 	result_text(result, VERDICT, job_verdict_name(report->verdict[0].verdict));
 	result_text(result, VERDICT_TEXT, report->verdict[0].text);
 	result_text(result, SOURCE, sources[report->source]);
-	if (report->has_history) {
-		result_integer(result, INTERVAL, report->interval_us);
-		result_integer(result, STEP, report->peak_step_us);
-	}
-	cells_nonzero(result, LATE_FROM, report->part_from_us[JOB_LATE]);
-	if (!total->known)
-		return;
-	result_unsigned(result, XMIT, total->xmit_bytes);
-	result_unsigned(result, RCV, total->rcv_bytes);
-	result_bool(result, AT_LEAST, total->at_least);
-	result_unsigned(result, ERRORS, total->errors);
-	result_measure(result, MEAN_XMIT, total->mean_xmit);
-	result_measure(result, MEAN_RCV, total->mean_rcv);
-	result_measure(result, PEAK_XMIT, total->peak_xmit);
-	result_measure(result, PEAK_RCV, total->peak_rcv);
-	result_measure(result, EARLY, total->part[JOB_EARLY]);
-	result_measure(result, LATE, total->part[JOB_LATE]);
-	result_real(result, HOSTS_CV, report->over_hosts.cv);
-	result_real(result, RAILS_CV, report->over_rails.cv);
-	if (report->slowest != UINT32_MAX)
+	if (report->total.known && report->slowest != UINT32_MAX)
 		result_text(result, SLOWEST, report->hosts[report->slowest].name);
 }
 
 static void put_about(struct result *result, const void *ctx)
 {
 	const struct job_report *report = ctx;
+	const void *const rows[REPORT_ROWS] = {
+		[REPORT_ROW] = report, [KNOWN_ROW] = report->total.known ? report : NULL,
+		[HISTORY_ROW] = report->has_history ? report : NULL, [FABRIC_ROW] = report->fabric ? report : NULL,
+	};
 
+	result_fill_rows(result, rows);
 	put_job(report, result);
 	put_totals(report, result);
-	if (report->fabric) {
-		result_integer(result, PORTS, (int64_t)report->port_count);
-		result_integer(result, PORTS_KNOWN, report->total.known);
-		result_integer(result, PORTS_UNUSED, report->ports_unused);
-		result_integer(result, LEAVES, report->leaf_count);
-		result_bool(result, ROUTES_KNOWN, report->routes_known);
-		result_integer(result, AR_ON, report->adaptive_on);
-		result_integer(result, AR_OFF, report->adaptive_off);
-		result_integer(result, AR_UNKNOWN, report->adaptive_unknown);
-		result_integer(result, AGGREGATION, report->aggregation_nodes);
-	}
 	result_empty(result, OTHERS);
 	for (size_t i = 0; i < report->other_count; i++)
 		result_item(result, OTHERS, "%s", report->others[i]);

@@ -44,7 +44,7 @@ static struct column complete(const struct table_view *view, const struct column
 	const struct column *source = view->sources[column->row];
 	struct column ret;
 
-	if (column->fill || column_has_number(column) || !column->key)
+	if (column->fill || column->type || column_has_number(column) || !column->key)
 		return *column;
 	while (source && source->key && strcmp(source->key, column->key))
 		source++;

@@ -27,7 +27,7 @@ enum { NAME, AREA, SECRET, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
 	[NAME] = { .title = "NAME", .fill = fill_name, .flags = COLUMN_FLEXIBLE },
-	[AREA] = { .title = "AREA", .kind = COLUMN_REAL, .offset = offsetof(struct room, area), .priority = 1 },
+	[AREA] = { .title = "AREA", .kind = COLUMN_REAL, COLUMN_MEMBER(struct room, area), .priority = 1 },
 	[SECRET] = { .key = "secret", .fill = fill_name },
 };
 
@@ -142,7 +142,7 @@ TEST(columns_that_each_list_has_are_appended)
 	static const struct column source[] = {
 		{ .key = "secret", .title = "SECRET", .fill = fill_name, .flags = COLUMN_APPEND },
 		{ .key = "unlisted", .title = "UNLISTED", .fill = fill_name },
-		{ .key = "more", .title = "MORE", .kind = COLUMN_REAL, .offset = offsetof(struct room, area),
+		{ .key = "more", .title = "MORE", .kind = COLUMN_REAL, COLUMN_MEMBER(struct room, area),
 		  .flags = COLUMN_APPEND },
 		{ 0 },
 	};

@@ -37,8 +37,7 @@ enum role mark_role(enum port_mark mark)
 
 /* --- cells that both ends decide: LINK_ROW is a struct link_cells --- */
 
-#define LINK_NUMBER(member) .offset = offsetof(struct link_cells, facts.member)
-#define LINK_MEASURE(member) LINK_NUMBER(member), .measured = true
+#define LINK_MEMBER(member) COLUMN_MEMBER(struct link_cells, facts.member)
 
 static const struct port *first_port(const struct link_cells *cells)
 {
@@ -115,18 +114,18 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 			.help = "width and speed; low: below enabled or built value" },
 	[LINK_LOAD] = { .key = "util", .row = LINK_ROW, .help = "utilization of the busier direction" },
 	[LINK_XMIT] = { .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-			LINK_MEASURE(bytes_per_s[0]), .help = "bits per second from PORT to PEER" },
+			LINK_MEMBER(bytes_per_s[0]), .help = "bits per second from PORT to PEER" },
 	[LINK_XMIT_PERCENT] = { .title = HEADING_TX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-				LINK_MEASURE(percent[0]), .help = "the same in % of the link's data rate" },
-	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, LINK_MEASURE(percent[0]),
+				LINK_MEMBER(percent[0]), .help = "the same in % of the link's data rate" },
+	[LINK_XMIT_BAR] = { .title = "TX LOAD", .narrow = "TX", .row = LINK_ROW, LINK_MEMBER(percent[0]),
 			    .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
 	[LINK_RCV] = { .title = HEADING_RX, .narrow = "RXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
-		       LINK_MEASURE(bytes_per_s[1]), .help = "bits per second from PEER to PORT" },
+		       LINK_MEMBER(bytes_per_s[1]), .help = "bits per second from PEER to PORT" },
 	[LINK_RCV_PERCENT] = { .title = HEADING_RX_PERCENT, .kind = COLUMN_PERCENT, .row = LINK_ROW,
-			       LINK_MEASURE(percent[1]), .help = "the same in % of the link's data rate" },
-	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, LINK_MEASURE(percent[1]),
+			       LINK_MEMBER(percent[1]), .help = "the same in % of the link's data rate" },
+	[LINK_RCV_BAR] = { .title = "RX LOAD", .narrow = "RX", .row = LINK_ROW, LINK_MEMBER(percent[1]),
 			   .flags = COLUMN_FLEXIBLE, .help = "the same as a bar" },
-	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, LINK_MEASURE(util),
+	[LINK_SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .row = LINK_ROW, LINK_MEMBER(util),
 			 .flags = COLUMN_FLEXIBLE, .help = "LOAD% in the last sweeps, the newest at the right" },
 	[LINK_XMIT_PACKETS] = { .key = "xmit_packets_per_s", .row = PORT_ROW,
 				.help = "packets per second sent by PORT" },
@@ -141,8 +140,8 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 	[LINK_WAIT_BACK] = { .key = "xmit_wait_ticks_per_s", .row = PEER_ROW, .title = "PeerWait/s",
 			     .narrow = "PWait/s", .help = "the same for PEER" },
 	[LINK_ERRORS] = { .title = HEADING_ERRORS, .narrow = "ERR", .kind = COLUMN_INTEGER, .row = LINK_ROW,
-			  LINK_NUMBER(errors), .help = "errors of PORT / PEER since the time in the header" },
-	[LINK_WHICH_ERRORS] = { .title = "WHICH ERRORS", .narrow = "WHICH", .row = LINK_ROW, LINK_NUMBER(errors),
+			  LINK_MEMBER(errors), .help = "errors of PORT / PEER since the time in the header" },
+	[LINK_WHICH_ERRORS] = { .title = "WHICH ERRORS", .narrow = "WHICH", .row = LINK_ROW, LINK_MEMBER(errors),
 				.fill = fill_which_errors, .flags = COLUMN_FLEXIBLE,
 				.help = "error counters that increased" },
 	[LINK_AGE] = { .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .row = LINK_ROW, .number = number_age,
