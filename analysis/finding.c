@@ -250,8 +250,9 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.limits = "131,072 ports and nodes at once, then 1,024 per hour (524,288 in the first topology of a "
 			"database), or 2,097,151 ports in all: warning",
 		.reason = "A switch can respond to a discovery with any number of nodes that do not exist. Each "
-			"new port takes an id, so their number is limited. Nodes that are known, and new nodes with few ports "
-			"within the limit, are stored; nodes that are left out are polled and tried again each minute.",
+			"new port takes an id, so their number is limited. Nodes that are known, and new nodes with "
+			"few ports within the limit, are stored; nodes that are left out are polled and tried again "
+			"each minute.",
 		.advice = "find out what is connected to the port that is named, and disconnect a device that invents "
 			"nodes; real nodes are stored within hours, or at once with `ibwire collect --new-fabric`" },
 };

@@ -3,9 +3,9 @@
  * writer_identity.c - ids of nodes and ports
  *
  * The database has room for 2,097,151 ids of nodes and of ports each, and a compromised switch can respond to a
- * discovery with any number of nodes. So new ids are limited per hour, a node beyond the limit is left out of the sweep, and ids
- * of departed nodes are assigned again when no row about them is within the retention. The ids of a table have no
- * holes, so a free id keeps its row, with the last node or port that had it.
+ * discovery with any number of nodes. So new ids are limited per hour, a node beyond the limit is left out of the
+ * sweep, and ids of departed nodes are assigned again when no row about them is within the retention. The ids of a
+ * table have no holes, so a free id keeps its row, with the last node or port that had it.
  */
 #include <inttypes.h>
 #include <stdio.h>
