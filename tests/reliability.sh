@@ -5,10 +5,12 @@
 #
 # usage: reliability.sh BUILD-DIR [PART...]
 #
-# Runs the parts of the table below that have no results yet, or the given ones again. The results of
-# a part are in BUILD-DIR/reliability/PART.lines and its output in PART.log, so the run can be
-# interrupted: the next one continues with the first part that is not complete. For a complete run,
-# remove the folder first. Then the tables of docs/reliability.md are replaced.
+# Runs the parts of tests/reliability.parts that have no results yet, or the given ones again. The
+# results of a part are in BUILD-DIR/reliability/PART.lines and its output in PART.log, so the run can
+# be interrupted: the next one continues with the first part that is not complete. For a complete run,
+# remove the folder first. Then the rows of these parts are replaced in docs/reliability.md; rows of
+# other parts remain. The rows of a group of parts are sums, and are replaced when all of them have
+# results, or one has failed.
 #
 # A program prints a line for each class of faults if IBWIRE_RELIABILITY is set
 # (reliability_report() of base/test_cases.h), with tabs between the fields:
@@ -22,54 +24,6 @@ shift
 results=$build/reliability
 mkdir -p "$results" || exit 1
 export IBWIRE_RELIABILITY=1 IBWIRE_SRCDIR="$top"
-
-# PART BUILD PROGRAM [VARIABLE=VALUE...] [| CLASS | CHECKED]
-# BUILD is "release" (BUILD-DIR) or "asan" (build-asan/); PROGRAM a unit test, a script of the source
-# tree, or make:TARGET. CLASS and CHECKED are a line for programs that print none for their tests.
-parts='
-power       release storage/file/power_test IBWIRE_POWER_POINTS=10000
-kills       release storage/read/roundtrip_test IBWIRE_LONG=1
-migration   release storage/file/migrate_test
-upgrade     release tests/integration/upgrade_test.py
-forged      asan    tests/fuzz/forged_test FORGED_VARIANTS=20000
-codec       release storage/codec/codec_test IBWIRE_CODEC_SAMPLES=10000000
-decoders    asan    make:fuzz FUZZ_FORGED=0 FUZZ_SECONDS=600 | Random bytes in the decoders of samples and NCCL logs | No crash, no sanitizer report (libFuzzer)
-valgrind    release tests/valgrind.py
-threads     release make:check-threads | Data races | Unit tests of threads under ThreadSanitizer: no report
-stop        asan    tests/integration/stop_test.py | Signals and a blocked device | The collector exits within its time limit with status 0 or 69, stored sweeps are kept
-disk        release tests/integration/disk_test.py | Full, failing and read-only disk | One error line, polling continues, the next stored sweep is exact
-devices     asan    tests/integration/no_fabric_test.py | Missing, closed or broken devices | One line with the reason and the remedy, exit status 69
-http        asan    tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes ASAN_OPTIONS=quarantine_size_mb=16 | HTTP: slow, stuck, guessing and invalid clients, 2,100 at a time, AddressSanitizer | Every scrape of another client succeeds, at most one in ten after a repetition, memory is bounded, SIGTERM ends the server within 3 s, no report
-http-plain  release tests/integration/metrics_test.py IBWIRE_ATTACK_LONG=1 | HTTP: the same with 10,000 connections | The same; memory below 64 MB
-pages       asan    tests/integration/payload_pages_test.py | Pages with payloads: 357 pages and paths with hostile names and query strings, AddressSanitizer | No markup, header, metric or control character is from a payload
-hosts       asan    tests/fuzz/mutated_hosts_test.py MUTATIONS=2000 IBWIRE_TEST_SHORT=yes
-files       asan    tests/fuzz/mutated_files_test.py MUTATIONS=3000 IBWIRE_TEST_SHORT=yes
-locks       release tests/integration/locks_test.py IBWIRE_ATTACK_LONG=1
-lease       release tests/integration/lease_test.py IBWIRE_ATTACK_LONG=1
-jobs        release tests/integration/jobs_attack_test.py IBWIRE_ATTACK_LONG=1
-receivers   asan    tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 IBWIRE_TEST_SHORT=yes | Receivers of remote write: 24 that answer nonsense, slowly or without end, AddressSanitizer | Every sample arrives once, unchanged; memory is bounded, SIGTERM ends push within 3 s
-receivers-plain release tests/integration/push_test.py IBWIRE_ATTACK_LONG=1 | Receivers of remote write: the same | The same; memory below 64 MB
-kernel      release tests/kernel/run | MAD stack of a real kernel (qemu) | Agreement with infiniband-diags, removal of the device
-coverage    release make:coverage
-faults-create      release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=creation
-faults-store       release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=ingest
-faults-compact-1   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=compaction IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=0
-faults-compact-2   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=compaction IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=1
-faults-snapshot    release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=snapshots
-faults-migrate     release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=migration
-faults-collect-1   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=collector IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=0
-faults-collect-2   release tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_ALL=1 IBWIRE_FAULT_CASE=collector IBWIRE_FAULT_PARTS=2 IBWIRE_FAULT_PART=1
-faults-1    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=0
-faults-2    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=1
-faults-3    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=2
-faults-4    asan    tests/fault/fault_test IBWIRE_FAULT_POINTS=0 IBWIRE_FAULT_PARTS=4 IBWIRE_FAULT_PART=3
-hostile-1   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=101
-hostile-2   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=102
-hostile-3   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=103
-hostile-4   release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=250000 IBWIRE_WEEK_SWEEPS=0 IBWIRE_HOSTILE_SEED=104
-week        release tests/world/hostile_test IBWIRE_HOSTILE_SWEEPS=0 IBWIRE_WEEK_SWEEPS=70000
-payload     asan    tests/world/payload_test IBWIRE_PAYLOAD_ROUNDS=100
-'
 
 message() {
 	printf 'reliability: %s\n' "$*"
@@ -146,28 +100,29 @@ run_part() {
 	return $status
 }
 
-# tables - print the results, then the parts; rows of several parts that differ only in their cases are one row:
-# their numbers are added up; of those after "of", which all parts have, the largest is kept
-tables() {
+# results_of GROUP - the names of its parts that have results, if its rows are to be written from them
+results_of() {
+	found="" missing="" failed_part=""
 	for entry in $names; do
-		[ ! -f "$results/$entry.lines" ] || cat "$results/$entry.lines"
-	done | awk -F '\t' '
-		function thousands(text,    digits, rest) {
-			digits = text; sub(/[^0-9].*/, "", digits); rest = substr(text, length(digits) + 1); text = ""
-			for (; length(digits) > 3; digits = substr(digits, 1, length(digits) - 3))
-				text = "," substr(digits, length(digits) - 2) text
-			return digits text rest
-		}
-		function capital(text) {
-			return toupper(substr(text, 1, 1)) substr(text, 2)
-		}
-		$1 == "PART" {
-			runs[++run_count] = "| " $2 " | `" $3 "` | " $4 " | " $5 " | " thousands($6) " s |"
-			cpu += $6
-		}
+		[ "${entry%-[0-9]}" = "$1" ] || continue
+		[ -f "$results/$entry.lines" ] || { missing=yes && continue; }
+		found="$found $entry"
+		! grep -q 'FAILED$' "$results/$entry.lines" || failed_part=yes
+	done
+	[ -n "$missing" ] && [ -z "$failed_part" ] && grep -q "^| $1 |" "$results/rows" || echo "$found"
+}
+
+# fault_rows GROUP PART... - rows of these parts that differ only in their cases are one row: their numbers are added up; of
+# those after "of", which all parts have, the largest is kept
+fault_rows() {
+	group=$1
+	shift
+	for entry; do
+		cat "$results/$entry.lines"
+	done | awk -F '\t' -v group="$group" "$awk_functions"'
 		$1 == "RELIABILITY" {
 			unit = rest = $3; gsub(/[0-9]+/, "#", unit)
-			key = "| " capital($2) " | \t" unit "\t | " capital($4) " | " $5 " |"
+			key = "| " group " | " capital($2) " | \t" unit "\t | " capital($4) " | " $5 " |"
 			if (!(key in seen)) order[++count] = key
 			seen[key]
 			for (n = 1; match(rest, /(of )?[0-9]+/); n++) {
@@ -178,7 +133,6 @@ tables() {
 			}
 		}
 		END {
-			print "| faults | cases | what was checked | result |\n|---|---|---|---|"
 			for (i = 1; i <= count; i++) {
 				split(order[i], half, "\t")
 				for (n = 1; half[2] ~ /#/; n++)
@@ -186,19 +140,61 @@ tables() {
 				sub(/, 0 [^,]*$/, "", half[2])
 				print half[1] half[2] half[3]
 			}
-			print "\n| part | program | date (UTC) | commit | CPU time |\n|---|---|---|---|---|"
-			for (i = 1; i <= run_count; i++)
-				print runs[i]
-			printf "| all | | | | %s s |\n", thousands(sprintf("%d", cpu))
 		}'
 }
+
+# run_row PART - program, date, commit and CPU time of a part
+run_row() {
+	awk -F '\t' "$awk_functions"'
+		$1 == "PART" { print "| " $2 " | `" $3 "` | " $4 " | " $5 " | " thousands($6) " s |" }' "$results/$1.lines"
+}
+
+# tables - print the results, then the parts; of groups without results as the page has them. A row of the second table
+# has a program in its second field.
+tables() {
+	printf '| part | faults | cases | what was checked | result |\n|---|---|---|---|---|\n'
+	for group in $groups; do
+		complete=$(results_of "$group")
+		# shellcheck disable=SC2086 # names of parts
+		if [ -n "$complete" ]; then
+			fault_rows "$group" $complete
+		else
+			grep "^| $group | [^\`]" "$results/rows"
+		fi
+	done
+	printf '\n| part | program | date (UTC) | commit | CPU time |\n|---|---|---|---|---|\n'
+	for group in $groups; do
+		complete=$(results_of "$group")
+		for entry in $complete; do
+			run_row "$entry"
+		done
+		[ -n "$complete" ] || grep -E "^\| $group(-[0-9])? \| \`" "$results/rows"
+	done | awk -F '|' "$awk_functions"'
+		{ print; gsub(/[^0-9]/, "", $6); cpu += $6 }
+		END { printf "| all | | | | %s s |\n", thousands(sprintf("%d", cpu)) }'
+}
+
+# shellcheck disable=SC2016 # fields of awk
+awk_functions='
+	function thousands(text,    digits, rest) {
+		digits = text; sub(/[^0-9].*/, "", digits); rest = substr(text, length(digits) + 1); text = ""
+		for (; length(digits) > 3; digits = substr(digits, 1, length(digits) - 3))
+			text = "," substr(digits, length(digits) - 2) text
+		return digits text rest
+	}
+	function capital(text) {
+		return toupper(substr(text, 1, 1)) substr(text, 2)
+	}
+'
 
 # Read as a whole before it runs: this file may change meanwhile.
 {
 trap 'message "interrupted: the next run continues with $name"; exit 1' INT TERM HUP
 wanted=" $* " names="" name="" failed=0
-printf '%s\n' "$parts" | sed '/^$/d' >"$results/parts"
+sed '/^#/d; /^$/d' "$top/tests/reliability.parts" >"$results/parts"
 names=$(awk '{ print $1 }' "$results/parts")
+groups=$(printf '%s\n' "$names" | sed 's/-[0-9]$//' | uniq)
+page=$top/docs/reliability.md
 while IFS='|' read -r command class checked <&3; do
 	# shellcheck disable=SC2086 # words of the table
 	set -- $command
@@ -213,7 +209,7 @@ while IFS='|' read -r command class checked <&3; do
 	run_part "$name" "${class% }" "$checked" "$@" || failed=1
 done 3<"$results/parts"
 
-page=$top/docs/reliability.md
+sed -n '/^<!-- make reliability: begin/,/^<!-- make reliability: end/p' "$page" >"$results/rows"
 tables >"$results/tables.md"
 awk -v tables="$results/tables.md" '
 	/^<!-- make reliability: end/ { inside = 0 }
