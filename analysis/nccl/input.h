@@ -26,8 +26,15 @@ struct nccl_json {
 	unsigned group, group_count;
 };
 
+/* Known texts by the bytes with which they begin; numbers from 1 in the order of their table. */
+struct nccl_warning_index {
+	bool filled;
+	uint8_t first[1024], next[256];
+};
+
 struct nccl_input {
 	struct nccl_json json;
+	struct nccl_warning_index warnings;
 	char head[32];    /* the first bytes of this log, until its kind is known */
 	size_t head_len;
 	bool started;     /* they were read */
@@ -73,7 +80,7 @@ struct nccl_warning {
 };
 
 /* nccl_warning_find - Return: NULL: not known. */
-const struct nccl_warning *nccl_warning_find(const char *text);
+const struct nccl_warning *nccl_warning_find(struct nccl_warning_index *index, const char *text);
 
 /* nccl_status_text, nccl_status_fix - of enum ibv_wc_status. */
 const char *nccl_status_text(int status);

@@ -45,26 +45,26 @@ static void tally_add(struct nccl_tally tallies[NCCL_TALLY_MOST], const char *na
 	*rarest = wanted;
 }
 
-/* What stands after one of some words. Only what its end confirms is whole: a torn name would be another one. */
+/*
+ * The address after "from peer ", "connect to " and the like. Only what its end confirms is whole: a torn name would
+ * be another one.
+ */
 static const char *named_peer(const char *text, size_t *ret_len)
 {
-	static const char *const words[] = { "from peer ", "remote peer ", "connect to ", "to peer ", " peer ",
-					    "PollConnect to " };
+	static const char *const words[] = { " peer ", "onnect to " };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *at = strstr(text, words[i]);
-		size_t len, digits;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (const char *at = text; (at = strstr(at, words[i]));) {
+			size_t len, digits;
 
-		if (!at)
-			continue;
-		at += strlen(words[i]);
-		len = strcspn(at, " <,");
-		digits = at[len] == '<' ? strspn(at + len + 1, "0123456789") : 0;
-		if (!digits || at[len + 1 + digits] != '>')
-			continue;
-		*ret_len = len;
-		return at;
-	}
+			at += strlen(words[i]);
+			len = strcspn(at, " <,");
+			digits = at[len] == '<' ? strspn(at + len + 1, "0123456789") : 0;
+			if (!digits || at[len + 1 + digits] != '>')
+				continue;
+			*ret_len = len;
+			return at;
+		}
 	return NULL;
 }
 
@@ -167,7 +167,7 @@ static int completion_status(const char *text)
 
 void nccl_warning_read(struct nccl_log *log, struct nccl_process *process, const char *text)
 {
-	const struct nccl_warning *known = nccl_warning_find(text);
+	const struct nccl_warning *known = nccl_warning_find(&log->input->warnings, text);
 	struct nccl_problem problem = { .kind = known ? known->kind : NCCL_WARNING, .known = known,
 					.severity = known ? known->severity : NCCL_WARN };
 	uint32_t found;

@@ -6,6 +6,7 @@
  * misc/ibvwrap, misc/socket, misc/shmutils, bootstrap, init, graph), in RCCL 2.20 and in aws-ofi-nccl.
  * A text that is not listed is a warning.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "analysis/nccl/input.h"
@@ -156,31 +157,59 @@ static const struct nccl_warning warnings[] = {
 	{ "NET/IB: Fatal error", "2.30.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
 };
 
-/* Does the text contain all parts of a pattern in their order? */
+enum { PATTERNS = sizeof(warnings) / sizeof(warnings[0]) };
+
+/* Does the text begin with the first part of a pattern, and contain the others in their order? */
 static bool has(const char *text, const char *pattern)
 {
-	char part[64];
+	size_t len = strcspn(pattern, "*");
 
-	while (*pattern) {
-		size_t len = strcspn(pattern, "*");
-
-		memcpy(part, pattern, len);
-		part[len] = '\0';
-		text = strstr(text, part);
+	if (strncmp(text, pattern, len) != 0)
+		return false;
+	for (text += len, pattern += len; *pattern == '*'; text += len, pattern += len) {
+		len = strcspn(++pattern, "*");
+		text = memmem(text, strlen(text), pattern, len);
 		if (!text)
 			return false;
-		text += len;
-		pattern += len + (pattern[len] == '*');
 	}
 	return true;
 }
 
-const struct nccl_warning *nccl_warning_find(const char *text)
+/* A text is searched once for all patterns: by the bytes with which each of them begins. */
+enum { BEGIN = 5 };
+
+static unsigned bucket_of(const char *bytes)
 {
-	for (size_t i = 0; i < sizeof(warnings) / sizeof(warnings[0]); i++)
-		if (has(text, warnings[i].pattern))
-			return &warnings[i];
-	return NULL;
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return ((word ^ (uint32_t)(unsigned char)bytes[4] << 12) * 2654435761u) >> 22;
+}
+
+static void index_fill(struct nccl_warning_index *index)
+{
+	static_assert(PATTERNS < sizeof(index->next), "numbers of patterns are bytes");
+	for (unsigned i = PATTERNS; i-- > 0;) {
+		unsigned bucket = bucket_of(warnings[i].pattern);
+
+		assert(strcspn(warnings[i].pattern, "*") >= BEGIN);
+		index->next[i + 1] = index->first[bucket];
+		index->first[bucket] = (uint8_t)(i + 1);
+	}
+	index->filled = true;
+}
+
+const struct nccl_warning *nccl_warning_find(struct nccl_warning_index *index, const char *text)
+{
+	unsigned found = PATTERNS + 1;
+
+	if (!index->filled)
+		index_fill(index);
+	for (size_t len = strlen(text); len >= BEGIN; len--, text++)
+		for (unsigned i = index->first[bucket_of(text)]; i && i < found; i = index->next[i])
+			if (has(text, warnings[i - 1].pattern))
+				found = i;
+	return found > PATTERNS ? NULL : &warnings[found - 1];
 }
 
 /* enum ibv_wc_status of libibverbs' verbs.h. */
