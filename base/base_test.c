@@ -128,6 +128,69 @@ TEST(lines_are_wrapped_between_words)
 	text_done(&text);
 }
 
+static unsigned digits_of(const char *chars, size_t len)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < len; i++)
+		count += chars[i] >= '0' && chars[i] <= '9';
+	return count;
+}
+
+/* "~" is the mark. */
+static const char *cut(const char *name, size_t columns, char *ret)
+{
+	struct text_cut at = text_cut_name(name, columns);
+
+	sprintf(ret, "%.*s~%s", (int)at.head, name, name + at.tail);
+	return ret;
+}
+
+TEST(a_cut_name_keeps_its_numbers_and_its_end)
+{
+	static const struct { const char *name; size_t columns; const char *expected; } cases[] = {
+		{ "leaf-u01-r7/14", 12, "~f-u01-r7/14" }, { "leaf-u01-r7/14", 8, "~1-r7/14" },
+		{ "node0044 mlx5_0/1", 16, "~de0044 mlx5_0/1" }, { "node0044 mlx5_0/1", 12, "node0044~0/1" },
+		{ "node0044 mlx5_0/1 > leaf-u01-r7/14", 24, "node0044 mlx5_0~01-r7/14" },
+		{ "gpu0007.site.example.net mlx5_0/1", 20, "gpu0007~net mlx5_0/1" },
+		{ "B09-P1-IBLEAF-03-05/34", 16, "B09-P1~-03-05/34" }, { "ab", 1, "~" }, { "abc", 2, "~c" },
+		{ "\xe6\x97\xa5\xe6\x9c\xac" "12", 4, "~12" }, { "xe\xcc\x81yz", 3, "~yz" },
+	};
+	static const char *const words[][3] = {
+		{ "leaf-u0", "-r", "/" }, { "node000", " mlx5_", "/" }, { "rack-", "-sw", ".ib.site.net/" },
+	};
+	char ret[200], name[100], others[256][100];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(cut(cases[i].name, cases[i].columns, ret), cases[i].expected);
+	/* Names of one pattern stay different as long as all their digits fit in two runs of the columns. */
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (unsigned k = 0; k < 256; k++) {
+			sprintf(name, "%s%u%s%u%s%u", words[i][0], k % 8 + 1, words[i][1], k / 8 % 8,
+				words[i][2], k / 64 + 1);
+			cut(name, 13, others[k]);
+			for (unsigned before = 0; before < k; before++)
+				assert_string_not_equal(others[before], others[k]);
+		}
+	/* Against all ways to cut. */
+	for (uint64_t seed = 1; seed < 3000; seed++) {
+		size_t len = map_mix(seed) % 40 + 3, columns = map_mix(seed + 1) % (len - 2) + 2;
+		unsigned fewest = UINT32_MAX, removed;
+
+		for (size_t i = 0; i < len; i++)
+			name[i] = "ab-/0123"[map_mix(seed * 64 + i) % 8];
+		name[len] = '\0';
+		for (size_t from = 0; from + (len - columns + 1) < len; from++) {
+			removed = digits_of(name + from, len - columns + 1);
+			fewest = removed < fewest ? removed : fewest;
+		}
+		cut(name, columns, ret);
+		assert_int_equal(strlen(ret), columns);
+		assert_int_equal(digits_of(name, len) - digits_of(ret, columns), fewest);
+		assert_int_equal(ret[columns - 1], name[len - 1]);
+	}
+}
+
 TEST(distance_counts_an_exchange_of_neighbours_once)
 {
 	assert_int_equal(text_distance("ports", "ports"), 0);

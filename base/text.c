@@ -329,6 +329,39 @@ size_t text_prefix_bytes(const char *chars, size_t columns)
 	return fit_columns(chars, columns, &used);
 }
 
+/* Bytes of the first character, with the characters without a column of their own that follow it. */
+static size_t first_bytes(const char *chars)
+{
+	size_t bytes = text_prefix_bytes(chars, 1);
+
+	bytes = bytes ? bytes : text_prefix_bytes(chars, 2);
+	return bytes ? bytes : 1;
+}
+
+struct text_cut text_cut_name(const char *name, size_t columns)
+{
+	struct text_cut ret = { .head = text_prefix_bytes(name, columns ? columns - 1 : 0), .tail = strlen(name) };
+	size_t all = text_columns(name), from = 0, to = 0, before = 0, removed = 0, digits = 0, fewest = SIZE_MAX;
+
+	while (columns > 1) {
+		while (name[to] && removed - before + columns <= all) {
+			digits += name[to] >= '0' && name[to] <= '9';
+			to += first_bytes(name + to);
+			removed = all - text_columns(name + to);
+		}
+		if (!name[to])
+			break;
+		if (digits < fewest) {
+			fewest = digits;
+			ret = (struct text_cut){ from, to };
+		}
+		digits -= name[from] >= '0' && name[from] <= '9';
+		from += first_bytes(name + from);
+		before = all - text_columns(name + from);
+	}
+	return ret;
+}
+
 void text_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
 {
 	for (size_t len; *line; line += len + (line[len] == ' ')) {

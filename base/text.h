@@ -138,6 +138,19 @@ size_t text_columns(const char *chars);
  */
 size_t text_prefix_bytes(const char *chars, size_t columns);
 
+/* A name that was cut: its first @head bytes and those from @tail on remain, with a mark of one column between them. */
+struct text_cut {
+	size_t head, tail;
+};
+
+/*
+ * text_cut_name - cut a name of more than @columns columns to at most these
+ *
+ * Numbers tell names apart: the characters with the fewest digits are removed, the first of several such runs; the
+ * last character stays. "leaf-u01-r7/14" becomes ".af-u01-r7/14", "node0044.site.net mlx5_0/1" "node0044. mlx5_0/1".
+ */
+struct text_cut text_cut_name(const char *name, size_t columns);
+
 /*
  * text_append_wrapped - append a line escaped, with line breaks between words
  * @column:  where it begins

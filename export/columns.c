@@ -218,16 +218,19 @@ static void share_width(const struct column *columns, struct column_fit *fits, s
 		if (limit && columns[i].flags & COLUMN_FLEXIBLE && fits[i].width > FLEXIBLE_LEAST)
 			fits[i].width = FLEXIBLE_LEAST;
 	}
-	while (limit && grew) {
-		grew = false;
-		for (size_t i = 0; i < count && total < limit; i++) {
-			if (fits[i].hidden || fits[i].width >= fits[i].natural)
-				continue;
-			fits[i].width++;
-			total++;
-			grew = true;
+	/* Names first, which are not wrapped and tell rows apart. */
+	for (unsigned names = 1; limit && names < 2; names--, grew = true)
+		while (grew) {
+			grew = false;
+			for (size_t i = 0; i < count && total < limit; i++) {
+				if (fits[i].hidden || fits[i].width >= fits[i].natural ||
+				    (names && !(columns[i].flags & COLUMN_KEEP_TAIL)))
+					continue;
+				fits[i].width++;
+				total++;
+				grew = true;
+			}
 		}
-	}
 }
 
 void columns_fit_table(const struct column *columns, struct column_fit *fits, size_t count, unsigned limit,

@@ -30,20 +30,27 @@ static void end_figure(struct text *page)
 	text_append(page, "</svg>\n</figure>\n");
 }
 
-/* Text at a position; @anchor: start, middle or end. A name longer than @columns ends with an ellipsis. */
+/* A name in at most @columns columns. */
+static void append_name(struct text *page, const char *name, size_t columns)
+{
+	struct text_cut cut = { strlen(name), strlen(name) };
+
+	if (text_columns(name) > columns)
+		cut = text_cut_name(name, columns);
+	html_escapef(page, "%.*s%s%s", (int)cut.head, name, name[cut.head] ? "\u2026" : "", name + cut.tail);
+}
+
+/* Text at a position; @anchor: start, middle or end. */
 static void append_label(struct text *page, double x, double y, const char *anchor, const char *class, size_t columns,
 			 const char *chars)
 {
 	struct text shown = { 0 };
-	size_t bytes;
 
 	/* Escapes take columns, and html_escape() does not change them. */
 	text_append_escaped(&shown, chars, strlen(chars));
-	chars = text_chars(&shown);
-	bytes = text_columns(chars) > columns ? text_prefix_bytes(chars, columns - 1) : strlen(chars);
 	text_appendf(page, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
-	html_escapef(page, "%.*s", (int)bytes, chars);
-	text_append(page, chars[bytes] ? "\u2026</text>\n" : "</text>\n");
+	append_name(page, text_chars(&shown), columns);
+	text_append(page, "</text>\n");
 	page->failed |= text_failed(&shown);
 	text_done(&shown);
 }
@@ -484,13 +491,11 @@ void html_heat(struct text *page, const struct page_heat *heat)
 	end_figure(page);
 }
 
-/* A name in a heading of the matrix; a long one ends with an ellipsis, and has all of it in a tooltip. */
+/* A name in a heading of the matrix; one that is cut has all of it in a tooltip. */
 static void append_heading(struct text *page, const char *name, const char *prefix, uint64_t id)
 {
-	size_t bytes = text_prefix_bytes(name, NAME_COLUMNS);
-
 	text_append(page, "<th");
-	if (name[bytes]) {
+	if (text_columns(name) > NAME_COLUMNS) {
 		text_append(page, " title=\"");
 		html_escape(page, name);
 		text_append(page, "\"");
@@ -498,7 +503,7 @@ static void append_heading(struct text *page, const char *name, const char *pref
 	text_append(page, ">");
 	if (prefix && id)
 		html_link_begin(page, prefix, id, 0);
-	html_escapef(page, "%.*s%s", (int)bytes, name, name[bytes] ? "\u2026" : "");
+	append_name(page, name, NAME_COLUMNS);
 	text_append(page, prefix && id ? "</a></th>\n" : "</th>\n");
 }
 

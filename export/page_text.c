@@ -259,7 +259,7 @@ static int write_bars(struct printing *printing, const struct page_bars *bars, s
 {
 	enum { NAME, VALUE, BAR, COLUMNS };
 	static const struct column columns[COLUMNS] = {
-		[NAME] = { .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+		[NAME] = { .title = "", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 		[VALUE] = { .title = "", .kind = COLUMN_REAL }, [BAR] = { .title = "", .kind = COLUMN_TEXT },
 	};
 	struct result *result = begin_table(printing, columns, COLUMNS);

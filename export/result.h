@@ -62,7 +62,7 @@ enum column_flags {
 	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV, although it has a title */
 	COLUMN_NO_DATA = 1 << 1,   /* only in tables, although it has a key */
 	COLUMN_FLEXIBLE = 1 << 2,  /* cells may be cut to fit */
-	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
+	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: a name, cut by text_cut_name() */
 	COLUMN_BELOW = 1 << 5,     /* of a table that is too wide: wrapped under its row, without a title */
 	COLUMN_IF_SHOWN = 1 << 6,  /* of a record: its line is left out of a table without result_show() */
 	COLUMN_HTML = 1 << 7,      /* with COLUMN_NO_TABLE: in HTML, which has space for it */

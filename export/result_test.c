@@ -480,8 +480,25 @@ TEST(a_narrow_table_keeps_the_number_of_a_port)
 	result_text(output.result, 0, "a-switch-with-a-long-name/31");
 	result_end_row(output.result);
 	finish(&output);
-	assert_non_null(strstr(output.chars, "\na-switch"));
-	assert_non_null(strstr(output.chars, "name/31\n"));
+	assert_non_null(strstr(output.chars, "-a-long-name/31\n"));
+	free(output.chars);
+}
+
+TEST(a_text_is_cut_before_a_name)
+{
+	static const struct column some[] = {
+		{ .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+		{ .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	};
+	const struct result_options options = { .width = 46 };
+	struct output output;
+
+	begin_with(&output, &options, some, sizeof(some) / sizeof(*some));
+	result_text(output.result, 0, "the link has one lane instead of four since yesterday");
+	result_text(output.result, 1, "a-switch-with-a-long-name/31");
+	result_end_row(output.result);
+	finish(&output);
+	assert_non_null(strstr(output.chars, "  a-switch-with-a-long-name/31\n"));
 	free(output.chars);
 }
 

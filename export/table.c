@@ -123,23 +123,10 @@ static void pad(FILE *stream, unsigned columns)
 		putc_unlocked(' ', stream);
 }
 
-/* Offset of the last @columns columns of a text. */
-static const char *tail_of(const char *chars, unsigned all, unsigned columns)
-{
-	const char *tail = chars + text_prefix_bytes(chars, all - columns);
-
-	/* Skip a wide character across the border. */
-	while (text_columns(tail) > columns)
-		tail += text_prefix_bytes(tail, 2) ? text_prefix_bytes(tail, 2) : 1;
-	return tail;
-}
-
 /* Write text of @columns columns in at most @width, with an ellipsis if it is cut. Return: columns written. */
-static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
+static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool is_name)
 {
-	const char *tail = "", *ellipsis;
-	unsigned tail_columns;
-	size_t head;
+	struct text_cut cut;
 
 	if (columns <= width) {
 		fputs(chars, stream);
@@ -147,16 +134,13 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	}
 	if (width == 0)
 		return 0;
-	ellipsis = strcmp(nl_langinfo(CODESET), "UTF-8") ? "~" : "\xe2\x80\xa6";
-	if (keep_tail)
-		tail = tail_of(chars, columns, (width - 1) / 2);
-	tail_columns = (unsigned)text_columns(tail);
-	head = text_prefix_bytes(chars, width - 1 - tail_columns);
-	fwrite(chars, 1, head, stream);
-	fputs(ellipsis, stream);
-	fputs(tail, stream);
+	cut = is_name ? text_cut_name(chars, width) :
+			(struct text_cut){ text_prefix_bytes(chars, width - 1), strlen(chars) };
+	fwrite(chars, 1, cut.head, stream);
+	fputs(strcmp(nl_langinfo(CODESET), "UTF-8") ? "~" : "\xe2\x80\xa6", stream);
+	fputs(chars + cut.tail, stream);
 	/* Less than @width if a wide character did not fit. */
-	return columns - (unsigned)text_columns(chars + head) + 1 + tail_columns;
+	return columns - (unsigned)(text_columns(chars + cut.head) - text_columns(chars + cut.tail)) + 1;
 }
 
 static void write_cell(struct result *result, size_t column, const struct table_cell *cell, unsigned width, bool last)

@@ -69,7 +69,8 @@ static void fill_snapshot(struct result *result, size_t at, const void *row)
 
 const struct column job_columns[] = {
 	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, MEMBER(id), .help = "id of the job" },
-	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_job_text,
+	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+	  .fill = fill_job_text,
 	  .which = JOB_NAME, .help = "name of the job" },
 	{ .key = "hosts", .title = "HOSTS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .fill = fill_hosts,
 	  .help = "its hosts, as typed" },
@@ -114,7 +115,7 @@ static double number_took(const void *row)
 #define SAVED(member) COLUMN_MEMBER(struct saved_info, member)
 
 const struct column snapshot_columns[] = {
-	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, SAVED(name),
+	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, SAVED(name),
 	  .help = "name of the snapshot" },
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME, SAVED(wall_us),
 	  .help = "time when the counters were read" },

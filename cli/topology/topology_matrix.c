@@ -125,22 +125,19 @@ static void append_heads(const struct matrix *matrix, struct text *text, unsigne
 	}
 }
 
-/* Pad to @columns; longer labels lose their middle, but keep the count. */
 static void append_label(struct text *text, const char *label, unsigned columns)
 {
-	const char *tail = strrchr(label, '(');
-	size_t used = text_columns(label), tail_columns;
+	size_t begin = text->len;
+	struct text_cut cut;
 
-	if (used <= columns) {
+	if (text_columns(label) <= columns) {
 		text_append(text, label);
 	} else {
-		tail = tail && tail > label && label[strlen(label) - 1] == ')' ? tail - 1 : "";
-		tail_columns = text_columns(tail) + 2;
-		text_append_bytes(text, label, text_prefix_bytes(label, columns - tail_columns));
-		text_appendf(text, "..%s", tail);
-		used = columns;
+		cut = text_cut_name(label, columns);
+		text_append_bytes(text, label, cut.head);
+		text_appendf(text, "~%s", label + cut.tail);
 	}
-	text_appendf(text, "%*s", (int)(columns - used + 2), "");
+	text_appendf(text, "%*s", (int)(columns + 2 - text_columns(text_chars(text) + begin)), "");
 }
 
 /* Number of identical rows from @row on. */

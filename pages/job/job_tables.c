@@ -158,7 +158,7 @@ enum { HOST, HOST_RAILS, HOST_USED, HOST_UNUSED, HOST_SUM, HOST_CV = HOST_SUM + 
        HOST_LOWEST_PERCENT, HOST_MISSING, HOST_SLOWEST, HOST_NOTE, HOST_COLUMNS };
 
 static const struct column host_columns[HOST_COLUMNS] = {
-	[HOST] = { .key = "host", .title = "HOST", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[HOST] = { .key = "host", .title = "HOST", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[HOST_RAILS] = { .title = "PORTS", .kind = COLUMN_TEXT },
 	[HOST_USED] = { .key = "ports_used", .kind = COLUMN_INTEGER },
 	[HOST_UNUSED] = { .key = "ports_unused", .kind = COLUMN_LIST },

@@ -23,7 +23,8 @@ enum { SWITCH_GUID, SWITCH, TIER, DIRECTION, STATE, LINKS, BYTES, SHARED, SKEWED
 
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[SWITCH_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[SWITCH] = { .key = "node", .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[SWITCH] = { .key = "node", .title = "UPLINKS OF", .kind = COLUMN_TEXT,
+		     .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
 	[DIRECTION] = { .key = "direction", .title = "DIR", .kind = COLUMN_TEXT },
 	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .flags = ONLY_HTML },

@@ -189,6 +189,34 @@ TEST_ON_STAGE(consequences_are_folded_under_their_origin)
 	stage_expect("uplinks of 2 switches  traffic-fell");
 }
 
+/* Sparklines and the map shrink first. */
+TEST_ON_STAGE(names_of_the_busiest_links_are_whole_while_there_is_room)
+{
+	static const int columns[] = { 80, 100, 120, 140, 200 };
+	char line[CANVAS_LINE_SIZE];
+
+	stage_begin("routes-skewed-story", 0, 40, 80);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		int row, x, links = 0;
+
+		stage_draw(40, columns[i]);
+		row = canvas_find("TOP LINKS");
+		assert_true(row >= 0);
+		x = (int)(strstr(canvas_line(row, line), "TOP LINKS") - line);
+		for (int y = row + 1; y < 39; y++) {
+			bool is_link = false;
+
+			for (int at = x; strcmp(canvas.glyphs[y][at], "%") && at < columns[i]; at++) {
+				is_link |= canvas.glyphs[y][at][0] == '>';
+				if (!strcmp(canvas.glyphs[y][at], "\xe2\x80\xa6"))
+					fail_msg("%d columns: %s", columns[i], canvas_line(y, line));
+			}
+			links += is_link;
+		}
+		assert_true(links >= 4);
+	}
+}
+
 TEST_ON_STAGE(a_reboot_is_one_event_and_no_finding)
 {
 	stage_begin("host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);

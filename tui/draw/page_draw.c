@@ -107,7 +107,7 @@ static void put_row(const struct layout *layout, size_t row, struct text_page *t
 			continue;
 		result_cell(layout->rows, row, i, layout->fits[i].width, cell, &style);
 		page_put(to, x, (int)layout->fits[i].width, column_is_right(column) ? ALIGN_RIGHT :
-			 column->flags & COLUMN_KEEP_TAIL ? ALIGN_MIDDLE : ALIGN_LEFT,
+			 column->flags & COLUMN_KEEP_TAIL ? ALIGN_NAME : ALIGN_LEFT,
 			 column->flags & COLUMN_LOAD ? role_of_load(result_number_of(layout->rows, row, i)) :
 			 style_roles[style], text_chars(cell));
 		x += (int)layout->fits[i].width + GAP;

@@ -27,22 +27,6 @@ static void to_ascii(const char *text, char *ret, size_t size)
 	ret[to] = '\0';
 }
 
-/* The last @columns columns of a text, in whole characters. */
-static const char *tail_of(const char *text, unsigned columns)
-{
-	size_t all = text_columns(text);
-	size_t skip = all > columns ? all - columns : 0;
-	const char *tail = text + text_prefix_bytes(text, skip);
-
-	/* A wide character at the edge is omitted. */
-	while (*tail && text_columns(tail) > columns) {
-		tail++;
-		while (((unsigned char)*tail & 0xc0) == 0x80)
-			tail++;
-	}
-	return tail;
-}
-
 const char *format_fit(const char *text, unsigned columns, enum align align, bool unicode, char *ret)
 {
 	const char *mark = "", *tail = "";
@@ -67,16 +51,13 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 		return ret;
 	}
 	if (have > columns) {
-		/*
-		 * Too long: a head, the mark, and for names a short tail. Names such as
-		 * "node0044 mlx5_0/1" differ in the number at the end of the head, and in the last
-		 * characters.
-		 */
-		unsigned last = align != ALIGN_MIDDLE || columns <= 8 ? 0 : columns < 20 ? 4 : 6;
+		struct text_cut cut = { text_prefix_bytes(text, columns ? columns - 1 : 0), head };
 
+		if (align == ALIGN_NAME)
+			cut = text_cut_name(text, columns);
 		mark = !columns ? "" : unicode ? "\xe2\x80\xa6" : "~";
-		tail = tail_of(text, last);
-		head = text_prefix_bytes(text, columns ? columns - 1 - last : 0);
+		head = cut.head;
+		tail = text + cut.tail;
 		if (head + strlen(tail) + columns >= CELL_SIZE)
 			head = 0;
 	}

@@ -21,7 +21,7 @@
 enum align {
 	ALIGN_LEFT,
 	ALIGN_RIGHT,
-	ALIGN_MIDDLE, /* left-aligned, cut in the middle */
+	ALIGN_NAME, /* left-aligned, cut by text_cut_name() */
 };
 
 /* A cell of a table. */

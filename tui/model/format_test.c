@@ -55,7 +55,7 @@ TEST(text_that_fits_is_not_cut)
 
 	assert_string_equal(format_fit("abc", 5, ALIGN_LEFT, true, cell), "abc  ");
 	assert_string_equal(format_fit("abc", 5, ALIGN_RIGHT, true, cell), "  abc");
-	assert_string_equal(format_fit("abc", 3, ALIGN_MIDDLE, true, cell), "abc");
+	assert_string_equal(format_fit("abc", 3, ALIGN_NAME, true, cell), "abc");
 	assert_string_equal(format_fit("", 2, ALIGN_RIGHT, false, cell), "  ");
 	assert_string_equal(format_fit("abc", 0, ALIGN_LEFT, true, cell), "");
 }
@@ -67,7 +67,8 @@ TEST(cut_text_ends_in_an_ellipsis)
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, true, cell), "abc\xe2\x80\xa6");
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, false, cell), "abc~");
 	/* The numbers of host and port stay. */
-	assert_string_equal(format_fit("node0044 mlx5_0/1", 16, ALIGN_MIDDLE, false, cell), "node0044 ml~_0/1");
+	assert_string_equal(format_fit("node0044 mlx5_0/1", 16, ALIGN_NAME, false, cell), "~de0044 mlx5_0/1");
+	assert_string_equal(format_fit("leaf-u01-r7/14", 10, ALIGN_NAME, true, cell), "\xe2\x80\xa6u01-r7/14");
 	/* Half a wide character is a blank. */
 	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 3, ALIGN_LEFT, true, cell),
 			    "\xe6\x97\xa5\xe2\x80\xa6");

@@ -343,7 +343,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 		snprintf(wait + strlen(wait), sizeof(wait) - strlen(wait), "+");
 	draw_cells(&brush, y, area, widths, (const struct table_cell[]){
 		[MEMBER_PORT] = { num, role, ALIGN_RIGHT },
-		[MEMBER_PEER] = { peer, role, ALIGN_MIDDLE },
+		[MEMBER_PEER] = { peer, role, ALIGN_NAME },
 		[MEMBER_MEASURED] = { measured, role, ALIGN_LEFT },
 		[MEMBER_PREDICTED] = { predicted, ROLE_TEXT, ALIGN_LEFT },
 		[MEMBER_FAIR] = { fair, ROLE_FAINT, ALIGN_LEFT },

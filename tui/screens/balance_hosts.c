@@ -134,7 +134,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	format_rate(measure_scale(sum.xmit, 1e6), RATE_COLUMNS, xmit, sizeof(xmit));
 	format_rate(measure_scale(sum.rcv, 1e6), RATE_COLUMNS, rcv, sizeof(rcv));
 	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){
-		[NAME] = { host->name, ROLE_TEXT, ALIGN_MIDDLE },
+		[NAME] = { host->name, ROLE_TEXT, ALIGN_NAME },
 		[IMBALANCE] = { text, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT, ALIGN_RIGHT },
 		[TX] = { xmit, ROLE_TEXT, ALIGN_RIGHT },
 		[RX] = { rcv, ROLE_TEXT, ALIGN_RIGHT },

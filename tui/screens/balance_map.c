@@ -243,7 +243,7 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 	char text[16];
 
 	/* Column names are those of the block of the cursor; rows of other blocks are faint. */
-	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_MIDDLE,
+	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_NAME,
 		  named ? ROLE_TEXT : ROLE_FAINT);
 	for (size_t i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
@@ -399,7 +399,7 @@ static void draw_sweeps(const struct balance_view *view, const struct app *app, 
 		if (peer == FABRIC_NONE)
 			continue;
 		order_port_name(&app->table->order, app->live->shown->fabric, peer, text);
-		draw_cell(&brush, area->y + y, area->x, label, text, ALIGN_MIDDLE, ROLE_TEXT);
+		draw_cell(&brush, area->y + y, area->x, label, text, ALIGN_NAME, ROLE_TEXT);
 		x = area->x + label + 1;
 		for (int i = sweeps; i > 0; i--, x++) {
 			double load = end >= (size_t)i ? trend_load(trend, port, end - (size_t)i) : NAN;
@@ -422,7 +422,7 @@ static void draw_beside(const struct balance_view *view, const struct app *app, 
 	char words[512];
 	int used = 1;
 
-	draw_cell(&brush, area->y, area->x, area->columns, name_of(app, view->heat.rows[row_here(view)]), ALIGN_LEFT,
+	draw_cell(&brush, area->y, area->x, area->columns, name_of(app, view->heat.rows[row_here(view)]), ALIGN_NAME,
 		  ROLE_STRONG);
 	used += draw_wrapped(&brush, area->y + 1, area->x, area->columns, 3,
 			     view_group_text(view, app, result, words, sizeof(words)), ROLE_TEXT);

@@ -228,7 +228,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	if (place.rows < 3)
 		return;
 	write_peer(app, port->port, columns, text);
-	draw_cell(&brush, y + 2, x, columns, text, ALIGN_MIDDLE, ROLE_FAINT);
+	draw_cell(&brush, y + 2, x, columns, text, ALIGN_NAME, ROLE_FAINT);
 }
 
 /* The worst mark of all ports of a box. */
@@ -262,7 +262,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 		const struct brush brush = app_brush(app, box == shown);
 		enum port_mark mark = box_mark(panel, app, box);
 
-		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_MIDDLE,
+		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_NAME,
 			  ROLE_TEXT);
 		draw_cell(&brush, area->y + 1 + y, area->x + area->columns - 5, 5, port_mark_name(mark), ALIGN_RIGHT,
 			  mark_role(mark));

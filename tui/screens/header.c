@@ -379,7 +379,7 @@ static void draw_path(const struct app *app, const struct brush *brush, int y, i
 		len += (size_t)snprintf(text + len, sizeof(text) - len, " > %s",
 					name[0] ? name : app->path[i].screen->name);
 	}
-	draw_cell(brush, y, x, columns, text, ALIGN_MIDDLE, ROLE_STRONG);
+	draw_cell(brush, y, x, columns, text, ALIGN_NAME, ROLE_STRONG);
 }
 
 void tabs_draw(const struct app *app, const struct rect *area)

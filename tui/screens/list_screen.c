@@ -178,7 +178,7 @@ static void draw_row(struct list_screen *self, const struct app *app, const stru
 		if (!places[i].columns)
 			continue;
 		if (table->columns[i].flags & COLUMN_KEEP_TAIL)
-			align = ALIGN_MIDDLE;
+			align = ALIGN_NAME;
 		text = table_cell(table, row, i, places[i].columns, &role);
 		format_fit(text, (unsigned)places[i].columns, align, app->theme->unicode, fitted);
 		/* The cursor is one bar of one colour over all cells. */

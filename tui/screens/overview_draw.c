@@ -196,7 +196,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT,
 		  faint ? ROLE_FAINT : mark_role(mark));
 	snprintf(subject, sizeof(subject), row->echoes ? "%s  +%u related" : "%s", row->finding.subject, row->echoes);
-	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, subject, ALIGN_MIDDLE,
+	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, subject, ALIGN_NAME,
 		  faint ? ROLE_FAINT : ROLE_STRONG);
 	write_since(row->finding.since_us, app->live->shown->sweep.wall_us, since);
 	draw_cell(&brush, y, body->x + places.since, places.since_columns, since, ALIGN_LEFT,
@@ -358,7 +358,8 @@ static void draw_group(const struct overview_view *view, const struct app *app, 
 		role = write_cell(app, &view->groups.list[index], (enum group_column)column, places[column].columns,
 				  text);
 		draw_cell(&brush, y, body->x + places[column].x, places[column].columns, text,
-			  right ? ALIGN_RIGHT : column == GROUP_COLUMN_NAME ? ALIGN_MIDDLE : ALIGN_LEFT, role);
+			  right ? ALIGN_RIGHT : column == GROUP_COLUMN_NAME || column == GROUP_COLUMN_HOTTEST ?
+			  ALIGN_NAME : ALIGN_LEFT, role);
 	}
 }
 

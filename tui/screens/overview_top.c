@@ -122,6 +122,8 @@ static void fill_cells(struct small_map *map, const struct app *app)
 	}
 }
 
+enum { MAP_HEAD = 28, MAP_HEAD_SHORT = 19 };
+
 /* Columns of a cell: from three on with the number. */
 static int map_cell_columns(int columns, size_t cells)
 {
@@ -176,14 +178,14 @@ static void draw_map(const struct app *app, const struct brush *brush, const str
 	for (size_t i = 0; i < map.rows * map.columns; i++)
 		map.cells[i] = (struct heat_cell){ .value[HEAT_MEASURED] = NAN };
 	fill_cells(&map, app);
-	snprintf(text, sizeof(text), area->columns < 30 ? "LEAF-SPINE max %s" : "LOAD leaf to spine  max %s",
+	snprintf(text, sizeof(text), area->columns < MAP_HEAD ? "LEAF-SPINE max %s" : "LOAD leaf to spine  max %s",
 		 format_percent(map.most, most, sizeof(most)));
 	draw_head(brush, area->y, area->x, area->columns, text);
 	for (size_t row = 0; row < map.rows; row++)
 		draw_map_row(app, &map.cells[row * map.columns], map.columns, width, brush, area->y + 1 + (int)row,
 			     area->x + 1);
 	snprintf(text, sizeof(text), "%s ... %s", names[map.first_leaf], names[map.last_leaf]);
-	draw_cell(brush, area->y + 1 + (int)map.rows, area->x + 1, area->columns - 1, text, ALIGN_MIDDLE, ROLE_FAINT);
+	draw_cell(brush, area->y + 1 + (int)map.rows, area->x + 1, area->columns - 1, text, ALIGN_NAME, ROLE_FAINT);
 out:
 	free(map.place);
 	free(map.cells);
@@ -289,33 +291,35 @@ void draw_host_spark(const struct app *app, const struct brush *brush, int y, in
 	draw_spark(app, brush, y, x, columns, ports, host_ports(app, host, ports, HOST_PORTS), role);
 }
 
-enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140 };
+enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140, SPARK_LEAST = 6 };
+enum { LINK_NAME_SIZE = 2 * PORT_NAME_SIZE + 8, LINK_COLUMNS = PERCENT_COLUMNS + 3 };
 
-static int spark_columns(const struct rect *body)
+/* "node0001 mlx5_0/1 > leaf-u01-r0/1" */
+static const char *link_name(const struct app *app, uint32_t port, char ret[LINK_NAME_SIZE])
 {
-	int columns = body->columns / 8;
+	const struct fabric *fabric = app->live->shown->fabric;
+	char low[PORT_NAME_SIZE], high[PORT_NAME_SIZE];
 
-	return columns > TREND_LOADS ? TREND_LOADS : columns;
+	order_port_name(&app->table->order, fabric, port, low);
+	order_port_name(&app->table->order, fabric, fabric->ports[port].peer, high);
+	snprintf(ret, LINK_NAME_SIZE, "%s > %s", low, high);
+	return ret;
 }
 
 static void draw_links(const struct overview_view *view, const struct app *app, const struct brush *brush,
 		       const struct rect *area, int spark)
 {
-	const struct fabric *fabric = app->live->shown->fabric;
-	int name = area->columns - spark - PERCENT_COLUMNS - 3;
-	char text[2 * PORT_NAME_SIZE + 8], low[PORT_NAME_SIZE], high[PORT_NAME_SIZE];
+	int name = area->columns - spark - LINK_COLUMNS;
+	char text[LINK_NAME_SIZE];
 
 	draw_head(brush, area->y, area->x, area->columns, "TOP LINKS");
 	draw_cell(brush, area->y, area->x + name + 2, PERCENT_COLUMNS, "UTIL%", ALIGN_RIGHT, ROLE_HEAD);
 	for (int i = 0; i + 1 < area->rows && (size_t)i < view->links.count; i++) {
-		uint32_t port = view->links.rows[i].index, peer = fabric->ports[port].peer;
+		uint32_t port = view->links.rows[i].index;
 		enum role role = link_role(app, port);
 		int y = area->y + 1 + i;
 
-		order_port_name(&app->table->order, fabric, port, low);
-		order_port_name(&app->table->order, fabric, peer, high);
-		snprintf(text, sizeof(text), "%s > %s", low, high);
-		draw_cell(brush, y, area->x + 1, name, text, ALIGN_MIDDLE, ROLE_TEXT);
+		draw_cell(brush, y, area->x + 1, name, link_name(app, port, text), ALIGN_NAME, ROLE_TEXT);
 		format_percent(view->links.rows[i].value, text, sizeof(text));
 		draw_cell(brush, y, area->x + name + 2, PERCENT_COLUMNS, text, ALIGN_RIGHT, role);
 		draw_spark(app, brush, y, area->x + area->columns - spark, spark, &port, 1, role);
@@ -346,7 +350,7 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 		struct measure xmit, rcv;
 
 		host_rates(app, host, &xmit, &rcv);
-		draw_cell(brush, y, area->x + 1, name, app->context->shape->hosts[host].name, ALIGN_MIDDLE, ROLE_TEXT);
+		draw_cell(brush, y, area->x + 1, name, app->context->shape->hosts[host].name, ALIGN_NAME, ROLE_TEXT);
 		draw_rate(brush, y, x, xmit);
 		if (rates > 1)
 			draw_rate(brush, y, x + RATE_COLUMNS + 1, rcv);
@@ -354,21 +358,57 @@ static void draw_hosts(const struct overview_view *view, const struct app *app, 
 	}
 }
 
+static int at_least(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* Return: by how much a width was reduced. */
+static int shrink(int *columns, int least, int by)
+{
+	int spare = at_least(*columns - least, 0);
+
+	by = by < 0 ? 0 : by > spare ? spare : by;
+	*columns -= by;
+	return by;
+}
+
+/* Columns of the map, the name of a host and the sparklines: these shrink before a name is cut. */
+static void fit_top(const struct overview_view *view, const struct app *app, int columns, int rates, int *map,
+		    int *host, int *spark)
+{
+	const struct shape *shape = app->context->shape;
+	int link = 0, spark_count = columns < HOSTS_FROM ? 1 : 2, over, cells;
+	char text[LINK_NAME_SIZE];
+
+	for (size_t i = 0; i < view->links.count; i++)
+		link = at_least(link, (int)text_columns(link_name(app, view->links.rows[i].index, text)));
+	for (size_t i = 0; i < view->hosts.count; i++)
+		*host = at_least(*host, (int)text_columns(shape->hosts[view->hosts.rows[i].index].name));
+	*spark = columns / 8 > TREND_LOADS ? TREND_LOADS : columns / 8;
+	over = *map + 1 + link + LINK_COLUMNS + spark_count * *spark - columns;
+	if (spark_count > 1)
+		over += 1 + *host + rates * (RATE_COLUMNS + 1) + 2;
+	/* The map without blanks, the sparklines, then the title and names of the map. */
+	cells = *map ? shape->tiers[1].switches < (unsigned)*map ? (int)shape->tiers[1].switches : *map - 1 : 0;
+	cells = cells ? cells * map_cell_columns(*map, (size_t)cells) + 1 : 0;
+	over -= shrink(map, at_least(cells, MAP_HEAD), over);
+	over -= spark_count * shrink(spark, SPARK_LEAST, (over + spark_count - 1) / spark_count);
+	shrink(map, at_least(cells, MAP_HEAD_SHORT), over);
+	/* What is still missing is cut off the names of links. */
+	*host = *host > columns / 8 ? columns / 8 : *host;
+}
+
 void overview_draw_top(const struct overview_view *view, const struct app *app, const struct brush *brush,
 		       const struct rect *body)
 {
 	const struct shape *shape = app->context->shape;
 	bool mapped = shape && shape->tier_count >= 2;
-	int spark = spark_columns(body), rates = body->columns < RX_FROM ? 1 : 2, name = 9;
+	int spark, rates = body->columns < RX_FROM ? 1 : 2, name = 9;
 	struct rect area = { body->y + view->plan.top, body->x, view->plan.top_rows, mapped ? body->columns / 4 : 0 };
 	struct rect links = area, hosts = area;
 
-	for (size_t i = 0; i < view->hosts.count; i++) {
-		int columns = (int)text_columns(shape->hosts[view->hosts.rows[i].index].name);
-
-		name = columns > name ? columns : name;
-	}
-	name = name > body->columns / 10 ? body->columns / 10 : name;
+	fit_top(view, app, body->columns, rates, &area.columns, &name, &spark);
 	hosts.columns = name + spark + rates * (RATE_COLUMNS + 1) + 2;
 	hosts.x = body->x + body->columns - hosts.columns;
 	links.x = area.x + area.columns + mapped;
