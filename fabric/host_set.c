@@ -232,6 +232,78 @@ int host_set_add_drained(struct host_set *set, const char *path, struct error *e
 	return read_lines(set, path, add_state_line, err);
 }
 
+/* A name around its last number. Without one, or if it cannot be in a list, @digits is 0. */
+struct numbered {
+	const char *name, *tail;
+	size_t head, digits;
+	unsigned long number;
+};
+
+static struct numbered split_name(const char *name)
+{
+	struct numbered ret = { .name = name };
+	size_t end = strlen(name);
+
+	if (name[strcspn(name, "[], \t")])
+		return ret;
+	while (end && !isdigit((unsigned char)name[end - 1]))
+		end--;
+	while (ret.digits < end && isdigit((unsigned char)name[end - 1 - ret.digits]))
+		ret.digits++;
+	if (ret.digits > DIGITS_MOST)
+		ret.digits = 0;
+	ret.head = end - ret.digits;
+	ret.tail = name + end;
+	ret.number = strtoul(name + ret.head, NULL, 10);
+	return ret;
+}
+
+/* A range keeps the digits of its first number: 009-010 and 9-10 are ranges, 9-010 is none. */
+static bool share_bracket(const char *name, const char *next)
+{
+	struct numbered a = split_name(name), b = split_name(next);
+
+	return a.digits && b.digits && a.head == b.head && !strncmp(name, next, a.head) && !strcmp(a.tail, b.tail) &&
+	       b.number > a.number && (a.digits == b.digits || (name[a.head] != '0' && next[b.head] != '0'));
+}
+
+/* "node[001-016,020]" of names that share a bracket. */
+static void append_bracket(const char *const *names, size_t count, struct text *text)
+{
+	struct numbered first = split_name(names[0]);
+
+	text_appendf(text, "%.*s", (int)first.head, names[0]);
+	for (size_t from = 0, to; from < count; from = to) {
+		struct numbered low = split_name(names[from]), high = low, next;
+
+		for (to = from + 1; to < count; to++, high = next) {
+			next = split_name(names[to]);
+			if (next.number != high.number + 1)
+				break;
+		}
+		text_appendf(text, "%s%.*s", from ? "," : "[", (int)low.digits, low.name + low.head);
+		if (to > from + 1)
+			text_appendf(text, "-%.*s", (int)high.digits, high.name + high.head);
+	}
+	text_appendf(text, "]%s", first.tail);
+}
+
+size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text)
+{
+	size_t from = 0;
+
+	for (size_t elements = 0, to; from < count && elements < most; elements++, from = to) {
+		for (to = from + 1; to < count && share_bracket(names[to - 1], names[to]);)
+			to++;
+		text_append(text, elements ? ", " : "");
+		if (to == from + 1)
+			text_append(text, names[from]);
+		else
+			append_bracket(names + from, to - from, text);
+	}
+	return from;
+}
+
 bool host_set_has(const struct host_set *set, const char *name)
 {
 	size_t len = strcspn(name, ".");

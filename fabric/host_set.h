@@ -11,6 +11,7 @@
 #include "base/unread.h"
 
 struct error;
+struct text;
 
 struct host_set {
 	char **names;
@@ -32,6 +33,14 @@ struct host_set {
  */
 int host_set_add(struct host_set *set, const char *typed, struct error *err);
 int host_set_add_file(struct host_set *set, const char *path, struct error *err);
+
+/*
+ * host_names_fold - names as a list in the same notation: "node[001-016,020], login1"
+ * @names:  names that differ in their last number share a bracket if they follow each other
+ * @most:   at most so many elements, each a name or a name with a bracket
+ * Return: the number of names that the list has.
+ */
+size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text);
 
 /* host_set_has - membership; a domain ("node1.cluster") is ignored. */
 bool host_set_has(const struct host_set *set, const char *name);

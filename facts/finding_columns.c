@@ -9,7 +9,9 @@
 
 #include "base/when.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/host_set.h"
 #include "fabric/name_map.h"
 #include "facts/order.h"
 #include "storage/findings.h"
@@ -66,6 +68,23 @@ const char *finding_format_peak_time(const struct finding_row *row, int64_t show
 	strftime(at, sizeof(at), shown_us - row->peak_us < 12 * 3600 * US_PER_S ? "%H:%M:%S" : "%F %H:%M:%S", &local);
 	snprintf(ret, FINDING_PEAK_SIZE, "%s at %s", words, at);
 	return ret;
+}
+
+void finding_append_hosts(const struct finding *finding, struct text *text)
+{
+	const char *names[FINDING_HOSTS_MAX];
+	unsigned count = finding->host_count;
+	size_t shown;
+
+	if (!finding->affected_hosts)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		names[i] = finding->hosts[i];
+	text_appendf(text, "%u host%s%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s",
+		     count ? ": " : "");
+	shown = host_names_fold(names, count, 16, text);
+	if (count && shown < finding->affected_hosts)
+		text_append(text, ", ...");
 }
 
 static void fill_kind(struct result *result, size_t at, const void *row)

@@ -13,6 +13,7 @@ struct finding;
 struct finding_row;
 struct name_map;
 struct order;
+struct text;
 
 /* A row of a table of findings. */
 struct finding_facts {
@@ -36,6 +37,9 @@ const char *finding_format_increase(const struct finding *finding, int64_t shown
 /* finding_format_peak_time - "100 % at 11:28:58"; "" unless the peak exceeds the current value */
 #define FINDING_PEAK_SIZE 96
 const char *finding_format_peak_time(const struct finding_row *row, int64_t shown_us, char ret[FINDING_PEAK_SIZE]);
+
+/* finding_append_hosts - "16 hosts: node[0017-0032]"; nothing if it affects none */
+void finding_append_hosts(const struct finding *finding, struct text *text);
 
 /* Columns of a struct finding_facts; the last one has no key, the one before it is "change". */
 extern const struct column finding_columns[];

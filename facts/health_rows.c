@@ -228,13 +228,20 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
+/* Open findings, then acknowledged and drained ones, then those that are over. */
+static int part_of(const struct health_row *row)
+{
+	if (row->row.finding.closed_us)
+		return 2;
+	return row->place > HEALTH_CLEARING;
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const struct health_row *x = a, *y = b;
 
-	/* Acknowledged and drained findings come last. */
-	if ((x->place > HEALTH_CLEARING) != (y->place > HEALTH_CLEARING))
-		return x->place > HEALTH_CLEARING ? 1 : -1;
+	if (part_of(x) != part_of(y))
+		return part_of(x) - part_of(y);
 	return finding_compare(&x->row.finding, &y->row.finding);
 }
 

@@ -235,8 +235,8 @@ static void add_summary(const struct balance_report *report, struct page *page)
 		return;
 	}
 	group_append_counts(counts, &text);
-	if (!report->all && report->selection.all && counts->fine + counts->idle + counts->unknown) {
-		text_append(&text, "; --all also lists ");
+	if (counts->fine + counts->idle + counts->unknown) {
+		text_append(&text, !report->all && report->selection.all ? "; --all also lists " : "; ");
 		group_append_others(counts, &text);
 	}
 	add_line(page, 0, &text);

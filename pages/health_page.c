@@ -39,15 +39,8 @@ static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 
 static void append_hosts(const struct finding *finding, struct text *text)
 {
-	enum { HOSTS_SHOWN = 4 };
-
-	if (!finding->affected_hosts)
-		return;
-	text_appendf(text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
-	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
-		text_appendf(text, "%s %s", i ? "," : ":", finding->hosts[i]);
-	if (finding->affected_hosts > HOSTS_SHOWN)
-		text_append(text, ", ...");
+	text_append(text, finding->affected_hosts ? "affects " : "");
+	finding_append_hosts(finding, text);
 }
 
 /* Start, duration and last increase. */

@@ -45,27 +45,33 @@ static int add_node_ports(struct report *report, uint32_t index)
 	return code;
 }
 
-/* Several HCAs of one host, none of which has the host's name as its own. Return: 1; 0: no such host; ERR_NOMEM. */
+/*
+ * Several HCAs of one host, in natural order of name, none of which has the host's name as its own.
+ * Return: 1; 0: no such host; ERR_NOMEM.
+ */
 static int find_host(struct report *report, const char *typed)
 {
 	const struct fabric *fabric = report->moment->fabric;
+	const uint32_t *sorted = report->moment->names_shown.nodes;
 	char name[NODE_NAME_SIZE];
 	uint32_t count = 0;
 	int code = 0;
 
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!strcmp(fabric->nodes[i].name, typed))
+		uint32_t node = sorted[i];
+
+		if (!strcmp(fabric->nodes[node].name, typed))
 			return 0;
-		if (host_name(&fabric->nodes[i], name) && !strcmp(name, typed) && !count++)
-			report->node = i;
+		if (host_name(&fabric->nodes[node], name) && !strcmp(name, typed) && !count++)
+			report->node = node;
 	}
 	if (count < 2)
 		return 0;
 	snprintf(report->host, sizeof(report->host), "%s", typed);
 	report->of_node = true;
-	for (uint32_t i = report->node; code == 0 && i < fabric->node_count; i++)
-		if (host_name(&fabric->nodes[i], name) && !strcmp(name, typed))
-			code = add_node_ports(report, i);
+	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
+		if (host_name(&fabric->nodes[sorted[i]], name) && !strcmp(name, typed))
+			code = add_node_ports(report, sorted[i]);
 	return code < 0 ? code : 1;
 }
 

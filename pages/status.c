@@ -368,8 +368,8 @@ static void fill_ports(struct result *result, const struct status *status)
 	result_empty(result, SILENT_NODES);
 	result_empty(result, LOCKED_NODES);
 	for (uint32_t i = 0; i < moment->fabric->node_count; i++) {
-		const struct node *node = &moment->fabric->nodes[i];
-		uint32_t is_locked = 0;
+		uint32_t index = moment->names_shown.nodes[i], is_locked = 0;
+		const struct node *node = &moment->fabric->nodes[index];
 		bool is_silent = false;
 
 		map_get(&status->locked, node->guid, &is_locked);
@@ -385,9 +385,9 @@ static void fill_ports(struct result *result, const struct status *status)
 			mirrored += port.status == STATUS_MIRRORED;
 		}
 		if (is_silent)
-			list_node(result, SILENT_NODES, moment, i, &silent);
+			list_node(result, SILENT_NODES, moment, index, &silent);
 		if (is_locked)
-			list_node(result, LOCKED_NODES, moment, i, &locked);
+			list_node(result, LOCKED_NODES, moment, index, &locked);
 	}
 	result_integer(result, SILENT, silent.count);
 	result_integer(result, LOCKED, locked.count);

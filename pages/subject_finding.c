@@ -90,11 +90,7 @@ static const char *hosts_of(const struct finding *finding, struct page *page)
 
 	if (!finding->affected_hosts)
 		return NULL;
-	text_appendf(&text, "%u: ", finding->affected_hosts);
-	for (unsigned i = 0; i < finding->host_count; i++)
-		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
-	if (finding->affected_hosts > finding->host_count)
-		text_append(&text, ", ...");
+	finding_append_hosts(finding, &text);
 	return page_keep(page, &text);
 }
 
@@ -141,7 +137,7 @@ void subject_add_finding(const struct subject_facts *facts, const struct finding
 	add_times(&fields, row, facts->scope.snapshot->sweep.wall_us);
 	add(&fields, "cause", finding->cause)->state = PAGE_INFO;
 	add(&fields, "action", finding->advice);
-	add(&fields, "affects hosts", hosts_of(finding, page));
+	add(&fields, "affects", hosts_of(finding, page));
 	add(&fields, "numbers", numbers_of(finding, page));
 	add(&fields, "acknowledged", acknowledgement_of(&row->acknowledged, page));
 	add(&fields, "description", info->means);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/test_damage.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 #include "fabric/host_set.h"
 #include "storage/test/test_folder.h"
@@ -42,6 +43,47 @@ TEST(lists_are_written_out)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(expanded(cases[i].typed, names), cases[i].names);
+}
+
+TEST(names_are_folded_and_their_list_has_the_same_names)
+{
+	static const struct { const char *names, *list; } cases[] = {
+		{ "node1", "node1" },
+		{ "node1 node2 node3", "node[1-3]" },
+		{ "node008 node009 node010 node011", "node[008-011]" },
+		{ "node1 node3 node4 login", "node[1,3-4], login" },
+		{ "r1n01 r1n02 r2n01 r2n02", "r1n[01-02], r2n[01-02]" },
+		{ "gpu7-ib gpu8-ib gpu7-eth", "gpu[7-8]-ib, gpu7-eth" },
+		{ "n9 n10 n011", "n[9-10], n011" },
+		{ "n9 n9 n8", "n9, n9, n8" },
+		{ "a b 1 2", "a, b, [1-2]" },
+		{ "n99999999999999999998 n99999999999999999999", "n99999999999999999998, n99999999999999999999" },
+	};
+	char copy[256], names[1024];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *list[16];
+		struct text text = { 0 };
+		size_t count = 0;
+
+		snprintf(copy, sizeof(copy), "%s", cases[i].names);
+		for (char *save, *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save))
+			list[count++] = name;
+		assert_int_equal(host_names_fold(list, count, 16, &text), count);
+		assert_string_equal(text_chars(&text), cases[i].list);
+		assert_string_equal(expanded(text_chars(&text), names), cases[i].names);
+		text_done(&text);
+	}
+}
+
+TEST(folded_list_ends_after_so_many_elements_and_keeps_names_that_look_like_a_list)
+{
+	static const char *const names[] = { "n1", "n2", "a[1]", "a[2]", "z1" };
+	struct text text = { 0 };
+
+	assert_int_equal(host_names_fold(names, 5, 2, &text), 3);
+	assert_string_equal(text_chars(&text), "n[1-2], a[1]");
+	text_done(&text);
 }
 
 TEST(invalid_host_list_is_named_in_the_error)

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
@@ -14,26 +16,50 @@
 #include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
+#include "facts/cells.h"
 #include "facts/port_columns.h"
 #include "facts/select.h"
 #include "storage/reader.h"
 
+/* One end of a route: a port, and the given LID or 0. */
+struct end {
+	uint32_t port;
+	uint16_t lid;
+};
+
+/* The ends that a subject selects: one, or the linked ports of a host, in order of device. */
+struct ends {
+	struct end *list;
+	size_t count;
+};
+
+struct route {
+	struct end from, to;
+	uint16_t lid; /* that it leads to */
+	struct route_trace trace;
+};
+
+struct route_list {
+	struct route *list;
+	size_t count;
+};
+
 /* A hop of a route: the row of the port that sends to the next hop, with its peer, and this one. */
 struct hop {
 	const struct moment *moment;
-	const struct route_trace *trace;
+	const struct route *route;
 	unsigned number; /* 0: there is none */
 	uint16_t lid;
 };
 
 static void fill_end(struct result *result, size_t at, const void *row)
 {
-	result_text(result, at, route_end_name(((const struct hop *)row)->trace->end));
+	result_text(result, at, route_end_name(((const struct hop *)row)->route->trace.end));
 }
 
 static const struct node *end_node(const struct hop *hop)
 {
-	return &hop->moment->fabric->nodes[hop->trace->at];
+	return &hop->moment->fabric->nodes[hop->route->trace.at];
 }
 
 static void fill_end_guid(struct result *result, size_t at, const void *row)
@@ -44,6 +70,20 @@ static void fill_end_guid(struct result *result, size_t at, const void *row)
 static void fill_end_node(struct result *result, size_t at, const void *row)
 {
 	result_text(result, at, end_node(row)->name);
+}
+
+static void fill_from(struct result *result, size_t at, const void *row)
+{
+	const struct hop *hop = row;
+
+	cells_port_name(result, at, &hop->moment->names_shown, hop->moment->fabric, hop->route->from.port);
+}
+
+static void fill_to(struct result *result, size_t at, const void *row)
+{
+	const struct hop *hop = row;
+
+	cells_port_name(result, at, &hop->moment->names_shown, hop->moment->fabric, hop->route->to.port);
 }
 
 static void fill_time(struct result *result, size_t at, const void *row)
@@ -66,6 +106,9 @@ static const struct column hop_columns[] = {
 	  .help = "GUID of the node at which it ends" },
 	{ .key = "route_node", .title = "END", .kind = COLUMN_TEXT, .fill = fill_end_node,
 	  .help = "node at which it ends" },
+	{ .key = "from", .title = "FROM", .kind = COLUMN_TEXT, .fill = fill_from,
+	  .help = "port at which the route begins" },
+	{ .key = "to", .title = "TO", .kind = COLUMN_TEXT, .fill = fill_to, .help = "port that it should reach" },
 	{ 0 },
 };
 
@@ -100,12 +143,7 @@ static const struct column_item route_items[] = {
 	{ .key = "age_s", .table = true, .priority = 7 },
 	{ .key = "lid", .row = HOP_ROW }, { .key = "route", .row = HOP_ROW },
 	{ .key = "route_node_guid", .row = HOP_ROW }, { .key = "route_node", .row = HOP_ROW },
-};
-
-/* One end of a route: a port, and the given LID or 0. */
-struct end {
-	uint32_t port;
-	uint16_t lid;
+	{ .key = "from", .row = HOP_ROW }, { .key = "to", .row = HOP_ROW },
 };
 
 /* --- end points --- */
@@ -168,14 +206,94 @@ static int find_end(const struct moment *moment, const char *typed, struct end *
 	return code ? code : check_end(moment, ret->port, err);
 }
 
+static const struct shape_host *find_host(const struct shape *shape, const char *typed)
+{
+	for (size_t i = 0; i < shape->host_count; i++)
+		if (!strcmp(shape->hosts[i].name, typed))
+			return &shape->hosts[i];
+	return NULL;
+}
+
+static int add_host_ends(const struct moment *moment, const struct shape_host *host, struct ends *ret)
+{
+	const struct fabric *fabric = moment->fabric;
+	size_t capacity = 0;
+
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
+		const struct node *node = &fabric->nodes[moment->shape->host_nodes[i]];
+
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			struct end *list;
+
+			if (fabric->ports[port].peer == FABRIC_NONE)
+				continue;
+			list = array_grow(ret->list, ret->count, &capacity, sizeof(*list));
+			if (!list)
+				return ERR_NOMEM;
+			ret->list = list;
+			list[ret->count++] = (struct end){ .port = port };
+		}
+	}
+	return 0;
+}
+
+static int find_ends(const struct moment *moment, const char *typed, struct ends *ret, struct error *err)
+{
+	struct error of_one = { 0 };
+	struct end end;
+	int code = find_end(moment, typed, &end, &of_one);
+	const struct shape_host *host = code == ERR_USAGE ? find_host(moment->shape, typed) : NULL;
+
+	if (host && add_host_ends(moment, host, ret) < 0)
+		return err_nomem(err);
+	if (ret->count)
+		return 0;
+	if (code < 0)
+		return err_set(err, of_one.code, "%s", of_one.text);
+	ret->list = malloc(sizeof(end));
+	if (!ret->list)
+		return err_nomem(err);
+	ret->list[ret->count++] = end;
+	return 0;
+}
+
+static bool share_rail(const struct moment *moment, const struct end *from, const struct end *to)
+{
+	uint32_t rail = moment->shape->ports[from->port].rail;
+
+	return rail != SHAPE_NONE && rail == moment->shape->ports[to->port].rail;
+}
+
+/* Between hosts the routes of each rail; of several ends to one that shares no rail, all. */
+static int pair_ends(const struct moment *moment, const struct ends *from, const struct ends *to, char **typed,
+		     struct route_list *ret, struct error *err)
+{
+	size_t most = from->count * to->count;
+
+	ret->list = calloc(most, sizeof(*ret->list));
+	if (!ret->list)
+		return err_nomem(err);
+	for (int all = most == 1; all < 2 && !ret->count && (!all || from->count == 1 || to->count == 1); all++)
+		for (size_t i = 0; i < most; i++) {
+			const struct end *a = &from->list[i / to->count], *b = &to->list[i % to->count];
+
+			if (all || share_rail(moment, a, b))
+				ret->list[ret->count++] = (struct route){ .from = *a, .to = *b };
+		}
+	if (ret->count)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s and %s have no rail in common: give an HCA of each, such as '%s'", typed[0],
+		       typed[1], moment->names_shown.names[moment->fabric->ports[from->list[0].port].node]);
+}
+
 /* --- hops --- */
 
 /* Without hops JSON and CSV still have one row with the result. */
-static void put_hops(struct result *result, const struct moment *moment, const struct route_trace *trace, uint16_t lid,
-		     bool data)
+static void put_hops(struct result *result, const struct moment *moment, const struct route *route, bool data)
 {
+	const struct route_trace *trace = &route->trace;
 	const struct port_scope scope = moment_scope(moment);
-	struct hop hop = { .moment = moment, .trace = trace, .lid = lid };
+	struct hop hop = { .moment = moment, .route = route, .lid = route->lid };
 
 	for (unsigned i = 0; i < trace->hops; i++) {
 		uint32_t peer_index = moment->fabric->ports[trace->ports[i]].peer;
@@ -216,12 +334,14 @@ static const char *black_hole_text(const struct moment *moment, const struct rou
 }
 
 /* One sentence. @ret: @size bytes */
-static const char *end_text(const struct moment *moment, const struct routes *routes, const struct route_trace *trace,
-			    const struct end *to, uint16_t lid, char *ret, size_t size)
+static const char *end_text(const struct moment *moment, const struct routes *routes, const struct route *route,
+			    char *ret, size_t size)
 {
 	const struct fabric *fabric = moment->fabric;
+	const struct route_trace *trace = &route->trace;
 	const char *at = moment->names_shown.names[trace->at];
-	const char *meant = moment->names_shown.names[fabric->ports[to->port].node];
+	const char *meant = moment->names_shown.names[fabric->ports[route->to.port].node];
+	uint16_t lid = route->lid;
 
 	switch (trace->end) {
 	case ROUTE_ARRIVES:
@@ -249,67 +369,127 @@ static const char *end_text(const struct moment *moment, const struct routes *ro
 	return ret;
 }
 
-static int unknown_route(const struct moment *moment, const struct route_trace *trace, const struct end *to,
-			 uint16_t lid, struct error *err)
+static int unknown_route(const struct moment *moment, const struct route *route, struct error *err)
 {
-	if (!lid)
+	if (!route->lid)
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
-			       moment->names_shown.names[moment->fabric->ports[to->port].node]);
-	if (trace->hops == ROUTE_HOPS_MAX)
+			       moment->names_shown.names[moment->fabric->ports[route->to.port].node]);
+	if (route->trace.hops == ROUTE_HOPS_MAX)
 		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed further",
 			       ROUTE_HOPS_MAX);
 	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
-		"collect --routes)", moment->names_shown.names[trace->at]);
+		"collect --routes)", moment->names_shown.names[route->trace.at]);
 }
 
 static void describe_end(FILE *out, const struct moment *moment, const struct routes *routes,
-			 const struct route_trace *trace, const struct end *to, uint16_t lid)
+			 const struct route *route)
 {
-	const struct port *port = &moment->fabric->ports[to->port];
+	const struct port *port = &moment->fabric->ports[route->to.port];
 	char text[3 * NODE_NAME_SIZE];
 
-	fprintf(out, "%s%s\n", trace->hops ? "\n" : "", end_text(moment, routes, trace, to, lid, text, sizeof(text)));
-	if (port->lmc && !to->lid)
+	fprintf(out, "%s%s\n", route->trace.hops ? "\n" : "", end_text(moment, routes, route, text, sizeof(text)));
+	if (port->lmc && !route->to.lid)
 		fprintf(out, "The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
-		       1u << (port->lmc & 7), lid);
-	fprintf(out, "Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
+		       1u << (port->lmc & 7), route->lid);
+}
+
+/* --- output --- */
+
+static int show_data(const struct options *options, const struct columns *shown, const struct moment *moment,
+		     const struct route_list *routes, struct error *err)
+{
+	struct result_options output = options_result(options);
+	struct result *result = result_create(options->out, &output, shown->list, shown->count);
+	int code;
+
+	for (size_t i = 0; i < routes->count; i++)
+		put_hops(result, moment, &routes->list[i], true);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* A table and a sentence for each route, up to one that is unknown. */
+static int show_tables(const struct options *options, const struct columns *shown, const struct moment *moment,
+		       const struct routes *tables, const struct route_list *routes, struct error *err)
+{
+	struct result_options output = options_result(options);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < routes->count; i++) {
+		const struct route *route = &routes->list[i];
+		struct result *result = result_create(options->out, &output, shown->list, shown->count);
+
+		if (routes->count > 1)
+			fprintf(options->out, "%s%s to %s\n", i ? "\n" : "",
+				moment->names_shown.names[moment->fabric->ports[route->from.port].node],
+				moment->names_shown.names[moment->fabric->ports[route->to.port].node]);
+		put_hops(result, moment, route, false);
+		code = route->trace.hops ? result_finish(result, err) : 0;
+		result_destroy(result);
+		if (code == 0 && route->trace.end == ROUTE_UNKNOWN)
+			return 0;
+		describe_end(options->out, moment, tables, route);
+	}
+	if (code == 0)
+		fprintf(options->out, "%s by the latest forwarding tables; adaptive routing may use other ports.\n",
+			routes->count > 1 ? "\nStatic routes" : "Static route");
+	return code;
 }
 
 static int show(const struct command *command, const struct options *options, const struct moment *moment,
-		const struct routes *routes, const struct end *from, const struct end *to, struct error *err)
+		const struct routes *tables, const struct route_list *routes, struct error *err)
 {
 	const struct column_list list = {
 		.sources = route_sources, .source_count = sizeof(route_sources) / sizeof(*route_sources),
 		.items = route_items, .count = sizeof(route_items) / sizeof(*route_items),
 	};
-	struct result_options output = options_result(options);
-	uint16_t lid = to->lid ? to->lid : fabric_port_lid(moment->fabric, &moment->fabric->ports[to->port]);
-	struct route_trace trace;
 	struct columns shown;
-	struct result *result;
 	int code = columns_create(command, options, &list, NULL, NULL, &shown, err);
+	bool arrive = true;
 
 	if (code < 0)
 		return code;
-	routes_trace(routes, moment->fabric, from->port, to->port, lid, &trace);
-	result = result_create(options->out, &output, shown.list, shown.count);
-	put_hops(result, moment, &trace, lid, output.format != RESULT_TABLE);
-	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
-	result_destroy(result);
+	if (options_result(options).format == RESULT_TABLE)
+		code = show_tables(options, &shown, moment, tables, routes, err);
+	else
+		code = show_data(options, &shown, moment, routes, err);
 	columns_done(&shown);
-	if (code < 0)
-		return code;
-	if (trace.end == ROUTE_UNKNOWN)
-		return unknown_route(moment, &trace, to, lid, err);
-	if (output.format == RESULT_TABLE)
-		describe_end(options->out, moment, routes, &trace, to, lid);
-	return trace.end == ROUTE_ARRIVES ? 0 : 1;
+	for (size_t i = 0; code == 0 && i < routes->count; i++) {
+		arrive &= routes->list[i].trace.end == ROUTE_ARRIVES;
+		if (routes->list[i].trace.end == ROUTE_UNKNOWN)
+			code = unknown_route(moment, &routes->list[i], err);
+	}
+	return code ? code : !arrive;
+}
+
+/* The ends that were typed, and the routes between them. */
+static int find_routes(const struct moment *moment, char **typed, const struct routes *tables, struct route_list *ret,
+		       struct error *err)
+{
+	struct ends from = { 0 }, to = { 0 };
+	int code = find_ends(moment, typed[0], &from, err);
+
+	if (code == 0)
+		code = find_ends(moment, typed[1], &to, err);
+	if (code == 0)
+		code = pair_ends(moment, &from, &to, typed, ret, err);
+	for (size_t i = 0; code == 0 && i < ret->count; i++) {
+		struct route *route = &ret->list[i];
+
+		route->lid = route->to.lid ? route->to.lid :
+			     fabric_port_lid(moment->fabric, &moment->fabric->ports[route->to.port]);
+		routes_trace(tables, moment->fabric, route->from.port, route->to.port, route->lid, &route->trace);
+	}
+	free(from.list);
+	free(to.list);
+	return code;
 }
 
 int topology_route(const struct command *command, const struct options *options, struct error *err)
 {
-	struct routes routes = { 0 };
-	struct end from, to;
+	struct route_list routes = { 0 };
+	struct routes tables = { 0 };
 	struct moment moment;
 	int code;
 
@@ -318,14 +498,15 @@ int topology_route(const struct command *command, const struct options *options,
 	code = options_open_moment(options, false, &moment, err);
 	if (code < 0)
 		return code;
-	code = find_end(&moment, options->argv[1], &from, err);
+	code = moment_find_shape(&moment, err);
 	if (code == 0)
-		code = find_end(&moment, options->argv[2], &to, err);
+		code = reader_routes(moment.reader, moment.at_us, &tables, err);
 	if (code == 0)
-		code = reader_routes(moment.reader, moment.at_us, &routes, err);
+		code = find_routes(&moment, options->argv + 1, &tables, &routes, err);
 	if (code == 0)
-		code = show(command, options, &moment, &routes, &from, &to, err);
-	routes_done(&routes);
+		code = show(command, options, &moment, &tables, &routes, err);
+	free(routes.list);
+	routes_done(&tables);
 	moment_done(&moment);
 	return code;
 }

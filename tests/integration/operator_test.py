@@ -107,8 +107,10 @@ with tap.part("reports and routes of hosts"):
     for words in ["leaf-u01-r0", "leaf-u01-r1"], ["leaf-u01-r0", "2", "3"], []:
         tap.one_line(f"report {' '.join(words)} is refused", run(IBWIRE, "report", *words, check=False), 64,
                      "exactly one port, node or host")
-    tap.one_line("a route of a host with two HCAs needs one of them",
-                 run(IBWIRE, "topology", "route", "node0001", "node0002", check=False), 64, "'node0001 mlx5_0'")
+    tap.equal("routes between hosts are those of both rails",
+              [(row["hop"], row["from"], row["to"]) for row in rows("topology", "route", "node0001", "node0002")
+               if row["hop"] == 1],
+              [(1, f"node0001 mlx5_{rail}/1", f"node0002 mlx5_{rail}/1") for rail in (0, 1)])
     tap.one_line("a route has two ends", run(IBWIRE, "topology", "route", "node0001", "1", "node0002", "1", check=False),
                  64, "two ends")
 

@@ -78,6 +78,15 @@ def hosts(lids):
     return {guid: lid for guid, lid in lids.items() if guid >> 40 != 0xb8cef6}
 
 
+def natural(name):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def steady(found):
+    """Rows without the age, which each command computes at its own time."""
+    return [{key: value for key, value in row.items() if "age" not in key} for row in found]
+
+
 def compare_routes(sim, name, lids, count):
     pick = random.Random(4711)
     ours, theirs = {}, {}
@@ -94,6 +103,19 @@ with tap.part("entries and routes"), Simulation("--gen", "rail --hosts 16") as s
     theirs, lids = opensm_tables(sim)
     tap.same("one sweep alone stores the tables that opensm made", stored_tables(sim), theirs)
     compare_routes(sim, "30 routes are those of ibtracert", lids, 30)
+
+    # Routes between hosts are those between their HCAs, rail by rail.
+    named = [sorted((row["node"] for row in sim.json("nodes") if row["node"].startswith(host + " ")), key=natural)
+             for host in ("node0001", "node0016")]
+    single = [sim.json("topology", "route", *pair) for pair in zip(*named)]
+    tap.result(len(single) == 8 and all(route for route in single), "both hosts have eight HCAs", named)
+    tap.equal("the routes between two hosts are those of their rails",
+              steady(sim.json("topology", "route", "node0001", "node0016")), steady(sum(single, [])))
+    tap.equal("the route to one HCA of another host is that of its rail",
+              steady(sim.json("topology", "route", "node0001", named[1][5])), steady(single[5]))
+    both = sim.ibwire("topology", "route", "node0001", "node0016")
+    tap.equal("each has its table and result", [both.out.count("arrives at node0016 mlx5_"), both.out.count("OUT OF"),
+                                               both.out.count("Static route"), both.status], [8, 8, 1, 0])
     tap.equal("no change is reported", changes(sim), [])
     # What it costs: a block of 64 LIDs of each switch once in ten minutes.
     blocks = len({(switch, lid // 64) for switch, lid in theirs})

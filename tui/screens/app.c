@@ -494,7 +494,7 @@ const char *subject_name(const struct app *app, const struct subject *subject, c
 			snprintf(ret, size, "%s uplinks", name);
 		break;
 	case SUBJECT_FINDING:
-		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "closed finding");
+		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "finding, not open");
 		break;
 	case SUBJECT_FABRIC:
 		snprintf(ret, size, "the fabric");

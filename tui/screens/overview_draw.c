@@ -106,16 +106,14 @@ static void write_acknowledged(const struct finding_row *row, char *ret, size_t 
 		snprintf(ret, size, "%s: %s", given->person, given->reason);
 }
 
-/* "affects 40 hosts: node0001, node0002, ..." */
+/* "affects 40 hosts: node[0001-0032], ..." */
 static void write_hosts(const struct finding *finding, char *ret, size_t size)
 {
-	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->affected_hosts,
-				      finding->affected_hosts == 1 ? "" : "s");
+	struct text hosts = { 0 };
 
-	for (unsigned i = 0; i < finding->host_count && len < size; i++)
-		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? ", " : ": ", finding->hosts[i]);
-	if (finding->host_count < finding->affected_hosts && len < size)
-		snprintf(ret + len, size - len, ", ...");
+	finding_append_hosts(finding, &hosts);
+	snprintf(ret, size, "affects %s", text_chars(&hosts));
+	text_done(&hosts);
 }
 
 /* "CLEARING (ok for 43s): uplink-imbalance: port 20 carried ..." */

@@ -144,7 +144,8 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 	if (subject->kind == SUBJECT_FINDING && !row) {
 		page_text(&detail->page, ROLE_WARNING, "This finding is not open at the shown time.");
 		page_wrap(&detail->page, NULL, 0, ROLE_FAINT,
-			  "It has closed or had not opened yet: see Events (5). Esc: back.");
+			  "It was reported later, or has closed. b: when it began or was reported; 5: events; "
+			  "Esc: back.");
 		return;
 	}
 	if (row) {
