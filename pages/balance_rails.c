@@ -17,73 +17,31 @@
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "facts/amount.h"
 #include "facts/bars.h"
 
 /* Limits in a table without --all: switches, and hosts with the largest imbalance. */
 enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };
-
-enum {
-	SINCE, TIME, KIND, NAME, GUID, CLASS, TIER, PORTS, KNOWN, XMIT, RCV, XMIT_PERCENT, RCV_PERCENT, SHARE, FAIR,
-	BAR, OVER, COLUMN_COUNT,
-};
-
-static const struct column columns[COLUMN_COUNT] = {
-	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME },
-	[TIME] = { .key = "time", .kind = COLUMN_TIME },
-	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
-	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[CLASS] = { .key = "class", .kind = COLUMN_TEXT },
-	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
-	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
-	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .measured = true, .priority = 1 },
-	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .measured = true, .priority = 1 },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
-	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
-	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
-	[FAIR] = { .key = "capacity_share_percent", .title = "FAIR%", .kind = COLUMN_PERCENT, .priority = 2 },
-	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT },
-	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
-};
 
 static struct balance_input input_of(const struct balance_report *report)
 {
 	return (struct balance_input){ .shape = report->shape, .loads = report->loads };
 }
 
-/* @bars: the rails of a host; else NULL */
-static void put_amount(const struct balance_report *report, struct result *table, const struct balance_amount *amount,
-		       const char *name, double most, const char *bars)
+/* Add a row. @facts: its amount and name, and what its kind has; a bar relative to @most unless it has one */
+static void put_amount(const struct balance_report *report, struct result *table, struct amount_facts facts,
+		       double most)
 {
 	struct text bar = { 0 };
-	double excess;
 
-	result_integer(table, SINCE, report->since_us);
-	result_integer(table, TIME, report->until_us);
-	result_text(table, KIND, amount->kind);
-	result_text(table, NAME, name);
-	result_integer(table, PORTS, amount->active);
-	result_integer(table, KNOWN, amount->known);
-	if (amount->known) {
-		result_measure(table, XMIT, measure_scale(amount->xmit, 1e6));
-		result_measure(table, RCV, measure_scale(amount->rcv, 1e6));
+	facts.since_us = report->since_us;
+	facts.until_us = report->until_us;
+	if (!facts.bar && facts.amount.known) {
+		bars_append(&bar, balance_amount_load(&facts.amount), most, BAR_COLUMNS, report->ascii);
+		facts.bar = result_chars(table, &bar);
 	}
-	if (amount->capacity > 0) {
-		result_real(table, XMIT_PERCENT, 100 * measure_exact(amount->xmit) * 8e6 / amount->capacity);
-		result_real(table, RCV_PERCENT, 100 * measure_exact(amount->rcv) * 8e6 / amount->capacity);
-	}
-	/* Avoid "-0". */
-	excess = fabs(amount->excess) < 0.0005 ? 0 : amount->excess;
-	result_real(table, SHARE, 100 * amount->share);
-	result_real(table, FAIR, 100 * amount->fair);
-	result_real(table, OVER, 100 * excess);
-	if (bars)
-		result_text(table, BAR, bars);
-	else if (amount->known) {
-		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, report->ascii);
-		result_text(table, BAR, result_chars(table, &bar));
-	}
+	result_fill(table, &facts);
+	result_end_row(table);
 	text_done(&bar);
 }
 
@@ -105,10 +63,9 @@ static void put_rails(const struct balance_report *report, struct result *table,
 		}
 		balance_amounts_compare(amounts + first, next - first);
 		for (size_t i = first; i < next; i++) {
-			put_amount(report, table, &amounts[i], shape->rails[i].name,
-				   balance_amounts_most(amounts + first, next - first), NULL);
-			result_text(table, CLASS, node_class_name(class));
-			result_end_row(table);
+			put_amount(report, table, (struct amount_facts){ .amount = amounts[i],
+					.name = shape->rails[i].name, .class = node_class_name(class) },
+				   balance_amounts_most(amounts + first, next - first));
 		}
 	}
 }
@@ -138,8 +95,8 @@ static void put_planes(const struct balance_report *report, struct result *table
 	balance_amounts_compare(amounts, shape->plane_count);
 	for (size_t i = 0; i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
-		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count), NULL);
-		result_end_row(table);
+		put_amount(report, table, (struct amount_facts){ .amount = amounts[i], .name = name },
+			   balance_amounts_most(amounts, shape->plane_count));
 	}
 }
 
@@ -177,11 +134,10 @@ static void put_tier(const struct balance_report *report, struct result *table, 
 	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
 	for (i = 0; i < count && (!is_limited || i < SWITCHES_SHOWN); i++) {
-		put_amount(report, table, &amounts[i], report->moment.names_shown.names[amounts[i].index],
-			   balance_amounts_most(amounts, count), NULL);
-		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
-		result_integer(table, TIER, tier);
-		result_end_row(table);
+		put_amount(report, table, (struct amount_facts){ .amount = amounts[i],
+				.name = report->moment.names_shown.names[amounts[i].index],
+				.node_guid = fabric->nodes[amounts[i].index].guid, .tier = tier },
+			   balance_amounts_most(amounts, count));
 	}
 	if (i < count)
 		result_note(table, "and %zu more switches of tier %u with lower load (--all)", count - i, tier);
@@ -223,10 +179,9 @@ static void put_hosts(const struct balance_report *report, struct result *table,
 		struct text bars = { 0 };
 
 		append_bars(report, host, &bars);
-		put_amount(report, table, &amounts[i], host->name, 0, result_chars(table, &bars));
+		put_amount(report, table, (struct amount_facts){ .amount = amounts[i], .name = host->name,
+				.class = node_class_name(host->class), .bar = result_chars(table, &bars) }, 0);
 		text_done(&bars);
-		result_text(table, CLASS, node_class_name(host->class));
-		result_end_row(table);
 	}
 	if (i < count || idle)
 		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
@@ -260,6 +215,6 @@ struct page *balance_rails_page(const struct balance_report *report)
 	struct page *page = page_create("Load of rails, planes, switches and hosts");
 
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "",
-					       .table = { columns, COLUMN_COUNT, put_all, report } });
+					       .table = { amount_columns, AMOUNT_COLUMN_COUNT, put_all, report } });
 	return page;
 }

@@ -9,6 +9,7 @@
 #include "analysis/balance.h"
 #include "base/unit_test.h"
 #include "fabric/shape.h"
+#include "facts/amount.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/screens/balance_view.h"
@@ -231,13 +232,13 @@ TEST_ON_STAGE(a_click_below_all_rows_selects_nothing)
 	open_story(90, 120);
 	stage_keys("3H");
 	view = screen_state(&stage.app, &screen_balance);
-	assert_true(view->host_count > 2 && (int)view->host_count < view->host_list.height);
+	assert_true(view->host_count > 2 && (int)view->host_count < view->hosts.list.height);
 	mouse.y = stage.app.body.y + 2 + (int)view->host_count;
 	stage_mouse(&mouse);
-	assert_int_equal(view->host_list.cursor, 0);
+	assert_int_equal(view->hosts.list.cursor, 0);
 	mouse.y--;
 	stage_mouse(&mouse);
-	assert_int_equal(view->host_list.cursor, view->host_count - 1);
+	assert_int_equal(view->hosts.list.cursor, view->host_count - 1);
 }
 
 /* A fabric without tiers has a message above its groups. */
@@ -307,17 +308,36 @@ TEST_ON_STAGE(equally_uneven_hosts_are_sorted_by_name)
 	for (size_t i = 1; i < view->host_count; i++) {
 		char above[16], here[16];
 
-		snprintf(above, sizeof(above), "%.0f", 100 * view->hosts[i - 1].excess);
-		snprintf(here, sizeof(here), "%.0f", 100 * view->hosts[i].excess);
+		snprintf(above, sizeof(above), "%.0f", 100 * view->host_rows[i - 1].amount.excess);
+		snprintf(here, sizeof(here), "%.0f", 100 * view->host_rows[i].amount.excess);
 		assert_true(atoi(above) >= atoi(here));
 		if (strcmp(above, here))
 			continue;
 		same++;
-		assert_true(canvas_find(stage.app.context->shape->hosts[view->hosts[i - 1].index].name) <
-			    canvas_find(stage.app.context->shape->hosts[view->hosts[i].index].name));
-		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
+		assert_true(canvas_find(stage.app.context->shape->hosts[view->host_rows[i - 1].amount.index].name) <
+			    canvas_find(stage.app.context->shape->hosts[view->host_rows[i].amount.index].name));
+		assert_true(view->host_rows[i - 1].amount.index < view->host_rows[i].amount.index);
 	}
 	assert_true(same > 10);
+}
+
+TEST_ON_STAGE(hosts_are_filtered_and_sorted_like_other_lists)
+{
+	struct mouse mouse = { 0 };
+
+	open_story(60, 120);
+	stage_try("3H/node000[3-5]\r", "3 of 32 hosts");
+	mouse.y = canvas_find("HOST ");
+	stage_mouse(&mouse);
+	stage_mouse(&mouse);
+	assert_true(canvas_find("node0005 ") < canvas_find("node0004 "));
+	assert_true(canvas_find("node0004 ") < canvas_find("node0003 "));
+	stage_expect("node0005 mlx5_0: TX ");
+	stage_keys("\r");
+	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
+	stage_key(KEY_ESCAPE);
+	stage_key(KEY_ESCAPE);
+	stage_expect("32 of 32 hosts");
 }
 
 TEST_ON_STAGE(a_double_click_does_not_confirm_a_prompt)

@@ -34,6 +34,7 @@ struct setup;
 struct shape_group;
 struct snapshot_context;
 struct table_view;
+struct text;
 struct theme;
 struct tui_child_state;
 struct trend;
@@ -243,9 +244,8 @@ const char *app_notice(const struct app *app, char *ret, size_t size);
 void common_key(struct app *app, int key);
 extern const struct key_help common_help[];
 
-/* draw_host_spark - the mean utilization of the ports of a host of the shape in the last sweeps (tui/model/trend.h). */
-void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
-		     enum role role);
+/* host_spark - the mean utilization of the ports of a host of the shape in the last sweeps (tui/model/trend.h). */
+void host_spark(const struct app *app, uint32_t host, int columns, struct text *ret);
 
 /* header_draw - status and summary of the fabric, in as many lines as the area has. */
 void header_draw(const struct app *app, const struct rect *area);

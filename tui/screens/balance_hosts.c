@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/balance.h"
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "facts/amount.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/key.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
@@ -19,27 +18,35 @@
 
 #define BITS_PER_BYTE_PER_US 8e6
 
-/* The columns of a host; its rails follow. */
-enum { NAME, IMBALANCE, TX, RX, COLUMNS };
+enum { NAME, IMBALANCE, TX, RX, RAILS, SPARK, HOST_COLUMNS };
 
-/* Widths: imbalance, rates, all three with their gaps; of a rail. */
-enum { IMBALANCE_COLUMNS = 10, RATE_COLUMNS = 8, NUMBER_COLUMNS = 31, CELL = 5, CELL_NARROW = 3,
-       SPARK_LEAST = 11 };
+/* Columns of a rail, with the blank behind it; those of all rails at first. */
+enum { CELL = 5, CELL_NARROW = 3, RAILS_LEAST = 24, SPARK_LEAST = 11 };
 
-static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
+static const struct shape_host *host_at(const struct app *app, const struct balance_view *view, size_t index)
 {
-	return row < view->host_count ? &app->context->shape->hosts[view->hosts[row].index] : NULL;
+	return &app->context->shape->hosts[view->host_rows[index].amount.index];
 }
 
-static void save_cursor(struct balance_view *view, const struct app *app)
+/* The rails of a host. Return: their number. */
+static uint32_t rails_of(const struct app *app, const struct balance_view *view, size_t index,
+			 struct balance_amount rails[BALANCE_RAILS_MOST])
 {
-	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
+	const struct balance_input input = loads_input(&view->loads, app->context->shape);
+	struct balance_amount sum = { 0 };
 
-	if (!host)
-		return;
-	if (view->rail >= host->count)
-		view->rail = host->count - 1;
-	view->host_guid = app->live->shown->fabric->nodes[app->context->shape->host_nodes[host->first]].guid;
+	return balance_host_rails(&input, host_at(app, view, index), rails, &sum);
+}
+
+/* The rail to look at: one that is down, else the one farthest from the mean. */
+static uint32_t worst_rail(const struct balance_amount *rails, uint32_t count)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < count && rails[worst].active; i++)
+		if (!rails[i].active || fabs(rails[i].excess) > fabs(rails[worst].excess))
+			worst = i;
+	return worst;
 }
 
 static int make(struct balance_view *view, const struct app *app, struct error *err)
@@ -48,143 +55,206 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	const struct balance_input input = loads_input(&view->loads, shape);
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 
-	free(view->hosts);
-	view->hosts = calloc(shape->host_count + 1, sizeof(*view->hosts));
-	view->host_count = view->idle_hosts = 0;
-	if (!view->hosts)
+	free(view->host_rows);
+	view->host_rows = calloc(shape->host_count + 1, sizeof(*view->host_rows));
+	view->host_count = view->idle_hosts = view->most_rails = 0;
+	if (!view->host_rows)
 		return err_nomem(err);
 	for (size_t i = 0; i < shape->host_count; i++) {
-		struct balance_amount *sum = &view->hosts[view->host_count];
+		struct amount_facts *facts = &view->host_rows[view->host_count];
+		uint32_t count;
 
 		if (shape->hosts[i].count < 2)
 			continue;
-		*sum = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
-		balance_host_rails(&input, &shape->hosts[i], rails, sum);
-		if (balance_host_is_busy(sum, &view->limits) || view->all)
+		*facts = (struct amount_facts){ .amount = { .kind = "host", .index = (uint32_t)i } };
+		count = balance_host_rails(&input, &shape->hosts[i], rails, &facts->amount);
+		view->most_rails = count > view->most_rails ? count : view->most_rails;
+		if (balance_host_is_busy(&facts->amount, &view->limits) || view->all)
 			view->host_count++;
 		else
 			view->idle_hosts++;
 	}
-	qsort(view->hosts, view->host_count, sizeof(*view->hosts), balance_compare_excess);
-	for (size_t i = 0; view->host_list.cursor && i < view->host_count; i++)
-		if (app->live->shown->fabric->nodes[shape->host_nodes[host_at(view, app, i)->first]].guid ==
-		    view->host_guid) {
-			view->host_list.cursor = i;
-			break;
-		}
+	qsort(view->host_rows, view->host_count, sizeof(*view->host_rows), balance_compare_excess);
+	list_screen_changed(&view->hosts, true);
 	return 0;
 }
 
-/* A rail as a cell of the map: the mean of both directions. */
-static struct heat_cell cell_of(const struct balance_amount *rail)
-{
-	double load = balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2;
-	struct heat_cell cell = { .value = { (float)load, NAN, NAN }, .links = 1, .working = rail->active ? 1 : 0 };
+/* --- the list --- */
 
-	cell.sign = !rail->active ? HEAT_DOWN : isnan(load) ? HEAT_UNKNOWN : HEAT_LOAD;
-	return cell;
-}
-
-/* Widths in a line. */
-struct widths {
-	int columns[COLUMNS], cell, rails, spark;
+static const struct column host_columns[HOST_COLUMNS] = {
+	[NAME] = { .key = "name", .title = "HOST", .help = "host with several HCAs" },
+	[IMBALANCE] = { .key = "excess_percent", .help = "load of the busiest rail above the host's mean" },
+	[TX] = { .key = "xmit_bytes_per_s", .title = "TX", .narrow = "TXb/s" },
+	[RX] = { .key = "rcv_bytes_per_s", .title = "RX", .narrow = "RXb/s" },
+	[RAILS] = { .title = "RAILS", .flags = COLUMN_FLEXIBLE, .help = "load of each HCA in % of its rate" },
+	[SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .flags = COLUMN_FLEXIBLE,
+		    .help = "mean utilization of the host's ports in the last sweeps" },
 };
 
-static struct widths widths_of(const struct balance_view *view, const struct app *app, const struct rect *body)
-{
-	struct widths widths = { { 8, IMBALANCE_COLUMNS, RATE_COLUMNS, RATE_COLUMNS }, CELL, 0, 0 };
-	int longest = 0, left = body->columns - NUMBER_COLUMNS;
+static const struct column_step host_steps[] = {
+	{ NAME, 8, 0 }, { IMBALANCE, 10, 0 }, { TX, 8, 0 }, { RX, 8, 0 }, { RAILS, CELL_NARROW, 0 },
+	{ RAILS, COLUMN_WIDEST, RAILS_LEAST }, { NAME, COLUMN_WIDEST, 32 }, { RAILS, COLUMN_WIDEST, 0 },
+	{ SPARK, SPARK_LEAST, 0 }, { SPARK, TREND_LOADS, 0 },
+};
 
+static size_t count_hosts(const struct table *table)
+{
+	return ((const struct balance_view *)table->state)->host_count;
+}
+
+static void read_host(const struct table *table, size_t index, const void *ret[TABLE_STRUCTS])
+{
+	struct balance_view *view = table->state;
+
+	view->host_rows[index].name = host_at(table->app, view, index)->name;
+	ret[0] = &view->host_rows[index];
+}
+
+static struct table_id host_id(const struct table *table, size_t index)
+{
+	uint32_t first = host_at(table->app, table->state, index)->first;
+
+	return (struct table_id){ table->app->live->shown->fabric->nodes[table->app->context->shape->host_nodes[first]]
+				  .guid, 0 };
+}
+
+static struct subject subject_of(const struct table *table, size_t index)
+{
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+	uint32_t count = rails_of(table->app, table->state, index, rails);
+	uint32_t node = rails[worst_rail(rails, count)].index;
+	const struct node *hca = &table->app->live->shown->fabric->nodes[node];
+
+	return hca->ports == 1 ? subject_of_port(table->app, hca->first_port) : subject_of_node(table->app, node);
+}
+
+/* The hosts are sorted by imbalance, equal whole percents by name; RAILS is sorted by the busiest one. */
+static bool host_key(const struct table *table, size_t index, size_t column, struct table_key *ret)
+{
+	const struct balance_view *view = table->state;
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+
+	ret->tie = index;
+	if (column == IMBALANCE)
+		ret->number = -(double)index;
+	else if (column == RAILS)
+		ret->number = balance_amounts_most(rails, rails_of(table->app, view, index, rails));
+	else if (column == SPARK)
+		ret->number = balance_amount_load(&view->host_rows[index].amount);
+	return column == IMBALANCE || column == RAILS || column == SPARK;
+}
+
+static int host_widest(const struct table *table, size_t column)
+{
+	const struct balance_view *view = table->state;
+	int widest = 8;
+
+	if (column != NAME)
+		return column == RAILS ? CELL * (int)view->most_rails : COLUMN_WIDEST;
 	for (size_t i = 0; i < view->host_count; i++) {
-		const struct shape_host *host = host_at(view, app, i);
-		int columns = (int)text_columns(host->name);
+		int columns = (int)text_columns(host_at(table->app, view, i)->name);
 
-		longest = columns > longest ? columns : longest;
-		widths.rails = (int)host->count > widths.rails ? (int)host->count : widths.rails;
+		widest = columns > widest ? columns : widest;
 	}
-	widths.rails = widths.rails > BALANCE_RAILS_MOST ? BALANCE_RAILS_MOST : widths.rails;
-	while (widths.cell > CELL_NARROW && left - widths.rails * widths.cell < longest)
-		widths.cell--;
-	left -= widths.rails * widths.cell;
-	longest = longest < left ? longest : left;
-	widths.columns[NAME] = longest < 8 ? 8 : longest > 32 ? 32 : longest;
-	left -= widths.columns[NAME] + 1;
-	widths.spark = left < SPARK_LEAST ? 0 : left > TREND_LOADS ? TREND_LOADS : left;
-	return widths;
+	return widest;
 }
 
-static int spark_x(const struct rect *body, const struct widths *widths)
+/* A rail as a cell of the map: the mean of both directions. */
+static enum role write_rail(const struct balance_amount *rail, int columns, bool unicode, char *ret)
 {
-	return body->x + widths->columns[NAME] + NUMBER_COLUMNS + widths->rails * widths->cell + 1;
+	double load = balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2;
+	const struct heat_cell cell = { .value = { (float)load, NAN, NAN }, .links = 1, .working = rail->active > 0,
+					.sign = !rail->active ? HEAT_DOWN : isnan(load) ? HEAT_UNKNOWN : HEAT_LOAD };
+
+	return heat_write(&cell, HEAT_MEASURED, columns, unicode, ret);
 }
 
-static void draw_host(const struct balance_view *view, const struct app *app, const struct rect *body,
-		      const struct widths *widths, int y, size_t row)
+static int cell_columns(const struct balance_view *view, int columns)
 {
-	const struct balance_input input = loads_input(&view->loads, app->context->shape);
-	const struct shape_host *host = host_at(view, app, row);
-	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
-	uint32_t count = balance_host_rails(&input, host, rails, &sum);
-	bool here = row == view->host_list.cursor;
-	struct brush brush = app_brush(app, here);
-	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
-	char text[32], xmit[32], rcv[32];
+	int cell = view->most_rails ? columns / (int)view->most_rails : 0;
 
-	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", fabs(100 * sum.excess));
-	format_rate(measure_scale(sum.xmit, 1e6), RATE_COLUMNS, xmit, sizeof(xmit));
-	format_rate(measure_scale(sum.rcv, 1e6), RATE_COLUMNS, rcv, sizeof(rcv));
-	draw_cells(&brush, y, body, widths->columns, (const struct table_cell[]){
-		[NAME] = { host->name, ROLE_TEXT, ALIGN_NAME },
-		[IMBALANCE] = { text, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT, ALIGN_RIGHT },
-		[TX] = { xmit, ROLE_TEXT, ALIGN_RIGHT },
-		[RX] = { rcv, ROLE_TEXT, ALIGN_RIGHT },
-	}, COLUMNS);
-	for (uint32_t i = 0; i < count && x + widths->cell <= body->x + body->columns; i++, x += widths->cell) {
-		const struct heat_cell rail = cell_of(&rails[i]);
-		enum role role = heat_write(&rail, HEAT_MEASURED, widths->cell, app->theme->unicode, text);
-
-		brush = app_brush(app, here && i == view->rail);
-		draw_cell(&brush, y, x, widths->cell, text, ALIGN_LEFT, role);
-	}
-	brush = app_brush(app, false);
-	if (widths->spark)
-		draw_host_spark(app, &brush, y, spark_x(body, widths), widths->spark, view->hosts[row].index,
-				ROLE_LOAD_LOW);
+	return !columns || cell > CELL ? CELL : cell < CELL_NARROW ? CELL_NARROW : cell;
 }
 
-static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
+static bool host_cell(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
-	static const struct table_cell heads[COLUMNS] = {
-		{ "HOST", ROLE_HEAD, ALIGN_LEFT }, { "IMBALANCE%", ROLE_HEAD, ALIGN_RIGHT },
-		{ "TXb/s", ROLE_HEAD, ALIGN_RIGHT }, { "RXb/s", ROLE_HEAD, ALIGN_RIGHT },
-	};
-	const struct brush brush = app_brush(app, false);
-	int x = body->x + widths->columns[NAME] + NUMBER_COLUMNS;
+	const struct balance_view *view = table->state;
+	const struct balance_amount *host = &view->host_rows[index].amount;
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+	uint32_t count = column == RAILS ? rails_of(table->app, view, index, rails) : 0;
 	char text[16];
 
-	draw_cells(&brush, y, body, widths->columns, heads, COLUMNS);
-	for (int i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
-		snprintf(text, sizeof(text), "%d", i);
-		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
+	if (column == IMBALANCE)
+		text_appendf(ret, isnan(host->excess) ? "-" : "%.0f", fabs(100 * host->excess));
+	for (uint32_t i = 0; i < count; i++) {
+		write_rail(&rails[i], cell_columns(view, columns), table->app->theme->unicode, text);
+		text_append(ret, text);
 	}
-	app->trend->wanted |= widths->spark > 0;
-	draw_cell(&brush, y, spark_x(body, widths), widths->spark, "LAST SWEEPS", ALIGN_LEFT, ROLE_HEAD);
+	if (column == SPARK)
+		host_spark(table->app, host->index, columns, ret);
+	return column == IMBALANCE || column == RAILS || column == SPARK;
+}
+
+static enum role host_role(const struct table *table, size_t index, size_t column, enum role usual)
+{
+	const struct balance_view *view = table->state;
+
+	if (column == IMBALANCE && view->host_rows[index].amount.excess >= 1)
+		return ROLE_WARNING;
+	return column == SPARK ? ROLE_LOAD_LOW : usual;
+}
+
+const struct table_view hosts_view = {
+	.name = "hosts", .noun = "host", .plural = "hosts", .none = "", /* draw() has the reason */
+	.columns = host_columns, .column_count = HOST_COLUMNS, .sources = { amount_columns }, .steps = host_steps,
+	.step_count = sizeof(host_steps) / sizeof(host_steps[0]), .fixed = 1 << NAME,
+	.descending = 1 << RAILS | 1 << SPARK, .sort = IMBALANCE, .sort_descending = true, .at_shown_time = true,
+	.count = count_hosts, .row = read_host, .id = host_id, .subject = subject_of, .text = host_cell,
+	.role = host_role, .key = host_key, .widest = host_widest,
+};
+
+/* The rails in their colours, over the cells of the list; the cursor is one bar of one colour. */
+static void draw_rails(const struct balance_view *view, const struct app *app)
+{
+	const struct list *list = &view->hosts.list;
+	const struct column_place *place = &view->hosts.places[RAILS];
+	const struct brush brush = app_brush(app, false);
+	int cell = cell_columns(view, place->columns), shown = place->columns / cell;
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+	char text[16];
+
+	for (int i = 0; i < shown && i < (int)view->most_rails; i++) {
+		snprintf(text, sizeof(text), "%*d", heat_number_columns(cell), i + 1);
+		draw_cell(&brush, list->y - 1, app->body.x + place->x + i * cell, cell, text, ALIGN_LEFT,
+			  view->hosts.table.sort == RAILS ? ROLE_SORTED : ROLE_HEAD);
+	}
+	for (size_t row = list->first; row < list->count && row < list->first + (size_t)list->height; row++) {
+		int count = (int)rails_of(app, view, view->hosts.table.rows[row], rails);
+
+		for (int i = 0; i < shown && i < count && row != list->cursor; i++) {
+			enum role role = write_rail(&rails[i], cell, app->theme->unicode, text);
+
+			draw_cell(&brush, list->y + (int)(row - list->first), app->body.x + place->x + i * cell, cell,
+				  text, ALIGN_LEFT, role);
+		}
+	}
 }
 
 /* "node0119 mlx5_3: sends ..., 82 % of 200 Gb/s; the busiest of 8, 332 % above their mean". */
 static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
 {
-	const struct balance_input input = loads_input(&view->loads, app->context->shape);
-	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
-	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
+	struct balance_amount rails[BALANCE_RAILS_MOST];
 	const struct brush brush = app_brush(app, false);
-	const struct balance_amount *rail = &rails[view->rail % BALANCE_RAILS_MOST];
-	uint32_t count = host ? balance_host_rails(&input, host, rails, &sum) : 0;
+	const struct balance_amount *rail;
 	struct text text = { 0 };
 	char xmit[32], rcv[32], rate[32];
+	uint32_t count;
+	size_t index;
 
-	if (view->rail >= count)
+	if (!list_screen_index(&view->hosts, &index))
 		return;
+	count = rails_of(app, view, index, rails);
+	rail = &rails[worst_rail(rails, count)];
 	text_appendf(&text, "%s: ", app->table->order.names[rail->index]);
 	if (rail->known)
 		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
@@ -203,9 +273,9 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 
 static void draw(struct balance_view *view, struct app *app, const struct rect *body)
 {
+	const struct rect list = { body->y + 1, body->x, body->rows - 2, body->columns };
 	const struct brush brush = app_brush(app, false);
 	struct segments title = { 0 };
-	struct widths widths;
 	char window[64];
 
 	segment_add(&title, 0, ROLE_STRONG, "host rails: load of the busiest rail above the host's mean");
@@ -213,49 +283,16 @@ static void draw(struct balance_view *view, struct app *app, const struct rect *
 	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
 		    view->idle_hosts ? " (i shows them)" : "");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
-	list_place(&view->host_list, view->host_count, body->y + 2, body->rows - 3);
-	if (!view->host_count) {
+	list_screen_draw(&view->hosts, app, &list);
+	if (view->host_count && view->hosts.mode != LIST_SORT)
+		draw_rails(view, app);
+	else if (!view->host_count)
 		draw_line(&brush, body, 2, ROLE_TEXT, view->idle_hosts ?
 			  "no host has enough traffic to compare its rails" : "no host has more than one HCA");
-		return;
-	}
-	widths = widths_of(view, app, body);
-	draw_heads(app, body, &widths, body->y + 1);
-	for (int line = 0; line < body->rows - 3 && view->host_list.first + (size_t)line < view->host_count; line++)
-		draw_host(view, app, body, &widths, body->y + 2 + line,
-			  view->host_list.first + (size_t)line);
 	draw_words(view, app, body, body->y + body->rows - 1);
-}
-
-static bool key(struct balance_view *view, struct app *app, int pressed)
-{
-	if (pressed == KEY_SPECIAL(KEY_LEFT))
-		view->rail -= view->rail > 0;
-	else if (pressed == KEY_SPECIAL(KEY_RIGHT))
-		view->rail++;
-	else
-		return false;
-	save_cursor(view, app);
-	return true;
-}
-
-static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
-{
-	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
-	const struct node *node;
-	uint32_t index;
-
-	if (!host || view->rail >= host->count)
-		return;
-	index = app->context->shape->host_nodes[host->first + view->rail];
-	node = &app->live->shown->fabric->nodes[index];
-	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
 }
 
 const struct balance_part_info balance_hosts = {
 	.make = make,
 	.draw = draw,
-	.key = key,
-	.moved = save_cursor,
-	.subject = subject,
 };

@@ -13,7 +13,7 @@
 #include "tui/screens/list_screen.h"
 #include "tui/model/loads.h"
 
-struct balance_amount;
+struct amount_facts;
 
 enum balance_part { PART_MAP, PART_GROUPS, PART_HOSTS };
 
@@ -52,26 +52,24 @@ struct balance_view {
 	struct list_screen groups;
 	struct group_cells group_cells; /* of the row that was read last */
 	/* Hosts of several HCAs, the most uneven first. */
-	struct balance_amount *hosts;
-	size_t host_count, idle_hosts;
-	struct list host_list;
-	uint64_t host_guid;      /* first HCA of the selected host */
-	size_t rail;
+	struct amount_facts *host_rows;
+	size_t host_count, idle_hosts, most_rails;
+	struct list_screen hosts;
 };
 
 struct balance_part_info {
 	/* Build from view->loads. Return: 0 or ERR_NOMEM. */
 	int (*make)(struct balance_view *view, const struct app *app, struct error *err);
 	void (*draw)(struct balance_view *view, struct app *app, const struct rect *body);
-	/* As in struct screen; NULL: none, or of the list of groups. */
+	/* As in struct screen; NULL: those of the list. */
 	bool (*key)(struct balance_view *view, struct app *app, int key);
 	void (*moved)(struct balance_view *view, const struct app *app);
 	void (*subject)(const struct balance_view *view, const struct app *app, struct subject *ret);
 };
 extern const struct balance_part_info balance_map, balance_groups, balance_hosts;
 
-/* groups_view - the list of groups; its state is a struct balance_view. */
-extern const struct table_view groups_view;
+/* groups_view, hosts_view - the lists of groups and of hosts; their state is a struct balance_view. */
+extern const struct table_view groups_view, hosts_view;
 
 /* map_press_column - select the column of the map at a column of the terminal. */
 void map_press_column(struct balance_view *view, int x);

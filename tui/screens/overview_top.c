@@ -272,6 +272,14 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 	}
 }
 
+void host_spark(const struct app *app, uint32_t host, int columns, struct text *ret)
+{
+	uint32_t ports[HOST_PORTS];
+
+	app->trend->wanted = true;
+	trend_spark(app->trend, ports, host_ports(app, host, ports, HOST_PORTS), columns, app->theme->unicode, ret);
+}
+
 /* The sparkline of a row, at its right end. */
 static void draw_spark(const struct app *app, const struct brush *brush, int y, int x, int columns,
 		       const uint32_t *ports, size_t count, enum role role)
@@ -283,8 +291,8 @@ static void draw_spark(const struct app *app, const struct brush *brush, int y, 
 	text_done(&line);
 }
 
-void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
-		     enum role role)
+static void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
+			    enum role role)
 {
 	uint32_t ports[HOST_PORTS];
 

@@ -45,7 +45,7 @@ static void done(void *state)
 	heat_done(&view->heat);
 	free(view->order);
 	free(view->results);
-	free(view->hosts);
+	free(view->host_rows);
 }
 
 /* Without a tree there are no tiers. */
@@ -54,10 +54,11 @@ static bool has_map(const struct app *app)
 	return app->context->shape && app->context->shape->tier_count >= 2;
 }
 
-/* Whether loads are available and the parts are built from them. */
+/* Whether loads are available and the parts are built from them, for the shown fabric. */
 static bool is_made(const struct balance_view *view, const struct app *app)
 {
-	return view->loads.known && view->generation == view->loads.generation && app->context->shape;
+	return view->loads.known && view->generation == view->loads.generation && view->seen == app->generation &&
+	       app->context->shape;
 }
 
 static void make(struct balance_view *view, struct app *app)
@@ -128,10 +129,12 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	parts[part_of(view, app)]->draw(view, app, &rest);
 }
 
-/* The list of groups, if it is visible. */
+/* The visible list, if any. */
 static size_t table(void *state, const struct app *app)
 {
-	return !is_made(state, app) || part_of(state, app) != PART_GROUPS;
+	static const size_t tables[] = { [PART_GROUPS] = 0, [PART_HOSTS] = 1, [PART_MAP] = 2 };
+
+	return tables[is_made(state, app) ? part_of(state, app) : PART_MAP];
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
@@ -144,15 +147,15 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		{ "/", "filter" }, { "s", "sort" }, { "b", "begin" }, { NULL, NULL },
 	}, hosts[] = {
 		{ "?", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
-		{ NULL, NULL },
-	};
-	struct balance_view *view = state;
-	enum balance_part part = part_of(view, app);
+		{ "/", "filter" }, { "s", "sort" }, { "p", "panel" }, { NULL, NULL },
+	}, *const keys[] = { [PART_MAP] = map, [PART_GROUPS] = groups, [PART_HOSTS] = hosts };
+	struct list_screen *list = screen_list(app, &screen_balance);
+	enum balance_part part = part_of(state, app);
 
-	if (!table(state, app))
-		list_screen_draw_footer(&view->groups, app, footer, groups);
+	if (list)
+		list_screen_draw_footer(list, app, footer, keys[part]);
 	else
-		footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
+		footer_draw_keys(app, footer, keys[part]);
 }
 
 static bool key(void *state, struct app *app, int pressed)
@@ -183,42 +186,38 @@ static struct list *list(void *state, const struct app *app)
 {
 	struct balance_view *view = state;
 
-	return !is_made(view, app) ? NULL : part_of(view, app) == PART_MAP ? &view->rows : &view->host_list;
+	return is_made(view, app) && part_of(view, app) == PART_MAP ? &view->rows : NULL;
 }
 
 static void moved(void *state, struct app *app)
 {
-	struct balance_view *view = state;
-
-	parts[part_of(view, app)]->moved(view, app);
+	balance_map.moved(state, app);
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
-	struct balance_view *view = state;
+	struct list_screen *list = screen_list(app, &screen_balance);
 
-	if (is_made(view, app) && part_of(view, app) == PART_GROUPS)
-		return list_screen_mouse(&view->groups, app, event);
+	if (list)
+		return list_screen_mouse(list, app, event);
 	if (!app_move_list(app, event, 0))
 		return false;
-	if (part_of(view, app) == PART_MAP && !event->wheel) {
-		map_press_column(view, event->x - app->body.x);
-		moved(view, app);
+	if (!event->wheel) {
+		map_press_column(state, event->x - app->body.x);
+		moved(state, app);
 	}
 	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
-	const struct balance_view *view = state;
+	const struct list_screen *list = screen_list(app, &screen_balance);
 	size_t index;
 
-	if (!is_made(view, app))
-		return;
-	if (part_of(view, app) != PART_GROUPS)
-		parts[part_of(view, app)]->subject(view, app, ret);
-	else if (list_screen_index(&view->groups, &index))
-		*ret = groups_view.subject(&view->groups.table, index);
+	if (list && list_screen_index(list, &index))
+		*ret = list->table.view->subject(&list->table, index);
+	else if (!list && is_made(state, app))
+		balance_map.subject(state, app, ret);
 }
 
 static const struct key_help help[] = {
@@ -228,7 +227,7 @@ static const struct key_help help[] = {
 	{ "+ -", "next tiers up or down: leaf and spine, spine and core" },
 	{ "s", "sort rows by load or by name" },
 	{ "g", "uplink groups, worst first, with measured, predicted and fair share of each member; g: the map" },
-	{ "H", "hosts with several HCAs, by rail imbalance; H: the map" },
+	{ "H", "hosts with several HCAs, by rail imbalance; H: the map; Enter: the rail described below the list" },
 	{ "i", "include balanced and idle groups, and idle hosts" },
 	{ "TESTS", "those that hold: uneven forwarding tables (?: unknown), uneven load, harm" },
 	{ "AR", "adaptive routing, from the settings or the switch; ~: inferred from the load; ?: unknown" },
@@ -260,7 +259,8 @@ const struct screen screen_balance = {
 	.init = init,
 	.done = done,
 	.poll = poll,
-	.tables = (const struct screen_table[]){ { &groups_view, offsetof(struct balance_view, groups) }, { NULL, 0 } },
+	.tables = (const struct screen_table[]){ { &groups_view, offsetof(struct balance_view, groups) },
+						 { &hosts_view, offsetof(struct balance_view, hosts) }, { NULL, 0 } },
 	.table = table,
 	.draw = draw,
 	.draw_footer = draw_footer,
