@@ -238,12 +238,13 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"duplicate GUID, SMPs without a response, or a port that it was told to isolate; then reset "
 			"the port (ibportstate LID PORT reset)" },
 	[FINDING_TRAFFIC_FELL] = { .name = "traffic-fell",
-		.means = "the traffic of the fabric, of a rail, or of the uplinks of a switch fell suddenly",
+		.means = "the traffic of a job, of the fabric, of a rail, or of the uplinks of a switch fell suddenly",
 		.limits = "below 20 % of the mean of the last minutes for 20 s: info",
 		.reason = "A job that ends, waits or fails stops its traffic at once, on all of its ports. Beside "
 			"another finding it is the consequence of that; alone it is no fault. Ports that do not "
 			"respond are left out. A pause that ended, as for a checkpoint, is reported again only if it "
-			"becomes twice as long; what falls together is one finding, of the widest subject.",
+			"becomes twice as long; what falls together is one finding, of the running jobs if they had "
+			"most of the traffic that stopped, else of the widest subject.",
 		.advice = "see whether a job ended at this time, or which other finding began then" },
 	[FINDING_NODES_LEFT_OUT] = { .name = "nodes-left-out",
 		.means = "the database does not store some nodes, because too many nodes are new",
@@ -272,6 +273,9 @@ const char *finding_advice(enum finding_kind kind, enum finding_severity severit
 	if (kind == FINDING_LINK_DEGRADED && cause && !strcmp(cause, FINDING_CAUSE_ENABLED))
 		return "compare the enabled widths and speeds of both ports (smpquery portinfo) with the configuration "
 		       "of the subnet manager, correct them, and retrain the link; the cable is not the cause";
+	if (kind == FINDING_TRAFFIC_FELL && cause && !strcmp(cause, FINDING_CAUSE_JOB))
+		return "see whether the job waits, writes a checkpoint or has failed (`ibwire job report`), or which "
+		       "other finding began at this time";
 	return severity == FINDING_INFO && infos[kind].advice_info ? infos[kind].advice_info : infos[kind].advice;
 }
 

@@ -101,6 +101,7 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 /* finding_kind_info - contents of `ibwire health --explain KIND`; never NULL. */
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);
 const char *finding_kind_name(enum finding_kind kind);
+#define FINDING_CAUSE_JOB "job" /* of traffic that fell: that of a running job */
 /* finding_advice - what to do about a finding; static storage. @cause: or NULL */
 #define FINDING_CAUSE_ENABLED "enabled" /* of a slow link: limited by configuration */
 const char *finding_advice(enum finding_kind kind, enum finding_severity severity, const char *cause);

@@ -82,6 +82,14 @@ struct health_detail {
 	const struct detail_delta *delta;
 };
 
+/* A job that is running. */
+struct health_job {
+	int64_t number;              /* unique */
+	const char *id;
+	const uint32_t *ports;       /* HCA ports of its hosts, indices into fabric->ports */
+	size_t port_count;
+};
+
 struct health_input {
 	int64_t wall_us;             /* wall clock of the sweep, for display */
 	int64_t boot_us;             /* CLOCK_BOOTTIME, for durations */
@@ -110,6 +118,8 @@ struct health_input {
 	const uint8_t *adaptive;     /* by node, as balance_adaptive_create(); or NULL */
 	const struct health_detail *details;
 	size_t detail_count;
+	const struct health_job *jobs;
+	size_t job_count;
 	int64_t log_bytes;           /* size of a database log that readers keep from truncation; else 0 */
 	const char *log_holders;     /* its readers: "process 4711 (less)"; "": unknown */
 	size_t left_out;             /* nodes that the database leaves out, because too many are new */

@@ -263,6 +263,9 @@ struct sweep_data {
 	struct health_detail *details;
 	struct delta *deltas;
 	struct detail_delta *fec;
+	struct health_job jobs[WORLD_JOBS];
+	char job_ids[WORLD_JOBS][16];
+	uint32_t *job_ports;
 };
 
 static void fill_samples(struct world *world, struct sweep_data *data, struct health_input *input)
@@ -303,6 +306,29 @@ static void fill_samples(struct world *world, struct sweep_data *data, struct he
 		input->detail_count++;
 	}
 	shuffle(world, data->samples, input->sample_count);
+}
+
+static void fill_jobs(const struct world *world, struct sweep_data *data, struct health_input *input)
+{
+	const struct fabric *fabric = world->fabric;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < WORLD_JOBS; i++) {
+		size_t first = count;
+		unsigned host;
+
+		for (uint32_t p = 0; world->jobs[i].number && p < fabric->port_count; p++)
+			if (sscanf(world->nodes[world->node_of[fabric->ports[p].node]].name, "h%u", &host) == 1 &&
+			    fabric->ports[p].peer != FABRIC_NONE && host >= world->jobs[i].first &&
+			    host <= world->jobs[i].last)
+				data->job_ports[count++] = p;
+		if (!world->jobs[i].number)
+			continue;
+		snprintf(data->job_ids[i], sizeof(data->job_ids[i]), "%u", world->jobs[i].number);
+		data->jobs[input->job_count++] = (struct health_job){ world->jobs[i].number, data->job_ids[i],
+								      data->job_ports + first, count - first };
+	}
+	input->jobs = data->jobs;
 }
 
 static void clear_counts(struct world *world)
@@ -386,8 +412,9 @@ static void sweep(struct world *world)
 	world->changed = false;
 	ports = world->fabric->port_count + 1;
 	data = (struct sweep_data){ calloc(ports, sizeof(*data.samples)), calloc(ports, sizeof(*data.details)),
-				    calloc(ports, sizeof(*data.deltas)), calloc(ports, sizeof(*data.fec)) };
-	if (!data.samples || !data.deltas || !data.details || !data.fec)
+				    calloc(ports, sizeof(*data.deltas)), calloc(ports, sizeof(*data.fec)),
+				    .job_ports = calloc(WORLD_JOBS * ports, sizeof(*data.job_ports)) };
+	if (!data.samples || !data.job_ports || !data.deltas || !data.details || !data.fec)
 		abort();
 	for (uint32_t i = 0; i < world->fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
@@ -399,6 +426,7 @@ static void sweep(struct world *world)
 	input.samples = data.samples;
 	input.details = data.details;
 	fill_samples(world, &data, &input);
+	fill_jobs(world, &data, &input);
 	record_counts(world, &input);
 	if (health_step(world->health, &input, record_report, world, NULL) < 0)
 		abort();
@@ -411,6 +439,7 @@ static void sweep(struct world *world)
 	free(data.deltas);
 	free(data.details);
 	free(data.fec);
+	free(data.job_ports);
 }
 
 void world_sweeps(struct world *world, unsigned count)

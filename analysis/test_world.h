@@ -17,7 +17,7 @@
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 
-enum { WORLD_NODES = 256, WORLD_LINKS = 1024, WORLD_REPORTS = 256 };
+enum { WORLD_NODES = 256, WORLD_LINKS = 1024, WORLD_REPORTS = 256, WORLD_JOBS = 4 };
 /* CLOCK_BOOTTIME and the wall clock at the first sweep. */
 #define WORLD_BOOT_US INT64_C(1000000000)
 #define WORLD_WALL_US INT64_C(1700000000000000)
@@ -87,6 +87,7 @@ struct world {
 	uint64_t read_guids[WORLD_NODES], changed_guids[WORLD_NODES];
 	uint32_t changed_entries[WORLD_NODES];
 	size_t read_count, changed_count;
+	struct { unsigned number, first, last; } jobs[WORLD_JOBS]; /* hosts; number 0: none */
 	struct health_count *counts; /* of all sweeps */
 	size_t count_count, count_capacity;
 	unsigned shuffle; /* samples in another order; 0: in order of port */
@@ -122,6 +123,7 @@ void world_restart(struct world *world);
  *   reset PORT, full PORT COUNTER, fec PORT BLOCKS (uncorrected), corrected PORT SYMBOLS
  *   load PORT SHARE       sent by the port, of its rate; stall PORT SHARE
  *   loads SHARE [NODE]    of all ports, or of the links of a node
+ *   job N FIRST LAST      job N runs on hosts FIRST to LAST; end N
  *   unread PERCENT        of the ports of each node, in each sweep
  *   expect HOSTS HCAS SWITCHES LINKS  settings; restarts the collector
  *   routes                even forwarding tables, which are read

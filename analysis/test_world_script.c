@@ -156,6 +156,12 @@ static void run_one(struct world *world, const char *command)
 			if (node == FABRIC_NONE || world->links[i].end[0].node == node ||
 			    world->links[i].end[1].node == node)
 				world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
+	} else if (!strcmp(word, "job") || !strcmp(word, "end")) {
+		unsigned number = (unsigned)atoi(args[0]);
+
+		world->jobs[number % WORLD_JOBS].number = *word == 'j' ? number : 0;
+		world->jobs[number % WORLD_JOBS].first = (unsigned)atoi(args[1]);
+		world->jobs[number % WORLD_JOBS].last = (unsigned)atoi(args[2]);
 	} else if (!strcmp(word, "unread")) {
 		world->unread_percent = (unsigned)atoi(args[0]);
 	} else if (!strcmp(word, "sm")) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "collector/details.h"
 #include "collector/events.h"
@@ -12,6 +13,7 @@
 #include "collector/sink.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/host_set.h"
 #include "fabric/shape.h"
 
 int findings_step_init(struct findings_step *step, const struct health_settings *settings,
@@ -30,6 +32,9 @@ void findings_step_done(struct findings_step *step)
 	health_destroy(step->health);
 	shape_destroy(step->shape);
 	free(step->adaptive);
+	running_jobs_done(&step->running);
+	free(step->jobs);
+	free(step->job_ports);
 	free(step->restored);
 	memset(step, 0, sizeof(*step));
 }
@@ -76,6 +81,66 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	step->generation = sweep->generation;
 	step->has_shape = true;
 	return 0;
+}
+
+/* The cabled ports of the HCAs of a job's hosts, appended to @ports. */
+static int add_ports(const struct shape *shape, const struct running_job *job, uint32_t **ports, size_t *count,
+		     size_t *capacity, struct error *err)
+{
+	const struct fabric *fabric = shape->fabric;
+	struct host_set hosts = { 0 };
+	int code = host_set_add(&hosts, job->hosts, err);
+
+	/* A list that this version cannot read has no hosts. */
+	code = code == ERR_USAGE ? 0 : code;
+	host_set_sort(&hosts);
+	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
+		uint32_t host = shape->nodes[fabric->ports[i].node].host, *grown;
+
+		if (host == SHAPE_NONE || fabric->ports[i].peer == FABRIC_NONE ||
+		    !host_set_search(&hosts, shape->hosts[host].name))
+			continue;
+		grown = array_grow(*ports, *count, capacity, sizeof(*grown));
+		if (!grown) {
+			code = err_nomem(err);
+			break;
+		}
+		*ports = grown;
+		grown[(*count)++] = i;
+	}
+	host_set_done(&hosts);
+	return code;
+}
+
+/* Find the ports of the running jobs, if other jobs run or the fabric has changed. */
+static int update_jobs(struct findings_step *step, bool shape_changed, struct error *err)
+{
+	size_t count = 0, capacity = 0, *first;
+	int code = 0;
+
+	if (!step->jobs_changed && !shape_changed)
+		return 0;
+	free(step->jobs);
+	free(step->job_ports);
+	step->job_ports = NULL;
+	step->jobs = calloc(step->running.count + 1, sizeof(*step->jobs));
+	first = calloc(step->running.count + 1, sizeof(*first));
+	if (!step->jobs || !first)
+		code = err_nomem(err);
+	for (size_t i = 0; code == 0 && i < step->running.count; i++) {
+		const struct running_job *job = &step->running.list[i];
+
+		first[i] = count;
+		code = add_ports(step->shape, job, &step->job_ports, &count, &capacity, err);
+		step->jobs[i] = (struct health_job){ .number = job->number, .id = job->id,
+						     .port_count = count - first[i] };
+	}
+	for (size_t i = 0; code == 0 && i < step->running.count; i++)
+		step->jobs[i].ports = step->job_ports + first[i];
+	free(first);
+	/* Without memory, they are tried again. */
+	step->jobs_changed = code < 0;
+	return code;
 }
 
 /* Arrays of health_input for one sweep. */
@@ -253,11 +318,15 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 	int code = update_shape(step, sweep, &input.topology_changed, err);
 
 	if (code == 0)
+		code = update_jobs(step, input.topology_changed, err);
+	if (code == 0)
 		code = gather(&all, result, details, sweep->fabric, memory, &input, err);
 	if (code == 0)
 		code = gather_routes(step, &all, routes, &input, err);
 	if (code == 0) {
 		input.shape = step->shape;
+		input.jobs = step->jobs;
+		input.job_count = step->running.count;
 		input.adaptive = step->adaptive;
 		update_sm(step, result, sweep->end_us, &input);
 		code = health_step(step->health, &input, add_events, &reporting, err);

@@ -51,6 +51,12 @@ struct findings_step {
 	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
 	int64_t stalled_us;
 	char stall_reason[512];
+	/* Likewise: other jobs run. */
+	bool jobs_changed;
+	/* The running jobs, their ports (indices into the fabric of this generation), and all of those. */
+	struct running_jobs running;
+	struct health_job *jobs;
+	uint32_t *job_ports;
 	struct restored_finding *restored; /* strings of restored findings */
 };
 

@@ -384,6 +384,8 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 	collector->findings.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->findings.log_holders) : 0;
 	collector->findings.left_out =
 		sink->nodes_left_out ? sink->nodes_left_out(sink->ctx, collector->findings.left_out_first) : 0;
+	if (sink->running_jobs && sink->running_jobs(sink->ctx, &collector->findings.running))
+		collector->findings.jobs_changed = true;
 	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
 				 &collector->routes, sweep, &collector->events, err);
 }

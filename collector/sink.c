@@ -6,6 +6,16 @@
 
 #include "fabric/fabric.h"
 
+void running_jobs_done(struct running_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++) {
+		free(jobs->list[i].id);
+		free(jobs->list[i].hosts);
+	}
+	free(jobs->list);
+	*jobs = (struct running_jobs){ 0 };
+}
+
 void restored_done(struct restored *restored)
 {
 	fabric_destroy(restored->fabric);

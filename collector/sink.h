@@ -135,6 +135,19 @@ struct restored {
 /* restored_done - free the result of restore(). */
 void restored_done(struct restored *restored);
 
+/* The jobs that are registered as running and have a list of hosts, the newest first. A zeroed struct has none. */
+struct running_job {
+	int64_t number;
+	char *id, *hosts; /* hosts: as Slurm writes them */
+};
+
+struct running_jobs {
+	struct running_job *list;
+	size_t count;
+};
+
+void running_jobs_done(struct running_jobs *jobs);
+
 #define SINK_HOLDERS_SIZE 128
 
 struct sink {
@@ -161,6 +174,11 @@ struct sink {
 	 * their number, and in @ret_first the first of them, with its place ("": none).
 	 */
 	size_t (*nodes_left_out)(void *ctx, char ret_first[SINK_HOLDERS_SIZE]);
+	/*
+	 * Read the running jobs if they are others than in @jobs; NULL: there are none. Return: whether @jobs has
+	 * changed; on an error it has not.
+	 */
+	bool (*running_jobs)(void *ctx, struct running_jobs *jobs);
 	/* After an error: can nothing be stored until the process is started again? NULL: never. */
 	bool (*has_ended)(void *ctx);
 	void *ctx;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Traffic that falls suddenly: of the fabric, of a rail, of the uplinks of a switch. It is never an alarm: jobs end.
+ * Traffic that falls suddenly: of a job, of the fabric, of a rail, of the uplinks of a switch. It is never an alarm:
+ * jobs end.
  *
  * A subject is compared with its own recent mean, over the ports whose traffic is known now: a port that does not
  * respond is neither high nor low. Pauses that end, as for a checkpoint or between phases of a job, are reported once;
  * after that, only one that is clearly longer than those before. What falls together is one finding, of the widest
- * subject.
+ * subject; of a running job, if most of the traffic that stopped was that of such jobs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #define BACK 0.4
 /* A subject that carried less than this share of its capacity is idle. */
 #define IDLE 0.005
+/* A wider fall is that of the jobs if they had this share of the traffic that stopped. */
+#define JOBS_LEAST 0.5
 /* Less is known of it than this share of its former traffic: nothing is concluded. */
 #define KNOWN_LEAST 0.5
 
@@ -32,17 +35,20 @@ enum { KNOWN_AFTER_US = MINUTE_US, MEAN_US = 5 * MINUTE_US };
 #define PAUSE_MOST_US (30 * MINUTE_US)
 #define FORGET_US (2 * HOUR_US)
 
-/* Of whose traffic, the widest first. */
-enum scope { OF_FABRIC, OF_RAIL, OF_UPLINKS, SCOPES };
+/* Of whose traffic: running jobs first, then the widest first. */
+enum scope { OF_JOB, OF_FABRIC, OF_RAIL, OF_UPLINKS, SCOPES };
 
 /* Sums over ports whose traffic is known, by enum balance_direction. */
 struct moved { double now[2], mean[2], unknown_mean[2], capacity; unsigned known, ports; };
 
 struct subject {
 	uint8_t scope, tag;          /* tag: of the finding that it is part of; 0: none */
-	char name[64];
+	char name[64];               /* of a job: its number */
 	const struct health_node *node; /* the switch, or NULL */
-	uint64_t seen_step;
+	const struct health_job *job;   /* of this step, or NULL */
+	uint64_t first_step, seen_step;
+	double job_mean[2];          /* of a job, since it is known: that of its ports may be of an earlier one */
+	bool of_jobs;                /* low with a job whose fall was reported */
 	double before, after;        /* the mean when it fell, and what is left, bytes per second */
 	unsigned known, ports;
 	int64_t active_us;           /* since when its mean is that of an active subject; 0: it is idle */
@@ -58,6 +64,7 @@ struct fall {
 	uint8_t scope, tag;          /* 0: not used */
 	int64_t began_us, began_wall_us;
 	char subject[100], text[240];
+	bool job_ended;
 	double before, after, back;  /* bytes per second; back: of the subjects that are not low any more */
 	unsigned low, of;            /* subjects that are still low, in this step; at first */
 };
@@ -96,7 +103,7 @@ static struct subject *find_subject(struct health *health, struct traffic *state
 		health->failed = true;
 		return NULL;
 	}
-	state->subjects[state->count] = (struct subject){ .scope = scope };
+	state->subjects[state->count] = (struct subject){ .scope = scope, .first_step = health->step };
 	snprintf(state->subjects[state->count].name, sizeof(state->subjects[0].name), "%s", name);
 	return &state->subjects[state->count++];
 }
@@ -126,13 +133,17 @@ static double moves_now(const struct health_port *port, unsigned way)
 	return isnan(port->moves[way]) && port->peer ? port->peer->moves[!way] : port->moves[way];
 }
 
+/* The weight of this step in a mean; at first, that is the mean of all steps. */
+static double mean_share(const struct health *health, uint64_t first_step)
+{
+	return fmax(1 - exp(-(double)(health->now_us - health->last_us) / MEAN_US),
+		    1.0 / (double)(health->step - first_step + 1));
+}
+
 static void update_means(struct health *health)
 {
-	double share = 1 - exp(-(double)(health->now_us - health->last_us) / MEAN_US);
+	double share = mean_share(health, 0);
 
-	/* At first, the mean of all steps. */
-	if (share < 1.0 / (double)(health->step + 1))
-		share = 1.0 / (double)(health->step + 1);
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
 		for (unsigned way = 0; way < 2; way++)
 			if (!isnan(moves_now(port, way)))
@@ -183,7 +194,7 @@ static void begin_low(const struct health *health, struct subject *subject, cons
 		subject->quiet_us = health->now_us;
 	subject->low_wall_us = health->wall_us;
 	subject->brief = health->now_us - subject->active_us < KNOWN_AFTER_US;
-	subject->by_fault = false;
+	subject->by_fault = subject->of_jobs = false;
 	subject->before = sum->mean[way];
 	subject->known = sum->known;
 	subject->ports = sum->ports;
@@ -212,6 +223,31 @@ static void step_subject(const struct health *health, struct traffic *state, str
 		state->falls[i].back += state->falls[i].tag == subject->tag ? now : 0;
 	subject->low_us = 0;
 	subject->tag = 0;
+}
+
+static void step_jobs(struct health *health, struct traffic *state)
+{
+	for (size_t i = 0; i < health->input->job_count; i++) {
+		const struct health_job *job = &health->input->jobs[i];
+		struct subject *subject;
+		struct moved sum = { 0 };
+		char number[32];
+
+		snprintf(number, sizeof(number), "%lld", (long long)job->number);
+		subject = find_subject(health, state, OF_JOB, number);
+		if (!subject)
+			return;
+		for (size_t j = 0; j < job->port_count; j++)
+			add_port(&sum, health->port_of[job->ports[j]]);
+		for (unsigned way = 0; way < 2; way++) {
+			double now = sum.now[way], share = mean_share(health, subject->first_step);
+
+			sum.mean[way] = fmin(sum.mean[way], subject->job_mean[way]);
+			subject->job_mean[way] += share * (now - subject->job_mean[way]);
+		}
+		subject->job = job;
+		step_subject(health, state, subject, &sum);
+	}
 }
 
 static void step_fabric(struct health *health, struct traffic *state)
@@ -273,21 +309,50 @@ static void step_uplinks(struct health *health, struct traffic *state)
 
 /* --- falls --- */
 
-/* Of a wider subject that fell at the same time. */
-static bool is_covered(const struct traffic *state, const struct subject *subject)
+static bool fell_together(const struct subject *a, const struct subject *b)
 {
+	return a->quiet_us && llabs(a->quiet_us - b->quiet_us) <= TOGETHER_US;
+}
+
+/* Most of the traffic that stopped was that of running jobs, whose falls are reported. */
+static bool is_of_jobs(const struct traffic *state, struct subject *subject)
+{
+	double lost = 0;
+	bool reported = false;
+
+	if (subject->scope == OF_JOB || subject->of_jobs)
+		return subject->of_jobs;
+	for (size_t i = 0; i < state->count; i++) {
+		const struct subject *job = &state->subjects[i];
+
+		if (job->scope != OF_JOB || job->brief || !fell_together(job, subject))
+			continue;
+		lost += fmax(job->before - job->after, 0);
+		reported |= job->tag != 0;
+	}
+	if (lost < JOBS_LEAST * (subject->before - subject->after))
+		return false;
+	/* Also after the job has ended. */
+	subject->of_jobs = reported;
+	return lost > 0;
+}
+
+/* Of a wider subject that fell at the same time. */
+static bool is_covered(const struct traffic *state, struct subject *subject)
+{
+	if (is_of_jobs(state, subject))
+		return true;
 	for (size_t i = 0; i < state->count; i++) {
 		const struct subject *wider = &state->subjects[i];
 
 		/* Also after its mean became as low, which may be before that of a narrower one. */
-		if (wider->scope < subject->scope && wider->quiet_us &&
-		    llabs(wider->quiet_us - subject->quiet_us) <= TOGETHER_US)
+		if (wider->scope != OF_JOB && wider->scope < subject->scope && fell_together(wider, subject))
 			return true;
 	}
 	return false;
 }
 
-static bool is_new(const struct traffic *state, const struct subject *subject, bool by_fault)
+static bool is_new(const struct traffic *state, struct subject *subject, bool by_fault)
 {
 	return subject->low_us && (!subject->brief || by_fault) && !subject->tag && !is_covered(state, subject);
 }
@@ -298,7 +363,7 @@ static bool fell_by_fault(const struct health *health, int64_t wall_us)
 }
 
 /* It is low for long enough, and without a fault for longer than its pauses are. */
-static bool is_due(const struct health *health, const struct traffic *state, const struct subject *subject)
+static bool is_due(const struct health *health, const struct traffic *state, struct subject *subject)
 {
 	int64_t least_us = 2 * health->input->interval_us > LOW_AFTER_US ? 2 * health->input->interval_us :
 									   LOW_AFTER_US;
@@ -313,16 +378,40 @@ static bool is_due(const struct health *health, const struct traffic *state, con
 
 static const char *name_of(const struct subject *subject)
 {
-	return subject->node ? subject->node->name : subject->name;
+	return subject->job ? subject->job->id : subject->node ? subject->node->name : subject->name;
+}
+
+/* "job 4711", "jobs 4711, 4712 ...". */
+static void name_jobs(const struct traffic *state, struct fall *fall)
+{
+	size_t len = (size_t)snprintf(fall->subject, sizeof(fall->subject), "job%s", fall->of > 1 ? "s" : "");
+
+	for (size_t i = 0; i < state->count; i++) {
+		const struct subject *subject = &state->subjects[i];
+		int more;
+
+		if (subject->tag != fall->tag)
+			continue;
+		more = snprintf(fall->subject + len, sizeof(fall->subject) - len, "%s %s",
+				strchr(fall->subject, ' ') ? "," : "", name_of(subject));
+		if (len + (size_t)more + sizeof(" ...") > sizeof(fall->subject)) {
+			snprintf(fall->subject + len, sizeof(fall->subject) - len, " ...");
+			return;
+		}
+		len += (size_t)more;
+	}
 }
 
 /* "rail mlx5_1", "the uplinks of 12 switches", and of how many ports it is known. */
-static void describe(struct fall *fall, const struct subject *first, unsigned known, unsigned ports)
+static void describe(const struct traffic *state, struct fall *fall, const struct subject *first, unsigned known,
+		     unsigned ports)
 {
 	static const char *const many[SCOPES] = { [OF_RAIL] = "rails", [OF_UPLINKS] = "switches" };
 	char before[32], after[32], of[64] = "";
 
-	if (fall->scope == OF_FABRIC)
+	if (fall->scope == OF_JOB)
+		name_jobs(state, fall);
+	else if (fall->scope == OF_FABRIC)
 		snprintf(fall->subject, sizeof(fall->subject), "fabric");
 	else if (fall->of > 1)
 		snprintf(fall->subject, sizeof(fall->subject), "%s%u %s",
@@ -332,7 +421,8 @@ static void describe(struct fall *fall, const struct subject *first, unsigned kn
 			 name_of(first), fall->scope == OF_UPLINKS ? " uplinks" : "");
 	if (known < ports)
 		snprintf(of, sizeof(of), " (at %u of %u ports; the others are not known)", known, ports);
-	snprintf(fall->text, sizeof(fall->text), "traffic of the %s fell from %s to %s%s", fall->subject,
+	snprintf(fall->text, sizeof(fall->text), "traffic of %s%s fell from %s to %s%s",
+		 fall->scope == OF_JOB ? "" : "the ", fall->subject,
 		 rate_format_bits(fall->before, before, sizeof(before)),
 		 rate_format_bits(fall->after, after, sizeof(after)), of);
 }
@@ -366,18 +456,25 @@ static void begin_fall(struct health *health, struct traffic *state, const struc
 		known += subject->known;
 		ports += subject->ports;
 	}
-	describe(fall, due, known, ports);
+	describe(state, fall, due, known, ports);
 }
 
-/* The ports of a fall: of its rails, or one of each switch. */
+/* The ports of a fall: of its jobs, of its rails, or one of each switch. */
 static void add_places(const struct health *health, const struct traffic *state, const struct fall *fall,
 		       struct health_set *set)
 {
 	const struct shape *shape = health->input->shape;
 
-	for (size_t i = 0; i < state->count; i++)
-		if (state->subjects[i].tag == fall->tag && fall->scope == OF_UPLINKS)
+	for (size_t i = 0; i < state->count; i++) {
+		const struct health_job *job = state->subjects[i].job;
+
+		if (state->subjects[i].tag != fall->tag)
+			continue;
+		if (fall->scope == OF_UPLINKS)
 			health_set_add_node(set, state->subjects[i].node);
+		for (size_t j = 0; job && j < job->port_count; j++)
+			health_set_add(set, health->port_of[job->ports[j]]);
+	}
 	for (size_t i = 0; i < shape->rail_count && fall->scope == OF_RAIL; i++) {
 		const struct shape_rail *rail = &shape->rails[i];
 		uint32_t at;
@@ -393,7 +490,8 @@ static void add_places(const struct health *health, const struct traffic *state,
 static void hold_fall(struct health *health, const struct traffic *state, const struct fall *fall)
 {
 	const struct health_case what = {
-		.kind = FINDING_TRAFFIC_FELL, .severity = FINDING_INFO, .tag = fall->tag, .cause = "traffic",
+		.kind = FINDING_TRAFFIC_FELL, .severity = FINDING_INFO, .tag = fall->tag,
+		.cause = fall->scope == OF_JOB ? FINDING_CAUSE_JOB : "traffic",
 		.since_wall_us = fall->began_wall_us, .subject = fall->subject };
 	struct health_open_finding *open;
 	struct health_set set = { 0 };
@@ -406,7 +504,7 @@ static void hold_fall(struct health *health, const struct traffic *state, const 
 	health_number(open, "after_bytes_per_s", fall->after);
 }
 
-/* All of the traffic is back; the text of a closed finding has the time. */
+/* All of the traffic is back, or its jobs have ended; the text of a closed finding has the time. */
 static void end_fall(struct health *health, const struct fall *fall)
 {
 	struct health_open_finding *open = health_find_tag(health, FINDING_TRAFFIC_FELL, fall->tag);
@@ -415,6 +513,9 @@ static void end_fall(struct health *health, const struct fall *fall)
 	if (open && fall->back >= BACK * fall->before)
 		snprintf(open->past, sizeof(open->past), "%s; %s again after %s", fall->text,
 			 rate_format_bits(fall->back, rate, sizeof(rate)),
+			 health_duration(health->now_us - fall->began_us, lasted));
+	else if (open && fall->job_ended)
+		snprintf(open->past, sizeof(open->past), "%s; ended %s later", fall->text,
 			 health_duration(health->now_us - fall->began_us, lasted));
 }
 
@@ -440,19 +541,49 @@ static void step_falls(struct health *health, struct traffic *state)
 	}
 }
 
+/* Subjects that were not there in this step: those of jobs are removed. */
+static void forget_unseen(struct health *health, struct traffic *state)
+{
+	size_t seen = 0, known = state->count;
+
+	for (size_t i = 0; i < known; i++) {
+		struct subject *subject = &state->subjects[i];
+
+		if (subject->seen_step != health->step && subject->scope == OF_JOB) {
+			for (unsigned j = 0; j < FALLS_MAX; j++)
+				state->falls[j].job_ended |= subject->tag && state->falls[j].tag == subject->tag;
+			continue;
+		}
+		if (subject->seen_step != health->step)
+			subject->low_us = subject->tag = 0;
+		if (seen < i)
+			state->subjects[seen] = *subject;
+		seen++;
+	}
+	if (seen == known)
+		return;
+	state->count = seen;
+	map_done(&state->by_key);
+	for (size_t i = 0; i < seen; i++) {
+		const struct subject *subject = &state->subjects[i];
+
+		if (map_put(&state->by_key, key_of_name((enum scope)subject->scope, subject->name), (uint32_t)i) < 0)
+			health->failed = true;
+	}
+}
+
 static void sweep(struct health *health, void *of_rule)
 {
 	struct traffic *state = of_rule;
 
 	update_now(health);
+	step_jobs(health, state);
 	step_fabric(health, state);
 	step_rails(health, state);
 	step_uplinks(health, state);
 	update_means(health);
-	for (size_t i = 0; i < state->count; i++)
-		if (state->subjects[i].seen_step != health->step)
-			state->subjects[i].low_us = state->subjects[i].tag = 0;
-	for (enum scope scope = OF_FABRIC; scope < SCOPES; scope++)
+	forget_unseen(health, state);
+	for (enum scope scope = OF_JOB; scope < SCOPES; scope++)
 		for (size_t i = 0; i < state->count; i++)
 			if (state->subjects[i].scope == scope && is_due(health, state, &state->subjects[i]))
 				begin_fall(health, state, &state->subjects[i]);

@@ -167,3 +167,58 @@ TEST(a_fall_beside_a_fault_is_its_consequence)
 	/* A job of a small part of the fabric: its end is one fall, also when the fabric has been idle for a while. */
 	check(&single, "loads 0; loads 0.06 leaf0; wait 400; loads 0; wait 1800", 1, "traffic of the fabric fell");
 }
+
+/* The fall of a running job is one finding that names it, also where it is most of a wider fall. */
+TEST(a_fall_of_a_job_names_it)
+{
+	struct world *world = world_create(&single);
+	const struct world_report *fell;
+
+	world_run(world, "loads 0.3; job 7 0 7; wait 300; loads 0 leaf0; wait 60");
+	fell = world_find(world, FINDING_TRAFFIC_FELL);
+	assert_non_null(fell);
+	assert_string_equal(fell->finding.subject, "job 7");
+	assert_non_null(strstr(fell->finding.text, "traffic of job 7 fell from 960.0 Gb/s to 0 b/s"));
+	assert_int_equal(fell->finding.port_count, 8);
+	assert_false(fell->finding.is_explained);
+	/* It ends with the job, and no wider fall takes its place. */
+	world_run(world, "end 7; wait 100");
+	assert_int_equal(fell->closed, 1);
+	assert_int_equal(world->report_count, 1);
+	assert_non_null(strstr(fell->finding.text, "; ended 60 s later"));
+	world_destroy(world);
+	check(&single, "loads 0.3; job 7 0 15; job 9 16 31; wait 300; loads 0; wait 60", 1,
+	      "traffic of jobs 9, 7 fell");
+	/* A small job of a fabric that stops; a job whose host list has no host of the fabric. */
+	check(&single, "loads 0.3; job 7 0 1; wait 300; loads 0; wait 60", 2, NULL);
+	check(&single, "loads 0.3; job 7 50 60; wait 300; loads 0; wait 60", 1, "traffic of the fabric fell");
+	/* The job ended at once: what fell is the fabric's. */
+	check(&single, "loads 0.3; job 7 0 31; wait 300; loads 0; wait 10; end 7; wait 60", 1, "of the fabric fell");
+}
+
+TEST(what_is_no_fall_of_a_job)
+{
+	/* Its hosts had other traffic before it; it has just begun; it is not known. */
+	check(&single, "loads 0.3; wait 300; loads 0 leaf0; job 7 0 7; wait 200", 1, "the leaf0 uplinks fell");
+	check(&single, "loads 0.3; wait 300; job 7 0 7; wait 30; loads 0 leaf0; wait 60", 1, "the leaf0 uplinks fell");
+	check(&single, "loads 0.3; job 7 0 7; wait 300; silent leaf0; silent h0; silent h1; silent h2; silent h3; "
+	      "silent h4; silent h5; silent h6; silent h7; wait 300", 0, NULL);
+	/* Pauses are reported once. */
+	check(&single, "loads 0.3; job 7 0 7; wait 300; loads 0 leaf0; wait 60; loads 0.3; wait 300; loads 0 leaf0;"
+	      "wait 60; loads 0.3; wait 240; loads 0 leaf0; wait 80; loads 0.3; wait 300", 1, "of job 7 fell");
+}
+
+TEST(a_fall_of_a_job_beside_a_fault_is_its_consequence)
+{
+	struct world *world = world_create(&single);
+	const struct world_report *fell;
+
+	world_run(world, "loads 0.3; job 7 0 15; wait 300; down leaf0/101; loads 0 leaf0; loads 0 leaf1; wait 100");
+	fell = world_find(world, FINDING_TRAFFIC_FELL);
+	assert_non_null(fell);
+	assert_string_equal(fell->finding.subject, "job 7");
+	assert_true(fell->finding.is_explained);
+	assert_int_equal(fell->finding.origin.kind, FINDING_LINK_DOWN);
+	assert_int_equal(fell->worst, FINDING_INFO);
+	world_destroy(world);
+}

@@ -381,7 +381,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	writer->ids_most = HISTORY_PORTS - 1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held,
-				      .nodes_left_out = nodes_left_out, .has_ended = has_ended, .ctx = writer };
+				      .nodes_left_out = nodes_left_out, .running_jobs = writer_running_jobs,
+				      .has_ended = has_ended, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)

@@ -99,7 +99,7 @@ enum writer_statement {
 	OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
-	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
+	REMOVE_EVENTS, FIND_JOBS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
 
@@ -176,6 +176,9 @@ void writer_unprepare(struct writer *writer);
  * Return: 0 or an error; writer->ended is set if no later call can succeed.
  */
 int writer_refresh(struct writer *writer, struct error *err);
+
+/* writer_running_jobs - running_jobs() of struct sink. */
+bool writer_running_jobs(void *ctx, struct running_jobs *jobs);
 
 /* writer_restore - restore() of struct sink; @ctx is the writer. */
 int writer_restore(void *ctx, struct restored *ret, struct error *err);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* writer_rows.c - the writer's statements; rows of sweeps, boots, events and capabilities */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
+#include "storage/jobs.h"
+#include "storage/saved/saved_internal.h"
 #include "storage/write/writer_internal.h"
 
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
@@ -43,6 +47,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
 			  " AND id < ? ORDER BY id DESC LIMIT ?)",
+	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL AND hosts != '' ORDER BY number DESC"
+		      " LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
@@ -189,4 +195,61 @@ int writer_store_caps(struct writer *writer, const struct restored_caps *caps, s
 		result = db_run(replace, err);
 	}
 	return result;
+}
+
+/* Do other jobs run than in @jobs? Return: 1, 0, or a negative error. */
+static int has_other_jobs(sqlite3_stmt *rows, const struct running_jobs *jobs)
+{
+	size_t count = 0;
+	int result;
+
+	while ((result = db_step(rows, NULL)) > 0) {
+		if (count == jobs->count || jobs->list[count].number != sqlite3_column_int64(rows, 0))
+			return 1;
+		count++;
+	}
+	return result < 0 ? result : count < jobs->count;
+}
+
+/* Return: false: no memory, or the database cannot be read. */
+static bool load_jobs(sqlite3_stmt *rows, struct running_jobs *ret)
+{
+	size_t capacity = 0;
+	int result;
+
+	while ((result = db_step(rows, NULL)) > 0) {
+		struct running_job *job = array_add(&ret->list, &ret->count, &capacity, sizeof(*job));
+		const char *hosts = (const char *)sqlite3_column_text(rows, 2);
+		char id[JOB_ID_SIZE];
+
+		if (!job)
+			return false;
+		saved_copy_text(id, sizeof(id), rows, 1);
+		*job = (struct running_job){ sqlite3_column_int64(rows, 0), strdup(id), strdup(hosts ? hosts : "") };
+		if (!job->id || !job->hosts)
+			return false;
+	}
+	return result == 0;
+}
+
+bool writer_running_jobs(void *ctx, struct running_jobs *jobs)
+{
+	const struct writer *writer = ctx;
+	sqlite3_stmt *rows = writer->statements[FIND_JOBS];
+	struct running_jobs now = { 0 };
+	bool changed;
+
+	if (writer->ended || !rows)
+		return false;
+	changed = has_other_jobs(rows, jobs) > 0;
+	sqlite3_reset(rows);
+	changed = changed && load_jobs(rows, &now);
+	sqlite3_reset(rows);
+	if (changed) {
+		running_jobs_done(jobs);
+		*jobs = now;
+	} else {
+		running_jobs_done(&now);
+	}
+	return changed;
 }

@@ -2,6 +2,7 @@
 /* Verdicts of jobs with known traffic and faults, and which hosts and uplinks are theirs. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -154,6 +155,36 @@ TEST_IN_FOLDER(jobs_side_by_side_are_kept_apart_by_hosts)
 	report = report_of("b");
 	assert_true(fabs(number_of(row_of(report, "rails", "rail", "mlx5_0"), "utilization_percent") - 25) < 0.5);
 	json_decref(report);
+}
+
+/* Its finding, in the report of this job, and in none of another: through collector, database and commands. */
+TEST_IN_FOLDER(traffic_of_a_job_that_stops_is_reported_with_its_name)
+{
+	json_t *report, *health;
+	const json_t *finding;
+
+	play_with(FABRIC "job a ring hosts=node0001-node0004 load=0.5\njob b ring hosts=node0005-node0008 load=0.25\n"
+		  "at 5m stop a\n", (struct planned[]){
+			  { .id = "4711", .hosts = "node[0001-0004]", .begin = BEGIN, .end = 40 },
+			  { .id = "4712", .hosts = "node[0005-0008]", .begin = BEGIN },
+		  }, 2);
+	report = report_of("4711");
+	finding = row_of(report, "findings", "kind", "traffic-fell");
+	assert_true(is_text(finding, "subject", "job 4711"));
+	assert_true(is_text(finding, "severity", "info"));
+	assert_true(json_is_true(json_object_get(finding, "on_job")));
+	assert_non_null(strstr(json_string_value(json_object_get(finding, "text")), "traffic of job 4711 fell from "));
+	json_decref(report);
+	report = report_of("4712");
+	assert_true(json_is_false(json_object_get(row_of(report, "findings", "subject", "job 4711"), "on_job")));
+	json_decref(report);
+	health = run_json("health|--all|--since|2026-01-01T00:00:00Z");
+	finding = json_array_get(health, 0);
+	assert_true(is_text(finding, "subject", "job 4711"));
+	assert_non_null(strstr(json_string_value(json_object_get(finding, "text")), "; ended "));
+	json_decref(health);
+	assert_shows("job|report|4711", "traffic of job 4711 fell");
+	assert_shows("events|--since|2026-01-01T00:00:00Z", "traffic of job 4711 fell");
 }
 
 TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)

@@ -128,6 +128,12 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 	return play_settings.no_history ? 0 : played.inner->store_events(played.inner->ctx, events, count, err);
 }
 
+static bool running_jobs(void *ctx, struct running_jobs *jobs)
+{
+	(void)ctx;
+	return !play_settings.no_history && played.inner->running_jobs(played.inner->ctx, jobs);
+}
+
 static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
 {
 	(void)ctx;
@@ -136,7 +142,8 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 
 void play_with(const char *text, const struct planned *jobs, size_t count)
 {
-	const struct sink sink = { store, restore, store_events, store_caps, NULL, NULL, NULL, NULL };
+	const struct sink sink = { .store = store, .restore = restore, .store_events = store_events,
+				    .store_caps = store_caps, .running_jobs = running_jobs };
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;

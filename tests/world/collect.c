@@ -363,5 +363,6 @@ static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count
 
 struct sink world_sink(int (*store)(void *ctx, const struct sweep *sweep, struct error *err), void *ctx)
 {
-	return (struct sink){ store, restore_nothing, ignore_events, ignore_caps, NULL, NULL, NULL, ctx };
+	return (struct sink){ .store = store, .restore = restore_nothing, .store_events = ignore_events,
+			      .store_caps = ignore_caps, .ctx = ctx };
 }
