@@ -44,8 +44,8 @@ static void append_hosts(const struct topology *topology, struct text *text)
 		separator = ", ";
 	}
 	text_append(text, shape->host_count ? ")" : "");
-	/* One plane is the fabric, and a single spine is no plane. */
-	if (shape->plane_count > 1 && shape->plane_count < shape->tiers[2].switches)
+	/* One plane is the fabric; below three tiers a plane would be a spine, with those that it is cabled to. */
+	if (shape->plane_count > 1 && shape->tier_count > 2 && shape->plane_count < shape->tiers[2].switches)
 		text_appendf(text, ", %u planes", shape->plane_count);
 	text_append(text, "\n");
 }
