@@ -19,7 +19,7 @@
 
 /* One counter of one port. */
 struct error_row {
-	const struct moment *view;
+	const struct moment *moment;
 	uint32_t port;
 	enum counter counter;
 	int64_t window_us;         /* the longest of any port: one that was up for seconds has no high rate */
@@ -28,7 +28,7 @@ struct error_row {
 
 static const struct delta *sum_of(const struct error_row *row)
 {
-	return &row->view->snapshot->rows[row->port].sum;
+	return &row->moment->snapshot->rows[row->port].sum;
 }
 
 static void fill_counter(struct result *result, size_t at, const void *row)
@@ -66,7 +66,7 @@ static double number_last_age(const void *row)
 {
 	const struct error_row *of = row;
 
-	return of->last_us ? (double)(of->view->reference_us - of->last_us) / US_PER_S : NAN;
+	return of->last_us ? (double)(of->moment->reference_us - of->last_us) / US_PER_S : NAN;
 }
 
 enum { ERROR_ROW = LINK_ROW };
@@ -115,7 +115,7 @@ static const struct column_item error_items[] = {
 };
 
 struct error_list {
-	const struct moment *view;
+	const struct moment *moment;
 	struct error_row *rows; /* of one counter at a time; the index of a counter of a port: @place - 1 */
 	size_t count;
 	uint32_t (*place)[COUNTER_COUNT]; /* by port; 0: no row */
@@ -123,17 +123,17 @@ struct error_list {
 
 static int collect(struct error_list *list, const struct selection *selection, struct error *err)
 {
-	const struct moment *view = list->view;
-	const struct fabric *fabric = view->fabric;
+	const struct moment *moment = list->moment;
+	const struct fabric *fabric = moment->fabric;
 	int64_t window_us = 0;
 	size_t most = 0;
 
 	for (uint32_t port = 0; port < fabric->port_count; port++)
-		if (view->snapshot->rows[port].sum.elapsed_us > window_us)
-			window_us = view->snapshot->rows[port].sum.elapsed_us;
+		if (moment->snapshot->rows[port].sum.elapsed_us > window_us)
+			window_us = moment->snapshot->rows[port].sum.elapsed_us;
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint32_t port = 0; port < fabric->port_count; port++) {
-			const struct delta *sum = &view->snapshot->rows[port].sum;
+			const struct delta *sum = &moment->snapshot->rows[port].sum;
 
 			for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 				if (!selection_has_port(selection, port) || !(sum->known & COUNTER_BIT(i)) ||
@@ -143,7 +143,7 @@ static int collect(struct error_list *list, const struct selection *selection, s
 					most++;
 					continue;
 				}
-				list->rows[list->count] = (struct error_row){ view, port, (enum counter)i, window_us,
+				list->rows[list->count] = (struct error_row){ moment, port, (enum counter)i, window_us,
 				0, 0 };
 				list->place[port][i] = (uint32_t)++list->count;
 			}
@@ -161,7 +161,7 @@ static int collect(struct error_list *list, const struct selection *selection, s
 static bool date_row(void *ctx, const struct history_error *error)
 {
 	struct error_list *list = ctx;
-	uint32_t port = fabric_find_port(list->view->fabric, error->who.node_guid, error->who.num);
+	uint32_t port = fabric_find_port(list->moment->fabric, error->who.node_guid, error->who.num);
 	uint32_t place = port == FABRIC_NONE ? 0 : list->place[port][error->counter];
 	struct error_row *row = place ? &list->rows[place - 1] : NULL;
 
@@ -175,12 +175,12 @@ static bool date_row(void *ctx, const struct history_error *error)
 static int print(const struct options *options, const struct columns *shown, const struct error_list *list,
 		 struct error *err)
 {
-	const struct port_scope scope = moment_scope(list->view);
+	const struct port_scope scope = moment_scope(list->moment);
 	struct result *result = columns_begin(options, shown);
 	char window[MOMENT_WINDOW_SIZE];
 
 	for (size_t i = 0; i < list->count; i++) {
-		uint32_t peer = list->view->fabric->ports[list->rows[i].port].peer;
+		uint32_t peer = list->moment->fabric->ports[list->rows[i].port].peer;
 		struct port_facts facts[2];
 		const void *const cells[] = { [PORT_ROW] = &facts[0],
 					      [PEER_ROW] = peer == FABRIC_NONE ? NULL : &facts[1],
@@ -192,27 +192,27 @@ static int print(const struct options *options, const struct columns *shown, con
 		result_fill_rows(result, cells);
 		result_end_row(result);
 	}
-	moment_format_window(list->view, window);
+	moment_format_window(list->moment, window);
 	if (list->count)
 		result_note(result, "window: %s", window);
 	result_none(result, "no error counter increased in %s", window);
 	return output_end(result, 0, err);
 }
 
-static int show(const struct options *options, const struct columns *shown, const struct moment *view,
+static int show(const struct options *options, const struct columns *shown, const struct moment *moment,
 		struct error *err)
 {
-	int64_t end_us = view->snapshot->sweep.wall_us;
-	struct error_list list = { .view = view };
+	int64_t end_us = moment->snapshot->sweep.wall_us;
+	struct error_list list = { .moment = moment };
 	struct selection selection;
-	int code = moment_select(view, options->argv, options->argc, &selection, err);
+	int code = moment_select(moment, options->argv, options->argc, &selection, err);
 
 	if (code < 0)
 		return code;
 	code = collect(&list, &selection, err);
 	if (code == 0)
-		code = reader_history_errors(view->reader, view->at_us ? view->at_us - view->window_us :
-					     end_us - view->window_us, end_us, date_row, &list, err);
+		code = reader_history_errors(moment->reader, moment->at_us ? moment->at_us - moment->window_us :
+					     end_us - moment->window_us, end_us, date_row, &list, err);
 	if (code == 0)
 		code = print(options, shown, &list, err);
 	free(list.rows);
@@ -235,7 +235,7 @@ int errors_run(const struct command *command, int argc, char **argv, struct erro
 	};
 	struct options options;
 	struct columns shown;
-	struct moment view;
+	struct moment moment;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code == 0)
@@ -245,12 +245,12 @@ int errors_run(const struct command *command, int argc, char **argv, struct erro
 	options.notes = true;
 	if (!options.since_us)
 		options.window_us = 24 * 3600 * US_PER_S;
-	code = options_open_moment(&options, columns, &view, err);
+	code = options_open_moment(&options, columns, &moment, err);
 	if (code == 0) {
-		code = moment_find_shape(&view, err);
+		code = moment_find_shape(&moment, err);
 		if (code == 0)
-			code = show(&options, &shown, &view, err);
-		moment_done(&view);
+			code = show(&options, &shown, &moment, err);
+		moment_done(&moment);
 	}
 	columns_done(&shown);
 	return code;

@@ -14,7 +14,7 @@
 #include "analysis/health/state.h"
 
 /* The isolated HCAs of a host. */
-struct host_view {
+struct host_hcas {
 	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
 	uint32_t behind_isolated;          /* their leaf is isolated, too */
 	struct health_node *first;     /* with the lowest GUID, or NULL */
@@ -99,57 +99,57 @@ static bool is_cabled(const struct health_node *node)
 	return false;
 }
 
-static struct host_view view_host(const struct health *health, const struct health_host *host)
+static struct host_hcas count_hcas(const struct health *health, const struct health_host *host)
 {
-	struct host_view view = { .last_us = HEALTH_LONG_AGO };
+	struct host_hcas hcas = { .last_us = HEALTH_LONG_AGO };
 
 	for (struct health_node *node = host->first; node; node = node->host_next) {
 		if (!is_cabled(node))
 			continue;
-		view.cabled++;
-		if (!view.first || node->guid < view.first->guid)
-			view.first = node;
+		hcas.cabled++;
+		if (!hcas.first || node->guid < hcas.first->guid)
+			hcas.first = node;
 		if (!node->isolated)
 			continue;
-		view.isolated++;
-		if (node->isolated_us > view.last_us)
-			view.last_us = node->isolated_us;
+		hcas.isolated++;
+		if (node->isolated_us > hcas.last_us)
+			hcas.last_us = node->isolated_us;
 	}
 	for (const struct health_node *node = host->first; node; node = node->host_next) {
 		const struct health_node *leaf;
 
-		if (!node->isolated || view.last_us - node->isolated_us > health->settings.restart_within_us)
+		if (!node->isolated || hcas.last_us - node->isolated_us > health->settings.restart_within_us)
 			continue;
-		view.recent++;
-		if (!view.wall_us || node->isolated_wall_us < view.wall_us)
-			view.wall_us = node->isolated_wall_us;
+		hcas.recent++;
+		if (!hcas.wall_us || node->isolated_wall_us < hcas.wall_us)
+			hcas.wall_us = node->isolated_wall_us;
 		leaf = leaf_of(node);
-		view.behind_isolated += leaf && leaf->isolated;
+		hcas.behind_isolated += leaf && leaf->isolated;
 	}
-	return view;
+	return hcas;
 }
 
 /* Detect that a host as a whole went down, or came back. */
 static void update_host(struct health *health, struct health_host *host)
 {
-	struct host_view view = view_host(health, host);
-	bool all = view.cabled && view.isolated == view.cabled && 2 * view.recent >= view.cabled;
+	struct host_hcas hcas = count_hcas(health, host);
+	bool all = hcas.cabled && hcas.isolated == hcas.cabled && 2 * hcas.recent >= hcas.cabled;
 	/* A single HCA may be down because of its cable, so the delay of a link applies. */
-	bool down = all && (view.cabled > 1 || health->now_us - view.last_us >= health->settings.down_after_us);
+	bool down = all && (hcas.cabled > 1 || health->now_us - hcas.last_us >= health->settings.down_after_us);
 
 	if (down && !host->down) {
 		host->down = true;
-		host->down_us = view.last_us;
-		host->down_wall_us = view.wall_us;
+		host->down_us = hcas.last_us;
+		host->down_wall_us = hcas.wall_us;
 		health_forget_host(health, host);
-	} else if (host->down && view.cabled && view.isolated < view.cabled) {
+	} else if (host->down && hcas.cabled && hcas.isolated < hcas.cabled) {
 		host->down = false;
 		host->rack_guid = 0;
 		host->restart_us = host->behind_isolated ? HEALTH_LONG_AGO : health->now_us;
 		host->restart_wall_us = host->down_wall_us;
 		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
 	}
-	host->behind_isolated = host->down && view.recent && view.behind_isolated == view.recent;
+	host->behind_isolated = host->down && hcas.recent && hcas.behind_isolated == hcas.recent;
 }
 
 /* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. */
@@ -451,7 +451,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	int64_t down_us = health->now_us - host->down_us;
 	bool missing = host->down && down_us >= settings->missing_after_us;
 	struct health_open_finding *open;
-	struct host_view view;
+	struct host_hcas hcas;
 	char since[32];
 
 	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
@@ -459,29 +459,29 @@ static void hold_host(struct health *health, const struct health_host *host)
 	if (host->down && (host->rack_guid || host->behind_isolated || down_us < settings->down_after_us ||
 			   down_us >= settings->forget_us))
 		return;
-	view = view_host(health, host);
-	if (!view.first)
+	hcas = count_hcas(health, host);
+	if (!hcas.first)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = missing ? FINDING_NODE_MISSING : FINDING_HOST_RESTART,
-		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = view.first,
+		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = hcas.first,
 		.since_wall_us = host->down ? host->down_wall_us : host->restart_wall_us, .cause = "host",
 		.subject = host->name });
 	health_duration(down_us, since);
 	if (missing) {
-		health_drop(health_find(health, FINDING_HOST_RESTART, view.first, 0, 0));
+		health_drop(health_find(health, FINDING_HOST_RESTART, hcas.first, 0, 0));
 		health_text(open, "all %u HCAs of %s " TENSE("have", "had") " been down for %s (threshold %lld min)",
-			    view.cabled, host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
+			    hcas.cabled, host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
 		health_number(open, "down_s", (double)down_us / SECOND_US);
 	} else if (host->down) {
 		health_text(open, "all %u HCAs of %s went down together %s ago: it "
 			    TENSE("restarts, or is powered off", "restarted, or was powered off"),
-			    view.cabled, host->name, since);
+			    hcas.cabled, host->name, since);
 	} else {
 		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
-			    view.cabled);
+			    hcas.cabled);
 	}
-	health_number(open, "hcas", view.cabled);
+	health_number(open, "hcas", hcas.cabled);
 	health_affected_host(open, host->name);
 }
 

@@ -15,7 +15,7 @@ enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9
        RAIL_LAST_WINDOWS = 0xf, OFF_HOSTS_MOST = 2 };
 
 /* One host in this window. */
-struct rail_view {
+struct rails_in_use {
 	uint64_t active, known;      /* rails, by bit */
 	uint32_t host;               /* of the shape */
 	uint32_t first;              /* of its ports in an array by host and rail */
@@ -24,7 +24,7 @@ struct rail_view {
 struct rail_port { struct health_port *port; double bytes, used; }; /* port: NULL: none; used: 0..1 */
 
 struct rails {
-	struct rail_view *views;
+	struct rails_in_use *in_use;
 	struct rail_port *ports;
 	size_t count, rails;
 };
@@ -48,14 +48,14 @@ static void add_port(struct health *health, struct rails *rails, uint32_t rail, 
 	at->bytes = load->xmit_bytes + load->rcv_bytes;
 	used = (load->xmit_bytes > load->rcv_bytes ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us / rate;
 	at->used = used;
-	rails->views[host].known |= UINT64_C(1) << rail;
+	rails->in_use[host].known |= UINT64_C(1) << rail;
 	if (used >= health->settings.balance.active_mean)
-		rails->views[host].active |= UINT64_C(1) << rail;
+		rails->in_use[host].active |= UINT64_C(1) << rail;
 }
 
 static int compare_active(const void *a, const void *b)
 {
-	const struct rail_view *x = a, *y = b;
+	const struct rails_in_use *x = a, *y = b;
 
 	if (x->active != y->active)
 		return x->active < y->active ? -1 : 1;
@@ -69,18 +69,18 @@ static bool rails_make(struct health *health, struct rails *rails)
 
 	rails->count = shape->host_count;
 	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
-	rails->views = calloc(rails->count + 1, sizeof(*rails->views));
+	rails->in_use = calloc(rails->count + 1, sizeof(*rails->in_use));
 	rails->ports = calloc(rails->count * rails->rails + 1, sizeof(*rails->ports));
-	if (!rails->views || !rails->ports)
+	if (!rails->in_use || !rails->ports)
 		return false;
 	for (size_t i = 0; i < rails->count; i++) {
-		rails->views[i].host = (uint32_t)i;
-		rails->views[i].first = (uint32_t)(i * rails->rails);
+		rails->in_use[i].host = (uint32_t)i;
+		rails->in_use[i].first = (uint32_t)(i * rails->rails);
 	}
 	for (size_t r = 0; r < rails->rails; r++)
 		for (size_t i = 0; i < shape->rails[r].count; i++)
 			add_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
-	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
+	qsort(rails->in_use, rails->count, sizeof(*rails->in_use), compare_active);
 	return true;
 }
 
@@ -94,22 +94,22 @@ static size_t count_same(const struct rails *rails, size_t from)
 {
 	size_t count = 1;
 
-	while (from + count < rails->count && rails->views[from + count].active == rails->views[from].active)
+	while (from + count < rails->count && rails->in_use[from + count].active == rails->in_use[from].active)
 		count++;
 	return count;
 }
 
 /* Load of a rail relative to the median of the active rails of its host. */
-static double relative(const struct rails *rails, const struct rail_view *view, size_t rail)
+static double relative(const struct rails *rails, const struct rails_in_use *in_use, size_t rail)
 {
 	double values[RAILS_MOST], middle;
 	size_t count = 0;
 
 	for (size_t r = 0; r < rails->rails; r++)
-		if (view->active & UINT64_C(1) << r)
-			values[count++] = rails->ports[view->first + r].bytes;
+		if (in_use->active & UINT64_C(1) << r)
+			values[count++] = rails->ports[in_use->first + r].bytes;
 	middle = balance_median(values, count);
-	return middle > 0 ? rails->ports[view->first + rail].bytes / middle : NAN;
+	return middle > 0 ? rails->ports[in_use->first + rail].bytes / middle : NAN;
 }
 
 static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us, bool bit)
@@ -120,11 +120,11 @@ static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us,
 }
 
 static void hold_imbalance(struct health *health, const struct health_port *port, const struct rails *rails,
-			   const struct rail_view *view, size_t rail, double others)
+			   const struct rails_in_use *in_use, size_t rail, double others)
 {
 	const struct shape *shape = health->input->shape;
-	const char *host = shape->hosts[view->host].name;
-	double own = 100 * relative(rails, view, rail);
+	const char *host = shape->hosts[in_use->host].name;
+	double own = 100 * relative(rails, in_use, rail);
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = port,
 		.link = true, .since_wall_us = port->tracker->rail_wall_us, .cause = "host" });
@@ -132,7 +132,7 @@ static void hold_imbalance(struct health *health, const struct health_port *port
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
 		    TENSE("carries", "carried") " %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts "
-		    "that use the same rails (threshold: %.0f %% difference)", own, bits(view->active) - 1, host,
+		    "that use the same rails (threshold: %.0f %% difference)", own, bits(in_use->active) - 1, host,
 		    100 * others, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", own);
 	health_number(open, "like_hosts_percent", 100 * others);
@@ -143,21 +143,21 @@ static void hold_imbalance(struct health *health, const struct health_port *port
  * Compare one rail over hosts that use the same rails. A deviation of several hosts has a common
  * cause, such as a job that crosses a slow link, and is not reported.
  */
-static void check_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
-		       size_t rail, double *values)
+static void check_rail(struct health *health, const struct rails *rails, const struct rails_in_use *in_use,
+		       size_t count, size_t rail, double *values)
 {
 	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, others;
 	size_t off_hosts = 0;
 
 	for (size_t i = 0; i < count; i++)
-		values[i] = relative(rails, &views[i], rail);
+		values[i] = relative(rails, &in_use[i], rail);
 	others = balance_median(values, count);
 	for (size_t i = 0; i < count; i++)
-		off_hosts += others > 0 && fabs(relative(rails, &views[i], rail) / others - 1) > limit;
+		off_hosts += others > 0 && fabs(relative(rails, &in_use[i], rail) / others - 1) > limit;
 	for (size_t i = 0; i < count; i++) {
-		double own = relative(rails, &views[i], rail);
+		double own = relative(rails, &in_use[i], rail);
 		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
-		struct health_port *port = rails->ports[views[i].first + rail].port;
+		struct health_port *port = rails->ports[in_use[i].first + rail].port;
 		struct health_tracker *tracker = off ? health_track(health, port) : port->tracker;
 		unsigned windows;
 
@@ -168,7 +168,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		if (windows >= RAIL_WINDOWS_OFF ||
 		    (tracker->rail_off & RAIL_LAST_WINDOWS &&
 		     health_find(health, FINDING_RAIL_IMBALANCE, port->node, port->num, 0)))
-			hold_imbalance(health, port, rails, &views[i], rail, others);
+			hold_imbalance(health, port, rails, &in_use[i], rail, others);
 	}
 }
 
@@ -178,12 +178,12 @@ static void check_rail(struct health *health, const struct rails *rails, const s
  */
 static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alike, size_t *ret_others)
 {
-	uint64_t own = rails->views[from].active, missing = 0;
+	uint64_t own = rails->in_use[from].active, missing = 0;
 	size_t n;
 
 	*ret_others = 0;
 	for (size_t i = 0; i < rails->count; i += n) {
-		uint64_t active = rails->views[i].active, more = active & ~own;
+		uint64_t active = rails->in_use[i].active, more = active & ~own;
 
 		n = count_same(rails, i);
 		if ((active & own) != own || !more || bits(more) > 2 || n < ALIKE_LEAST ||
@@ -229,22 +229,22 @@ static void check_unused(struct health *health, const struct rails *rails, size_
 
 	for (size_t i = from; i < from + alike; i++)
 		for (size_t r = 0; r < rails->rails; r++) {
-			const struct rail_view *view = &rails->views[i];
+			const struct rails_in_use *in_use = &rails->in_use[i];
 			bool unused = missing & UINT64_C(1) << r;
 			struct health_tracker *tracker;
 			struct health_port *port;
 
 			/* A port that was not read or is down is not unused. */
-			if (!(view->known & UINT64_C(1) << r))
+			if (!(in_use->known & UINT64_C(1) << r))
 				continue;
-			port = rails->ports[view->first + r].port;
+			port = rails->ports[in_use->first + r].port;
 			tracker = unused ? health_track(health, port) : port->tracker;
 			if (!tracker)
 				continue;
 			shift(health, &tracker->unused, &tracker->unused_wall_us, unused);
 			if (bits(tracker->unused & ((1u << RAIL_WINDOWS) - 1)) == RAIL_WINDOWS ||
 			    (unused && health_find(health, FINDING_NIC_UNUSED, port->node, port->num, 0)))
-				hold_unused(health, &rails->ports[view->first + r], shape->hosts[view->host].name,
+				hold_unused(health, &rails->ports[in_use->first + r], shape->hosts[in_use->host].name,
 					    shape->rails[r].name, others);
 		}
 }
@@ -261,8 +261,8 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 		if (shape->rails[r].class == CLASS_COMPUTE)
 			compute |= UINT64_C(1) << r;
 	for (size_t i = 0; i < rails->count; i++) {
-		used |= rails->views[i].active;
-		busy += rails->views[i].active != 0;
+		used |= rails->in_use[i].active;
+		busy += rails->in_use[i].active != 0;
 	}
 	if (bits(compute) < JOB_RAILS_LEAST || busy < ALIKE_LEAST || bits(compute & ~used) != 1) {
 		if (busy)
@@ -289,12 +289,12 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < rails->count; i++)
-		count += rails->views[i].active == active;
+		count += rails->in_use[i].active == active;
 	return count;
 }
 
 static void hold_idle(struct health *health, const struct health_host *host, const struct rails *rails,
-		      const struct rail_view *view, uint32_t peers)
+		      const struct rails_in_use *in_use, uint32_t peers)
 {
 	double most = 0;
 	char used[40];
@@ -303,8 +303,8 @@ static void hold_idle(struct health *health, const struct health_host *host, con
 		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
 	for (size_t r = 0; r < rails->rails; r++)
-		if (view->known & UINT64_C(1) << r)
-			most = fmax(most, rails->ports[view->first + r].used);
+		if (in_use->known & UINT64_C(1) << r)
+			most = fmax(most, rails->ports[in_use->first + r].used);
 	health_text(open,
 		    TENSE("carries", "carried") " %s on any rail, while %u hosts that were busy on the same "
 		    "rails " TENSE("continue: its work ended, or uses", "continued: its work ended, or used")
@@ -315,28 +315,28 @@ static void hold_idle(struct health *health, const struct health_host *host, con
 	health_affected_host(open, host->name);
 }
 
-static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
+static struct health_host *host_of(struct health *health, const struct rails_in_use *in_use)
 {
 	const struct shape *shape = health->input->shape;
-	uint32_t first = shape->host_nodes[shape->hosts[view->host].first];
+	uint32_t first = shape->host_nodes[shape->hosts[in_use->host].first];
 	const struct health_node *node = health_find_node(health, health->input->fabric->nodes[first].guid);
 
 	return node ? node->host : NULL;
 }
 
 /* @stopped: number of busy hosts by windows since they stopped */
-static void record_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
+static void record_busy(struct health *health, const struct rails *rails, const struct rails_in_use *in_use,
 		      uint32_t stopped[IDLE_WINDOWS_MOST + 1])
 {
-	struct health_host *host = host_of_view(health, view);
+	struct health_host *host = host_of(health, in_use);
 
-	if (!host || !view->known)
+	if (!host || !in_use->known)
 		return;
-	if (view->active) {
-		if (view->active != host->rails_used)
+	if (in_use->active) {
+		if (in_use->active != host->rails_used)
 			host->busy_windows = 0;
-		host->rails_used = view->active;
-		host->peers = count_alike(rails, view->active) - 1;
+		host->rails_used = in_use->active;
+		host->peers = count_alike(rails, in_use->active) - 1;
 		host->busy_windows += host->busy_windows < BUSY_WINDOWS;
 		host->idle_windows = 0;
 		return;
@@ -358,16 +358,16 @@ static void check_idle(struct health *health, const struct rails *rails)
 	size_t known = 0, all = 0;
 
 	for (size_t i = 0; i < rails->count; i++) {
-		known += rails->views[i].known != 0;
-		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
+		known += rails->in_use[i].known != 0;
+		all += health->input->shape->hosts[rails->in_use[i].host].class == CLASS_COMPUTE;
 	}
 	/* With too few readings no host is known to be idle. */
 	if (known * 10 < all * 9)
 		return;
 	for (size_t i = 0; i < rails->count; i++)
-		record_busy(health, rails, &rails->views[i], stopped);
+		record_busy(health, rails, &rails->in_use[i], stopped);
 	for (size_t i = 0; i < rails->count; i++) {
-		struct health_host *host = host_of_view(health, &rails->views[i]);
+		struct health_host *host = host_of(health, &rails->in_use[i]);
 
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
 			continue;
@@ -378,7 +378,7 @@ static void check_idle(struct health *health, const struct rails *rails)
 		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
-			hold_idle(health, host, rails, &rails->views[i], alike);
+			hold_idle(health, host, rails, &rails->in_use[i], alike);
 	}
 }
 
@@ -395,12 +395,12 @@ static void run_window(struct health *health, void *state)
 		health->failed = true;
 	} else {
 		for (size_t i = 0; i < rails.count; i += n) {
-			uint64_t active = rails.views[i].active;
+			uint64_t active = rails.in_use[i].active;
 
 			n = count_same(&rails, i);
 			for (size_t r = 0; r < rails.rails && n >= ALIKE_LEAST && bits(active) >= 2; r++)
 				if (active & UINT64_C(1) << r)
-					check_rail(health, &rails, &rails.views[i], n, r, values);
+					check_rail(health, &rails, &rails.in_use[i], n, r, values);
 			if (active)
 				check_unused(health, &rails, i, n);
 		}
@@ -408,7 +408,7 @@ static void run_window(struct health *health, void *state)
 		check_idle(health, &rails);
 	}
 	free(values);
-	free(rails.views);
+	free(rails.in_use);
 	free(rails.ports);
 }
 

@@ -305,15 +305,15 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	summary_begin(snapshot->fabric, &page->summary);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
-		struct port_facts view;
+		struct port_facts port;
 
-		port_facts_of(&scope, i, &view);
-		summary_add_port(&page->summary, snapshot, &view);
+		port_facts_of(&scope, i, &port);
+		summary_add_port(&page->summary, snapshot, &port);
 		page->ports[i] = (struct metrics_port){
 			.last_wall_us = row->last_wall_us, .sample = (uint8_t)row->status, .mirrored = row->mirrored,
 		};
 		for (const struct column *column = port_columns; (column = metrics_column_next(column)); column++)
-			page->numbers[count++] = measure_exact(column_measure(column, &view));
+			page->numbers[count++] = measure_exact(column_measure(column, &port));
 	}
 	return summary_end(&page->summary, snapshot, reader, err);
 }

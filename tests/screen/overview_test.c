@@ -508,10 +508,10 @@ TEST_ON_STAGE(the_highest_xmit_wait_has_the_name_of_its_port)
 	stage_begin("incast-for-ever", 0, 40, 120);
 	table = stage.app.table;
 	for (uint32_t i = 1; i < table->snapshot->fabric->port_count; i++)
-		if (table->views[i].stall_percent.value > table->views[most].stall_percent.value ||
-		    isnan(table->views[most].stall_percent.value))
+		if (table->ports[i].stall_percent.value > table->ports[most].stall_percent.value ||
+		    isnan(table->ports[most].stall_percent.value))
 			most = i;
-	assert_true(table->views[most].stall_percent.value > 0);
+	assert_true(table->ports[most].stall_percent.value > 0);
 	port_table_name(table, most, name);
 	snprintf(text, sizeof(text), "highest XmitWait%% (now %s)", name);
 	stage_expect(text);

@@ -126,7 +126,7 @@ void boxes_arrange(struct boxes *boxes)
 	if (!boxes->table)
 		return;
 	facts.fabric = boxes->table->snapshot->fabric;
-	facts.ports = boxes->table->views;
+	facts.ports = boxes->table->ports;
 	/* Without memory for the filter nothing is hidden. */
 	filtered = boxes->filter.select.term_count && filter_mark(&boxes->filter, &facts, &marks, NULL) == 0;
 	for (size_t i = 0; i < boxes->count; i++)

@@ -81,15 +81,15 @@ static int row_of(const struct making *making, uint32_t index)
 	return own != NO_KIND ? own : kind_of(making, index);
 }
 
-static void add_load(struct port_group *row, const struct port_facts *view, uint32_t index)
+static void add_load(struct port_group *row, const struct port_facts *port, uint32_t index)
 {
-	double percent = view->xmit_percent.value;
+	double percent = port->xmit_percent.value;
 	int bucket;
 
-	if (isnan(percent) && (view->status == STATUS_UNSUPPORTED || view->status == STATUS_UNPLANNED))
+	if (isnan(percent) && (port->status == STATUS_UNSUPPORTED || port->status == STATUS_UNPLANNED))
 		return;
-	row->mean_percent = measure_add(row->mean_percent, view->xmit_percent);
-	row->bytes_per_s = measure_add(row->bytes_per_s, view->xmit_bytes_per_s);
+	row->mean_percent = measure_add(row->mean_percent, port->xmit_percent);
+	row->bytes_per_s = measure_add(row->bytes_per_s, port->xmit_bytes_per_s);
 	if (isnan(percent))
 		return;
 	row->known++;
@@ -103,18 +103,18 @@ static void add_load(struct port_group *row, const struct port_facts *view, uint
 	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
 }
 
-static void add_port(struct port_group *row, const struct port_facts *view, uint32_t index)
+static void add_port(struct port_group *row, const struct port_facts *port, uint32_t index)
 {
 	if (row->first == FABRIC_NONE)
 		row->first = index;
 	row->ports++;
-	row->silent += view->status == STATUS_SILENT || view->status == STATUS_LOCKED;
-	row->no_counters += view->status == STATUS_UNSUPPORTED || view->status == STATUS_UNPLANNED;
-	add_load(row, view, index);
-	if (!isnan(view->stall_percent.value))
-		row->stall_percent = measure_add(row->stall_percent, view->stall_percent);
-	row->errors = facts_sum(row->errors, view->errors);
-	row->errors_at_least |= view->errors_at_least;
+	row->silent += port->status == STATUS_SILENT || port->status == STATUS_LOCKED;
+	row->no_counters += port->status == STATUS_UNSUPPORTED || port->status == STATUS_UNPLANNED;
+	add_load(row, port, index);
+	if (!isnan(port->stall_percent.value))
+		row->stall_percent = measure_add(row->stall_percent, port->stall_percent);
+	row->errors = facts_sum(row->errors, port->errors);
+	row->errors_at_least |= port->errors_at_least;
 }
 
 static void add_ports(struct making *making)
@@ -126,7 +126,7 @@ static void add_ports(struct making *making)
 		int row = port_is_pollable(fabric, port) ? row_of(making, i) : NO_KIND;
 
 		if (row != NO_KIND && port->state >= PORT_INIT)
-			add_port(&making->rows[row], &making->table->views[i], i);
+			add_port(&making->rows[row], &making->table->ports[i], i);
 	}
 	for (uint32_t i = 0; i < ROWS_MAX; i++) {
 		struct port_group *row = &making->rows[i];

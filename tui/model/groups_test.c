@@ -55,10 +55,10 @@ static double draw_number(unsigned most)
 static void fill(struct made *made, bool all_known)
 {
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		struct port_facts *view = &made->model.table.views[i];
+		struct port_facts *port = &made->model.table.ports[i];
 		bool known = all_known || rand() % 8;
 
-		*view = (struct port_facts){
+		*port = (struct port_facts){
 			.status = !is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT,
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
 			.xmit_percent = measure_of(known ? draw_number(110) : NAN, rand() % 16),
@@ -113,27 +113,27 @@ static void check_row(const struct made *made, const char *name, const struct po
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		const struct port_facts *view = &made->model.table.views[i];
+		const struct port_facts *port = &made->model.table.ports[i];
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
 		if (!is_up(made, i))
 			continue;
 		ports++;
-		silent += view->status == STATUS_SILENT;
-		if (!isnan(view->stall_percent.value))
-			stall += view->stall_percent.value, stalls++;
-		if (!isnan(view->errors))
-			errors = (isnan(errors) ? 0 : errors) + view->errors;
-		if (isnan(view->xmit_percent.value))
+		silent += port->status == STATUS_SILENT;
+		if (!isnan(port->stall_percent.value))
+			stall += port->stall_percent.value, stalls++;
+		if (!isnan(port->errors))
+			errors = (isnan(errors) ? 0 : errors) + port->errors;
+		if (isnan(port->xmit_percent.value))
 			continue;
 		known++;
-		exact += view->xmit_percent.exact;
-		sum += view->xmit_percent.value;
-		min = fmin(min, view->xmit_percent.value);
-		max = fmax(max, view->xmit_percent.value);
+		exact += port->xmit_percent.exact;
+		sum += port->xmit_percent.value;
+		min = fmin(min, port->xmit_percent.value);
+		max = fmax(max, port->xmit_percent.value);
 		for (int b = 0; b < GROUP_BUCKETS; b++)
-			if (view->xmit_percent.value >= b * 10 && (b == 9 || view->xmit_percent.value < (b + 1) * 10))
+			if (port->xmit_percent.value >= b * 10 && (b == 9 || port->xmit_percent.value < (b + 1) * 10))
 				buckets[b]++;
 	}
 	assert_int_equal(group->ports, ports);
@@ -149,7 +149,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 	near(group->errors, errors);
 	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
 	if (known)
-		near(made->model.table.views[group->hottest].xmit_percent.value, max);
+		near(made->model.table.ports[group->hottest].xmit_percent.value, max);
 }
 
 MODEL_TEST(every_port_counts_in_exactly_its_row)
@@ -182,10 +182,10 @@ MODEL_TEST(nothing_known_is_not_zero)
 
 	fill(made, true);
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
-		struct port_facts *view = &made->model.table.views[i];
+		struct port_facts *port = &made->model.table.ports[i];
 
-		view->xmit_percent = view->stall_percent = measure_of(NAN, false);
-		view->errors = NAN;
+		port->xmit_percent = port->stall_percent = measure_of(NAN, false);
+		port->errors = NAN;
 	}
 	make(made);
 	assert_true(isnan(made->groups.list[0].mean_percent.value) && isnan(made->groups.list[0].max_percent.value));

@@ -103,7 +103,7 @@ static void make_rows(struct links *links)
 			*link = (struct link_row){ .ends = { i, peer } };
 		else
 			*link = (struct link_row){ .ends = { peer, i } };
-		link_facts_of(&table->views[link->ends[0]], peer == FABRIC_NONE ? NULL : &table->views[link->ends[1]],
+		link_facts_of(&table->ports[link->ends[0]], peer == FABRIC_NONE ? NULL : &table->ports[link->ends[1]],
 			      shape, &link->facts);
 		finish_row(links, link);
 	}

@@ -14,7 +14,7 @@
 int links_begin_filter(struct links *links, struct filter *filter, struct error *err)
 {
 	struct select_facts facts = {
-		.fabric = links->table->snapshot->fabric, .shape = links->context->shape, .ports = links->table->views,
+		.fabric = links->table->snapshot->fabric, .shape = links->context->shape, .ports = links->table->ports,
 		.finding_of = links->finding_of, .findings = links->context->findings,
 	};
 

@@ -16,8 +16,8 @@
 
 static void drop_rows(struct port_table *table)
 {
-	free(table->views);
-	table->views = NULL;
+	free(table->ports);
+	table->ports = NULL;
 	table->snapshot = NULL;
 	memset(&table->summary, 0, sizeof(table->summary));
 	memset(&table->totals, 0, sizeof(table->totals));
@@ -36,8 +36,8 @@ void port_table_name(const struct port_table *table, uint32_t port, char *ret)
 		order_port_name(&table->order, table->snapshot->fabric, port, ret);
 }
 
-/* The view of a port, with its errors since the display was started instead of those of the window. */
-static void view_port(const struct port_scope *scope, uint32_t index, const struct error_sums *sums,
+/* The facts of a port, with its errors since the display was started instead of those of the window. */
+static void fill_port(const struct port_scope *scope, uint32_t index, const struct error_sums *sums,
 		      struct port_facts *ret)
 {
 	const struct snapshot *snapshot = scope->snapshot;
@@ -61,7 +61,7 @@ static void summarise(struct port_table *table, const struct error_sums *sums, s
 
 	summary_begin(snapshot->fabric, &table->summary);
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++)
-		summary_add_port(&table->summary, snapshot, &table->views[i]);
+		summary_add_port(&table->summary, snapshot, &table->ports[i]);
 	before_links = table->summary;
 	/* A database that cannot be read is reported by what reads more of it. */
 	if (summary_end(&table->summary, snapshot, reader, NULL) < 0) {
@@ -84,8 +84,8 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	if (!snapshot)
 		return 0;
 	count = snapshot->fabric->port_count;
-	table->views = malloc((count + 1) * sizeof(*table->views));
-	if (!table->views) {
+	table->ports = malloc((count + 1) * sizeof(*table->ports));
+	if (!table->ports) {
 		status = err_nomem(err);
 		goto fail;
 	}
@@ -95,7 +95,7 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	if (status < 0)
 		goto fail;
 	for (size_t i = 0; i < count; i++)
-		view_port(&table->scope, (uint32_t)i, sums, &table->views[i]);
+		fill_port(&table->scope, (uint32_t)i, sums, &table->ports[i]);
 	summarise(table, sums, reader);
 	return 0;
 fail:

@@ -37,8 +37,8 @@ struct table_totals {
 /* A zeroed struct is empty. */
 struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct port_scope scope;  /* of the views */
-	struct port_facts *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
+	struct port_scope scope;  /* of the ports */
+	struct port_facts *ports;         /* parallel to the fabric's ports; errors as in struct error_sums */
 	struct fabric_summary summary;
 	struct table_totals totals;
 	struct order order;

@@ -54,7 +54,7 @@ static uint32_t down_port(const struct made *made)
 
 static enum port_status status_at(const struct made *made, uint32_t node, uint8_t num)
 {
-	return (enum port_status)made->model.table.views[fabric_node_port(made->model.sample.fabric, node, num)].status;
+	return (enum port_status)made->model.table.ports[fabric_node_port(made->model.sample.fabric, node, num)].status;
 }
 
 MODEL_TEST(each_reason_for_no_data_has_its_own_status)

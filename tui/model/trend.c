@@ -163,11 +163,11 @@ static void append_shown(struct trend *trend, const struct snapshot *shown, cons
 	int64_t from_us = shown->sweep.wall_us - shown->sweep.interval_us;
 
 	for (uint32_t i = 0; i < trend->fabric->port_count; i++) {
-		const struct port_facts *view = &table->views[i];
+		const struct port_facts *port = &table->ports[i];
 
-		trend->ports[i] = (struct trend_port){ view->xmit_bytes_per_s, view->rcv_bytes_per_s,
-						       measure_exact(view->util), view->stall_percent,
-						       view->window_errors };
+		trend->ports[i] = (struct trend_port){ port->xmit_bytes_per_s, port->rcv_bytes_per_s,
+						       measure_exact(port->util), port->stall_percent,
+						       port->window_errors };
 	}
 	if (trend->total)
 		from_us = trend->points[(trend->total - 1) % TREND_POINTS].wall_us;

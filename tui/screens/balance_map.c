@@ -93,8 +93,8 @@ static bool has_lost_peer(const struct app *app, uint32_t index)
 	const struct node *node = &fabric->nodes[index];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
-		if (fabric->ports[i].peer == FABRIC_NONE && app->table->views[i].status == STATUS_DOWN &&
-		    !app->table->views[i].unused)
+		if (fabric->ports[i].peer == FABRIC_NONE && app->table->ports[i].status == STATUS_DOWN &&
+		    !app->table->ports[i].unused)
 			return true;
 	return false;
 }

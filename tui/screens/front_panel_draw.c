@@ -21,7 +21,7 @@
 
 /* What the cell of a port shows. */
 struct face {
-	const struct port_facts *view;
+	const struct port_facts *facts;
 	enum port_status status;
 	enum port_mark mark;
 	bool degraded, errors;
@@ -38,13 +38,13 @@ static enum port_mark mark_of(const struct front_panel *panel, const struct app 
 
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
-	const struct port_facts *view = &app->table->views[port];
+	const struct port_facts *facts = &app->table->ports[port];
 
 	return (struct face){
-		.view = view, .mark = mark_of(panel, app, port), .status = view->status,
+		.facts = facts, .mark = mark_of(panel, app, port), .status = facts->status,
 		.degraded = link_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
-		.errors = view->errors > 0 || view->errors_at_least,
-		.percent = view->util,
+		.errors = facts->errors > 0 || facts->errors_at_least,
+		.percent = facts->util,
 	};
 }
 
@@ -58,12 +58,12 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 	};
 	int eighths = isnan(face->percent.value) ? 0 : (int)(face->percent.value / 12.5);
 
-	if (face->view->unused)
+	if (face->facts->unused)
 		return ".";
 	if (view == PANEL_ERRORS) {
-		snprintf(ret, 8, "%s", isnan(face->view->errors) ? "-" : "0");
+		snprintf(ret, 8, "%s", isnan(face->facts->errors) ? "-" : "0");
 		if (face->errors)
-			snprintf(ret, 8, "%c", face->view->errors > 9 ? '*' : '0' + (int)face->view->errors);
+			snprintf(ret, 8, "%c", face->facts->errors > 9 ? '*' : '0' + (int)face->facts->errors);
 		return ret;
 	}
 	if (face->status != STATUS_OK && face->status != STATUS_IDLE)
@@ -86,7 +86,7 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 
 static enum role value_role(const struct face *face, enum panel_view view)
 {
-	if (face->view->unused)
+	if (face->facts->unused)
 		return ROLE_FAINT;
 	if (view == PANEL_ERRORS)
 		return face->errors ? ROLE_WARNING : ROLE_FAINT;
@@ -100,8 +100,8 @@ static enum role value_role(const struct face *face, enum panel_view view)
 static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
 {
 	if (view == PANEL_ERRORS) {
-		format_errors(face->view->errors, face->view->errors_at_least, 5, ret, size);
-	} else if (face->view->unused) {
+		format_errors(face->facts->errors, face->facts->errors_at_least, 5, ret, size);
+	} else if (face->facts->unused) {
 		snprintf(ret, size, "unused");
 	} else if (face->status != STATUS_OK) {
 		snprintf(ret, size, "%s", port_status_name(face->status));
@@ -116,7 +116,7 @@ static enum role label_role(const struct face *face)
 {
 	if (face->mark >= MARK_WARNING)
 		return mark_role(face->mark);
-	return face->view->unused ? ROLE_FAINT : ROLE_STRONG;
+	return face->facts->unused ? ROLE_FAINT : ROLE_STRONG;
 }
 
 /* Marks in the first line of a cell, so that colour is not the only indication. */
@@ -195,7 +195,7 @@ static void write_peer(const struct app *app, uint32_t port, int columns, char *
 
 	ret[0] = '\0';
 	if (peer == FABRIC_NONE) {
-		if (app->table->views[port].status == STATUS_DOWN && !app->table->views[port].unused)
+		if (app->table->ports[port].status == STATUS_DOWN && !app->table->ports[port].unused)
 			write_former_peer(app, port, ret);
 		return;
 	}
@@ -292,7 +292,7 @@ static void write_counts(const struct front_panel *panel, const struct app *app,
 		const struct face face = face_of(panel, app, panel->ports[i].port);
 
 		up += face.status != STATUS_DOWN;
-		down += face.status == STATUS_DOWN && !face.view->unused;
+		down += face.status == STATUS_DOWN && !face.facts->unused;
 		degraded += face.degraded;
 		silent += face.status == STATUS_SILENT;
 		errors += face.errors;
@@ -355,22 +355,22 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 
 static void add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segments *line)
 {
-	const struct port_facts *view = face->view;
+	const struct port_facts *facts = face->facts;
 	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
 	enum role role = face->status == STATUS_OK ? role_of_load(face->percent.value) : ROLE_FAINT;
 	char rate[32], percent[16], own[32], other[32] = "";
 
-	segment_add(line, 1, role, "TX %s %s", format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate)),
-		    format_percent(view->xmit_percent, percent, sizeof(percent)));
-	segment_add(line, 2, role, "RX %s %s", format_rate(view->rcv_bytes_per_s, 12, rate, sizeof(rate)),
-		    format_percent(view->rcv_percent, percent, sizeof(percent)));
-	format_errors(view->errors, view->errors_at_least, 8, own, sizeof(own));
-	if (peer != FABRIC_NONE && !isnan(app->table->views[peer].errors))
-		format_count((uint64_t)app->table->views[peer].errors, 8, other, sizeof(other));
+	segment_add(line, 1, role, "TX %s %s", format_rate(facts->xmit_bytes_per_s, 12, rate, sizeof(rate)),
+		    format_percent(facts->xmit_percent, percent, sizeof(percent)));
+	segment_add(line, 2, role, "RX %s %s", format_rate(facts->rcv_bytes_per_s, 12, rate, sizeof(rate)),
+		    format_percent(facts->rcv_percent, percent, sizeof(percent)));
+	format_errors(facts->errors, facts->errors_at_least, 8, own, sizeof(own));
+	if (peer != FABRIC_NONE && !isnan(app->table->ports[peer].errors))
+		format_count((uint64_t)app->table->ports[peer].errors, 8, other, sizeof(other));
 	segment_add(line, 3, face->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s%s", own,
 		    other[0] ? "/" : "", other);
 	segment_add(line, 5, ROLE_FAINT, "XmitWait%% %s",
-		    format_percent(view->stall_percent, percent, sizeof(percent)));
+		    format_percent(facts->stall_percent, percent, sizeof(percent)));
 }
 
 static void draw_finding(const struct front_panel *panel, const struct app *app, const struct finding_row *row)
@@ -403,7 +403,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s",
 		    link_text(&app->table->snapshot->fabric->ports[port], face.degraded, link));
 	segment_add(&line, 1, status_role(face.status), "%s",
-		    face.view->unused ? "unused" : port_status_name(face.status));
+		    face.facts->unused ? "unused" : port_status_name(face.status));
 	if (area->rows == 1)
 		add_numbers(app, &face, port, &line);
 	draw_segments(&brush, area->y, area->x, area->columns, &line);

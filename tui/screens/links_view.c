@@ -256,8 +256,8 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 		self->cells.facts.bytes_per_s[place] = link->facts.bytes_per_s[side];
 		self->cells.facts.percent[place] = link->facts.percent[side];
 	}
-	ret[PORT_ROW] = &self->links.table->views[links_end(&self->links, link, 0)];
-	ret[PEER_ROW] = peer == FABRIC_NONE ? NULL : &self->links.table->views[peer];
+	ret[PORT_ROW] = &self->links.table->ports[links_end(&self->links, link, 0)];
+	ret[PEER_ROW] = peer == FABRIC_NONE ? NULL : &self->links.table->ports[peer];
 	ret[LINK_ROW] = &self->cells;
 }
 
@@ -394,12 +394,12 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 /* "3/0": errors of the first end and of the other; one number without another end, or if neither has errors. */
 static void append_errors(const struct links *links, const struct link_row *link, int columns, struct text *ret)
 {
-	const struct port_facts *views = links->table->views, *first = &views[links_end(links, link, 0)], *second;
+	const struct port_facts *ports = links->table->ports, *first = &ports[links_end(links, link, 0)], *second;
 	uint32_t other = links_end(links, link, 1);
 	unsigned half = columns > 7 ? (unsigned)columns / 2 : 3;
 	char text[2][32];
 
-	second = other == FABRIC_NONE ? NULL : &views[other];
+	second = other == FABRIC_NONE ? NULL : &ports[other];
 	if (!second || (isnan(first->errors) && isnan(second->errors)) ||
 	    (first->errors == 0 && second->errors == 0 && !first->errors_at_least && !second->errors_at_least)) {
 		text_append(ret, format_errors(first->errors, first->errors_at_least, (unsigned)columns, text[0],
@@ -416,7 +416,7 @@ static void append_status(const struct links *links, const struct link_row *link
 	const char *word = port_status_name(link->facts.status);
 	uint32_t first = links_end(links, link, 0);
 
-	if (link->facts.status > STATUS_IDLE && links->table->views[first].status != link->facts.status &&
+	if (link->facts.status > STATUS_IDLE && links->table->ports[first].status != link->facts.status &&
 	    columns >= (int)strlen(word) + 5)
 		text_append(ret, "peer ");
 	text_append(ret, word);

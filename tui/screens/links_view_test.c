@@ -319,10 +319,10 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 
 	assert_int_equal(link->facts.status, STATUS_SILENT);
 	assert_string_equal(cell_of(made, link, LINK_STATUS), "peer silent");
-	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s.value));
-	assert_true(link->facts.bytes_per_s[0].value == made->model.table.views[host].xmit_bytes_per_s.value &&
+	assert_true(isnan(made->model.table.ports[link->ends[1]].xmit_bytes_per_s.value));
+	assert_true(link->facts.bytes_per_s[0].value == made->model.table.ports[host].xmit_bytes_per_s.value &&
 		    measure_exact(link->facts.bytes_per_s[0]) > 0);
-	assert_true(link->facts.bytes_per_s[1].value == made->model.table.views[host].rcv_bytes_per_s.value &&
+	assert_true(link->facts.bytes_per_s[1].value == made->model.table.ports[host].rcv_bytes_per_s.value &&
 		    measure_exact(link->facts.bytes_per_s[1]) > 0);
 	/* Without a reading of either end the rate is unknown, never 0. */
 	made->model.snapshot.rows[host].status = SAMPLE_SILENT;

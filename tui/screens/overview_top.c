@@ -88,9 +88,9 @@ static void fill_cells(struct small_map *map, const struct app *app)
 	const struct fabric *fabric = app->live->shown->fabric;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_facts *view = &app->table->views[i];
+		const struct port_facts *port = &app->table->ports[i];
 		uint32_t peer = fabric->ports[i].peer;
-		double percent = measure_exact(view->util);
+		double percent = measure_exact(port->util);
 		struct heat_cell *cell;
 
 		if (shape->ports[i].way != WAY_UP || peer == FABRIC_NONE ||
@@ -112,7 +112,7 @@ static void fill_cells(struct small_map *map, const struct app *app)
 			cell->port = i;
 		}
 		if (fabric->ports[i].state >= PORT_INIT)
-			map->most = measure_max(map->most, view->util);
+			map->most = measure_max(map->most, port->util);
 	}
 	for (size_t i = 0; i < shape->missing_count; i++) {
 		struct heat_cell *cell = cell_at(map, shape->missing[i].low, shape->missing[i].high);
@@ -235,7 +235,7 @@ static void host_rates(const struct app *app, uint32_t host, struct measure *ret
 
 	*ret_xmit = *ret_rcv = MEASURE_NONE;
 	for (size_t i = 0; i < count; i++)
-		port_facts_add(&app->table->views[ports[i]], ret_xmit, ret_rcv);
+		port_facts_add(&app->table->ports[ports[i]], ret_xmit, ret_rcv);
 }
 
 void overview_find_top(struct overview_view *view, const struct app *app)
@@ -246,17 +246,17 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 	view->links.count = view->hosts.count = 0;
 	view->waiting = FABRIC_NONE;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_facts *port = &app->table->views[i], *other;
+		const struct port_facts *port = &app->table->ports[i], *other;
 		uint32_t peer = fabric->ports[i].peer;
 		struct measure out = port->xmit_percent, in = port->rcv_percent;
 
 		if (port->stall_percent.value > (view->waiting == FABRIC_NONE ? 0 :
-						 app->table->views[view->waiting].stall_percent.value))
+						 app->table->ports[view->waiting].stall_percent.value))
 			view->waiting = i;
 		/* Each link once, by its busier direction. */
 		if (peer == FABRIC_NONE || i > peer)
 			continue;
-		other = &app->table->views[peer];
+		other = &app->table->ports[peer];
 		out = measure_is_better(other->rcv_percent, out) ? other->rcv_percent : out;
 		in = measure_is_better(other->xmit_percent, in) ? other->xmit_percent : in;
 		if (in.value > out.value)

@@ -33,7 +33,7 @@ static double errors_of(const struct app *app, const struct node *node)
 	double errors = NAN;
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
-		errors = facts_sum(errors, app->table->views[i].errors);
+		errors = facts_sum(errors, app->table->ports[i].errors);
 	return errors;
 }
 

@@ -24,8 +24,8 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 	double most = -1;
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		const struct port_facts *view = &app->table->views[app->context->shape->members[i]];
-		double load = view->util.value;
+		const struct port_facts *port = &app->table->ports[app->context->shape->members[i]];
+		double load = port->util.value;
 
 		if (!isnan(load) && load > most) {
 			most = load;
@@ -129,7 +129,7 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 	const struct subject_facts facts = {
 		.scope = { .snapshot = app->live->shown, .order = &app->table->order, .shape = app->context->shape,
 			   .reference_us = app->live->shown->sweep.wall_us },
-		.ports = app->table->views, .findings = app->context->findings,
+		.ports = app->table->ports, .findings = app->context->findings,
 		.finding_count = app->context->finding_count, .routes = known->routes, .lids = known->lids,
 		.baseline_us = app->live->baseline_us, .reading = known->has_reading ? &known->reading : NULL,
 		.last_peer = known->has_last_peer ? &known->last_peer : NULL, .details_read = known->slow_read,
