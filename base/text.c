@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -364,26 +365,42 @@ struct text_cut text_cut_name(const char *name, size_t columns)
 
 void text_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width)
 {
-	for (size_t len; *line; line += len + (line[len] == ' ')) {
+	size_t blanks = text->len && text->chars[text->len - 1] != ' ' && text->chars[text->len - 1] != '\n', len;
+
+	for (line += strspn(line, " "); *line; line += blanks) {
 		char word[1100];
 		unsigned columns;
 
 		len = strcspn(line, " ");
-		if (!len)
-			continue;
 		snprintf(word, sizeof(word), "%.*s", (int)len, line);
 		columns = (unsigned)text_columns(word);
-		if (column > indent && column + 1 + columns > width) {
-			text_appendf(text, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (text->len && text->chars[text->len - 1] != ' ' && text->chars[text->len - 1] != '\n') {
-			text_append(text, " ");
-			column++;
+		if (column > indent && column + blanks + columns > width) {
+			text_append(text, "\n");
+			blanks = indent;
+			column = 0;
 		}
+		text_appendf(text, "%*s", (int)blanks, "");
 		text_append_escaped(text, line, len);
-		column += columns;
+		column += (unsigned)blanks + columns;
+		line += len;
+		blanks = strspn(line, " ");
 	}
 	text_append(text, "\n");
+}
+
+void text_append_lines(struct text *text, const char *lines, unsigned width)
+{
+	for (const char *end; *lines; lines = *end ? end + 1 : end) {
+		unsigned indent = (unsigned)strspn(lines, " ");
+		struct text line = { 0 };
+
+		end = strchrnul(lines, '\n');
+		text_append_bytes(&line, lines, (size_t)(end - lines));
+		text_appendf(text, "%*s", (int)indent, "");
+		text_append_wrapped(text, text_chars(&line), indent, indent + 4, width ? width : UINT_MAX);
+		text->failed |= text_failed(&line);
+		text_done(&line);
+	}
 }
 
 size_t text_distance(const char *a, const char *b)

@@ -152,12 +152,21 @@ struct text_cut {
 struct text_cut text_cut_name(const char *name, size_t columns);
 
 /*
- * text_append_wrapped - append a line escaped, with line breaks between words
+ * text_append_wrapped - append a line escaped, with line breaks between words; other blanks stay
  * @column:  where it begins
  * @indent:  of the lines after the first
  * @width:   in columns; only a single word may exceed it
  */
 void text_append_wrapped(struct text *text, const char *line, unsigned column, unsigned indent, unsigned width);
+
+/* text_append_lines - append lines, each of them wrapped with an indent of four more columns; @width 0: not wrapped */
+void text_append_lines(struct text *text, const char *lines, unsigned width);
+
+/* text_wrap_width - width of wrapped text on a terminal of @columns columns; 0: none */
+static inline unsigned text_wrap_width(unsigned columns)
+{
+	return !columns ? 120 : columns < 40 ? 40 : columns;
+}
 
 /* text_cut_bytes - number of bytes of @chars up to @most, never splitting a character. */
 size_t text_cut_bytes(const char *chars, size_t most);

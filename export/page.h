@@ -200,7 +200,6 @@ struct page_section {
 	enum page_state state; /* of a verdict or note */
 	bool soft;          /* PAGE_NOTE: less important */
 	unsigned indent;    /* PAGE_NOTE: columns in text */
-	bool verbatim;      /* PAGE_NOTE: a line of text with its spaces, which is not wrapped */
 	union {
 		struct {
 			const struct column *columns;
@@ -262,7 +261,7 @@ struct page_options {
 	enum page_target target;
 	bool color, csv_raw, notes; /* as in struct result_options */
 	bool ascii;                 /* plots in text without block characters */
-	unsigned width;             /* of text in columns; 0: no limit for tables and notes, 120 for the rest */
+	unsigned width;             /* of text in columns; 0: no limit for tables, titles and notes, 120 for the rest */
 };
 
 /*

@@ -14,7 +14,7 @@
 #include "base/when.h"
 #include "export/page_work.h"
 
-enum { WIDTH_WITHOUT = 120, WIDTH_LEAST = 40, FIELD = 10, ITEM_INDENT = 10, CHECK_INDENT = 20, BAR_MOST = 40 };
+enum { FIELD = 10, ITEM_INDENT = 10, CHECK_INDENT = 20, BAR_MOST = 40 };
 
 /* Lines of a plot, and those of one of many. */
 enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
@@ -24,6 +24,7 @@ struct printing {
 	FILE *stream;
 	const struct page_options *options;
 	unsigned width;     /* of wrapped text */
+	unsigned line_width; /* of lines that are whole without a terminal */
 	struct text text;   /* what is not yet written */
 	bool begun;
 	enum page_kind last;
@@ -59,19 +60,24 @@ static void append_safe(struct printing *printing, const char *chars)
 
 /* --- text --- */
 
+/* Append what was formatted as a line, and release it. */
+static void append_line(struct printing *printing, struct text *line, unsigned indent)
+{
+	text_append_wrapped(&printing->text, text_chars(line), 0, indent, printing->line_width);
+	printing->text.failed |= text_failed(line);
+	text_done(line);
+}
+
 static void append_title(struct printing *printing, const struct page_section *section)
 {
-	size_t begin = printing->text.len;
+	struct text line = { 0 };
 
-	append_safe(printing, section->title);
-	for (size_t i = begin; i < printing->text.len; i++)
-		printing->text.chars[i] = (char)toupper((unsigned char)printing->text.chars[i]);
-	if (section->about) {
-		text_append(&printing->text, " (");
-		append_safe(printing, section->about);
-		text_append(&printing->text, ")");
-	}
-	text_append(&printing->text, "\n");
+	text_append(&line, section->title);
+	for (size_t i = 0; i < line.len; i++)
+		line.chars[i] = (char)toupper((unsigned char)line.chars[i]);
+	if (section->about)
+		text_appendf(&line, " (%s)", section->about);
+	append_line(printing, &line, 4);
 }
 
 static void append_verdict(struct printing *printing, const struct page_section *section)
@@ -118,12 +124,7 @@ static void append_note(struct printing *printing, const struct page_section *se
 	struct text note = { 0 };
 
 	/* Not behind the escape sequence, which would count as a word. */
-	if (section->verbatim)
-		text_append_escaped(&note, section->note, strlen(section->note));
-	else
-		text_append_wrapped(&note, section->note, section->indent, section->indent,
-				    printing->options->width ? printing->width : UINT_MAX);
-	text_append(&note, section->verbatim ? "\n" : "");
+	text_append_wrapped(&note, section->note, section->indent, section->indent, printing->line_width);
 	text_appendf(&printing->text, "%*s", (int)section->indent, "");
 	color_on(printing, colors[section->state]);
 	text_append(&printing->text, text_chars(&note));
@@ -172,6 +173,7 @@ static void append_items(struct printing *printing, const struct page_section *s
 	for (size_t i = 0; i < section->items.count; i++) {
 		const struct page_item *item = &section->items.list[i];
 		const char *color = style_colors[item->style];
+		struct text line = { 0 };
 
 		color_on(printing, color);
 		text_appendf(text, "%-*s", ITEM_INDENT - 1, item->word);
@@ -179,12 +181,12 @@ static void append_items(struct printing *printing, const struct page_section *s
 		if (printing->options->color)
 			text_append(text, "\033[0m");
 		text_append(text, " ");
-		append_safe(printing, item->name);
-		text_append(text, "  ");
-		append_safe(printing, item->about);
-		text_append(text, "\n");
-		for (size_t line = 0; line < PAGE_ITEM_LINES; line++) {
-			const char *chars = item->lines[line].chars;
+		text_appendf(&line, "%s  %s", item->name, item->about);
+		text_append_wrapped(text, text_chars(&line), ITEM_INDENT, ITEM_INDENT, printing->line_width);
+		text->failed |= text_failed(&line);
+		text_done(&line);
+		for (size_t k = 0; k < PAGE_ITEM_LINES; k++) {
+			const char *chars = item->lines[k].chars;
 			unsigned indent = ITEM_INDENT + (chars && (chars[0] == '>' || chars[0] == '+') ? 2 : 0);
 
 			if (!chars || !*chars)
@@ -194,7 +196,7 @@ static void append_items(struct printing *printing, const struct page_section *s
 		}
 	}
 	if (!section->items.count && section->items.none)
-		text_appendf(text, "%s\n", section->items.none);
+		text_append_wrapped(text, section->items.none, 0, 0, printing->line_width);
 }
 
 /* --- figures --- */
@@ -218,24 +220,22 @@ static void append_lines(struct printing *printing, const struct page_lines *lin
 		const struct series series = { .metric = *lines->metric,
 					       .steps = (struct series_step *)lines->series[i].steps,
 					       .count = lines->series[i].count };
+		struct text line = { 0 };
 
 		if (lines->title) {
-			append_safe(printing, lines->title);
-			text_append(&printing->text, ": ");
-			append_safe(printing, lines->series[i].name);
-			text_append(&printing->text, "\n");
+			text_appendf(&line, "%s: %s", lines->title, lines->series[i].name);
+			append_line(printing, &line, 4);
 		}
 		if (series_plot(&series, plot, &printing->text) < 0)
 			printing->text.failed = true;
 	}
 	for (size_t i = 0; i < lines->mark_count; i++) {
+		struct text line = { 0 };
 		char at[WHEN_SIZE];
 
-		text_appendf(&printing->text, "%s  ", when_format_local(lines->marks[i].wall_us, at));
-		append_safe(printing, lines->marks[i].name);
-		text_append(&printing->text, ": ");
-		append_safe(printing, lines->marks[i].text);
-		text_append(&printing->text, "\n");
+		text_appendf(&line, "%s  %s: %s", when_format_local(lines->marks[i].wall_us, at), lines->marks[i].name,
+			     lines->marks[i].text);
+		append_line(printing, &line, 4);
 	}
 }
 
@@ -368,8 +368,8 @@ static int write_section(struct printing *printing, const struct page_section *s
 	case PAGE_BARS:
 	case PAGE_HEAT:
 	case PAGE_MATRIX:
-		append_safe(printing, section->kind == PAGE_BARS ? section->bars.title : section->heat.title);
-		text_append(&printing->text, "\n");
+		text_append_wrapped(&printing->text, section->kind == PAGE_BARS ? section->bars.title :
+				    section->heat.title, 0, 4, printing->line_width);
 		break;
 	default:
 		break;
@@ -390,7 +390,8 @@ int page_render_text(const struct page *page, FILE *stream, const struct page_op
 {
 	struct printing printing = {
 		.page = page, .stream = stream, .options = options,
-		.width = !options->width ? WIDTH_WITHOUT : options->width < WIDTH_LEAST ? WIDTH_LEAST : options->width,
+		.width = text_wrap_width(options->width),
+		.line_width = options->width ? text_wrap_width(options->width) : UINT_MAX,
 	};
 	int code = 0;
 

@@ -443,6 +443,7 @@ TEST(tables_are_safe_and_fit_the_terminal)
 		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
 		struct output output;
 		char *line, *save = NULL;
+		bool note = false;
 
 		begin(&output, &options);
 		for (int i = 0; i < 20; i++) {
@@ -460,8 +461,12 @@ TEST(tables_are_safe_and_fit_the_terminal)
 		}
 		output.len = strip_colours(output.chars, output.len);
 		hostile_assert_none(output.chars, output.len, "\n");
-		for (line = strtok_r(output.chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			assert_true(!width || text_columns(line) <= width || strstr(line, "terminal too narrow"));
+		/* Only a single word of a note may exceed the width. */
+		for (line = strtok_r(output.chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+			note |= !strncmp(line, "hidden", 6);
+			assert_true(!width || text_columns(line) <= width ||
+				    (note && !strchr(line + strspn(line, " "), ' ')));
+		}
 		free(output.chars);
 	}
 	text_done(&row.text);
@@ -547,7 +552,7 @@ TEST(less_important_columns_are_hidden_before_names_are_cut)
 	result_end_row(output.result);
 	finish(&output);
 	assert_string_equal(output.chars, "PORT               PEER\nnode0001 mlx5_0/1  node0001 mlx5_0/1\n"
-			    "hidden columns (terminal too narrow): AGE, TX%\n");
+			    "hidden columns (terminal too narrow): AGE,\n    TX%\n");
 	free(output.chars);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* table.c - tables: all cells are kept as text until the end, when their widths are known */
 #include <langinfo.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,8 +111,8 @@ static void measure(struct result *result, struct table *table)
 			if (table->cells[first + i].columns > table->columns[i].natural)
 				table->columns[i].natural = table->cells[first + i].columns;
 	columns_fit_table(result->columns, table->columns, result->column_count, result->options.width, &hidden);
-	if (hidden.len)
-		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));
+	if (hidden.len && result->options.notes)
+		text_appendf(&result->notes, "hidden columns (terminal too narrow): %s\n", text_chars(&hidden));
 	result->notes.failed |= text_failed(&hidden);
 	text_done(&hidden);
 }
@@ -213,6 +214,7 @@ static bool has_line(const struct result *result, const struct table_cell *cells
 static void write_record(struct result *result, struct table *table)
 {
 	const struct table_cell *cells = &table->cells[result->column_count];
+	struct text text = { 0 };
 	unsigned widest = 0;
 
 	for (size_t i = 0; i < result->column_count; i++)
@@ -220,14 +222,34 @@ static void write_record(struct result *result, struct table *table)
 			widest = table->cells[i].columns;
 	for (size_t i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &cells[i];
+		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
 		if (!has_line(result, cells, i))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);
-		write_cell(result, i, cell, cell->columns, true);
+		text_append_wrapped(&text, cell_chars(table, cell), widest + GAP, widest + GAP,
+				    result->options.width ? result->options.width : UINT_MAX);
+		fputs(style_on[style], result->stream);
+		fwrite(text_chars(&text), 1, text.len ? text.len - 1 : 0, result->stream);
+		fputs(style_off(style), result->stream);
 		fputc('\n', result->stream);
+		result->notes.failed |= text_failed(&text);
+		text_clear(&text);
 	}
+	text_done(&text);
+}
+
+static void write_lines(struct result *result, const struct text *lines, enum cell_style style)
+{
+	struct text text = { 0 };
+
+	text_append_lines(&text, text_chars(lines), result->options.width);
+	fputs(text.len ? style_on[style] : "", result->stream);
+	fputs(text_chars(&text), result->stream);
+	fputs(text.len ? style_off(style) : "", result->stream);
+	result->notes.failed |= text_failed(&text);
+	text_done(&text);
 }
 
 static bool table_end(struct result *result)
@@ -239,7 +261,7 @@ static bool table_end(struct result *result)
 		return false;
 	measure(result, table);
 	if (none)
-		fputs(text_chars(&result->none), result->stream);
+		write_lines(result, &result->none, STYLE_PLAIN);
 	else if (result->options.record && result->rows == 1)
 		write_record(result, table);
 	else
@@ -248,11 +270,7 @@ static bool table_end(struct result *result)
 			if (i)
 				write_below(result, &table->cells[i]);
 		}
-	if (result->notes.len) {
-		fputs(result->options.color ? style_on[STYLE_DIM] : "", result->stream);
-		fputs(text_chars(&result->notes), result->stream);
-		fputs(result->options.color ? style_off(STYLE_DIM) : "", result->stream);
-	}
+	write_lines(result, &result->notes, result->options.color ? STYLE_DIM : STYLE_PLAIN);
 	return !result->notes.failed;
 }
 

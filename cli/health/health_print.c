@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* health_print.c - findings as rows of data, and the descriptions of their kinds */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -111,12 +112,11 @@ int health_print(const struct moment *moment, const struct health_request *reque
 
 static void append_wrapped(const struct result_options *output, const char *mark, const char *chars, struct text *page)
 {
-	enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
-	unsigned width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
+	enum { INDENT = 10 };
 	unsigned indent = INDENT + (unsigned)text_columns(mark);
 
 	text_appendf(page, "%*s%s", INDENT, "", mark);
-	text_append_wrapped(page, chars, indent, indent, width);
+	text_append_wrapped(page, chars, indent, indent, text_wrap_width(output->width));
 }
 
 static int explain_data(int first, int last, const struct options *options, struct error *err)
@@ -153,9 +153,11 @@ int health_explain(const char *word, const struct options *options, struct error
 			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
 	if (output.format != RESULT_TABLE)
 		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, options, err);
-	for (int i = 0; !word && i < FINDING_KIND_COUNT; i++)
-		text_appendf(&page, "%-20s %s\n", finding_kind_name((enum finding_kind)i),
-			     finding_kind_info((enum finding_kind)i)->means);
+	for (int i = 0; !word && i < FINDING_KIND_COUNT; i++) {
+		text_appendf(&page, "%-20s ", finding_kind_name((enum finding_kind)i));
+		text_append_wrapped(&page, finding_kind_info((enum finding_kind)i)->means, 21, 21,
+				    output.width ? output.width : UINT_MAX);
+	}
 	if (word) {
 		info = finding_kind_info((enum finding_kind)kind);
 		text_appendf(&page, "%s\n", info->name);

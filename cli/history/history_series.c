@@ -253,13 +253,13 @@ static void add_heading(const struct reading_one *one, const struct series *fine
 	else
 		text_append(&text, "one row per sweep, from ");
 	append_sources(one, &text);
-	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_LINE, .verbatim = true,
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .space = SPACE_LINE,
 					       .note = page_keep(page, &text) });
 	text_appendf(&text, "%s to %s%s", when_format_local(history->since_us, from),
 		     when_format_local(history->until_us, until), !plotted ? "" :
 		     has_bounds(fine) ? "  (bars: mean, dots: largest, +: a lower bound)" :
 					"  (bars: mean, dots: largest)");
-	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .verbatim = true, .note = page_keep(page, &text) });
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .note = page_keep(page, &text) });
 }
 
 static void add_metric(const struct reading_one *one, size_t index, bool plotted, struct page *page)

@@ -241,14 +241,17 @@ static int put_summary(const struct topology_options *options, const struct topo
 static int print_text(const struct topology_options *options, const struct topology *topology, unsigned width,
 		      struct error *err)
 {
-	struct text text = { 0 };
+	struct text lines = { 0 }, text = { 0 };
 
-	topology_summary(topology, &text);
+	topology_summary(topology, &lines);
 	if (!options->summary) {
-		text_append(&text, "\n");
-		topology_tree(topology, &text);
-		topology_matrix(topology, width, &text);
+		text_append(&lines, "\n");
+		topology_tree(topology, &lines);
+		topology_matrix(topology, width, &lines);
 	}
+	text_append_lines(&text, text_chars(&lines), width);
+	text.failed |= text_failed(&lines);
+	text_done(&lines);
 	return output_text(&options->common, &text, err);
 }
 

@@ -256,4 +256,35 @@ with tap.part("width"):
     tap.result(max(map(len, out[:-1])) <= 80 and "A TX%" in out[0] and "A ERRORS" in out[0],
                "at 80 it keeps utilization and errors", "\n".join(out))
 
+def words_of(lines):
+    """Words of letters, without those that a narrow table cuts and without the names of the columns that it hides."""
+    text = re.sub(r"hidden columns \(.*?(\n(?! )|$)", "", "\n".join(lines) + "\n", flags=re.S)
+    return {word for word in text.split() if re.fullmatch("[(]?[A-Za-z-]{2,}[,.:;)]?", word)}
+
+
+with tap.part("wrapping"):
+    for name in ("pair-dead-spine-and-one-lane", "routes-skewed-story"):
+        run(os.environ["IBWIRE_BUILD"] + "/tests/screen/record_db",
+            f"{os.environ['IBWIRE_SRCDIR']}/tests/scenarios/{name}.scenario", f"{name}.db")
+        db = ["--db", f"{name}.db"]
+        run(IBWIRE, "job", "begin", name, *db, "--hosts", "node[0001-0004]", check=False)
+        run(IBWIRE, "job", "end", name, *db, check=False)
+        jobs = [row["id"] for row in json.loads(run(IBWIRE, "job", "list", *db, "--format", "json").out)]
+        for command in (["health", "--at", "now"], ["health", "--all", "--at", "now"], ["health", "--explain", "all"],
+                        *(["health", "--explain", kind] for kind in ("uplink-imbalance", "node-missing")),
+                        ["status", "--at", "now"], ["report", "leaf-u02-r1", "--at", "now"],
+                        ["report", "leaf-u02-r1/9", "--at", "now"], ["report", "node0001", "--at", "now"],
+                        *(["job", "report", job] for job in jobs), *(["job", "report", "--all", job] for job in jobs),
+                        ["doctor", *db[:0]], ["balance", "--at", "now"], ["balance", "--all", "--at", "now"],
+                        ["topology", "show", "--at", "now"], ["topology", "route", "node0001", "node0009", "--at", "now"],
+                        ["errors", "--at", "now"], ["events"], ["links", "--at", "now"], ["nodes", "--at", "now"],
+                        ["history", "leaf-u02-r1/9"], ["history", "leaf-u02-r1"]):
+            database = [] if command[0] == "doctor" or "--explain" in command else db
+            shown = {columns: on_terminal(*command, *database, "--color", "never", "--no-pager", columns=columns,
+                                          pager="")[0].splitlines() for columns in (80, 1000)}
+            wide = words_of(shown[1000])
+            tap.result(shown[80] and max(map(len, shown[80])) <= 80, f"{' '.join(command)}: at most 80 columns",
+                       "\n".join(line for line in shown[80] if len(line) > 80))
+            tap.equal(f"{' '.join(command)}: no word is broken", sorted(words_of(shown[80]) - wide), [])
+
 tap.done()

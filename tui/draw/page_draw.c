@@ -389,11 +389,8 @@ static void put_section(const struct page *from, const struct page_section *sect
 		put_table(from, section, drawing);
 		break;
 	case PAGE_NOTE:
-		if (section->verbatim)
-			put_lines_of(to, roles[section->state], section->note);
-		else
-			page_wrap(to, NULL, (int)section->indent,
-				  section->soft ? ROLE_FAINT : roles[section->state], section->note);
+		page_wrap(to, NULL, (int)section->indent, section->soft ? ROLE_FAINT : roles[section->state],
+			  section->note);
 		break;
 	case PAGE_SIGNS:
 		for (size_t i = 0; i < section->signs.count; i++)
