@@ -39,9 +39,13 @@ static void fill_counter(struct result *result, size_t at, const void *row)
 static struct measure measure_count(const void *row)
 {
 	const struct delta *sum = sum_of(row);
-	enum counter counter = ((const struct error_row *)row)->counter;
+	const struct error_row *of = row;
+	/* A port that was not read at an end of the window may have more errors, unless its link is down. */
+	bool whole = sum->elapsed_us + of->view->snapshot->sweep.interval_us / 2 >= of->window_us ||
+		     of->view->snapshot->rows[of->port].status == SAMPLE_DOWN;
 
-	return measure_of((double)sum->value[counter], !(delta_lower_bounds(sum) & COUNTER_BIT(counter)));
+	return measure_of((double)sum->value[of->counter],
+			  whole && !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
 }
 
 static struct measure measure_per_hour(const void *row)
@@ -75,7 +79,8 @@ static const struct column error_columns[] = {
 	{ .key = "counter", .title = "COUNTER", .kind = COLUMN_TEXT, .fill = fill_counter,
 	  .help = "error counter that increased" },
 	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER, .measure = measure_count,
-	  .help = "increase in the window; a lower bound if the counter was reset or is saturated" },
+	  .help = "increase in the window; a lower bound if the counter was reset, is saturated or was not always "
+		  "read" },
 	{ .key = "per_hour", .title = "PER HOUR", .kind = COLUMN_REAL, .measure = measure_per_hour,
 	  .fill = fill_per_hour,
 	  .help = "increase per hour of the window" },

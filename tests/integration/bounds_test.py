@@ -5,13 +5,14 @@
 
 Random scenarios in virtual time mix resets (of all counters, of a node, of a port, once or regularly), agents with
 counters of 32 bits, unresponsive nodes, nodes that restart and restarts of the collector. The truth is what the model
-of the fabric sends in each second (record_db without a database); it knows neither counters nor deltas. What a face
-shows is taken apart into facts as in faces_test.py. Each number must be within 1 % of the truth, unless it is marked:
-"12.3+" or ">= 12.3" in text, null in data, where a lower bound has a key of its own. A lower bound must not be above
-the truth.
+of the fabric sends in each second, and the errors that it has had (record_db); it knows neither counters nor deltas.
+What a face shows is taken apart into facts as in faces_test.py. Each number must be within 1 % of the truth, unless it
+is marked: "12.3+" or ">= 12.3" in text, null in data, where a lower bound has a key of its own. A lower bound must not
+be above the truth.
 
 IBWIRE_SEED=N or FIRST-LAST runs these seeds, IBWIRE_LONG=1 many; otherwise a few.
 """
+import bisect
 import collections
 import datetime
 import json
@@ -26,8 +27,11 @@ from lib import SHORT, run
 
 LENGTH_S, INTERVAL_S, SLACK_S = 200, 10, 3
 PACKET_BYTES = 4 * 1030  # TRAFFIC_PACKET_WORDS of sim/traffic.h
+ERRORS = ("symbol_errors", "link_error_recovery", "link_downed", "rcv_errors", "rcv_remote_physical_errors",
+          "rcv_switch_relay_errors", "xmit_discards", "xmit_constraint_errors", "rcv_constraint_errors",
+          "local_link_integrity_errors", "excessive_buffer_overrun_errors", "qp1_dropped", "vl15_dropped")
 # Each of these, but the first three, once had a wrong number of its own.
-FEW = (1, 2, 126, 14, 17, 20, 21, 114, 127, 167, 182, 189)
+FEW = (1, 2, 126, 55, 14, 17, 20, 21, 114, 127, 167, 182, 189)
 NODES = [f"leaf-{i:03}" for i in (1, 2)] + [f"spine-{i:02}" for i in (1, 2)] + \
         [f"node{i:04} mlx5_0" for i in range(1, 9)]
 
@@ -49,6 +53,17 @@ def draw_clears(rng, lines):
     return lines
 
 
+def draw_errors(rng, lines):
+    """Errors on a few ports, some of which fill a counter of 4, 8 or 16 bits of a narrow agent."""
+    for node in rng.sample(NODES, rng.randint(2, 5)):
+        port = f"{node}/{1 if 'mlx5' in node else rng.randint(1, 8 if 'leaf' in node else 4)}"
+        counter = rng.choice(["symbol_errors", "link_error_recovery", "rcv_errors", "xmit_discards",
+                              "local_link_integrity_errors", "rcv_switch_relay_errors"])
+        lines.append((rng.choice([2, rng.uniform(10, LENGTH_S - 30)]),
+                      f"errors {quoted(port)} {counter}={rng.choice([600, 7200, 72000, 3600000])}" +
+                      rng.choice(["", " for=45s"])))
+
+
 def draw(seed):
     """A scenario: constant traffic, and disturbances of what is read of it."""
     rng = random.Random(seed)
@@ -64,6 +79,7 @@ def draw(seed):
         events.append((rng.uniform(20, LENGTH_S - 5), f"silent {quoted(node)} for={rng.choice([8, 15, 35, 300])}s"))
     if rng.random() < 0.4:
         events.append((rng.uniform(20, LENGTH_S - 40), f"off {quoted(rng.choice(NODES[2:]))} for=15s"))
+    draw_errors(random.Random(seed), events)
     if rng.random() < 0.5:
         text.append(f"restart {rng.randint(3, LENGTH_S // INTERVAL_S - 2) * INTERVAL_S}s")
     text += [f"at {round(at * 1000)}ms {what}" for at, what in sorted(events)]
@@ -71,9 +87,17 @@ def draw(seed):
 
 
 class Truth:
-    """Bytes per second that each port sends and receives, by second."""
+    """Bytes per second that each port sends and receives, by second; errors of each port until each sweep."""
 
-    def __init__(self, scenario):
+    def __init__(self, scenario, errors):
+        self.sweeps, self.errors = [], {}
+        for line in errors.splitlines():
+            second, guid, port, counter, count = line.split(",")
+            if counter == "sweep":
+                self.sweeps.append(float(second))
+            else:
+                counts = self.errors.setdefault((guid, int(port)), {}).setdefault(counter, [])
+                counts += [0] * (len(self.sweeps) - 1 - len(counts)) + [int(count)]
         total = {}
         for line in run(BUILD + "/tests/screen/record_db", scenario).out.splitlines():
             second, guid, port, sent, received = line.split(",")
@@ -88,6 +112,17 @@ class Truth:
         rates = self.rates[port][way]
         window = rates[max(0, int(since - SLACK_S)):max(1, int(until + SLACK_S) + 1)] or rates[-1:]
         return (min(window), max(window))
+
+    def errors_between(self, ports, since, until, counter=None):
+        """The least and the greatest number of errors of ports in a window; of one counter, or as faces sum them."""
+        def around(at):
+            found = (bisect.bisect_left(self.sweeps, at - SLACK_S), bisect.bisect_right(self.sweeps, at + SLACK_S) - 1)
+            return [min(max(i, 0), len(self.sweeps) - 1) for i in (min(found), max(found))]
+
+        begin, end = around(since), around(until)
+        counts = [counts for port in ports for key, counts in self.errors.get(port, {}).items()
+                  if key == counter or (not counter and key != "rcv_switch_relay_errors")]
+        return total_of((max(0, of[end[0]] - of[begin[1]]), of[end[1]] - of[begin[0]]) for of in counts)
 
     def ports_of(self, guid):
         return [port for port in self.rates if port[0] == guid]
@@ -287,6 +322,65 @@ def check_history(found, db, model):
                           model.truth.bytes_per_s(subject[1:], way, *span), marked)
 
 
+def port_errors(found, face, row, window, model, prefix=""):
+    """The error counters of one end of a row: 0 unless they are listed, and a lower bound if they are unknown."""
+    if row[prefix + "errors_unknown"] is None:
+        return
+    port = (row[prefix + "guid" if prefix else "node_guid"], row[prefix + "port"])
+    for counter in ERRORS:
+        unknown = counter in row[prefix + "errors_unknown"]
+        value = row[prefix + "errors"].get(counter, None if unknown else 0)
+        found.add(face, f"{port} {counter}", value, model.truth.errors_between([port], *window, counter), unknown)
+
+
+def bounded(row, *keys):
+    """The values of a row and its lower bounds: key, value, whether it is marked."""
+    for key in keys:
+        yield key, row[key], False
+        if key in (row.get("lower_bounds") or {}):
+            yield key, row["lower_bounds"][key], True
+
+
+def check_errors(found, db, model):
+    """Error counters of ports, links and nodes in the last sweep and in a window, their list, and their history."""
+    at, truth, end = stamp_of(END), model.truth, model.end
+    since = stamp_of(END - 150)
+    windows = {}
+    for options in ((), ("--since", since)):
+        rows = json_of(db, at, "ports", "--all", *options)
+        for row in rows:
+            until = end - (row["age_s"] or 0)
+            window = (until - (row["window_s"] or INTERVAL_S), until)
+            windows[(row["node_guid"], row["port"], bool(options))] = window
+            if row["status"] not in ("down", "unused"):
+                port_errors(found, " ".join(["ports", *options[:1]]), row, window, model)
+        for row in json_of(db, at, "links", *options):
+            for prefix in ("", "peer_"):
+                port = (row[prefix + "guid" if prefix else "node_guid"], row[prefix + "port"])
+                port_errors(found, " ".join(["links", *options[:1]]), row, windows[(*port, bool(options))], model,
+                            prefix)
+        for row in json_of(db, at, "nodes", *options):
+            pairs = [truth.errors_between([port], *windows[(*port, bool(options))])
+                     for port in model.ports if port[0] == row["node_guid"]]
+            for key, value, bound in bounded(row, "errors"):
+                found.add(" ".join(["nodes", *options[:1]]), f"{row['node']} {key}", value, total_of(pairs), bound)
+    rows = json_of(db, at, "errors")
+    longest = max((row["window_s"] for row in rows), default=0)
+    for row in rows:
+        # The window begins with the first stored sweep, also if the port was not read at its end.
+        window = (end - INTERVAL_S - longest, end)
+        pair = truth.errors_between([(row["node_guid"], row["port"])], *window, row["counter"])
+        for key, value, bound in bounded(row, "count", "per_hour"):
+            found.add("errors", f"{row['node']}/{row['port']} {row['counter']} {key}", value,
+                      pair if key == "count" else times(pair, 3600 / longest), bound)
+    screen = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "2").out
+    shown = re.search(r"errors ([\d,]+|\?)(\+?) since (\d\d):(\d\d):(\d\d)", screen)
+    since = end + int(shown[3]) * 3600 + int(shown[4]) * 60 + int(shown[5]) - END % 86400
+    if shown[1] != "?":
+        found.add("top header", "errors", int(shown[1].replace(",", "")),
+                  truth.errors_between(model.ports, since, end), bool(shown[2]))
+
+
 def check_job(found, db, model):
     """The job of the last minute: its ports, hosts, rails and verdict."""
     done = run(IBWIRE, "job", "report", "17", "--db", db, "--format", "json", check=False)
@@ -344,10 +438,11 @@ def check(seed):
     with open(scenario, "w") as file:
         file.write(draw(seed))
     with tap.part(name):
-        run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300)
-        model = Model(db, Truth(scenario))
+        errors = run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300).out
+        model = Model(db, Truth(scenario, errors))
         found = Findings()
         check_facts(found, model, faces.collect(db))
+        check_errors(found, db, model)
         check_history(found, db, model)
         check_job(found, db, model)
         by_face = {}
@@ -368,13 +463,14 @@ def undisturbed():
     """Without disturbances nothing is marked, and every number is right."""
     db, scenario = os.path.abspath("bounds.db"), "bounds.scenario"
     with open(scenario, "w") as file:
-        file.write(re.sub(r"(?m)^(at|restart) .*\n", "", draw(1)))
+        file.write(re.sub(r"(?m)^(at \S+ (?!errors)|restart ).*\n", "", draw(1)))
     with tap.part("undisturbed"):
-        run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300)
-        model = Model(db, Truth(scenario))
+        errors = run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300).out
+        model = Model(db, Truth(scenario, errors))
         found = Findings()
         facts = faces.collect(db)
         check_facts(found, model, facts)
+        check_errors(found, db, model)
         check_history(found, db, model)
         check_job(found, db, model)
         bounds = [str(key) for key in facts.values if key[1].startswith("lower_bounds.")]

@@ -28,7 +28,7 @@ static void first_of_status(const char *name, const char *key, char ret[128])
 	json_t *row;
 
 	test_folder_renew();
-	if (record_scenario(source, path, 0, INT64_C(1790000000000000), 0, &err) < 0)
+	if (record_scenario(source, path, 0, INT64_C(1790000000000000), 0, NULL, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	use_database(path);
 	row = run_json("status");
@@ -79,7 +79,7 @@ static void use_scenario(const char *name, int64_t end_us)
 	struct error err = { 0 };
 
 	test_folder_renew();
-	if (record_scenario(source, path, 0, end_us, 0, &err) < 0)
+	if (record_scenario(source, path, 0, end_us, 0, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
 	free(source);
@@ -161,7 +161,7 @@ static void no_utilization_is_above_100_percent(void **state)
 	(void)state;
 	test_folder_renew();
 	test_file_write("slower.scenario", scenario, strlen(scenario));
-	if (record_scenario("slower.scenario", path, 0, end_us, 0, &err) < 0)
+	if (record_scenario("slower.scenario", path, 0, end_us, 0, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	use_database(path);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {

@@ -123,7 +123,7 @@ static void check_file(const char *file, const char *name)
 	struct error err = { 0 };
 	bool expected = false, reported = false;
 
-	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, 0, STAGE_END_US, 0, &err) < 0)
+	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, 0, STAGE_END_US, 0, NULL, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	read_found(&found);
 	for (size_t i = 0; i < scenario.truth_count; i++)

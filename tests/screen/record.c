@@ -36,15 +36,37 @@ int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, st
 static struct {
 	const struct sink *to;
 	const char *path;
+	const struct virtual *world;
+	FILE *errors;    /* or NULL */
 	int64_t job_us;  /* the job begins with the sweep of this time; 0: it began, or there is none */
 	int64_t boot_us; /* of the newest sweep */
 } recorder;
+
+/* The errors of all ports since the beginning, whatever their counters were able to count. */
+static void print_errors(const struct virtual *world, FILE *out)
+{
+	double at_s = (double)world->now_us / US_PER_S;
+
+	fprintf(out, "%.3f,0,0,sweep,0\n", at_s);
+	for (uint32_t i = 0; i < world->built->port_count; i++) {
+		const struct port *port = &world->built->ports[i];
+
+		for (unsigned n = 0; n < VIRTUAL_ERRORS; n++)
+			if (world->ports[i].errors[n])
+				fprintf(out, "%.3f,0x%016" PRIx64 ",%u,%s,%" PRIu64 "\n", at_s,
+					world->built->nodes[port->node].guid, port->num,
+					counter_info((enum counter)(COUNTER_TRAFFIC_COUNT + n))->key,
+					world->ports[i].errors[n]);
+	}
+}
 
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	int code = recorder.to->store(ctx, sweep, err);
 
 	recorder.boot_us = sweep->start_us;
+	if (recorder.errors)
+		print_errors(recorder.world, recorder.errors);
 	if (code < 0 || !recorder.job_us || sweep->wall_us < recorder.job_us)
 		return code;
 	recorder.job_us = 0;
@@ -52,7 +74,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 }
 
 int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
-		    struct error *err)
+		    FILE *errors, struct error *err)
 {
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
@@ -70,6 +92,8 @@ int record_scenario(const char *file, const char *path, int64_t length_us, int64
 	if (code == 0) {
 		recorder.to = writer_sink(writer);
 		recorder.path = path;
+		recorder.world = world;
+		recorder.errors = errors;
 		recorder.job_us = job_us ? end_us - job_us : 0;
 		sink = *recorder.to;
 		sink.store = store;

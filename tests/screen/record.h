@@ -16,10 +16,13 @@ struct error;
  * @length_us:  of the recording; 0: the whole scenario
  * @end_us:     wall clock at the beginning of the last sweep; two runs with the same end store the same values
  * @job_us:     a job of all hosts begins so long before the end; 0: no job
+ * @errors:     CSV: time_s since the beginning, GUID, port number, counter, errors since the beginning, after each
+ *              sweep, which has a line with 0 for GUID and port; or NULL. A counter that is cleared, full or not read does
+ *              not change them.
  * Return: 0 or a negative error.
  */
 int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
-		    struct error *err);
+		    FILE *errors, struct error *err);
 
 /*
  * record_job - store the begin or the end of the job 17 of all hosts

@@ -7,7 +7,7 @@
  *
  * The last sweep begins at END (seconds since 1970; default: now). Only the first LENGTH seconds of the scenario are
  * stored (0, the default: all). A job of all hosts runs in the last minute.
- * Without PATH it prints what each port sends and receives (record_truth).
+ * The errors of each port are printed (record_scenario); without PATH what it sends and receives (record_truth).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	if (argc == 2 ? record_truth(argv[1], stdout, &err) < 0 :
-	    record_scenario(argv[1], argv[2], length_us, end_us, job_us, &err) < 0) {
+	    record_scenario(argv[1], argv[2], length_us, end_us, job_us, stdout, &err) < 0) {
 		fprintf(stderr, "record_db: %s\n", err.text);
 		return -err.code;
 	}

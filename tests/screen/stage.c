@@ -158,7 +158,7 @@ void stage_record_until(const char *scenario, const char *db, int64_t length_us)
 
 	snprintf(name, sizeof(name), "%s.scenario", scenario);
 	file = scenario_file(name);
-	if (record_scenario(file, db, length_us, STAGE_END_US, 0, &err) < 0)
+	if (record_scenario(file, db, length_us, STAGE_END_US, 0, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	free(file);
 }
