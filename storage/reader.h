@@ -126,7 +126,7 @@ struct snapshot_query {
 struct port_row {
 	enum sample_status status; /* in the snapshot's sweep */
 	bool mirrored;             /* has no counters: last_wall_us and sum are derived from its peer */
-	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
+	int64_t last_wall_us;      /* of its newest reading at or before the snapshot, by its clock; 0: never */
 	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
 	const struct reading *reading; /* absolute, with query.absolute; NULL: none is stored */
 };

@@ -53,8 +53,10 @@ static void add_to_ring(struct health_tracker *tracker, enum health_ring_kind ki
 	struct health_ring *ring = ring_at(tracker, kind, at_us);
 	uint32_t *bucket = &ring->count[at_us / rings[kind].bucket_us % RING_BUCKETS];
 
-	if (!ring->total)
+	if (!ring->total) {
+		ring->since_us = at_us;
 		ring->since_wall_us = wall_us;
+	}
 	if (count > UINT32_MAX - *bucket)
 		count = UINT32_MAX - *bucket;
 	if (at_us >= ring->last_us) {
@@ -86,11 +88,10 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
 			       char ret[32])
 {
-	int64_t first_wall_us = health->wall_us - (health->now_us - health->first_us);
 	int64_t first = health->now_us / rings[kind].bucket_us - (buckets ? buckets : rings[kind].buckets) + 1;
 	int64_t from_us = first * rings[kind].bucket_us - 1;
 
-	if (from_us < health->first_us && tracker->rings[kind].since_wall_us >= first_wall_us)
+	if (from_us < health->first_us && tracker->rings[kind].since_us >= health->first_us)
 		from_us = health->first_us;
 	health_window(health, open, from_us, health->now_us);
 	from_us = health->now_us - from_us;
@@ -101,7 +102,7 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 /* Mean time between two sweeps of the last buckets that counted; 0: one of them. */
 static int64_t gap_of(const struct health_ring *ring, enum health_ring_kind kind, unsigned buckets)
 {
-	int64_t most_us = ring->last_wall_us - ring->since_wall_us, span_us = 0;
+	int64_t most_us = ring->last_us - ring->since_us, span_us = 0;
 	unsigned sweeps = 0;
 
 	for (unsigned i = 0; i < buckets && (int64_t)i <= ring->bucket; i++) {

@@ -514,7 +514,9 @@ static void check_database(struct health *health)
 		open = health_hold(health, &(struct health_case){
 			.kind = FINDING_NODES_LEFT_OUT, .severity = FINDING_WARNING, .cause = "new-nodes",
 			.subject = "database" });
-		health_text(open, "%zu nodes " TENSE("are", "were") " not stored, because too many are new; the first "
+		health_text(open, input->left_out == 1 ?
+			    "%zu node " TENSE("is", "was") " not stored, because too many are new: %s" :
+			    "%zu nodes " TENSE("are", "were") " not stored, because too many are new; the first "
 			    TENSE("is", "was") " %s", input->left_out, input->left_out_first);
 		health_number(open, "nodes", (double)input->left_out);
 	}

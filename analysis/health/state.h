@@ -146,7 +146,7 @@ struct health_ring {
 	uint64_t total;               /* of all buckets: most rings are empty */
 	uint32_t count[RING_BUCKETS];
 	uint16_t sweeps[RING_BUCKETS]; /* with a count above 0 */
-	int64_t since_wall_us;        /* first count since the ring was empty */
+	int64_t since_us, since_wall_us; /* first count since the ring was empty */
 	int64_t last_us, last_wall_us; /* last count */
 };
 

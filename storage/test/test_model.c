@@ -326,6 +326,7 @@ static void read_port(struct model *model, struct model_port *port, struct port_
 	port->has_last = true;
 	port->last = *reading;
 	port->last_wall_us = model->sweep.wall_us;
+	port->last_start_us = model->sweep.start_us;
 	port->last_at_us = reading->at_us;
 	port->last_boot = model->boot;
 }
@@ -359,7 +360,8 @@ static void keep_port(struct model *model, size_t index, const struct port_sampl
 	truth->has_reading = port->has_last;
 	truth->reading = port->last;
 	truth->reading.at_us = port->last_at_us;
-	truth->last_wall_us = port->last_wall_us;
+	truth->last_wall_us = !port->has_last || port->last_boot != model->boot ? port->last_wall_us :
+			      model->sweep.wall_us - (model->sweep.start_us - port->last_start_us);
 	if (!sample)
 		return;
 	truth->sampled = true;

@@ -42,7 +42,7 @@ struct model_port {
 	uint64_t value[COUNTER_COUNT];
 	bool has_last;
 	struct reading last;
-	int64_t last_wall_us;
+	int64_t last_wall_us, last_start_us; /* of its sweep */
 	int64_t last_at_us;   /* last.at_us as it was read; model_reboot() converts last */
 	unsigned last_boot;   /* boot of last_at_us */
 	enum sample_status mood; /* its status until it changes */
@@ -60,7 +60,7 @@ struct model_truth {
 	enum sample_status status;
 	struct delta delta;
 	struct reading reading; /* the last one, of this or an earlier sweep */
-	int64_t last_wall_us;   /* its sweep's wall clock */
+	int64_t last_wall_us;   /* the start of its sweep by the clock of this one; of another boot by its own */
 };
 
 /* One attribute of slow counters that a sweep read. */

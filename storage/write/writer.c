@@ -289,6 +289,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 
 	if (!result)
 		result = check_newest(writer, newest, err);
+	if (!result)
+		result = writer_follow_clock(writer, sweep, err);
 	if (result < 0)
 		return result;
 	if (!writer->generation_known || writer->generation != sweep->generation ||

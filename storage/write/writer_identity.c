@@ -32,21 +32,41 @@ enum { FIRST_MOST = 524288, NEW_MOST = 131072, NEW_PER_HOUR = 1024 };
 /* Ports whose rows are removed in the transaction of one sweep. */
 #define EXPIRED_PORTS_MOST 4096
 
+#define MOST_US (NEW_MOST * COST_US)
+
 /*
- * May so many new ids be assigned? The database has the time at which all credit is restored, so that the limit holds
- * over restarts of the collector. A clock that was set back costs the credit at most.
+ * The database has the time at which all credit is restored, so that the limit holds over restarts of the collector.
+ * Return: that time. It is further ahead only if the clock was set back while no collector ran.
  */
+static int64_t credit_at(const struct writer_cache *cache, int64_t wall_us)
+{
+	return cache->new_ids_us < wall_us || cache->new_ids_us > wall_us + MOST_US ? wall_us : cache->new_ids_us;
+}
+
+static int store_credit(struct writer *writer, struct error *err)
+{
+	DB_BIND(writer->statements[WRITE_NEW_IDS], 1, writer->cache.new_ids_us);
+	return db_run(writer->statements[WRITE_NEW_IDS], err);
+}
+
+int writer_follow_clock(struct writer *writer, const struct sweep *sweep, struct error *err)
+{
+	struct writer_cache *cache = &writer->cache;
+	int64_t step_us = sweep->wall_us - cache->sweep_wall_us - (sweep->start_us - cache->sweep_start_us);
+
+	if (!cache->new_ids_us || strcmp(cache->boot_id, sweep->boot_id) || (step_us < US_PER_S && step_us > -US_PER_S))
+		return 0;
+	cache->new_ids_us = credit_at(cache, cache->sweep_wall_us) + step_us;
+	return store_credit(writer, err);
+}
+
+/* May so many new ids be assigned? */
 static bool take_credit(struct writer_cache *cache, bool first, size_t ids, int64_t wall_us)
 {
-	const int64_t most_us = NEW_MOST * COST_US;
-
 	if (first)
 		return cache->node_count + cache->port_count + ids <= FIRST_MOST;
-	if (cache->new_ids_us < wall_us)
-		cache->new_ids_us = wall_us;
-	else if (cache->new_ids_us > wall_us + most_us)
-		cache->new_ids_us = wall_us + most_us;
-	if (cache->new_ids_us + (int64_t)ids * COST_US > wall_us + most_us)
+	cache->new_ids_us = credit_at(cache, wall_us);
+	if (cache->new_ids_us + (int64_t)ids * COST_US > wall_us + MOST_US)
 		return false;
 	cache->new_ids_us += (int64_t)ids * COST_US;
 	return true;
@@ -400,9 +420,7 @@ int writer_identify(struct writer *writer, const struct sweep *sweep, struct err
 		result = find_free(writer, err);
 	for (size_t i = 0; !result && lacking && i < fabric->node_count; i++)
 		result = identify_new(writer, sweep, &fabric->nodes[i], first, err);
-	if (!result && cache->new_ids_us != new_ids_us) {
-		DB_BIND(writer->statements[WRITE_NEW_IDS], 1, cache->new_ids_us);
-		result = db_run(writer->statements[WRITE_NEW_IDS], err);
-	}
+	if (!result && cache->new_ids_us != new_ids_us)
+		result = store_credit(writer, err);
 	return result;
 }

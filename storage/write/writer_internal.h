@@ -186,6 +186,9 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err);
 /* writer_node_id - the id of a node's GUID, a new one if it is unknown; 0: it is left out. Or a negative error. */
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
 
+/* writer_follow_clock - the credit for new ids neither increases nor decreases when the wall clock is set */
+int writer_follow_clock(struct writer *writer, const struct sweep *sweep, struct error *err);
+
 /*
  * writer_identify - find the id of every node and port of sweep->fabric, and assign new ones (writer_identity.c)
  * Sets writer->port_ids and the stamps of known nodes and ports. Nodes that get no id are left out.
