@@ -41,8 +41,8 @@ static struct measure measure_count(const void *row)
 	const struct delta *sum = sum_of(row);
 	const struct error_row *of = row;
 	/* A port that was not read at an end of the window may have more errors, unless its link is down. */
-	bool whole = sum->elapsed_us + of->view->snapshot->sweep.interval_us / 2 >= of->window_us ||
-		     of->view->snapshot->rows[of->port].status == SAMPLE_DOWN;
+	bool whole = sum->elapsed_us + of->moment->snapshot->sweep.interval_us / 2 >= of->window_us ||
+		     of->moment->snapshot->rows[of->port].status == SAMPLE_DOWN;
 
 	return measure_of((double)sum->value[of->counter],
 			  whole && !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
