@@ -19,6 +19,7 @@
 #include "tui/model/port_table.h"
 #include "tui/model/test_sample.h"
 #include "tui/model/trend.h"
+#include "tui/screens/overview_view.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -515,6 +516,38 @@ TEST_ON_STAGE(the_highest_xmit_wait_has_the_name_of_its_port)
 	port_table_name(table, most, name);
 	snprintf(text, sizeof(text), "highest XmitWait%% (now %s)", name);
 	stage_expect(text);
+}
+
+/* Up and Down go on to the busiest links and hosts, which are lists like others. */
+TEST_ON_STAGE(the_busiest_links_and_hosts_are_lists)
+{
+	const struct overview_view *view;
+	struct mouse mouse = { 0 };
+
+	stage_begin("routes-skewed-story", 0, 60, 200);
+	view = screen_state(&stage.app, &screen_overview);
+	stage_key(KEY_SPECIAL(KEY_END));
+	stage_key(KEY_SPECIAL(KEY_DOWN));
+	stage_expect(" busy links");
+	stage_keys("/spine\r");
+	assert_in_range(view->link_list.table.row_count, 1, view->links.count - 1);
+	stage_keys("\r");
+	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
+	stage_key(KEY_ESCAPE);
+	stage_key(KEY_ESCAPE);
+	stage_key(KEY_SPECIAL(KEY_END));
+	stage_key(KEY_SPECIAL(KEY_DOWN));
+	stage_expect(" busy hosts");
+	mouse.y = view->host_list.list.y - 1;
+	mouse.x = view->host_list.x;
+	stage_mouse(&mouse);
+	for (size_t i = 1; i < view->host_list.table.row_count; i++)
+		assert_true(strcmp(view->hosts.rows[view->host_list.table.rows[i - 1]].name,
+				   view->hosts.rows[view->host_list.table.rows[i]].name) < 0);
+	stage_key(KEY_SPECIAL(KEY_UP));
+	stage_expect(" busy links");
+	stage_draw(24, 60);
+	stage_hides(" busy links");
 }
 
 /* With three problems, each has its action. */

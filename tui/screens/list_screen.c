@@ -159,7 +159,7 @@ static void draw_row(struct list_screen *self, const struct app *app, const stru
 		     const struct column_place *places)
 {
 	struct table *table = &self->table;
-	bool here = row == self->list.cursor;
+	bool here = row == self->list.cursor && !self->no_cursor;
 	struct brush brush = { app->theme, here ? DRAW_CURSOR : 0 };
 	char fitted[CELL_SIZE];
 	uint64_t shown = 0;
@@ -231,6 +231,7 @@ void list_screen_draw(struct list_screen *self, struct app *app, const struct re
 	const struct list *list = &self->list;
 
 	list_screen_update(self, app);
+	self->x = area->x;
 	self->columns = area->columns;
 	list_place(&self->list, self->table.row_count, area->y + 1, area->rows - 1);
 	table_places(&self->table, area->columns, places);
@@ -477,6 +478,6 @@ bool list_screen_mouse(struct list_screen *self, struct app *app, const struct m
 	if (app_move_list(app, mouse, 0))
 		return true;
 	if (!mouse->wheel && mouse->y == self->list.y - 1)
-		press_head(self, mouse->x - app->body.x);
+		press_head(self, mouse->x - self->x);
 	return false;
 }

@@ -20,8 +20,9 @@ struct list_screen {
 	struct list list;
 	struct table table;
 	enum { LIST_ROWS, LIST_FILTER, LIST_SORT } mode; /* what keys go to */
+	bool no_cursor;            /* the cursor is not drawn: keys go to another list */
 	size_t menu;               /* column selected in the sort menu */
-	int columns;               /* of the list in the last frame */
+	int x, columns;            /* of the list in the last frame */
 	struct column_place places[TABLE_COLUMNS]; /* of its columns there */
 	/* The cursor stays on its row when rows move: after it leaves the first row, or with the key f. */
 	bool follows;

@@ -184,7 +184,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	const struct finding_row *row = view->problems[index];
 	enum port_mark mark = port_mark_of(row);
 	bool faint = mark == MARK_ACKNOWLEDGED || finding_phase(&row->finding) != FINDING_PHASE_ACTIVE;
-	bool here = index == view->list.cursor;
+	bool here = view->part == OVERVIEW_FINDINGS && index == view->list.cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char since[WHEN_SIZE], subject[sizeof(row->finding.subject) + 24];
 	struct problem_places places;
@@ -342,7 +342,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 static void draw_group(const struct overview_view *view, const struct app *app, const struct brush *plain, size_t index,
 		       int y, const struct column_place *places, const struct rect *body)
 {
-	bool here = view->problem_count + index == view->list.cursor, right;
+	bool here = view->part == OVERVIEW_FINDINGS && view->problem_count + index == view->list.cursor, right;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char text[CELL_SIZE];
 

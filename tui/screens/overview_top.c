@@ -17,6 +17,11 @@
 #include "tui/screens/links_view.h"
 #include "tui/screens/overview_view.h"
 
+static int at_least(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 static void draw_head(const struct brush *brush, int y, int x, int columns, const char *text)
 {
 	draw_cell(brush, y, x, columns, text, ALIGN_LEFT, ROLE_HEAD);
@@ -197,7 +202,7 @@ static void insert(struct overview_top *top, uint32_t index, struct measure valu
 {
 	size_t at = top->count;
 
-	if (isnan(value.value) ||
+	if (!top->rows || isnan(value.value) ||
 	    (top->count == OVERVIEW_TOP && value.value <= top->rows[OVERVIEW_TOP - 1].value.value))
 		return;
 	if (top->count < OVERVIEW_TOP)
@@ -206,8 +211,7 @@ static void insert(struct overview_top *top, uint32_t index, struct measure valu
 		at--;
 	for (; at > 0 && top->rows[at - 1].value.value < value.value; at--)
 		top->rows[at] = top->rows[at - 1];
-	top->rows[at].index = index;
-	top->rows[at].value = value;
+	top->rows[at] = (struct overview_top_row){ .index = index, .value = value };
 }
 
 /* The ports of a host: its HCAs are adjacent in host_nodes. Return: their number, at most @most. */
@@ -238,6 +242,17 @@ static void host_rates(const struct app *app, uint32_t host, struct measure *ret
 		port_facts_add(&app->table->ports[ports[i]], ret_xmit, ret_rcv);
 }
 
+/* "node0001 mlx5_0/1 > leaf-u01-r0/1" */
+static void name_link(const struct app *app, struct overview_top_row *row)
+{
+	const struct fabric *fabric = app->live->shown->fabric;
+	char low[PORT_NAME_SIZE], high[PORT_NAME_SIZE];
+
+	order_port_name(&app->table->order, fabric, row->index, low);
+	order_port_name(&app->table->order, fabric, fabric->ports[row->index].peer, high);
+	snprintf(row->name, sizeof(row->name), "%s > %s", low, high);
+}
+
 void overview_find_top(struct overview_view *view, const struct app *app)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -245,6 +260,10 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 
 	view->links.count = view->hosts.count = 0;
 	view->waiting = FABRIC_NONE;
+	if (!view->links.rows)
+		view->links.rows = calloc(OVERVIEW_TOP, sizeof(*view->links.rows));
+	if (!view->hosts.rows)
+		view->hosts.rows = calloc(OVERVIEW_TOP, sizeof(*view->hosts.rows));
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port_facts *port = &app->table->ports[i], *other;
 		uint32_t peer = fabric->ports[i].peer;
@@ -270,6 +289,16 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 		host_rates(app, i, &xmit, &rcv);
 		insert(&view->hosts, i, measure_max(xmit, rcv));
 	}
+	for (size_t i = 0; i < view->links.count; i++)
+		name_link(app, &view->links.rows[i]);
+	for (size_t i = 0; i < view->hosts.count; i++) {
+		struct overview_top_row *row = &view->hosts.rows[i];
+
+		snprintf(row->name, sizeof(row->name), "%s", shape->hosts[row->index].name);
+		host_rates(app, row->index, &row->xmit, &row->rcv);
+	}
+	list_screen_changed(&view->link_list, true);
+	list_screen_changed(&view->host_list, true);
 }
 
 void host_spark(const struct app *app, uint32_t host, int columns, struct text *ret)
@@ -280,96 +309,108 @@ void host_spark(const struct app *app, uint32_t host, int columns, struct text *
 	trend_spark(app->trend, ports, host_ports(app, host, ports, HOST_PORTS), columns, app->theme->unicode, ret);
 }
 
-/* The sparkline of a row, at its right end. */
-static void draw_spark(const struct app *app, const struct brush *brush, int y, int x, int columns,
-		       const uint32_t *ports, size_t count, enum role role)
-{
-	struct text line = { 0 };
+enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140, SPARK_LEAST = 6, SPARK_USUAL = 14 };
+enum { LINK_COLUMNS = PERCENT_COLUMNS + 3 };
 
-	trend_spark(app->trend, ports, count, columns, brush->theme->unicode, &line);
-	draw_fitted(brush, y, x, text_chars(&line), role);
-	text_done(&line);
+#define TOP_MEMBER(member) COLUMN_MEMBER(struct overview_top_row, member)
+#define TOP_NAME TOP_MEMBER(name), .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL
+#define TOP_SPARK { .title = "LAST SWEEPS", .narrow = "LAST", TOP_MEMBER(value), .flags = COLUMN_FLEXIBLE, \
+		    .help = "utilization in the last sweeps" }
+
+/* In both lists the name is the first column, and the sparkline the last one. */
+enum { NAME, UTIL, TOP_LINK_SPARK, TOP_LINK_COLUMNS };
+enum { TX = NAME + 1, RX, TOP_HOST_SPARK, TOP_HOST_COLUMNS };
+
+static const struct column top_link_columns[TOP_LINK_COLUMNS] = {
+	[NAME] = { .title = "TOP LINKS", TOP_NAME, .help = "busiest links, in their busier direction" },
+	[UTIL] = { .title = "UTIL%", .kind = COLUMN_PERCENT, TOP_MEMBER(value), .help = "utilization" },
+	[TOP_LINK_SPARK] = TOP_SPARK,
+};
+
+static const struct column top_host_columns[TOP_HOST_COLUMNS] = {
+	[NAME] = { .title = "TOP HOSTS", TOP_NAME, .help = "busiest hosts" },
+	[TX] = { .title = "TX", .narrow = "TX b/s", .kind = COLUMN_RATE, TOP_MEMBER(xmit), .help = "sent" },
+	[RX] = { .title = "RX", .narrow = "RX b/s", .kind = COLUMN_RATE, TOP_MEMBER(rcv), .help = "received" },
+	[TOP_HOST_SPARK] = TOP_SPARK,
+};
+
+static const struct column_step link_steps[] = {
+	{ NAME, 12, 0 }, { UTIL, PERCENT_COLUMNS, 0 }, { TOP_LINK_SPARK, SPARK_LEAST, 0 }, { NAME, COLUMN_WIDEST, 0 },
+	{ TOP_LINK_SPARK, TREND_LOADS, 0 },
+}, host_steps[] = {
+	{ NAME, 9, 0 }, { TX, RATE_COLUMNS, 0 }, { TOP_HOST_SPARK, SPARK_LEAST, 0 }, { NAME, COLUMN_WIDEST, 0 },
+	{ TOP_HOST_SPARK, SPARK_USUAL, 0 }, { RX, RATE_COLUMNS, 0 }, { TOP_HOST_SPARK, TREND_LOADS, 0 },
+};
+
+static struct subject top_subject(const struct table *table, size_t index)
+{
+	const struct overview_top_row *row = table_row(table, index);
+	const struct shape *shape = table->app->context->shape;
+
+	if (table->view == &overview_links_view)
+		return subject_of_port(table->app, row->index);
+	return subject_of_node(table->app, shape->host_nodes[shape->hosts[row->index].first]);
 }
 
-static void draw_host_spark(const struct app *app, const struct brush *brush, int y, int x, int columns, uint32_t host,
-			    enum role role)
+static struct table_id top_id(const struct table *table, size_t index)
 {
-	uint32_t ports[HOST_PORTS];
+	const struct subject subject = top_subject(table, index);
 
-	draw_spark(app, brush, y, x, columns, ports, host_ports(app, host, ports, HOST_PORTS), role);
+	return (struct table_id){ subject.node_guid, subject.port };
 }
 
-enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140, SPARK_LEAST = 6 };
-enum { LINK_NAME_SIZE = 2 * PORT_NAME_SIZE + 8, LINK_COLUMNS = PERCENT_COLUMNS + 3 };
-
-/* "node0001 mlx5_0/1 > leaf-u01-r0/1" */
-static const char *link_name(const struct app *app, uint32_t port, char ret[LINK_NAME_SIZE])
+static bool top_cell(const struct table *table, size_t index, size_t column, int columns, struct text *ret)
 {
-	const struct fabric *fabric = app->live->shown->fabric;
-	char low[PORT_NAME_SIZE], high[PORT_NAME_SIZE];
+	const struct overview_top_row *row = table_row(table, index);
 
-	order_port_name(&app->table->order, fabric, port, low);
-	order_port_name(&app->table->order, fabric, fabric->ports[port].peer, high);
-	snprintf(ret, LINK_NAME_SIZE, "%s > %s", low, high);
-	return ret;
+	if (column + 1 < table->view->column_count)
+		return false;
+	if (table->view == &overview_links_view)
+		trend_spark(table->app->trend, &row->index, 1, columns, table->app->theme->unicode, ret);
+	else
+		host_spark(table->app, row->index, columns, ret);
+	return true;
 }
 
-static void draw_links(const struct overview_view *view, const struct app *app, const struct brush *brush,
-		       const struct rect *area, int spark)
+static enum role top_role(const struct table *table, size_t index, size_t column, enum role usual)
 {
-	int name = area->columns - spark - LINK_COLUMNS;
-	char text[LINK_NAME_SIZE];
+	const struct overview_top_row *row = table_row(table, index);
 
-	draw_head(brush, area->y, area->x, area->columns, "TOP LINKS");
-	draw_cell(brush, area->y, area->x + name + 2, PERCENT_COLUMNS, "UTIL%", ALIGN_RIGHT, ROLE_HEAD);
-	for (int i = 0; i + 1 < area->rows && (size_t)i < view->links.count; i++) {
-		uint32_t port = view->links.rows[i].index;
-		enum role role = link_role(app, port);
-		int y = area->y + 1 + i;
+	if (table->view == &overview_links_view)
+		return column == NAME ? ROLE_TEXT : link_role(table->app, row->index);
+	return column == TOP_HOST_SPARK ? ROLE_LOAD_LOW : usual;
+}
 
-		draw_cell(brush, y, area->x + 1, name, link_name(app, port, text), ALIGN_NAME, ROLE_TEXT);
-		format_percent(view->links.rows[i].value, text, sizeof(text));
-		draw_cell(brush, y, area->x + name + 2, PERCENT_COLUMNS, text, ALIGN_RIGHT, role);
-		draw_spark(app, brush, y, area->x + area->columns - spark, spark, &port, 1, role);
+static int top_widest(const struct table *table, size_t column)
+{
+	int widest = 1;
+
+	for (size_t i = 0; column == NAME && i < table_count(table); i++) {
+		const struct overview_top_row *row = table_row(table, i);
+
+		widest = at_least(widest, (int)text_columns(row->name));
 	}
+	return column == NAME ? widest : COLUMN_WIDEST;
 }
 
-static void draw_rate(const struct brush *brush, int y, int x, struct measure bytes_per_s)
-{
-	char text[CELL_SIZE];
+#define TOP_VIEW(columns_, steps_, count_) \
+	.columns = columns_, .column_count = count_, .steps = steps_, \
+	.step_count = sizeof(steps_) / sizeof(steps_[0]), \
+	.fixed = 1 << NAME, .descending = 1 << (count_ - 1), .sort_descending = true, \
+	.at_shown_time = true, .id = top_id, .subject = top_subject, .text = top_cell, .role = top_role, \
+	.widest = top_widest
 
-	draw_cell(brush, y, x, RATE_COLUMNS, format_rate(bytes_per_s, RATE_COLUMNS, text, sizeof(text)), ALIGN_RIGHT,
-		  ROLE_TEXT);
-}
+const struct table_view overview_links_view = {
+	.name = "top-links", .noun = "busy link", .plural = "busy links", .none = "no link has a load",
+	TOP_VIEW(top_link_columns, link_steps, TOP_LINK_COLUMNS), .sort = UTIL,
+	.array = TABLE_ARRAY(struct overview_view, links.rows, links.count),
+};
 
-static void draw_hosts(const struct overview_view *view, const struct app *app, const struct brush *brush,
-		       const struct rect *area, int spark, int rates)
-{
-	int name = area->columns - spark - rates * (RATE_COLUMNS + 1) - 2;
-	int x = area->x + name + 2;
-
-	draw_head(brush, area->y, area->x, area->columns, "TOP HOSTS");
-	draw_cell(brush, area->y, x, RATE_COLUMNS, "TX b/s", ALIGN_RIGHT, ROLE_HEAD);
-	if (rates > 1)
-		draw_cell(brush, area->y, x + RATE_COLUMNS + 1, RATE_COLUMNS, "RX b/s", ALIGN_RIGHT, ROLE_HEAD);
-	for (int i = 0; i + 1 < area->rows && (size_t)i < view->hosts.count; i++) {
-		uint32_t host = view->hosts.rows[i].index;
-		int y = area->y + 1 + i;
-		struct measure xmit, rcv;
-
-		host_rates(app, host, &xmit, &rcv);
-		draw_cell(brush, y, area->x + 1, name, app->context->shape->hosts[host].name, ALIGN_NAME, ROLE_TEXT);
-		draw_rate(brush, y, x, xmit);
-		if (rates > 1)
-			draw_rate(brush, y, x + RATE_COLUMNS + 1, rcv);
-		draw_host_spark(app, brush, y, area->x + area->columns - spark, spark, host, ROLE_LOAD_LOW);
-	}
-}
-
-static int at_least(int a, int b)
-{
-	return a > b ? a : b;
-}
+const struct table_view overview_hosts_view = {
+	.name = "top-hosts", .noun = "busy host", .plural = "busy hosts", .none = "no host has a load",
+	TOP_VIEW(top_host_columns, host_steps, TOP_HOST_COLUMNS), .sort = TOP_HOST_SPARK,
+	.array = TABLE_ARRAY(struct overview_view, hosts.rows, hosts.count),
+};
 
 /* Return: by how much a width was reduced. */
 static int shrink(int *columns, int least, int by)
@@ -386,13 +427,9 @@ static void fit_top(const struct overview_view *view, const struct app *app, int
 		    int *host, int *spark)
 {
 	const struct shape *shape = app->context->shape;
-	int link = 0, spark_count = columns < HOSTS_FROM ? 1 : 2, over, cells;
-	char text[LINK_NAME_SIZE];
+	int link = top_widest(&view->link_list.table, NAME), spark_count = columns < HOSTS_FROM ? 1 : 2, over, cells;
 
-	for (size_t i = 0; i < view->links.count; i++)
-		link = at_least(link, (int)text_columns(link_name(app, view->links.rows[i].index, text)));
-	for (size_t i = 0; i < view->hosts.count; i++)
-		*host = at_least(*host, (int)text_columns(shape->hosts[view->hosts.rows[i].index].name));
+	*host = at_least(*host, top_widest(&view->host_list.table, NAME));
 	*spark = columns / 8 > TREND_LOADS ? TREND_LOADS : columns / 8;
 	over = *map + 1 + link + LINK_COLUMNS + spark_count * *spark - columns;
 	if (spark_count > 1)
@@ -407,8 +444,7 @@ static void fit_top(const struct overview_view *view, const struct app *app, int
 	*host = *host > columns / 8 ? columns / 8 : *host;
 }
 
-void overview_draw_top(const struct overview_view *view, const struct app *app, const struct brush *brush,
-		       const struct rect *body)
+void overview_draw_top(struct overview_view *view, struct app *app, const struct brush *brush, const struct rect *body)
 {
 	const struct shape *shape = app->context->shape;
 	bool mapped = shape && shape->tier_count >= 2;
@@ -420,12 +456,15 @@ void overview_draw_top(const struct overview_view *view, const struct app *app, 
 	hosts.columns = name + spark + rates * (RATE_COLUMNS + 1) + 2;
 	hosts.x = body->x + body->columns - hosts.columns;
 	links.x = area.x + area.columns + mapped;
-	links.columns = (body->columns < HOSTS_FROM ? body->x + body->columns : hosts.x - 1) - links.x;
+	links.columns = (body->columns < HOSTS_FROM ? body->x + body->columns : hosts.x - 2) - links.x;
 	if (mapped)
 		draw_map(app, brush, &area);
-	draw_links(view, app, brush, &links, spark);
-	if (body->columns >= HOSTS_FROM)
-		draw_hosts(view, app, brush, &hosts, spark, rates);
+	view->hosts_shown = body->columns >= HOSTS_FROM;
+	view->link_list.no_cursor = view->part != OVERVIEW_LINKS;
+	view->host_list.no_cursor = view->part != OVERVIEW_HOSTS;
+	list_screen_draw(&view->link_list, app, &links);
+	if (view->hosts_shown)
+		list_screen_draw(&view->host_list, app, &hosts);
 }
 
 size_t overview_top_rows(const struct overview_view *view, const struct app *app)

@@ -10,6 +10,8 @@
 #include "tui/model/changes.h"
 #include "tui/model/groups.h"
 #include "tui/model/layout.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/list_screen.h"
 
 struct app;
 struct brush;
@@ -18,11 +20,14 @@ struct rect;
 
 /* The busiest links or hosts. */
 enum { OVERVIEW_TOP = 24 };
+struct overview_top_row {
+	uint32_t index;           /* the sending port of a link; of a host, an index into the shape's hosts */
+	struct measure value;     /* percent of a link; bytes per second of a host */
+	struct measure xmit, rcv; /* of a host, bytes per second */
+	char name[2 * PORT_NAME_SIZE + 8];
+};
 struct overview_top {
-	struct {
-		uint32_t index; /* the sending port of a link; of a host, an index into the shape's hosts */
-		struct measure value; /* percent of a link; bytes per second of a host */
-	} rows[OVERVIEW_TOP];
+	struct overview_top_row *rows;
 	size_t count;
 };
 
@@ -39,6 +44,9 @@ struct overview_view {
 	size_t job_count;
 	struct port_groups groups;
 	struct overview_top links, hosts;
+	struct list_screen link_list, host_list;
+	enum overview_part { OVERVIEW_LINKS, OVERVIEW_HOSTS, OVERVIEW_FINDINGS } part; /* keys go there */
+	bool hosts_shown;
 	uint32_t waiting;                  /* the port with the highest XmitWait%; FABRIC_NONE: none waits */
 	size_t first_problem, first_group; /* first visible ones */
 	struct overview_plan plan;
@@ -63,7 +71,10 @@ size_t overview_top_rows(const struct overview_view *view, const struct app *app
 /* overview_draw_plot - traffic, stall and errors over time; overview_draw_top - map, links and hosts. */
 void overview_draw_plot(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			const struct rect *body);
-void overview_draw_top(const struct overview_view *view, const struct app *app, const struct brush *brush,
+void overview_draw_top(struct overview_view *view, struct app *app, const struct brush *brush,
 		       const struct rect *body);
+
+/* The busiest links and hosts; their state is a struct overview_view. */
+extern const struct table_view overview_links_view, overview_hosts_view;
 
 #endif

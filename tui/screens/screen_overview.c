@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
@@ -19,11 +20,19 @@
 /* Below this height of the body there is no line for jobs. */
 enum { JOBS_ROWS = 12 };
 
+static void init(void *state, const struct app *app)
+{
+	(void)app;
+	((struct overview_view *)state)->part = OVERVIEW_FINDINGS;
+}
+
 static void done(void *state)
 {
 	struct overview_view *view = state;
 
 	free(view->problems);
+	free(view->links.rows);
+	free(view->hosts.rows);
 	changes_done(&view->changes);
 	groups_done(&view->groups);
 }
@@ -161,12 +170,44 @@ static const struct port_group *plain_group(const struct overview_view *view)
 	return view->groups.list[index].filter[0] ? &view->groups.list[index] : NULL;
 }
 
+/* The list that keys go to, if it is not that of problems and groups; it is not shown on a small terminal. */
+static size_t table(void *state, const struct app *app)
+{
+	struct overview_view *view = state;
+
+	(void)app;
+	if (!view->plan.top_rows || (view->part == OVERVIEW_HOSTS && !view->hosts_shown))
+		view->part = OVERVIEW_FINDINGS;
+	return view->part;
+}
+
+/* Up and Down continue in the next list: from the groups to the busiest links, then to the hosts. */
+static bool step_out(struct overview_view *view, const struct list_screen *list, int motion)
+{
+	const struct list *rows = list ? &list->list : &view->list;
+
+	if (motion == KEY_SPECIAL(KEY_UP) && list && !rows->cursor)
+		view->part = view->part == OVERVIEW_HOSTS ? OVERVIEW_LINKS : OVERVIEW_FINDINGS;
+	else if (motion != KEY_SPECIAL(KEY_DOWN) || !view->plan.top_rows || rows->cursor + 1 < rows->count)
+		return false;
+	else if (!list)
+		view->part = OVERVIEW_LINKS;
+	else if (view->part == OVERVIEW_LINKS && view->hosts_shown)
+		view->part = OVERVIEW_HOSTS;
+	else
+		return false;
+	return true;
+}
+
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct overview_view *view = state;
+	const struct list_screen *list = screen_list(app, &screen_overview);
 	const struct port_group *group = plain_group(view);
 
-	if (!group || pressed != '\r')
+	if (step_out(view, list, key_motion(pressed)))
+		return true;
+	if (list || !group || pressed != '\r')
 		return false;
 	screen_links_show(app, group->filter);
 	return true;
@@ -176,9 +217,15 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	struct overview_view *view = state;
 	const struct port_group *group;
+	const struct list_screen *list = screen_list(app, &screen_overview);
 	size_t cursor = view->list.cursor;
 
 	update(view, app);
+	if (list) {
+		if (list_screen_index(list, &cursor))
+			*ret = list->table.view->subject(&list->table, cursor);
+		return;
+	}
 	if (cursor < view->problem_count) {
 		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = view->problems[cursor]->finding.id };
 		return;
@@ -203,6 +250,12 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 
 	if (mouse->wheel)
 		return app_move_list(app, mouse, 0);
+	if (plan->top_rows && y >= plan->top && mouse->x >= view->link_list.x) {
+		view->part = view->hosts_shown && mouse->x >= view->host_list.x ? OVERVIEW_HOSTS :
+										    OVERVIEW_LINKS;
+		return list_screen_mouse(screen_list(app, &screen_overview), app, mouse);
+	}
+	view->part = OVERVIEW_FINDINGS;
 	if (view->problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
 		list_move_to(&view->list,
 			     view->first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
@@ -221,7 +274,7 @@ static const struct key_help footer_keys[] = {
 };
 
 static const struct key_help help[] = {
-	{ "Up Down PgUp PgDn", "move through the problems, then the groups" },
+	{ "Up Down PgUp PgDn", "move through the problems, then the groups; Up Down: then the busiest links and hosts" },
 	{ "Home End", "first, last; also k j g G" },
 	{ "Enter", "details of a problem or a switch's uplinks; links of a group" },
 	{ "b a", "go to its start; acknowledge it or revoke that" },
@@ -243,7 +296,12 @@ static const struct key_help help[] = {
 const struct screen screen_overview = {
 	.name = "Overview",
 	.size = sizeof(struct overview_view),
+	.init = init,
 	.done = done,
+	.tables = (const struct screen_table[]){ { &overview_links_view, offsetof(struct overview_view, link_list) },
+						 { &overview_hosts_view, offsetof(struct overview_view, host_list) },
+						 { NULL, 0 } },
+	.table = table,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
