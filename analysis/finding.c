@@ -10,6 +10,8 @@
 #define RESEAT "reseat the cable at both ends and clean the optics, then replace the cable; if the port stays bad, "\
 	"replace the device"
 
+#define THRESHOLDS(warning, critical) { FINDING_THRESHOLD_WARNING "_" warning, FINDING_THRESHOLD_CRITICAL "_" critical }
+
 static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	[FINDING_SM_LOST] = { .name = "sm-lost",
 		.means = "no master SM responds, or two SMs claim to be master",
@@ -21,6 +23,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "check the host of the subnet manager: opensm (or UFM) must run and its port must be "
 			"Active" },
 	[FINDING_COVERAGE] = { .name = "coverage",
+		.thresholds = THRESHOLDS("coverage_percent", "coverage_percent"),
 		.means = "too few of the polled ports respond, and unresponsive nodes do not explain it",
 		.limits = "below 99 % of the ports warning, below 90 % critical, for 30 s and 3 sweeps; also more "
 			"than 8 nodes and 10 % of them unresponsive at once, and links to unidentified nodes",
@@ -30,6 +33,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "list the ports with the command in the text; if they are many, check the local port and the "
 			"rate limit (`ibwire status`), else these nodes: power, M_Key, PM_Key, hung firmware" },
 	[FINDING_LINK_DOWN] = { .name = "link-down",
+		.thresholds = THRESHOLDS("uplinks_down_percent", "uplinks_down_percent"),
 		.means = "a link that was up is down",
 		.limits = "down for 30 s warning; on a trunk critical where 25 % of the uplinks of its switch are "
 			"down",
@@ -76,6 +80,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "reseat or replace the cable and retrain the link; check whether its width or speed was "
 			"limited by configuration" },
 	[FINDING_LINK_FLAPPING] = { .name = "link-flapping",
+		.thresholds = THRESHOLDS("downs_24h", "downs_1h"),
 		.means = "a link goes down and comes back repeatedly",
 		.limits = "2 times in 24 h warning, 3 times in 1 h critical; closes after 24 h without",
 		.reason = "Each flap stalls the traffic of the link for seconds. NVIDIA's InfiniBand cluster "
@@ -93,6 +98,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"guide), also the limit of the BER test of ibdiagnet.",
 		.advice = RESEAT },
 	[FINDING_RECEIVE_ERRORS] = { .name = "receive-errors",
+		.thresholds = THRESHOLDS("receive_errors_per_hour", "receive_errors_per_hour"),
 		.means = "a port receives packets that were damaged on this link",
 		.limits = "10 per hour warning, 100 critical; VL15Dropped (management packets dropped for lack of "
 			"buffers): 50 in 5 min warning",
@@ -100,6 +106,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"marked as bad are not counted: they belong to the link that damaged them.",
 		.advice = RESEAT },
 	[FINDING_FEC_UNCORRECTABLE] = { .name = "fec-uncorrectable",
+		.thresholds = THRESHOLDS("effective_ber", "effective_ber"),
 		.means = "FEC could not correct blocks: the effective bit error rate is too high",
 		.limits = "5e-12 over 10 min warning, 1e-11 critical",
 		.reason = "NVIDIA's InfiniBand cluster bring-up procedure, low-latency RS-FEC: 1e-12 is normal, "
@@ -108,6 +115,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"Corrected errors alone are never reported.",
 		.advice = RESEAT },
 	[FINDING_XMIT_DISCARDS] = { .name = "xmit-discards",
+		.thresholds = THRESHOLDS("discards_per_minute", "discards_per_minute"),
 		.means = "a port discards packets that it could not send in time",
 		.limits = "trunk: 10 per minute in 3 of 10 min warning, 200 in one of them critical; to a host: "
 			"200 in 5 min warning",
@@ -116,6 +124,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "find the receiver that does not accept the packets: a slow or hung host behind this "
 			"port, or a route that overloads it" },
 	[FINDING_CONGESTION] = { .name = "congestion",
+		.thresholds = THRESHOLDS("stall_percent", "stall_percent"),
 		.means = "a port stalls for lack of credits, and no port behind it is the cause",
 		.limits = "trunk: stalled 10 % in 5 of 10 active min warning, 30 % with harm critical; to a host "
 			"info",
@@ -125,6 +134,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.advice = "to a host: check its PCIe link, its memory and hung processes; on a trunk: check the "
 			"errors of the link and `ibwire balance`" },
 	[FINDING_RAIL_IMBALANCE] = { .name = "rail-imbalance",
+		.thresholds = THRESHOLDS("difference_percent", "difference_percent"),
 		.means = "the rails of a host carry unequal load, unlike those of comparable hosts",
 		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min, on at "
 			"most 2 hosts: warning",
@@ -214,6 +224,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"cover the time.",
 		.advice = "see the reason: a full or failing disk, or a process that locks the database" },
 	[FINDING_LINK_ERRORS] = { .name = "link-errors",
+		.thresholds = THRESHOLDS("link_errors_per_5min", "link_errors_per_5min"),
 		.means = "a link retrained, lost local integrity or overran its receive buffer, often",
 		.limits = "LinkErrorRecovery, LocalLinkIntegrityErrors and ExcessiveBufferOverrunErrors: 100 in 5 min "
 			"warning",
@@ -222,6 +233,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"FEC errors of the same link explain them.",
 		.advice = RESEAT },
 	[FINDING_CONSTRAINT_ERRORS] = { .name = "constraint-errors",
+		.thresholds = THRESHOLDS("constraint_errors_per_5min", "constraint_errors_per_5min"),
 		.means = "a switch port drops packets of a partition that it does not allow",
 		.limits = "PortXmitConstraintErrors and PortRcvConstraintErrors: 200 in 5 min warning",
 		.reason = "UFM alarms at 200 in 300 s. The counters rise where P_Keys of the two ends do not match: "
@@ -402,10 +414,26 @@ bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t
 	return *ret_until_us != 0;
 }
 
+/* " %", " in 1 h": of a threshold by the rest of its key; "": a count, or stored without a unit */
+static const char *threshold_unit(const char *key)
+{
+	static const struct { const char *key, *unit; } others[] = {
+		{ "coverage_percent", " %" }, { "difference_percent", " %" }, { "downs_24h", " in 24 h" },
+		{ "downs_1h", " in 1 h" }, { "effective_ber", " BER" },
+	};
+	const struct finding_number number = { .key = key + (*key == '_') };
+	const char *unit = unit_of(&number);
+
+	for (size_t i = 0; !unit && i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(others[i].key, number.key))
+			return others[i].unit;
+	return unit ? unit : "";
+}
+
 bool finding_format_thresholds(const struct finding *finding, char ret[160])
 {
 	static const struct { const char *key, *before, *after; } thresholds[] = {
-		{ FINDING_THRESHOLD "warning", "warning ", "" }, { FINDING_THRESHOLD "critical", "critical ", "" },
+		{ FINDING_THRESHOLD_WARNING, "warning ", NULL }, { FINDING_THRESHOLD_CRITICAL, "critical ", NULL },
 		{ FINDING_THRESHOLD "table_ratio", "", " times the mean of the tables" },
 		{ FINDING_THRESHOLD "excess_percent", "", " % above the mean load" },
 		{ FINDING_THRESHOLD "after_s", "after ", " s" }, { FINDING_THRESHOLD "window_s", "windows of ", " s" },
@@ -414,11 +442,16 @@ bool finding_format_thresholds(const struct finding *finding, char ret[160])
 
 	*ret = 0;
 	for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++)
-		for (unsigned j = 0; j < finding->number_count && len < 100; j++)
-			if (!strcmp(finding->numbers[j].key, thresholds[i].key))
-				len += (size_t)snprintf(ret + len, 160 - len, "%s%s%g%s", len ? ", " : "",
-							thresholds[i].before, finding->numbers[j].value,
-							thresholds[i].after);
+		for (unsigned j = 0; j < finding->number_count && len < 100; j++) {
+			const char *key = finding->numbers[j].key, *after = thresholds[i].after;
+			size_t known = strlen(thresholds[i].key);
+
+			if (strncmp(key, thresholds[i].key, known) != 0)
+				continue;
+			len += (size_t)snprintf(ret + len, 160 - len, "%s%s%g%s", len ? ", " : "",
+						thresholds[i].before, finding->numbers[j].value,
+						after ? after : threshold_unit(key + known));
+		}
 	return len > 0;
 }
 

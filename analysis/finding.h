@@ -37,8 +37,13 @@ struct finding_number { const char *key; double value; };
 /* The numbers that were measured over a window have its ends, wall clock: samples after the first, up to the second. */
 #define FINDING_WINDOW_FROM "window_from_us"
 #define FINDING_WINDOW_UNTIL "window_until_us"
-/* The thresholds under which it last held, of which its kind has some; their keys begin with this. */
+/*
+ * The thresholds under which it last held, of which its kind has some; their keys begin with this. Those of severities
+ * end with the key of the number that they apply to: "threshold_warning_coverage_percent".
+ */
 #define FINDING_THRESHOLD "threshold_"
+#define FINDING_THRESHOLD_WARNING FINDING_THRESHOLD "warning"
+#define FINDING_THRESHOLD_CRITICAL FINDING_THRESHOLD "critical"
 #define FINDING_HOSTS_MAX 32
 
 /* The identity of an open finding. */
@@ -85,6 +90,7 @@ struct finding_kind_info {
 	const char *reason;    /* rationale and source of the thresholds */
 	const char *advice;
 	const char *advice_info;   /* that of severity info; NULL: the same */
+	const char *thresholds[2]; /* keys of those for warning and critical; NULL: its rule has none or adds its own */
 };
 
 /*

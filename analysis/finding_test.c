@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/finding.h"
+#include "analysis/health.h"
 #include "base/unit_test.h"
 
 TEST(each_kind_has_an_explanation)
@@ -80,4 +81,36 @@ TEST(a_peak_of_one_is_no_plural)
 	finding.numbers[0] = (struct finding_number){ "fec_uncorrected_blocks_per_10min", 0 };
 	assert_true(finding_format_peak(&finding, 1, ret));
 	assert_string_equal(ret, "1 block in 10 min");
+}
+
+/* Each threshold of the settings has a key that ends with a unit, and is printed with it. */
+TEST(thresholds_have_units)
+{
+	static const char *const ends[] = { "_percent", "_per_hour", "_per_minute", "_per_5min", "_24h", "_1h", "_ber" };
+	struct health_settings settings;
+	char text[160];
+
+	health_settings_default(&settings);
+	for (unsigned kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+		const struct health_limits *limits = &settings.limits[kind];
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+
+		/* Those of symbol errors depend on the rate: their rule adds them. */
+		if (kind != FINDING_SYMBOL_ERRORS && (limits->warning > 0 || limits->critical > 0))
+			assert_non_null(info->thresholds[limits->warning > 0 ? 0 : 1]);
+		for (unsigned i = 0; i < 2 && info->thresholds[i]; i++) {
+			struct finding finding = { .number_count = 1, .numbers = { { info->thresholds[i], 5 } } };
+			size_t len = strlen(info->thresholds[i]), known = 0;
+
+			for (size_t end = 0; end < sizeof(ends) / sizeof(ends[0]); end++)
+				known += !strcmp(info->thresholds[i] + len - strlen(ends[end]), ends[end]);
+			assert_int_equal(known, 1);
+			assert_true(finding_format_thresholds(&finding, text));
+			assert_true(strlen(text) > strlen(i ? "critical 5" : "warning 5"));
+		}
+	}
+	/* As stored by an earlier version. */
+	assert_true(finding_format_thresholds(&(struct finding){ .number_count = 1,
+			.numbers = { { "threshold_warning", 5 } } }, text));
+	assert_string_equal(text, "warning 5");
 }

@@ -524,14 +524,14 @@ TEST(thresholds_are_those_of_the_settings)
 	world_restart(world);
 	world_run(world, "wait 60; spread leaf0/101 symbol_errors 12 3; down leaf1/101; wait 60");
 	assert_true(finding_format_thresholds(&world_find(world, FINDING_LINK_DOWN)->finding, text));
-	assert_string_equal(text, "critical 25, after 7 s");
+	assert_string_equal(text, "critical 25 %, after 7 s");
 	assert_true(finding_format_thresholds(&world_find(world, FINDING_SYMBOL_ERRORS)->finding, text));
-	assert_string_equal(text, "warning 3, critical 16");
+	assert_string_equal(text, "warning 3 errors, critical 16 errors");
 	/* It is clearing since before a restart with other settings. */
 	world_run(world, "up leaf1/101; wait 10");
 	health_settings_default(&world->settings);
 	world_run(world, "restart; wait 20");
 	finding_format_thresholds(&world_find(world, FINDING_LINK_DOWN)->finding, text);
-	assert_string_equal(text, "critical 25, after 7 s");
+	assert_string_equal(text, "critical 25 %, after 7 s");
 	world_destroy(world);
 }

@@ -104,6 +104,9 @@ static void check_symbols(struct health *health, struct health_port *port)
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
 	health_number(open, "symbol_ber", count / (3600 * limit.hours) / rate);
 	health_number(open, "receive_errors_per_hour", health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL));
+	/* Those for its rate, over the same time. */
+	health_number(open, FINDING_THRESHOLD_WARNING "_symbol_errors", limit.warning);
+	health_number(open, FINDING_THRESHOLD_CRITICAL "_symbol_errors", limit.critical);
 	health_ring_increase(health, open, port, RING_SYMBOLS, limit.buckets);
 	add_downstream(health, open, port->node);
 }

@@ -519,12 +519,11 @@ static void add_thresholds(const struct health *health, struct health_open_findi
 {
 	const struct health_settings *settings = &health->settings;
 	enum finding_kind kind = open->finding.kind;
-	const struct health_limits *limits = &settings->limits[kind];
+	const double limits[] = { settings->limits[kind].warning, settings->limits[kind].critical };
 
-	if (limits->warning > 0)
-		health_number(open, FINDING_THRESHOLD "warning", limits->warning);
-	if (limits->critical > 0)
-		health_number(open, FINDING_THRESHOLD "critical", limits->critical);
+	for (unsigned i = 0; i < 2; i++)
+		if (limits[i] > 0 && finding_kind_info(kind)->thresholds[i])
+			health_number(open, finding_kind_info(kind)->thresholds[i], limits[i]);
 	if (after_us(settings, kind))
 		health_number(open, FINDING_THRESHOLD "after_s", (double)after_us(settings, kind) / SECOND_US);
 	if (kind == FINDING_UPLINK_IMBALANCE) {
