@@ -129,8 +129,10 @@ static int load_gaps(struct loading *loading, struct error *err)
 	int result = db_prepare(loading->reader->db,
 				"SELECT g.port, g.why, CASE WHEN s.boot = n.boot"
 				" THEN n.wall_us - (n.start_us - s.start_us) ELSE coalesce(s.wall_us, (SELECT a.wall_us"
-				" FROM absolute a WHERE a.sweep = g.read_sweep AND a.port = g.port)) END FROM " GAPS_AT " g JOIN sweep n ON n.id = ?1"
-				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* its row may be removed */
+				" FROM absolute a WHERE a.sweep = g.read_sweep AND a.port = g.port)) END"
+				" FROM " GAPS_AT " g JOIN sweep n ON n.id = ?1"
+				" LEFT JOIN sweep s ON s.id = g.read_sweep",
+				/* The row of that sweep may be removed. */
 				&rows, err);
 
 	if (result < 0)
