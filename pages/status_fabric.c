@@ -17,6 +17,7 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 #include "facts/event_columns.h"
+#include "facts/heat.h"
 #include "facts/saved_columns.h"
 #include "pages/health.h"
 #include "pages/history.h"
@@ -115,12 +116,18 @@ static double link_utilization(const struct fabric_page *of, uint32_t port)
 	return isnan(own) && peer != FABRIC_NONE ? utilization(of, peer) : own;
 }
 
+static double map_load(const void *ctx, uint32_t port)
+{
+	return link_utilization(ctx, port);
+}
+
 struct leaf {
-	uint32_t node;
-	double highest; /* utilization of its links; NAN: unknown */
+	uint32_t node, row; /* of the heat map */
+	double highest;     /* utilization of its links; NAN: unknown */
 };
 
 struct load_map {
+	struct heat heat;     /* of all leaves and spines, in percent */
 	struct leaf *leaves;  /* the first ones are rows */
 	uint32_t *columns;    /* nodes */
 	uint32_t *column_of;  /* by node: column plus 1; 0: none */
@@ -149,18 +156,17 @@ static int compare_names(const void *a, const void *b, void *ctx)
 }
 
 /* Add the spines of a leaf. Return: false: there would be too many cells. */
-static bool add_columns(const struct fabric_page *of, const struct shape_group *group, struct load_map *map)
+static bool add_columns(const struct leaf *leaf, struct load_map *map)
 {
-	const struct fabric *fabric = of->moment->fabric;
 	size_t before = map->column_count;
 
-	for (uint32_t i = 0; i < group->count; i++) {
-		uint32_t peer = fabric->ports[of->moment->shape->members[group->first + i]].peer;
+	for (size_t i = 0; i < heat_columns(&map->heat, leaf->row); i++) {
+		uint32_t node = heat_column(&map->heat, leaf->row, i);
 
-		if (peer == FABRIC_NONE || map->column_of[fabric->ports[peer].node])
+		if (!heat_cell(&map->heat, leaf->row, i)->links || map->column_of[node])
 			continue;
-		map->columns[map->column_count++] = fabric->ports[peer].node;
-		map->column_of[fabric->ports[peer].node] = 1;
+		map->columns[map->column_count++] = node;
+		map->column_of[node] = 1;
 	}
 	if (!map->row_count ||
 	    ((map->row_count + 1) * map->column_count <= CELLS_MOST && map->column_count <= COLUMNS_MOST))
@@ -176,20 +182,19 @@ static void choose_nodes(struct fabric_page *of, struct load_map *map)
 	const struct shape *shape = of->moment->shape;
 	char **names = of->moment->names_shown.names;
 
-	for (size_t g = 0; g < shape->group_count; g++) {
-		const struct shape_group *group = &shape->groups[g];
+	for (size_t row = 0; row < map->heat.row_count; row++) {
 		struct leaf *leaf = &map->leaves[map->leaf_count];
 
-		if (group->kind != GROUP_UP || group->tier != 1)
+		*leaf = (struct leaf){ map->heat.rows[row], (uint32_t)row, NAN };
+		if (shape->nodes[leaf->node].up_group == SHAPE_NONE)
 			continue;
-		*leaf = (struct leaf){ group->node, NAN };
-		for (uint32_t i = 0; i < group->count; i++)
-			leaf->highest = fmax(leaf->highest, link_utilization(of, shape->members[group->first + i]));
+		for (size_t i = 0; i < heat_columns(&map->heat, row); i++)
+			leaf->highest = fmax(leaf->highest,
+					     (double)heat_cell(&map->heat, row, i)->value[HEAT_MEASURED]);
 		map->leaf_count++;
 	}
 	qsort(map->leaves, map->leaf_count, sizeof(*map->leaves), compare_highest);
-	while (map->row_count < map->leaf_count &&
-	       add_columns(of, &shape->groups[shape->nodes[map->leaves[map->row_count].node].up_group], map))
+	while (map->row_count < map->leaf_count && add_columns(&map->leaves[map->row_count], map))
 		map->row_count++;
 	if (map->column_count > COLUMNS_MOST)
 		map->column_count = COLUMNS_MOST;
@@ -221,7 +226,6 @@ static int mark_down(const struct fabric_page *of, const struct load_map *map, s
 
 static int fill_map(const struct fabric_page *of, struct load_map *map, struct error *err)
 {
-	const struct shape *shape = of->moment->shape;
 	const struct fabric *fabric = of->moment->fabric;
 	int code = 0;
 
@@ -235,20 +239,18 @@ static int fill_map(const struct fabric_page *of, struct load_map *map, struct e
 		map->values[i] = NAN;
 	for (size_t row = 0; row < map->row_count && code == 0; row++) {
 		uint32_t leaf = map->leaves[row].node;
-		const struct shape_group *group = &shape->groups[shape->nodes[leaf].up_group];
 
 		map->names[row] = of->moment->names_shown.names[leaf];
 		map->ids[row] = fabric->nodes[leaf].guid;
-		for (uint32_t i = 0; i < group->count; i++) {
-			uint32_t port = shape->members[group->first + i], peer = fabric->ports[port].peer;
-			uint32_t column = peer == FABRIC_NONE ? 0 : map->column_of[fabric->ports[peer].node];
+		for (size_t i = 0; i < heat_columns(&map->heat, map->leaves[row].row); i++) {
+			const struct heat_cell *cell = heat_cell(&map->heat, map->leaves[row].row, i);
+			uint32_t column = map->column_of[heat_column(&map->heat, map->leaves[row].row, i)];
 			size_t at = row * map->column_count + column - 1;
-			double load = link_utilization(of, port);
 
-			if (!column || (!isnan(map->values[at]) && !(load > map->values[at])))
+			if (!column || !cell->links)
 				continue;
-			map->values[at] = load;
-			map->places[at] = (struct page_place){ map->ids[row], fabric->ports[port].num, NULL };
+			map->values[at] = (double)cell->value[HEAT_MEASURED];
+			map->places[at] = (struct page_place){ map->ids[row], fabric->ports[cell->port].num, NULL };
 		}
 		for (uint32_t i = 0; i < fabric->nodes[leaf].port_count && code == 0; i++) {
 			uint32_t port = fabric->nodes[leaf].first_port + i;
@@ -263,6 +265,8 @@ static int fill_map(const struct fabric_page *of, struct load_map *map, struct e
 static int add_map(struct fabric_page *of, struct error *err)
 {
 	size_t nodes = of->moment->fabric->node_count + 1;
+	const struct heat_source source = { .shape = of->moment->shape, .nodes = of->moment->names_shown.nodes,
+					    .tier = 1, .load = map_load, .ctx = of };
 	struct page *page = of->page;
 	struct load_map map = {
 		.leaves = page_alloc(page, nodes, sizeof(*map.leaves)),
@@ -277,11 +281,13 @@ static int add_map(struct fabric_page *of, struct error *err)
 
 	if (!map.leaves || !map.columns || !map.column_of || !map.names || !map.ids || !map.values || !map.places)
 		return err_nomem(err);
-	choose_nodes(of, &map);
-	if (!map.row_count)
-		return 0;
-	code = fill_map(of, &map, err);
+	code = heat_create(&source, &map.heat, err);
 	if (code < 0)
+		return code;
+	choose_nodes(of, &map);
+	code = fill_map(of, &map, err);
+	heat_done(&map.heat);
+	if (code < 0 || !map.row_count)
 		return code;
 	page_add(page, &(struct page_section){ .kind = PAGE_PART, .in = PAGE_HTML });
 	page_add(page, &(struct page_section){ .kind = PAGE_MATRIX, .in = PAGE_HTML, .heat = {

@@ -8,19 +8,19 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
-#include "tui/model/heat.h"
+#include "tui/model/heat_cell.h"
 
 enum { CASES = 60 };
 
-/* Ranks in reverse order of the index. */
-static uint32_t *make_rank(const struct bed *bed)
+/* The nodes in reverse order. */
+static uint32_t *make_nodes(const struct bed *bed)
 {
-	uint32_t *rank = calloc(bed->fabric->node_count + 1, sizeof(*rank));
+	uint32_t *nodes = calloc(bed->fabric->node_count + 1, sizeof(*nodes));
 
-	assert_non_null(rank);
+	assert_non_null(nodes);
 	for (size_t i = 0; i < bed->fabric->node_count; i++)
-		rank[i] = (uint32_t)(bed->fabric->node_count - i);
-	return rank;
+		nodes[i] = (uint32_t)(bed->fabric->node_count - 1 - i);
+	return nodes;
 }
 
 static struct balance_input input_of(const struct bed *bed)
@@ -32,10 +32,12 @@ static struct balance_input input_of(const struct bed *bed)
 static void make_heat(struct bed *bed, unsigned tier, bool inward, struct heat *heat)
 {
 	const struct balance_input input = input_of(bed);
-	uint32_t *rank = make_rank(bed);
+	uint32_t *nodes = make_nodes(bed);
+	const struct heat_source source = { .shape = bed->shape, .nodes = nodes, .tier = tier, .input = &input,
+					    .balance = &bed->balance, .inward = inward };
 
-	assert_int_equal(heat_create(&input, &bed->balance, rank, tier, inward, heat, NULL), 0);
-	free(rank);
+	assert_int_equal(heat_create(&source, heat, NULL), 0);
+	free(nodes);
 }
 
 /* A fabric with traffic, and some of its links between switches down. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* heat_cell.c - text and layout of the cells of a heat map */
+#include "tui/model/heat_cell.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tui/model/heat.h"
 
 /*
  * Loads below IDLE are shown as idle; differences below SAME are not marked, from FAR on strongly.

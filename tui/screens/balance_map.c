@@ -118,20 +118,17 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 {
 	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
-	const struct fabric *fabric = app->live->shown->fabric;
-	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
-	int code = rank ? 0 : err_nomem(err);
+	struct heat_source source = { .shape = shape, .nodes = app->table->order.nodes, .input = &input,
+				      .balance = &view->loads.balance, .inward = view->inward };
+	int code;
 
 	heat_done(&view->heat);
-	for (size_t i = 0; code == 0 && i < fabric->node_count; i++)
-		rank[i] = fabric->nodes[i].ports ? app->table->order.port_rank[fabric->nodes[i].first_port] : 0;
 	if (view->tier >= shape->tier_count)
 		view->tier = 1;
-	if (code == 0)
-		code = heat_create(&input, &view->loads.balance, rank, view->tier, view->inward, &view->heat, err);
+	source.tier = view->tier;
+	code = heat_create(&source, &view->heat, err);
 	if (code == 0)
 		mark_pulled(view, app);
-	free(rank);
 	free(view->order);
 	view->order = calloc(view->heat.row_count + 1, sizeof(*view->order));
 	if (code == 0 && !view->order)

@@ -9,7 +9,7 @@
 
 #include "facts/group.h"
 #include "tui/screens/app.h"
-#include "tui/model/heat.h"
+#include "tui/model/heat_cell.h"
 #include "tui/screens/list_screen.h"
 #include "tui/model/loads.h"
 

@@ -9,7 +9,7 @@
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
 #include "tui/model/context.h"
-#include "tui/model/heat.h"
+#include "tui/model/heat_cell.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
 #include "tui/model/trend.h"
@@ -45,86 +45,42 @@ static enum role link_role(const struct app *app, uint32_t port)
 
 /* --- map --- */
 
-struct small_map {
-	struct heat_cell *cells;  /* rows of spines, columns of leaves */
-	uint32_t *place;          /* by node: its row or column; SHAPE_NONE: neither */
-	size_t leaves, spines;
-	size_t rows, columns;     /* of the cells: several switches share one where there is no room */
-	uint32_t first_leaf, last_leaf;
-	struct measure most;
-};
-
-/* Leaves and spines in order of name. Return: whether there are any. */
-static bool place_switches(struct small_map *map, const struct app *app)
+static double map_load(const void *ctx, uint32_t port)
 {
-	const struct shape *shape = app->context->shape;
-	const struct fabric *fabric = app->live->shown->fabric;
-
-	map->place = malloc((fabric->node_count + 1) * sizeof(*map->place));
-	for (size_t i = 0; map->place && i < fabric->node_count; i++) {
-		uint32_t node = app->table->order.nodes[i];
-
-		map->place[node] = SHAPE_NONE;
-		if (shape->nodes[node].tier == 1) {
-			map->first_leaf = map->leaves ? map->first_leaf : node;
-			map->last_leaf = node;
-			map->place[node] = (uint32_t)map->leaves++;
-		} else if (shape->nodes[node].tier == 2) {
-			map->place[node] = (uint32_t)map->spines++;
-		}
-	}
-	return map->place && map->leaves && map->spines;
+	return measure_exact(((const struct app *)ctx)->table->ports[port].util) / 100;
 }
 
-static struct heat_cell *cell_at(const struct small_map *map, uint32_t leaf, uint32_t spine)
+/* The map of the shown sweep; without memory it has no rows. */
+static void make_map(struct overview_view *view, const struct app *app)
 {
-	size_t column = map->place[leaf], row = map->place[spine];
+	const struct heat_source source = { .shape = app->context->shape, .nodes = app->table->order.nodes, .tier = 1,
+					    .load = map_load, .ctx = app };
 
-	if (map->place[leaf] == SHAPE_NONE || map->place[spine] == SHAPE_NONE)
-		return NULL;
-	column = map->leaves > map->columns ? column * map->columns / map->leaves : column;
-	row = map->spines > map->rows ? row * map->rows / map->spines : row;
-	return &map->cells[row * map->columns + column];
+	heat_done(&view->map);
+	view->map_most = MEASURE_NONE;
+	if (!source.shape || heat_create(&source, &view->map, NULL) < 0)
+		return;
+	for (size_t row = 0; row < view->map.row_count; row++)
+		for (size_t i = 0; i < heat_columns(&view->map, row); i++) {
+			const struct heat_cell *cell = heat_cell(&view->map, row, i);
+
+			if (cell->working)
+				view->map_most = measure_max(view->map_most, app->table->ports[cell->port].util);
+		}
 }
 
-static void fill_cells(struct small_map *map, const struct app *app)
+/* Add a pair of switches to a cell of the screen, which shows the worst of its links. */
+static void merge_cell(struct heat_cell *ret, const struct heat_cell *cell)
 {
-	const struct shape *shape = app->context->shape;
-	const struct fabric *fabric = app->live->shown->fabric;
+	static const uint8_t ranks[] = { [HEAT_NO_LINK] = 0, [HEAT_LOAD] = 1, [HEAT_UNKNOWN] = 2, [HEAT_DOWN] = 3,
+					 [HEAT_MISSING] = 4 };
+	uint8_t sign = cell->links && cell->working < cell->links ? HEAT_DOWN : cell->sign;
 
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port_facts *port = &app->table->ports[i];
-		uint32_t peer = fabric->ports[i].peer;
-		double percent = measure_exact(port->util);
-		struct heat_cell *cell;
-
-		if (shape->ports[i].way != WAY_UP || peer == FABRIC_NONE ||
-		    shape->nodes[fabric->ports[i].node].tier != 1)
-			continue;
-		cell = cell_at(map, fabric->ports[i].node, fabric->ports[peer].node);
-		if (!cell)
-			continue;
-		cell->links = 1;
-		cell->working = 1;
-		if (fabric->ports[i].state < PORT_INIT)
-			cell->sign = HEAT_DOWN;
-		else if (isnan(percent))
-			cell->sign = cell->sign == HEAT_DOWN ? HEAT_DOWN : HEAT_UNKNOWN;
-		else if (cell->sign != HEAT_DOWN && cell->sign != HEAT_UNKNOWN)
-			cell->sign = HEAT_LOAD;
-		if (!(percent / 100 <= (double)cell->value[HEAT_MEASURED])) {
-			cell->value[HEAT_MEASURED] = (float)(percent / 100);
-			cell->port = i;
-		}
-		if (fabric->ports[i].state >= PORT_INIT)
-			map->most = measure_max(map->most, port->util);
-	}
-	for (size_t i = 0; i < shape->missing_count; i++) {
-		struct heat_cell *cell = cell_at(map, shape->missing[i].low, shape->missing[i].high);
-
-		if (cell && !shape->missing[i].links)
-			cell->sign = HEAT_MISSING;
-	}
+	ret->sign = ranks[sign] > ranks[ret->sign] ? sign : ret->sign;
+	if (isnan(cell->value[HEAT_MEASURED]) || cell->value[HEAT_MEASURED] <= ret->value[HEAT_MEASURED])
+		return;
+	ret->value[HEAT_MEASURED] = cell->value[HEAT_MEASURED];
+	ret->port = cell->port;
 }
 
 enum { MAP_HEAD = 28, MAP_HEAD_SHORT = 19 };
@@ -165,35 +121,41 @@ static void draw_map_row(const struct app *app, const struct heat_cell *cells, s
 	text_done(&run);
 }
 
-static void draw_map(const struct app *app, const struct brush *brush, const struct rect *area)
+/* Leaves are columns, spines are rows; several switches share a cell where there is no room. */
+static void draw_map(const struct overview_view *view, const struct app *app, const struct brush *brush,
+		     const struct rect *area)
 {
-	struct small_map map = { .most = MEASURE_NONE };
-	char text[CELL_SIZE], most[16];
+	const struct heat *map = &view->map;
+	size_t leaves = map->row_count, spines = map->column_count;
+	size_t rows = (size_t)at_least(area->rows - 2, 0), columns = (size_t)area->columns - 1;
 	const char *const *names = (const char *const *)app->table->order.names;
-	int width;
+	char text[CELL_SIZE], most[16];
+	struct heat_cell *cells;
 
-	if (!place_switches(&map, app))
+	rows = rows < spines ? rows : spines;
+	columns = columns < leaves ? columns : leaves;
+	cells = calloc(rows * columns + 1, sizeof(*cells));
+	if (!cells || !leaves || !spines)
 		goto out;
-	map.rows = (size_t)(area->rows - 2) < map.spines ? (size_t)(area->rows - 2) : map.spines;
-	map.columns = (size_t)area->columns - 1 < map.leaves ? (size_t)area->columns - 1 : map.leaves;
-	width = map_cell_columns(area->columns, map.columns);
-	map.cells = calloc(map.rows * map.columns + 1, sizeof(*map.cells));
-	if (!map.cells)
-		goto out;
-	for (size_t i = 0; i < map.rows * map.columns; i++)
-		map.cells[i] = (struct heat_cell){ .value[HEAT_MEASURED] = NAN };
-	fill_cells(&map, app);
+	for (size_t i = 0; i < rows * columns; i++)
+		cells[i] = (struct heat_cell){ .value[HEAT_MEASURED] = NAN };
+	for (size_t leaf = 0; leaf < leaves; leaf++)
+		for (size_t i = 0; i < heat_columns(map, leaf); i++) {
+			size_t spine = map->blocks[map->row_block[leaf]].first + i;
+
+			merge_cell(&cells[spine * rows / spines * columns + leaf * columns / leaves],
+				   heat_cell(map, leaf, i));
+		}
 	snprintf(text, sizeof(text), area->columns < MAP_HEAD ? "LEAF-SPINE max %s" : "LOAD leaf to spine  max %s",
-		 format_percent(map.most, most, sizeof(most)));
+		 format_percent(view->map_most, most, sizeof(most)));
 	draw_head(brush, area->y, area->x, area->columns, text);
-	for (size_t row = 0; row < map.rows; row++)
-		draw_map_row(app, &map.cells[row * map.columns], map.columns, width, brush, area->y + 1 + (int)row,
-			     area->x + 1);
-	snprintf(text, sizeof(text), "%s ... %s", names[map.first_leaf], names[map.last_leaf]);
-	draw_cell(brush, area->y + 1 + (int)map.rows, area->x + 1, area->columns - 1, text, ALIGN_NAME, ROLE_FAINT);
+	for (size_t row = 0; row < rows; row++)
+		draw_map_row(app, &cells[row * columns], columns, map_cell_columns(area->columns, columns), brush,
+			     area->y + 1 + (int)row, area->x + 1);
+	snprintf(text, sizeof(text), "%s ... %s", names[map->rows[0]], names[map->rows[leaves - 1]]);
+	draw_cell(brush, area->y + 1 + (int)rows, area->x + 1, area->columns - 1, text, ALIGN_NAME, ROLE_FAINT);
 out:
-	free(map.place);
-	free(map.cells);
+	free(cells);
 }
 
 /* --- busiest links and hosts --- */
@@ -297,6 +259,7 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 		snprintf(row->name, sizeof(row->name), "%s", shape->hosts[row->index].name);
 		host_rates(app, row->index, &row->xmit, &row->rcv);
 	}
+	make_map(view, app);
 	list_screen_changed(&view->link_list, true);
 	list_screen_changed(&view->host_list, true);
 }
@@ -458,7 +421,7 @@ void overview_draw_top(struct overview_view *view, struct app *app, const struct
 	links.x = area.x + area.columns + mapped;
 	links.columns = (body->columns < HOSTS_FROM ? body->x + body->columns : hosts.x - 2) - links.x;
 	if (mapped)
-		draw_map(app, brush, &area);
+		draw_map(view, app, brush, &area);
 	view->hosts_shown = body->columns >= HOSTS_FROM;
 	view->link_list.no_cursor = view->part != OVERVIEW_LINKS;
 	view->host_list.no_cursor = view->part != OVERVIEW_HOSTS;

@@ -8,6 +8,7 @@
 
 #include "tui/draw/list.h"
 #include "tui/model/changes.h"
+#include "facts/heat.h"
 #include "tui/model/groups.h"
 #include "tui/model/layout.h"
 #include "tui/model/port_table.h"
@@ -43,6 +44,8 @@ struct overview_view {
 	char jobs[1024];                   /* job_list_line() */
 	size_t job_count;
 	struct port_groups groups;
+	struct heat map;                   /* of leaves and spines */
+	struct measure map_most;
 	struct overview_top links, hosts;
 	struct list_screen link_list, host_list;
 	enum overview_part { OVERVIEW_LINKS, OVERVIEW_HOSTS, OVERVIEW_FINDINGS } part; /* keys go there */

@@ -31,6 +31,7 @@ static void done(void *state)
 	struct overview_view *view = state;
 
 	free(view->problems);
+	heat_done(&view->map);
 	free(view->links.rows);
 	free(view->hosts.rows);
 	changes_done(&view->changes);
@@ -251,8 +252,9 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	if (mouse->wheel)
 		return app_move_list(app, mouse, 0);
 	if (plan->top_rows && y >= plan->top && mouse->x >= view->link_list.x) {
-		view->part = view->hosts_shown && mouse->x >= view->host_list.x ? OVERVIEW_HOSTS :
-										    OVERVIEW_LINKS;
+		view->part = OVERVIEW_LINKS;
+		if (view->hosts_shown && mouse->x >= view->host_list.x)
+			view->part = OVERVIEW_HOSTS;
 		return list_screen_mouse(screen_list(app, &screen_overview), app, mouse);
 	}
 	view->part = OVERVIEW_FINDINGS;
@@ -274,7 +276,7 @@ static const struct key_help footer_keys[] = {
 };
 
 static const struct key_help help[] = {
-	{ "Up Down PgUp PgDn", "move through the problems, then the groups; Up Down: then the busiest links and hosts" },
+	{ "Up Down PgUp PgDn", "move through the problems, then the groups; Down: then the busiest links, hosts" },
 	{ "Home End", "first, last; also k j g G" },
 	{ "Enter", "details of a problem or a switch's uplinks; links of a group" },
 	{ "b a", "go to its start; acknowledge it or revoke that" },

@@ -4,20 +4,19 @@
  * per upper switch
  *
  * Switches not connected by such links are in separate blocks: pods of a three-tier fabric, or
- * planes. A row has cells only for the columns of its block. Pure: no curses, no database.
+ * planes. A row has cells only for the columns of its block. Pure: no database.
  */
-#ifndef IBWIRE_TUI_MODEL_HEAT_H
-#define IBWIRE_TUI_MODEL_HEAT_H
+#ifndef IBWIRE_FACTS_HEAT_H
+#define IBWIRE_FACTS_HEAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/model/role.h"
-
 struct balance;
 struct balance_input;
 struct error;
+struct shape;
 
 enum heat_sign {
 	HEAT_NO_LINK, /* none was built */
@@ -58,15 +57,24 @@ struct heat {
 	bool predicted;         /* whether any prediction is available */
 };
 
+/* Where loads come from. */
+struct heat_source {
+	const struct shape *shape;
+	const uint32_t *nodes; /* all nodes in the order of rows and columns */
+	unsigned tier;         /* of the rows, from 1 */
+	/* The load of the link of a port at a lower switch; NAN: unknown. NULL: the next three are set. */
+	double (*load)(const void *ctx, uint32_t port);
+	const void *ctx;
+	const struct balance_input *input;
+	const struct balance *balance; /* of the same loads */
+	bool inward;           /* loads down into the lower switches */
+};
+
 /*
  * heat_create - the matrix of a pair of tiers
- * @balance:  of the same loads
- * @rank:     by node: the order of rows and columns
- * @tier:     of the rows, from 1
  * Return: 0, also where there are no such tiers: then it has no rows. ERR_NOMEM.
  */
-int heat_create(const struct balance_input *input, const struct balance *balance, const uint32_t *rank, unsigned tier,
-		bool inward, struct heat *ret, struct error *err);
+int heat_create(const struct heat_source *source, struct heat *ret, struct error *err);
 void heat_done(struct heat *heat);
 
 /* heat_cell - of a row and a column of its block; NULL where there is none. */
@@ -81,43 +89,5 @@ void heat_order(const struct heat *heat, enum heat_value value, bool hottest_fir
 
 /* heat_worst - column of the hottest cell of a row; down, missing or degraded links come first. */
 size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row);
-
-/*
- * heat_write - text of a cell of @columns columns, 1 to 5
- * One column: a shade, or a digit of tenths in ASCII. From three columns on also the number.
- * @ret:  at least 16 bytes
- * Return: its role.
- */
-enum role heat_write(const struct heat_cell *cell, enum heat_value value, int columns, bool unicode, char *ret);
-
-/* heat_number_columns - columns of the number, without a trailing blank. */
-int heat_number_columns(int columns);
-
-/* heat_legend - legend for cells of this width. Return: @ret. */
-const char *heat_legend(enum heat_value value, int columns, bool unicode, char *ret, size_t size);
-
-/* Positions in an area, in columns and lines. */
-struct heat_layout {
-	int label;    /* columns of row names; followed by a blank */
-	int cell;     /* columns of a cell, 1 to 5 */
-	int shown;    /* visible cells per row */
-	int heads;    /* lines of column names: one, or one per character */
-	int rows;     /* lines for rows */
-	int members;  /* lines for the links of the selected row, after a blank line; 0: none */
-	int words;    /* lines that describe the selected cell */
-	bool legend;  /* one line below that */
-};
-
-/*
- * heat_layout - layout for an area of at least 5 lines and 30 columns
- * @label:    columns of the longest row name
- * @suffix:   of the longest column name, without the common prefix
- * @rows:     of the matrix; @columns: of its widest block
- */
-void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t rows, size_t columns,
-		 struct heat_layout *ret);
-
-/* heat_prefix - length in bytes of the common prefix of the names, without trailing digits. */
-size_t heat_prefix(const char *const *names, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/model/heat.h"
+#include "facts/heat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,11 +14,10 @@
 
 /* Temporary data of the build. */
 struct make {
-	const struct balance_input *input;
-	const struct balance *balance;
+	const struct heat_source *source;
 	const struct shape *shape;
 	const struct fabric *fabric;
-	const uint32_t *rank;
+	uint32_t *rank; /* by node */
 	/* By node: another node of its block, or itself if it represents it: the lower switch of the lowest rank. */
 	uint32_t *set;
 	uint32_t *place; /* by node: of a switch below its row, of one above its column in the block */
@@ -210,7 +209,7 @@ static void add_member(const struct make *make, struct heat *heat, struct heat_c
 {
 	const struct port *port = &make->fabric->ports[member->port];
 	double bits = (double)port_rate_bits_per_s(port), measured = member->utilization, predicted = NAN, apart;
-	double rate = balance_port_rate(make->input, member->port, !heat->inward);
+	double rate = make->source->load ? NAN : balance_port_rate(make->source->input, member->port, !heat->inward);
 
 	cell->links++;
 	if (cell->port == SHAPE_NONE)
@@ -237,23 +236,32 @@ static void add_member(const struct make *make, struct heat *heat, struct heat_c
 static void fill_row(const struct make *make, struct heat *heat, size_t row)
 {
 	const struct shape_group *group = uplinks_of(make, heat->rows[row]);
-	const struct balance_result *result;
+	const struct heat_source *source = make->source;
+	const struct balance_result *result = NULL;
 	double rates = 0;
 
 	if (!group)
 		return;
-	result = &make->balance->results[2 * (size_t)(group - make->shape->groups) + (heat->inward ? 1 : 0)];
-	for (uint32_t i = 0; i < group->count; i++) {
-		double rate = balance_port_rate(make->input, result->members[i].port, !heat->inward);
+	if (!source->load)
+		result = &source->balance->results[2 * (size_t)(group - make->shape->groups) + (heat->inward ? 1 : 0)];
+	for (uint32_t i = 0; result && i < group->count; i++) {
+		double rate = balance_port_rate(source->input, result->members[i].port, !heat->inward);
 
 		rates += result->members[i].works && rate > 0 ? rate : 0;
 	}
 	for (uint32_t i = 0; i < group->count; i++) {
-		uint32_t above = node_above(make, heat, result->members[i].port);
+		uint32_t port = make->shape->members[group->first + i], above = node_above(make, heat, port);
+		struct balance_member member = { .port = port, .predicted = NAN };
 
-		if (above != FABRIC_NONE)
-			add_member(make, heat, &heat->cells[heat->row_cells[row] + make->place[above]],
-				   &result->members[i], rates);
+		if (above == FABRIC_NONE)
+			continue;
+		if (result) {
+			member = result->members[i];
+		} else {
+			member.works = make->fabric->ports[port].state >= PORT_INIT;
+			member.utilization = source->load(source->ctx, port);
+		}
+		add_member(make, heat, &heat->cells[heat->row_cells[row] + make->place[above]], &member, rates);
 	}
 }
 
@@ -283,19 +291,20 @@ static void sign_cells(struct heat *heat)
 		}
 }
 
-int heat_create(const struct balance_input *input, const struct balance *balance, const uint32_t *rank, unsigned tier,
-		bool inward, struct heat *ret, struct error *err)
+int heat_create(const struct heat_source *source, struct heat *ret, struct error *err)
 {
-	struct make make = { .input = input, .balance = balance, .shape = input->shape,
-			     .fabric = input->shape->fabric, .rank = rank };
+	struct make make = { .source = source, .shape = source->shape, .fabric = source->shape->fabric };
 	size_t nodes = make.fabric->node_count;
 	int code;
 
-	*ret = (struct heat){ .tier = tier, .inward = inward };
+	*ret = (struct heat){ .tier = source->tier, .inward = source->inward };
+	make.rank = calloc(nodes + 1, sizeof(*make.rank));
 	make.set = calloc(nodes + 1, sizeof(*make.set));
 	make.place = calloc(nodes + 1, sizeof(*make.place));
-	code = make.set && make.place ? 0 : ERR_NOMEM;
+	code = make.rank && make.set && make.place ? 0 : ERR_NOMEM;
 	if (code == 0) {
+		for (size_t i = 0; i < nodes; i++)
+			make.rank[source->nodes[i]] = (uint32_t)i;
 		find_blocks(&make, ret);
 		code = make_sides(&make, ret);
 	}
@@ -305,6 +314,7 @@ int heat_create(const struct balance_input *input, const struct balance *balance
 		fill_missing(&make, ret);
 		sign_cells(ret);
 	}
+	free(make.rank);
 	free(make.set);
 	free(make.place);
 	if (code == 0)
