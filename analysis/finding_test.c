@@ -86,7 +86,9 @@ TEST(a_peak_of_one_is_no_plural)
 /* Each threshold of the settings has a key that ends with a unit, and is printed with it. */
 TEST(thresholds_have_units)
 {
-	static const char *const ends[] = { "_percent", "_per_hour", "_per_minute", "_per_5min", "_24h", "_1h", "_ber" };
+	static const char *const ends[] = {
+		"_percent", "_per_hour", "_per_minute", "_per_5min", "_24h", "_1h", "_ber",
+	};
 	struct health_settings settings;
 	char text[160];
 

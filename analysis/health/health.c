@@ -458,6 +458,20 @@ bool health_holds_now(const struct health *health, const struct health_open_find
 	       health->now_us - health->first_us < restart_grace_us(health);
 }
 
+/* The last window may end after the repair, and have little of the fault. */
+static void keep_worst(struct health_open_finding *open)
+{
+	const struct finding *finding = &open->finding;
+	const struct finding_number *magnitude = finding_magnitude(finding);
+
+	if (!magnitude || (*open->worst.past && magnitude->value <= open->worst.magnitude))
+		return;
+	memcpy(open->worst.past, open->past, sizeof(open->worst.past));
+	memcpy(open->worst.numbers, finding->numbers, sizeof(open->worst.numbers));
+	open->worst.number_count = finding->number_count;
+	open->worst.magnitude = magnitude->value;
+}
+
 /* Its condition has ended, holds again, or is unchanged. */
 static void update_state(const struct health *health, struct health_open_finding *open)
 {
@@ -474,6 +488,11 @@ static void update_state(const struct health *health, struct health_open_finding
 	if (finding->ok_since_us && !holds)
 		return;
 	finding->ok_since_us = finding->ok_since_us ? finding->ok_since_us : health->wall_us;
+	if (*open->worst.past) {
+		memcpy(open->past, open->worst.past, sizeof(open->past));
+		memcpy(finding->numbers, open->worst.numbers, sizeof(open->worst.numbers));
+		finding->number_count = open->worst.number_count;
+	}
 	snprintf(text, sizeof(text), "%s", *open->past ? open->past : finding->text);
 	len = snprintf(finding->text, sizeof(finding->text), "%s",
 		       *open->past ? "" : "before a restart of the collector: ");
@@ -551,6 +570,8 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 		update_state(health, open);
 		if (open->held_step == health->step && !finding_format_thresholds(&open->finding, thresholds))
 			add_thresholds(health, open);
+		if (finding_is_of_window(open->finding.kind) && open->held_step == health->step)
+			keep_worst(open);
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;

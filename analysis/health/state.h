@@ -189,6 +189,13 @@ struct health_open_finding {
 	int64_t held_us;              /* last time that it held */
 	uint64_t held_step;           /* last step in which a rule held it */
 	char past[320];               /* its text in the past tense; "": text of an earlier run */
+	/* Text and numbers of the window in which it was worst, which remain once it has ended; "": not known. */
+	struct {
+		char past[320];
+		double magnitude;
+		struct finding_number numbers[FINDING_NUMBERS_MAX];
+		unsigned number_count;
+	} worst;
 	int64_t severe_us;            /* last time that it held with its current severity */
 	int64_t recovery_us;
 	bool is_new, changed, dropped;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,40 @@ TEST(a_skew_is_dated_by_the_load)
 			fail_msg("%u s into a window: dated %lld s off, and %lld s where the job became slower", before,
 				 (long long)off_s, (long long)slowed_s);
 	}
+}
+
+static const struct finding *open_imbalance(struct world *world)
+{
+	const struct finding *const *open;
+	size_t count = health_open(world->health, &open);
+
+	for (size_t i = 0; i < count; i++)
+		if (open[i]->kind == FINDING_UPLINK_IMBALANCE)
+			return open[i];
+	fail_msg("no imbalance is open");
+	return NULL;
+}
+
+/* A window that ends after the repair has little of the fault. */
+TEST(a_finding_that_is_over_has_the_numbers_of_its_worst_window)
+{
+	struct world *world = world_create(&single);
+	const struct finding *finding;
+
+	world_run(world, EVEN "skew leaf0 101 12; " SKEWED "wait 90");
+	world_run(world, "load leaf0/101 0.4; load leaf0/102 0.15; load leaf0/103 0.15; load leaf0/104 0.15; "
+		  "load leaf0/105 0.15; load leaf0/106 0.15; load leaf0/107 0.15; load leaf0/108 0.15; wait 120");
+	assert_non_null(strstr(open_imbalance(world)->text, " carries 28 % of"));
+	world_run(world, "routes; loads 0.2; wait 130");
+	finding = open_imbalance(world);
+	assert_true(finding->ok_since_us != 0);
+	assert_non_null(strstr(finding->text, " carried 53 % of"));
+	assert_true(fabs(finding_magnitude(finding)->value - 100 * 0.8 / 1.5) < 0.5);
+	world_run(world, "wait 420");
+	finding = &world_find(world, FINDING_UPLINK_IMBALANCE)->finding;
+	assert_true(finding->closed_us != 0);
+	assert_non_null(strstr(finding->text, " carried 53 % of"));
+	world_destroy(world);
 }
 
 TEST(congestion_at_its_root)
