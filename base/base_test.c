@@ -392,6 +392,29 @@ TEST(an_error_is_one_line)
 	assert_string_equal(err.text, "no table    caf\u00e9    ");
 }
 
+/* @expected NULL: it is UTF-16, and the error says so. */
+static void assert_file_reads(const char *bytes, const char *expected)
+{
+	struct text text = { 0 };
+	char name[32];
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], bytes, strlen(bytes)), (ssize_t)strlen(bytes));
+	close(ends[1]);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	text_append(&text, "before ");
+	if (!expected) {
+		assert_unread(name, 1000, "UTF-16");
+	} else {
+		assert_int_equal(text_read_file(name, "", 1000, &text, NULL), 0);
+		assert_string_equal(text_chars(&text) + strlen("before "), expected);
+		assert_int_equal(text.len, strlen("before ") + strlen(expected));
+	}
+	close(ends[0]);
+	text_done(&text);
+}
+
 TEST(input_file_is_limited_in_size_and_time)
 {
 	char folder[] = "text_read.XXXXXX", name[32];
@@ -425,6 +448,11 @@ TEST(input_file_is_limited_in_size_and_time)
 	assert_string_equal(text_chars(&text), "0x1 name more");
 	close(ends[0]);
 	text_done(&text);
+	assert_file_reads("\xef\xbb\xbf" "0x1 name", "0x1 name");
+	assert_file_reads("\xef\xbb\xbf", "");
+	assert_file_reads("a \xef\xbb\xbf", "a \xef\xbb\xbf");
+	assert_file_reads("\xff\xfe" "0", NULL);
+	assert_file_reads("\xfe\xff", NULL);
 	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "");
 	text_done(&text);

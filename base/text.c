@@ -90,16 +90,34 @@ static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret
 	return "it is too large";
 }
 
+/* Remove the byte order mark of what was read from @begin on. Return: NULL, or why it cannot be read. */
+static const char *skip_mark(struct text *text, size_t begin)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const char *bytes = text_chars(text) + begin;
+
+	if (text->len >= begin + 2 && (!memcmp(bytes, "\xff\xfe", 2) || !memcmp(bytes, "\xfe\xff", 2)))
+		return "it is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'";
+	if (text->len >= begin + 3 && !memcmp(bytes, mark, 3)) {
+		text->len -= 3;
+		memmove(text->chars + begin, bytes + 3, text->len - begin + 1);
+	}
+	return NULL;
+}
+
 int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err)
 {
+	size_t begin = ret->len;
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
 	const char *why = fd < 0 ? strerror(errno) : NULL;
 
 	text_append(ret, "");
 	if (fd >= 0)
-		why = read_all(fd, !path, ret->len + most, ret);
+		why = read_all(fd, !path, begin + most, ret);
 	if (path && fd >= 0)
 		close(fd);
+	if (!why)
+		why = skip_mark(ret, begin);
 	if (why)
 		return err_set(err, ERR_IO, "cannot read %s%s: %s", what, path ? path : "standard input", why);
 	return text_failed(ret) ? err_nomem(err) : 0;

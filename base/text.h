@@ -81,7 +81,8 @@ static inline bool text_failed(const struct text *text)
  * @most:  size limit in bytes
  *
  * A pipe without a writer is an error at once, one without data after a minute, so that a file
- * never blocks a command indefinitely. Standard input is waited for.
+ * never blocks a command indefinitely. Standard input is waited for. A byte order mark at the
+ * beginning is removed; UTF-16 is an error.
  * Return: 0; ERR_IO: it cannot be read or is larger; ERR_NOMEM.
  */
 int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err);

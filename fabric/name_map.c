@@ -42,8 +42,8 @@ static int add_name(struct name_map *map, uint64_t guid, const char *chars, size
 
 /*
  * One line without its newline: a GUID and a name, as util/node_name_map.c of rdma-core 50 reads them:
- * quotes may be left out, and a name ends at the next quote or '#'. Of several names of a GUID the
- * first one counts.
+ * quotes may be left out; a name begins after the quotes and '#' that follow the GUID, and ends at
+ * the next one. Of several names of a GUID the first one counts. A NUL byte is part of no name.
  *
  * Return: 1; 0: it is neither that nor empty; ERR_NOMEM.
  */
@@ -66,13 +66,13 @@ static int parse_line(struct name_map *map, const char *line, size_t len)
 	memcpy(guid_text, line, digits);
 	guid_text[digits] = '\0';
 	guid = strtoull(guid_text, &end, 0);
-	for (start = digits; start < len && (isspace((unsigned char)line[start]) || line[start] == '"');)
+	for (start = digits; start < len && (isspace((unsigned char)line[start]) || strchr("\"#", line[start]));)
 		start++;
 	while (start + name < len && line[start + name] != '"' && line[start + name] != '#')
 		name++;
 	while (name && isspace((unsigned char)line[start + name - 1]))
 		name--;
-	if (*end || end == guid_text || !guid || !name)
+	if (*end || end == guid_text || !guid || !name || memchr(line, '\0', len))
 		return 0;
 	return map_get(&map->by_guid, guid, &known) ? 1 : add_name(map, guid, line + start, name) < 0 ? ERR_NOMEM : 1;
 }

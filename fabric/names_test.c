@@ -55,7 +55,10 @@ TEST(a_node_name_map_is_read_as_the_infiniband_diags_read_it)
 		{ "0x10 leafA(root)", "leafA(root)" }, { "0x10\tleaf A\t\t# comment", "leaf A" },
 		{ "0x10 \"leafC - quoted\"", "leafC - quoted" }, { "0x10 \"a\" \"b\"", "a" },
 		{ "0x10 \"open", "open" }, { "  0x0000000000000010 x\r", "x" }, { "16 decimal", "decimal" },
-		{ "0x10 first\n0x10 second", "first" }, { "# 0x10 x", NULL }, { "0x10", NULL }, { "0x10 #x", NULL },
+		{ "0x10 first\n0x10 second", "first" }, { "# 0x10 x", NULL }, { "0x10", NULL }, { "0x10 #x", "x" },
+		{ "0X10#x", "x" }, { "0x10 \"# x", "x" }, { "0x10 #", NULL }, { "0x10 \"\"", NULL },
+		{ "0x10\"x\"", NULL }, { "2c5e x", NULL }, { "020 octal", "octal" },
+		{ "0x10 \"a \\\"b\\\" c\"", "a \\" }, { "\xef\xbb\xbf" "0x10 x", NULL },
 		{ "0x10x name", NULL }, { "leaf 0x10", NULL }, { "", NULL },
 	};
 

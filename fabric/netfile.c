@@ -591,8 +591,6 @@ void netfile_describe(const struct netfile_notes *notes, netfile_print *print, v
 int netfile_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
 		 struct netfile_notes *ret_notes, struct error *err)
 {
-	static const char bom[] = "\xef\xbb\xbf";
-	size_t skip = len >= 3 && !memcmp(chars, bom, 3) ? 3 : 0;
 	struct net_reader *reader = calloc(1, sizeof(*reader));
 	char *copy = malloc(len + 1);
 	int code = ERR_NOMEM;
@@ -604,7 +602,7 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 	}
 	memcpy(copy, chars, len);
 	copy[len] = '\0';
-	code = read_lines(reader, copy + skip, len - skip, err);
+	code = read_lines(reader, copy, len, err);
 	/* Ids that are names become GUIDs. */
 	for (size_t i = 0; code == 0 && i < reader->link_count; i++)
 		if (map_get(&reader->nodes, reader->links[i].peer_guid, &node))

@@ -4,7 +4,7 @@
  *
  * Reads the variants of the last twenty years: error lines and shell prompts in between, `Ca` or
  * `Hca`, `Switch41` of a terminal log that lost a blank, a LID and a speed in the comment, chassis
- * lines, extra suffixes, quotes and '#' inside descriptions, CRLF, a BOM.
+ * lines, extra suffixes, quotes and '#' inside descriptions, CRLF.
  */
 #ifndef IBWIRE_FABRIC_NETFILE_H
 #define IBWIRE_FABRIC_NETFILE_H

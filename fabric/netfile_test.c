@@ -105,7 +105,6 @@ TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
 {
 	static const struct { const char *net; size_t nodes, links; const char *notes; } cases[] = {
 		{ WHOLE, 3, 2, "" },
-		{ "\xef\xbb\xbf" WHOLE, 3, 2, "" },
 		{ "switchguid=0xa1(a1)\r\nSwitch41 \"S-a1\" # \"leaf\" base port 0 lid 1 lmc 0\r\n" SWITCH_PORTS
 		  WHOLE_CAS "\r\n", 3, 2, "" },
 		{ "[root@ufm ~]# ibnetdiscover\n" WHOLE "[root@ufm ~]# ", 3, 2,

@@ -51,13 +51,18 @@ static int read_hosts_map(const char *path, struct nccl_log *log, struct error *
 	size_t number = 0;
 	int code = text_read_file(path, "the map of hosts ", TEXT_SMALL_MOST, &text, err);
 
-	for (char *line = code == 0 ? text.chars : NULL, *next; line && code == 0; line = next) {
+	for (char *line = text.chars, *next; code == 0 && line < text.chars + text.len; line = next) {
+		char *stop = memchr(line, '\n', (size_t)(text.chars + text.len - line));
 		int words;
 
 		number++;
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
+		next = stop ? stop + 1 : text.chars + text.len;
+		if (memchr(line, '\0', (size_t)(next - line))) {
+			unread_add(&unread, number);
+			continue;
+		}
+		if (stop)
+			*stop = '\0';
 		line[strcspn(line, "#")] = '\0';
 		words = sscanf(line, "%127s %127s %1s", pod, node, more);
 		if (words == 2)

@@ -417,8 +417,7 @@ static int parse_line(struct parsing *parsing, char *line)
 /* Return: the number of the first invalid line; 0: none. */
 static size_t parse_lines(struct parsing *parsing, char *chars, size_t len)
 {
-	static const char bom[] = "\xef\xbb\xbf";
-	char *at = len >= 3 && !memcmp(chars, bom, 3) ? chars + 3 : chars, *end = chars + len;
+	char *at = chars, *end = chars + len;
 	size_t number = 1;
 
 	for (; at < end; number++) {

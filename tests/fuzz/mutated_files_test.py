@@ -7,6 +7,7 @@ topologies."""
 import json
 import os
 import random
+import re
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
@@ -122,6 +123,37 @@ def long_lines():
     return wrong
 
 
+def read_again(name, data):
+    """Results of the commands that read a file."""
+    with open("mutated", "wb") as file:
+        file.write(data)
+    return [(done.status, re.sub('"age_s": [^,]*', "", done.out), done.err) for done in
+            (run(IBWIRE, *[word.replace("%", "mutated") for word in command], check=False)
+             for command in OTHERS[name][1] if "%" in " ".join(command))]
+
+
+def line_endings():
+    """A byte order mark, CRLF, blanks and a missing newline at the end change nothing. UTF-16 is named, and so is a line
+    with a NUL byte: the lines after it are read."""
+    wrong = []
+    for name in ("settings", "name map", "host list", "states of hosts", "map of pods"):
+        data = OTHERS[name][0].encode()
+        plain = read_again(name, data)
+        for kind, other in (("a byte order mark", b"\xef\xbb\xbf" + data), ("CRLF", data.replace(b"\n", b"\r\n")),
+                            ("blanks", data.replace(b"\n", b" \t\n")), ("no last newline", data[:-1])):
+            if read_again(name, other) != plain:
+                wrong.append(f"{name} with {kind}: {read_again(name, other)}, not {plain}")
+        wrong += [f"{name}: UTF-16 is not named: {err}" for _, _, err in read_again(name, data.decode().encode("utf-16"))
+                  if "UTF-16" not in err]
+        at = data.index(b"\n") + 1
+        for (status, out, err), (*good, _) in zip(read_again(name, data[:at] + b"a\0 b\n" + data[at:]), plain):
+            if name != "settings" and ("1 line is not" not in err or "line 2" not in err or [status, out] != good):
+                wrong.append(f"{name} with a NUL byte in line 2: {status} {out} {err}")
+            elif name == "settings" and ("line 2" not in err or status != 64):
+                wrong.append(f"{name} with a NUL byte in line 2: {status} {err}")
+    return wrong
+
+
 run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", DB, 2, 3, 10)
 limited(IBWIRE, "push", "--once", "--remote-write", "http://127.0.0.1:9/", "--since", "-1h", "--cursor", "cursor")
 with open("cursor", encoding="utf-8") as file:
@@ -130,6 +162,7 @@ bases = topologies()
 tap.equal("files that are as they should be", [text for data in bases for text in examine_topology(data)[0]] +
           [text for name, (data, _) in OTHERS.items() for text in examine_other(name, data.encode())[0]], [])
 tap.equal("long lines", long_lines(), [])
+tap.equal("marks and ends of lines", line_endings(), [])
 totals = {}
 for seed in range(FIRST, FIRST + COUNT):
     rng = random.Random(seed)

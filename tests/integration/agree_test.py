@@ -19,7 +19,9 @@ Fabrics: a generated 8-rail cluster with traffic, and published dumps of real fa
   included, are set to individual values.
 """
 import concurrent.futures
+import json
 import os
+import random
 import sys
 import time
 
@@ -227,6 +229,39 @@ def compare_errors(name, sim, discovered):
     tap.result(len(theirs) > len(discovered.ports) // 4, f"{name}: a third of the ports has errors", f"{len(theirs)} ports")
 
 
+def compare_names(name, sim, discovered):
+    """A line of a node-name-map between two good ones, made of random parts. Where ibnetdiscover rejects the file,
+    ibwire names the line and reads the others. It has no empty names, and strips spaces. ibnetdiscover has no mapped
+    names of HCAs."""
+    rng = random.Random(33)
+    first, node, last = [guid for guid, known in discovered.nodes.items() if known["type"] == "switch"][:3]
+    for number in range(30 if SHORT else 100):
+        guid = rng.choice([f"0x{node:x}", f"0x{node:016x}", f"0X{node:X}", f"0x{node:016X}", f"{node}", f"0{node:o}",
+                           f"{node:016x}g", "name", "\ufeff0x1"])
+        gap = rng.choice([" ", " ", "\t", "  ", "\t ", " \"", " #", "#", "\"", ""])
+        parts = ["leaf", "A-1", " ", "\t", "(root)", "\"", "\\\"", "#", "\u00e9", "MF0;x:MQM9700/U1", "'", ",", ":"]
+        line = rng.choice(["", "", " ", "\t"]) + guid + gap + "".join(rng.choices(parts, k=rng.randrange(5)))
+        newline = rng.choice(["\n", "\r\n", " \n", "\t\r\n"])
+        more = rng.choice(["", f"0x{node:x} second{newline}"])
+        with open("names.map", "w", encoding="utf-8", newline="") as file:
+            file.write(f"0x{first:x} before{newline}{line}{newline}{more}0x{last:x} \"after\"" + rng.choice(["", newline]))
+        theirs = sim.run("ibnetdiscover", "--node-name-map", "names.map")
+        ours = sim.ibwire("nodes", "--node-name-map", "names.map", "--format", "json")
+        names = {diags.guid(row["node_guid"]): row["node"] for row in json.loads(ours.out)}
+        expected = {first: "before", last: "after"}
+        if "failed to parse" in theirs.err:
+            expected[node] = "second" if more else discovered.nodes[node]["description"].strip()
+            unread = True
+        else:
+            expected[node] = diags.Discovered(theirs.out.replace("\r", "")).nodes[node]["description"].strip()
+            unread = expected[node] in ("", "second") or not line.split(guid, 1)[1].strip("\"# \t")
+            if not expected[node]:
+                expected[node] = names[node]
+        tap.same(f"{name}: names agree with a node-name-map {number}", {guid: names[guid] for guid in expected}, expected)
+        tap.equal(f"{name}: an unread line is named {number}", (repr(line), "ignored, the first is line 2" in ours.err),
+                  (repr(line), unread))
+
+
 def agree(name, options, traffic=False):
     began = time.monotonic()
     with tap.part(name), Simulation(*options) as sim:
@@ -246,6 +281,7 @@ def agree(name, options, traffic=False):
         compare_counters(name, sim, discovered, traffic)
         if traffic:
             compare_errors(name, sim, discovered)
+            compare_names(name, sim, discovered)
     tap.note(f"{name}: {time.monotonic() - began:.0f} s")
 
 
