@@ -29,7 +29,7 @@
  * one ends: of the address that has the most, the oldest of those with the least progress. The library accepts a few
  * more, until it has closed that one.
  */
-enum { CLIENTS = 64, CLIENTS_ALL = CLIENTS + 32, LOGINS_MOST = 16, BACKLOG = 1024, WAIT_MS = 250,
+enum { CLIENTS = 64, CLIENTS_ALL = CLIENTS + 32, LOGINS_MOST = 16, LOGINS_EACH = 4, BACKLOG = 1024, WAIT_MS = 250,
        CONNECTION_BYTES = 128 << 10 };
 
 /* After a password was checked for a time, none is for this multiple of it. */
@@ -292,7 +292,7 @@ static unsigned authenticate(struct client *client)
 		client->refused = MHD_HTTP_UNAUTHORIZED;
 	else if (metrics_config_knows(&server->config, client->name, client->password))
 		client->refused = 0;
-	else if (waiting >= LOGINS_MOST)
+	else if (waiting >= LOGINS_MOST || count_clients(client, LOGIN) >= LOGINS_EACH)
 		client->refused = MHD_HTTP_TOO_MANY_REQUESTS;
 	else
 		client->refused = UINT_MAX;
