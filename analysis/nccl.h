@@ -174,6 +174,7 @@ struct nccl_test {
 	enum nccl_operation operation;
 	bool inferred;            /* from the columns: before 2.17 the program's name is not printed */
 	bool concluded;           /* its summary was printed */
+	bool below_minimum;       /* of the mean busbw that NCCL_TESTS_MIN_BW demands */
 	uint32_t host;            /* index into hosts, of the last rank of its list */
 	bool alone;               /* several processes with a rank 0: built without MPI, each ran by itself */
 	struct nccl_group all;    /* of its list of devices */

@@ -451,6 +451,7 @@ static size_t count_alone(const struct nccl_log *log)
 }
 
 #define FIX_WRONG "look for a GPU with errors: dmesg (NVRM Xid), nvidia-smi -q -d ECC"
+#define FIX_CUT "the test did not end: look for its first failure in the logs of all ranks"
 #define FIX_SLOW "look for slow or failing links (ibwire links --degraded, ibwire health), missing GDRDMA, and PCI " \
 	"links and settings of the hosts (ibwire doctor)"
 
@@ -459,9 +460,12 @@ static void test_check(struct nccl_check *check, const struct nccl_test *test, u
 	char line_rate[160], parts[32] = "", ranks[96] = "ranks not known", wire[64];
 	enum nccl_severity severity = speed_check(check, test, nccl_check_host_rate(check), line_rate,
 		sizeof(line_rate));
+	bool slow = severity > NCCL_NOTE || test->below_minimum, cut = !test->concluded;
 
-	if (test->wrong)
+	if (test->wrong || test->below_minimum)
 		severity = NCCL_FAIL;
+	else if (cut && check->log->ended_badly && severity < NCCL_WARN)
+		severity = NCCL_WARN;
 	if (test->group_count > 1)
 		snprintf(parts, sizeof(parts), " in %zu groups", test->group_count);
 	if (test->all.ranks)
@@ -473,14 +477,19 @@ static void test_check(struct nccl_check *check, const struct nccl_test *test, u
 		snprintf(wire, sizeof(wire), test->all.ranks && (test->all.hosts < 2 || test->group_count > 1) ?
 			 "nothing needs to be" : "unknown bytes");
 	if (!test->row_count)
-		nccl_check_add(check, NCCL_WARN, "let only the first rank write to this log",
+		nccl_check_add(check, NCCL_WARN, test->operation == NCCL_HYPERCUBE ?
+			       "run it on a number of ranks that is a power of two" :
+			       cut && check->log->problem_count ? FIX_CUT : "let only the first rank write to this log",
 			       "%s: the table has no row that can be read", nccl_test_name(test));
 	else
-		nccl_check_add(check, severity, test->wrong ? FIX_WRONG : severity > NCCL_NOTE ? FIX_SLOW : NULL,
-			       "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s",
+		nccl_check_add(check, severity, test->wrong ? FIX_WRONG : slow ? FIX_SLOW :
+			       severity > NCCL_NOTE ? FIX_CUT : NULL,
+			       "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s%s",
 			       nccl_test_name(test), ranks, test->row_count, plural(test->row_count),
 			       test->best.busbw_gb_per_s, amount((double)test->best.size_bytes).text, line_rate, wire,
-			       test->wrong ? "; wrong values" : "", test->concluded ? "" : "; the table is cut off");
+			       test->wrong ? "; wrong values" : "", test->below_minimum ?
+			       "; the mean busbw is below that of NCCL_TESTS_MIN_BW" : "",
+			       cut ? "; the table is cut off" : "");
 }
 
 static void tests_check(struct nccl_check *check)

@@ -13,7 +13,7 @@ enum { NCCL_MESSAGE_MOST = 1280, NCCL_LINE_MOST = 65536, NCCL_COLUMNS_MOST = 32 
 
 /* The meaning of a column of a table. */
 enum nccl_column { COLUMN_OTHER, COLUMN_SIZE, COLUMN_COUNT, COLUMN_TYPE, COLUMN_OP, COLUMN_ROOT, COLUMN_TIME,
-		   COLUMN_ALGBW, COLUMN_BUSBW, COLUMN_WRONG, COLUMN_DATE };
+		   COLUMN_ALGBW, COLUMN_BUSBW, COLUMN_WRONG };
 
 /* The state of nccl_json_feed(). */
 struct nccl_json {
@@ -121,6 +121,12 @@ void nccl_rank_add(struct nccl_log *log, uint32_t rank, uint32_t group, const ch
 
 /* nccl_row_add - add a row of the test: one or two column groups (out-of-place, in-place). */
 void nccl_row_add(struct nccl_log *log, const struct nccl_row *groups, unsigned count, uint64_t wrong);
+
+/* nccl_test_runs - the header of a test was read and not yet its summary. */
+static inline bool nccl_test_runs(const struct nccl_log *log)
+{
+	return log->input->test && !log->input->test->concluded;
+}
 
 /* nccl_hash - FNV-1a, for keys of maps. */
 static inline uint64_t nccl_hash(const char *bytes, size_t len, uint64_t hash)

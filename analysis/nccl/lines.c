@@ -195,8 +195,8 @@ static void line_end(struct nccl_log *log)
 /* Lines without anything of interest are most of a log: they are not copied. Colours may split words. */
 static bool is_of_interest(const struct nccl_log *log, const char *line, size_t len)
 {
-	return log->input->column_count || len >= PART_LEAST || memchr(line, '#', len) || memchr(line, '\033', len) ||
-	       memmem(line, len, "CCL", 3);
+	return log->input->column_count || nccl_test_runs(log) || len >= PART_LEAST || memchr(line, '#', len) ||
+	       memchr(line, '\033', len) || memmem(line, len, "CCL", 3);
 }
 
 /* What a log may be instead of text, by its first bytes. */

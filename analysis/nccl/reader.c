@@ -371,11 +371,19 @@ static void repetition_read(struct nccl_log *log, const char *line, size_t len)
 	log->repeated += at < end && *at == 'x' ? times : 0;
 }
 
+/* "HOST: Test CUDA failure common.cu:1023 'out of memory'", "HOST: Test timeout (120s) common.cu:400": of nccl-tests */
+static const char *test_failure_find(const char *line)
+{
+	const char *at = strstr(line, ": Test ");
+
+	return at && (!strncmp(at + 7, "CUDA failure", 12) || !strncmp(at + 7, "timeout", 7)) ? at + 2 : NULL;
+}
+
 void nccl_line_read(struct nccl_log *log, size_t len, size_t limit)
 {
 	struct nccl_input *input = log->input;
 	char *line = input->line;
-	const char *at = line + input->done, *marker, *hash;
+	const char *at = line + input->done, *marker, *hash, *test_failure;
 	bool found = false;
 
 	if (limit == len)
@@ -393,6 +401,8 @@ void nccl_line_read(struct nccl_log *log, size_t len, size_t limit)
 	line[len] = '\0';
 	if (hash)
 		nccl_comment(log, hash);
+	else if (nccl_test_runs(log) && (test_failure = test_failure_find(line)))
+		nccl_warning_read(log, NULL, test_failure);
 	else if (input->column_count)
 		nccl_row_read(log, line);
 }

@@ -6,6 +6,7 @@
  * (src/common.cu). Columns differ by operation and version, so that the header of the table gives
  * their meaning.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +160,7 @@ static enum nccl_column column_of(const char *word)
 	static const struct { const char *word; enum nccl_column column; } columns[] = {
 		{ "size", COLUMN_SIZE }, { "count", COLUMN_COUNT }, { "type", COLUMN_TYPE }, { "redop", COLUMN_OP },
 		{ "root", COLUMN_ROOT }, { "time", COLUMN_TIME }, { "cputime", COLUMN_TIME }, { "algbw", COLUMN_ALGBW },
-		{ "busbw", COLUMN_BUSBW }, { "#wrong", COLUMN_WRONG }, { "timestamp", COLUMN_DATE },
+		{ "busbw", COLUMN_BUSBW }, { "#wrong", COLUMN_WRONG },
 	};
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (!strcmp(word, columns[i].word))
@@ -184,23 +185,25 @@ static unsigned split(char *line, char **ret, unsigned most)
 	return count;
 }
 
-/* "size count type redop root time algbw busbw #wrong time algbw busbw #wrong" */
+/*
+ * "size count type redop root time algbw busbw #wrong time algbw busbw #wrong", "error" before 2.13. What follows are
+ * options of the program, such as a time stamp, which is two words, and only in rows with results in place.
+ */
 static void header_read(struct nccl_log *log, const char *text)
 {
 	struct nccl_input *input = log->input;
 	char copy[512], *words[NCCL_COLUMNS_MOST];
 	size_t len = strnlen(text, sizeof(copy) - 1);
+	unsigned count;
 
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	input->column_count = split(copy, words, NCCL_COLUMNS_MOST - 1);
-	for (unsigned i = 0; i < input->column_count; i++)
+	count = split(copy, words, NCCL_COLUMNS_MOST);
+	while (count && strcmp(words[count - 1], "#wrong") && strcmp(words[count - 1], "error"))
+		count--;
+	for (unsigned i = 0; i < count; i++)
 		input->columns[i] = column_of(words[i]);
-	if (input->column_count < 5)
-		input->column_count = 0;
-	/* A time stamp (-S) is two words, "2026-01-02 03:04:05". */
-	if (input->column_count && input->columns[input->column_count - 1] == COLUMN_DATE)
-		input->columns[input->column_count++] = COLUMN_OTHER;
+	input->column_count = count < 5 ? 0 : count;
 	/* A table whose header is not in the log, or a second one of it. */
 	if (input->column_count && (!input->test || input->test->concluded))
 		test_start(log, "");
@@ -252,6 +255,8 @@ void nccl_comment(struct nccl_log *log, const char *text)
 		input->test->concluded = true;
 		input->column_count = 0;
 	} else if (!strncmp(text, "Avg bus bandwidth", 17)) {
+		/* Of NCCL_TESTS_MIN_BW less 10 %. */
+		input->test->below_minimum |= strstr(text, " FAILED") != NULL;
 		input->test->concluded = true;
 		input->column_count = 0;
 	}
@@ -298,6 +303,8 @@ static enum nccl_operation operation_infer(const struct row_words *words, uint32
 	/* Before 2.13 operations without an operator left its column out (all_gather), or empty (alltoall). */
 	if (!words->op && !words->root)
 		return words->empty ? NCCL_ALL_TO_ALL : per_rank < size ? NCCL_ALL_GATHER : NCCL_OP_UNKNOWN;
+	if (words->empty)
+		return NCCL_HYPERCUBE;
 	if (rooted)
 		return per_rank < size ? NCCL_SCATTER : reduces ? NCCL_REDUCE : NCCL_BROADCAST;
 	if (per_rank < size)
@@ -318,52 +325,52 @@ static bool number_read(const char *word, double *ret)
 
 static bool is_number(const char *word)
 {
-	return word && *word && strspn(word, "0123456789") == strlen(word);
+	return *word && strspn(word, "0123456789") == strlen(word);
 }
 
-/* @empty: the row has no word in the column of the operator. */
-static bool words_assign(const struct nccl_input *input, char **words, bool empty, struct row_words *ret)
+/* One word of a row in a column. Return: false: it is not of this column. */
+static bool word_assign(enum nccl_column column, const char *word, struct row_words *ret)
 {
-	struct nccl_row *group = NULL;
+	struct nccl_row *group = ret->group_count ? &ret->groups[ret->group_count - 1] : NULL;
+	double number;
+
+	switch (column) {
+	case COLUMN_SIZE: ret->size = word; return is_number(word);
+	case COLUMN_COUNT: ret->count = word; return is_number(word);
+	case COLUMN_TYPE: ret->type = word; return isalpha((unsigned char)*word);
+	case COLUMN_OP: ret->op = word; return isalpha((unsigned char)*word);
+	case COLUMN_ROOT: ret->root = word; return is_number(word + (*word == '-'));
+	case COLUMN_TIME:
+		if (ret->group_count == 2)
+			return false;
+		return number_read(word, &ret->groups[ret->group_count++].time_us);
+	case COLUMN_ALGBW: return group && number_read(word, &group->algbw_gb_per_s);
+	case COLUMN_BUSBW: return group && number_read(word, &group->busbw_gb_per_s);
+	case COLUMN_WRONG: /* "N/A" without validation */
+		if (number_read(word, &number))
+			ret->wrong += (uint64_t)number;
+		return true;
+	case COLUMN_OTHER: break;
+	}
+	return true;
+}
+
+/* @empty: the row has no word in the column of the operator. A row may end after its first column group. */
+static bool words_assign(const struct nccl_input *input, char **words, unsigned count, bool empty,
+			 struct row_words *ret)
+{
+	unsigned i = 0;
 
 	*ret = (struct row_words){ .empty = empty };
-	for (unsigned c = 0, i = 0; c < input->column_count; c++, i++) {
-		double number = 0;
-
-		if (empty && input->columns[c] == COLUMN_OP) {
-			i--;
+	for (unsigned c = 0; c < input->column_count; c++) {
+		if (empty && input->columns[c] == COLUMN_OP)
 			continue;
-		}
-		switch (input->columns[c]) {
-		case COLUMN_SIZE: ret->size = words[i]; break;
-		case COLUMN_COUNT: ret->count = words[i]; break;
-		case COLUMN_TYPE: ret->type = words[i]; break;
-		case COLUMN_OP: ret->op = words[i]; break;
-		case COLUMN_ROOT: ret->root = words[i]; break;
-		case COLUMN_TIME:
-			if (ret->group_count == 2)
-				return false;
-			group = &ret->groups[ret->group_count++];
-			if (!number_read(words[i], &group->time_us))
-				return false;
-			break;
-		case COLUMN_ALGBW:
-			if (!group || !number_read(words[i], &group->algbw_gb_per_s))
-				return false;
-			break;
-		case COLUMN_BUSBW:
-			if (!group || !number_read(words[i], &group->busbw_gb_per_s))
-				return false;
-			break;
-		case COLUMN_WRONG: /* "N/A" without validation */
-			if (number_read(words[i], &number))
-				ret->wrong += (uint64_t)number;
-			break;
-		case COLUMN_OTHER:
-		case COLUMN_DATE: break;
-		}
+		if (i == count)
+			return ret->group_count && input->columns[c] == COLUMN_TIME;
+		if (!word_assign(input->columns[c], words[i++], ret))
+			return false;
 	}
-	return ret->group_count && is_number(ret->size) && (!ret->count || is_number(ret->count));
+	return ret->size && ret->group_count;
 }
 
 static bool has_column(const struct nccl_input *input, enum nccl_column column)
@@ -374,18 +381,16 @@ static bool has_column(const struct nccl_input *input, enum nccl_column column)
 	return false;
 }
 
-/* The last words of @line: mpirun and srun may put a label before them. Return: whether they are a row. */
-static bool row_split(const struct nccl_input *input, const char *line, char copy[1024], struct row_words *ret)
+/* A row in @line: launchers and loggers put words before it, options of the program behind it. */
+static bool row_split(const struct nccl_input *input, char *line, struct row_words *ret)
 {
-	char *words[NCCL_COLUMNS_MOST];
+	char *words[2 * NCCL_COLUMNS_MOST];
+	unsigned count = split(line, words, 2 * NCCL_COLUMNS_MOST);
 
-	for (int empty = 0; empty <= has_column(input, COLUMN_OP); empty++) {
-		unsigned count = input->column_count - (unsigned)empty;
-
-		strcpy(copy, line);
-		if (split(copy, words, count) == count && words_assign(input, words, empty, ret))
-			return true;
-	}
+	for (unsigned from = 0; from < count; from++)
+		for (int empty = 0; is_number(words[from]) && empty <= has_column(input, COLUMN_OP); empty++)
+			if (words_assign(input, words + from, count - from, empty, ret))
+				return true;
 	return false;
 }
 
@@ -418,7 +423,7 @@ void nccl_row_read(struct nccl_log *log, const char *line)
 	enum nccl_operation inferred;
 	struct row_words row;
 
-	if (!test || strlen(line) >= sizeof(copy) || !row_split(input, line, copy, &row))
+	if (!test || strlen(line) >= sizeof(copy) || !row_split(input, strcpy(copy, line), &row))
 		return;
 	inferred = test->inferred || !test->operation ?
 		   operation_infer(&row, test->all.ranks ? test->all.ranks : log->ranks) : NCCL_OP_UNKNOWN;
@@ -465,6 +470,7 @@ static uint64_t group_least(const struct nccl_test *test, const struct nccl_grou
 	case NCCL_REDUCE_SCATTER:
 	case NCCL_REDUCE: return multiply(size, sharp ? 1 : hosts - 1);
 	case NCCL_ALL_GATHER:
+	case NCCL_HYPERCUBE: /* an all-gather by sends */
 	case NCCL_BROADCAST: return multiply(size, hosts - 1);
 	case NCCL_ALL_TO_ALL: return multiply(size / ranks, ranks * ranks - group->pairs_inside);
 	case NCCL_GATHER:
@@ -472,7 +478,6 @@ static uint64_t group_least(const struct nccl_test *test, const struct nccl_grou
 	case NCCL_SEND_RECV: return multiply(size, hosts);
 	case NCCL_OP_UNKNOWN:
 	case NCCL_ALL_TO_ALL_V:
-	case NCCL_HYPERCUBE:
 	case NCCL_OPERATION_COUNT: break;
 	}
 	return 0;

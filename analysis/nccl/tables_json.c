@@ -67,6 +67,9 @@ static void value_take(struct nccl_log *log)
 		if (!log->input->test)
 			nccl_test_begin(log, json->program, json->iterations);
 		nccl_row_add(log, json->groups, json->group_count, json->wrong);
+	} else if (is_key(json, "okay") && log->input->test) {
+		/* Of values, which are counted, or of the mean busbw. */
+		log->input->test->below_minimum |= !strcmp(json->word, "false") && !log->input->test->wrong;
 	} else if (is_key(json, "end_time") && log->input->test) {
 		log->input->test->concluded = true;
 	}

@@ -43,6 +43,12 @@ TEST(columns_of_options_are_no_values)
 		"113.0 210.0 0 "
 		"9400.0 9600.0 9600.0 1.0\n",
 		COLUMNS "\n[1,0]<stdout>: " ROW "\n",
+		/* Columns that rccl-tests adds: hipevt, and with -M before the time stamp. */
+		"# size count type redop root time hipevt algbw busbw #wrong time hipevt algbw busbw #wrong\n"
+		"1073741824 268435456 float sum -1 9500.0 9400.0 113.0 211.9 0 9500.0 9400.0 113.0 210.0 0\n",
+		COLUMNS " algo proto nchannels timestamp\n" ROW " 2026-01-02 03:04:05 Ring Simple 32\n",
+		COLUMNS " algo proto nchannels\n" ROW " N/A N/A N/A\n",
+		COLUMNS " timestamp\n2026-01-02T03:04:05.123Z stdout F 0: " ROW " 2026-01-02 03:04:05\n",
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -54,6 +60,72 @@ TEST(columns_of_options_are_no_values)
 		assert_true(test->best.busbw_gb_per_s > 211.8 && test->best.busbw_gb_per_s < 212);
 		assert_int_equal(test->size_sum_bytes, 2ull << 30);
 	}
+}
+
+/* Results of one kind only, of which those out of place have no time stamp. */
+TEST(a_table_of_one_column_group)
+{
+	static const char *const tables[] = {
+		"# size count type redop root time algbw busbw #wrong timestamp\n"
+		"1073741824 268435456 float sum -1 9500.0 113.0 211.9 0\n",
+		"# size count type redop root time algbw busbw #wrong algo proto nchannels timestamp\n"
+		"1073741824 268435456 float sum -1 9500.0 113.0 211.9 N/A Ring LL128 8\n",
+		COLUMNS "\n1073741824 268435456 float sum -1                                 9500.0 113.0 211.9 0\n",
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		const struct nccl_test *test = read_table(2, 8, 1, tables[i]);
+
+		assert_int_equal(test->row_count, 1);
+		assert_true(test->best.busbw_gb_per_s > 211.8 && test->best.busbw_gb_per_s < 212);
+		assert_int_equal(test->size_sum_bytes, 1 << 30);
+	}
+	/* A column group that was cut is no result. */
+	assert_int_equal(read_table(2, 8, 1, COLUMNS "\n1073741824 268435456 float sum -1 9500.0 113.0\n")->row_count,
+			 0);
+}
+
+/* hypercube leaves the column of the operator empty; it is an all-gather. */
+TEST(hypercube)
+{
+	static const char table[] = COLUMNS "\n1073741824 16777216 float -1 9500.0 100.0 100.0 0 9500.0 99.0 99.0 0\n";
+
+	assert_int_equal(read_table(4, 8, 1, table)->operation, NCCL_HYPERCUBE);
+	assert_int_equal(text_log.tests[0].row_count, 1);
+	assert_int_equal(nccl_test_least_bytes(&text_log, &text_log.tests[0], false), (2ull << 30) * 20 * 3);
+	read_text("# Collective test starting: hypercube_perf\n" HEADER COLUMNS "\nnRanks 6 is not a power of 2, "
+		  "skipping\n# Out of bounds values : 0 OK\n");
+	check(NULL, 0);
+	assert_line(NCCL_WARN, "hypercube: the table has no row");
+	assert_string_equal(line_with("no row")->fix, "run it on a number of ranks that is a power of two");
+}
+
+TEST(a_test_that_failed)
+{
+	static const struct { const char *words, *line, *fix; } wanted[] = {
+		{ "warnings: 1: Test CUDA failure", "b: Test CUDA failure common.cu:1023 'out of memory'\n", "(-e)" },
+		{ "warnings: 1: Test CUDA failure", "0: b: Test CUDA failure common.cu:9 'unknown error'\n", "Xid" },
+		{ "timeouts: 1: Test timeout", "b: Test timeout (120s) common.cu:400\n", "the rank that stopped" },
+		{ "below that of NCCL_TESTS_MIN_BW", "# Avg bus bandwidth    : 12.3 FAILED\n", "ibwire links" },
+	};
+	char table[1024];
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(table, sizeof(table), COLUMNS "\n" ROW "\n%s .. b pid 7: Test failure common.cu:1100\n",
+			 wanted[i].line);
+		read_table(2, 8, 1, table);
+		check(NULL, 0);
+		assert_line(NCCL_FAIL, wanted[i].words);
+		assert_non_null(strstr(line_with(wanted[i].words)->fix, wanted[i].fix));
+	}
+	/* Before the columns, too; the table is of a job that ended with an error. */
+	read_table(2, 8, 1, "b: Test CUDA failure common.cu:1023 'out of memory'\n");
+	check(NULL, 0);
+	assert_line(NCCL_FAIL, "Test CUDA failure");
+	read_table(2, 8, 1, COLUMNS "\n" ROW "\n");
+	text_log.ended_badly = true;
+	check(NULL, 0);
+	assert_line(NCCL_WARN, "the table is cut off");
 }
 
 /* What stays inside a host needs no wire. */

@@ -24,6 +24,7 @@
 #define FIX_FIRST "a consequence: look for the first failure in the log of the peer"
 #define FIX_LOCAL "containers of one host need a common network namespace, or one container for all ranks of a host"
 #define FIX_RANKS "each process must have a rank of its own and the same number of ranks: check the launcher"
+#define FIX_GPU "a failure of the GPU or its driver: see dmesg for NVRM Xid"
 #define FIX_CALL "all ranks must call the same operation with the same size, in the same order"
 
 /* The first one that matches is taken: special texts are before general ones. */
@@ -105,6 +106,9 @@ static const struct nccl_warning warnings[] = {
 	{ "No space left on device", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 	{ "shared memory segment", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
 
+	{ "Test timeout (", "nccl-tests 2.9", NCCL_TIMEOUT, NCCL_FAIL,
+	  "find the rank that stopped: stack and log of each process; then its link: ibwire health" },
+
 	/* Sockets, of which those inside a host come first. */
 	{ "UDS: *failed", "2.17.1", NCCL_WARNING, NCCL_FAIL, FIX_LOCAL },
 	{ "UDS: Socket creation error", "2.17.1", NCCL_WARNING, NCCL_FAIL, FIX_LOCAL },
@@ -150,8 +154,10 @@ static const struct nccl_warning warnings[] = {
 	{ "P2P is disabled between NVLINK connected GPUs", "2.12.7", NCCL_WARNING, NCCL_WARN,
 	  "check NCCL_P2P_DISABLE, and IOMMU and ACS of the host: nvidia-smi topo -p2p r" },
 	{ "Missing \"iommu=pt\"", "RCCL 2.18", NCCL_WARNING, NCCL_WARN, "add iommu=pt to the kernel command line" },
-	{ "Cuda failure", "2.3.5", NCCL_WARNING, NCCL_FAIL, "a failure of the GPU or its driver: see dmesg for "
-	 "NVRM Xid" },
+	{ "Test CUDA failure*out of memory", "nccl-tests 2.0", NCCL_WARNING, NCCL_FAIL,
+	  "end other processes on the GPU, or test smaller sizes (-e)" },
+	{ "Test CUDA failure", "nccl-tests 2.0", NCCL_WARNING, NCCL_FAIL, FIX_GPU },
+	{ "Cuda failure", "2.3.5", NCCL_WARNING, NCCL_FAIL, FIX_GPU },
 	{ "communicator encountered a fatal error", "2.23.4", NCCL_WARNING, NCCL_FAIL, FIX_FIRST },
 	{ "The error is fatal", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
 	{ "NET/IB: Fatal error", "2.30.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
