@@ -78,13 +78,14 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 	for (size_t i = 0; i < METRICS; i++)
 		ret[i] = measure_of(NAN, true);
 	ret[DURATION] = measure_of((double)run->duration_us, true);
-	ret[HOSTS] = measure_of(hosts, true);
-	ret[PORTS] = measure_of(used, true);
-	ret[UNUSED] = measure_of(run->ports_unused, true);
+	/* Ports that are not exactly known may be used or not, and count in the lower bound of a mean. */
+	ret[HOSTS] = measure_of(hosts, job_is_exact(total));
+	ret[PORTS] = measure_of(used, job_is_exact(total));
+	ret[UNUSED] = measure_of(run->ports_unused, job_is_exact(total));
 	ret[BYTES] = measure_of(job_bytes(total), job_is_exact(total));
 	if (used) {
-		ret[MEAN] = measure_scale(job_mean(total), 1.0 / used);
-		ret[PEAK] = measure_scale(job_peak(total), 1.0 / used);
+		ret[MEAN] = measure_scale(job_mean(total), 1.0 / (total->ports - run->ports_unused));
+		ret[PEAK] = measure_scale(job_peak(total), 1.0 / (total->ports - run->ports_unused));
 	}
 	ret[RAILS_CV] = measure_of(run->over_rails.cv, true);
 	ret[HOSTS_CV] = measure_of(run->over_hosts.cv, true);
@@ -98,10 +99,8 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 	}
 }
 
-static const char *value_text(enum value_kind kind, struct measure measure, char ret[48])
+static const char *value_text(enum value_kind kind, double value, char ret[48])
 {
-	double value = measure.value;
-
 	if (isnan(value))
 		snprintf(ret, 48, "-");
 	else if (kind == VALUE_SPAN)
@@ -112,7 +111,6 @@ static const char *value_text(enum value_kind kind, struct measure measure, char
 		result_format_bytes(value, ret, 48);
 	else
 		snprintf(ret, 48, kind == VALUE_COUNT ? "%.0f" : kind == VALUE_CV ? "%.2f" : "%.1f %%", value);
-	strcat(ret, measure_mark(measure));
 	return ret;
 }
 
@@ -195,9 +193,9 @@ static void put_metrics(struct result *result, const void *ctx)
 		result_text(result, METRIC_KEY, metric->key);
 		result_show(result, METRIC_TITLE, metric->title, STYLE_PLAIN);
 		result_measure(result, METRIC_BEFORE, before);
-		result_show(result, METRIC_BEFORE, value_text(metric->kind, before, text[0]), STYLE_PLAIN);
+		result_show(result, METRIC_BEFORE, value_text(metric->kind, before.value, text[0]), STYLE_PLAIN);
 		result_measure(result, METRIC_NOW, now);
-		result_show(result, METRIC_NOW, value_text(metric->kind, now, text[1]), STYLE_PLAIN);
+		result_show(result, METRIC_NOW, value_text(metric->kind, now.value, text[1]), STYLE_PLAIN);
 		result_real(result, METRIC_CHANGE, change);
 		if (!strcmp(text[0], text[1]) || !(fabs(change) >= 0.5))
 			result_show(result, METRIC_CHANGE, "", STYLE_PLAIN);

@@ -131,8 +131,16 @@ static int find_hosts(struct job_work *work, struct error *err)
 
 /* --- sums --- */
 
-static void add_errors(const struct delta *delta, uint64_t *ret, bool *at_least)
+/* Are there no counters of a part of the job: the port was not read, or its history has expired or began later? */
+static bool is_cut(const struct job_report *report, const struct delta *delta)
 {
+	return delta->elapsed_us <= 0 || (report->source == JOB_SOURCE_HISTORY &&
+					  delta->elapsed_us + 3 * report->interval_us / 2 < report->duration_us);
+}
+
+static void add_errors(const struct job_report *report, const struct delta *delta, uint64_t *ret, bool *at_least)
+{
+	*at_least |= is_cut(report, delta);
 	for (int i = COUNTER_TRAFFIC_COUNT; delta->elapsed_us > 0 && i < COUNTER_COUNT; i++) {
 		if (!(delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(i)))
 			continue;
@@ -192,13 +200,10 @@ static void sum_port(struct job_work *work, struct job_port *port)
 		set_traffic(&mirror, (double)work->report->duration_us, sum);
 		port->mirrored = sum->known;
 	}
-	/* The history has expired in part, or began later. */
-	if (work->report->source == JOB_SOURCE_HISTORY && sum->known &&
-	    (port->mirrored ? peer : own)->elapsed_us < work->report->duration_us - 2 * work->report->interval_us)
-		sum->at_least = true;
-	add_errors(own, &sum->errors, &sum->errors_at_least);
+	sum->at_least |= is_cut(work->report, port->mirrored ? peer : own);
+	add_errors(work->report, own, &sum->errors, &sum->errors_at_least);
 	if (peer)
-		add_errors(peer, &port->peer_errors, &sum->errors_at_least);
+		add_errors(work->report, peer, &port->peer_errors, &sum->errors_at_least);
 	if (__builtin_add_overflow(sum->errors, port->peer_errors, &sum->errors))
 		sum->errors = UINT64_MAX;
 	port->own_stall = stall_of(work, port->port);

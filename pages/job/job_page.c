@@ -293,6 +293,13 @@ enum { REPORT_ROW, KNOWN_ROW, HISTORY_ROW, FABRIC_ROW, REPORT_ROWS };
 #define IF_HISTORY(member) .row = HISTORY_ROW, OF(member)
 #define IF_FABRIC(member) .row = FABRIC_ROW, OF(member)
 
+static struct measure measure_errors(const void *row)
+{
+	const struct job_sum *total = &((const struct job_report *)row)->total;
+
+	return measure_of((double)total->errors, !total->errors_at_least);
+}
+
 static const struct column job_columns[JOB_COLUMNS] = {
 	[ID] = { .key = "id", .kind = COLUMN_TEXT }, [NAME] = { .key = "name", .kind = COLUMN_TEXT },
 	[HOSTS] = { .key = "hosts", .kind = COLUMN_TEXT }, [COMMAND] = { .key = "command", .kind = COLUMN_TEXT },
@@ -311,7 +318,7 @@ static const struct column job_columns[JOB_COLUMNS] = {
 	[XMIT] = { .key = "xmit_bytes", .kind = COLUMN_BYTES, IF_KNOWN(total.xmit_bytes) },
 	[RCV] = { .key = "rcv_bytes", .kind = COLUMN_BYTES, IF_KNOWN(total.rcv_bytes) },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, IF_KNOWN(total.at_least) },
-	[ERRORS] = { .key = "errors", .kind = COLUMN_INTEGER, IF_KNOWN(total.errors) },
+	[ERRORS] = { .key = "errors", .kind = COLUMN_INTEGER, .row = KNOWN_ROW, .measure = measure_errors },
 	[MEAN_XMIT] = { .key = "mean_xmit_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.mean_xmit) },
 	[MEAN_RCV] = { .key = "mean_rcv_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.mean_rcv) },
 	[PEAK_XMIT] = { .key = "peak_xmit_bytes_per_s", .kind = COLUMN_REAL, IF_KNOWN(total.peak_xmit) },

@@ -195,7 +195,8 @@ class Model:
 
     def span(self, face, port):
         row = self.ports.get(port, {})
-        ends = [port, (row.get("peer_guid"), row.get("peer_port"))] if face in ("ports --since", "history --top") else []
+        both = face in ("ports --since", "history --top")
+        ends = [port, (row.get("peer_guid"), row.get("peer_port"))] if both else []
         return max([self.minute, *(self.since.get(end, 0) for end in ends)])
 
     def of(self, subject, key, face):
@@ -381,28 +382,113 @@ def check_errors(found, db, model):
                   truth.errors_between(model.ports, since, end), bool(shown[2]))
 
 
-def check_job(found, db, model):
-    """The job of the last minute: its ports, hosts, rails and verdict."""
-    done = run(IBWIRE, "job", "report", "17", "--db", db, "--format", "json", check=False)
-    report = json.loads(done.out)
+def check_snapshots(found, db, model):
+    """Differences of the snapshots of record_db, by port, link, switch and host."""
+    truth = model.truth
+    hosts = {guid: row["node"].split()[0] for (guid, _), row in model.ports.items()}
+
+    def check_side(face, row, ports, span, prefix=""):
+        """One end of a row; a sum leaves out ports that were down or not read at both times."""
+        marks, unknown = (row[prefix + key] or [] for key in ("at_least", "unknown"))
+        seconds_of = min(span[1] - span[0], (row.get("elapsed_us") or 1e12) / 1e6)
+        for way in ("xmit", "rcv"):
+            rate = total_of(truth.bytes_per_s(port, way, *span) for port in ports)
+            for key, factor in ((f"{way}_bytes", 1), (f"{way}_packets", 1 / PACKET_BYTES)):
+                for name, value, bound in bounded(row, prefix + key):
+                    # Readings of a sum are not of the same time.
+                    pair = times(rate, seconds_of * factor)
+                    found.add(face, f"{ports} {name}", value, (pair[0] * 0.995, pair[1] * 1.005), bound)
+        for counter in ERRORS:
+            value = row[prefix + "errors"].get(counter, None if counter in unknown else 0)
+            found.add(face, f"{ports} {prefix}{counter}", value, truth.errors_between(ports, *span, counter),
+                      counter in marks)
+
+    names = ("job-1-begin", "job-1-end", "last")
+    for pair in (names[:2], names[1:], names[::2]):
+        for by in ("port", "link", "switch", "host"):
+            done = run(IBWIRE, "snapshot", "diff", *pair, "--by", by, "--db", db, "--format", "json")
+            for row in json.loads(done.out):
+                span = (seconds(row["from_time"]), seconds(row["to_time"]))
+                face = f"snapshot diff --by {by}"
+                if by in ("port", "link"):
+                    check_side(face, row, [(row["node_guid"], row["port"])], span)
+                    if by == "link":
+                        check_side(face, row, [(row["peer_guid"], row["peer_port"])], span, "peer_")
+                else:
+                    check_side(face, row, [port for port in model.ports if (
+                        row["node_guid"] == port[0] if by == "switch" else hosts[port[0]] == row["host"])], span)
+
+
+def check_jobs(found, db, model):
+    """Both jobs of all hosts, by snapshots and by sweeps: their ports, hosts and rails, and their comparison."""
     hosts = {}
     for port, row in model.ports.items():
         if port[0] in model.hosts:
             hosts.setdefault(row["node"].split()[0], []).append(port)
     everything = [port for ports in hosts.values() for port in ports]
+    reports = [json.loads(run(IBWIRE, "job", "report", job, "--db", db, "--format", "json").out)
+               for job in ("16", "17")]
+    for report in reports:
+        check_job(found, model, report, hosts, everything)
+    compare = json.loads(run(IBWIRE, "job", "compare", "16", "17", "--db", db, "--format", "json").out)
+    for which, report in zip(("before", "now"), reports):
+        since, until, slack = job_span(report)
+        both = total_of(model.truth.bytes_per_s(port, way, since, until)
+                        for port in everything for way in ("xmit", "rcv"))
+        # The mean is that of the busier direction; all hosts send and receive the same.
+        truths = {"hosts": (len(hosts),) * 2, "ports": (len(everything),) * 2, "ports_unused": (0, 0),
+                  "bytes": (both[0] * (until - since - slack), both[1] * (until - since + slack)),
+                  "mean_bytes_per_s": times(both, 0.5 / len(everything)),
+                  "errors": job_errors(model, report, everything)}
+        for row in compare["metrics"]:
+            for key, value, bound in bounded(row, which):
+                found.add("job compare", f"{row['metric']} {key}", value, truths.get(row["metric"]), bound)
+        for row in compare["hosts"]:
+            pair = total_of(model.truth.bytes_per_s(port, way, since, until)
+                            for port in hosts[row["host"]] for way in ("xmit", "rcv"))
+            found.add("job compare", f"{row['host']} {which}", row[f"{which}_bytes_per_s"],
+                      times(pair, 0.5 / len(hosts[row["host"]])))
+    check_job_table(found, db, model, reports[1], hosts)
+
+
+def job_span(report):
+    """Beginning and end of a job, and how much longer or shorter its counters may be, in seconds."""
+    job = report["job"]
+    return seconds(job["begin"]), seconds(job["end"]), INTERVAL_S + SLACK_S if job["source"] == "history" else SLACK_S
+
+
+def job_errors(model, report, ports):
+    """Errors of both ends of the links of ports."""
+    since, until, slack = job_span(report)
+    ends = [end for port in ports for end in (port, (model.ports[port]["peer_guid"], model.ports[port]["peer_port"]))]
+    slack -= SLACK_S
+    low, high = (model.truth.errors_between(ends, *span) for span in
+                 ((since + slack, until - slack), (since - slack, until + slack)))
+    return (low[0], high[1])
+
+
+def check_job(found, model, report, hosts, everything):
+    since, until, slack = job_span(report)
+
+    def rate(port, way):
+        return model.truth.bytes_per_s(port, way, since - slack, until + slack)
 
     def check(row, what, ports):
         bounds = row.get("lower_bounds") or {}
+        sent = {way: total_of(rate(port, way) for port in ports) for way in ("xmit", "rcv")}
         for key, value in [*row.items(), *(("lower_bounds." + key, value) for key, value in bounds.items())]:
             plain = key.removeprefix("lower_bounds.")
             found_key = re.fullmatch(r"(?:mean|peak)_(xmit|rcv)_bytes_per_s", plain)
             if found_key:
-                found.add("job report", f"{what} {key}", value,
-                          total_of(model.rate(port, found_key[1], 70) for port in ports), key != plain)
+                found.add("job report", f"{what} {key}", value, sent[found_key[1]], key != plain)
             elif plain in ("early_bytes_per_s", "late_bytes_per_s"):
+                found.add("job report", f"{what} {key}", value, total_of(sent.values()), key != plain)
+            elif plain in ("xmit_bytes", "rcv_bytes"):
+                low, high = sent[plain.split("_")[0]]
                 found.add("job report", f"{what} {key}", value,
-                          total_of(model.rate(port, way, 70) for port in ports for way in ("xmit", "rcv")),
-                          key != plain)
+                          (low * (until - since - slack), high * (until - since + slack)), row["at_least"])
+            elif plain == "errors":
+                found.add("job report", f"{what} {key}", value, job_errors(model, report, ports), key != plain)
 
     check(report["job"], "job", everything)
     for row in report["rails"]:
@@ -411,6 +497,10 @@ def check_job(found, db, model):
         check(row, row["host"], hosts.get(row["host"], []))
     for row in report["ports"]:
         check(row, f"{row['node']}/{row['port']}", [(row["node_guid"], row["port"])])
+
+
+def check_job_table(found, db, model, report, hosts):
+    """The verdict and the table of hosts of the job of the last minute."""
     sums = [total_of(model.rate(port, way, 70) for port in ports for way in ("xmit", "rcv"))
             for ports in hosts.values()]
     if all(high - low <= 0.001 * high for low, high in sums):
@@ -443,8 +533,9 @@ def check(seed):
         found = Findings()
         check_facts(found, model, faces.collect(db))
         check_errors(found, db, model)
+        check_snapshots(found, db, model)
         check_history(found, db, model)
-        check_job(found, db, model)
+        check_jobs(found, db, model)
         by_face = {}
         for line in found.wrong:
             by_face.setdefault(line.split(":")[0], []).append(line)
@@ -471,8 +562,9 @@ def undisturbed():
         facts = faces.collect(db)
         check_facts(found, model, facts)
         check_errors(found, db, model)
+        check_snapshots(found, db, model)
         check_history(found, db, model)
-        check_job(found, db, model)
+        check_jobs(found, db, model)
         bounds = [str(key) for key in facts.values if key[1].startswith("lower_bounds.")]
         tap.equal("undisturbed: every number is right", found.wrong[:20], [])
         tap.equal("undisturbed: no number is a lower bound", bounds, [])

@@ -382,8 +382,8 @@ int main(int argc, char **argv)
 
 		code = store(&play, writer, i, wall_us, &err);
 		if (code == 0 && (i + 7 == count || i + 1 == count))
-			code = record_job(argv[1], wall_us, 1000 * US_PER_S + i * INTERVAL_S * US_PER_S, i + 1 == count,
-					  &err);
+			code = record_job(argv[1], "17", wall_us, 1000 * US_PER_S + i * INTERVAL_S * US_PER_S,
+					  i + 1 == count, &err);
 	}
 	for (int i = 0; i < STAGES; i++)
 		fabric_destroy(play.fabrics[i]);

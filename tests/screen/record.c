@@ -13,12 +13,12 @@
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
-int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, struct error *err)
+int record_job(const char *path, const char *id, int64_t wall_us, int64_t boot_us, bool ends, struct error *err)
 {
 	static char hosts[] = "";
 	const struct job_rules rules = { 0 };
 	struct job job = {
-		.id = "17", .name = "train", .hosts = hosts,
+		.name = "train", .hosts = hosts,
 		.begin_us = wall_us + US_PER_S, .end_us = wall_us + US_PER_S,
 		.begin_boot_us = boot_us + US_PER_S, .end_boot_us = boot_us + US_PER_S,
 		.begin_boot_id = "faces", .end_boot_id = "faces",
@@ -26,6 +26,7 @@ int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, st
 	struct saved_writer *writer = NULL;
 	int code = saved_writer_open(path, &writer, err);
 
+	snprintf(job.id, sizeof(job.id), "%s", id);
 	if (code == 0)
 		code = ends ? jobs_end(writer, &job, err) : jobs_begin(writer, &job, &rules, err);
 	saved_writer_close(writer);
@@ -38,6 +39,8 @@ static struct {
 	const char *path;
 	const struct virtual *world;
 	FILE *errors;    /* or NULL */
+	int64_t end_us;  /* wall clock */
+	unsigned snapshots; /* stored */
 	int64_t job_us;  /* the job begins with the sweep of this time; 0: it began, or there is none */
 	int64_t boot_us; /* of the newest sweep */
 } recorder;
@@ -60,17 +63,43 @@ static void print_errors(const struct virtual *world, FILE *out)
 	}
 }
 
+/* Store the readings of a sweep as a snapshot, before they are stored as deltas. The first two are those of job 16. */
+static int take_snapshot(const struct sweep *sweep, struct error *err)
+{
+	static const struct { const char *name; int64_t before_us; } snapshots[] = {
+		{ "job-1-begin", 150 * US_PER_S }, { "job-1-end", 80 * US_PER_S }, { "last", 20 * US_PER_S },
+	};
+	struct saved_writer *writer = NULL;
+	unsigned i = recorder.snapshots;
+	int code = 0;
+
+	if (i == sizeof(snapshots) / sizeof(*snapshots) || sweep->wall_us < recorder.end_us - snapshots[i].before_us)
+		return 0;
+	recorder.snapshots++;
+	if (i < 2)
+		code = record_job(recorder.path, "16", sweep->wall_us - US_PER_S, sweep->start_us - US_PER_S, i == 1,
+				  err);
+	if (code == 0)
+		code = saved_writer_open(recorder.path, &writer, err);
+	if (code == 0)
+		code = saved_write(writer, &(struct saved_label){ .name = snapshots[i].name }, sweep, err);
+	saved_writer_close(writer);
+	return code;
+}
+
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
-	int code = recorder.to->store(ctx, sweep, err);
+	int code = recorder.errors ? take_snapshot(sweep, err) : 0;
 
+	if (code == 0)
+		code = recorder.to->store(ctx, sweep, err);
 	recorder.boot_us = sweep->start_us;
 	if (recorder.errors)
 		print_errors(recorder.world, recorder.errors);
 	if (code < 0 || !recorder.job_us || sweep->wall_us < recorder.job_us)
 		return code;
 	recorder.job_us = 0;
-	return record_job(recorder.path, sweep->wall_us, sweep->start_us, false, err);
+	return record_job(recorder.path, "17", sweep->wall_us, sweep->start_us, false, err);
 }
 
 int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
@@ -94,6 +123,8 @@ int record_scenario(const char *file, const char *path, int64_t length_us, int64
 		recorder.path = path;
 		recorder.world = world;
 		recorder.errors = errors;
+		recorder.end_us = end_us;
+		recorder.snapshots = 0;
 		recorder.job_us = job_us ? end_us - job_us : 0;
 		sink = *recorder.to;
 		sink.store = store;
@@ -103,7 +134,7 @@ int record_scenario(const char *file, const char *path, int64_t length_us, int64
 	}
 	writer_close(writer);
 	if (code == 0 && job_us)
-		code = record_job(path, end_us, recorder.boot_us, true, err);
+		code = record_job(path, "17", end_us, recorder.boot_us, true, err);
 	virtual_destroy(world);
 	scenario_done(&scenario);
 	return code;

@@ -17,19 +17,20 @@ struct error;
  * @end_us:     wall clock at the beginning of the last sweep; two runs with the same end store the same values
  * @job_us:     a job of all hosts begins so long before the end; 0: no job
  * @errors:     CSV: time_s since the beginning, GUID, port number, counter, errors since the beginning, after each
- *              sweep, which has a line with 0 for GUID and port; or NULL. A counter that is cleared, full or not read does
- *              not change them.
+ *              sweep, which has a line with 0 for GUID and port; or NULL. A counter that is cleared, full or not
+ *              read does not change them. Snapshots are stored with the sweeps of 150, 80 and 20 s before the end; the
+ *              first two are those of the job 16 of all hosts.
  * Return: 0 or a negative error.
  */
 int record_scenario(const char *file, const char *path, int64_t length_us, int64_t end_us, int64_t job_us,
 		    FILE *errors, struct error *err);
 
 /*
- * record_job - store the begin or the end of the job 17 of all hosts
+ * record_job - store the begin or the end of a job of all hosts
  * @wall_us, @boot_us: of the newest sweep; the job begins or ends a second later
  * Return: 0 or a negative error.
  */
-int record_job(const char *path, int64_t wall_us, int64_t boot_us, bool ends, struct error *err);
+int record_job(const char *path, const char *id, int64_t wall_us, int64_t boot_us, bool ends, struct error *err);
 
 /*
  * record_truth - print what each port of a scenario sends and receives, without a collector
