@@ -111,7 +111,8 @@ struct balance_result {
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
 	double table_excess;      /* the same for numbers of destinations; NAN */
-	double mean_utilization, max_utilization; /* NAN */
+	double mean_utilization, max_utilization; /* of the members that are known; NAN */
+	double known_share;       /* these members' share of the capacity of those that work; of balance_mean() */
 	/*
 	 * Minimum number of flows of equal size (balance/flows.h); NAN: unknown, or neither tables nor load
 	 * are uneven.
@@ -121,6 +122,20 @@ struct balance_result {
 	enum balance_cause cause; /* of this window alone */
 	struct balance_member *members; /* count of the group */
 };
+
+/*
+ * balance_mean, balance_max - utilization of the members that work, 0..1
+ * Lower bounds if some of them are not known.
+ */
+static inline struct measure balance_mean(const struct balance_result *result)
+{
+	return measure_of(result->mean_utilization * result->known_share, result->known_share >= 1);
+}
+
+static inline struct measure balance_max(const struct balance_result *result)
+{
+	return measure_of(result->max_utilization, result->known_share >= 1);
+}
 
 struct balance {
 	struct balance_result *results; /* two for each group: XMIT, RCV */

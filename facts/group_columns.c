@@ -32,8 +32,6 @@ static const struct port *port_of(const void *row)
 
 NUMBER(number_excess, 100 * result_of(row)->excess)
 NUMBER(number_table_excess, 100 * result_of(row)->table_excess)
-NUMBER(number_mean, 100 * result_of(row)->mean_utilization)
-NUMBER(number_max, 100 * result_of(row)->max_utilization)
 NUMBER(number_flows, result_of(row)->flows)
 NUMBER(number_chance, 100 * result_of(row)->chance_excess)
 NUMBER(number_port, port_of(row)->num)
@@ -43,6 +41,16 @@ NUMBER(number_capacity, 100 * member_of(row)->capacity)
 NUMBER(number_destinations, 100 * member_of(row)->destinations)
 NUMBER(number_lids, result_of(row)->tables_known && member_of(row)->works ? member_of(row)->lids : NAN)
 NUMBER(number_utilization, 100 * member_of(row)->utilization)
+
+static struct measure measure_mean_utilization(const void *row)
+{
+	return measure_scale(balance_mean(result_of(row)), 100);
+}
+
+static struct measure measure_max_utilization(const void *row)
+{
+	return measure_scale(balance_max(result_of(row)), 100);
+}
 
 static struct measure measure_stall(const void *row)
 {
@@ -177,10 +185,11 @@ const struct column group_columns[] = {
 	  .help = "load of the hottest link above its fair share" },
 	{ .key = "table_excess_percent", .title = "TABLES%", .kind = COLUMN_PERCENT, .number = number_table_excess,
 	  .help = "the same as predicted from the forwarding tables" },
-	{ .key = "mean_utilization_percent", .title = "MEAN UTIL%", .kind = COLUMN_PERCENT, .number = number_mean,
-	  .help = "mean utilization of the links" },
-	{ .key = "max_utilization_percent", .title = "MAX UTIL%", .kind = COLUMN_PERCENT, .number = number_max,
-	  .help = "utilization of the hottest link" },
+	{ .key = "mean_utilization_percent", .title = "MEAN UTIL%", .kind = COLUMN_PERCENT,
+	  .measure = measure_mean_utilization,
+	  .help = "mean utilization of the links; a lower bound if some of them are not exactly known" },
+	{ .key = "max_utilization_percent", .title = "MAX UTIL%", .kind = COLUMN_PERCENT,
+	  .measure = measure_max_utilization, .help = "utilization of the hottest link; likewise" },
 	{ .key = "flows_at_least", .title = "FLOWS", .kind = COLUMN_REAL, .number = number_flows,
 	  .help = "lower bound of the number of flows" },
 	{ .key = "chance_excess_percent", .title = "CHANCE%", .kind = COLUMN_PERCENT, .number = number_chance,

@@ -44,7 +44,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT },
 	[SHARES] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[TABLES] = { .title = "PREDICTED", .kind = COLUMN_TEXT, .priority = 2 },
-	[HOTTEST] = { .title = "MAX UTIL%", .kind = COLUMN_PERCENT },
+	[HOTTEST] = { .title = "MAX UTIL%", .kind = COLUMN_PERCENT, .measured = true },
 	[EXCESS] = { .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 	[SINCE] = { .title = "FOR", .kind = COLUMN_TEXT, .priority = 1 },
 };
@@ -89,8 +89,8 @@ static void add_heading(const struct balance_report *report, uint32_t index, str
 		add_line(page, INDENT, &reason);
 	text_done(&reason);
 	if (!isnan(result->max_utilization))
-		text_appendf(&text, "maximum utilization %d %%, mean %d %%; ", percent(result->max_utilization),
-			     percent(result->mean_utilization));
+		text_appendf(&text, "maximum utilization %s%d %%, mean %d %%; ", result->known_share < 1 ? "at least " : "",
+			     percent(result->max_utilization), percent(balance_mean(result).value));
 	text_appendf(&text, "tests that hold: %s; ", balance_tests(result));
 	balance_append_adaptive(result, &text);
 	add_line(page, INDENT, &text);
@@ -200,7 +200,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 		result_text(table, CAUSE, cause);
 	put_sparks(table, SHARES, report, result, false);
 	put_sparks(table, TABLES, report, result, true);
-	result_real(table, HOTTEST, 100 * result->max_utilization);
+	result_measure(table, HOTTEST, measure_scale(balance_max(result), 100));
 	result_real(table, EXCESS, 100 * result->excess);
 	if (report->began[index].wall_us)
 		result_text(table, SINCE, span_of(report, &report->began[index], false, span));

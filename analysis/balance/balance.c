@@ -349,6 +349,7 @@ static void test_measured(const struct balance_input *input, const struct balanc
 	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
 		return;
 	result->mean_utilization = sums->rate * BALANCE_BITS_PER_S / sums->known_capacity;
+	result->known_share = sums->known == sums->working ? 1 : sums->known_capacity / sums->capacity;
 	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 

@@ -233,7 +233,7 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 
 		page->groups[i] = (struct metrics_group){
 			.imbalance = result->state == BALANCE_ACTIVE ? result->excess : NAN,
-			.mean = result->mean_utilization, .most = result->max_utilization,
+			.mean = measure_exact(balance_mean(result)), .most = measure_exact(balance_max(result)),
 		};
 		for (uint32_t j = 0; j < group->count; j++)
 			page->groups[i].active += result->members[j].works;

@@ -242,6 +242,25 @@ SMALL_TEST(ports_that_were_not_read_are_unknown)
 	text_done(&text);
 }
 
+/* One of many unread ports is allowed: it may carry nothing, or more than the others. */
+SMALL_TEST(utilization_without_an_unread_port_is_a_lower_bound)
+{
+	const struct balance_result *result;
+
+	bed->settings.coverage = 0.7;
+	load_uplinks(bed, 0.1, 0.3, 0.2, 0.4);
+	result = evaluate(bed);
+	assert_true(measure_is_exact(balance_mean(result)) && measure_is_exact(balance_max(result)));
+	assert_near(balance_mean(result).value, 0.25);
+	bed->loads[uplink(bed, 0)].known = false;
+	bed->loads[bed->fabric->ports[uplink(bed, 0)].peer].known = false;
+	result = evaluate(bed);
+	assert_near(result->mean_utilization, 0.3);
+	assert_true(measure_is_at_least(balance_mean(result)) && measure_is_at_least(balance_max(result)));
+	assert_near(balance_mean(result).value, 0.225);
+	assert_near(balance_max(result).value, 0.4);
+}
+
 SMALL_TEST(readings_far_apart_are_not_compared)
 {
 	load_uplinks(bed, 0.5, 0.1, 0.1, 0.1);

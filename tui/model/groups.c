@@ -134,7 +134,9 @@ static void add_ports(struct making *making)
 
 		row->mean_percent = measure_mean(row->mean_percent);
 		row->stall_percent = measure_mean(row->stall_percent);
-		row->min_percent = measure_of(row->min_percent.value, exact);
+		/* A port that is not known may have less. */
+		row->min_percent = measure_of(row->known == row->mean_percent.parts ? row->min_percent.value : NAN,
+					      exact);
 		row->max_percent = measure_of(row->max_percent.value, exact);
 	}
 }

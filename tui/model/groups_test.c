@@ -141,7 +141,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 	assert_int_equal(group->silent, silent);
 	/* Unknown ports may carry nothing: the mean over all ports is certain. At least 0 is unknown. */
 	near(group->mean_percent.value, exact == ports || sum > 0 ? sum / ports : NAN);
-	near(group->min_percent.value, known && (exact == ports || min > 0) ? min : NAN);
+	near(group->min_percent.value, known && known == ports && (exact == ports || min > 0) ? min : NAN);
 	near(group->max_percent.value, known && (exact == ports || max > 0) ? max : NAN);
 	assert_int_equal(measure_is_exact(group->mean_percent), known && exact == ports);
 	assert_int_equal(measure_is_exact(group->max_percent), known && exact == ports);

@@ -156,9 +156,9 @@ static void fill_bars(struct result *result, size_t at, const void *row)
 	text_done(&text);
 }
 
-static double number_full(const void *row)
+static struct measure measure_full(const void *row)
 {
-	return 100 * ((const struct group_cells *)row)->result->max_utilization;
+	return measure_scale(balance_max(((const struct group_cells *)row)->result), 100);
 }
 
 static double number_over(const void *row)
@@ -188,11 +188,11 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[MEASURED] = { .title = "MEASURED", .fill = fill_bars, .help = "measured share of each member" },
 	[PREDICTED] = { .title = "PREDICTED", .fill = fill_bars, .which = true,
 			.help = "share of each member predicted from the routes" },
-	[FULL] = { .title = "MAX UTIL%", .narrow = "UTIL%", .kind = COLUMN_PERCENT, .number = number_full,
+	[FULL] = { .title = "MAX UTIL%", .narrow = "UTIL%", .kind = COLUMN_PERCENT, .measure = measure_full,
 		   .fill = fill_percent, .help = "utilization of the busiest link" },
 	[OVER] = { .title = "IMBALANCE%", .narrow = "IMB.%", .kind = COLUMN_PERCENT, .number = number_over,
 		   .fill = fill_percent, .help = "load of the busiest link above the mean" },
-	[SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .number = number_full, .flags = COLUMN_FLEXIBLE,
+	[SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .measure = measure_full, .flags = COLUMN_FLEXIBLE,
 		    .help = "utilization of the busiest link in the last sweeps" },
 };
 
