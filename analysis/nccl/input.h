@@ -73,7 +73,7 @@ void nccl_version(struct nccl_log *log, const char *library, const char *text);
 /* A known text of NCCL WARN. */
 struct nccl_warning {
 	const char *pattern; /* parts in this order, separated by '*' */
-	const char *since;   /* the first version whose sources have it, of NCCL unless it names another library */
+	const char *since;   /* first version whose sources have it, of NCCL unless it names a library (without: any) */
 	enum nccl_problem_kind kind;
 	enum nccl_severity severity; /* NCCL_NOTE: harmless */
 	const char *fix;     /* NULL: harmless, or it depends on the status */

@@ -37,6 +37,44 @@ static void assert_first(enum nccl_severity severity, const char *text, const ch
 }
 
 /* Texts as NCCL prints them, and a word of what to do. */
+/* Texts of RCCL and of plugins: none is ok, a known one has a remedy, and none names a host or peer without need. */
+TEST(warnings_of_plugins)
+{
+	static const struct { enum nccl_severity severity; const char *text, *fix; } wanted[] = {
+		{ NCCL_FAIL, "NET/OFI EFA provider requires at least libfabric version 1.22.0.", "newer" },
+		{ NCCL_WARN, "NET/OFI GDR disabled on GDR-supported instance type p4d.24xlarge", "efa_nv_peermem" },
+		{ NCCL_FAIL, "NET/OFI Unable to register memory (type = 2) for device 3. RC: -12", "memlock" },
+		{ NCCL_WARN, "NET/OFI Error accessing device 3.", "first failure" },
+		{ NCCL_WARN, "NET/IB : SHARP coll init error: Cannot create SHARP job(-11)", "aggregation manager" },
+		{ NCCL_FAIL, "NET/IB : Local mergedDev=mlx5_0+mlx5_1 has a different number of devices=2 as "
+		  "remoteDev=mlx5_0 nRemDevs=1", "HCAs of one kind" },
+		{ NCCL_FAIL, "Call to recv from 10.0.0.2<41> failed : Success", "in the log of the peer" },
+		{ NCCL_FAIL, "Maximum retry reached for connect 3.", "firewall" },
+		{ NCCL_FAIL, "socketPollConnect: exceeded retries (20000)", "firewall" },
+		{ NCCL_FAIL, "socketPollConnect: Connect to 10.0.0.2<41> returned 113(x) errno 115", "firewall" },
+		{ NCCL_FAIL, "Error: network Foo not found.", "NCCL_NET" },
+		{ NCCL_FAIL, "Rank 3 has no transport for send peer 4 on channel 0/1", "forbid transports" },
+		{ NCCL_WARN, "Could not open XML topology file /etc/topo.xml : x", "NCCL_TOPO_FILE" },
+		{ NCCL_WARN, "Failed to load ROCr missing symbol hsa_init", "ROCr" },
+		{ NCCL_WARN, "MSCCL: bid must be not negative. bid: -1", "first failure" },
+		{ NCCL_NOTE, "minCTAs 64 is larger than #channels upper limit 32, cap it to 32", NULL },
+	};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const struct nccl_line *line;
+
+		snprintf(text, sizeof(text), A "misc/some.cc:12 NCCL WARN %s\n", wanted[i].text);
+		read_text(text);
+		check(NULL, 0);
+		line = line_with(wanted[i].text);
+		assert_non_null(line);
+		assert_int_equal(line->severity, wanted[i].severity);
+		if (wanted[i].fix && !strstr(line->fix, wanted[i].fix))
+			fail_msg("%s: %s", wanted[i].text, line->fix);
+	}
+}
+
 TEST(fatal_warnings_fail_and_have_a_remedy)
 {
 	static const struct { const char *text, *fix; } fatal[] = {

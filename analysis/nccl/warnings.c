@@ -3,7 +3,8 @@
  * warnings.c - known texts of NCCL WARN: what each means, and what to do
  *
  * Texts and versions as read in NCCL's sources of the tags 2.3.5 to 2.30.7 (transport/net_ib, net_socket, shm,
- * misc/ibvwrap, misc/socket, misc/shmutils, bootstrap, init, graph), in RCCL 2.20 and in aws-ofi-nccl.
+ * misc/ibvwrap, misc/socket, misc/shmutils, bootstrap, init, graph), in RCCL 2.20 and 2.21, in the plugins
+ * aws-ofi-nccl, nccl-rdma-sharp-plugins (IBext, UCX) and FastSocket, and in nccl-tests.
  * A text that is not listed is a warning.
  */
 #include <assert.h>
@@ -24,6 +25,10 @@
 #define FIX_FIRST "a consequence: look for the first failure in the log of the peer"
 #define FIX_LOCAL "containers of one host need a common network namespace, or one container for all ranks of a host"
 #define FIX_RANKS "each process must have a rank of its own and the same number of ranks: check the launcher"
+#define FIX_SHARP "SHARP is not used: check its aggregation manager and the plugin (SHARP_COLL_LOG_LEVEL=3)"
+#define FIX_TRANSPORT "check NCCL_NET and the variables that forbid transports (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE)"
+#define FIX_EFA_DIRECT "load efa_nv_peermem, or use open GPU kernel modules with DMA-BUF"
+#define FIX_ROCR "install the ROCm runtime (ROCr) of RCCL's version in the container: DMA-BUF needs it"
 #define FIX_GPU "a failure of the GPU or its driver: see dmesg for NVRM Xid"
 #define FIX_CALL "all ranks must call the same operation with the same size, in the same order"
 
@@ -39,6 +44,9 @@ static const struct nccl_warning warnings[] = {
 	{ "Both NCCL_CTA_POLICY_ZERO and", "2.29.2", NCCL_WARNING, NCCL_NOTE, NULL },
 	{ "NET/OFI Only EFA provider is supported", "aws-ofi-nccl 1.0", NCCL_WARNING, NCCL_NOTE, NULL },
 	{ "NUMA auto balancing enabled", "RCCL 2.18", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "upper limit*cap it to", "2.18.1", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "NCCL_CGA_CLUSTER_SIZE value*Limiting value", "2.15.1", NCCL_WARNING, NCCL_NOTE, NULL },
+	{ "Turning off TX zero copy", "FastSocket", NCCL_WARNING, NCCL_NOTE, NULL },
 	{ "Got async event : GID table change", "2.3.5", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
 	{ "Got async event : client reregistration", "2.3.5", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
 	{ "Got non-fatal async event: client reregistration", "2.28.7", NCCL_ASYNC_EVENT, NCCL_NOTE, NULL },
@@ -82,6 +90,10 @@ static const struct nccl_warning warnings[] = {
 	  "check libibverbs and /dev/infiniband in the container, and NCCL_IB_HCA" },
 	{ "NET/IB*incompatible", "2.26.2", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
 	{ "mixed local*device counts", "2.30.3", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
+	{ "different link_layer", "2.20.3", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
+	{ "different number of devices", "2.20.3", NCCL_WARNING, NCCL_FAIL, FIX_MIXED },
+	{ "PCI relaxed order*not supported", "IBext", NCCL_WARNING, NCCL_WARN,
+	  "unset NCCL_IB_PCI_RELAXED_ORDERING, or update rdma-core" },
 	{ "remote FLID configured as zero", "2.22.3", NCCL_WARNING, NCCL_WARN,
 	  "configure FLIDs of the router in the subnet manager" },
 
@@ -92,12 +104,26 @@ static const struct nccl_warning warnings[] = {
 	{ "Could not find a replacement QP", "2.29.7", NCCL_WARNING, NCCL_FAIL, FIX_LINK },
 	{ "lib wrapper not initialized", "2.3.5", NCCL_WARNING, NCCL_FAIL,
 	  "install libibverbs (rdma-core) in the container" },
-	{ "Cannot initialize CollNet, using point-to-point", "2.9.6", NCCL_WARNING, NCCL_WARN,
-	  "SHARP is not used: check its aggregation manager and the plugin (SHARP_COLL_LOG_LEVEL=3)" },
-	{ "No transport found for rank", "2.12.7", NCCL_WARNING, NCCL_FAIL,
-	  "check NCCL_NET and the variables that forbid transports (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE)" },
+	{ "Cannot initialize CollNet, using point-to-point", "2.9.6", NCCL_WARNING, NCCL_WARN, FIX_SHARP },
+	{ "SHARP coll init error", "IBext", NCCL_WARNING, NCCL_WARN, FIX_SHARP },
+	{ "SHARP group create", "IBext", NCCL_WARNING, NCCL_WARN, FIX_SHARP },
+	{ "sharp_coll_caps_query failed", "IBext", NCCL_WARNING, NCCL_WARN, FIX_SHARP },
+	{ "Error: network*not found", "2.10.3", NCCL_WARNING, NCCL_FAIL,
+	  "set NCCL_NET to the name of a network or plugin that the container has, or unset it" },
+	{ "No transport found for rank", "2.12.7", NCCL_WARNING, NCCL_FAIL, FIX_TRANSPORT },
+	{ "has no transport for", "2.9.6", NCCL_WARNING, NCCL_FAIL, FIX_TRANSPORT },
 	{ "Failed to initialize any NET plugin", "2.27.3", NCCL_WARNING, NCCL_FAIL,
 	  "check NCCL_NET and NCCL_NET_PLUGIN, and that the container has the plugin" },
+
+	/* libfabric, by aws-ofi-nccl. */
+	{ "EFA provider requires at least libfabric", "aws-ofi-nccl", NCCL_WARNING, NCCL_FAIL,
+	  "install a newer EFA installer or libfabric in the container" },
+	{ "GDR disabled on GDR-supported", "aws-ofi-nccl", NCCL_WARNING, NCCL_WARN, FIX_EFA_DIRECT },
+	{ "GDR support reported to NCCL but", "aws-ofi-nccl", NCCL_WARNING, NCCL_FAIL, FIX_EFA_DIRECT },
+	{ "does not support communication using CUDA buffers", "aws-ofi-nccl", NCCL_WARNING, NCCL_FAIL,
+	  FIX_EFA_DIRECT },
+	{ "NET/OFI*register memory", "aws-ofi-nccl", NCCL_WARNING, NCCL_FAIL,
+	  FIX_MEMLOCK "; for GPU memory " FIX_EFA_DIRECT },
 
 	/* Shared memory. */
 	{ "failed to extend", "2.12.7", NCCL_WARNING, NCCL_FAIL, FIX_SHM },
@@ -117,6 +143,8 @@ static const struct nccl_warning warnings[] = {
 	{ "etwork is unreachable", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_INTERFACE },
 	{ "onnection timed out", "2.3.5", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
 	{ "exceeded error retry count", "2.24.3", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "exceeded retries (", "2.16.2", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
+	{ "Maximum retry reached for", "FastSocket", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
 	{ "exceeded timeouts", "2.16.2", NCCL_TIMEOUT, NCCL_FAIL, FIX_FIREWALL },
 	{ "onnection closed by", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
 	{ "onnection reset", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
@@ -133,6 +161,8 @@ static const struct nccl_warning warnings[] = {
 	{ "Error encountered progressing operation", "2.17.1", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
 	{ "Could not receive type from localRank", "2.12.7", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
 	{ "] Failed to execute operation", "2.12.7", NCCL_WARNING, NCCL_FAIL, FIX_FIRST },
+	{ "Call to recv from", "2.10.3", NCCL_CLOSED, NCCL_FAIL, FIX_FIRST },
+	{ "onnect to*returned", "2.20.3", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "onnect to*failed", "2.3.5", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "Accept failed", "2.12.7", NCCL_CLOSED, NCCL_FAIL, FIX_FIREWALL },
 	{ "message truncated", "2.4.2", NCCL_WARNING, NCCL_FAIL, FIX_CALL },
@@ -153,6 +183,12 @@ static const struct nccl_warning warnings[] = {
 	  "each rank needs a GPU of its own: check CUDA_VISIBLE_DEVICES and the local rank" },
 	{ "P2P is disabled between NVLINK connected GPUs", "2.12.7", NCCL_WARNING, NCCL_WARN,
 	  "check NCCL_P2P_DISABLE, and IOMMU and ACS of the host: nvidia-smi topo -p2p r" },
+	{ "Could not open XML topology file", "2.6.4", NCCL_WARNING, NCCL_WARN,
+	  "set NCCL_TOPO_FILE to a file that the container has, or unset it" },
+	{ "Unable to find algorithm files", "RCCL", NCCL_WARNING, NCCL_WARN,
+	  "install RCCL with its folder msccl-algorithms, or set RCCL_MSCCL_ENABLE=0" },
+	{ "Failed to find ROCm runtime library", "RCCL", NCCL_WARNING, NCCL_WARN, FIX_ROCR },
+	{ "Failed to load ROCr missing symbol", "RCCL", NCCL_WARNING, NCCL_WARN, FIX_ROCR },
 	{ "Missing \"iommu=pt\"", "RCCL 2.18", NCCL_WARNING, NCCL_WARN, "add iommu=pt to the kernel command line" },
 	{ "Test CUDA failure*out of memory", "nccl-tests 2.0", NCCL_WARNING, NCCL_FAIL,
 	  "end other processes on the GPU, or test smaller sizes (-e)" },
