@@ -48,6 +48,7 @@ static void find_node(struct checks *checks, const struct local_names *nodes, co
 static void add_node(struct checks *checks, const char *hca, const char *node)
 {
 	int error = local_open_error(checks->root, "dev/infiniband/%s", node);
+	char common[128];
 
 	if (error == ENOENT)
 		check_add(checks, CHECK_FAIL, hca, grant, "/dev/infiniband/%s is missing: programs cannot open this "
@@ -59,6 +60,12 @@ static void add_node(struct checks *checks, const char *hca, const char *node)
 					   "give the user permission: udev sets mode 0666 (rdma-core), or add the "
 					   "group of the device",
 			  "/dev/infiniband/%s cannot be opened: %s", node, strerror(error));
+	if (!error)
+		return;
+	snprintf(common, sizeof(common), error == ENOENT ?
+		 "no device in /dev/infiniband: programs cannot open these HCAs%s" :
+		 "devices in /dev/infiniband cannot be opened: %s", error == ENOENT ? "" : strerror(error));
+	check_fold_as(checks, hca, common);
 }
 
 /* "mlx5_0 hca_handle=2 hca_object=2000". Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "RDMA". */

@@ -122,6 +122,26 @@ bool check_is_gb10(struct checks *checks)
 	return name && !strcmp(name, unsupported[0]);
 }
 
+/* GPUs of Grace superchips: their path to memory and HCAs is NVLink-C2C of the CPU, not their PCIe link. */
+static bool is_superchip(const struct local_gpu *gpu)
+{
+	static const char *const models[] = { "GH200", "GB200", "GB300" };
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+		if (strstr(gpu->model, models[i]))
+			return true;
+	return false;
+}
+
+/* All HCAs that jobs use are EFA, whose driver takes GPU memory from a module of its own. */
+static bool is_efa(const struct checks *checks)
+{
+	for (size_t i = 0; i < checks->host.hca_count; i++)
+		if (check_hca_is_used(checks, &checks->host.hcas[i]) && strcmp(checks->host.hcas[i].driver, "efa"))
+			return false;
+	return true;
+}
+
 static void add_nvidia(struct checks *checks)
 {
 	const char *name = find_unsupported(checks);
@@ -143,8 +163,15 @@ static void add_nvidia(struct checks *checks)
 		check_add(checks, CHECK_PASS, "", NULL,
 			  "nvidia_peermem is loaded, but not in use now (use count 0): no process has registered GPU "
 			  "memory; check again while a job runs");
+	else if (is_efa(checks) && has_module(checks, "efa_nv_peermem"))
+		check_add(checks, CHECK_PASS, "", NULL, "efa_nv_peermem is loaded");
 	else if (has_nvidia_dmabuf(checks, kernel))
 		check_add(checks, CHECK_PASS, "", NULL, "DMA-BUF: open NVIDIA kernel module on Linux %s", kernel);
+	else if (is_efa(checks))
+		check_add(checks, CHECK_WARN, "", "load efa_nv_peermem (EFA installer), or use the open NVIDIA kernel "
+			  "module on Linux 5.12 or later",
+			  "NVIDIA GPUs and EFA, but neither efa_nv_peermem nor DMA-BUF: data is staged through the "
+			  "host, unless EFA's driver was built with GPUDirect RDMA");
 	else
 		check_add(checks, CHECK_FAIL, "",
 			  "modprobe nvidia_peermem (and list it in /etc/modules-load.d), or use the open NVIDIA kernel "
@@ -190,6 +217,8 @@ void check_gpu_link(struct checks *checks)
 		const struct local_pci *pci = &checks->host.gpus[i].pci;
 		uint64_t width = 0, widest = 0;
 
+		if (is_superchip(&checks->host.gpus[i]))
+			continue;
 		local_read_number(checks->root, &width, "%s/current_link_width", pci->path);
 		local_read_number(checks->root, &widest, "%s/max_link_width", pci->path);
 		good += width && width >= widest;
@@ -256,7 +285,7 @@ void check_distance(struct checks *checks)
 		}
 		if (best == LOCAL_DISTANCE_UNKNOWN)
 			check_add(checks, CHECK_SKIP, gpu->pci.address, NULL, "its distance to the HCAs is not known");
-		else if (best >= LOCAL_NODE)
+		else if (best >= LOCAL_NODE && !(best == LOCAL_NODE && is_superchip(gpu)))
 			check_add(checks, CHECK_WARN, gpu->pci.address,
 				  "move an HCA below its host bridge; NCCL uses GPUDirect RDMA up to PXB unless "
 				  "NCCL_NET_GDR_LEVEL allows more",

@@ -264,6 +264,35 @@ designed("GB10 by its name", "gpudirect", "GB10 does not support GPUDirect RDMA"
 designed("GB10 by its hardware", "gpudirect", "GB10 does not support GPUDirect RDMA", lambda host: spark(host, False))
 designed("HCAs of virtual machines", "devices", "bound to vfio-pci for virtual machines, not usable on this host: 0000:01:00.0, 0000:02:00.0",
          passed_through)
+
+
+def elastic(host):
+    """EFA, which needs no nvidia_peermem."""
+    for i in range(2):
+        host.hca(f"rdmap{i}s27", "efa", switch=i, lid="0x0", sm_lid="0x0")
+        host.gpu(i)
+    host.file("sys/module/efa_nv_peermem/refcnt", 0)
+
+
+def superchips(host):
+    """Grace Blackwell: HCAs and GPUs have host bridges of their own, and the PCIe link of a GPU is not its path to memory."""
+    for i in range(2):
+        host.hca(f"mlx5_{i}", "mlx5", numa=i)
+    for i in range(4):
+        gpu = host.gpu(None, numa=i // 2)
+        os.rename(f"{host.root}/{os.path.dirname(gpu)}", f"{host.root}/sys/devices/pci000{i + 8}:00")
+        gpu = f"sys/devices/pci000{i + 8}:00/{os.path.basename(gpu)}"
+        os.unlink(f"{host.root}/sys/bus/pci/devices/{os.path.basename(gpu)}")
+        host.link(f"sys/bus/pci/devices/{os.path.basename(gpu)}", gpu)
+        host.file(f"{gpu}/current_link_width", 1)
+        host.file(f"proc/driver/nvidia/gpus/{os.path.basename(gpu)}/information", "Model: \t\t NVIDIA GB200\nIRQ:   \t 7")
+    host.file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05")
+
+
+designed("EFA with its own module for GPU memory", "gpudirect", "efa_nv_peermem is loaded", elastic)
+designed("GPUs of Grace superchips", "gpudirect", "DMA-BUF", superchips)
+fault("EFA without a module for GPU memory", "warn", "gpudirect", "", "neither efa_nv_peermem nor DMA-BUF", driver="efa",
+      change=lambda host: host.gpu(0))
 # And what is not as designed remains one.
 host = Host("one-second-port")
 cards(host, both=(0, 1, 2))
@@ -309,6 +338,14 @@ fault("a container with one of two HCAs", "fail", "devices", "mlx5_1", "/dev/inf
       change=lambda host: nodes(host, ("uverbs0", "rdma_cm")))
 fault("the same, without the names of the devices", "warn", "devices", "", "a uverbs device for 1 of 2 HCAs",
       change=lambda host: nodes(host, ("uverbs0", "rdma_cm"), known=False))
+host = Host("one-of-eight")
+host.paths = [host.hca(f"mlx5_{i}", "mlx5", switch=0) for i in range(8)]
+nodes(host, ("uverbs3",))
+rows = expect("a pod with one of eight HCAs", host, "fail", "devices", "mlx5_0", "/dev/infiniband/uverbs0 is missing")
+tap.equal("a pod with one of eight HCAs: one line for people",
+          [line.split("  ")[-1].strip() for line in run(IBWIRE, "doctor", "--root", host.root, "--problems", check=False).out.splitlines() if
+           "devices" in line and "fail" in line],
+          ["mlx5_[0-2,4-7]: no device in /dev/infiniband: programs cannot open these HCAs"])
 fault("all device nodes", "pass", "devices", "", "/dev/infiniband has 2 uverbs devices", change=lambda host: nodes(host, ("uverbs0", "uverbs1")))
 fault("a cgroup without the device", "fail", "devices", "mlx5_0", "cannot be opened: Operation not permitted",
       change=lambda host: nodes(host, ("uverbs0", "uverbs1"), errors={"uverbs0": 1}))
