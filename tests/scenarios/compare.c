@@ -246,10 +246,43 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 	return 0;
 }
 
+/* The jobs of the scenario that run are registered, as a batch system does. */
+static bool running_jobs(void *ctx, struct running_jobs *jobs)
+{
+	const struct run *run = ctx;
+	const struct virtual *world = run->world;
+	size_t count = 0;
+	bool changed = false;
+
+	for (size_t i = 0; i < world->job_count; i++) {
+		if (!world->jobs[i].runs)
+			continue;
+		changed |= count >= jobs->count || jobs->list[count].number != (int64_t)i + 1;
+		count++;
+	}
+	if (!changed && count == jobs->count)
+		return false;
+	running_jobs_done(jobs);
+	jobs->list = virtual_alloc(count + 1, sizeof(*jobs->list));
+	for (size_t i = 0; i < world->job_count; i++) {
+		struct text hosts = { 0 };
+
+		if (!world->jobs[i].runs)
+			continue;
+		for (size_t j = 0; j < world->hosts.host_count; j++)
+			if (world->jobs[i].hosts[j] || world->jobs[i].targets[j])
+				text_appendf(&hosts, "%s%s", hosts.len ? "," : "", world->hosts.hosts[j].name);
+		jobs->list[jobs->count++] = (struct running_job){ (int64_t)i + 1, strdup(world->jobs[i].name),
+								  strdup(text_chars(&hosts)) };
+		text_done(&hosts);
+	}
+	return true;
+}
+
 int compare_scenario(const struct scenario *scenario, struct comparison *ret, struct error *err)
 {
 	struct run run = { .scenario = scenario, .comparison = ret };
-	const struct sink sink = world_sink(store_sweep, &run);
+	struct sink sink = world_sink(store_sweep, &run);
 	int code = check_kinds(scenario, err);
 
 	*ret = (struct comparison){ .finding_count = 0 };
@@ -257,6 +290,7 @@ int compare_scenario(const struct scenario *scenario, struct comparison *ret, st
 		code = scenario_begin(scenario, &run.world, err);
 	if (code < 0)
 		return code;
+	sink.running_jobs = running_jobs;
 	code = world_collect(run.world, scenario->interval_us, scenario->length_us,
 			     VIRTUAL_WALL_US, &sink, NULL, err);
 	if (code == 0)
