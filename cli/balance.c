@@ -26,6 +26,7 @@ struct balance_command {
 	const char *settings_path;    /* NULL: the default */
 	struct columns columns;       /* of rows */
 	struct settings settings;
+	struct balance_settings limits;
 	bool rails;
 	struct balance_report report;
 };
@@ -241,8 +242,10 @@ static int report_all(struct balance_command *of, struct error *err)
 
 	if (code < 0)
 		return code;
-	report->limits = &of->settings.health.balance;
+	report->limits = &of->limits;
 	code = settings_load(of->settings_path, &of->settings, err);
+	if (code == 0)
+		code = settings_balance(&of->settings, report->moment.reader, &of->limits, err);
 	if (code == 0)
 		code = find_window(report, &of->options, err);
 	if (code == 0)

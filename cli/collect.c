@@ -443,6 +443,18 @@ static void reload_settings(struct collect_options *options)
 	log_info("settings reloaded");
 }
 
+/* Readers show load and balance by the settings that findings are evaluated by. */
+static int store_settings(const struct collect_options *options, struct writer *writer, struct error *err)
+{
+	struct text text = { 0 };
+	int code;
+
+	settings_append(&options->settings, &text);
+	code = text_failed(&text) ? err_nomem(err) : writer_set_settings(writer, text_chars(&text), err);
+	text_done(&text);
+	return code;
+}
+
 /* Collect until a stop is requested, or the lease is lost; runs with --once or --count end with the device. */
 static int collect_for_long(struct collect_options *options, struct local *local, struct keys *keys,
 			    const struct discovery_settings *discovery, struct topology_file *file,
@@ -453,7 +465,9 @@ static int collect_for_long(struct collect_options *options, struct local *local
 	service_notify("READY=1\nSTATUS=polling the fabric");
 	for (;;) {
 		supervision->reload = false;
-		code = collect(options, local, keys, discovery, file, writer, supervision, err);
+		code = store_settings(options, writer, err);
+		if (code == 0)
+			code = collect(options, local, keys, discovery, file, writer, supervision, err);
 		if (supervision->lost.code) {
 			*err = supervision->lost;
 			return err->code;

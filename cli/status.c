@@ -11,12 +11,15 @@ static int print(struct status *status, const struct options *options, const cha
 		 struct error *err)
 {
 	struct settings settings = { 0 };
+	struct balance_settings limits = { 0 };
 	struct page *page = NULL;
 	int code = status_load(status, err);
 
 	if (code == 0 && html)
 		code = settings_load(NULL, &settings, err);
-	status->limits = &settings.health.balance;
+	if (code == 0 && html)
+		code = settings_balance(&settings, status->moment.reader, &limits, err);
+	status->limits = &limits;
 	if (code == 0)
 		code = status_page(status, html, links, &page, err);
 	options_warn_damage(status->damage.count, status->damage.first);

@@ -49,6 +49,7 @@ struct top {
 	bool adaptive_routing, directed_smps;
 	const char *settings_path; /* NULL: the default */
 	struct settings settings;
+	struct balance_settings limits;
 	char path[PATH_MAX];
 	struct child_command collector;
 	char line[512];            /* its last message, "" for none */
@@ -170,6 +171,7 @@ static void read_child(void *ctx, struct tui_child_state *ret)
 
 static int show(struct top *top, const struct name_map *names, struct error *err)
 {
+	struct reader *reader = NULL;
 	const char *simulation = getenv("IBWIRE_SIM_DIR");
 	char config[PATH_MAX], status[PATH_MAX];
 	struct tui_options options = {
@@ -181,13 +183,18 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 		.at_us = top->common.at_us,
 		.names = names,
 		.shape = &top->settings.shape,
-		.balance = &top->settings.health.balance,
+		.balance = &top->limits,
 		.clock = clock_system(),
 		.color = top->common.color == COLOR_ALWAYS ? TUI_COLOR_ALWAYS :
 			 top->common.color == COLOR_NEVER  ? TUI_COLOR_NEVER :
 							     TUI_COLOR_AUTO,
 	};
 
+	/* A collector that was started here has the same settings file. */
+	top->limits = top->settings.health.balance;
+	if (!top->collector.pid && reader_open(top->path, &reader, NULL) == 0)
+		settings_balance(&top->settings, reader, &top->limits, NULL);
+	reader_close(reader);
 	add_arguments(top->name_arguments, 0,
 		      (const char *const[]){ "--node-name-map", top->common.names_path, NULL });
 	add_device_arguments(top, top->device_arguments, 0);

@@ -24,6 +24,7 @@ struct name_map;
 struct reader;
 struct routes;
 struct stored_reading;
+struct text;
 
 /* The database of the service. */
 #define STORAGE_SYSTEM_FOLDER "/var/lib/ibwire"
@@ -101,6 +102,9 @@ int reader_status(struct reader *reader, struct db_status *ret, struct error *er
  * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err);
+
+/* reader_settings - append the settings of the collector, of its newest start, to @ret; nothing if none are stored. */
+int reader_settings(struct reader *reader, struct text *ret, struct error *err);
 
 /* reader_newest - id of the newest sweep (0: none); cheap enough for polling. */
 int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);

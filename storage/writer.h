@@ -43,6 +43,13 @@ int writer_open(const char *path, struct writer **ret, struct error *err);
 /* writer_set_retention - from now on; before, everything is kept forever and without a size limit. */
 void writer_set_retention(struct writer *writer, const struct writer_retention *retention);
 
+/*
+ * writer_set_settings - the settings that the collector evaluates findings by, stored with the next sweep
+ * @text:  a settings file, without names; copied
+ * Return: 0 or ERR_NOMEM.
+ */
+int writer_set_settings(struct writer *writer, const char *text, struct error *err);
+
 /* writer_close - store the last absolute readings, release the lock. NULL is allowed. */
 void writer_close(struct writer *writer);
 

@@ -19,11 +19,14 @@ int job_report_of(struct reader *reader, const struct name_map *names, const str
 		  struct job_report **ret, struct error *err)
 {
 	struct settings settings;
+	struct balance_settings limits = { 0 };
 	int code = settings_load(NULL, &settings, err);
 	const struct job_report_settings how = {
-		.names = names, .shape = &settings.shape, .balance = &settings.health.balance, .now_us = now_us,
+		.names = names, .shape = &settings.shape, .balance = &limits, .now_us = now_us,
 	};
 
+	if (code == 0)
+		code = settings_balance(&settings, reader, &limits, err);
 	if (code == 0)
 		code = job_report_compute(reader, job, &how, ret, err);
 	settings_done(&settings);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/lib/options.h"
+#include "storage/reader.h"
 
 /* Kinds of settings. ANY_COUNT may be 0. */
 enum setting_kind { SPAN, COUNT, ANY_COUNT, RATIO, PERCENT };
@@ -454,6 +455,7 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 		path = SETTINGS_DEFAULT_PATH;
 	if (!required && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
+	ret->is_given = required;
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
 	line = code < 0 || !text.len ? 0 : parse_lines(&parsing, text.chars, text.len);
 	text_done(&text);
@@ -464,6 +466,34 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 	if (line)
 		return err_set(err, ERR_USAGE, "%s, line %zu: %s (see ibwire-settings(5))", path, line, parsing.wrong);
 	return 0;
+}
+
+/* Those of another version may have keys that this one does not know. */
+static void parse_stored(char *chars, struct settings *ret)
+{
+	struct parsing parsing = { .settings = ret };
+	char *rest = NULL;
+
+	for (char *line = strtok_r(chars, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		parse_line(&parsing, line);
+}
+
+int settings_balance(const struct settings *settings, struct reader *reader, struct balance_settings *ret,
+		     struct error *err)
+{
+	struct settings stored;
+	struct text text = { 0 };
+	int code = settings->is_given ? 0 : reader_settings(reader, &text, err);
+
+	*ret = settings->health.balance;
+	if (code == 0 && text.len) {
+		defaults(&stored);
+		parse_stored(text.chars, &stored);
+		*ret = stored.health.balance;
+		settings_done(&stored);
+	}
+	text_done(&text);
+	return code;
 }
 
 void settings_done(struct settings *settings)

@@ -8,12 +8,14 @@
 #ifndef IBWIRE_CLI_SETTINGS_H
 #define IBWIRE_CLI_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analysis/health.h"
 #include "fabric/shape.h"
 
 struct error;
+struct reader;
 struct text;
 
 /* The settings file without --settings, if it exists. */
@@ -21,6 +23,7 @@ struct text;
 
 struct settings {
 	struct health_settings health;
+	bool is_given;               /* a file was named */
 	struct shape_settings shape; /* its lists are owned */
 	size_t class_count, rail_count, adaptive_count;
 	char **strings;
@@ -36,6 +39,14 @@ struct settings {
  * cannot be read; ERR_NOMEM.
  */
 int settings_load(const char *path, struct settings *ret, struct error *err);
+/*
+ * settings_balance - the settings that load and balance of a database are shown by
+ * Those of its collector, so that all agree with its findings. If a settings file was named by the user, or none
+ * are stored, those of the file.
+ * Return: 0, ERR_IO or ERR_NOMEM.
+ */
+int settings_balance(const struct settings *settings, struct reader *reader, struct balance_settings *ret,
+		     struct error *err);
 void settings_done(struct settings *settings);
 
 /* settings_append - write the current settings as a settings file with comments. */

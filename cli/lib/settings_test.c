@@ -10,7 +10,11 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/lib/settings.h"
+#include "collector/sink.h"
+#include "storage/reader.h"
 #include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
 
 static int load(const char *lines, struct settings *ret, struct error *err)
 {
@@ -182,4 +186,44 @@ TEST_IN_FOLDER(a_damaged_line_of_the_settings_is_an_error_that_names_it)
 			}
 		}
 	}
+}
+
+/* Through the store: readers use the settings of the collector, unless a file was named. */
+TEST_IN_FOLDER(settings_of_the_collector_are_those_of_its_database)
+{
+	struct model *model = model_create(3, 2, 4, 2);
+	struct settings collector, own;
+	struct balance_settings balance;
+	struct writer *writer;
+	struct reader *reader;
+	struct text text = { 0 };
+	char db[sizeof(path) + 8];
+
+	snprintf(db, sizeof(db), "%s.db", path);
+	assert_int_equal(load("[balance]\nwindow = 5m\nmeasured_excess = 35%\n", &collector, NULL), 0);
+	settings_append(&collector, &text);
+	/* The file is replaced later, as by --new-fabric. */
+	for (int set = 0; set < 3; set++) {
+		assert_int_equal(writer_open(db, &writer, NULL), 0);
+		if (set)
+			assert_int_equal(writer_set_settings(writer, text_chars(&text), NULL), 0);
+		if (set == 2)
+			assert_int_equal(writer_forget_fabric(writer, NULL), 0);
+		assert_int_equal(writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(model), NULL), 0);
+		writer_close(writer);
+		assert_int_equal(reader_open(db, &reader, NULL), 0);
+		own = (struct settings){ 0 };
+		health_settings_default(&own.health);
+		assert_int_equal(settings_balance(&own, reader, &balance, NULL), 0);
+		assert_int_equal(balance.window_us, set ? 300000000 : own.health.balance.window_us);
+		assert_true(balance.measured_excess == (set ? 0.35 : own.health.balance.measured_excess));
+		assert_true(balance.table_ratio == own.health.balance.table_ratio);
+		own.is_given = true;
+		assert_int_equal(settings_balance(&own, reader, &balance, NULL), 0);
+		assert_memory_equal(&balance, &own.health.balance, sizeof(balance));
+		reader_close(reader);
+	}
+	text_done(&text);
+	settings_done(&collector);
+	model_destroy(model);
 }

@@ -209,19 +209,23 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 {
 	struct balance_load *loads = calloc(snapshot->fabric->port_count + 1, sizeof(*loads));
 	int64_t wall_us = page->status.last.wall_us;
-	int64_t window_us = balance_window_us(&settings->health.balance, page->status.last.interval_us);
+	int64_t window_us;
 	const struct shape *shape = page->topology->shape;
 	const struct shape_group *last = shape->group_count ? &shape->groups[shape->group_count - 1] : NULL;
-	struct load_query query = { .since_us = wall_us - window_us, .until_us = wall_us, .snapshot = snapshot,
+	struct load_query query = { .until_us = wall_us, .snapshot = snapshot,
 				    .ports = shape->members, .port_count = last ? last->first + last->count : 0 };
-	struct balance_input input = { .shape = shape, .loads = loads, .window_us = (double)window_us };
+	struct balance_input input = { .shape = shape, .loads = loads };
+	struct balance_settings limits = { 0 };
 	struct balance balance = { 0 };
-	int code = loads ? 0 : err_nomem(err);
+	int code = loads ? settings_balance(settings, reader, &limits, err) : err_nomem(err);
 
+	window_us = balance_window_us(&limits, page->status.last.interval_us);
+	query.since_us = wall_us - window_us;
+	input.window_us = (double)window_us;
 	if (code == 0 && query.port_count)
 		code = reader_history_loads(reader, &query, loads, err);
 	if (code > 0)
-		code = balance_evaluate(&input, &settings->health.balance, &balance, err);
+		code = balance_evaluate(&input, &limits, &balance, err);
 	free(page->groups);
 	page->group_count = balance.count;
 	page->groups = calloc(balance.count + 1, sizeof(*page->groups));

@@ -266,6 +266,23 @@ static int read_status(struct reader *reader, int64_t at_us, struct db_status *r
 	return 0;
 }
 
+int reader_settings(struct reader *reader, struct text *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = db_prepare(reader->db, "SELECT value FROM meta WHERE key = 'settings'", &row, err);
+	if (!result)
+		result = db_step(row, err);
+	if (result > 0 && sqlite3_column_type(row, 0) == SQLITE_TEXT)
+		text_append(ret, (const char *)sqlite3_column_text(row, 0));
+	sqlite3_finalize(row);
+	reader_end(reader);
+	return result < 0 ? result : text_failed(ret) ? err_nomem(err) : 0;
+}
+
 int reader_status(struct reader *reader, struct db_status *ret, struct error *err)
 {
 	return reader_status_at(reader, 0, ret, err);

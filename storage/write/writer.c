@@ -120,6 +120,7 @@ static int open_or_create(struct writer *writer, struct error *err)
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		close_database(writer);
 	}
+	writer->settings_stored = false;
 	/* The cache is loaded when needed, so that a collector starts its discovery sooner. */
 	writer->stale = true;
 	return result;
@@ -271,6 +272,14 @@ static int end(struct writer *writer, int result, struct error *err)
 	return result;
 }
 
+static int store_settings(struct writer *writer, struct error *err)
+{
+	if (writer->settings_stored || !writer->settings)
+		return 0;
+	sqlite3_bind_text(writer->statements[WRITE_SETTINGS], 1, writer->settings, -1, SQLITE_STATIC);
+	return db_run(writer->statements[WRITE_SETTINGS], err);
+}
+
 static int store_sweep_events(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	return writer_store_events(writer, sweep->events, sweep->event_count, id, err);
@@ -291,6 +300,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		result = check_newest(writer, newest, err);
 	if (!result)
 		result = writer_follow_clock(writer, sweep, err);
+	if (!result)
+		result = store_settings(writer, err);
 	if (result < 0)
 		return result;
 	if (!writer->generation_known || writer->generation != sweep->generation ||
@@ -321,7 +332,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	cache->sweep_wall_us = sweep->wall_us;
 	cache->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
-	writer->generation_known = true;
+	writer->generation_known = writer->settings_stored = true;
 	wake_compactor(writer);
 	return 0;
 }
@@ -433,8 +444,21 @@ void writer_close(struct writer *writer)
 	free(writer->samples);
 	free(writer->block_ends);
 	bytes_done(&writer->packed);
+	free(writer->settings);
 	free(writer->path);
 	free(writer);
+}
+
+int writer_set_settings(struct writer *writer, const char *text, struct error *err)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return err_nomem(err);
+	free(writer->settings);
+	writer->settings = copy;
+	writer->settings_stored = false;
+	return 0;
 }
 
 void writer_set_retention(struct writer *writer, const struct writer_retention *retention)

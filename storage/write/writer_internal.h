@@ -99,7 +99,7 @@ enum writer_statement {
 	OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
-	REMOVE_EVENTS, FIND_JOBS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
+	REMOVE_EVENTS, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
 
@@ -164,6 +164,8 @@ struct writer {
 	unsigned compactor_pause;     /* sweeps until the next attempt */
 	bool compactor_fail_reported; /* an event reports that it cannot be started */
 	struct writer_retention retention;
+	char *settings;               /* of the collector, or NULL */
+	bool settings_stored;
 	int log_frames; /* pages in the log after the newest commit */
 };
 

@@ -16,6 +16,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
 		       " node = excluded.node, number = excluded.number",
 	[WRITE_NEW_IDS] = "REPLACE INTO meta (key, value) VALUES ('new_ids_us', ?)",
+	[WRITE_SETTINGS] = "REPLACE INTO meta (key, value) VALUES ('settings', ?)",
 	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
 	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"

@@ -12,6 +12,7 @@ prints them. A metric or a heading that is neither mapped nor excluded fails the
 
 With IBWIRE_LONG=1 every scenario is compared at two moments; otherwise a few at one.
 """
+import contextlib
 import csv
 import glob
 import html.parser
@@ -20,6 +21,7 @@ import json
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -909,6 +911,22 @@ def every_state():
         check(f"every state, {moment_name}", db)
 
 
+def other_settings():
+    """Readers use the settings of the collector, which the database has; those that a user names come first."""
+    global WINDOW_S
+    WINDOW_S = 180
+    db = os.path.abspath("fault.db")
+    before = json_of(db, stamp_of(END), "balance", "--all")
+    with contextlib.closing(sqlite3.connect(db)) as rows, rows:
+        rows.execute("REPLACE INTO meta VALUES ('settings', ?)",
+                     (f"; of a newer version\n[balance]\nwindow = {WINDOW_S}s\nunknown = 7\n[unknown]\na = b\n",))
+    check("every state, another window of balance", db)
+    tap.result(json_of(db, stamp_of(END), "balance", "--all") != before, "the other window has another balance")
+    open("defaults.conf", "w").close()
+    tap.equal("a settings file that is named comes first",
+              json_of(db, stamp_of(END), "balance", "--all", "--settings", "defaults.conf"), before)
+
+
 def scenario(name, *lengths):
     for length in lengths or (0,):
         db = os.path.abspath(f"{name}-{length}.db")
@@ -920,6 +938,7 @@ def scenario(name, *lengths):
 if __name__ == "__main__":
     add_titles()
     every_state()
+    other_settings()
     if not SHORT:
         for one in ("one-lane-from-the-beginning", "routes-skewed-leaf"):
             scenario(one)
