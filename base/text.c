@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -404,6 +405,12 @@ void text_append_wrapped(struct text *text, const char *line, unsigned column, u
 		blanks = strspn(line, " ");
 	}
 	text_append(text, "\n");
+}
+
+void text_append_url(struct text *text, const char *value)
+{
+	for (; *value; value++)
+		text_appendf(text, isalnum((unsigned char)*value) ? "%c" : "%%%02x", (unsigned char)*value);
 }
 
 void text_append_lines(struct text *text, const char *lines, unsigned width)

@@ -91,6 +91,9 @@ int text_read_file(const char *path, const char *what, size_t most, struct text 
 void text_clear(struct text *text);
 void text_done(struct text *text);
 
+/* text_append_url - append a value of a query of a URL: all but letters and digits as "%HH" */
+void text_append_url(struct text *text, const char *value);
+
 /*
  * text_sanitise - make a string from the wire safe to display
  * @bytes, @len:  the string; ends at the first NUL or at @len

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
@@ -19,16 +20,20 @@ static void add_links(const struct report *report, struct page *page)
 	const struct node *node = &report->moment->fabric->nodes[report->node];
 	struct page_link *links = page_alloc(page, 2, sizeof(*links));
 	const struct port *port = &report->moment->fabric->ports[report->ports[0]];
+	struct text host = { 0 };
 
 	page_link_names(page, "report?subject=");
 	if (!links)
 		return;
+	text_append_url(&host, report->host);
 	links[0] = (struct page_link){ "./", "Fabric" };
 	links[1] = (struct page_link){
+		*report->host ? page_print(page, "history?subject=%s", text_chars(&host)) :
 		report->of_node ? page_print(page, "history?subject=0x%016" PRIx64, node->guid) :
 				  page_print(page, "history?peers&subject=0x%016" PRIx64 "/%u", node->guid, port->num),
 		"History" };
-	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, *report->host ? 1 : 2 } });
+	page_add(page, &(struct page_section){ .kind = PAGE_LINKS, .links = { links, 2 } });
+	text_done(&host);
 }
 
 int report_run(const struct command *command, int argc, char **argv, struct error *err)

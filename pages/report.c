@@ -152,9 +152,9 @@ static void add_ends(struct report *report, struct page *page)
 		title = page_print(page, "%s as of %s", title, when_format_local(report->moment->at_us, then));
 	subject_add_ends(&report->facts, report->ports, report->past, report->port_count, report->of_node, title,
 			 page);
-	if (report->of_node && !*report->host)
-		subject_add_node_totals(&report->facts, report->node, page);
-	else if (!report->of_node)
+	if (report->of_node)
+		subject_add_totals(&report->facts, report->ports, report->port_count, page);
+	else
 		subject_add_port_place(&report->facts, report->ports[0], page);
 }
 

@@ -80,7 +80,7 @@ void subject_add_port(const struct subject_facts *facts, uint32_t port, struct p
 void subject_add_port_place(const struct subject_facts *facts, uint32_t port, struct page *page);
 void subject_add_port_counters(const struct subject_facts *facts, uint32_t port, struct page *page);
 void subject_add_node(const struct subject_facts *facts, uint32_t node, struct page *page);
-void subject_add_node_totals(const struct subject_facts *facts, uint32_t node, struct page *page);
+void subject_add_totals(const struct subject_facts *facts, const uint32_t *ports, size_t port_count, struct page *page);
 void subject_add_node_ports(const struct subject_facts *facts, uint32_t node, struct page *page);
 void subject_add_group(const struct subject_facts *facts, uint32_t group, struct page *page);
 void subject_add_group_members(const struct subject_facts *facts, uint32_t group, struct page *page);

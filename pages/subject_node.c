@@ -94,30 +94,30 @@ static void add_identity(const struct subject_facts *facts, uint32_t index, stru
 	add_fields(page, fields, count);
 }
 
-/* "total": all of its ports. Port 0 of a switch has no link, but what it counts is part of the sums. */
-static void fill_totals(const struct subject_facts *facts, uint32_t index, struct page_field *field, struct page *page)
+/* "total": all of the ports. Port 0 of a switch has no link, but what it counts is part of the sums. */
+static void fill_totals(const struct subject_facts *facts, const uint32_t *ports, size_t count,
+			struct page_field *field, struct page *page)
 {
-	const struct node *node = &fabric_of(facts)->nodes[index];
-	struct node_facts sums;
+	struct measure xmit = MEASURE_NONE, rcv = MEASURE_NONE;
 	char out[32], in[32];
 	unsigned up = 0, known = 0;
 	double errors = 0;
 
-	node_facts_of(&facts->scope, index, false, NULL, &sums);
-	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		const struct port_facts port = subject_port(facts, i);
+	for (size_t i = 0; i < count; i++) {
+		const struct port_facts port = subject_port(facts, ports[i]);
 
+		if (port_is_pollable(fabric_of(facts), &fabric_of(facts)->ports[ports[i]]))
+			port_facts_add(&port, &xmit, &rcv);
 		errors += isnan(port.errors) ? 0 : port.errors;
-		if (!fabric_of(facts)->ports[i].num)
+		if (!fabric_of(facts)->ports[ports[i]].num)
 			continue;
-		up += fabric_of(facts)->ports[i].state >= PORT_INIT;
+		up += fabric_of(facts)->ports[ports[i]].state >= PORT_INIT;
 		known += measure_is_exact(port.xmit_bytes_per_s);
 	}
 	*field = (struct page_field){
 		.name = "total",
 		.value = page_print(page, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
-				    rate_format(sums.xmit_bytes_per_s, out, sizeof(out)),
-				    rate_format(sums.rcv_bytes_per_s, in, sizeof(in)), known,
+				    rate_format(xmit, out, sizeof(out)), rate_format(rcv, in, sizeof(in)), known,
 				    known == 1 ? "" : "s", up, errors),
 	};
 }
@@ -138,25 +138,36 @@ static void fill_planes(const struct subject_facts *facts, uint32_t first, struc
 				      .value = page_print(page, "%s", plane_sum_text(&sum, text, sizeof(text))) };
 }
 
-void subject_add_node_totals(const struct subject_facts *facts, uint32_t index, struct page *page)
+void subject_add_totals(const struct subject_facts *facts, const uint32_t *ports, size_t port_count, struct page *page)
 {
-	const struct node *node = &fabric_of(facts)->nodes[index];
-	struct page_field *fields = page_alloc(page, node->ports + 1U, sizeof(*fields));
+	struct page_field *fields = page_alloc(page, port_count + 1, sizeof(*fields));
 	size_t count = 1;
 
 	if (!fields)
 		return;
-	fill_totals(facts, index, &fields[0], page);
-	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
-		if (port_is_plane(fabric_of(facts), i) && port_first_plane(fabric_of(facts), i) == i)
-			fill_planes(facts, i, &fields[count++], page);
+	fill_totals(facts, ports, port_count, &fields[0], page);
+	for (size_t i = 0; i < port_count; i++)
+		if (port_is_plane(fabric_of(facts), ports[i]) &&
+		    port_first_plane(fabric_of(facts), ports[i]) == ports[i])
+			fill_planes(facts, ports[i], &fields[count++], page);
 	add_fields(page, fields, count);
+}
+
+static void add_node_totals(const struct subject_facts *facts, uint32_t index, struct page *page)
+{
+	const struct node *node = &fabric_of(facts)->nodes[index];
+	uint32_t *ports = page_alloc(page, node->ports + 1U, sizeof(*ports));
+
+	for (uint32_t i = 0; ports && i < node->ports; i++)
+		ports[i] = node->first_port + i;
+	if (ports)
+		subject_add_totals(facts, ports, node->ports, page);
 }
 
 void subject_add_node(const struct subject_facts *facts, uint32_t index, struct page *page)
 {
 	add_identity(facts, index, page);
-	subject_add_node_totals(facts, index, page);
+	add_node_totals(facts, index, page);
 	subject_add_findings(facts, fabric_of(facts)->nodes[index].guid, 0, page);
 }
 

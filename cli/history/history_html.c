@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_html.c - `ibwire history --html`: rate, stall and errors over time, findings, events */
-#include <ctype.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -106,8 +105,7 @@ static void add_links(const struct history *history, struct page *page)
 		return;
 	for (int i = 0; i < history->options.argc; i++) {
 		text_append(&subjects, "&subject=");
-		for (const char *at = history->options.argv[i]; *at; at++)
-			text_appendf(&subjects, isalnum((unsigned char)*at) ? "%c" : "%%%02x", (unsigned char)*at);
+		text_append_url(&subjects, history->options.argv[i]);
 	}
 	query = page_keep(page, &subjects);
 	when_format_utc(history->until_us, until);

@@ -97,6 +97,13 @@ with tap.part("reports and routes of hosts"):
     tap.equal("the report of a host has the ports of all its HCAs", [row["port"] for row in report["ports"]],
               [f"{row['node']}/{row['port']}" for row in rows("ports", "node0002")])
     tap.contains("and names them", text("report", "node0002"), "node0002 mlx5_1/1")
+    sums = {key: 8 * sum(row[key] or 0 for row in rows("ports", "node0002")) for key in ("xmit_bytes_per_s", "rcv_bytes_per_s")}
+    total = re.search(r"^total +TX ([0-9.]+) ([kMG]?)b/s +RX ([0-9.]+) ([kMG]?)b/s +2 ports read of 2", text("report", "node0002"), re.M)
+    shown = [float(total[i]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[total[i + 1]] for i in (1, 3)] if total else []
+    tap.result(shown and all(abs(a - b) <= 0.06e9 for a, b in zip(shown, sums.values())) and min(shown) > 1e9,
+               "and their totals", f"{shown} {sums}")
+    tap.contains("its page links to its history", text("report", "node0002", "--html", "-", "--links"),
+                 'href="history?subject=node0002"')
     tap.equal("its findings and events are those of each HCA",
               [sorted({json.dumps(row, sort_keys=True) for hca in ("node0002 mlx5_0", "node0002 mlx5_1")
                        for row in json.loads(text("report", hca, "--until", newest, "--format", "json"))[key]})
