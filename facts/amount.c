@@ -17,16 +17,6 @@ static struct measure rate_of(const void *row, struct measure bytes_per_us)
 	return amount_of(row)->known ? measure_scale(bytes_per_us, 1e6) : MEASURE_NONE;
 }
 
-static struct measure measure_xmit(const void *row)
-{
-	return rate_of(row, amount_of(row)->xmit);
-}
-
-static struct measure measure_rcv(const void *row)
-{
-	return rate_of(row, amount_of(row)->rcv);
-}
-
 static double percent_of(const void *row, struct measure bytes_per_us)
 {
 	double capacity = amount_of(row)->capacity;
@@ -34,32 +24,17 @@ static double percent_of(const void *row, struct measure bytes_per_us)
 	return capacity > 0 ? 100 * measure_exact(bytes_per_us) * BITS_PER_BYTE_PER_US / capacity : NAN;
 }
 
-static double number_xmit_percent(const void *row)
-{
-	return percent_of(row, amount_of(row)->xmit);
-}
+/* A function that reads a number of a row. */
+#define NUMBER(type, name, expression) static type name(const void *row) { return expression; }
 
-static double number_rcv_percent(const void *row)
-{
-	return percent_of(row, amount_of(row)->rcv);
-}
-
-static double number_share(const void *row)
-{
-	return 100 * amount_of(row)->share;
-}
-
-static double number_fair(const void *row)
-{
-	return 100 * amount_of(row)->fair;
-}
-
-static double number_excess(const void *row)
-{
-	double excess = amount_of(row)->excess;
-
-	return fabs(excess) < 0.0005 ? 0 : 100 * excess; /* not "-0" */
-}
+NUMBER(struct measure, measure_xmit, rate_of(row, amount_of(row)->xmit))
+NUMBER(struct measure, measure_rcv, rate_of(row, amount_of(row)->rcv))
+NUMBER(double, number_xmit_percent, percent_of(row, amount_of(row)->xmit))
+NUMBER(double, number_rcv_percent, percent_of(row, amount_of(row)->rcv))
+NUMBER(double, number_share, 100 * amount_of(row)->share)
+NUMBER(double, number_fair, 100 * amount_of(row)->fair)
+/* Not "-0". */
+NUMBER(double, number_excess, fabs(amount_of(row)->excess) < 0.0005 ? 0 : 100 * amount_of(row)->excess)
 
 #define MEMBER(member) COLUMN_MEMBER(struct amount_facts, member)
 

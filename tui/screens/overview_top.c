@@ -205,14 +205,14 @@ static void host_rates(const struct app *app, uint32_t host, struct measure *ret
 }
 
 /* "node0001 mlx5_0/1 > leaf-u01-r0/1" */
-static void name_link(const struct app *app, struct overview_top_row *row)
+static void name_link(const struct app *app, uint32_t port, char *ret, size_t size)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
 	char low[PORT_NAME_SIZE], high[PORT_NAME_SIZE];
 
-	order_port_name(&app->table->order, fabric, row->index, low);
-	order_port_name(&app->table->order, fabric, fabric->ports[row->index].peer, high);
-	snprintf(row->name, sizeof(row->name), "%s > %s", low, high);
+	order_port_name(&app->table->order, fabric, port, low);
+	order_port_name(&app->table->order, fabric, fabric->ports[port].peer, high);
+	snprintf(ret, size, "%s > %s", low, high);
 }
 
 void overview_find_top(struct overview_view *view, const struct app *app)
@@ -251,12 +251,14 @@ void overview_find_top(struct overview_view *view, const struct app *app)
 		host_rates(app, i, &xmit, &rcv);
 		insert(&view->hosts, i, measure_max(xmit, rcv));
 	}
-	for (size_t i = 0; i < view->links.count; i++)
-		name_link(app, &view->links.rows[i]);
+	for (size_t i = 0; i < view->links.count; i++) {
+		name_link(app, view->links.rows[i].index, view->names[i], sizeof(view->names[i]));
+		view->links.rows[i].name = view->names[i];
+	}
 	for (size_t i = 0; i < view->hosts.count; i++) {
 		struct overview_top_row *row = &view->hosts.rows[i];
 
-		snprintf(row->name, sizeof(row->name), "%s", shape->hosts[row->index].name);
+		row->name = shape->hosts[row->index].name;
 		host_rates(app, row->index, &row->xmit, &row->rcv);
 	}
 	make_map(view, app);
@@ -360,8 +362,8 @@ static int top_widest(const struct table *table, size_t column)
 	.columns = columns_, .column_count = count_, .steps = steps_, \
 	.step_count = sizeof(steps_) / sizeof(steps_[0]), \
 	.fixed = 1 << NAME, .descending = 1 << (count_ - 1), .sort_descending = true, \
-	.at_shown_time = true, .id = top_id, .subject = top_subject, .text = top_cell, .role = top_role, \
-	.widest = top_widest
+	.at_shown_time = true, .update = overview_update, .id = top_id, .subject = top_subject, .text = top_cell, \
+	.role = top_role, .widest = top_widest
 
 const struct table_view overview_links_view = {
 	.name = "top-links", .noun = "busy link", .plural = "busy links", .none = "no link has a load",

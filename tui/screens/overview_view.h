@@ -25,7 +25,7 @@ struct overview_top_row {
 	uint32_t index;           /* the sending port of a link; of a host, an index into the shape's hosts */
 	struct measure value;     /* percent of a link; bytes per second of a host */
 	struct measure xmit, rcv; /* of a host, bytes per second */
-	char name[2 * PORT_NAME_SIZE + 8];
+	const char *name;         /* borrowed */
 };
 struct overview_top {
 	struct overview_top_row *rows;
@@ -47,6 +47,7 @@ struct overview_view {
 	struct heat map;                   /* of leaves and spines */
 	struct measure map_most;
 	struct overview_top links, hosts;
+	char names[OVERVIEW_TOP][2 * PORT_NAME_SIZE + 8]; /* of the links */
 	struct list_screen link_list, host_list;
 	enum overview_part { OVERVIEW_LINKS, OVERVIEW_HOSTS, OVERVIEW_FINDINGS } part; /* keys go there */
 	bool hosts_shown;
@@ -64,6 +65,9 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 			   const struct rect *body);
 void overview_draw_groups(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			  const struct rect *body);
+
+/* overview_update - rebuild for the shown snapshot, before keys and frames. Return: false: lists are arranged. */
+bool overview_update(void *state, struct app *app);
 
 /* overview_find_top - the busiest links and hosts of the shown sweep. */
 void overview_find_top(struct overview_view *view, const struct app *app);

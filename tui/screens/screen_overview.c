@@ -105,6 +105,12 @@ static void update(struct overview_view *view, const struct app *app)
 	restore_cursor(view);
 }
 
+bool overview_update(void *state, struct app *app)
+{
+	update(state, app);
+	return false;
+}
+
 /* First visible problem and group, from the cursor. */
 static void follow_cursor(struct overview_view *view)
 {
