@@ -17,6 +17,13 @@
 /* Longest wait for a running discovery while nothing else is due. */
 #define DISCOVERY_SLICE_MS 50
 
+/*
+ * What is known of departed nodes is kept while the collector runs. A switch that shows false nodes would fill the
+ * memory: with this number of their ports, besides as many as there were at first, the collector starts again from
+ * the store.
+ */
+#define DEPARTED_PORTS_MOST 65536
+
 /* Longest wait for late responses, which arrive within a second after a sweep. */
 #define LISTEN_MS 10
 
@@ -177,9 +184,16 @@ static int64_t next_period(struct collector *collector, int64_t last_us)
 	return next_us + (now_us - next_us) / interval_us * interval_us;
 }
 
-static int run(struct collector *collector, struct error *err)
+/* A store that fails does not have what is to be restored. */
+static bool has_too_many_departed(const struct collector *collector)
 {
-	uint64_t left = collector->settings->count;
+	return !collector->store_failed &&
+	       collector->memory.port_count > 2 * collector->ports_at_start + DEPARTED_PORTS_MOST;
+}
+
+/* @left: sweeps; 0: no limit. Return: 0; 1: to be started again; or a negative error. */
+static int run(struct collector *collector, uint64_t *left, struct error *err)
+{
 	int64_t scheduled_us;
 	int code;
 
@@ -192,16 +206,22 @@ static int run(struct collector *collector, struct error *err)
 	if (code < 0)
 		return code;
 	collector->probe.fresh = collector->topology.confirmed;
+	collector->ports_at_start = collector->memory.port_count;
 	scheduled_us = clock_boottime_us(collector->clock);
 	while (proceeds(collector, true)) {
-		code = loop_sweep(collector, left == 1, err);
+		code = loop_sweep(collector, *left == 1, err);
 		topology_monitor_reap(&collector->topology);
-		if (code < 0 || stop_requested() || (left && --left == 0))
+		if (code < 0 || stop_requested() || (*left && --*left == 0))
 			return code;
 		scheduled_us = next_period(collector, scheduled_us);
 		code = wait_until(collector, scheduled_us, err);
 		if (code < 0)
 			return code;
+		if (has_too_many_departed(collector)) {
+			log_warning("%zu ports are known, most of them of departed nodes: starting again from the "
+				    "database", collector->memory.port_count);
+			return 1;
+		}
 	}
 	return 0;
 }
@@ -219,8 +239,10 @@ static void report_rest(struct collector *collector)
 		log_warning("the last events were not stored: %s", cause.text);
 }
 
-int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
-		  const struct clock *clock, const struct sink *sink, struct collector_report *ret, struct error *err)
+/* @left, return: as of run() */
+static int run_once(const struct collector_settings *settings, const struct collector_wire *wire,
+		    const struct clock *clock, const struct sink *sink, uint64_t *left, struct collector_report *ret,
+		    struct error *err)
 {
 	struct collector collector = {
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
@@ -228,12 +250,8 @@ int collector_run(const struct collector_settings *settings, const struct collec
 			    .no_smps = wire->discoverer->file != NULL },
 		.routes = { .interval_us = settings->routes_interval_us },
 	};
-	struct error own; /* used for reporting even if the caller passes NULL */
 	int code;
 
-	if (!err)
-		err = &own;
-	*ret = (struct collector_report){ 0 };
 	collector.probe.skip_hcas = settings->switches_only;
 	/* The first turn is arbitrary, so consecutive single sweeps cover all ports. */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
@@ -248,7 +266,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		code = restore(&collector, err);
 	}
 	if (code == 0)
-		code = run(&collector, err);
+		code = run(&collector, left, err);
 	if (code < 0 && wire->device_removed && wire->device_removed(wire->ctx))
 		events_add(&collector.events, clock_wall_us(clock), EVENT_DEVICE_REMOVED, EVENT_WARNING, NULL,
 			   FABRIC_NONE, 0, "%s of this host was removed", wire->device);
@@ -266,5 +284,19 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	route_read_done(&collector.routes);
 	sm_monitor_done(&collector.sm_monitor);
 	sweep_result_done(&collector.result);
+	return code;
+}
+
+int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
+		  const struct clock *clock, const struct sink *sink, struct collector_report *ret, struct error *err)
+{
+	uint64_t left = settings->count;
+	struct error own; /* used for reporting even if the caller passes NULL */
+	int code;
+
+	*ret = (struct collector_report){ 0 };
+	do {
+		code = run_once(settings, wire, clock, sink, &left, ret, err ? err : &own);
+	} while (code > 0);
 	return code;
 }

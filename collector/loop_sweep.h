@@ -69,6 +69,7 @@ struct collector {
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* of the last discovery, until it is stored with a sweep */
 	uint64_t discovery_smps;
+	size_t ports_at_start;       /* in memory after the first discovery */
 	bool accepted;               /* the fabric is the stored one */
 	bool store_failed;           /* already reported */
 	int64_t proceed_us;          /* CLOCK_BOOTTIME of the next call of settings->proceed */

@@ -317,6 +317,32 @@ TEST_IN_FOLDER(ids_are_assigned_again_and_no_row_of_the_past_is_of_another_port)
 	check_rows();
 }
 
+TEST_IN_FOLDER(the_generations_of_the_next_collector_are_others)
+{
+	struct world *world = create_world();
+	const struct sink *sink = writer_sink(world->writer);
+	struct restored restored = { 0 };
+	uint64_t generation;
+
+	connect_device(world, 0, 3, true);
+	connect_device(world, 1, 5, true);
+	sweep_world(world, 600 * US_PER_S);
+	generation = world->generation;
+	/* It begins with another fabric, of the same size, and the same generation. */
+	disconnect_device(world, 0);
+	connect_device(world, 2, 3, true);
+	world->generation = generation;
+	world->built = 0;
+	assert_int_equal(sink->restore(sink->ctx, &restored, NULL), 0);
+	restored_done(&restored);
+	for (int i = 0; i < 3; i++)
+		sweep_world(world, 600 * US_PER_S);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM node_version WHERE to_sweep IS NULL"), 4);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM node"), 5);
+	destroy_world(world);
+	check_rows();
+}
+
 /* --- limits --- */
 
 /* A discovery with 40 false switches that were never seen before. Return: nodes that the sweep left out. */

@@ -311,6 +311,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 	struct writer *writer = ctx;
 	int result = writer_refresh(writer, err);
 
+	/* Generations are those of one collector. */
+	writer->generation_known = false;
 	if (!result)
 		result = restore_caps(writer, ret, err);
 	if (!result)
