@@ -3,7 +3,7 @@
  * node_memory.h - state of each node and port between sweeps
  *
  * Keyed by node GUID and port number, so it outlives topologies: a switch that disappears and
- * returns has its last readings. Entries are never removed; the collector starts again if there are too many
+ * returns has its last readings. Entries are never removed; the collector starts again if there are too many.
  */
 #ifndef IBWIRE_COLLECTOR_NODE_MEMORY_H
 #define IBWIRE_COLLECTOR_NODE_MEMORY_H
