@@ -230,6 +230,10 @@ static bool list_counting_ports(const struct writer_cache *cache, const struct r
 	return *text_chars(ports) == '[';
 }
 
+/* Start of sweep s by the present wall clock, which may have been set since. ?6: less CLOCK_BOOTTIME of the boot ?7 */
+#define STARTED "CASE WHEN s.boot = ?7 THEN s.start_us + ?6 ELSE s.wall_us END"
+#define COUNTED "s.id > coalesce((SELECT s.id FROM sweep s WHERE " STARTED " <= ?1 ORDER BY s.id DESC LIMIT 1), 0)"
+
 /* One row per port, counter and minute of CLOCK_BOOTTIME. */
 static int restore_counts(const struct writer *writer, struct restored *ret, struct error *err)
 {
@@ -243,11 +247,11 @@ static int restore_counts(const struct writer *writer, struct restored *ret, str
 		result = text_failed(&ports) ? err_nomem(err) :
 			 db_prepare(writer->db, "SELECT port, counter, max(layout), sum(value & 4294967295),"
 				    " max(wall_us) FROM ("
-				    " SELECT e.port, e.counter, 0 AS layout, e.value, s.wall_us FROM sweep s"
-				    " JOIN error e ON e.sweep = s.id WHERE s.wall_us > ?1"
-				    " UNION ALL SELECT d.port, ?2, d.layout, v.counted, s.wall_us FROM sweep s"
+				    " SELECT e.port, e.counter, 0 AS layout, e.value, " STARTED " AS wall_us"
+				    " FROM sweep s JOIN error e ON e.sweep = s.id WHERE " COUNTED
+				    " UNION ALL SELECT d.port, ?2, d.layout, v.counted, " STARTED " FROM sweep s"
 				    " JOIN detail d ON d.sweep = s.id JOIN detail_value v ON v.sweep = d.sweep AND"
-				    " v.port = d.port AND v.counter = ?3 WHERE s.wall_us > ?1 AND d.attribute = ?4 AND"
+				    " v.port = d.port AND v.counter = ?3 WHERE " COUNTED " AND d.attribute = ?4 AND"
 				    " v.counted > 0)"
 				    " WHERE port IN (SELECT value FROM json_each(?5)) AND counter <= ?2"
 				    " GROUP BY port, counter, (wall_us - ?6) / 60000000 ORDER BY 5", &rows, err);
@@ -256,6 +260,7 @@ static int restore_counts(const struct writer *writer, struct restored *ret, str
 			DETAIL_ID(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS), DETAIL_EXTENDED_SPEEDS);
 		sqlite3_bind_text(rows, 5, text_chars(&ports), -1, SQLITE_STATIC);
 		sqlite3_bind_int64(rows, 6, cache->sweep_wall_us - cache->sweep_start_us);
+		sqlite3_bind_int64(rows, 7, cache->boot);
 	}
 	while (rows && (result = db_step(rows, err)) > 0) {
 		struct health_count *counts = array_grow(ret->counts, ret->count_count, &capacity, sizeof(*counts));
