@@ -222,7 +222,8 @@ struct nccl_log {
 	uint64_t repeated;            /* messages that a launcher dropped as repetitions */
 	struct map rank_map;          /* ranks whose initialization was logged */
 	size_t ranks_logged;
-	const char *foreign;          /* what the log is instead of text: "zstd"; NULL: text */
+	const char *foreign, *foreign_fix; /* what a log is instead of text: "zstd", and what to do; NULL: text */
+	char foreign_name[128];       /* of the first such log, as it was given to nccl_read(); "": not known */
 	uint64_t inflate_most;        /* of a log that is compressed with gzip, this many bytes are read */
 	const char *cut, *cut_fix;    /* why the rest of such a log was not read, and what to do; NULL: it was */
 	char cut_name[128];           /* of the log, as it was given to nccl_read() */

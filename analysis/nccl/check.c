@@ -146,7 +146,14 @@ static bool chose_tcp(const struct nccl_log *log)
 	return !log->hca_count && (log->interfaces[0] || log->no_device);
 }
 
-#define FIX_FOREIGN "decompress it: zcat, zstdcat, xzcat FILE | ibwire ... --nccl -"
+static void foreign_check(struct nccl_check *check)
+{
+	const struct nccl_log *log = check->log;
+
+	if (log->foreign)
+		nccl_check_add(check, NCCL_WARN, log->foreign_fix, "%s is compressed (%s) and was not read",
+			       log->foreign_name[0] ? log->foreign_name : "a log", log->foreign);
+}
 
 /* No connection over a network was logged. */
 static void summary_without_network(struct nccl_check *check, const char *library)
@@ -158,9 +165,7 @@ static void summary_without_network(struct nccl_check *check, const char *librar
 			(log->nodes == 1 || (log->ranks ? !check->partial :
 					     log->p2p_connections + log->shm_connections > 0));
 
-	if (log->foreign)
-		nccl_check_add(check, NCCL_WARN, FIX_FOREIGN, "a log is compressed (%s) and was not read",
-			       log->foreign);
+	foreign_check(check);
 	if (log->foreign && !log->messages)
 		return;
 	if (!log->messages)
@@ -537,9 +542,8 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 		nccl_check_add(&check, NCCL_WARN, log->cut_fix,
 			       "the rest of %s, which is compressed with gzip, was not read: %s", log->cut_name,
 			       log->cut);
-	if (log->foreign && log->net_connections)
-		nccl_check_add(&check, NCCL_WARN, FIX_FOREIGN, "a log is compressed (%s) and was not read",
-			       log->foreign);
+	if (log->net_connections)
+		foreign_check(&check);
 	if (count && log->host_count && !check.known && !check.unknown)
 		nccl_check_add(&check, NCCL_WARN, "if these are pods, name their nodes with --hosts-map FILE",
 			       "none of the log's hosts (%s ...) is a host of the job: the log is not compared "

@@ -32,6 +32,7 @@ static bool is_named(const struct nccl_check *check, enum nccl_place place, cons
 /* "; 21 of 22 name 10.0.0.19, mlx5_6": what the most of them name. */
 static void names_text(const struct nccl_check *check, size_t at, char *ret, size_t size)
 {
+	enum { SHARE_LEAST = 10 };
 	static const char *const words[NCCL_PLACES] = { "peer ", "HCA ", "rank ", "reported by " };
 	const struct nccl_problem *problem = &check->log->problems[at];
 	size_t len = 0;
@@ -46,8 +47,8 @@ static void names_text(const struct nccl_check *check, size_t at, char *ret, siz
 				top = &tallies[i];
 		least = top->count - top->excess;
 		/* A name in few failures is no evidence: others are as frequent. */
-		if (!top->count || !is_named(check, place, top->name) || (problem->count > 1 && least < 2) ||
-		    len >= size)
+		if (!top->count || !is_named(check, place, top->name) ||
+		    (problem->count > 1 && (least < 2 || least < problem->count / SHARE_LEAST)) || len >= size)
 			continue;
 		if (problem->count == 1)
 			len += (size_t)snprintf(ret + len, size - len, "%s%s%s", len ? ", " : "; ", words[place],

@@ -199,12 +199,15 @@ static bool is_of_interest(const struct nccl_log *log, const char *line, size_t 
 	       memchr(line, '\033', len) || memmem(line, len, "CCL", 3);
 }
 
+#define DECOMPRESS(command) "decompress it: " command " FILE | ibwire ... --nccl -"
+
 /* What a log may be instead of text, by its first bytes. */
 static const struct {
-	const char *magic, *name;
+	const char *magic, *name, *fix;
 } formats[] = {
-	{ "\x1f\x8b", "gzip" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "\xfd" "7zXZ", "xz" }, { "BZh", "bzip2" },
-	{ "PK\x03\x04", "zip" }, { "\x04\x22\x4d\x18", "lz4" },
+	{ "\x1f\x8b", "gzip", DECOMPRESS("zcat") }, { "\x28\xb5\x2f\xfd", "zstd", DECOMPRESS("zstdcat") },
+	{ "\xfd" "7zXZ", "xz", DECOMPRESS("xzcat") }, { "BZh", "bzip2", DECOMPRESS("bzcat") },
+	{ "PK\x03\x04", "zip", DECOMPRESS("unzip -p") }, { "\x04\x22\x4d\x18", "lz4", DECOMPRESS("lz4cat") },
 };
 
 /* The first bytes of a log decide how it is read. */
@@ -222,6 +225,7 @@ static void log_begin(struct nccl_log *log, const char *bytes, size_t len)
 		if (len >= strlen(formats[i].magic) && !memcmp(bytes, formats[i].magic, strlen(formats[i].magic))) {
 			input->skipped = true;
 			log->foreign = formats[i].name;
+			log->foreign_fix = formats[i].fix;
 		}
 	input->json.active = !input->skipped && nccl_json_begins(bytes, len);
 }
@@ -349,6 +353,7 @@ int nccl_read(struct nccl_log *log, int fd, const char *name, struct error *err)
 	gzFile file = own < 0 ? NULL : gzdopen(own, "r");
 	char *piece = file ? malloc(SIZE) : NULL;
 	uint64_t before = log->bytes;
+	bool foreign_before = log->foreign != NULL;
 
 	if (!piece) {
 		if (file)
@@ -361,7 +366,7 @@ int nccl_read(struct nccl_log *log, int fd, const char *name, struct error *err)
 		ret = nccl_feed(log, piece, (size_t)got, err);
 		if (log->bytes - before >= log->inflate_most && !gzdirect(file)) {
 			log->cut = "it is too large";
-			log->cut_fix = "decompress it: zcat FILE | ibwire ... --nccl -";
+			log->cut_fix = DECOMPRESS("zcat");
 			break;
 		}
 	}
@@ -379,5 +384,8 @@ int nccl_read(struct nccl_log *log, int fd, const char *name, struct error *err)
 		nccl_copy(log->cut_name, sizeof(log->cut_name), name, strlen(name));
 	gzclose(file);
 	free(piece);
-	return ret ? ret : nccl_end(log, err);
+	ret = ret ? ret : nccl_end(log, err);
+	if (!foreign_before && log->foreign)
+		nccl_copy(log->foreign_name, sizeof(log->foreign_name), name, strlen(name));
+	return ret;
 }

@@ -317,6 +317,36 @@ static void read_compressed(const void *bytes, size_t len, uint64_t most)
 	check(NULL, 0);
 }
 
+/* A log that cannot be read is named, with the program that decompresses it. */
+TEST(a_log_of_another_compression)
+{
+	static const struct { const char *magic, *words, *fix; } wanted[] = {
+		{ "\x28\xb5\x2f\xfd", "run.log.gz is compressed (zstd)", "decompress it: zstdcat FILE" },
+		{ "\xfd" "7zXZ", "run.log.gz is compressed (xz)", "decompress it: xzcat FILE" },
+		{ "BZh9", "run.log.gz is compressed (bzip2)", "decompress it: bzcat FILE" },
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		read_compressed(wanted[i].magic, strlen(wanted[i].magic), 0);
+		assert_line(NCCL_WARN, wanted[i].words);
+		assert_non_null(strstr(line_with(wanted[i].words)->fix, wanted[i].fix));
+	}
+}
+
+/* Failures of all are no evidence against the one with two more. */
+TEST(names_in_few_of_many_failures_are_not_blamed)
+{
+	char text[32768], *end = text;
+
+	for (int i = 0; i < 200; i++)
+		end += sprintf(end, "alpha:70:81 [0] misc/socket.cc:1 NCCL WARN Connection closed by remote peer "
+			       "host%d<4%d>\n", i % 20 ? i % 40 : 7, i);
+	judge(text);
+	assert_line(NCCL_FAIL, "closed by the peer: 200");
+	assert_null(strstr(line_with("closed by the peer: 200")->text, "; peer"));
+	assert_null(strstr(line_with("closed by the peer: 200")->text, ", peer"));
+}
+
 TEST(a_log_compressed_with_gzip_is_read_as_far_as_it_goes)
 {
 	static const char text[] = LIST(A) OVER(A, "0") A WARN("Call to ibv_create_qp failed");
