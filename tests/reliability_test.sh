@@ -4,6 +4,8 @@
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
+# A folder that nothing else uses: this overwrites files with the names of the source tree.
+mkdir tree && cd tree || exit 1
 mkdir -p tests/integration docs build
 cp "$IBWIRE_SRCDIR/tests/reliability.sh" "$IBWIRE_SRCDIR/tests/run-tests" tests
 printf 'all script-programs:\n' >build/Makefile
