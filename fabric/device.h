@@ -5,8 +5,8 @@
 
 struct node;
 
-/* NodeInfo.VendorID, an OUI, of Mellanox and NVIDIA devices. */
-enum { VENDOR_MELLANOX = 0x2c9 };
+/* NodeInfo.VendorID, an OUI; Mellanox: also NVIDIA. Source: libibnetdisc/chassis.h. */
+enum { VENDOR_MELLANOX = 0x2c9, VENDOR_VOLTAIRE = 0x8f1 };
 
 /*
  * device_model - "Quantum-2 QM9700", "ConnectX-7"

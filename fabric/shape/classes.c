@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "fabric/device.h"
 #include "fabric/host.h"
 #include "fabric/name_pattern.h"
 #include "fabric/shape/build.h"
@@ -20,7 +21,7 @@ enum place {
  * Keywords of hosts that are not compute hosts. Source: host names in published ibnetdiscover
  * outputs, and the names of services: Lustre OSS, MDS and MGS, GPFS NSD servers, opensm, UFM, LNet
  * routers, Skyway, storage appliances and file systems of several vendors. A 0 stands for any number:
- * "ai0x" is in "ai400x-01".
+ * "ai0x" is in "ai400x-01". Routers come first.
  */
 static const struct {
 	const char *word;
@@ -30,6 +31,7 @@ static const struct {
 	{ "lnet", CLASS_ROUTER, PART },         { "router", CLASS_ROUTER, PART },
 	{ "gateway", CLASS_ROUTER, PART },      { "skyway", CLASS_ROUTER, PART },
 	{ "rtr", CLASS_ROUTER, TAIL },          { "gw", CLASS_ROUTER, WHOLE },
+	{ "bridgex", CLASS_ROUTER, PART },      { "bridge", CLASS_ROUTER, WHOLE },
 	{ "lustre", CLASS_STORAGE, PART },      { "gpfs", CLASS_STORAGE, PART },
 	{ "beegfs", CLASS_STORAGE, PART },      { "storage", CLASS_STORAGE, PART },
 	{ "weka", CLASS_STORAGE, PART },        { "ceph", CLASS_STORAGE, PART },
@@ -206,6 +208,23 @@ static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 	return false;
 }
 
+/*
+ * A CA that leads to Ethernet or Fibre Channel: its device is known for that, or its description has
+ * a keyword and names no host.
+ * Source: libibnetdisc/chassis.h: VTR_DEVID_IB_FC_ROUTER, VTR_DEVID_IB_IP_ROUTER.
+ */
+static bool is_gateway(const struct shape_build *build, struct stems *stems, uint32_t index)
+{
+	const struct node *node = &build->fabric->nodes[index];
+
+	if (node->vendor_id == VENDOR_VOLTAIRE && (node->device_id == 0x5a00 || node->device_id == 0x5a01))
+		return true;
+	for (size_t i = 0; !build->host_of[index] && keywords[i].class == CLASS_ROUTER; i++)
+		if (name_has(stems, node->name, keywords[i].word, keywords[i].place))
+			return true;
+	return false;
+}
+
 static int split_name(struct shape_build *build, uint32_t index)
 {
 	struct host_words words;
@@ -279,6 +298,8 @@ static int class_nodes(struct shape_build *build, struct stems *stems)
 			*class = CLASS_ROUTER;
 		else if (is_inside_switch(build, i))
 			*class = CLASS_AGGREGATION;
+		else if (is_gateway(build, stems, i))
+			*class = CLASS_ROUTER;
 		else if (build->host_of[i] && *class != CLASS_STORAGE)
 			code = class_by_name(stems, build->host_of[i], class);
 	}

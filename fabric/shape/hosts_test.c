@@ -169,6 +169,11 @@ TEST(keywords_in_names_determine_classes)
 		{ "opensm2 mlx5_0", CLASS_MANAGEMENT },  { "head mlx5_0", CLASS_MANAGEMENT },
 		{ "lnet-rtr-1 mlx5_0", CLASS_ROUTER },   { "lnet3 mlx5_0", CLASS_ROUTER },
 		{ "skyway-a mlx5_0", CLASS_ROUTER },     { "ib-gateway2 mlx5_0", CLASS_ROUTER },
+		{ "BridgeX mlx4_0", CLASS_ROUTER },      { "Mellanox BridgeX BX5020", CLASS_ROUTER },
+		{ "SUN IB QDR GW switch gw01 192.0.2.7 Bridge 0", CLASS_ROUTER },
+		{ "Voltaire 4036E IB-Ethernet Gateway", CLASS_ROUTER },
+		{ "cambridge1 mlx5_0", CLASS_COMPUTE },  { "MT4129 ConnectX7   Mellanox Technologies", CLASS_COMPUTE },
+		{ "MT25408 ConnectX Mellanox storage", CLASS_COMPUTE },
 	};
 	struct fabric *fabric = net_new();
 	struct shape *shape;
@@ -195,8 +200,9 @@ TEST(devices_and_guids_determine_classes)
 	struct node inside = { .type = NODE_CA, .port_count = 1, .system_guid = 0x900, .desc = "whatever" };
 	struct node sharp = { .type = NODE_CA, .port_count = 1, .device_id = 53001, .desc = "node7 mlx5_0" };
 	struct node router = { .type = NODE_ROUTER, .port_count = 2, .desc = "r" };
+	struct node board = { .type = NODE_CA, .port_count = 2, .vendor_id = 0x8f1, .device_id = 0x5a01 };
 	uint32_t at = net_node(fabric, &leaf), in = net_node(fabric, &inside), agg = net_node(fabric, &sharp);
-	uint32_t route = net_node(fabric, &router);
+	uint32_t route = net_node(fabric, &router), ip = net_node(fabric, &board);
 	struct shape *shape;
 
 	net_link(fabric, in, at);
@@ -207,7 +213,9 @@ TEST(devices_and_guids_determine_classes)
 	assert_int_equal(shape->nodes[in].class, CLASS_AGGREGATION);
 	assert_int_equal(shape->nodes[agg].class, CLASS_AGGREGATION);
 	assert_int_equal(shape->nodes[route].class, CLASS_ROUTER);
-	assert_int_equal(shape->host_count, 0);
+	assert_int_equal(shape->nodes[ip].class, CLASS_ROUTER);
+	assert_int_equal(shape->hosts[0].class, CLASS_ROUTER);
+	assert_int_equal(shape->host_count, 1);
 	assert_int_equal(shape->nodes[at].tier, 0); /* no host below it */
 	net_done(fabric, shape);
 }
