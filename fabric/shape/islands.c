@@ -325,8 +325,11 @@ static int find_between_leaves(struct shape_build *build, struct edge *ret)
 static void narrowest_tier(const struct shape *shape, bool now, const struct edge *between, uint64_t *ret_bits,
 			   unsigned *ret_tier)
 {
+	/* The switches of a torus have no tier. */
+	const struct shape_tier *leaves = &shape->tiers[shape->kind == SHAPE_NO_TREE ? 0 : 1];
+
 	*ret_tier = 0;
-	*ret_bits = now ? shape->tiers[1].down_bits_per_s_now : shape->tiers[1].down_bits_per_s;
+	*ret_bits = now ? leaves->down_bits_per_s_now : leaves->down_bits_per_s;
 	for (unsigned i = 1; i < shape->tier_count; i++) {
 		uint64_t bits = now ? shape->tiers[i].up_bits_per_s_now : shape->tiers[i].up_bits_per_s;
 
@@ -375,7 +378,7 @@ int shape_find_bisection(struct shape_build *build)
 	struct edge between;
 	int code;
 
-	if (!shape->tier_count)
+	if (!shape->tier_count && (shape->kind != SHAPE_NO_TREE || build->switch_count > ISLANDS_MAX))
 		return 0;
 	code = find_between_leaves(build, &between);
 	if (code < 0)

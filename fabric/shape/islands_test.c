@@ -273,6 +273,38 @@ TEST(no_cut_of_a_random_tree_is_narrower)
 	assert_true(compared > 200);
 }
 
+/* Rings with chords. */
+TEST(no_cut_of_a_random_mesh_is_narrower)
+{
+	uint64_t random = 19;
+	unsigned compared = 0;
+
+	for (unsigned round = 0; round < 100; round++) {
+		unsigned size = 4 + (unsigned)(net_random(&random) % (BRUTE_SWITCHES - 3));
+		struct fabric *fabric = net_new();
+		uint32_t at[BRUTE_SWITCHES];
+		struct shape *shape;
+
+		for (unsigned i = 0; i < size; i++) {
+			at[i] = net_switch(fabric, "s%u", i);
+			net_hosts(fabric, "n", i * 100, 1 + (unsigned)(net_random(&random) % 8), at[i]);
+			if (i)
+				net_links(fabric, at[i], at[i - 1], 1 + (unsigned)(net_random(&random) % 3));
+		}
+		net_links(fabric, at[0], at[size - 1], 1 + (unsigned)(net_random(&random) % 3));
+		for (unsigned i = 0; i < size / 2; i++)
+			net_link(fabric, at[net_random(&random) % (size / 2)],
+				 at[size / 2 + net_random(&random) % (size / 2)]);
+		shape = net_shape(fabric, NULL);
+		if (shape->kind == SHAPE_NO_TREE) {
+			assert_true(fabs(found(shape) - narrowest(fabric)) < 1e-6);
+			compared++;
+		}
+		net_done(fabric, shape);
+	}
+	assert_true(compared > 50);
+}
+
 TEST(no_cut_of_random_islands_is_narrower)
 {
 	uint64_t random = 11;
