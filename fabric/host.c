@@ -37,16 +37,18 @@ static bool is_device(const struct word *word)
 	return false;
 }
 
-static bool is_address(const struct word *word)
+/* IPv4 addresses with commas between them. */
+static bool is_addresses(const struct word *word)
 {
-	size_t dots = 0;
+	size_t dots = 0, commas = 0;
 
 	for (size_t i = 0; i < word->len; i++) {
 		dots += word->at[i] == '.';
-		if (word->at[i] != '.' && !isdigit((unsigned char)word->at[i]))
+		commas += word->at[i] == ',';
+		if (!strchr(".,", word->at[i]) && !isdigit((unsigned char)word->at[i]))
 			return false;
 	}
-	return dots == 3;
+	return dots == 3 * (commas + 1);
 }
 
 /* Length without trailing blanks, the suffix of a past name and one in parentheses. */
@@ -115,7 +117,7 @@ bool host_split(const char *name, struct host_words *ret)
 		return false;
 	ret->host = words[0].at;
 	ret->host_len = words[0].len;
-	ret->is_storage_cell = count > 3 && words[1].len == 1 && *words[1].at == 'C' && is_address(&words[2]);
+	ret->is_storage_cell = count > 3 && words[1].len == 1 && *words[1].at == 'C' && is_addresses(&words[2]);
 	return true;
 }
 

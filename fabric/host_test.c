@@ -57,7 +57,8 @@ static void make_desc(unsigned form, unsigned host, unsigned device, char *ret, 
 		snprintf(ret, size, "db%04u S 10.1.2.%u HCA-%u", host, host % 250, device + 1);
 		break;
 	case 3:
-		snprintf(ret, size, "cel%04u C 10.1.2.%u HCA-%u", host, host % 250, device + 1);
+		snprintf(ret, size, "cel%04u C 10.1.2.%u%s HCA-%u", host, host % 250, host % 2 ? ",10.1.3.1" : "",
+			 device + 1);
 		*ret_class = CLASS_STORAGE;
 		break;
 	case 4:
