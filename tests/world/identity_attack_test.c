@@ -156,7 +156,7 @@ static void on_sleep(struct world_run *run)
 		set_link(NEW_HOST, true);
 	for (uint32_t i = 0; i < built->port_count; i++)
 		for (int counter = 0; counter < COUNTER_TRAFFIC_COUNT && !is_false(built->ports[i].node); counter++)
-			run->world->counters[i].value[counter] += (uint64_t)(virtual_random(run->world) * 1e6);
+			run->world->counters[i].value[counter] += (uint64_t)(virtual_random(run->world) * 1e5);
 }
 
 static void note_sample(const struct sweep *sweep, const struct port_sample *sample)
