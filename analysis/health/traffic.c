@@ -23,7 +23,7 @@
 /* A subject that carried less than this share of its capacity is idle. */
 #define IDLE 0.005
 /* A wider fall is that of the jobs if they had this share of the traffic that stopped. */
-#define JOBS_LEAST 0.5
+#define JOBS_LEAST 0.8
 /* Less is known of it than this share of its former traffic: nothing is concluded. */
 #define KNOWN_LEAST 0.5
 

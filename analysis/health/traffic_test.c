@@ -189,7 +189,8 @@ TEST(a_fall_of_a_job_names_it)
 	world_destroy(world);
 	check(&single, "loads 0.3; job 7 0 15; job 9 16 31; wait 300; loads 0; wait 60", 1,
 	      "traffic of jobs 9, 7 fell");
-	/* A small job of a fabric that stops; a job whose host list has no host of the fabric. */
+	/* A job of half of a fabric that stops, a small one; a job whose host list has no host of the fabric. */
+	check(&single, "loads 0.3; job 7 0 15; wait 300; loads 0; wait 60", 2, NULL);
 	check(&single, "loads 0.3; job 7 0 1; wait 300; loads 0; wait 60", 2, NULL);
 	check(&single, "loads 0.3; job 7 50 60; wait 300; loads 0; wait 60", 1, "traffic of the fabric fell");
 	/* The job ended at once: what fell is the fabric's. */
