@@ -89,8 +89,9 @@ static void add_heading(const struct balance_report *report, uint32_t index, str
 		add_line(page, INDENT, &reason);
 	text_done(&reason);
 	if (!isnan(result->max_utilization))
-		text_appendf(&text, "maximum utilization %s%d %%, mean %d %%; ", result->known_share < 1 ? "at least " : "",
-			     percent(result->max_utilization), percent(balance_mean(result).value));
+		text_appendf(&text, "maximum utilization %s%d %%, mean %d %%; ",
+			     result->known_share < 1 ? "at least " : "", percent(result->max_utilization),
+			     percent(balance_mean(result).value));
 	text_appendf(&text, "tests that hold: %s; ", balance_tests(result));
 	balance_append_adaptive(result, &text);
 	add_line(page, INDENT, &text);

@@ -12,6 +12,7 @@
 #include "cli/history/history.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
+#include "storage/reader.h"
 
 enum {
 	SINCE, UNTIL, NODE_PORT, NODE_GUID, NODE, PORT, PEER_PORT_NAME, PEER_GUID, PEER, PEER_PORT, COUNTER, UNIT,
@@ -85,8 +86,13 @@ static bool is_both(const struct metric *metric)
 	return (metric->counters & both) == both;
 }
 
-static void put_row(struct result *result, const struct history *history, const struct top_row *row)
+/* @longest_us: time that the readings of any port cover */
+static void put_row(struct result *result, const struct history *history, const struct top_row *row,
+		    int64_t longest_us)
 {
+	/* What a port counted that was not read in all of the window is not known, unless its link is down. */
+	bool cut = row->counted.sum.elapsed_us + history->moment.snapshot->sweep.interval_us / 2 < longest_us &&
+		   history->moment.fabric->ports[row->index].state >= PORT_INIT;
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
@@ -113,7 +119,7 @@ static void put_row(struct result *result, const struct history *history, const 
 		result_unsigned(result, TOTAL, row->value.total);
 		result_show(result, TOTAL, metric_format_total(metric, row->value.total, number, sizeof(number)),
 			    STYLE_PLAIN);
-		if (row->value.at_least)
+		if (row->value.at_least || cut)
 			result_at_least(result, TOTAL);
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);
@@ -144,6 +150,7 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	struct column columns[COLUMN_COUNT];
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *result;
+	int64_t longest_us = 0;
 	size_t known = 0, shown;
 	bool both = is_both(metric), *seen = calloc(fabric->port_count + 1, sizeof(*seen));
 
@@ -153,6 +160,9 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	/* One direction is the mean itself, the sum of both is less useful than each. */
 	columns[TX].flags = columns[RX].flags = both ? 0 : COLUMN_NO_TABLE;
 	columns[MEAN].flags = both && metric->kind == METRIC_COUNT ? COLUMN_NO_TABLE : 0;
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].counted.sum.elapsed_us > longest_us)
+			longest_us = rows[i].counted.sum.elapsed_us;
 	while (known < count && rows[known].rank > 0)
 		known++;
 	if (both)
@@ -161,7 +171,7 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	result = output_begin(&history->options, false, columns, COLUMN_COUNT);
 	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
 	for (size_t i = 0; i < shown; i++)
-		put_row(result, history, &rows[i]);
+		put_row(result, history, &rows[i], longest_us);
 	when_format_local(history->since_us, since);
 	when_format_local(history->until_us, until);
 	result_none(result, "%s of all %zu ports is 0 or unknown, %s to %s", metric->key, count, since, until);
