@@ -13,7 +13,7 @@ be above the truth.
 IBWIRE_SEED=N or FIRST-LAST runs these seeds, IBWIRE_LONG=1 many; otherwise a few. More are run in blocks, each of which
 is within the time limit:
 
-  for first in $(seq 1 60 300); do IBWIRE_SEED=$first-$((first + 59)) tests/run-tests tests/integration/bounds_test.py; done
+  for i in $(seq 1 60 300); do IBWIRE_SEED=$i-$((i + 59)) tests/run-tests tests/integration/bounds_test.py; done
 """
 import bisect
 import collections
