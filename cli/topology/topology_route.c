@@ -432,7 +432,7 @@ static int show_tables(const struct options *options, const struct columns *show
 		describe_end(options->out, moment, tables, route);
 	}
 	if (code == 0)
-		fprintf(options->out, "%s by the latest forwarding tables; adaptive routing may use other ports.\n",
+		fprintf(options->out, "%s by the latest forwarding tables.\nAdaptive routing may use other ports.\n",
 			routes->count > 1 ? "\nStatic routes" : "Static route");
 	return code;
 }
