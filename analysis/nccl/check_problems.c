@@ -73,14 +73,15 @@ static void problem_check(struct nccl_check *check, size_t at)
 		"failed calls of NCCL", "warnings",
 	};
 	const struct nccl_problem *problem = &check->log->problems[at];
+	const struct nccl_status *status = nccl_status_find(problem->status);
 	bool harmless = problem->severity == NCCL_NOTE;
 	char names[256];
 
 	names_text(check, at, names, sizeof(names));
 	if (problem->kind == NCCL_COMPLETION)
-		nccl_check_add(check, NCCL_FAIL, nccl_status_fix(problem->status),
+		nccl_check_add(check, NCCL_FAIL, status->fix,
 			       "%u failed work request%s, status %d (%s)%s: %s", problem->count, plural(problem->count),
-			       problem->status, nccl_status_text(problem->status), names, problem->text);
+			       problem->status, status->text, names, problem->text);
 	else
 		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix :
 			       problem->kind == NCCL_TIMEOUT ? "find the rank that did not call the operation: stack "

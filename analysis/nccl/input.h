@@ -82,9 +82,13 @@ struct nccl_warning {
 /* nccl_warning_find - Return: NULL: not known. */
 const struct nccl_warning *nccl_warning_find(struct nccl_warning_index *index, const char *text);
 
-/* nccl_status_text, nccl_status_fix - of enum ibv_wc_status. */
-const char *nccl_status_text(int status);
-const char *nccl_status_fix(int status);
+/* A status of a failed work request, of enum ibv_wc_status in libibverbs' verbs.h. */
+struct nccl_status {
+	int status; /* 0: any other */
+	const char *text, *fix;
+};
+
+const struct nccl_status *nccl_status_find(int status);
 
 /* nccl_warning_read - count a NCCL WARN. @process: NULL: unknown */
 void nccl_warning_read(struct nccl_log *log, struct nccl_process *process, const char *text);

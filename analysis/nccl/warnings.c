@@ -254,37 +254,26 @@ const struct nccl_warning *nccl_warning_find(struct nccl_warning_index *index, c
 	return found > PATTERNS ? NULL : &warnings[found - 1];
 }
 
-/* enum ibv_wc_status of libibverbs' verbs.h. */
-static const struct {
-	int status;
-	const char *text, *fix;
-} statuses[] = {
-	{ 1, "local length error", FIX_CALL },
-	{ 4, "local protection error", "memory was freed or remapped during the transfer: check the version of "
-	 "nvidia_peermem" },
-	{ 5, "flushed after an earlier error", "a consequence: look for the first failure with another status" },
-	{ 9, "remote invalid request", FIX_CALL },
-	{ 10, "remote access error", "memory of the peer was freed or remapped: look at the peer's log" },
-	{ 11, "remote operation error", "look at the peer's log" },
-	{ 12, "transport retries exceeded: the peer or the path did not respond",
-	  "check that the peer runs, its link and that of the HCA (ibwire health), and on RoCE PFC; then raise "
-	  "NCCL_IB_TIMEOUT" },
-	{ 13, "receiver-not-ready retries exceeded", "the peer posted no buffer in time: look for a rank that stopped"
-	 },
-};
-
-const char *nccl_status_text(int status)
+const struct nccl_status *nccl_status_find(int status)
 {
-	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-		if (statuses[i].status == status)
-			return statuses[i].text;
-	return "see ibv_wc_status in verbs.h";
-}
+	static const struct nccl_status statuses[] = {
+		{ 1, "local length error", FIX_CALL },
+		{ 4, "local protection error",
+		  "memory was freed or remapped during the transfer: check the version of nvidia_peermem" },
+		{ 5, "flushed after an earlier error", "a consequence: look for the first failure with another status" },
+		{ 9, "remote invalid request", FIX_CALL },
+		{ 10, "remote access error", "memory of the peer was freed or remapped: look at the peer's log" },
+		{ 11, "remote operation error", "look at the peer's log" },
+		{ 12, "transport retries exceeded: the peer or the path did not respond",
+		  "check that the peer runs, its link and that of the HCA (ibwire health), and on RoCE PFC; then raise "
+		  "NCCL_IB_TIMEOUT" },
+		{ 13, "receiver-not-ready retries exceeded",
+		  "the peer posted no buffer in time: look for a rank that stopped" },
+		{ 0, "see ibv_wc_status in verbs.h", FIX_LINK },
+	};
+	size_t i = 0;
 
-const char *nccl_status_fix(int status)
-{
-	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-		if (statuses[i].status == status)
-			return statuses[i].fix;
-	return FIX_LINK;
+	while (statuses[i].status && statuses[i].status != status)
+		i++;
+	return &statuses[i];
 }
