@@ -342,6 +342,11 @@ def check_totals(found, db, model):
                 pair = times(model.truth.bytes_per_s(port, key.split("_")[0], *span),
                              longest / (PACKET_BYTES if "packets" in key else 1))
             for name, value, bound in bounded(row, "total", "mean"):
+                # The mean is over the time in which the port was read.
+                if name == "mean" and key == "errors":
+                    last = model.end - (model.ports[port]["age_s"] or 0)
+                    pair = times(model.truth.errors_between([port], last - row["elapsed_s"], last), longest)
+                    pair = times(pair, 1 / row["elapsed_s"])
                 found.add(f"history --by {key}", f"{port} {name}", value,
                           pair if name == "total" else times(pair, 1 / longest), bound)
     for port in sorted(model.truth.errors):
