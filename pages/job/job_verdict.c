@@ -303,10 +303,10 @@ static void judge_errors(struct judging *judging)
 	if (!most)
 		return;
 	judge_line(judging, JOB_VERDICT_ERRORS, !report->has_history && has_errors(report, &most->sum) ?
-		   FINDING_WARNING : FINDING_INFO, "%" PRIu64 " errors on %zu of its %zu host links, most on %s: "
+		   FINDING_WARNING : FINDING_INFO, "%" PRIu64 " error%s on %zu of its %zu host links, most on %s: "
 		   "%" PRIu64,
-		   report->total.errors, links, report->port_count, job_port_label(report, most, name),
-		   most->sum.errors);
+		   report->total.errors, report->total.errors == 1 ? "" : "s", links, report->port_count,
+		   job_port_label(report, most, name), most->sum.errors);
 }
 
 unsigned job_host_stands_out(const struct job_report *report, size_t index)
