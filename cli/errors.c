@@ -40,9 +40,9 @@ static struct measure measure_count(const void *row)
 {
 	const struct delta *sum = sum_of(row);
 	const struct error_row *of = row;
-	/* A port that was not read at an end of the window may have more errors, unless its link is down. */
-	bool whole = sum->elapsed_us + of->moment->snapshot->sweep.interval_us / 2 >= of->window_us ||
-		     of->moment->snapshot->rows[of->port].status == SAMPLE_DOWN;
+	/* A port that the last sweep did not read may have more errors, unless its link is down. */
+	enum sample_status last = of->moment->snapshot->rows[of->port].status;
+	bool whole = last == SAMPLE_OK || last == SAMPLE_DOWN;
 
 	return measure_of((double)sum->value[of->counter],
 			  whole && !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
