@@ -914,6 +914,7 @@ def every_state():
 def other_settings():
     """Readers use the settings of the collector, which the database has; those that a user names come first."""
     global WINDOW_S
+    usual = WINDOW_S
     WINDOW_S = 180
     db = os.path.abspath("fault.db")
     before = json_of(db, stamp_of(END), "balance", "--all")
@@ -925,6 +926,7 @@ def other_settings():
     open("defaults.conf", "w").close()
     tap.equal("a settings file that is named comes first",
               json_of(db, stamp_of(END), "balance", "--all", "--settings", "defaults.conf"), before)
+    WINDOW_S = usual
 
 
 def scenario(name, *lengths):
