@@ -35,8 +35,8 @@ enum { CLIENTS = 64, CLIENTS_ALL = CLIENTS + 32, LOGINS_MOST = 16, LOGINS_EACH =
 /* After a password was checked for a time, none is for this multiple of it. */
 enum { LOGIN_PAUSE = 3 };
 
-/* For requests that were received before a reload. */
-enum { GRACE_S = 5 };
+/* For requests that were received before a reload, and those of connections that are so new that theirs may follow. */
+enum { GRACE_S = 5, NEW_US = US_PER_S };
 
 /* WAIT: for a job. Connections in LOGIN and WAIT are suspended. */
 enum phase { FREE, REQUEST, LOGIN, WAIT, WORK, RESPONSE, ENDING };
@@ -535,7 +535,7 @@ static void wait_ready(struct metrics_server *server)
 	poll(fds, count, timeout_ms);
 }
 
-/* End phases that are complete, or take too long. Return: the number of requests that are not answered yet. */
+/* End phases that are complete, or take too long. Return: how many requests wait for a response, or may follow. */
 static unsigned poll_clients(struct metrics_server *server)
 {
 	unsigned count = 0;
@@ -545,7 +545,8 @@ static unsigned poll_clients(struct metrics_server *server)
 		int64_t most_us = client->phase == WAIT ? server->api->limit_us : limit_s[client->phase] * US_PER_S;
 		bool is_late = most_us && now() > client->since_us + most_us;
 
-		count += client->phase >= LOGIN && client->phase <= RESPONSE;
+		count += (client->phase >= LOGIN && client->phase <= RESPONSE) ||
+			 (client->phase == REQUEST && now() < client->since_us + NEW_US);
 		if (client->phase == WAIT && (is_late || metrics_job_is_done(client->job)))
 			resume(client, WORK);
 		else if (client->phase == LOGIN && is_late && client != server->checking)

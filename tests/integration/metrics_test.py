@@ -432,7 +432,16 @@ def renewed(sim, server):
     before = samples(server.get(login(PASSWORD), context=any_certificate)[2], "ibwire_port_xmit_packets_total")
     scraper = Scraper(server, login(PASSWORD), any_certificate)
     certify("key.pem", "cert.pem")
-    hang_up("passwords reloaded")
+    early = socket.create_connection(("127.0.0.1", server.port))
+    time.sleep(0.3)
+    reloads = read_file(server.log).count("passwords reloaded")
+    server.process.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    with any_certificate.wrap_socket(early) as late:
+        late.sendall(f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: {login(PASSWORD)['Authorization']}\r\n"
+                     "Connection: close\r\n\r\n".encode())
+        tap.equal("a connection from before the reload is still served", late.recv(12), b"HTTP/1.1 200")
+    wait_for(lambda: read_file(server.log).count("passwords reloaded") > reloads)
     tap.result(served() == read_file("cert.pem").strip() != first, "the renewed certificate is served")
     time.sleep(1)
     scraper.end(tap, "the certificate is renewed")
