@@ -394,6 +394,14 @@ static void sum_all(struct job_work *work)
 		if (port->rail != UINT32_MAX)
 			add_sum(&report->rails[port->rail].sum, &port->sum);
 	}
+	/* The errors of a host that has left are in no sum; its rails are not known. */
+	for (size_t i = 0; i < report->host_count; i++) {
+		if (!report->hosts[i].missing)
+			continue;
+		report->hosts[i].sum.errors_at_least = report->total.errors_at_least = true;
+		for (size_t j = 0; j < report->rail_count; j++)
+			report->rails[j].sum.errors_at_least = true;
+	}
 }
 
 static void count_leaves(struct job_work *work)

@@ -198,6 +198,8 @@ TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)
 	report = report_of("some");
 	assert_verdict(report, "no-hosts", "1 of its 3 hosts was not in the fabric at its end: gone77");
 	assert_true(json_is_true(json_object_get(row_of(report, "hosts", "host", "gone77"), "missing")));
+	/* Its errors are not known. */
+	assert_true(json_is_null(json_object_get(json_object_get(report, "job"), "errors")));
 	assert_int_equal(json_array_size(json_object_get(report, "ports")), 16);
 	json_decref(report);
 	report = report_of("none");
