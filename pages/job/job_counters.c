@@ -116,6 +116,12 @@ static int read_snapshots(struct job_work *work, struct error *err)
 		if (at != FABRIC_NONE)
 			delta_of(&diff.ports[at].difference, &work->deltas[i]);
 	}
+	for (size_t i = 0; code == 0 && i < diff.port_count; i++) {
+		uint32_t index;
+		const struct fabric *of = diff_fabric(&diff, &diff.ports[i], &index);
+
+		work->hca_left |= diff.ports[i].after == FABRIC_NONE && of->nodes[of->ports[index].node].type == NODE_CA;
+	}
 	if (code == 0)
 		diff_done(&diff);
 	return code;

@@ -381,6 +381,7 @@ static int find_rails(struct job_work *work, struct error *err)
 static void sum_all(struct job_work *work)
 {
 	struct job_report *report = work->report;
+	bool has_left = work->hca_left && report->all_hosts;
 
 	begin_sum(&report->total);
 	for (size_t i = 0; i < report->host_count; i++)
@@ -396,12 +397,12 @@ static void sum_all(struct job_work *work)
 	}
 	/* The errors of a host that has left are in no sum; its rails are not known. */
 	for (size_t i = 0; i < report->host_count; i++) {
-		if (!report->hosts[i].missing)
-			continue;
-		report->hosts[i].sum.errors_at_least = report->total.errors_at_least = true;
-		for (size_t j = 0; j < report->rail_count; j++)
-			report->rails[j].sum.errors_at_least = true;
+		report->hosts[i].sum.errors_at_least |= report->hosts[i].missing;
+		has_left |= report->hosts[i].missing;
 	}
+	report->total.errors_at_least |= has_left;
+	for (size_t i = 0; i < report->rail_count; i++)
+		report->rails[i].sum.errors_at_least |= has_left;
 }
 
 static void count_leaves(struct job_work *work)

@@ -41,6 +41,7 @@ struct job_work {
 	uint32_t *port_of;             /* by port: index into the report's ports, or FABRIC_NONE */
 	bool *on_job;                  /* by port: an end of a link that the job uses */
 	bool *leaf;                    /* by node: a leaf with hosts of the job */
+	bool hca_left;                 /* an HCA of the begin is not in the fabric of the end */
 	bool *above;                   /* by node: that, or a switch above one */
 	struct job_load *step;         /* by port */
 	struct job_load *parts[JOB_PARTS]; /* by port */
