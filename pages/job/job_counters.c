@@ -120,7 +120,8 @@ static int read_snapshots(struct job_work *work, struct error *err)
 		uint32_t index;
 		const struct fabric *of = diff_fabric(&diff, &diff.ports[i], &index);
 
-		work->hca_left |= diff.ports[i].after == FABRIC_NONE && of->nodes[of->ports[index].node].type == NODE_CA;
+		if (diff.ports[i].after == FABRIC_NONE && of->nodes[of->ports[index].node].type == NODE_CA)
+			work->hca_left = true;
 	}
 	if (code == 0)
 		diff_done(&diff);
