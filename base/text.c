@@ -363,6 +363,8 @@ struct text_cut text_cut_name(const char *name, size_t columns)
 	struct text_cut ret = { .head = text_prefix_bytes(name, columns ? columns - 1 : 0), .tail = strlen(name) };
 	size_t all = text_columns(name), from = 0, to = 0, before = 0, removed = 0, digits = 0, fewest = SIZE_MAX;
 
+	if (all <= columns)
+		return (struct text_cut){ ret.tail, ret.tail };
 	while (columns > 1) {
 		while (name[to] && removed - before + columns <= all) {
 			digits += name[to] >= '0' && name[to] <= '9';

@@ -515,7 +515,7 @@ static void end_fall(struct health *health, const struct fall *fall)
 			 rate_format_bits(fall->back, rate, sizeof(rate)),
 			 health_duration(health->now_us - fall->began_us, lasted));
 	else if (open && fall->job_ended)
-		snprintf(open->past, sizeof(open->past), "%s; ended %s later", fall->text,
+		snprintf(open->past, sizeof(open->past), "%s; the job ended %s later", fall->text,
 			 health_duration(health->now_us - fall->began_us, lasted));
 }
 

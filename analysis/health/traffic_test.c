@@ -185,7 +185,7 @@ TEST(a_fall_of_a_job_names_it)
 	world_run(world, "end 7; wait 100");
 	assert_int_equal(fell->closed, 1);
 	assert_int_equal(world->report_count, 1);
-	assert_non_null(strstr(fell->finding.text, "; ended 60 s later"));
+	assert_non_null(strstr(fell->finding.text, "; the job ended 60 s later"));
 	world_destroy(world);
 	check(&single, "loads 0.3; job 7 0 15; job 9 16 31; wait 300; loads 0; wait 60", 1,
 	      "traffic of jobs 9, 7 fell");

@@ -264,12 +264,19 @@ static bool share_rail(const struct moment *moment, const struct end *from, cons
 	return rail != SHAPE_NONE && rail == moment->shape->ports[to->port].rail;
 }
 
+/* Many nodes may have the name of one host: the pairs of their ports that are considered. */
+#define PAIRS_MOST 65536
+
 /* Between hosts the routes of each rail; of several ends to one that shares no rail, all. */
 static int pair_ends(const struct moment *moment, const struct ends *from, const struct ends *to, char **typed,
 		     struct route_list *ret, struct error *err)
 {
 	size_t most = from->count * to->count;
 
+	if (most > PAIRS_MOST)
+		return err_set(err, ERR_USAGE, "%s and %s have %zu and %zu linked ports: give one of each, such "
+			       "as '%s'", typed[0], typed[1], from->count, to->count,
+			       moment->names_shown.names[moment->fabric->ports[from->list[0].port].node]);
 	ret->list = calloc(most, sizeof(*ret->list));
 	if (!ret->list)
 		return err_nomem(err);

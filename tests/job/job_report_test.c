@@ -181,7 +181,7 @@ TEST_IN_FOLDER(traffic_of_a_job_that_stops_is_reported_with_its_name)
 	health = run_json("health|--all|--since|2026-01-01T00:00:00Z");
 	finding = json_array_get(health, 0);
 	assert_true(is_text(finding, "subject", "job 4711"));
-	assert_non_null(strstr(json_string_value(json_object_get(finding, "text")), "; ended "));
+	assert_non_null(strstr(json_string_value(json_object_get(finding, "text")), "; the job ended "));
 	json_decref(health);
 	assert_shows("job|report|4711", "traffic of job 4711 fell");
 	assert_shows("events|--since|2026-01-01T00:00:00Z", "traffic of job 4711 fell");
