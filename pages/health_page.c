@@ -89,7 +89,7 @@ static void append_times(int64_t now_us, const struct finding_row *row, struct t
 		time_of(row->measured_us, now_us, at, sizeof(at));
 		text_appendf(text, ", measured %s", at);
 	}
-	text_appendf(text, "   #%" PRId64, finding->id);
+	text_appendf(text, " #%" PRId64, finding->id);
 }
 
 static void append_acknowledgement(const struct acknowledgement *ack, struct text *text)
