@@ -245,6 +245,9 @@ void balance_append_adaptive(const struct balance_result *result, struct text *t
 /* Maximum number of HCAs of one host. */
 #define BALANCE_RAILS_MOST 32
 
+/* A byte per us in bits per s. */
+#define BALANCE_BITS_PER_S 8e6
+
 /* Load of a set of ports, and its share among comparable sets. */
 struct balance_amount {
 	const char *kind;
@@ -259,10 +262,7 @@ struct balance_amount {
 /* balance_amount_add - add an Active port; if it was not read, it counts in .active only. */
 void balance_amount_add(const struct balance_input *input, uint32_t port, struct balance_amount *amount);
 
-/*
- * balance_amount_load - bytes per us sent and received relative to capacity, both directions; NAN:
- * unknown.
- */
+/* balance_amount_load - mean utilization of both directions of the ports that were read, 0..1; NAN: none was. */
 double balance_amount_load(const struct balance_amount *amount);
 
 /* balance_amounts_most - the largest of those loads; 0: all unknown. */

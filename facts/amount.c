@@ -5,8 +5,6 @@
 
 #include "facts/port_facts.h"
 
-#define BITS_PER_BYTE_PER_US 8e6
-
 static const struct balance_amount *amount_of(const void *row)
 {
 	return &((const struct amount_facts *)row)->amount;
@@ -21,7 +19,7 @@ static double percent_of(const void *row, struct measure bytes_per_us)
 {
 	double capacity = amount_of(row)->capacity;
 
-	return capacity > 0 ? 100 * measure_exact(bytes_per_us) * BITS_PER_BYTE_PER_US / capacity : NAN;
+	return capacity > 0 ? 100 * measure_exact(bytes_per_us) * BALANCE_BITS_PER_S / capacity : NAN;
 }
 
 /* A function that reads a number of a row. */

@@ -10,8 +10,6 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-#define BITS_PER_BYTE_PER_US 8e6
-
 /* Temporary data of the build. */
 struct make {
 	const struct heat_source *source;
@@ -219,7 +217,7 @@ static void add_member(const struct make *make, struct heat *heat, struct heat_c
 	if (!cell->working++)
 		cell->port = member->port;
 	if (bits > 0)
-		predicted = member->predicted * rates * BITS_PER_BYTE_PER_US / bits;
+		predicted = member->predicted * rates * BALANCE_BITS_PER_S / bits;
 	apart = measured - predicted;
 	cell->degraded |= make->shape->built_bits_per_s[member->port] > port_rate_bits_per_s(port);
 	if (rate > 0)

@@ -21,9 +21,6 @@
 /* Members are ports of one switch, whose numbers fit a byte. */
 #define BALANCE_MEMBERS_MOST 256
 
-/* Bytes per us in bits per s. */
-#define BALANCE_BITS_PER_S 8e6
-
 /* Sums over the members of a group, used to compute shares. */
 struct balance_sums {
 	double capacity, rate, known_capacity, weight;

@@ -68,7 +68,9 @@ void balance_amount_add(const struct balance_input *input, uint32_t index, struc
 
 double balance_amount_load(const struct balance_amount *amount)
 {
-	return amount->capacity > 0 ? measure_add(amount->xmit, amount->rcv).value / amount->capacity : NAN;
+	double bytes = measure_add(amount->xmit, amount->rcv).value;
+
+	return amount->capacity > 0 ? bytes * BALANCE_BITS_PER_S / 2 / amount->capacity : NAN;
 }
 
 double balance_amounts_most(const struct balance_amount *amounts, size_t count)
@@ -131,7 +133,7 @@ uint32_t balance_host_rails(const struct balance_input *input, const struct shap
 
 bool balance_host_is_busy(const struct balance_amount *sum, const struct balance_settings *settings)
 {
-	return balance_amount_load(sum) * 8e6 / 2 >= settings->active_mean;
+	return balance_amount_load(sum) >= settings->active_mean;
 }
 
 int balance_compare_excess(const void *a, const void *b)

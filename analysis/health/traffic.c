@@ -314,10 +314,29 @@ static bool fell_together(const struct subject *a, const struct subject *b)
 	return a->quiet_us && llabs(a->quiet_us - b->quiet_us) <= TOGETHER_US;
 }
 
-/* Most of the traffic that stopped was that of running jobs, whose falls are reported. */
-static bool is_of_jobs(const struct traffic *state, struct subject *subject)
+/* The share of a job's ports that are in another subject. Above the leaves that is not known: all. */
+static double share_in(const struct health *health, const struct health_job *job, const struct subject *subject)
 {
-	double lost = 0;
+	const struct shape *shape = health->input->shape;
+	const struct fabric *fabric = health->input->fabric;
+	size_t in = 0;
+
+	if (subject->scope == OF_FABRIC ||
+	    (subject->node && subject->node->now != FABRIC_NONE && shape->nodes[subject->node->now].tier > 1))
+		return 1;
+	for (size_t i = 0; i < job->port_count; i++) {
+		uint32_t port = job->ports[i], peer = fabric->ports[port].peer, rail = shape->ports[port].rail;
+
+		in += subject->scope == OF_RAIL ? rail != SHAPE_NONE && !strcmp(shape->rails[rail].name, subject->name) :
+		      peer != FABRIC_NONE && fabric->ports[peer].node == subject->node->now;
+	}
+	return job->port_count ? (double)in / (double)job->port_count : 0;
+}
+
+/* Most of the traffic that stopped was that of running jobs, whose falls are reported. */
+static bool is_of_jobs(const struct health *health, const struct traffic *state, struct subject *subject)
+{
+	double lost = 0, share;
 	bool reported = false;
 
 	if (subject->scope == OF_JOB || subject->of_jobs)
@@ -327,8 +346,9 @@ static bool is_of_jobs(const struct traffic *state, struct subject *subject)
 
 		if (job->scope != OF_JOB || job->brief || !fell_together(job, subject))
 			continue;
-		lost += fmax(job->before - job->after, 0);
-		reported |= job->tag != 0;
+		share = share_in(health, job->job, subject);
+		lost += share * fmax(job->before - job->after, 0);
+		reported |= share > 0 && job->tag;
 	}
 	if (lost < JOBS_LEAST * (subject->before - subject->after))
 		return false;
@@ -338,9 +358,9 @@ static bool is_of_jobs(const struct traffic *state, struct subject *subject)
 }
 
 /* Of a wider subject that fell at the same time. */
-static bool is_covered(const struct traffic *state, struct subject *subject)
+static bool is_covered(const struct health *health, const struct traffic *state, struct subject *subject)
 {
-	if (is_of_jobs(state, subject))
+	if (is_of_jobs(health, state, subject))
 		return true;
 	for (size_t i = 0; i < state->count; i++) {
 		const struct subject *wider = &state->subjects[i];
@@ -352,9 +372,9 @@ static bool is_covered(const struct traffic *state, struct subject *subject)
 	return false;
 }
 
-static bool is_new(const struct traffic *state, struct subject *subject, bool by_fault)
+static bool is_new(const struct health *health, const struct traffic *state, struct subject *subject, bool by_fault)
 {
-	return subject->low_us && (!subject->brief || by_fault) && !subject->tag && !is_covered(state, subject);
+	return subject->low_us && (!subject->brief || by_fault) && !subject->tag && !is_covered(health, state, subject);
 }
 
 static bool fell_by_fault(const struct health *health, int64_t wall_us)
@@ -372,7 +392,7 @@ static bool is_due(const struct health *health, const struct traffic *state, str
 	if (!subject->low_us || health->now_us - subject->low_us < least_us)
 		return false;
 	by_fault = fell_by_fault(health, subject->low_wall_us);
-	return is_new(state, subject, by_fault) &&
+	return is_new(health, state, subject, by_fault) &&
 	       (by_fault || health->now_us - subject->low_us >= 2 * subject->pause_us);
 }
 
@@ -446,7 +466,7 @@ static void begin_fall(struct health *health, struct traffic *state, const struc
 	for (size_t i = 0; i < state->count; i++) {
 		struct subject *subject = &state->subjects[i];
 
-		if (subject->scope != fall->scope || !is_new(state, subject, by_fault) ||
+		if (subject->scope != fall->scope || !is_new(health, state, subject, by_fault) ||
 		    llabs(subject->low_us - low_us) > TOGETHER_US)
 			continue;
 		subject->tag = fall->tag;

@@ -204,6 +204,8 @@ TEST(what_is_no_fall_of_a_job)
 	check(&single, "loads 0.3; wait 300; job 7 0 7; wait 30; loads 0 leaf0; wait 60", 1, "the leaf0 uplinks fell");
 	check(&single, "loads 0.3; job 7 0 7; wait 300; silent leaf0; silent h0; silent h1; silent h2; silent h3; "
 	      "silent h4; silent h5; silent h6; silent h7; wait 300", 0, NULL);
+	/* Beside it the traffic of hosts stops that are not in it. */
+	check(&single, "loads 0.3; job 7 0 7; wait 300; loads 0 leaf0; loads 0 leaf1; wait 60", 2, NULL);
 	/* Pauses are reported once. */
 	check(&single, "loads 0.3; job 7 0 7; wait 300; loads 0 leaf0; wait 60; loads 0.3; wait 300; loads 0 leaf0;"
 	      "wait 60; loads 0.3; wait 240; loads 0 leaf0; wait 80; loads 0.3; wait 300", 1, "of job 7 fell");

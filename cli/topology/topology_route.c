@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
@@ -28,8 +27,9 @@ struct end {
 };
 
 /* The ends that a subject selects: one, or the linked ports of a host, in order of device. */
+enum { ENDS_MOST = 64 };
 struct ends {
-	struct end *list;
+	struct end list[ENDS_MOST];
 	size_t count;
 };
 
@@ -214,24 +214,23 @@ static const struct shape_host *find_host(const struct shape *shape, const char 
 	return NULL;
 }
 
-static int add_host_ends(const struct moment *moment, const struct shape_host *host, struct ends *ret)
+/* Many nodes may have the name of one host. */
+static int add_host_ends(const struct moment *moment, const struct shape_host *host, struct ends *ret,
+			 struct error *err)
 {
 	const struct fabric *fabric = moment->fabric;
-	size_t capacity = 0;
 
 	for (uint32_t i = host->first; i < host->first + host->count; i++) {
 		const struct node *node = &fabric->nodes[moment->shape->host_nodes[i]];
 
 		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			struct end *list;
-
 			if (fabric->ports[port].peer == FABRIC_NONE)
 				continue;
-			list = array_grow(ret->list, ret->count, &capacity, sizeof(*list));
-			if (!list)
-				return ERR_NOMEM;
-			ret->list = list;
-			list[ret->count++] = (struct end){ .port = port };
+			if (ret->count == ENDS_MOST)
+				return err_set(err, ERR_USAGE, "%s has more than %d linked ports: give one, such as '%s'",
+					       host->name, ENDS_MOST,
+					       moment->names_shown.names[moment->shape->host_nodes[i]]);
+			ret->list[ret->count++] = (struct end){ .port = port };
 		}
 	}
 	return 0;
@@ -240,21 +239,13 @@ static int add_host_ends(const struct moment *moment, const struct shape_host *h
 static int find_ends(const struct moment *moment, const char *typed, struct ends *ret, struct error *err)
 {
 	struct error of_one = { 0 };
-	struct end end;
-	int code = find_end(moment, typed, &end, &of_one);
+	int code = find_end(moment, typed, &ret->list[0], &of_one);
 	const struct shape_host *host = code == ERR_USAGE ? find_host(moment->shape, typed) : NULL;
 
-	if (host && add_host_ends(moment, host, ret) < 0)
-		return err_nomem(err);
-	if (ret->count)
-		return 0;
-	if (code < 0)
-		return err_set(err, of_one.code, "%s", of_one.text);
-	ret->list = malloc(sizeof(end));
-	if (!ret->list)
-		return err_nomem(err);
-	ret->list[ret->count++] = end;
-	return 0;
+	ret->count = code == 0;
+	if (host)
+		code = add_host_ends(moment, host, ret, err);
+	return ret->count ? code : err_set(err, of_one.code, "%s", of_one.text);
 }
 
 static bool share_rail(const struct moment *moment, const struct end *from, const struct end *to)
@@ -264,19 +255,12 @@ static bool share_rail(const struct moment *moment, const struct end *from, cons
 	return rail != SHAPE_NONE && rail == moment->shape->ports[to->port].rail;
 }
 
-/* Many nodes may have the name of one host: the pairs of their ports that are considered. */
-#define PAIRS_MOST 65536
-
 /* Between hosts the routes of each rail; of several ends to one that shares no rail, all. */
 static int pair_ends(const struct moment *moment, const struct ends *from, const struct ends *to, char **typed,
 		     struct route_list *ret, struct error *err)
 {
 	size_t most = from->count * to->count;
 
-	if (most > PAIRS_MOST)
-		return err_set(err, ERR_USAGE, "%s and %s have %zu and %zu linked ports: give one of each, such "
-			       "as '%s'", typed[0], typed[1], from->count, to->count,
-			       moment->names_shown.names[moment->fabric->ports[from->list[0].port].node]);
 	ret->list = calloc(most, sizeof(*ret->list));
 	if (!ret->list)
 		return err_nomem(err);
@@ -474,7 +458,7 @@ static int show(const struct command *command, const struct options *options, co
 static int find_routes(const struct moment *moment, char **typed, const struct routes *tables, struct route_list *ret,
 		       struct error *err)
 {
-	struct ends from = { 0 }, to = { 0 };
+	struct ends from, to;
 	int code = find_ends(moment, typed[0], &from, err);
 
 	if (code == 0)
@@ -488,8 +472,6 @@ static int find_routes(const struct moment *moment, char **typed, const struct r
 			     fabric_port_lid(moment->fabric, &moment->fabric->ports[route->to.port]);
 		routes_trace(tables, moment->fabric, route->from.port, route->to.port, route->lid, &route->trace);
 	}
-	free(from.list);
-	free(to.list);
 	return code;
 }
 

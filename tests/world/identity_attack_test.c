@@ -357,7 +357,7 @@ TEST_IN_FOLDER(false_switches_cost_neither_sweeps_nor_real_nodes_nor_memory)
 	assigned = all_ids() - before;
 	assert_in_range(assigned, NEW_MOST / 2, NEW_MOST + hours * NEW_PER_HOUR);
 	assert_true(attack.left_out_most >= FALSE_SWITCHES - 1 && attack.named > 0);
-#ifndef __SANITIZE_ADDRESS__ /* its allocator counts nothing */
+#ifndef __SANITIZE_ADDRESS__ /* there mallinfo2() reports no memory */
 	assert_in_range(attack.heap_most, 1, HEAP_MOST);
 #endif
 	check_commands();

@@ -16,8 +16,6 @@
 #include "tui/model/trend.h"
 #include "tui/screens/balance_view.h"
 
-#define BITS_PER_BYTE_PER_US 8e6
-
 enum { NAME, IMBALANCE, TX, RX, RAILS, SPARK, HOST_COLUMNS };
 
 /* Columns of a rail, with the blank behind it; those of all rails at first. */
@@ -162,7 +160,7 @@ static int host_widest(const struct table *table, size_t column)
 /* A rail as a cell of the map: the mean of both directions. */
 static enum role write_rail(const struct balance_amount *rail, int columns, bool unicode, char *ret)
 {
-	double load = balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2;
+	double load = balance_amount_load(rail);
 	const struct heat_cell cell = { .value = { (float)load, NAN, NAN }, .links = 1, .working = rail->active > 0,
 					.sign = !rail->active ? HEAT_DOWN : isnan(load) ? HEAT_UNKNOWN : HEAT_LOAD };
 
@@ -260,7 +258,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
 			     rate_format(measure_scale(rail->xmit, 1e6), xmit, sizeof(xmit)),
 			     rate_format(measure_scale(rail->rcv, 1e6), rcv, sizeof(rcv)),
-			     100 * balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2,
+			     100 * balance_amount_load(rail),
 			     rate_format_bits(rail->capacity / 8, rate, sizeof(rate)));
 	else
 		text_append(&text, rail->active ? "not read in this window" : "all ports down");
