@@ -83,39 +83,52 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	return 0;
 }
 
-/* The cabled ports of the HCAs of a job's hosts, appended to @ports. */
-static int add_ports(const struct shape *shape, const struct running_job *job, uint32_t **ports, size_t *count,
+/* Mark the hosts of a job; at most @left names of all jobs are read. */
+static int mark_hosts(const struct shape *shape, const struct running_job *job, bool *listed, size_t *left,
+		      struct error *err)
+{
+	struct host_set set = { 0 };
+	int code = *left ? host_set_add(&set, job->hosts, err) : 0;
+
+	for (size_t i = 0; i < set.count && *left; i++, --*left) {
+		uint32_t host = shape_find_host(shape, set.names[i]);
+
+		if (host != SHAPE_NONE)
+			listed[host] = true;
+	}
+	host_set_done(&set);
+	/* A list that this version cannot read has no hosts. */
+	return code == ERR_NOMEM ? code : 0;
+}
+
+/* Append the cabled ports of the HCAs of a host. */
+static int add_ports(const struct shape *shape, const struct shape_host *host, uint32_t **ports, size_t *count,
 		     size_t *capacity, struct error *err)
 {
 	const struct fabric *fabric = shape->fabric;
-	struct host_set hosts = { 0 };
-	int code = host_set_add(&hosts, job->hosts, err);
 
-	/* A list that this version cannot read has no hosts. */
-	code = code == ERR_USAGE ? 0 : code;
-	host_set_sort(&hosts);
-	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
-		uint32_t host = shape->nodes[fabric->ports[i].node].host, *grown;
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
+		const struct node *node = &fabric->nodes[shape->host_nodes[i]];
 
-		if (host == SHAPE_NONE || fabric->ports[i].peer == FABRIC_NONE ||
-		    !host_set_search(&hosts, shape->hosts[host].name))
-			continue;
-		grown = array_grow(*ports, *count, capacity, sizeof(*grown));
-		if (!grown) {
-			code = err_nomem(err);
-			break;
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			uint32_t *grown = array_grow(*ports, *count, capacity, sizeof(*grown));
+
+			if (!grown)
+				return err_nomem(err);
+			*ports = grown;
+			if (fabric->ports[port].peer != FABRIC_NONE)
+				grown[(*count)++] = port;
 		}
-		*ports = grown;
-		grown[(*count)++] = i;
 	}
-	host_set_done(&hosts);
-	return code;
+	return 0;
 }
 
 /* Find the ports of the running jobs, if other jobs run or the fabric has changed. */
 static int update_jobs(struct findings_step *step, bool shape_changed, struct error *err)
 {
-	size_t count = 0, capacity = 0, *first;
+	const struct shape *shape = step->shape;
+	size_t count = 0, capacity = 0, left = HOST_SET_MOST, *first;
+	bool *listed;
 	int code = 0;
 
 	if (!step->jobs_changed && !shape_changed)
@@ -125,19 +138,25 @@ static int update_jobs(struct findings_step *step, bool shape_changed, struct er
 	step->job_ports = NULL;
 	step->jobs = calloc(step->running.count + 1, sizeof(*step->jobs));
 	first = calloc(step->running.count + 1, sizeof(*first));
-	if (!step->jobs || !first)
+	listed = calloc(shape->host_count + 1, sizeof(*listed));
+	if (!step->jobs || !first || !listed)
 		code = err_nomem(err);
 	for (size_t i = 0; code == 0 && i < step->running.count; i++) {
 		const struct running_job *job = &step->running.list[i];
 
 		first[i] = count;
-		code = add_ports(step->shape, job, &step->job_ports, &count, &capacity, err);
+		memset(listed, 0, shape->host_count * sizeof(*listed));
+		code = mark_hosts(shape, job, listed, &left, err);
+		for (size_t j = 0; code == 0 && j < shape->host_count; j++)
+			if (listed[j])
+				code = add_ports(shape, &shape->hosts[j], &step->job_ports, &count, &capacity, err);
 		step->jobs[i] = (struct health_job){ .number = job->number, .id = job->id,
 						     .port_count = count - first[i] };
 	}
 	for (size_t i = 0; code == 0 && i < step->running.count; i++)
 		step->jobs[i].ports = step->job_ports + first[i];
 	free(first);
+	free(listed);
 	/* Without memory, they are tried again. */
 	step->jobs_changed = code < 0;
 	return code;

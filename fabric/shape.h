@@ -199,6 +199,13 @@ void shape_destroy(struct shape *shape);
  */
 double shape_oversubscription(const struct shape *shape, uint32_t node, bool now);
 
+/*
+ * shape_find_host - the host that a batch system calls by this name: "node1.cluster" and "node1" are one, unless the
+ * fabric has the name as it is given
+ * Return: index into hosts, or SHAPE_NONE.
+ */
+uint32_t shape_find_host(const struct shape *shape, const char *name);
+
 /* Names: "compute", "fat-tree", "linked to a switch of its own tier". */
 const char *node_class_name(uint8_t class);
 const char *shape_kind_name(enum shape_kind kind);

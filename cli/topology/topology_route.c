@@ -206,14 +206,6 @@ static int find_end(const struct moment *moment, const char *typed, struct end *
 	return code ? code : check_end(moment, ret->port, err);
 }
 
-static const struct shape_host *find_host(const struct shape *shape, const char *typed)
-{
-	for (size_t i = 0; i < shape->host_count; i++)
-		if (!strcmp(shape->hosts[i].name, typed))
-			return &shape->hosts[i];
-	return NULL;
-}
-
 /* Many nodes may have the name of one host. */
 static int add_host_ends(const struct moment *moment, const struct shape_host *host, struct ends *ret,
 			 struct error *err)
@@ -240,11 +232,11 @@ static int find_ends(const struct moment *moment, const char *typed, struct ends
 {
 	struct error of_one = { 0 };
 	int code = find_end(moment, typed, &ret->list[0], &of_one);
-	const struct shape_host *host = code == ERR_USAGE ? find_host(moment->shape, typed) : NULL;
+	uint32_t host = code == ERR_USAGE ? shape_find_host(moment->shape, typed) : SHAPE_NONE;
 
 	ret->count = code == 0;
-	if (host)
-		code = add_host_ends(moment, host, ret, err);
+	if (host != SHAPE_NONE)
+		code = add_host_ends(moment, &moment->shape->hosts[host], ret, err);
 	return ret->count ? code : err_set(err, of_one.code, "%s", of_one.text);
 }
 

@@ -344,3 +344,38 @@ int shape_find_hosts(struct shape_build *build)
 	shape_strings_done(&sets.names);
 	return code;
 }
+
+/* The first host whose name is not before this one, and begins with it; if @whole, has no more. Or SHAPE_NONE. */
+static uint32_t host_from(const struct shape *shape, const char *name, bool whole)
+{
+	size_t from = 0, to = shape->host_count, len = strlen(name);
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (names_compare(shape->hosts[middle].name, name) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (from == shape->host_count || strncmp(shape->hosts[from].name, name, len) ||
+	    (whole && shape->hosts[from].name[len]))
+		return SHAPE_NONE;
+	return (uint32_t)from;
+}
+
+uint32_t shape_find_host(const struct shape *shape, const char *name)
+{
+	uint32_t found = host_from(shape, name, true);
+	char begin[NODE_NAME_SIZE + 1];
+	int len = (int)strcspn(name, ".");
+
+	if (found != SHAPE_NONE || len >= NODE_NAME_SIZE)
+		return found;
+	snprintf(begin, sizeof(begin), "%.*s", len, name);
+	found = host_from(shape, begin, true);
+	if (found != SHAPE_NONE)
+		return found;
+	snprintf(begin, sizeof(begin), "%.*s.", len, name);
+	return host_from(shape, begin, false);
+}

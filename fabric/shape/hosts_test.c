@@ -32,6 +32,33 @@ TEST(hcas_of_one_name_are_one_host)
 	net_done(fabric, shape);
 }
 
+TEST(a_host_is_found_with_and_without_its_domain)
+{
+	static const struct { const char *name, *found; } cases[] = {
+		{ "node1", "node1" }, { "node1.cluster", "node1" }, { "node2", "node2.ib" }, { "node2.ib", "node2.ib" },
+		{ "node2.cluster", "node2.ib" }, { "node10.ib", "node10.ib" }, { "node10", "node10" },
+		{ "node", NULL }, { "node3", NULL }, { "node01", NULL }, { "", NULL }, { ".ib", NULL },
+		{ "a", NULL }, { "z", NULL },
+	};
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+
+	net_hca(fabric, 0, "node10 HCA-1");
+	net_hca(fabric, 0, "node2.ib HCA-1");
+	net_hca(fabric, 0, "node10.ib HCA-1");
+	net_hca(fabric, 0, "node1 HCA-1");
+	net_hca(fabric, 0, "node1-a HCA-1");
+	shape = net_shape(fabric, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t host = shape_find_host(shape, cases[i].name);
+
+		if (host == SHAPE_NONE ? cases[i].found != NULL :
+		    !cases[i].found || strcmp(shape->hosts[host].name, cases[i].found))
+			fail_msg("%s: %s", cases[i].name, host == SHAPE_NONE ? "none" : shape->hosts[host].name);
+	}
+	net_done(fabric, shape);
+}
+
 TEST(cloned_hosts_are_distinguished_by_system_guid)
 {
 	struct fabric *fabric = net_new();

@@ -26,18 +26,6 @@ static int compare_names(const void *a, const void *b)
 	return names_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Compare a host of the fabric with a name of the job: without domains. */
-static int compare_host(const void *key, const void *element)
-{
-	const char *host = key, *name = *(const char *const *)element;
-	size_t host_len = strcspn(host, "."), name_len = strcspn(name, ".");
-	char a[NODE_NAME_SIZE], b[NODE_NAME_SIZE];
-
-	snprintf(a, sizeof(a), "%.*s", (int)host_len, host);
-	snprintf(b, sizeof(b), "%.*s", (int)name_len, name);
-	return names_compare(a, b);
-}
-
 static struct job_host *add_host(struct job_report *report, const char *name)
 {
 	struct job_host *host = job_grow(report, &report->hosts, &report->host_count, sizeof(*host));
@@ -74,46 +62,51 @@ static int add_ports(struct job_work *work, const struct shape_host *of, uint32_
 	return 0;
 }
 
-static int add_missing(struct job_report *report, const struct host_set *set, const bool *found, struct error *err)
+/* Mark the hosts of the fabric that the list has. @missing: names that are none of them, in natural order */
+static size_t mark_hosts(const struct shape *shape, const struct host_set *set, bool *listed, const char **missing)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		struct job_host *host;
+	size_t count = 0;
 
-		/* A name may be listed twice. */
-		if (found[i] || (i && !strcmp(set->names[i], set->names[i - 1])))
-			continue;
-		host = add_host(report, set->names[i]);
-		if (!host)
-			return err_nomem(err);
-		host->missing = true;
+	if (set->count)
+		qsort(set->names, set->count, sizeof(*set->names), compare_names);
+	for (size_t i = 0; i < set->count; i++) {
+		uint32_t host = shape_find_host(shape, set->names[i]);
+
+		if (host != SHAPE_NONE)
+			listed[host] = true;
+		else if (!count || strcmp(missing[count - 1], set->names[i])) /* a name may be listed twice */
+			missing[count++] = set->names[i];
 	}
-	return 0;
+	return count;
 }
 
 static int add_hosts(struct job_work *work, struct host_set *set, struct error *err)
 {
 	struct job_report *report = work->report;
 	const struct shape *shape = report->shape;
-	bool *found = calloc(set->count + 1, sizeof(*found));
-	int code = found ? 0 : err_nomem(err);
+	bool *listed = calloc(shape->host_count + 1, sizeof(*listed));
+	const char **missing = calloc(set->count + 1, sizeof(*missing));
+	size_t count = listed && missing ? mark_hosts(shape, set, listed, missing) : 0;
+	int code = listed && missing ? 0 : err_nomem(err);
 
-	if (set->count)
-		qsort(set->names, set->count, sizeof(*set->names), compare_names);
 	for (size_t i = 0; code == 0 && i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
-		char **at = report->all_hosts || !set->count ? NULL :
-			    bsearch(host->name, set->names, set->count, sizeof(*at), compare_host);
 
-		if (report->all_hosts ? host->class != CLASS_COMPUTE : !at)
+		if (report->all_hosts ? host->class != CLASS_COMPUTE : !listed[i])
 			continue;
-		if (at)
-			found[at - set->names] = true;
 		code = add_host(report, host->name) ? add_ports(work, host, (uint32_t)report->host_count - 1, err) :
 						      err_nomem(err);
 	}
-	if (code == 0)
-		code = add_missing(report, set, found, err);
-	free(found);
+	for (size_t i = 0; code == 0 && i < count; i++) {
+		struct job_host *host = add_host(report, missing[i]);
+
+		if (host)
+			host->missing = true;
+		else
+			code = err_nomem(err);
+	}
+	free(listed);
+	free(missing);
 	return code;
 }
 
