@@ -327,8 +327,10 @@ static double share_in(const struct health *health, const struct health_job *job
 	for (size_t i = 0; i < job->port_count; i++) {
 		uint32_t port = job->ports[i], peer = fabric->ports[port].peer, rail = shape->ports[port].rail;
 
-		in += subject->scope == OF_RAIL ? rail != SHAPE_NONE && !strcmp(shape->rails[rail].name, subject->name) :
-		      peer != FABRIC_NONE && fabric->ports[peer].node == subject->node->now;
+		if (subject->scope == OF_RAIL)
+			in += rail != SHAPE_NONE && !strcmp(shape->rails[rail].name, subject->name);
+		else
+			in += peer != FABRIC_NONE && fabric->ports[peer].node == subject->node->now;
 	}
 	return job->port_count ? (double)in / (double)job->port_count : 0;
 }

@@ -219,8 +219,8 @@ static int add_host_ends(const struct moment *moment, const struct shape_host *h
 			if (fabric->ports[port].peer == FABRIC_NONE)
 				continue;
 			if (ret->count == ENDS_MOST)
-				return err_set(err, ERR_USAGE, "%s has more than %d linked ports: give one, such as '%s'",
-					       host->name, ENDS_MOST,
+				return err_set(err, ERR_USAGE, "%s has more than %d linked ports: give one, such as "
+					       "'%s'", host->name, ENDS_MOST,
 					       moment->names_shown.names[moment->shape->host_nodes[i]]);
 			ret->list[ret->count++] = (struct end){ .port = port };
 		}
