@@ -136,10 +136,15 @@ static bool is_superchip(const struct local_gpu *gpu)
 /* All HCAs that jobs use are EFA, whose driver takes GPU memory from a module of its own. */
 static bool is_efa(const struct checks *checks)
 {
-	for (size_t i = 0; i < checks->host.hca_count; i++)
-		if (check_hca_is_used(checks, &checks->host.hcas[i]) && strcmp(checks->host.hcas[i].driver, "efa"))
-			return false;
-	return true;
+	size_t used = 0, efa = 0;
+
+	for (size_t i = 0; i < checks->host.hca_count; i++) {
+		if (!check_hca_is_used(checks, &checks->host.hcas[i]))
+			continue;
+		used++;
+		efa += !strcmp(checks->host.hcas[i].driver, "efa");
+	}
+	return used && efa == used;
 }
 
 static void add_nvidia(struct checks *checks)

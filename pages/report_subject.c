@@ -17,6 +17,7 @@
 #include "fabric/host.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
+#include "fabric/shape.h"
 #include "facts/moment.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
@@ -45,34 +46,25 @@ static int add_node_ports(struct report *report, uint32_t index)
 	return code;
 }
 
-/*
- * Several HCAs of one host, in natural order of name, none of which has the host's name as its own.
- * Return: 1; 0: no such host; ERR_NOMEM.
- */
-static int find_host(struct report *report, const char *typed)
+/* Several HCAs of one host, none of which has the host's name as its own. Return: 1; 0: no such host; an error. */
+static int find_host(struct report *report, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = report->moment->fabric;
-	const uint32_t *sorted = report->moment->names_shown.nodes;
-	char name[NODE_NAME_SIZE];
-	uint32_t count = 0;
-	int code = 0;
+	int code = report->moment->shape ? 0 : moment_find_shape(report->moment, err);
+	const struct shape *shape = report->moment->shape;
+	uint32_t host = code == 0 ? shape_find_host(shape, typed) : SHAPE_NONE;
 
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		uint32_t node = sorted[i];
-
-		if (!strcmp(fabric->nodes[node].name, typed))
-			return 0;
-		if (host_name(&fabric->nodes[node], name) && !strcmp(name, typed) && !count++)
-			report->node = node;
-	}
-	if (count < 2)
-		return 0;
-	snprintf(report->host, sizeof(report->host), "%s", typed);
+	for (uint32_t i = 0; host != SHAPE_NONE && i < fabric->node_count; i++)
+		if (!strcmp(fabric->nodes[i].name, typed))
+			host = SHAPE_NONE;
+	if (host == SHAPE_NONE || shape->hosts[host].count < 2)
+		return code;
+	snprintf(report->host, sizeof(report->host), "%s", shape->hosts[host].name);
 	report->of_node = true;
-	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
-		if (host_name(&fabric->nodes[sorted[i]], name) && !strcmp(name, typed))
-			code = add_node_ports(report, sorted[i]);
-	return code < 0 ? code : 1;
+	report->node = shape->host_nodes[shape->hosts[host].first];
+	for (uint32_t i = 0; code == 0 && i < shape->hosts[host].count; i++)
+		code = add_node_ports(report, shape->host_nodes[shape->hosts[host].first + i]);
+	return code < 0 ? err_nomem(err) : 1;
 }
 
 /* Find the subject in the fabric of the moment. */
@@ -80,10 +72,10 @@ static int find_subject(struct report *report, const char *typed, struct error *
 {
 	const struct fabric *fabric = report->moment->fabric;
 	uint32_t port;
-	int code = find_host(report, typed);
+	int code = find_host(report, typed, err);
 
 	if (code)
-		return code < 0 ? err_nomem(err) : 0;
+		return code < 0 ? code : 0;
 	code = moment_find(report->moment, typed, &report->node, &port, err);
 	if (code < 0)
 		return code;

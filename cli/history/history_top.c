@@ -90,8 +90,12 @@ static bool is_both(const struct metric *metric)
 static void put_row(struct result *result, const struct history *history, const struct top_row *row,
 		    int64_t longest_us)
 {
-	/* What a port counted that was not read in all of the window is not known, unless its link is down. */
-	bool cut = row->counted.sum.elapsed_us + history->moment.snapshot->sweep.interval_us / 2 < longest_us &&
+	/*
+	 * What a port counted that was not read in all of the window is not known, unless its link is down. Within a
+	 * sweep, and within 1 % where sweeps have no interval, ports are read at different times.
+	 */
+	int64_t apart_us = history->moment.snapshot->sweep.interval_us / 2;
+	bool cut = row->counted.sum.elapsed_us + (apart_us ? apart_us : longest_us / 100) < longest_us &&
 		   history->moment.fabric->ports[row->index].state >= PORT_INIT;
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;

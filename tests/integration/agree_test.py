@@ -205,6 +205,8 @@ def compare_counters(name, sim, discovered, traffic):
     if traffic:
         busy = [key for key, (sent, received) in theirs.items() if sent and received]
         tap.result(len(busy) >= 16, f"{name}: traffic ran meanwhile", f"only {len(busy)} ports were busy")
+        totals = [row["total"] for row in sim.json("history", "--top", "10", "--since", "-1h")]
+        tap.result(len(totals) == 10 and None not in totals, f"{name}: totals of single sweeps are exact", totals)
         tap.note(f"{name}: {len(busy)} of {len(theirs)} ports were busy, {bytes_seen / 1e9:.1f} GB counted")
     else:
         seen = {key: row["errors"] for key, row in rows.items() if row["errors"]}
