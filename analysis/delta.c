@@ -54,6 +54,11 @@ static void mirror(const struct delta *from, enum counter theirs, enum counter o
 	to->value[ours] = from->value[theirs];
 }
 
+bool delta_is_cut(const struct delta *sum, int64_t window_us, int64_t interval_us)
+{
+	return delta_us_add(sum->elapsed_us, interval_us ? interval_us / 2 : window_us / 100) < window_us;
+}
+
 void delta_mirror(const struct delta *peer, struct delta *ret)
 {
 	static const enum counter pairs[][2] = {

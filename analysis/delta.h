@@ -3,6 +3,7 @@
 #ifndef IBWIRE_ANALYSIS_DELTA_H
 #define IBWIRE_ANALYSIS_DELTA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fabric/counter.h"
@@ -60,6 +61,14 @@ static inline counter_set delta_lower_bounds(const struct delta *delta)
  * and nothing known.
  */
 void delta_add(struct delta *sum, const struct delta *later);
+
+/*
+ * delta_is_cut - was a port not read in all of a window, so that its sum is a lower bound?
+ * @window_us:    that the sums of other ports cover
+ * @interval_us:  of the sweeps; 0: unknown. Ports are read at different times within a sweep: less than half an
+ *                interval, or 1 % of the window, is no part that was not read.
+ */
+bool delta_is_cut(const struct delta *sum, int64_t window_us, int64_t interval_us);
 
 /*
  * delta_mirror - delta of a port, derived from the delta of the other end of its link

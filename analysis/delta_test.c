@@ -72,6 +72,20 @@ TEST(a_counter_at_its_maximum_is_saturated_at_every_width)
 	}
 }
 
+TEST(a_sum_is_cut_if_it_is_shorter_than_the_window_by_half_an_interval)
+{
+	const int64_t second_us = 1000000;
+	struct delta sum = { .elapsed_us = 590 * second_us };
+
+	assert_false(delta_is_cut(&sum, 594 * second_us, 10 * second_us));
+	assert_true(delta_is_cut(&sum, 596 * second_us, 10 * second_us));
+	/* Sweeps of no interval: ports of one sweep are some ms apart. */
+	assert_false(delta_is_cut(&sum, 595 * second_us, 0));
+	assert_true(delta_is_cut(&sum, 600 * second_us, 0));
+	sum.elapsed_us = INT64_MAX;
+	assert_false(delta_is_cut(&sum, INT64_MAX, INT64_MAX));
+}
+
 TEST(a_counter_that_was_not_read_twice_is_unknown)
 {
 	struct reading prev = one(COUNTER_RCV_DATA, 5, 0, 1), cur = one(COUNTER_XMIT_DATA, 9, 10, 1);

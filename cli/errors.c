@@ -40,12 +40,10 @@ static struct measure measure_count(const void *row)
 {
 	const struct delta *sum = sum_of(row);
 	const struct error_row *of = row;
-	/* A port that the last sweep did not read may have more errors, unless its link is down. */
-	enum sample_status last = of->moment->snapshot->rows[of->port].status;
-	bool whole = last == SAMPLE_OK || last == SAMPLE_DOWN;
 
 	return measure_of((double)sum->value[of->counter],
-			  whole && !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
+			  !moment_is_cut(of->moment, of->port, sum, of->window_us) &&
+			  !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
 }
 
 static struct measure measure_per_hour(const void *row)
@@ -130,12 +128,9 @@ static int collect(struct error_list *list, const struct selection *selection, s
 {
 	const struct moment *moment = list->moment;
 	const struct fabric *fabric = moment->fabric;
-	int64_t window_us = 0;
+	int64_t window_us = snapshot_longest_us(moment->snapshot);
 	size_t most = 0;
 
-	for (uint32_t port = 0; port < fabric->port_count; port++)
-		if (moment->snapshot->rows[port].sum.elapsed_us > window_us)
-			window_us = moment->snapshot->rows[port].sum.elapsed_us;
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint32_t port = 0; port < fabric->port_count; port++) {
 			const struct delta *sum = &moment->snapshot->rows[port].sum;

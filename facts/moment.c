@@ -251,6 +251,12 @@ struct port_scope moment_scope(const struct moment *moment)
 				    .finding_of = moment->finding_of, .reference_us = moment->reference_us };
 }
 
+bool moment_is_cut(const struct moment *moment, uint32_t port, const struct delta *sum, int64_t window_us)
+{
+	return moment->fabric->ports[port].state >= PORT_INIT &&
+	       delta_is_cut(sum, window_us, moment->snapshot->sweep.interval_us);
+}
+
 bool moment_port_was_seen(const struct moment *moment, uint32_t index)
 {
 	const struct port *port = &moment->fabric->ports[index];

@@ -82,6 +82,13 @@ int moment_find(const struct moment *moment, const char *typed, uint32_t *ret_no
 /* moment_scope - what rows of ports are of. Borrows from @moment. */
 struct port_scope moment_scope(const struct moment *moment);
 
+/*
+ * moment_is_cut - has a port a sum that does not cover all of the window, as delta_is_cut()?
+ * A port whose link is down counts nothing while it is not read.
+ * @window_us: as there
+ */
+bool moment_is_cut(const struct moment *moment, uint32_t port, const struct delta *sum, int64_t window_us);
+
 /* moment_port_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
 bool moment_port_was_seen(const struct moment *moment, uint32_t port);
 

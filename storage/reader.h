@@ -156,6 +156,9 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 		  struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
 
+/* snapshot_longest_us - the longest time that the sum of any port covers; 0: no port has one. */
+int64_t snapshot_longest_us(const struct snapshot *snapshot);
+
 /*
  * reader_reading - the newest absolute values of a port at or before a time
  * @at_us:  wall clock; 0: the newest sweep

@@ -90,13 +90,6 @@ static bool is_both(const struct metric *metric)
 static void put_row(struct result *result, const struct history *history, const struct top_row *row,
 		    int64_t longest_us)
 {
-	/*
-	 * What a port counted that was not read in all of the window is not known, unless its link is down. Within a
-	 * sweep, and within 1 % where sweeps have no interval, ports are read at different times.
-	 */
-	int64_t apart_us = history->moment.snapshot->sweep.interval_us / 2;
-	bool cut = row->counted.sum.elapsed_us + (apart_us ? apart_us : longest_us / 100) < longest_us &&
-		   history->moment.fabric->ports[row->index].state >= PORT_INIT;
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;
 	char number[METRIC_VALUE_SIZE];
@@ -123,7 +116,8 @@ static void put_row(struct result *result, const struct history *history, const 
 		result_unsigned(result, TOTAL, row->value.total);
 		result_show(result, TOTAL, metric_format_total(metric, row->value.total, number, sizeof(number)),
 			    STYLE_PLAIN);
-		if (row->value.at_least || cut)
+		if (row->value.at_least ||
+		    moment_is_cut(&history->moment, row->index, &row->counted.sum, longest_us))
 			result_at_least(result, TOTAL);
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);

@@ -127,8 +127,10 @@ static int find_hosts(struct job_work *work, struct error *err)
 /* Are there no counters of a part of the job: the port was not read, or its history has expired or began later? */
 static bool is_cut(const struct job_report *report, const struct delta *delta)
 {
-	return delta->elapsed_us <= 0 || (report->source == JOB_SOURCE_HISTORY &&
-					  delta->elapsed_us + 3 * report->interval_us / 2 < report->duration_us);
+	/* The sweeps that a job begins and ends with are up to an interval apart from its own times. */
+	return delta->elapsed_us <= 0 ||
+	       (report->source == JOB_SOURCE_HISTORY &&
+		delta_is_cut(delta, report->duration_us - report->interval_us, report->interval_us));
 }
 
 static void add_errors(const struct job_report *report, const struct delta *delta, uint64_t *ret, bool *at_least)

@@ -349,6 +349,16 @@ int reader_readings(struct reader *reader, int64_t sweep, const struct fabric *f
 	return result;
 }
 
+int64_t snapshot_longest_us(const struct snapshot *snapshot)
+{
+	int64_t longest_us = 0;
+
+	for (uint32_t port = 0; port < snapshot->fabric->port_count; port++)
+		if (snapshot->rows[port].sum.elapsed_us > longest_us)
+			longest_us = snapshot->rows[port].sum.elapsed_us;
+	return longest_us;
+}
+
 void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)

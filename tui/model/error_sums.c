@@ -64,14 +64,10 @@ static bool has_errors(const struct delta *delta)
 int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, struct error *err)
 {
 	const struct fabric *fabric = snapshot->fabric;
-	int64_t longest_us = 0;
 
 	/* The first deltas began with an earlier sweep. */
-	for (size_t port = 0; !sums->since_us && port < fabric->port_count; port++)
-		if (snapshot->rows[port].sum.elapsed_us > longest_us)
-			longest_us = snapshot->rows[port].sum.elapsed_us;
 	if (!sums->since_us)
-		sums->since_us = snapshot->sweep.wall_us - longest_us;
+		sums->since_us = snapshot->sweep.wall_us - snapshot_longest_us(snapshot);
 	for (size_t port = 0; port < fabric->port_count; port++) {
 		const struct delta *delta = &snapshot->rows[port].sum;
 		struct error_sum *sum;
