@@ -16,7 +16,8 @@
 #include "export/result.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
-#include "fabric/host.h"
+#include "fabric/host_set.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 
 /* Errors of the link itself; congestion discards do not count. */
@@ -85,8 +86,10 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 			text_appendf(reason, "has no complete %s readings", counter_info((enum counter)i)->key);
 			return false;
 		}
-		if (sum->saturated & COUNTER_BIT(i)) {
-			text_appendf(reason, "has a saturated %s", counter_info((enum counter)i)->key);
+		if (delta_lower_bounds(sum) & COUNTER_BIT(i)) {
+			text_appendf(reason, sum->saturated & COUNTER_BIT(i) ? "has a saturated %s" :
+				     "may have counted %s before its counters were cleared",
+				     counter_info((enum counter)i)->key);
 			return false;
 		}
 	}
@@ -113,28 +116,23 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 	return links;
 }
 
-static bool host_is_clean(const struct gate *gate, const char *host, unsigned *ret_links, struct text *reason)
+static bool host_is_clean(const struct gate *gate, const char *name, unsigned *ret_links, struct text *reason)
 {
-	const struct fabric *fabric = gate->moment.fabric;
-	struct host_set one = { .names = (char *[]){ (char *)host }, .count = 1 };
-	bool found = false;
+	const struct shape *shape = gate->moment.shape;
+	const struct host_set one = { .names = (char *[]){ (char *)name }, .count = 1 };
+	uint32_t index = shape_find_host(shape, name);
+	const struct shape_host *host = index == SHAPE_NONE ? NULL : &shape->hosts[index];
 
 	*ret_links = 0;
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		char name[NODE_NAME_SIZE];
-		int links;
+	for (uint32_t i = 0; host && i < host->count; i++) {
+		int links = hca_is_clean(gate, &shape->fabric->nodes[shape->host_nodes[host->first + i]], reason);
 
-		if (!host_name(&fabric->nodes[i], name) || !host_set_has(&one, name))
-			continue;
-		found = true;
-		links = hca_is_clean(gate, &fabric->nodes[i], reason);
 		if (links < 0)
 			return false;
 		*ret_links += (unsigned)links;
 	}
-	if (!found || !*ret_links) {
-		text_append(reason, found ? "its HCAs have no cable" : "the fabric has no HCA of this "
-			"host");
+	if (!*ret_links) {
+		text_append(reason, host ? "its HCAs have no cable" : "the fabric has no HCA of this host");
 		return false;
 	}
 	for (size_t i = 0; i < gate->findings.count; i++) {
@@ -210,6 +208,8 @@ int health_gate(const struct health_request *request, int64_t span_us, struct er
 	code = check_history(&gate, &options, err);
 	if (code == 0)
 		code = health_load(&gate.moment, &all, &query, &gate.findings, err);
+	if (code == 0)
+		code = moment_find_shape(&gate.moment, err);
 	if (code == 0)
 		code = check_hosts(&gate, request, err);
 	health_rows_done(&gate.findings);

@@ -176,6 +176,17 @@ def check_gate(sim):
               sim.ibwire("health", "--gate", HOST, "--for", "5s", check=False).status, 2)
     tap.equal("history too short: unknown",
               sim.ibwire("health", "--gate", "node0011", "--for", "10h", check=False).status, 69)
+    # Counters that show no errors after they were cleared may have had some before.
+    port = sim.json("ports", "node0012 mlx5_0/1")[0]
+    for clear in ("-R",), ("-x", "-R"):
+        sim.run("perfquery", *clear, port["lid"], 1)
+
+    def reason():
+        out = sim.ibwire("health", "--gate", "node0012", "--for", "5s", "--format", "json", check=False).out
+        return (json.loads(out)[0]["reason"] or "") if out else ""
+
+    tap.result(wait_for(lambda: "before its counters were cleared" in reason(), 10, 0.3),
+               "cleared counters do not pass", reason())
 
 
 def check_report(sim, fabric):
