@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
@@ -154,7 +155,7 @@ static double timed_out(const struct metrics_page *page, uint32_t row)
 static double last_execution(const struct metrics_page *page, uint32_t row)
 {
 	(void)row;
-	return (double)page->status.last.wall_us / 1e6;
+	return (double)(page->status.last.wall_us / US_PER_S);
 }
 
 static void collector_label(const struct metrics_page *page, uint32_t row, struct text *text)
@@ -228,7 +229,7 @@ static const struct metrics_family treydock[] = {
 	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_COLLECTOR, 0, timed_out, collector_label,
 		       "Nodes with a port that did not respond in the newest sweep"),
 	TREYDOCK_GAUGE("exporter_last_execution", METRICS_COLLECTOR, 0, last_execution, collector_label,
-		       "Start of the newest sweep"),
+		       "Start of the newest sweep, in whole seconds since 1970"),
 };
 
 const struct metrics_schema metrics_schema_treydock = {

@@ -142,6 +142,9 @@ const char *metrics_node_name(const struct fabric *fabric, uint32_t node);
  */
 int metrics_write(const struct metrics_page *page, bool openmetrics, FILE *out, struct error *err);
 
+/* metrics_append_value - a finite value: all digits of a whole number; else the shortest text that reads back equal */
+void metrics_append_value(struct text *text, double value);
+
 /* metrics_row_count - rows that a family of this scope can have. */
 uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope);
 

@@ -2,6 +2,7 @@
 /* metrics_test.c - labels, families, counters over faults, text in pieces, web configuration */
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -221,6 +222,62 @@ TEST(only_openmetrics_has_an_end_and_units)
 		free(text);
 			world_done(&world);
 	}
+}
+
+/* Bits of all exponents, whole numbers at the limits of their types, and times of the clock. */
+TEST(values_read_back_equal_and_whole_numbers_have_all_digits)
+{
+	static const struct { double value; const char *text; } cases[] = {
+		{ 0, "0" }, { -1, "-1" }, { 1795860123, "1795860123" }, { 0.1, "0.1" },
+		{ 1795860123.25, "1795860123.25" },
+		{ 9007199254740993, "9007199254740992" }, { 0x1p63, "9223372036854775808" }, { 1e-15, "1e-15" },
+		{ -0.5, "-0.5" }, { 100e9, "100000000000" }, { 2.0 / 3, "0.6666666666666666" },
+		{ 18446744073709549568.0, "18446744073709549568" },
+	};
+	uint64_t bits = 88172645463325252ULL;
+	struct text text = { 0 };
+	double value;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		text_clear(&text);
+		metrics_append_value(&text, cases[i].value);
+		assert_string_equal(text_chars(&text), cases[i].text);
+	}
+	for (unsigned i = 0; i < test_cases(100000); i++) {
+		bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+		memcpy(&value, &bits, sizeof(value));
+		if (i % 4 == 1)
+			value = (double)(bits >> (bits % 64));
+		else if (i % 4 == 2)
+			value = (double)(int64_t)(1795860000000000 + (int64_t)(bits % 1000000000)) / 1e6;
+		if (!isfinite(value))
+			continue;
+		text_clear(&text);
+		metrics_append_value(&text, value);
+		if (strtod(text_chars(&text), NULL) != value || strlen(text_chars(&text)) > 24)
+			fail_msg("%.17g as %s", value, text_chars(&text));
+		if (value == floor(value) && fabs(value) < 0x1p64)
+			assert_null(strpbrk(text_chars(&text), ".e"));
+	}
+	text_done(&text);
+}
+
+TEST(times_of_the_other_exporter_are_whole_seconds)
+{
+	struct world world;
+	const struct metrics_page *page;
+	char *text, line[80];
+
+	world_make(&world, "treydock");
+	check_store(world.writer, model_step(world.model));
+	page = world_page(&world);
+	text = write_page(page, false);
+	snprintf(line, sizeof(line), "infiniband_exporter_last_execution{collector=\"switch\"} %" PRId64 "\n",
+		 page->status.last.wall_us / 1000000);
+	if (!strstr(text, line))
+		fail_msg("missing: %s", line);
+	free(text);
+	world_done(&world);
 }
 
 TEST(a_full_disk_is_an_error)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -54,20 +55,21 @@ static bool is_included(const struct metrics_page *page, const struct metrics_fa
 	return !page->schema->linked || fabric->ports[row].peer != FABRIC_NONE;
 }
 
-/* A whole number without a fraction, times with milliseconds, else six digits. */
-static void append_value(struct text *text, const struct metrics_family *family, double value)
+void metrics_append_value(struct text *text, double value)
 {
-	uint64_t thousandths;
+	char digits[32];
 
-	if (value >= 0 && value < 1e15 && value == floor(value)) {
-		text_append_number(text, (uint64_t)value, 10);
-	} else if (family->unit && !strcmp(family->unit, "seconds") && value >= 0 && value < 1e15) {
-		thousandths = (uint64_t)(value * 1000 + 0.5);
-		text_append_number(text, thousandths / 1000, 10);
-		text_appendf(text, ".%03u", (unsigned)(thousandths % 1000));
-	} else {
-		text_appendf(text, "%.6g", value);
+	if (fabs(value) < 0x1p64 && value == floor(value)) {
+		text_append(text, value < 0 ? "-" : "");
+		text_append_number(text, (uint64_t)fabs(value), 10);
+		return;
 	}
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, value);
+		if (strtod(digits, NULL) == value)
+			break;
+	}
+	text_append(text, digits);
 }
 
 const char *metrics_suffix(const struct metrics_family *family)
@@ -134,7 +136,7 @@ static void append_row(struct writer *writer, const struct metrics_family *famil
 		family->labels(page, row, &writer->text);
 	text_append(&writer->text, braces ? "} " : " ");
 	if (!counts)
-		append_value(&writer->text, family, value);
+		metrics_append_value(&writer->text, value);
 	else
 		text_append_number(&writer->text, count, 10);
 	text_append(&writer->text, "\n");
