@@ -68,7 +68,7 @@ static int open_at(const struct local_root *root, const char *path, int flags)
 	}
 	/* EAGAIN: any rename on this host while the kernel followed a ".." of a link. */
 	do
-		fd = (int)syscall(SYS_openat2, root->fd, inside, &how, sizeof(how));
+		fd = (int)syscall(__NR_openat2, root->fd, inside, &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && tries++ < TRIES_MOST);
 	/* Linux before 5.6 does not know the call; seccomp filters of containers may refuse it with EPERM. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))

@@ -9,13 +9,14 @@
  * machine. The heap is written without these rests: each mapped block is assumed to be a page of SQLite. */
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/heap.h"
 
 /* As in sqlite3.h, which the build does not need. */
 #define STATUS_PAGECACHE_OVERFLOW 2

@@ -60,12 +60,16 @@ static int gather_guids(sqlite3 *db, struct error *err)
 /* The replacement of a GUID; a new one if it is only in a text. */
 static int replace_guid(sqlite3 *db, int64_t guid, int64_t *ret, struct error *err)
 {
+	static const char find[] = "SELECT new FROM guid_alias WHERE old = ?1";
 	static const char add[] = "INSERT INTO guid_alias SELECT ?1, (max(max(new), " INVENTED_BASE ") | 255) + 1"
-				  " FROM guid_alias RETURNING new";
-	int result = db_row(db, "SELECT new FROM guid_alias WHERE old = ?1", &guid, 1, ret, 1, err);
+				  " FROM guid_alias";
+	int result = db_row(db, find, &guid, 1, ret, 1, err);
 
 	if (!result)
 		result = db_row(db, add, &guid, 1, ret, 1, err);
+	/* RETURNING needs SQLite 3.35. */
+	if (!result)
+		result = db_row(db, find, &guid, 1, ret, 1, err);
 	return result < 0 ? result : 0;
 }
 

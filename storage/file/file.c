@@ -178,6 +178,21 @@ void schema_harden(sqlite3 *db)
 	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
+int schema_rewrite_begin(sqlite3 *db, struct error *err)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	return db_exec(db, "PRAGMA writable_schema = ON", err);
+}
+
+int schema_rewrite_end(sqlite3 *db, struct error *err)
+{
+	/* RESET also discards the schema as it was read in this mode. */
+	int result = db_exec(db, "PRAGMA writable_schema = RESET", err);
+
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	return result;
+}
+
 /* Open a database and check its schema. */
 static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
 {
@@ -194,7 +209,10 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	}
 	if (!result && version == SCHEMA_VERSION)
 		result = schema_verify_tables(db, err);
-	else if (!result && version > SCHEMA_VERSION)
+	else if (!result && version < SCHEMA_VERSION)
+		/* It is migrated, copied or rejected. */
+		result = schema_rewrite_begin(db, err);
+	else if (!result)
 		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, supported: %d); "
 				 "use that ibwire, or give another --db", path, (long long)version, SCHEMA_VERSION);
 	if (result < 0) {

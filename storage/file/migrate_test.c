@@ -235,6 +235,91 @@ TEST_WITH(a_database_of_version_3_gets_the_index_of_jobs, set_up, test_folder_re
 	assert_like_new();
 }
 
+/* The result of a change, and the types that the column has then; the change is undone. */
+static void try_change(sqlite3 *db, const char *table, const char *column, const char *value, struct text *ret)
+{
+	struct text sql = { 0 };
+	sqlite3_stmt *type;
+
+	text_appendf(&sql, "SAVEPOINT try; UPDATE %s SET \"%s\" = %s", table, column, value);
+	text_appendf(ret, "%s.%s = %s: %s", table, column, value,
+		     sqlite3_exec(db, text_chars(&sql), NULL, NULL, NULL) ? "rejected" : "stored");
+	text_clear(&sql);
+	text_appendf(&sql, "SELECT DISTINCT typeof(\"%s\") FROM %s ORDER BY 1", column, table);
+	assert_int_equal(sqlite3_prepare_v2(db, text_chars(&sql), -1, &type, NULL), SQLITE_OK);
+	while (sqlite3_step(type) == SQLITE_ROW)
+		text_appendf(ret, " %s", (const char *)sqlite3_column_text(type, 0));
+	sqlite3_finalize(type);
+	assert_int_equal(sqlite3_exec(db, "ROLLBACK TO try; RELEASE try", NULL, NULL, NULL), SQLITE_OK);
+	text_append(ret, "\n");
+	text_done(&sql);
+}
+
+/* Try values of each type in each column of the tables with rows. Return: their number. */
+static unsigned try_changes(const char *name, struct text *ret)
+{
+	static const char columns[] =
+		"SELECT m.name, c.name FROM sqlite_schema m, pragma_table_xinfo(m.name) c WHERE m.type = 'table'"
+		" AND m.name NOT IN ('job', 'finding', 'finding_state', 'meta', 'sqlite_sequence') ORDER BY 1, 2";
+	static const char *const values[] = { "NULL", "1", "1.5", "2.0", "'x'", "'7'", "x'00'" };
+	unsigned count = 0;
+	sqlite3_stmt *row;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, columns, -1, &row, NULL), SQLITE_OK);
+	for (; sqlite3_step(row) == SQLITE_ROW; count++)
+		for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+			try_change(db, (const char *)sqlite3_column_text(row, 0),
+				   (const char *)sqlite3_column_text(row, 1), values[i], ret);
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	return count;
+}
+
+/* Version 5 checks types by constraints: the model is SQLite's check of the STRICT tables of version 1. */
+TEST_WITH(types_are_checked_as_in_strict_tables, set_up_released, test_folder_remove)
+{
+	struct text strict = { 0 }, checked = { 0 };
+
+	if (sqlite3_libversion_number() < 3037000) {
+		print_message("# this SQLite has no STRICT tables\n");
+		skip();
+	}
+	copy_released();
+	assert_true(try_changes(path, &strict) > 200);
+	writer_close(check_open_writer(path));
+	try_changes(path, &checked);
+	assert_string_equal(text_chars(&checked), text_chars(&strict));
+	text_done(&strict);
+	text_done(&checked);
+}
+
+/* Tables of version 4 are STRICT; SQLite before 3.37 has to migrate them, too. Readers reject version 4. */
+TEST_WITH(strict_tables_of_version_4_get_constraints, set_up, test_folder_remove)
+{
+	static const char make_strict[] =
+		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = substr(sql, 1, instr(sql, printf("
+		"',%c\tCONSTRAINT ', char(10)) || name || '_types CHECK') - 1) || char(10) || ')'"
+		" || CASE WHEN sql LIKE '%) WITHOUT ROWID' THEN ' WITHOUT ROWID, STRICT' ELSE ' STRICT' END"
+		" WHERE type = 'table' AND sql LIKE '%_types CHECK%';"
+		" PRAGMA user_version = 4; PRAGMA schema_version = 4000";
+	struct error err = { 0 };
+	struct reader *reader;
+
+	writer_close(check_open_writer(path));
+	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, ending)"
+		     " VALUES ('4711', '', '', '', 1, 1, 'b', 0)");
+	check_change(path, make_strict);
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	check_error_line(&err, "schema version 4");
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "PRAGMA user_version"), SCHEMA_VERSION);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '% STRICT'"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job WHERE id = '4711'"), 1);
+	assert_like_new();
+}
+
 /* --- a process that is killed before any of its system calls --- */
 
 static long calls_left;

@@ -109,16 +109,6 @@ static void append_view_column(struct text *sql, enum counter counter)
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
 }
 
-/* Length of the statement at @at, without its ";\n". */
-static size_t next_statement(const char *at)
-{
-	const char *end = strstr(at, ";\nCREATE ");
-	size_t len = end ? (size_t)(end - at) : strlen(at);
-
-	/* The last statement. */
-	return end || len < 2 ? len : len - 2;
-}
-
 /* Run the statements that @append appends. */
 static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err)
 {
@@ -200,7 +190,7 @@ static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[
 		 db_prepare(db, "SELECT rowid FROM sqlite_schema WHERE sql = ?1 AND (rootpage > 0) = ?2"
 			    " AND rowid > ?3", &find, err);
 	for (at = text_chars(&sql); !result && found && *at; at += len + 2) {
-		len = next_statement(at);
+		len = tables_statement_length(at);
 		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
 		sqlite3_bind_int(find, 2, append == schema_append_tables);
 		/* Most schemas have them in this order: search after the previous one first, then everywhere. */
@@ -401,8 +391,41 @@ static int index_jobs(sqlite3 *db, struct error *err)
 		       " > 4096", err);
 }
 
+/*
+ * Tables of version 4 are STRICT, which SQLite before 3.37 does not know. Instead, a constraint checks types. Rows are
+ * the same in both, so only the text of tables changes. Earlier steps have made tables that are not STRICT.
+ */
+static int replace_strict(sqlite3 *db, struct error *err)
+{
+	struct text untyped = { 0 }, typed = { 0 };
+	sqlite3_stmt *update = NULL;
+	int64_t cookie = 0;
+	int result;
+
+	tables_append_untyped(&untyped);
+	schema_append_tables(&typed);
+	result = text_failed(&typed) || text_failed(&untyped) ? err_nomem(err) :
+		 db_prepare(db, "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table'"
+			    " AND sql IN (?1, ?1 || ' STRICT', ?1 || ', STRICT')", &update, err);
+	for (const char *old = text_chars(&untyped), *new = text_chars(&typed); !result && *old;
+	     old += tables_statement_length(old) + 2, new += tables_statement_length(new) + 2) {
+		sqlite3_bind_text(update, 1, old, (int)tables_statement_length(old), SQLITE_STATIC);
+		sqlite3_bind_text(update, 2, new, (int)tables_statement_length(new), SQLITE_STATIC);
+		result = db_run(update, err);
+	}
+	sqlite3_finalize(update);
+	text_done(&untyped);
+	text_done(&typed);
+	/* Other connections read the schema again when this number changes. */
+	if (!result)
+		result = db_integer(db, "PRAGMA schema_version", 0, &cookie, err);
+	if (!result)
+		result = db_execf(db, err, "PRAGMA schema_version = %d", (int)((uint32_t)cookie + 1));
+	return result;
+}
+
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
-static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, NULL };
+static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, replace_strict, NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 
@@ -422,8 +445,11 @@ static int run_steps(sqlite3 *db, schema_step_fn *const *list, struct error *err
 
 static int update_views(sqlite3 *db, struct error *err)
 {
-	int result = db_exec(db, tables_drop_views, err);
+	/* The steps may have changed the text of tables. */
+	int result = schema_rewrite_end(db, err);
 
+	if (!result)
+		result = db_exec(db, tables_drop_views, err);
 	if (!result)
 		result = make_views(db, err);
 	if (!result)
@@ -448,11 +474,25 @@ int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *f
 	return result;
 }
 
+/* A database that was old when it was opened, and that another process has migrated since then. */
+static int end_rewrite_of_other(sqlite3 *db, struct error *err)
+{
+	int defensive = 1, result;
+
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, -1, &defensive);
+	if (defensive)
+		return 0;
+	result = schema_rewrite_end(db, err);
+	return result ? result : schema_verify_tables(db, err);
+}
+
 int schema_require_version(sqlite3 *db, const char *path, int64_t *ret_version, struct error *err)
 {
 	int result = db_integer(db, "PRAGMA user_version", 0, ret_version, err);
 
-	if (!result && *ret_version != SCHEMA_VERSION)
+	if (!result && *ret_version == SCHEMA_VERSION)
+		return end_rewrite_of_other(db, err);
+	if (!result)
 		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; use the ibwire of its "
 				 "collector, or migrate an older database with: ibwire collect --once", path,
 				 (long long)*ret_version, SCHEMA_VERSION);
@@ -464,8 +504,12 @@ int schema_migrate(sqlite3 *db, struct error *err)
 	int64_t version = 0;
 	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 
-	if (result < 0 || version < SCHEMA_VERSION)
-		return result < 0 ? result : schema_run_steps(db, steps, update_views, err);
+	if (!result && version < SCHEMA_VERSION)
+		return schema_run_steps(db, steps, update_views, err);
+	if (!result)
+		result = end_rewrite_of_other(db, err);
+	if (result < 0)
+		return result;
 	/* Without space for the views, the tables are still usable. */
 	if (has_views(db, NULL) == 0)
 		schema_run_steps(db, steps, update_views, NULL);

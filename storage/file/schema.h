@@ -21,7 +21,7 @@ struct fabric;
 struct text;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* How long a process waits for the write lock before it fails with "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000
@@ -105,6 +105,13 @@ void schema_append_tables(struct text *sql);
  * written. To be called for each connection.
  */
 void schema_harden(sqlite3 *db);
+
+/*
+ * schema_rewrite_begin, schema_rewrite_end - let a connection change the text of tables, or read STRICT tables
+ * SQLite before 3.37 reads these in this mode only. Until the end, the text of the schema is not trustworthy.
+ */
+int schema_rewrite_begin(sqlite3 *db, struct error *err);
+int schema_rewrite_end(sqlite3 *db, struct error *err);
 
 /*
  * schema_verify_tables - compare the text of all tables and indexes with this program's

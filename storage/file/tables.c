@@ -6,10 +6,15 @@
  * sweep would change one page per port. Spans and versions are valid from from_sweep up to, but
  * excluding, to_sweep (NULL: still valid).
  *
+ * Each table gets a constraint that checks the types of its columns, generated from their declarations: "typeof(id) =
+ * 'integer'". STRICT tables, which are the same in the file, need SQLite 3.37.
+ *
  * Ids of nodes and ports are assigned again (write/writer_identity.c): "never reused" in the comments of these tables
  * is of earlier releases, and the text of a table is part of its version.
  */
 #include "storage/file/tables.h"
+
+#include <string.h>
 
 #include "base/text.h"
 #include "fabric/counter.h"
@@ -19,7 +24,7 @@ static const char tables_fixed[] =
 	"CREATE TABLE meta ( -- properties of the database\n"
 	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value ANY\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE counter ( -- catalogue of counters; sets of counters have bit 1 << id\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	key TEXT NOT NULL,\n"
@@ -27,18 +32,18 @@ static const char tables_fixed[] =
 	"	unit TEXT NOT NULL,\n"
 	"	meaning TEXT NOT NULL,\n"
 	"	CONSTRAINT counter_range CHECK (id BETWEEN 0 AND 63)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE code ( -- names of coded values: node_type, state, speed, width, why, attribute ...\n"
 	"	kind TEXT NOT NULL,\n"
 	"	value INTEGER NOT NULL,\n"
 	"	name TEXT NOT NULL,\n"
 	"	PRIMARY KEY (kind, value)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE node ( -- identity of a node; rows are never removed, ids never reused\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	guid INTEGER NOT NULL UNIQUE, -- printf('0x%016x', guid)\n"
 	"	CONSTRAINT node_range CHECK (id BETWEEN 1 AND 2097151)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE port ( -- identity of a port; as node\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	node INTEGER NOT NULL REFERENCES node (id),\n"
@@ -46,11 +51,11 @@ static const char tables_fixed[] =
 	"	CONSTRAINT port_range CHECK (id BETWEEN 1 AND 2097151 AND node BETWEEN 1 AND 2097151 AND\n"
 	"		number BETWEEN 0 AND 255),\n"
 	"	UNIQUE (node, number)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE boot ( -- origin of start_us and at_us: a boot of the collector's host\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	boot_id TEXT NOT NULL UNIQUE\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE sweep ( -- one poll of all ports\n"
 	"	id INTEGER PRIMARY KEY, -- incremented by each sweep; defines the order of sweeps\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock at its start, us since 1970 UTC\n"
@@ -81,7 +86,7 @@ static const char tables_fixed[] =
 	"	CONSTRAINT sweep_range CHECK (\n"
 	"		id BETWEEN 1 AND 1099511627776 AND topology BETWEEN 1 AND 1099511627776 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999 AND interval_us >= 0)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX sweep_by_time ON sweep (wall_us);\n"
 	"CREATE TABLE node_version ( -- properties of a node, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
@@ -103,7 +108,7 @@ static const char tables_fixed[] =
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		node BETWEEN 1 AND 2097151 AND port_count BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (from_sweep, node)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE INDEX node_version_by_node ON node_version (node, from_sweep);\n"
 	"CREATE TABLE port_version ( -- properties of a port, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
@@ -127,7 +132,7 @@ static const char tables_fixed[] =
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		port BETWEEN 1 AND 2097151 AND peer BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (from_sweep, port)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE INDEX port_version_by_port ON port_version (port, from_sweep);\n"
 	"CREATE TABLE span ( -- sweeps without a reading of a port; without a span, the port was read\n"
 	"	from_sweep INTEGER NOT NULL,\n"
@@ -139,7 +144,7 @@ static const char tables_fixed[] =
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		read_sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (from_sweep, port)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE INDEX span_by_end ON span (to_sweep);\n"
 	"CREATE TABLE error ( -- error counters that increased, and counters that were reset or are saturated\n"
 	"	sweep INTEGER NOT NULL,\n"
@@ -151,7 +156,7 @@ static const char tables_fixed[] =
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		marks BETWEEN 0 AND 3),\n"
 	"	PRIMARY KEY (sweep, port, counter)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE caps ( -- capabilities of a node's performance agent\n"
 	"	node INTEGER PRIMARY KEY REFERENCES node (id),\n"
 	"	known INTEGER NOT NULL,\n"
@@ -162,7 +167,7 @@ static const char tables_fixed[] =
 	"	missing INTEGER NOT NULL DEFAULT 0, -- set of unsupported attributes: 1 << attribute (code),\n"
 	"		-- 64 PortCountersExtended, 128 PortSamplesControl\n"
 	"	CONSTRAINT caps_range CHECK (node BETWEEN 1 AND 2097151)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE event ( -- events\n"
 	"	id INTEGER PRIMARY KEY, -- in order of occurrence\n"
 	"	sweep INTEGER NOT NULL, -- stored with this sweep\n"
@@ -176,7 +181,7 @@ static const char tables_fixed[] =
 	"	text TEXT NOT NULL,\n"
 	"	CONSTRAINT event_range CHECK (\n"
 	"		id > 0 AND wall_us BETWEEN 0 AND 253402300799999999 AND severity BETWEEN 0 AND 2)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX event_by_time ON event (wall_us);\n";
 
 /*
@@ -194,7 +199,7 @@ static const char tables_detail[] =
 	"	meaning TEXT NOT NULL,\n"
 	"	max INTEGER NOT NULL, -- maximum, at which it stops\n"
 	"	UNIQUE (attribute, number)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE detail ( -- a reading of one attribute of slow counters of one port\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
@@ -208,7 +213,7 @@ static const char tables_detail[] =
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (sweep, port, attribute)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE detail_value ( -- nonzero counters of a row of detail; no row: value 0, counted 0\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
@@ -220,7 +225,7 @@ static const char tables_detail[] =
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		marks BETWEEN 0 AND 3),\n"
 	"	PRIMARY KEY (sweep, port, counter)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE detail_last ( -- newest row of detail per port and attribute\n"
 	"	port INTEGER NOT NULL,\n"
 	"	attribute INTEGER NOT NULL,\n"
@@ -228,7 +233,7 @@ static const char tables_detail[] =
 	"	CONSTRAINT detail_last_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (port, attribute)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 
 /*
  * Samples are packed: new ones by sweep (storage/codec/hot_block.c), older ones by port and run of
@@ -240,7 +245,7 @@ static const char tables_history[] =
 	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
 	"	samples BLOB NOT NULL, -- packed, of ports 32 * (port / 32) and up\n"
 	"	CONSTRAINT hot_range CHECK (id / 65536 BETWEEN 1 AND 1099511627776)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE chunk_window ( -- a run of sweeps whose samples are stored in one chunk per port\n"
 	"	id INTEGER PRIMARY KEY, -- in order of sweeps; each window begins where the previous one ends\n"
 	"	from_sweep INTEGER NOT NULL, -- the first\n"
@@ -256,13 +261,13 @@ static const char tables_history[] =
 	"		from_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		to_us BETWEEN 0 AND 253402300799999999 AND state BETWEEN 0 AND 2 AND\n"
 	"		next_port BETWEEN -1 AND 2097664)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX chunk_window_by_sweep ON chunk_window (to_sweep);\n"
 	"CREATE TABLE chunk ( -- samples of one port in one window; no row: no sweep read the port\n"
 	"	id INTEGER PRIMARY KEY, -- window * 2097152 + port\n"
 	"	samples BLOB NOT NULL, -- packed, one per sweep of the window\n"
 	"	CONSTRAINT chunk_range CHECK (id / 2097152 BETWEEN 1 AND 1099511627776)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE TABLE hour ( -- a run of windows of about one hour, with common sums\n"
 	"	id INTEGER PRIMARY KEY, -- in order of sweeps\n"
 	"	from_sweep INTEGER NOT NULL, -- as in chunk_window\n"
@@ -280,7 +285,7 @@ static const char tables_history[] =
 	"		to_us BETWEEN 0 AND 253402300799999999 AND from_window BETWEEN 1 AND 1099511627776 AND\n"
 	"		to_window > from_window AND to_window BETWEEN 1 AND 1099511627776 AND\n"
 	"		state BETWEEN 0 AND 1 AND next_port BETWEEN 0 AND 2097664)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX hour_by_sweep ON hour (to_sweep);\n";
 
 #define SUM_COLUMNS \
@@ -303,7 +308,7 @@ static const char tables_chunk_sum_end[] =
 	"		window BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND samples > 0 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (window, port)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 static const char tables_chunk_error[] =
 	"CREATE TABLE chunk_error ( -- sums of error counters that increased or were only partly known\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
@@ -313,7 +318,7 @@ static const char tables_chunk_error[] =
 	"	CONSTRAINT chunk_error_range CHECK (\n"
 	"		window BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (window, port, counter)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE hour_error ( -- the same in one hour\n"
 	"	hour INTEGER NOT NULL, -- hour.id\n"
 	"	port INTEGER NOT NULL,\n"
@@ -322,7 +327,7 @@ static const char tables_chunk_error[] =
 	"	CONSTRAINT hour_error_range CHECK (\n"
 	"		hour BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (hour, port, counter)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 static const char tables_hour_sum_begin[] =
 	"CREATE TABLE hour_sum ( -- the same in one hour\n"
 	"	hour INTEGER NOT NULL, -- hour.id\n"
@@ -332,7 +337,7 @@ static const char tables_hour_sum_end[] =
 	"		hour BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND samples > 0 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (hour, port)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 
 static const char tables_absolute_begin[] =
 	"CREATE TABLE absolute ( -- absolute values: first and periodic readings, last one before a span\n"
@@ -346,7 +351,7 @@ static const char tables_absolute_end[] =
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999),\n"
 	"	PRIMARY KEY (sweep, port)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 
 #define TIME(us) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " us " / 1000000, 'unixepoch') || printf('.%06dZ', " us " % 1000000)"
@@ -457,7 +462,7 @@ static const char tables_route[] =
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		node BETWEEN 1 AND 2097151 AND block BETWEEN 0 AND 767 AND length(ports) = 64),\n"
 	"	PRIMARY KEY (from_sweep, node, block)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE INDEX route_version_now ON route_version (node, block) WHERE to_sweep IS NULL;\n";
 
 /*
@@ -486,7 +491,7 @@ const char tables_finding[] =
 	"		opened_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		last_seen_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		closed_us BETWEEN 0 AND 253402300799999999)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX finding_by_end ON finding (closed_us);\n"
 	"CREATE INDEX finding_by_time ON finding (opened_us);\n"
 	"CREATE TABLE finding_state ( -- state of a finding from a sweep on\n"
@@ -513,7 +518,7 @@ const char tables_finding[] =
 	"		last_seen_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		peak_us BETWEEN 0 AND 253402300799999999),\n"
 	"	PRIMARY KEY (finding, from_sweep)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 
 static const char tables_acknowledgement[] =
 	"CREATE TABLE acknowledgement ( -- acknowledged findings (ibwire health ack)\n"
@@ -529,7 +534,7 @@ static const char tables_acknowledgement[] =
 	"	CONSTRAINT acknowledgement_range CHECK (\n"
 	"		id > 0 AND port BETWEEN 0 AND 255 AND at_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		until_us BETWEEN 0 AND 253402300799999999)\n"
-	") STRICT;\n";
+	");\n";
 
 void tables_append_columns(struct text *sql, counter_set set)
 {
@@ -542,7 +547,7 @@ void tables_append_columns(struct text *sql, counter_set set)
 	}
 }
 
-void schema_append_tables(struct text *sql)
+void tables_append_untyped(struct text *sql)
 {
 	/* Each followed by columns of counters. */
 	static const struct { const char *sql; counter_set columns; } parts[] = {
@@ -560,4 +565,78 @@ void schema_append_tables(struct text *sql)
 	}
 	tables_append_snapshot(sql);
 	text_append(sql, tables_job);
+}
+
+size_t tables_statement_length(const char *at)
+{
+	const char *end = strstr(at, ";\nCREATE ");
+	size_t len = end ? (size_t)(end - at) : strlen(at);
+
+	/* The last statement. */
+	return end || len < 2 ? len : len - 2;
+}
+
+/* The type of a column's values, if @line declares a column; NULL: none, or any. @len: of @line */
+static const char *column_type(const char *line, size_t len, bool *ret_required)
+{
+	static const struct { const char *declared, *type; } types[] = {
+		{ " INTEGER", "integer" }, { " TEXT", "text" }, { " BLOB", "blob" }, { " REAL", "real" },
+	};
+	const char *comment = memmem(line, len, " --", 3), *rest = line + 1 + strcspn(line + 1, " ");
+	size_t declared = (size_t)((comment ? comment : line + len) - line);
+	const bool key = memmem(line, declared, " PRIMARY KEY", 12);
+
+	if (*line != '\t' || line[1] < 'a' || line[1] > 'z')
+		return NULL;
+	*ret_required = key || memmem(line, declared, " NOT NULL", 9);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		/* An INTEGER PRIMARY KEY is the rowid, which is an integer always. */
+		if (!strncmp(rest, types[i].declared, strlen(types[i].declared)))
+			return key && !i ? NULL : types[i].type;
+	return NULL;
+}
+
+/* Append a CREATE TABLE statement of @len bytes, with a constraint for the types of its columns. */
+static void append_typed(struct text *sql, const char *table, size_t len)
+{
+	const char *name = table + strlen("CREATE TABLE "), *end = table + len, *next, *type;
+	const char *separator = "";
+	bool required;
+
+	while (*--end != '\n')
+		;
+	text_append_bytes(sql, table, (size_t)(end - table));
+	text_appendf(sql, ",\n\tCONSTRAINT %.*s_types CHECK (", (int)strcspn(name, " "), name);
+	for (const char *line = strchr(table, '\n') + 1; line <= end; line = next) {
+		next = strchr(line, '\n') + 1;
+		type = column_type(line, (size_t)(next - 1 - line), &required);
+		if (!type)
+			continue;
+		line++;
+		text_appendf(sql, "%s\n\t\t", separator);
+		if (!required)
+			text_appendf(sql, "(%.*s IS NULL OR ", (int)strcspn(line, " "), line);
+		text_appendf(sql, "typeof(%.*s) = '%s'%s", (int)strcspn(line, " "), line, type, required ? "" : ")");
+		separator = " AND";
+	}
+	text_append(sql, ")");
+	text_append_bytes(sql, end, (size_t)(table + len - end));
+}
+
+void schema_append_tables(struct text *sql)
+{
+	struct text untyped = { 0 };
+	size_t len;
+
+	tables_append_untyped(&untyped);
+	for (const char *at = text_chars(&untyped); *at; at += len + 2) {
+		len = tables_statement_length(at);
+		if (!strncmp(at, "CREATE TABLE ", 13))
+			append_typed(sql, at, len);
+		else
+			text_append_bytes(sql, at, len);
+		text_append(sql, ";\n");
+	}
+	sql->failed |= text_failed(&untyped);
+	text_done(&untyped);
 }

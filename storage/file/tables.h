@@ -3,6 +3,8 @@
 #ifndef IBWIRE_STORAGE_TABLES_H
 #define IBWIRE_STORAGE_TABLES_H
 
+#include <stddef.h>
+
 #include "fabric/counter.h"
 #include "fabric/names.h"
 
@@ -41,10 +43,19 @@ void tables_append_columns(struct text *sql, counter_set set);
 	"(SELECT v.name FROM node n JOIN (" TABLES_NODE_NAMES ") v ON v.node = n.id WHERE n.guid = " guid \
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"
 
+/*
+ * tables_append_untyped - as schema_append_tables(), without the constraints of types
+ * With " STRICT" (after WITHOUT ROWID: ", STRICT") at the end of each table, these are the tables of version 4.
+ */
+void tables_append_untyped(struct text *sql);
+
+/* tables_statement_length - length of the statement at @at, without its ";\n" */
+size_t tables_statement_length(const char *at);
+
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);
 
-/* The table of jobs, as it is since version 2, and those of findings, since version 3. */
+/* The table of jobs, as it is since version 2, and those of findings, since version 3, without constraints of types. */
 extern const char tables_job[], tables_finding[];
 
 #endif

@@ -31,7 +31,7 @@ static const char head[] =
 	"	mads_timed_out INTEGER NOT NULL,\n"
 	"	spread_us INTEGER NOT NULL, -- time between the first and the last reading of fast counters\n"
 	"	CONSTRAINT snapshot_range CHECK (id > 0 AND wall_us BETWEEN 0 AND 253402300799999999)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE UNIQUE INDEX snapshot_by_name ON snapshot (name) WHERE complete;\n"
 	"CREATE TABLE snapshot_node ( -- a node at that time\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
@@ -47,7 +47,7 @@ static const char head[] =
 	"	CONSTRAINT snapshot_node_range CHECK (\n"
 	"		node BETWEEN 0 AND 2097151 AND port_count BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node)\n"
-	") WITHOUT ROWID, STRICT;\n"
+	") WITHOUT ROWID;\n"
 	"CREATE TABLE snapshot_port ( -- a port with counters, up or not, and their values\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
 	"	node INTEGER NOT NULL, -- snapshot_node.node\n"
@@ -70,7 +70,7 @@ static const char tail[] =
 	"	CONSTRAINT snapshot_port_range CHECK (\n"
 	"		node BETWEEN 0 AND 2097151 AND number BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node, number)\n"
-	") WITHOUT ROWID, STRICT;\n";
+	") WITHOUT ROWID;\n";
 
 const char tables_job[] =
 	"CREATE TABLE job ( -- a job of the batch system, or a command of ibwire run\n"
@@ -95,7 +95,7 @@ const char tables_job[] =
 	"		end_us BETWEEN 0 AND 253402300799999999 AND begin_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		end_sweep BETWEEN 1 AND 1099511627776 AND ending BETWEEN 0 AND 3 AND\n"
 	"		(ending = 0) = (end_us IS NULL) AND exit_status BETWEEN 0 AND 255)\n"
-	") STRICT;\n"
+	");\n"
 	"CREATE INDEX job_by_id ON job (id);\n"
 	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n"
 	"CREATE INDEX job_by_time ON job (begin_us, end_us);\n";

@@ -196,7 +196,7 @@ static int power_sync(sqlite3_file *file, int flags)
 	return fails ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
-static int power_open(sqlite3_vfs *vfs, sqlite3_filename file_name, sqlite3_file *file, int flags, int *ret_flags)
+static int power_open(sqlite3_vfs *vfs, const char *file_name, sqlite3_file *file, int flags, int *ret_flags)
 {
 	struct power_file *power = power_of(file);
 	int result;

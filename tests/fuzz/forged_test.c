@@ -222,9 +222,8 @@ static void change_rows(void)
 		return;
 	change(db, "PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON;"
 	       "CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema;"
-	       "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, ', STRICT', ''), ') STRICT', ')'),"
-	       " ' NOT NULL', '') WHERE type = 'table'; DELETE FROM sqlite_schema WHERE type = 'index' AND sql"
-	       " NOT NULL AND %d;"
+	       "UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE type = 'table';"
+	       "DELETE FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL AND %d;"
 	       "PRAGMA writable_schema = RESET", stale);
 	for (uint64_t i = 1 + random_below(3); i > 0; i--)
 		change_value(db);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The checks of hostile.h: each stored sweep against the counters of the ports and the disturbances. */
 #include <inttypes.h>
-#include <malloc.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
+#include "tests/heap.h"
 #include "tests/world/hostile.h"
 
 /* More sweeps than the interval of discoveries of the whole fabric has. */

@@ -7,7 +7,6 @@
  * that all ids would be used up.
  */
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/writer.h"
+#include "tests/heap.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
