@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/metrics/metrics_api.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -34,39 +31,6 @@ static const struct api_route {
 	{ "/api/job/report", "job report", "subject=" },
 	{ "/api/snapshot/list", "snapshot list", "columns= sort=" },
 };
-
-static int add(struct metrics_api_call *call, struct error *err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int add(struct metrics_api_call *call, struct error *err, const char *fmt, ...)
-{
-	va_list args;
-	int len;
-
-	if (call->argc == METRICS_API_ARGS)
-		return err_set(err, ERR_USAGE, "too many options");
-	va_start(args, fmt);
-	len = vasprintf(&call->argv[call->argc], fmt, args);
-	va_end(args);
-	if (len < 0) {
-		call->argv[call->argc] = NULL;
-		return err_nomem(err);
-	}
-	call->argc++;
-	return 0;
-}
-
-static int add_words(struct metrics_api_call *call, const char *words, struct error *err)
-{
-	int code = 0;
-
-	while (code == 0 && *words) {
-		size_t len = strcspn(words, " ");
-
-		code = add(call, err, "%.*s", (int)len, words);
-		words += len + (words[len] == ' ');
-	}
-	return code;
-}
 
 /* Is an option listed? @ret_value: does it take a value? */
 static bool find_option(const char *options, const char *key, bool *ret_value)
@@ -100,44 +64,46 @@ static bool is_command_word(const char *value)
 	return !strcmp(value, "ack") || !strcmp(value, "unack");
 }
 
-static int check_pair(const struct api_route *route, const struct metrics_api_pair *pair, bool *ret_value,
-		      struct error *err)
+/* Append an option and its value, or with @subjects an argument. */
+static int add_pair(const struct api_route *route, const struct metrics_api_pair *pair, bool subjects,
+		    struct text *arguments, struct error *err)
 {
 	const char *value = pair->value ? pair->value : "";
+	bool has_value = false;
 
-	if (!find_option(route->options, pair->key, ret_value))
+	if (!find_option(route->options, pair->key, &has_value))
 		return err_set(err, ERR_USAGE, "%s has no option '%.32s'; options: %s", route->path, pair->key,
 			       *route->options ? route->options : "none");
-	if (*ret_value ? !is_valid(value) || is_command_word(value) : *value && strcmp(value, "1"))
+	if (has_value ? !is_valid(value) || is_command_word(value) : *value && strcmp(value, "1"))
 		return err_set(err, ERR_USAGE, "%s: invalid value of %.32s", route->path, pair->key);
+	if (subjects && !strcmp(pair->key, "subject"))
+		text_appendf(arguments, "%s%c", value, '\0');
+	else if (!subjects && strcmp(pair->key, "subject"))
+		text_appendf(arguments, "--%s%s%s%c", pair->key, has_value ? "=" : "", has_value ? value : "", '\0');
 	return 0;
 }
 
-static int add_pairs(const struct api_route *route, const struct metrics_api_pair *pairs, size_t count,
-		     bool subjects, struct metrics_api_call *call, struct error *err)
+/* List the arguments, each of which ends with NUL. */
+static int list_arguments(struct metrics_api_call *call, struct error *err)
 {
-	int code = 0;
+	struct text *all = &call->arguments;
 
-	for (size_t i = 0; code == 0 && i < count; i++) {
-		bool has_value = false, is_subject = !strcmp(pairs[i].key, "subject");
-
-		code = check_pair(route, &pairs[i], &has_value, err);
-		if (code < 0 || is_subject != subjects)
-			continue;
-		if (is_subject)
-			code = add(call, err, "%s", pairs[i].value);
-		else
-			code = add(call, err, "--%s%s%s", pairs[i].key, has_value ? "=" : "",
-				   has_value ? pairs[i].value : "");
+	if (text_failed(all))
+		return err_nomem(err);
+	for (size_t at = 0; at < all->len; at += strlen(all->chars + at) + 1) {
+		if (call->argc == METRICS_API_ARGS)
+			return err_set(err, ERR_USAGE, "too many options");
+		call->argv[call->argc++] = all->chars + at;
 	}
-	return code;
+	return 0;
 }
 
 int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, size_t count,
 		      const struct metrics_api_config *config, struct metrics_api_call *ret, struct error *err)
 {
 	const struct api_route *route = NULL;
-	int code;
+	struct text *arguments = &ret->arguments;
+	int code = 0;
 
 	*ret = (struct metrics_api_call){ 0 };
 	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++)
@@ -148,19 +114,20 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 			       "/, JSON at /api/status and others (ibwire-metrics(1))");
 	ret->html = strstr(route->command, "--html");
 	ret->kind = route == &routes[0] && !count ? METRICS_FABRIC_PAGE : METRICS_COMMAND;
-	code = add_words(ret, route->command, err);
-	if (code == 0 && !ret->html)
-		code = add(ret, err, "--format=json");
+	text_appendf(arguments, "%s%s --db=", route->command, ret->html ? "" : " --format=json");
+	for (size_t i = 0; i < arguments->len; i++)
+		if (arguments->chars[i] == ' ')
+			arguments->chars[i] = '\0';
+	text_appendf(arguments, "%s%c", config->db, '\0');
+	if (config->names)
+		text_appendf(arguments, "--node-name-map=%s%c", config->names, '\0');
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = add_pair(route, &pairs[i], false, arguments, err);
+	text_append_bytes(arguments, "--", sizeof("--"));
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = add_pair(route, &pairs[i], true, arguments, err);
 	if (code == 0)
-		code = add(ret, err, "--db=%s", config->db);
-	if (code == 0 && config->names)
-		code = add(ret, err, "--node-name-map=%s", config->names);
-	if (code == 0)
-		code = add_pairs(route, pairs, count, false, ret, err);
-	if (code == 0)
-		code = add_words(ret, "--", err);
-	if (code == 0)
-		code = add_pairs(route, pairs, count, true, ret, err);
+		code = list_arguments(ret, err);
 	if (code < 0)
 		metrics_api_done(ret);
 	return code;
@@ -168,7 +135,6 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 
 void metrics_api_done(struct metrics_api_call *call)
 {
-	for (size_t i = 0; i < call->argc; i++)
-		free(call->argv[i]);
+	text_done(&call->arguments);
 	*call = (struct metrics_api_call){ 0 };
 }

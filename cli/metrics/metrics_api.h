@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/call.h"
+#include "base/text.h"
 
 struct error;
 
@@ -35,9 +36,10 @@ struct metrics_api_pair {
 enum metrics_kind { METRICS_COMMAND, METRICS_FABRIC_PAGE, METRICS_AS_TEXT, METRICS_AS_OPENMETRICS, METRICS_KINDS };
 
 struct metrics_api_call {
-	char *argv[METRICS_API_ARGS + 1]; /* from the name of the command on; owned; ends with NULL */
+	struct text arguments; /* from the name of the command on; each ends with NUL */
+	char *argv[METRICS_API_ARGS + 1]; /* in @arguments; ends with NULL */
 	size_t argc;
-	bool html;    /* the output is a page, not JSON */
+	bool html; /* the output is a page, not JSON */
 	enum metrics_kind kind;
 };
 

@@ -27,7 +27,7 @@
  * Requests of commands are refused above these limits: commands that wait, run or are being sent; their clients. The
  * page of the fabric shows ages: without a new sweep it is made again after PAGE_S seconds.
  */
-enum { COMMANDS_MOST = 16, COMMAND_CLIENTS_MOST = 40, BLOCK_BYTES = 64 << 10, PAGE_S = 60 };
+enum { COMMANDS_MOST = 16, COMMAND_CLIENTS_MOST = 40, PAGE_S = 60, TAG_SIZE = 128 };
 
 /* Calls that run at a time, by slot: the page and the metrics have their own. */
 static const unsigned char calls_most[METRICS_KINDS] = {
@@ -44,7 +44,7 @@ enum { STOP_MS = 2000 };
 struct metrics_job {
 	struct metrics_job *next;
 	struct metrics_jobs *jobs;
-	struct text key;        /* ETag, or "" of a command; its arguments; all end with NUL */
+	char tag[TAG_SIZE];     /* ETag; "" of a command */
 	struct metrics_api_call request;
 	struct call *call;      /* NULL: it waits, or has ended */
 	int64_t deadline_us;    /* of a command: boot time */
@@ -118,16 +118,6 @@ bool metrics_job_is_done(const struct metrics_job *job)
 	return job->status;
 }
 
-static ssize_t read_output(void *ctx, uint64_t at, char *bytes, size_t most)
-{
-	const struct metrics_job *job = ctx;
-	ssize_t len = pread(job->file, bytes, most, (off_t)at);
-
-	if (len < 0)
-		log_warning("cannot read the result of a command: %s", strerror(errno));
-	return len > 0 ? len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
 /* The whole result, or that it is the one that the client has. */
 static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connection *connection)
 {
@@ -135,9 +125,10 @@ static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connec
 							  METRICS_TYPE_TEXT, METRICS_TYPE_OPENMETRICS };
 	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
 	enum metrics_kind kind = job->request.kind;
-	bool same = kind != METRICS_COMMAND && known && strstr(known, text_chars(&job->key));
-	struct MHD_Response *response = same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) :
-		MHD_create_response_from_callback(job->size, BLOCK_BYTES, read_output, job, NULL);
+	bool same = kind != METRICS_COMMAND && known && strstr(known, job->tag);
+	int file = same ? -1 : fcntl(job->file, F_DUPFD_CLOEXEC, 0);
+	struct MHD_Response *response = file >= 0 ? MHD_create_response_from_fd64(job->size, file) :
+		same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) : NULL;
 
 	if (!response)
 		return MHD_NO;
@@ -145,7 +136,7 @@ static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connec
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cache-Control", kind == METRICS_COMMAND ? "no-store" : "no-cache");
 	if (kind != METRICS_COMMAND)
-		MHD_add_response_header(response, "ETag", text_chars(&job->key));
+		MHD_add_response_header(response, "ETag", job->tag);
 	if (slot_of(job) == METRICS_AS_TEXT) {
 		MHD_add_response_header(response, "Vary", "Accept");
 	} else {
@@ -159,16 +150,14 @@ static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connec
 
 enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection)
 {
+	unsigned status = job->status ? job->status : MHD_HTTP_GATEWAY_TIMEOUT;
 	char late[64];
 
-	if (job->status == MHD_HTTP_OK)
+	if (status == MHD_HTTP_OK)
 		return respond_output(job, connection);
-	if (job->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		return reply_later(connection, job->err.text);
-	if (job->status && job->status != MHD_HTTP_GATEWAY_TIMEOUT)
-		return metrics_reply_line(connection, job->status, NULL, NULL, job->err.text);
 	snprintf(late, sizeof(late), "no result within %d s", (int)(job->jobs->config->limit_us / US_PER_S));
-	return metrics_reply_line(connection, MHD_HTTP_GATEWAY_TIMEOUT, NULL, NULL, late);
+	return metrics_reply_line(connection, status, status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5",
+				  status == MHD_HTTP_GATEWAY_TIMEOUT ? late : job->err.text);
 }
 
 /* --- calls --- */
@@ -187,7 +176,6 @@ static void job_release(struct metrics_job *job)
 	if (job->file >= 0)
 		close(job->file);
 	metrics_api_done(&job->request);
-	text_done(&job->key);
 	free(job);
 }
 
@@ -219,8 +207,12 @@ static int write_metrics(const struct call_context *context, int argc, char **ar
 {
 	struct metrics_source *source = context->ctx;
 	const struct metrics_page *page;
-	int code = metrics_source_page(source, context->stop, &page, err);
+	int code;
 
+	/* A call of a server before this one may not have ended. */
+	if (atomic_exchange(&source->is_used, true))
+		return err_set(err, ERR_UNAVAILABLE, "the database does not respond");
+	code = metrics_source_page(source, context->stop, &page, err);
 	if (code == 0)
 		code = metrics_write(page, !strcmp(argv[argc - 1], "openmetrics"), context->out, err);
 	source->is_used = false;
@@ -257,32 +249,26 @@ static bool can_start(const struct metrics_jobs *jobs, enum metrics_kind slot)
 
 	for (const struct metrics_job *job = jobs->first; job; job = job->next)
 		running += job->call && slot_of(job) == slot;
-	/* A call of a server before this one may not have ended. */
-	return running < calls_most[slot] && (slot != METRICS_AS_TEXT || !jobs->source->is_used);
+	return running < calls_most[slot];
 }
 
 static void job_start(struct metrics_job *job)
 {
 	const struct metrics_api_config *config = job->jobs->config;
-	struct metrics_source *source = job->jobs->source;
 	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
+	const char *const argv[] = { "metrics", job->request.kind == METRICS_AS_OPENMETRICS ? "openmetrics" : "text", NULL };
 	struct call_settings settings = {
 		.most = is_metrics ? SIZE_MAX : (size_t)METRICS_OUTPUT_MB << 20, .file = open_output(),
-		.ctx = source, .is_urgent = is_metrics,
+		.ctx = job->jobs->source, .is_urgent = is_metrics,
 	};
 	int code;
 
 	job->file = settings.file;
-	if (is_metrics)
-		source->is_used = true;
 	code = job->file < 0 ? err_set(&job->err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno)) :
-		call_start(is_metrics ? write_metrics : config->run, (const char *const *)job->request.argv, &settings,
-			   &job->call, &job->err);
-	if (code == 0)
-		return;
-	if (is_metrics)
-		source->is_used = false;
-	job_finish(job, ERR_UNAVAILABLE);
+		call_start(is_metrics ? write_metrics : config->run,
+			   is_metrics ? argv : (const char *const *)job->request.argv, &settings, &job->call, &job->err);
+	if (code < 0)
+		job_finish(job, ERR_UNAVAILABLE);
 }
 
 static void job_end(struct metrics_job *job, const struct call_result *result)
@@ -296,9 +282,6 @@ static void job_end(struct metrics_job *job, const struct call_result *result)
 			       METRICS_OUTPUT_MB);
 	call_destroy(job->call);
 	job->call = NULL;
-	/* Without memory the function was not called. */
-	if (slot_of(job) == METRICS_AS_TEXT)
-		job->jobs->source->is_used = false;
 	job_finish(job, code);
 	job_release(job);
 }
@@ -345,7 +328,7 @@ static void close_reader(struct metrics_jobs *jobs)
  * The tag of the database and its newest sweep. That of the page changes with each minute, too, because it shows the
  * age of the sweep.
  */
-static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char *ret, size_t size, struct error *err)
+static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char ret[TAG_SIZE], struct error *err)
 {
 	const char *path = jobs->config->db;
 	struct stat st = { 0 };
@@ -362,7 +345,7 @@ static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char *ret
 		close_reader(jobs);
 		return code;
 	}
-	snprintf(ret, size, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d\"",
+	snprintf(ret, TAG_SIZE, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d\"",
 		 (uint64_t)jobs->begin_us, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, newest,
 		 reader_has_collector(path),
 		 kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, kind);
@@ -370,11 +353,14 @@ static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char *ret
 }
 
 /* A job that waits or runs for an equal request, or a result that is kept. NULL: none. */
-static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct text *key)
+static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct metrics_api_call *request, const char *tag)
 {
+	const struct text *arguments = &request->arguments;
+
 	for (struct metrics_job *job = jobs->first; job; job = job->next)
-		if ((!job->status || jobs->newest[slot_of(job)] == job) && !job->is_stopped &&
-		    job->key.len == key->len && !memcmp(job->key.chars, key->chars, key->len))
+		if ((!job->status || jobs->newest[slot_of(job)] == job) && !job->is_stopped && !strcmp(job->tag, tag) &&
+		    job->request.arguments.len == arguments->len &&
+		    !memcmp(text_chars(&job->request.arguments), text_chars(arguments), arguments->len))
 			return job;
 	return NULL;
 }
@@ -390,8 +376,8 @@ static bool is_full(const struct metrics_jobs *jobs)
 	return commands > COMMANDS_MOST || clients >= COMMAND_CLIENTS_MOST;
 }
 
-/* Append a job, which then owns the request and the key. Return: NULL: no memory. */
-static struct metrics_job *add_job(struct metrics_jobs *jobs, struct metrics_api_call *request, struct text *key)
+/* Append a job, which then owns the request. Return: NULL: no memory. */
+static struct metrics_job *add_job(struct metrics_jobs *jobs, struct metrics_api_call *request, const char *tag)
 {
 	struct metrics_job *job = calloc(1, sizeof(*job)), **at = &jobs->first;
 
@@ -400,10 +386,10 @@ static struct metrics_job *add_job(struct metrics_jobs *jobs, struct metrics_api
 	while (*at)
 		at = &(*at)->next;
 	*at = job;
-	*job = (struct metrics_job){ .jobs = jobs, .request = *request, .key = *key, .file = -1,
+	*job = (struct metrics_job){ .jobs = jobs, .request = *request, .file = -1,
 				     .deadline_us = now() + jobs->config->limit_us };
+	snprintf(job->tag, sizeof(job->tag), "%s", tag);
 	*request = (struct metrics_api_call){ 0 };
-	*key = (struct text){ 0 };
 	return job;
 }
 
@@ -422,42 +408,45 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
-/* The function that writes the metrics has one argument. */
-static int make_metrics_call(struct MHD_Connection *connection, struct metrics_api_call *ret)
+/* What a request is for: a command, or the metrics in the format that the client prefers. */
+static int parse_request(const struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
+			 struct metrics_api_call *ret, struct error *err)
 {
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
-	bool openmetrics = accept && strstr(accept, "application/openmetrics-text");
+	struct pairs pairs = { .count = 0 };
 
-	*ret = (struct metrics_api_call){ .argc = 2,
-					  .kind = openmetrics ? METRICS_AS_OPENMETRICS : METRICS_AS_TEXT };
-	ret->argv[0] = strdup("metrics");
-	ret->argv[1] = strdup(openmetrics ? "openmetrics" : "text");
-	if (ret->argv[0] && ret->argv[1])
+	if (!strcmp(path, "/metrics")) {
+		*ret = (struct metrics_api_call){ .kind = accept && strstr(accept, "application/openmetrics-text") ?
+						  METRICS_AS_OPENMETRICS : METRICS_AS_TEXT };
 		return 0;
-	metrics_api_done(ret);
-	return ERR_NOMEM;
+	}
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
+	return metrics_api_parse(path, pairs.list, pairs.count, jobs->config, ret, err);
 }
 
-static enum MHD_Result find_job(struct metrics_jobs *jobs, struct MHD_Connection *connection,
-				struct metrics_api_call *call, struct metrics_job **ret)
+enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
+				  struct metrics_job **ret)
 {
-	struct metrics_job *job = NULL;
+	struct metrics_api_call request;
+	struct metrics_job *job;
 	struct error err = { 0 };
-	struct text key = { 0 };
-	char tag[128] = "";
+	char tag[TAG_SIZE] = "";
+	int code = parse_request(jobs, connection, path, &request, &err);
 
-	if (call->kind != METRICS_COMMAND && make_tag(jobs, call->kind, tag, sizeof(tag), &err) < 0) {
+	*ret = NULL;
+	if (code < 0)
+		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
+					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
+					  NULL, NULL, err.text);
+	if (request.kind != METRICS_COMMAND && make_tag(jobs, request.kind, tag, &err) < 0) {
 		report(jobs, &err);
+		metrics_api_done(&request);
 		return reply_later(connection, err.text);
 	}
-	text_append_bytes(&key, tag, strlen(tag) + 1);
-	for (size_t i = 0; i < call->argc; i++)
-		text_append_bytes(&key, call->argv[i], strlen(call->argv[i]) + 1);
-	if (!text_failed(&key))
-		job = find_equal(jobs, &key);
-	if (!job && !text_failed(&key))
-		job = add_job(jobs, call, &key);
-	text_done(&key);
+	job = find_equal(jobs, &request, tag);
+	if (!job)
+		job = add_job(jobs, &request, tag);
+	metrics_api_done(&request);
 	if (job && job->request.kind == METRICS_COMMAND && is_full(jobs)) {
 		job_release(job);
 		job = NULL;
@@ -468,30 +457,6 @@ static enum MHD_Result find_job(struct metrics_jobs *jobs, struct MHD_Connection
 	metrics_jobs_poll(jobs);
 	*ret = job;
 	return MHD_YES;
-}
-
-enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
-				  struct metrics_job **ret)
-{
-	struct metrics_api_call call;
-	struct pairs pairs = { .count = 0 };
-	struct error err = { 0 };
-	enum MHD_Result result;
-	int code;
-
-	*ret = NULL;
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
-	if (!strcmp(path, "/metrics"))
-		code = make_metrics_call(connection, &call);
-	else
-		code = metrics_api_parse(path, pairs.list, pairs.count, jobs->config, &call, &err);
-	if (code < 0)
-		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
-					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
-					  NULL, NULL, err.text);
-	result = find_job(jobs, connection, &call, ret);
-	metrics_api_done(&call);
-	return result;
 }
 
 /* --- begin and end --- */

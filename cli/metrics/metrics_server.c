@@ -53,8 +53,7 @@ struct client {
 	int64_t since_us;         /* of the phase; boot time */
 	unsigned char address[16];
 	char *name, *password;    /* LOGIN: to be checked */
-	unsigned refused;         /* status, after LOGIN; 0: admitted */
-	bool is_checked;          /* name and password were */
+	unsigned login;           /* status of a refusal; MHD_HTTP_OK: admitted; 0: not checked yet */
 	struct metrics_job *job;  /* that it waits for, or whose output it receives */
 };
 
@@ -107,7 +106,7 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 	const struct metrics_server *server = like->server;
 	unsigned count = 0;
 
-	for (size_t i = 0; server && i < CLIENTS_ALL; i++) {
+	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		const struct client *client = &server->clients[i];
 
 		count += client->phase != FREE && client->phase != ENDING && (!phase || client->phase == phase) &&
@@ -121,7 +120,7 @@ static unsigned count_clients(const struct client *like, enum phase phase)
  * 2: a complete one or TLS is to be read, or it receives the response; 3: it waits for a result. Many that connect at
  * once do not displace those that are served.
  */
-static int progress_of(const struct client *client)
+static unsigned progress_of(const struct client *client)
 {
 	enum { TLS_HANDSHAKE = 0x16, TLS_DATA = 0x17, ARRIVAL_US = 200000 };
 	char bytes[4096];
@@ -140,28 +139,21 @@ static int progress_of(const struct client *client)
 	return memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
 }
 
-/* Is it better to end @a than @b? */
-static bool ends_before(const struct client *a, const struct client *b)
-{
-	unsigned counts[] = { count_clients(a, FREE), count_clients(b, FREE) };
-	int progress[] = { progress_of(a), progress_of(b) };
-
-	if (counts[0] != counts[1])
-		return counts[0] > counts[1];
-	return progress[0] != progress[1] ? progress[0] < progress[1] : a->since_us < b->since_us;
-}
-
 /* Of the address with the most connections the one with the least progress, the oldest of these. */
 static void end_oldest(struct metrics_server *server)
 {
 	struct client *oldest = NULL;
+	unsigned most = 1;
 
 	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		struct client *client = &server->clients[i];
+		bool may_end = client->phase == REQUEST || client->phase == WAIT || client->phase == RESPONSE;
+		unsigned rank = may_end ? 4 * count_clients(client, FREE) + 3 - progress_of(client) : 0;
 
-		if ((client->phase == REQUEST || client->phase == WAIT || client->phase == RESPONSE) &&
-		    (!oldest || ends_before(client, oldest)))
+		if (rank > most || (rank == most && client->since_us < oldest->since_us)) {
+			most = rank;
 			oldest = client;
+		}
 	}
 	if (oldest)
 		end_client(oldest);
@@ -213,14 +205,18 @@ static int check_password(const struct call_context *context, int argc, char **a
 	return metrics_config_matches(argv[argc - 1], argv[argc - 2]);
 }
 
-/* The request continues in answer(). @refused: status; 0: admitted */
-static void finish_login(struct client *client, unsigned refused)
+static void forget_password(struct client *client)
 {
 	MHD_free(client->name);
 	MHD_free(client->password);
 	client->name = client->password = NULL;
-	client->refused = refused;
-	client->is_checked = true;
+}
+
+/* The request continues in answer(). @login: as in struct client */
+static void finish_login(struct client *client, unsigned login)
+{
+	forget_password(client);
+	client->login = login;
 	resume(client, WORK);
 }
 
@@ -232,13 +228,12 @@ static struct client *next_login(struct metrics_server *server)
 
 	for (size_t i = 0; i < CLIENTS_ALL; i++) {
 		struct client *client = &server->clients[i];
-		unsigned count = count_clients(client, LOGIN);
+		unsigned count = client->phase == LOGIN ? count_clients(client, LOGIN) : UINT_MAX;
 
-		if (client->phase != LOGIN || count > fewest ||
-		    (count == fewest && client->since_us >= next->since_us))
-			continue;
-		next = client;
-		fewest = count;
+		if (count < fewest || (next && count == fewest && client->since_us < next->since_us)) {
+			next = client;
+			fewest = count;
+		}
 	}
 	return next;
 }
@@ -250,7 +245,7 @@ static void end_login(struct metrics_server *server, const struct call_result *r
 	server->pause_us = now() + LOGIN_PAUSE * (now() - server->login_us);
 	if (client)
 		finish_login(client, result->code == 1 && metrics_config_admit(&server->config, client->name,
-				client->password) ? 0 : MHD_HTTP_UNAUTHORIZED);
+				client->password) ? MHD_HTTP_OK : MHD_HTTP_UNAUTHORIZED);
 	call_destroy(server->login);
 	server->login = NULL;
 	server->checking = NULL;
@@ -277,34 +272,30 @@ static void poll_logins(struct metrics_server *server)
 		finish_login(client, MHD_HTTP_TOO_MANY_REQUESTS);
 }
 
-/* Return: 0: admitted; the status of the response; or UINT_MAX: the connection waits for the check of the password. */
+/* Return: as struct client.login; 0: the connection waits for the check of the password. */
 static unsigned authenticate(struct client *client)
 {
 	struct metrics_server *server = client->server;
 	unsigned waiting = 0;
 
-	if (client->is_checked || !server->config.user_count)
-		return client->refused;
+	if (client->login || !server->config.user_count)
+		return client->login ? client->login : MHD_HTTP_OK;
 	client->name = MHD_basic_auth_get_username_password(client->connection, &client->password);
 	for (size_t i = 0; i < CLIENTS_ALL; i++)
 		waiting += server->clients[i].phase == LOGIN;
 	if (!client->name || !client->password)
-		client->refused = MHD_HTTP_UNAUTHORIZED;
+		client->login = MHD_HTTP_UNAUTHORIZED;
 	else if (metrics_config_knows(&server->config, client->name, client->password))
-		client->refused = 0;
+		client->login = MHD_HTTP_OK;
 	else if (waiting >= LOGINS_MOST || count_clients(client, LOGIN) >= LOGINS_EACH)
-		client->refused = MHD_HTTP_TOO_MANY_REQUESTS;
-	else
-		client->refused = UINT_MAX;
-	if (client->refused == UINT_MAX) {
+		client->login = MHD_HTTP_TOO_MANY_REQUESTS;
+	if (client->login) {
+		forget_password(client);
+	} else {
 		enter(client, LOGIN);
 		MHD_suspend_connection(client->connection);
-	} else {
-		MHD_free(client->name);
-		MHD_free(client->password);
-		client->name = client->password = NULL;
 	}
-	return client->refused;
+	return client->login;
 }
 
 /* --- requests --- */
@@ -318,22 +309,22 @@ static enum MHD_Result answer_client(struct client *client, const char *url)
 {
 	struct metrics_server *server = client->server;
 	enum MHD_Result result;
-	unsigned refused;
+	unsigned login;
 
 	if (client->job)
 		return metrics_job_respond(client->job, client->connection);
 	if (server->is_stopping)
 		return metrics_reply_line(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
 					  "the server is being stopped");
-	refused = authenticate(client);
-	if (refused == UINT_MAX)
+	login = authenticate(client);
+	if (!login)
 		return MHD_YES;
-	if (refused == MHD_HTTP_UNAUTHORIZED)
-		return metrics_reply_line(client->connection, refused, "WWW-Authenticate", "Basic realm=\"ibwire\"",
+	if (login == MHD_HTTP_UNAUTHORIZED)
+		return metrics_reply_line(client->connection, login, "WWW-Authenticate", "Basic realm=\"ibwire\"",
 				  "a user and password of the web configuration are required");
-	if (refused)
-		return metrics_reply_line(client->connection, refused, "Retry-After", "1",
-				  "too many attempts to log in");
+	if (login != MHD_HTTP_OK)
+		return metrics_reply_line(client->connection, login, "Retry-After", "1",
+					  "too many attempts to log in");
 	result = metrics_jobs_find(server->jobs, client->connection, url, &client->job);
 	if (!client->job)
 		return result;
@@ -384,11 +375,8 @@ static void forget(void *ctx, struct MHD_Connection *connection, void **state, e
 	client->job = NULL;
 	if (server->checking == client)
 		server->checking = NULL;
-	MHD_free(client->name);
-	MHD_free(client->password);
-	client->name = client->password = NULL;
-	client->is_checked = false;
-	client->refused = 0;
+	forget_password(client);
+	client->login = 0;
 	if (client->phase != ENDING)
 		enter(client, REQUEST);
 }
@@ -408,17 +396,14 @@ static int resolve(const char *listen, struct addrinfo **ret, struct error *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
 	const char *colon = strrchr(listen, ':');
+	size_t len = colon ? (size_t)(colon - listen) : 0, bracket = len > 1 && *listen == '[' && colon[-1] == ']';
 	char host[256];
 	int code;
 
 	if (!colon || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon) > 6 ||
-	    (size_t)(colon - listen) >= sizeof(host) || strtoul(colon + 1, NULL, 10) > 65535)
+	    len >= sizeof(host) || strtoul(colon + 1, NULL, 10) > 65535)
 		return err_set(err, ERR_USAGE, "--listen: '%.64s' is not HOST:PORT", listen);
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - listen), listen);
-	if (host[0] == '[' && colon[-1] == ']') {
-		memmove(host, host + 1, strlen(host));
-		host[strlen(host) - 1] = '\0';
-	}
+	snprintf(host, sizeof(host), "%.*s", (int)(len - 2 * bracket), listen + bracket);
 	code = getaddrinfo(host[0] ? host : NULL, colon + 1, &hints, ret);
 	return code ? err_set(err, ERR_USAGE, "--listen %.64s: %s", listen, gai_strerror(code)) : 0;
 }
