@@ -156,7 +156,9 @@ enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connecti
 	if (status == MHD_HTTP_OK)
 		return respond_output(job, connection);
 	snprintf(late, sizeof(late), "no result within %d s", (int)(job->jobs->config->limit_us / US_PER_S));
-	return metrics_reply_line(connection, status, status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL, "5",
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		return reply_later(connection, job->err.text);
+	return metrics_reply_line(connection, status, NULL, NULL,
 				  status == MHD_HTTP_GATEWAY_TIMEOUT ? late : job->err.text);
 }
 
@@ -209,12 +211,13 @@ static int write_metrics(const struct call_context *context, int argc, char **ar
 	const struct metrics_page *page;
 	int code;
 
+	(void)argc;
 	/* A call of a server before this one may not have ended. */
 	if (atomic_exchange(&source->is_used, true))
 		return err_set(err, ERR_UNAVAILABLE, "the database does not respond");
 	code = metrics_source_page(source, context->stop, &page, err);
 	if (code == 0)
-		code = metrics_write(page, !strcmp(argv[argc - 1], "openmetrics"), context->out, err);
+		code = metrics_write(page, !strcmp(argv[0], "openmetrics"), context->out, err);
 	source->is_used = false;
 	return code;
 }
@@ -256,7 +259,7 @@ static void job_start(struct metrics_job *job)
 {
 	const struct metrics_api_config *config = job->jobs->config;
 	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
-	const char *const argv[] = { "metrics", job->request.kind == METRICS_AS_OPENMETRICS ? "openmetrics" : "text", NULL };
+	const char *const argv[] = { job->request.kind == METRICS_AS_OPENMETRICS ? "openmetrics" : "text", NULL };
 	struct call_settings settings = {
 		.most = is_metrics ? SIZE_MAX : (size_t)METRICS_OUTPUT_MB << 20, .file = open_output(),
 		.ctx = job->jobs->source, .is_urgent = is_metrics,
@@ -353,7 +356,8 @@ static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char ret[
 }
 
 /* A job that waits or runs for an equal request, or a result that is kept. NULL: none. */
-static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct metrics_api_call *request, const char *tag)
+static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct metrics_api_call *request,
+				      const char *tag)
 {
 	const struct text *arguments = &request->arguments;
 
