@@ -46,14 +46,6 @@ static void unload(struct service *service)
 	settings_done(&service->settings);
 }
 
-static int write_once(struct service *service, struct error *err)
-{
-	const struct metrics_page *page;
-	int code = metrics_source_page(&service->source, NULL, &page, err);
-
-	return code < 0 ? code : metrics_write(page, false, service->options.out, err);
-}
-
 /* Read all files again. An error is logged, and the old contents are used on. */
 static void reload(struct service *service, struct metrics_server **server)
 {
@@ -126,6 +118,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
 	};
+	const struct metrics_page *page;
 	struct options options;
 	struct service *service;
 	int code = options_parse(command, COMMON_DB | COMMON_NAMES, specs, argc, argv, &options, err);
@@ -156,7 +149,9 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		code = err_nomem(err);
 	heap_keep_small();
 	if (code == 0)
-		code = once ? write_once(service, err) : serve(listen_on, service, err);
+		code = once ? metrics_source_page(&service->source, NULL, &page, err) : serve(listen_on, service, err);
+	if (code == 0 && once)
+		code = metrics_write(page, false, options.out, err);
 	if (metrics_source_done(&service->source)) {
 		unload(service);
 		free(service);

@@ -269,7 +269,8 @@ static void job_start(struct metrics_job *job)
 	job->file = settings.file;
 	code = job->file < 0 ? err_set(&job->err, ERR_UNAVAILABLE, "no file for the result: %s", strerror(errno)) :
 		call_start(is_metrics ? write_metrics : config->run,
-			   is_metrics ? argv : (const char *const *)job->request.argv, &settings, &job->call, &job->err);
+			   is_metrics ? argv : (const char *const *)job->request.argv, &settings, &job->call,
+			   &job->err);
 	if (code < 0)
 		job_finish(job, ERR_UNAVAILABLE);
 }

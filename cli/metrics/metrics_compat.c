@@ -88,16 +88,6 @@ static double lane_rate(const struct metrics_page *page, uint32_t row, int which
 	return rate > 0 ? rate : NAN;
 }
 
-static double raw_rate(const struct metrics_page *page, uint32_t row)
-{
-	return lane_rate(page, row, 0);
-}
-
-static double effective_rate(const struct metrics_page *page, uint32_t row)
-{
-	return lane_rate(page, row, 1);
-}
-
 /* A node fails if one of its polled ports did not respond. */
 static double failed_ports(const struct metrics_page *page, uint32_t first, uint32_t count)
 {
@@ -114,11 +104,6 @@ static double switch_failed(const struct metrics_page *page, uint32_t row)
 	return failed_ports(page, node->first_port, node->ports);
 }
 
-static double hca_failed(const struct metrics_page *page, uint32_t row)
-{
-	return failed_ports(page, row, 1);
-}
-
 static void switch_device(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	const struct node *node = &page->topology->fabric->nodes[row];
@@ -133,13 +118,6 @@ static void hca_device(const struct metrics_page *page, uint32_t row, struct tex
 	metrics_label(text, "collector", "hca");
 }
 
-static double zero(const struct metrics_page *page, uint32_t row)
-{
-	(void)page;
-	(void)row;
-	return 0;
-}
-
 /* Row 0 is the collector hca, row 1 the collector switch. */
 static double timed_out(const struct metrics_page *page, uint32_t row)
 {
@@ -152,11 +130,14 @@ static double timed_out(const struct metrics_page *page, uint32_t row)
 	return count;
 }
 
-static double last_execution(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return (double)(page->status.last.wall_us / US_PER_S);
-}
+METRICS_VALUE(zero, 0)
+METRICS_VALUE(one, 1)
+METRICS_VALUE(raw_rate, lane_rate(page, row, 0))
+METRICS_VALUE(effective_rate, lane_rate(page, row, 1))
+METRICS_VALUE(hca_failed, failed_ports(page, row, 1))
+METRICS_VALUE(last_execution, (double)(page->status.last.wall_us / US_PER_S))
+METRICS_VALUE(sweep_duration, (double)page->status.last.duration_us / US_PER_S)
+METRICS_VALUE(build_duration, page->build_s)
 
 static void collector_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
@@ -200,9 +181,9 @@ static const struct metrics_family treydock[] = {
 		       "Effective data rate of the link"),
 	TREYDOCK_GAUGE("switch_port_raw_rate_bytes_per_second", METRICS_PORT, NODE_SWITCH, raw_rate, NULL,
 		       "Signalling rate of the link"),
-	TREYDOCK_GAUGE("switch_uplink_info", METRICS_PORT, NODE_SWITCH, metrics_value_one, uplink_labels,
+	TREYDOCK_GAUGE("switch_uplink_info", METRICS_PORT, NODE_SWITCH, one, uplink_labels,
 		       "Other end of the link of a switch port"),
-	TREYDOCK_GAUGE("switch_info", METRICS_NODE, NODE_SWITCH, metrics_value_one, switch_info,
+	TREYDOCK_GAUGE("switch_info", METRICS_NODE, NODE_SWITCH, one, switch_info,
 		       "Name and LID of a switch"),
 	TREYDOCK_GAUGE("switch_collect_duration_seconds", METRICS_NODE, NODE_SWITCH, zero, switch_device,
 		       "Always 0: all nodes are polled in one sweep"),
@@ -215,15 +196,15 @@ static const struct metrics_family treydock[] = {
 		       "Effective data rate of the link of an HCA port"),
 	TREYDOCK_HCA("raw_rate_bytes_per_second", raw_rate, hca_guid,
 		       "Signalling rate of the link of an HCA port"),
-	TREYDOCK_GAUGE("hca_uplink_info", METRICS_PORT, NODE_CA, metrics_value_one, uplink_labels,
+	TREYDOCK_GAUGE("hca_uplink_info", METRICS_PORT, NODE_CA, one, uplink_labels,
 		       "Other end of the link of an HCA port"),
-	TREYDOCK_HCA("info", metrics_value_one, hca_info, "Name and LID of an HCA port"),
+	TREYDOCK_HCA("info", one, hca_info, "Name and LID of an HCA port"),
 	TREYDOCK_HCA("collect_duration_seconds", zero, hca_device,
 		       "Always 0: all nodes are polled in one sweep"),
 	TREYDOCK_HCA("collect_error", zero, hca_device, "Always 0"),
 	TREYDOCK_HCA("collect_timeout", hca_failed, hca_device,
 		       "1 if the HCA port did not respond in the newest sweep"),
-	TREYDOCK_GAUGE("exporter_collector_duration_seconds", METRICS_COLLECTOR, 0, metrics_value_sweep_s,
+	TREYDOCK_GAUGE("exporter_collector_duration_seconds", METRICS_COLLECTOR, 0, sweep_duration,
 		       collector_label, "Duration of the newest sweep"),
 	TREYDOCK_GAUGE("exporter_collect_errors", METRICS_COLLECTOR, 0, zero, collector_label, "Always 0"),
 	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_COLLECTOR, 0, timed_out, collector_label,
@@ -268,18 +249,9 @@ static double lane_gbps(const struct metrics_page *page, uint32_t row)
 	return port->speed < LINK_SPEED_COUNT && speeds[port->speed] > 0 ? speeds[port->speed] : NAN;
 }
 
-static double lanes(const struct metrics_page *page, uint32_t row)
-{
-	unsigned count = link_width_lanes(page->topology->fabric->ports[row].width);
-
-	return count ? count : NAN;
-}
-
-static double sweep_complete(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return page->live && page->status.last.ports_answered == page->status.last.ports_polled;
-}
+METRICS_VALUE(lanes, link_width_lanes(page->topology->fabric->ports[row].width) ?
+	      link_width_lanes(page->topology->fabric->ports[row].width) : NAN)
+METRICS_VALUE(sweep_complete, page->live && page->status.last.ports_answered == page->status.last.ports_polled)
 
 #define GUILBAULTS_COUNTER(which, own, treydock, key) \
 	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, \
@@ -305,9 +277,9 @@ static const struct metrics_family guilbaults[] = {
 			  "PortSwHOQLifetimeLimitDiscards"),
 	GUILBAULTS_GAUGE("speed", METRICS_PORT, lane_gbps, "Active speed of a lane in Gb/s"),
 	GUILBAULTS_GAUGE("width", METRICS_PORT, lanes, "Lanes of the link"),
-	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, metrics_value_sweep_s,
+	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
 			 "Duration of the newest sweep"),
-	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, metrics_value_build_s,
+	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, build_duration,
 			 "Time to read the newest sweep for this page"),
 	GUILBAULTS_GAUGE("scrape_ok", METRICS_ONCE, sweep_complete,
 			 "1 if a collector is running and all polled ports responded in the newest sweep"),

@@ -10,11 +10,23 @@
 #include "base/err.h"
 #include "cli/lib/options.h"
 
+/* Sections come first. Any value of http2 is accepted. */
+enum key { TLS, HTTP, USERS, HTTP2, CERT_FILE, KEY_FILE, MIN_VERSION, MAX_VERSION, CLIENT_AUTH, KEY_COUNT };
+
+static const struct { const char *section, *name; } keys[KEY_COUNT] = {
+	[TLS] = { "", "tls_server_config" }, [HTTP] = { "", "http_server_config" },
+	[USERS] = { "", "basic_auth_users" },
+	[HTTP2] = { "http_server_config", "http2" },
+	[CERT_FILE] = { "tls_server_config", "cert_file" }, [KEY_FILE] = { "tls_server_config", "key_file" },
+	[MIN_VERSION] = { "tls_server_config", "min_version" }, [MAX_VERSION] = { "tls_server_config", "max_version" },
+	[CLIENT_AUTH] = { "tls_server_config", "client_auth_type" },
+};
+
 /* The document while it is read. */
 struct reading_config {
 	struct metrics_config *config;
 	yaml_document_t document;
-	yaml_node_t *cert_file, *key_file, *min_version, *max_version, *client_auth;
+	yaml_node_t *values[KEY_COUNT]; /* NULL: the key is missing */
 	struct error *err;
 };
 
@@ -71,31 +83,21 @@ static int read_user(struct reading_config *reading, yaml_node_t *key, yaml_node
 
 static int read_key(struct reading_config *reading, const char *section, yaml_node_t *key, yaml_node_t *value)
 {
-	const struct { const char *key; yaml_node_t **value; } files[] = {
-		{ "cert_file", &reading->cert_file }, { "key_file", &reading->key_file },
-		{ "min_version", &reading->min_version }, { "max_version", &reading->max_version },
-		{ "client_auth_type", &reading->client_auth },
-	};
 	const char *name = scalar(key);
-	bool is_tls = !strcmp(section, "tls_server_config");
+	int i = 0;
 
-	if (!strcmp(section, "basic_auth_users"))
+	if (!strcmp(section, keys[USERS].name))
 		return read_user(reading, key, value);
-	if (!*section && (!strcmp(name, "tls_server_config") || !strcmp(name, "http_server_config") ||
-			  !strcmp(name, "basic_auth_users"))) {
-		if (!strcmp(name, "tls_server_config"))
-			reading->config->tls_line = (int)key->start_mark.line + 1;
+	while (i < KEY_COUNT && (strcmp(keys[i].section, section) || strcmp(keys[i].name, name)))
+		i++;
+	if (i == KEY_COUNT)
+		return fail(reading, key, *section ? "unknown or unsupported key" : "unknown key", name);
+	reading->values[i] = value;
+	if (i == TLS)
+		reading->config->tls_line = (int)key->start_mark.line + 1;
+	if (i <= USERS)
 		return read_section(reading, name, value);
-	}
-	if (!strcmp(section, "http_server_config") && !strcmp(name, "http2"))
-		return 0;
-	for (size_t i = 0; is_tls && i < sizeof(files) / sizeof(*files); i++) {
-		if (strcmp(files[i].key, name))
-			continue;
-		*files[i].value = value;
-		return scalar(value) ? 0 : fail(reading, value, "a single value is expected for", name);
-	}
-	return fail(reading, key, *section ? "unknown or unsupported key" : "unknown key", name);
+	return scalar(value) || i == HTTP2 ? 0 : fail(reading, value, "a single value is expected for", name);
 }
 
 /* Relative names are relative to the folder of the configuration. */
@@ -109,24 +111,12 @@ static int read_named(struct reading_config *reading, const yaml_node_t *named, 
 		snprintf(full, sizeof(full), "%s", name);
 	else
 		snprintf(full, sizeof(full), "%.*s/%s", (int)(slash - path), path, name);
-	if (named == reading->key_file)
+	if (named == reading->values[KEY_FILE])
 		options_warn_exposed(full);
 	if (text_read_file(full, what, TEXT_SMALL_MOST, ret, &why) == 0)
 		return 0;
 	return err_set(reading->err, ERR_USAGE, "the web configuration %s, line %zu: %s", path,
 		       named->start_mark.line + 1, why.text);
-}
-
-static int read_version(const struct reading_config *reading, const yaml_node_t *node, int other, int *ret)
-{
-	*ret = other;
-	if (!node)
-		return 0;
-	if (!strcmp(scalar(node), "TLS12") || !strcmp(scalar(node), "TLS13")) {
-		*ret = scalar(node)[4] - '0';
-		return 0;
-	}
-	return fail(reading, node, "a version is TLS12 or TLS13, not", scalar(node));
 }
 
 static int finish_tls(struct reading_config *reading, const yaml_node_t *root)
@@ -136,65 +126,65 @@ static int finish_tls(struct reading_config *reading, const yaml_node_t *root)
 		{ NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3" },
 	};
 	struct metrics_config *config = reading->config;
-	int least, most, code;
+	yaml_node_t *const *values = reading->values;
+	int versions[2], code;
 
 	config->tls = config->tls_line;
 	if (!config->tls)
 		return 0;
-	if (reading->client_auth && strcmp(scalar(reading->client_auth), "NoClientCert"))
-		return fail(reading, reading->client_auth, "client certificates are not supported: use NoClientCert "
-			    "instead of", scalar(reading->client_auth));
-	if (!reading->cert_file || !reading->key_file)
+	if (values[CLIENT_AUTH] && strcmp(scalar(values[CLIENT_AUTH]), "NoClientCert"))
+		return fail(reading, values[CLIENT_AUTH], "client certificates are not supported: use NoClientCert "
+			    "instead of", scalar(values[CLIENT_AUTH]));
+	if (!values[CERT_FILE] || !values[KEY_FILE])
 		return fail(reading, root, "tls_server_config needs cert_file and key_file", NULL);
-	code = read_version(reading, reading->min_version, 2, &least);
-	if (code == 0)
-		code = read_version(reading, reading->max_version, 3, &most);
-	if (code < 0)
-		return code;
-	config->priorities = priorities[least - 2][most - 2];
+	for (int i = 0; i < 2; i++) {
+		const yaml_node_t *node = values[i ? MAX_VERSION : MIN_VERSION];
+		const char *name = node ? scalar(node) : i ? "TLS13" : "TLS12";
+
+		if (strcmp(name, "TLS12") && strcmp(name, "TLS13"))
+			return fail(reading, node, "a version is TLS12 or TLS13, not", name);
+		versions[i] = name[4] - '2';
+	}
+	config->priorities = priorities[versions[0]][versions[1]];
 	if (!config->priorities)
-		return fail(reading, reading->max_version, "max_version is below min_version", NULL);
-	code = read_named(reading, reading->cert_file, "the certificate ", &config->certificate);
-	return code < 0 ? code : read_named(reading, reading->key_file, "the key ", &config->key);
+		return fail(reading, values[MAX_VERSION], "max_version is below min_version", NULL);
+	code = read_named(reading, values[CERT_FILE], "the certificate ", &config->certificate);
+	return code < 0 ? code : read_named(reading, values[KEY_FILE], "the key ", &config->key);
 }
 
-static int parse(struct reading_config *reading, const struct text *file)
+/* The document was loaded. */
+static int read_document(struct reading_config *reading)
 {
-	yaml_parser_t parser;
-	yaml_node_t *root;
-	int code = 0;
+	yaml_node_t *root = yaml_document_get_root_node(&reading->document);
+	int code = root ? read_section(reading, "", root) : 0;
 
-	if (!yaml_parser_initialize(&parser))
-		return err_nomem(reading->err);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text_chars(file), file->len);
-	if (!yaml_parser_load(&parser, &reading->document)) {
-		code = err_set(reading->err, ERR_USAGE, "the web configuration %s, line %zu: %s", reading->config->path,
-			       parser.problem_mark.line + 1, parser.problem ? parser.problem : "is no YAML");
-		yaml_parser_delete(&parser);
-		return code;
-	}
-	root = yaml_document_get_root_node(&reading->document);
-	if (root)
-		code = read_section(reading, "", root);
-	if (root && code == 0)
-		code = finish_tls(reading, root);
-	yaml_document_delete(&reading->document);
-	yaml_parser_delete(&parser);
-	return code;
+	return root && code == 0 ? finish_tls(reading, root) : code;
 }
 
 int metrics_config_load(const char *path, struct metrics_config *ret, struct error *err)
 {
 	struct reading_config reading = { .config = ret, .err = err };
 	struct text file = { 0 };
+	yaml_parser_t parser;
 	int code;
 
 	*ret = (struct metrics_config){ .path = path };
 	if (!path)
 		return 0;
 	code = text_read_file(path, "the web configuration ", TEXT_SMALL_MOST, &file, err);
-	if (code == 0)
-		code = parse(&reading, &file);
+	if (code == 0 && !yaml_parser_initialize(&parser))
+		code = err_nomem(err);
+	if (code == 0) {
+		yaml_parser_set_input_string(&parser, (const unsigned char *)text_chars(&file), file.len);
+		if (yaml_parser_load(&parser, &reading.document)) {
+			code = read_document(&reading);
+			yaml_document_delete(&reading.document);
+		} else {
+			code = err_set(err, ERR_USAGE, "the web configuration %s, line %zu: %s", path,
+				       parser.problem_mark.line + 1, parser.problem ? parser.problem : "is no YAML");
+		}
+		yaml_parser_delete(&parser);
+	}
 	text_done(&file);
 	return code;
 }

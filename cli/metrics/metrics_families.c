@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "cli/metrics/metrics_page.h"
 #include "config.h"
@@ -88,6 +89,7 @@ static const struct port *port_of(const struct metrics_page *page, uint32_t row)
 
 static void port_info(const struct metrics_page *page, uint32_t row, struct text *text)
 {
+	static const char *const peer_labels[] = { "peer", "peer_guid", "peer_port_guid", "peer_port" };
 	const struct fabric *fabric = page->topology->fabric;
 	const struct shape *shape = page->topology->shape;
 	const struct port *port = port_of(page, row);
@@ -97,18 +99,14 @@ static void port_info(const struct metrics_page *page, uint32_t row, struct text
 	const char *role_name = shape_port_role(shape, row, role);
 
 	metrics_label_guid(text, "port_guid", fabric_port_guid(fabric, row));
-	metrics_label(text, "peer", peer ? metrics_node_name(fabric, peer->node) : "");
 	if (peer) {
-		metrics_label_guid(text, "peer_guid", fabric->nodes[peer->node].guid);
-		metrics_label_guid(text, "peer_port_guid", fabric_port_guid(fabric, port->peer));
-	} else {
-		metrics_label(text, "peer_guid", "");
-		metrics_label(text, "peer_port_guid", "");
+		metrics_label(text, peer_labels[0], metrics_node_name(fabric, peer->node));
+		metrics_label_guid(text, peer_labels[1], fabric->nodes[peer->node].guid);
+		metrics_label_guid(text, peer_labels[2], fabric_port_guid(fabric, port->peer));
+		metrics_label_number(text, peer_labels[3], peer->num);
 	}
-	begin_label(text, "peer_port");
-	if (peer)
-		text_append_number(text, peer->num, 10);
-	text_append(text, "\"");
+	for (size_t i = 0; !peer && i < 4; i++)
+		metrics_label(text, peer_labels[i], "");
 	metrics_label(text, "host", host_name(&fabric->nodes[port->node], host) ? host : "");
 	metrics_label(text, "rail", rail != SHAPE_NONE ? shape->rails[rail].name : "");
 	metrics_label(text, "role", role_name ? role_name : "");
@@ -116,13 +114,6 @@ static void port_info(const struct metrics_page *page, uint32_t row, struct text
 		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
 	metrics_label(text, "width", width);
 	metrics_label(text, "speed", link_speed_name(port->speed));
-}
-
-double metrics_value_one(const struct metrics_page *page, uint32_t row)
-{
-	(void)page;
-	(void)row;
-	return 1;
 }
 
 /* Ports that are down, or have no counters, are not polled. */
@@ -149,11 +140,6 @@ static double port_degraded(const struct metrics_page *page, uint32_t row)
 	return link_is_degraded(page->topology->fabric, page->topology->shape, row);
 }
 
-static double port_time(const struct metrics_page *page, uint32_t row)
-{
-	return page->ports[row].last_wall_us ? (double)page->ports[row].last_wall_us / 1e6 : NAN;
-}
-
 static const struct shape_group *group_of(const struct metrics_page *page, uint32_t row)
 {
 	return &page->topology->shape->groups[row / 2];
@@ -175,27 +161,11 @@ static void direction_labels(const struct metrics_page *page, uint32_t row, stru
 	metrics_label(text, "direction", row % 2 == BALANCE_XMIT ? "xmit" : "rcv");
 }
 
-/* Numbers of groups of several links; those without a direction are of the first row of each group. */
-#define GROUP(function, is_for_row, expression) \
-	static double function(const struct metrics_page *page, uint32_t row) \
-	{ return group_of(page, row)->count > 1 && (is_for_row) ? (expression) : NAN; }
-
-GROUP(group_imbalance, true, page->groups[row].imbalance)
-GROUP(group_mean, true, page->groups[row].mean)
-GROUP(group_most, true, page->groups[row].most)
-GROUP(group_active, row % 2 == BALANCE_XMIT, page->groups[row].active)
-GROUP(group_built, row % 2 == BALANCE_XMIT, group_of(page, row)->built)
-
 static void finding_labels(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	(void)page;
 	metrics_label(text, "kind", finding_kind_name((enum finding_kind)(row / (FINDING_CRITICAL + 1))));
 	metrics_label(text, "severity", finding_severity_name((enum finding_severity)(row % (FINDING_CRITICAL + 1))));
-}
-
-static double finding_count(const struct metrics_page *page, uint32_t row)
-{
-	return page->findings[row / (FINDING_CRITICAL + 1)][row % (FINDING_CRITICAL + 1)];
 }
 
 static void node_class_label(const struct metrics_page *page, uint32_t row, struct text *text)
@@ -209,43 +179,38 @@ static void node_class_label(const struct metrics_page *page, uint32_t row, stru
 	metrics_label(text, "type", names[row]);
 }
 
-static double node_count(const struct metrics_page *page, uint32_t row)
-{
-	return page->summary.nodes[row];
-}
+/* Numbers of groups of several links; those without a direction are of the first row of each group. */
+#define GROUP(function, is_for_row, expression) \
+	METRICS_VALUE(function, group_of(page, row)->count > 1 && (is_for_row) ? (expression) : NAN)
+#define SECONDS(wall_us) ((wall_us) ? (double)(wall_us) / US_PER_S : NAN)
 
-/* Numbers of the whole fabric. */
-#define ONCE(function, expression) \
-	static double function(const struct metrics_page *page, uint32_t row) { (void)row; return expression; }
-
-ONCE(acknowledged, page->acknowledged)
-ONCE(links, page->summary.links)
-ONCE(links_active, page->summary.links_by_state[PORT_ACTIVE])
-ONCE(live, page->live)
-ONCE(ports_bounded, page->summary.ports_bounded)
-ONCE(sweep_time, (double)page->status.last.wall_us / 1e6)
-ONCE(sweep_interval, page->status.last.interval_us ? (double)page->status.last.interval_us / 1e6 : NAN)
-ONCE(sweeps, (double)page->status.last.id)
-ONCE(polled, page->status.last.ports_polled)
-ONCE(responding, page->status.last.ports_answered)
-ONCE(coverage, page->status.last.ports_polled ?
-	(double)page->status.last.ports_answered / page->status.last.ports_polled : NAN)
-ONCE(mads, (double)page->status.last.mads_sent)
-ONCE(mads_timed_out, (double)page->status.last.mads_timed_out)
-ONCE(discovery_time, page->status.discovery_wall_us ? (double)page->status.discovery_wall_us / 1e6 : NAN)
-ONCE(database_size, (double)page->status.size_bytes)
-
-double metrics_value_sweep_s(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return (double)page->status.last.duration_us / 1e6;
-}
-
-double metrics_value_build_s(const struct metrics_page *page, uint32_t row)
-{
-	(void)row;
-	return page->build_s;
-}
+METRICS_VALUE(one, 1)
+METRICS_VALUE(port_time, SECONDS(page->ports[row].last_wall_us))
+GROUP(group_imbalance, true, page->groups[row].imbalance)
+GROUP(group_mean, true, page->groups[row].mean)
+GROUP(group_most, true, page->groups[row].most)
+GROUP(group_active, row % 2 == BALANCE_XMIT, page->groups[row].active)
+GROUP(group_built, row % 2 == BALANCE_XMIT, group_of(page, row)->built)
+METRICS_VALUE(finding_count, page->findings[row / (FINDING_CRITICAL + 1)][row % (FINDING_CRITICAL + 1)])
+METRICS_VALUE(node_count, page->summary.nodes[row])
+METRICS_VALUE(acknowledged, page->acknowledged)
+METRICS_VALUE(links, page->summary.links)
+METRICS_VALUE(links_active, page->summary.links_by_state[PORT_ACTIVE])
+METRICS_VALUE(live, page->live)
+METRICS_VALUE(ports_bounded, page->summary.ports_bounded)
+METRICS_VALUE(sweep_time, SECONDS(page->status.last.wall_us))
+METRICS_VALUE(sweep_duration, (double)page->status.last.duration_us / US_PER_S)
+METRICS_VALUE(sweep_interval, SECONDS(page->status.last.interval_us))
+METRICS_VALUE(sweeps, (double)page->status.last.id)
+METRICS_VALUE(polled, page->status.last.ports_polled)
+METRICS_VALUE(responding, page->status.last.ports_answered)
+METRICS_VALUE(coverage, page->status.last.ports_polled ?
+	      (double)page->status.last.ports_answered / page->status.last.ports_polled : NAN)
+METRICS_VALUE(mads, (double)page->status.last.mads_sent)
+METRICS_VALUE(mads_timed_out, (double)page->status.last.mads_timed_out)
+METRICS_VALUE(discovery_time, SECONDS(page->status.discovery_wall_us))
+METRICS_VALUE(database_size, (double)page->status.size_bytes)
+METRICS_VALUE(build_duration, page->build_s)
 
 static void build_labels(const struct metrics_page *page, uint32_t row, struct text *text)
 {
@@ -267,10 +232,10 @@ static void build_labels(const struct metrics_page *page, uint32_t row, struct t
 	FAMILY(METRICS_GAUGE, key, rows, of_unit, function, more_labels, what)
 
 static const struct metrics_family families[] = {
-	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, metrics_value_one, build_labels, "Version of ibwire"),
+	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, one, build_labels, "Version of ibwire"),
 	GAUGE("collector_live", METRICS_ONCE, NULL, live, NULL, "1 if a collector is running on the database, else 0"),
 	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, "seconds", sweep_time, NULL, "Start of the newest sweep"),
-	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", metrics_value_sweep_s, NULL,
+	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", sweep_duration, NULL,
 	      "Duration of the newest sweep"),
 	GAUGE("sweep_interval_seconds", METRICS_ONCE, "seconds", sweep_interval, NULL,
 	      "Configured time between sweeps"),
@@ -286,7 +251,7 @@ static const struct metrics_family families[] = {
 	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, "seconds", discovery_time, NULL,
 	      "Time of the newest discovery of the fabric"),
 	GAUGE("database_size_bytes", METRICS_ONCE, "bytes", database_size, NULL, "Size of the database and its log"),
-	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", metrics_value_build_s, NULL,
+	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", build_duration, NULL,
 	      "Time to read the newest sweep for this page"),
 	GAUGE("nodes", METRICS_NODE_CLASS, NULL, node_count, node_class_label, "Nodes of the fabric by type"),
 	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
@@ -306,7 +271,7 @@ static const struct metrics_family families[] = {
 	GAUGE("group_links_active", METRICS_GROUP, NULL, group_active, group_labels,
 	      "Links of a group that are Active"),
 	GAUGE("group_links_built", METRICS_GROUP, NULL, group_built, group_labels, "Links that a group is built with"),
-	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, metrics_value_one, port_info,
+	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, one, port_info,
 	       "Peer, host, rail, role and active link of a port"),
 	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),

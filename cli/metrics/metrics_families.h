@@ -76,10 +76,10 @@ size_t metrics_family_count(const struct metrics_schema *schema);
 struct metrics_family metrics_family_get(const struct metrics_schema *schema, size_t at);
 double metrics_family_value(const struct metrics_family *family, const struct metrics_page *page, uint32_t row);
 
-/* Values that several schemas have: 1; the durations of the newest sweep and of reading it, in seconds. */
-double metrics_value_one(const struct metrics_page *page, uint32_t row);
-double metrics_value_sweep_s(const struct metrics_page *page, uint32_t row);
-double metrics_value_build_s(const struct metrics_page *page, uint32_t row);
+/* METRICS_VALUE - define a function for struct metrics_family.value: an expression of @page and @row */
+#define METRICS_VALUE(function, expression) \
+	static double function(const struct metrics_page *page, uint32_t row) \
+	{ (void)page; (void)row; return expression; }
 
 /* metrics_family_counts - is it a counter of ports? */
 static inline bool metrics_family_counts(const struct metrics_family *family)

@@ -23,23 +23,15 @@ struct writer {
 
 uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope)
 {
-	switch (scope) {
-	case METRICS_PORT:
-		return (uint32_t)page->topology->fabric->port_count;
-	case METRICS_NODE:
-		return (uint32_t)page->topology->fabric->node_count;
-	case METRICS_GROUP:
-		return (uint32_t)page->group_count;
-	case METRICS_FINDING:
-		return FINDING_KIND_COUNT * (FINDING_CRITICAL + 1);
-	case METRICS_COLLECTOR:
-		return 2;
-	case METRICS_NODE_CLASS:
-		return METRICS_NODE_CLASSES;
-	case METRICS_ONCE:
-		break;
-	}
-	return 1;
+	const uint32_t counts[] = {
+		[METRICS_ONCE] = 1, [METRICS_PORT] = (uint32_t)page->topology->fabric->port_count,
+		[METRICS_NODE] = (uint32_t)page->topology->fabric->node_count,
+		[METRICS_GROUP] = (uint32_t)page->group_count,
+		[METRICS_FINDING] = FINDING_KIND_COUNT * (FINDING_CRITICAL + 1),
+		[METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
+	};
+
+	return counts[scope];
 }
 
 static bool is_included(const struct metrics_page *page, const struct metrics_family *family, uint32_t row)
