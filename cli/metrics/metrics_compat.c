@@ -253,12 +253,51 @@ METRICS_VALUE(lanes, link_width_lanes(page->topology->fabric->ports[row].width) 
 	      link_width_lanes(page->topology->fabric->ports[row].width) : NAN)
 METRICS_VALUE(sweep_complete, page->live && page->status.last.ports_answered == page->status.last.ports_polled)
 
+/* What libibmad calls a port; the ports of a switch have that of its port 0. */
+static void portid_label(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	char portid[16];
+
+	snprintf(portid, sizeof(portid), "Lid %u", port_lid(page->topology->fabric, row));
+	metrics_label(text, "portid", portid);
+}
+
+/* As ibqueryerrors reports a port that does not respond. */
+static void query_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	metrics_label(text, "counter_name", "IB_GSI_PORT_COUNTERS");
+	metrics_label(text, "local_name", metrics_node_name(fabric, fabric->ports[row].node));
+	portid_label(page, row, text);
+	metrics_label_number(text, "port", fabric->ports[row].num);
+}
+
+/* The first port of a LID that did not respond. */
+static bool is_first_failed(const struct metrics_page *page, uint32_t row)
+{
+	const struct fabric *fabric = page->topology->fabric;
+	const struct node *node = &fabric->nodes[fabric->ports[row].node];
+	uint32_t first = node->type == NODE_SWITCH ? node->first_port : row;
+
+	while (first < row && !(fabric->ports[first].peer != FABRIC_NONE && hca_failed(page, first)))
+		first++;
+	return first == row && hca_failed(page, row);
+}
+
+METRICS_VALUE(query_failed, hca_failed(page, row) ? 1 : NAN)
+METRICS_VALUE(rpc_failed, is_first_failed(page, row) ? 1 : NAN)
+METRICS_VALUE(unknown, NAN)
+
 #define GUILBAULTS_COUNTER(which, own, treydock, key) \
 	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, \
 	  .counter = COUNTER_##which, .scale = 1 },
 #define GUILBAULTS_DETAIL(key, attribute, number, what) \
 	{ .name = "infiniband_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, \
 	  .detail = 1 + METRICS_DETAIL(attribute, number) }
+#define GUILBAULTS_STDERR(key, function, all_labels, what) \
+	{ .name = key "_error", .scope = METRICS_PORT, .help = what, .value = function, .labels = all_labels, \
+	  .own_labels = true }
 #define GUILBAULTS_GAUGE(key, rows, function, what) \
 	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function }
 
@@ -277,6 +316,16 @@ static const struct metrics_family guilbaults[] = {
 			  "PortSwHOQLifetimeLimitDiscards"),
 	GUILBAULTS_GAUGE("speed", METRICS_PORT, lane_gbps, "Active speed of a lane in Gb/s"),
 	GUILBAULTS_GAUGE("width", METRICS_PORT, lanes, "Lanes of the link"),
+	/* Spelled as there. */
+	GUILBAULTS_STDERR("infininband_print", query_failed, query_labels,
+			  "Port that did not respond in the newest sweep"),
+	GUILBAULTS_STDERR("infininband_mad_rpc_failed", rpc_failed, portid_label,
+			  "LID with a port that did not respond in the newest sweep"),
+	GUILBAULTS_STDERR("infiniband_bad_status", unknown, NULL, "Never set: no status of an SMP is stored"),
+	GUILBAULTS_STDERR("infiniband_query_failed", unknown, NULL,
+			  "Never set: details that a port lacks are no error"),
+	GUILBAULTS_STDERR("infininband_query_cap_mask", unknown, NULL,
+			  "Never set: ports that do not respond are in infininband_print_error"),
 	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
 			 "Duration of the newest sweep"),
 	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, build_duration,

@@ -280,6 +280,64 @@ TEST(times_of_the_other_exporter_are_whole_seconds)
 	world_done(&world);
 }
 
+/* Return: lines of a text with a beginning. Fails if a line is there twice up to its value. */
+static unsigned count_series(const char *text, const char *begin)
+{
+	unsigned count = 0;
+
+	for (const char *line = text, *end; *line; line = end + 1) {
+		const char *value;
+
+		end = strchr(line, '\n');
+		if (strncmp(line, begin, strlen(begin)))
+			continue;
+		value = memrchr(line, ' ', (size_t)(end - line));
+		count++;
+		if (memmem(end, strlen(end), line, (size_t)(value + 1 - line)))
+			fail_msg("twice: %.*s", (int)(end - line), line);
+	}
+	return count;
+}
+
+/* Ports with a link that do not respond, each once; and their LIDs. */
+TEST(ports_that_do_not_respond_are_the_errors_of_the_other_exporter)
+{
+	struct world world;
+	unsigned total = 0, switches = 0;
+
+	world_make(&world, "guilbaults");
+	for (unsigned i = 0; i < test_cases(300); i++) {
+		const struct metrics_page *page;
+		const struct fabric *fabric;
+		unsigned failed = 0, lids = 0, first[65536 / 32] = { 0 };
+		char *text;
+
+		check_store(world.writer, model_step(world.model));
+		page = world_page(&world);
+		fabric = page->topology->fabric;
+		for (uint32_t port = 0; port < fabric->port_count; port++) {
+			bool silent = page->ports[port].sample == SAMPLE_SILENT ||
+				      page->ports[port].sample == SAMPLE_BACKOFF;
+			unsigned lid = fabric_port_lid(fabric, &fabric->ports[port]);
+
+			if (!silent || fabric->ports[port].peer == FABRIC_NONE)
+				continue;
+			failed++;
+			lids += !(first[lid / 32] & 1U << lid % 32);
+			first[lid / 32] |= 1U << lid % 32;
+		}
+		text = write_page(page, false);
+		assert_int_equal(count_series(text, "infininband_print_error{counter_name=\"IB_GSI_PORT_COUNTERS\","),
+				 failed);
+		assert_int_equal(count_series(text, "infininband_mad_rpc_failed_error{portid=\"Lid "), lids);
+		total += failed;
+		switches += failed > lids;
+		free(text);
+	}
+	assert_true(total > 20 && switches > 2);
+	world_done(&world);
+}
+
 TEST(a_full_disk_is_an_error)
 {
 	struct world world;
