@@ -48,7 +48,7 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 		return 0;
 	}
 	/* Damage that SQLite reports with another code or not at all. */
-	if ((code == SQLITE_OK || code == SQLITE_NOMEM) && err && err->code == ERR_IO) {
+	if ((code == SQLITE_OK || code == SQLITE_NOMEM || code == SQLITE_TOOBIG) && err && err->code == ERR_IO) {
 		report(checking, where, err->text);
 		return 0;
 	}

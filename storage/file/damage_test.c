@@ -238,7 +238,9 @@ TEST_IN_FOLDER(sql_uses_its_own_views)
 	       " (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r");
 	reader = check_open_reader(path);
 	assert_int_equal(check_run_sql(reader, "SELECT xmit_bytes FROM traffic"), 0);
-	assert_int_equal(check_run_sql(reader, "SELECT count(*) FROM main.traffic"), ERR_USAGE);
+	assert_int_equal(check_run_sql(reader, "SELECT id FROM main.traffic"), ERR_USAGE);
+	if (sqlite3_libversion_number() >= 3035000)
+		assert_int_equal(check_run_sql(reader, "SELECT count(*) FROM main.traffic"), ERR_USAGE);
 	reader_close(reader);
 }
 

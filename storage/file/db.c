@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 /*
- * SQLite 3.40 also reports SQLITE_NOMEM for a record whose length is impossible: the file is damaged then.
+ * SQLite 3.40 also reports SQLITE_NOMEM for a record whose length is impossible, older versions SQLITE_TOOBIG: the file
+ * is damaged then.
  * Therefore its allocator is wrapped, to note whether memory was really missing.
  */
 static _Thread_local bool memory_was_missing;
@@ -84,6 +85,8 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_NOMEM:
 		if (memory_was_missing || !db)
 			return err_nomem(err);
+		/* fall through */
+	case SQLITE_TOOBIG:
 		return err_set(err, ERR_IO, "%s is damaged (the length of a record is impossible); " DB_RECOVER, name);
 	case SQLITE_FULL:
 		/* On a read-only connection: a page refers to another one after the end of the file. */

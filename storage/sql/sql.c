@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "storage/file/db.h"
 #include "storage/read/reader_internal.h"
@@ -39,16 +40,52 @@ static bool function_is_safe(const char *name)
 	return true;
 }
 
-/* The file is opened read-only; this also denies everything except reading it. */
+/*
+ * SQLite before 3.35 disables temporary views together with those of the file. There, all views are enabled while a
+ * statement is compiled, and reading a column of a view of the file is denied. A statement that names such a view and
+ * uses none of its columns, as count(*), is not noticed; the functions that it can call are limited nevertheless.
+ * @ret: names of views of the file, each between two newlines; nothing if the file's views are disabled
+ */
+static int enable_temporary_views(sqlite3 *db, struct text *ret, struct error *err)
+{
+	sqlite3_stmt *views;
+	int result;
+
+	if (sqlite3_libversion_number() >= 3035000)
+		return 0;
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 1, NULL);
+	result = db_prepare(db, "SELECT char(10) || name || char(10) FROM main.sqlite_schema WHERE type = 'view'",
+			    &views, err);
+	while (!result && (result = db_step(views, err)) > 0) {
+		text_append(ret, (const char *)sqlite3_column_text(views, 0));
+		result = 0;
+	}
+	sqlite3_finalize(views);
+	return result < 0 ? result : text_failed(ret) ? err_nomem(err) : 0;
+}
+
+static bool is_view_of_file(const struct text *views, const char *name, const char *database)
+{
+	char *listed;
+	bool found;
+
+	if (!views->len || !name || !database || strcmp(database, "main") != 0)
+		return false;
+	listed = sqlite3_mprintf("\n%s\n", name);
+	found = !listed || strcasestr(text_chars(views), listed);
+	sqlite3_free(listed);
+	return found;
+}
+
+/* The file is opened read-only; this also denies everything except reading it. @ctx: its views that are denied */
 static int authorize(void *ctx, int action, const char *first, const char *second, const char *database,
 		     const char *trigger)
 {
-	(void)ctx;
-	(void)database;
 	(void)trigger;
 	switch (action) {
-	case SQLITE_SELECT:
 	case SQLITE_READ:
+		return is_view_of_file(ctx, first, database) ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	case SQLITE_FUNCTION:
@@ -187,6 +224,7 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 {
 	struct limit limit = { .reader = reader, .until_us = clock_boottime_us(clock_system()) + timeout_us };
 	sqlite3_stmt *compiled = NULL;
+	struct text views = { 0 };
 	int result = reader_begin(reader, err);
 
 	/*
@@ -208,7 +246,9 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 		sqlite3_progress_handler(reader->db, READER_STEPS_A_CHECK, check_limit, &limit);
 	if (!result)
 		result = sql_tables_connect(reader->db, err);
-	sqlite3_set_authorizer(reader->db, authorize, NULL);
+	if (!result)
+		result = enable_temporary_views(reader->db, &views, err);
+	sqlite3_set_authorizer(reader->db, authorize, &views);
 	if (!result)
 		result = compile(reader->db, statement, &compiled, err);
 	if (!result)
@@ -216,6 +256,8 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 	sqlite3_finalize(compiled);
 	reader_set_stop(reader, reader->stop);
 	sqlite3_set_authorizer(reader->db, NULL, NULL);
+	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	text_done(&views);
 	reader_end(reader);
 	return limit.expired ? limit_error(timeout_us, err) : result;
 }

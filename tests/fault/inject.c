@@ -21,6 +21,13 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+#if !__GLIBC_PREREQ(2, 32)
+#define strerrorname_np strerror
+#endif
+
 /* Limits of a run: bytes of output, system calls, seconds. */
 enum { OUTPUT_MAX = 1 << 20, CALLS_MAX = 1 << 20, ALLOCATIONS_MAX = 1 << 22, LIMIT_S = 120, WAYS_MAX = 4, HALF = -1 };
 
