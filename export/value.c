@@ -105,6 +105,32 @@ void scalar_append_unsigned(struct text *text, uint64_t number)
 		text_append_bytes(text, "\"", 1);
 }
 
+/*
+ * A number of millionths with at most 15 digits, as "%.15g" prints it, in a tenth of the time: whole numbers and times.
+ * @point: whole numbers end in ".0"
+ * Return: is it one?
+ */
+static bool append_millionths(struct text *text, double number, bool point)
+{
+	uint64_t millionths = number >= 0 && number < 1e9 ? (uint64_t)(number * 1e6 + 0.5) : 0;
+	unsigned fraction = (unsigned)(millionths % 1000000);
+	char digits[] = ".000000";
+	size_t len = sizeof(digits) - 1;
+
+	/* "%.15g" prints numbers below 1e-4 with an exponent. */
+	if (signbit(number) || (double)millionths / 1e6 != number || (millionths && millionths < 100))
+		return false;
+	for (size_t i = len - 1; i; i--, fraction /= 10)
+		digits[i] = (char)('0' + fraction % 10);
+	while (len > 2 && digits[len - 1] == '0')
+		len--;
+	if (!point && len == 2 && digits[1] == '0')
+		len = 0;
+	text_append_number(text, millionths / 1000000, 10);
+	text_append_bytes(text, digits, len);
+	return true;
+}
+
 void scalar_append_real(struct text *text, double number)
 {
 	char digits[32], *exponent;
@@ -114,6 +140,8 @@ void scalar_append_real(struct text *text, double number)
 		text_append(text, "null");
 		return;
 	}
+	if (append_millionths(text, number, true))
+		return;
 	snprintf(digits, sizeof(digits), "%.15g", number);
 	exponent = strchr(digits, 'e');
 	if (exponent) {
@@ -172,7 +200,8 @@ void value_data_text(const struct column *column, const struct value *value, str
 			text_append_number(text, value->natural, 10);
 		break;
 	case VALUE_REAL:
-		text_appendf(text, "%.15g", value->real);
+		if (!append_millionths(text, value->real, false))
+			text_appendf(text, "%.15g", value->real);
 		break;
 	case VALUE_BOOL:
 		text_append(text, value->integer ? "true" : "false");
