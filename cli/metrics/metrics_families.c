@@ -168,6 +168,17 @@ static void finding_labels(const struct metrics_page *page, uint32_t row, struct
 	metrics_label(text, "severity", finding_severity_name((enum finding_severity)(row % (FINDING_CRITICAL + 1))));
 }
 
+static void open_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct metrics_finding *open = &page->open[row];
+
+	metrics_label_number(text, "id", (uint64_t)open->id);
+	metrics_label(text, "kind", finding_kind_name(open->kind));
+	metrics_label(text, "severity", finding_severity_name(open->severity));
+	metrics_label(text, "subject", open->subject);
+	metrics_label(text, "cause", open->cause);
+}
+
 static void node_class_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	static const char *const names[METRICS_NODE_CLASSES] = {
@@ -261,6 +272,8 @@ static const struct metrics_family families[] = {
 	      "Ports whose traffic in the newest sweep is a lower bound, because counters were reset or are saturated"),
 	GAUGE("findings", METRICS_FINDING, NULL, finding_count, finding_labels,
 	      "Open findings that are not acknowledged, by kind and severity"),
+	FAMILY(METRICS_INFO, "finding", METRICS_OPEN, NULL, one, open_labels,
+	       "Open finding that is not acknowledged; the 200 worst"),
 	GAUGE("findings_acknowledged", METRICS_ONCE, NULL, acknowledged, NULL, "Open findings that are acknowledged"),
 	GAUGE("group_imbalance_ratio", METRICS_GROUP, "ratio", group_imbalance, direction_labels,
 	      "Load of the hottest link above the mean of its group, relative to the mean; only while there is load"),

@@ -2,6 +2,7 @@
 #include "cli/metrics/metrics_page.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,8 @@
 #include "fabric/shape.h"
 #include "storage/findings.h"
 #include "storage/history.h"
+#include "facts/health_rows.h"
+#include "facts/moment.h"
 #include "facts/port_columns.h"
 #include "facts/port_facts.h"
 
@@ -272,23 +275,35 @@ static bool add_detail(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-static bool count_finding(void *ctx, const struct finding_row *row)
-{
-	struct metrics_page *page = ctx;
-
-	if (row->acknowledged.at_us)
-		page->acknowledged++;
-	else if (!row->origin && (unsigned)row->finding.kind < FINDING_KIND_COUNT &&
-		 row->finding.severity <= FINDING_CRITICAL)
-		page->findings[row->finding.kind][row->finding.severity]++;
-	return true;
-}
-
 int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err)
 {
+	const struct moment moment = { .reader = reader };
+	const struct health_filter all = { .all = true };
+	struct health_rows rows;
+	int code = health_load(&moment, &all, &(struct finding_query){ .at_us = at_us }, &rows, err);
+
 	memset(page->findings, 0, sizeof(page->findings));
-	page->acknowledged = 0;
-	return reader_findings(reader, &(struct finding_query){ .at_us = at_us }, count_finding, page, err);
+	page->acknowledged = page->open_count = 0;
+	for (size_t i = 0; code == 0 && i < rows.count; i++) {
+		const struct finding *finding = &rows.list[i].row.finding;
+		struct metrics_finding *open = &page->open[page->open_count];
+
+		if (rows.list[i].place == HEALTH_ACKNOWLEDGED)
+			page->acknowledged++;
+		if (rows.list[i].place == HEALTH_ACKNOWLEDGED || rows.list[i].row.origin ||
+		    (unsigned)finding->kind >= FINDING_KIND_COUNT || finding->severity > FINDING_CRITICAL)
+			continue;
+		page->findings[finding->kind][finding->severity]++;
+		if (page->open_count == METRICS_FINDINGS_MOST)
+			continue;
+		page->open_count++;
+		*open = (struct metrics_finding){ finding->id, finding->kind, finding->severity, "", "" };
+		snprintf(open->subject, sizeof(open->subject), "%s", finding->subject);
+		snprintf(open->cause, sizeof(open->cause), "%s", finding->cause ? finding->cause : "");
+	}
+	if (code == 0)
+		health_rows_done(&rows);
+	return code;
 }
 
 int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, struct metrics_page *page,

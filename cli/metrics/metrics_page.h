@@ -59,6 +59,17 @@ struct metrics_group {
 	uint32_t active; /* links that are up */
 };
 
+/* An open finding. */
+struct metrics_finding {
+	int64_t id;
+	enum finding_kind kind;
+	enum finding_severity severity;
+	char subject[160], cause[32];
+};
+
+/* More are only counted. */
+enum { METRICS_FINDINGS_MOST = 200 };
+
 /* Prepared once per topology. */
 struct metrics_topology {
 	struct fabric *fabric;
@@ -82,8 +93,10 @@ struct metrics_page {
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
 	struct metrics_detail *details;    /* parallel to counters */
-	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* open, not acknowledged */
-	uint32_t acknowledged;
+	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* neither acknowledged nor explained */
+	uint32_t acknowledged;             /* with those that they explain */
+	struct metrics_finding open[METRICS_FINDINGS_MOST]; /* the counted ones, worst first */
+	uint32_t open_count;
 	bool is_complete; /* else the next call tries again */
 };
 
@@ -151,8 +164,8 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 			struct metrics_page *page, struct error *err);
 
 /*
- * metrics_fill_findings - count the findings that were open at a time
- * @at_us:  wall clock; 0: now. Return: as reader_findings().
+ * metrics_fill_findings - count and list the findings that were open at a time
+ * @at_us:  wall clock; 0: now. Return: as health_load().
  */
 int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err);
 

@@ -14,6 +14,7 @@
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
 #include "fabric/fabric.h"
+#include "storage/findings.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
@@ -335,6 +336,63 @@ TEST(ports_that_do_not_respond_are_the_errors_of_the_other_exporter)
 		free(text);
 	}
 	assert_true(total > 20 && switches > 2);
+	world_done(&world);
+}
+
+/* The page after a sweep in which these findings are open. */
+static const struct metrics_page *page_with(struct world *world, const struct finding *const *list, size_t count)
+{
+	model_step(world->model);
+	world->model->sweep.findings = list;
+	world->model->sweep.finding_count = count;
+	check_store(world->writer, &world->model->sweep);
+	return world_page(world);
+}
+
+/* One is acknowledged, there are more than are listed, and all end. */
+TEST(each_open_finding_is_one_series_with_its_place)
+{
+	enum { COUNT = METRICS_FINDINGS_MOST + 50 };
+	static struct finding findings[COUNT];
+	const struct finding *list[COUNT];
+	struct world world;
+	const struct metrics_page *page;
+	char *text;
+
+	world_make(&world, NULL);
+	for (int i = 0; i < COUNT; i++) {
+		findings[i] = (struct finding){
+			.kind = i % 2 ? FINDING_LINK_DEGRADED : FINDING_SYMBOL_ERRORS, .severity = FINDING_WARNING,
+			.node_guid = 100 + (uint64_t)i, .port = 1, .cause = i ? "cable" : "", .advice = "",
+			.since_us = 1, .last_seen_us = 1,
+		};
+		snprintf(findings[i].subject, sizeof(findings[i].subject), "leaf \"%d\"/1", i);
+		list[i] = &findings[i];
+	}
+	findings[1].severity = FINDING_CRITICAL;
+	for (size_t count = 0; count <= COUNT; count = count < 3 ? count + 1 : count == 3 ? COUNT : COUNT + 1) {
+		page = page_with(&world, list, count);
+		text = write_page(page, false);
+		assert_int_equal(count_series(text, "ibwire_finding_info{id=\""),
+				 count < METRICS_FINDINGS_MOST ? count : METRICS_FINDINGS_MOST);
+		assert_int_equal(page->findings[FINDING_SYMBOL_ERRORS][FINDING_WARNING], (count + 1) / 2);
+		assert_int_equal(page->findings[FINDING_LINK_DEGRADED][FINDING_CRITICAL], count > 1);
+		/* The critical one is listed even if there are too many. */
+		assert_true(!strstr(text, "kind=\"link-degraded\",severity=\"critical\",subject=\"leaf \\\"1\\\"/1\","
+			    "cause=\"cable\"} 1\n") == (count < 2));
+		free(text);
+	}
+	assert_int_equal(finding_acknowledge(path, &findings[1], &(struct acknowledgement){ .at_us = 1, .person = "x" },
+					     NULL), 0);
+	page = page_with(&world, list, 3);
+	text = write_page(page, false);
+	assert_null(strstr(text, "severity=\"critical\",subject"));
+	assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 2);
+	assert_int_equal(page->acknowledged, 1);
+	free(text);
+	text = write_page(page_with(&world, list, 0), false);
+	assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 0);
+	free(text);
 	world_done(&world);
 }
 

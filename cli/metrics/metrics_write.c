@@ -28,7 +28,7 @@ uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope s
 		[METRICS_NODE] = (uint32_t)page->topology->fabric->node_count,
 		[METRICS_GROUP] = (uint32_t)page->group_count,
 		[METRICS_FINDING] = FINDING_KIND_COUNT * (FINDING_CRITICAL + 1),
-		[METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
+		[METRICS_OPEN] = page->open_count, [METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
 	};
 
 	return counts[scope];
