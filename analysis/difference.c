@@ -23,12 +23,12 @@ static void fill_counters(const struct full_reading *before, const struct full_r
 	struct delta delta;
 
 	delta_between(&before->reading, &after->reading, &delta);
-	delta.reset |= delta.reset ? COUNTER_ERROR_SET & delta.known : 0;
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		ret->counters[i] = (struct counted){
 			.value = delta.value[i], .known = delta.known & COUNTER_BIT(i),
-			.reset = delta.reset & COUNTER_BIT(i), .saturated = delta.saturated & COUNTER_BIT(i),
+			.saturated = delta.saturated & COUNTER_BIT(i),
 		};
+	difference_note_resets(ret, delta.reset);
 }
 
 static void fill_details(const struct full_reading *before, const struct full_reading *after, int attribute,
@@ -63,10 +63,13 @@ void difference_between(const struct full_reading *before, const struct full_rea
 		fill_details(before, after, attribute, ret);
 }
 
-void difference_note_reset(struct difference *difference, enum counter counter)
+void difference_note_resets(struct difference *difference, counter_set counters)
 {
-	/* Counts before the reset are lost, so the value is a lower bound. */
-	difference->counters[counter].reset |= difference->counters[counter].known;
+	/* As delta_lower_bounds(): what errors had counted before a reset of any counter is lost. */
+	counters |= counters ? COUNTER_ERROR_SET : 0;
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (counters & COUNTER_BIT(i))
+			difference->counters[i].reset |= difference->counters[i].known;
 }
 
 bool difference_is_down(const struct difference *difference)

@@ -56,10 +56,8 @@ struct difference {
 void difference_between(const struct full_reading *before, const struct full_reading *after, int64_t offset_us,
 			struct difference *ret);
 
-/*
- * difference_note_reset - a reset of this counter in between is known: its change is a lower bound.
- */
-void difference_note_reset(struct difference *difference, enum counter counter);
+/* difference_note_resets - resets of counters in between are known: their changes are lower bounds, and all errors. */
+void difference_note_resets(struct difference *difference, counter_set counters);
 
 /* difference_is_down - no link at either time, so nothing was read and nothing is missing. */
 bool difference_is_down(const struct difference *difference);

@@ -77,7 +77,7 @@ TEST(a_difference_is_exact_or_a_lower_bound)
 		difference_between(&before, &after, 3, &difference);
 		/* The collector would have recorded the reset. */
 		if (story.reset)
-			difference_note_reset(&difference, (enum counter)counter);
+			difference_note_resets(&difference, COUNTER_BIT(counter));
 		assert_true(counted->known);
 		assert_int_equal(difference.elapsed_us, 23);
 		assert_true(counted->value <= story.counted);
@@ -114,8 +114,23 @@ TEST(a_counter_that_was_not_read_twice_is_unknown)
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS));
 	assert_int_equal(difference.counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS)].value, 3);
 	/* A reset of an unknown counter is not recorded. */
-	difference_note_reset(&difference, COUNTER_RCV_DATA);
+	difference_note_resets(&difference, COUNTER_BIT(COUNTER_RCV_DATA));
 	assert_false(difference.counters[COUNTER_RCV_DATA].reset);
+}
+
+TEST(after_a_reset_of_any_counter_errors_are_lower_bounds)
+{
+	struct full_reading before = { .reading.at_us = 5 }, after = { .reading.at_us = 25 };
+	struct difference difference;
+
+	read_fast(&before, COUNTER_RCV_ERRORS, 10, true);
+	read_fast(&after, COUNTER_RCV_ERRORS, 30, true);
+	before.reading.present = after.reading.present |= COUNTER_BIT(COUNTER_XMIT_DATA);
+	difference_between(&before, &after, 0, &difference);
+	assert_false(difference.counters[COUNTER_RCV_ERRORS].reset);
+	difference_note_resets(&difference, COUNTER_BIT(COUNTER_RCV_DATA));
+	assert_true(difference.counters[COUNTER_RCV_ERRORS].reset);
+	assert_false(difference.counters[COUNTER_XMIT_DATA].reset);
 }
 
 TEST(a_port_that_was_not_read_at_both_times_has_no_numbers)

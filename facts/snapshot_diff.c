@@ -50,9 +50,8 @@ static void note_resets(void *ctx, uint64_t node_guid, uint8_t port, counter_set
 	struct diff *diff = ctx;
 	uint32_t index = fabric_find_port(diff->after->fabric, node_guid, port);
 
-	for (int counter = 0; index != FABRIC_NONE && counter < COUNTER_COUNT; counter++)
-		if (counters & COUNTER_BIT(counter))
-			difference_note_reset(&diff->ports[index].difference, (enum counter)counter);
+	if (index != FABRIC_NONE)
+		difference_note_resets(&diff->ports[index].difference, counters);
 }
 
 static void compare_ports(struct diff *diff)
