@@ -158,8 +158,10 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	/* One direction is the mean itself, the sum of both is less useful than each. */
 	columns[TX].flags = columns[RX].flags = both ? 0 : COLUMN_NO_TABLE;
 	columns[MEAN].flags = both && metric->kind == METRIC_COUNT ? COLUMN_NO_TABLE : 0;
+	/* A port that was not read before the window covers more than it. */
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].counted.sum.elapsed_us > longest_us)
+		if (rows[i].counted.sum.elapsed_us > longest_us &&
+		    !history_began_before(&history->range, rows[i].counted.sum.elapsed_us))
 			longest_us = rows[i].counted.sum.elapsed_us;
 	while (known < count && rows[known].rank > 0)
 		known++;

@@ -82,7 +82,7 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 	ret[HOSTS] = measure_of(hosts, job_is_exact(total));
 	ret[PORTS] = measure_of(used, job_is_exact(total));
 	ret[UNUSED] = measure_of(run->ports_unused, job_is_exact(total));
-	ret[BYTES] = measure_of(job_bytes(total), job_is_exact(total));
+	ret[BYTES] = measure_of(job_bytes(total), !total->at_least);
 	if (used) {
 		ret[MEAN] = measure_scale(job_mean(total), 1.0 / (total->ports - run->ports_unused));
 		ret[PEAK] = measure_scale(job_peak(total), 1.0 / (total->ports - run->ports_unused));

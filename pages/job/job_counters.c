@@ -146,9 +146,13 @@ static int read_history(struct job_work *work, struct error *err)
 		ports[i] = (struct history_port){ fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num };
 	if (code == 0)
 		code = reader_history_sums(work->reader, &query, sums, err);
-	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
-		if (!history_began_before(&work->range, sums[i].sum.elapsed_us))
-			work->deltas[i] = sums[i].sum;
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		if (history_began_before(&work->range, sums[i].sum.elapsed_us))
+			continue;
+		work->deltas[i] = sums[i].sum;
+		if (sums[i].sum.elapsed_us > work->longest_us)
+			work->longest_us = sums[i].sum.elapsed_us;
+	}
 	free(ports);
 	free(sums);
 	return code;

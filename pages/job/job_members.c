@@ -125,17 +125,20 @@ static int find_hosts(struct job_work *work, struct error *err)
 /* --- sums --- */
 
 /* Are there no counters of a part of the job: the port was not read, or its history has expired or began later? */
-static bool is_cut(const struct job_report *report, const struct delta *delta)
+static bool is_cut(const struct job_work *work, const struct delta *delta)
 {
+	const struct job_report *report = work->report;
 	/* The sweeps that a job begins and ends with are up to an interval apart from its own times. */
+	int64_t least_us = report->duration_us - report->interval_us;
+
 	return delta->elapsed_us <= 0 ||
 	       (report->source == JOB_SOURCE_HISTORY &&
-		delta_is_cut(delta, report->duration_us - report->interval_us, report->interval_us));
+		delta_is_cut(delta, work->longest_us > least_us ? work->longest_us : least_us, report->interval_us));
 }
 
-static void add_errors(const struct job_report *report, const struct delta *delta, uint64_t *ret, bool *at_least)
+static void add_errors(const struct job_work *work, const struct delta *delta, uint64_t *ret, bool *at_least)
 {
-	*at_least |= is_cut(report, delta);
+	*at_least |= is_cut(work, delta);
 	for (int i = COUNTER_TRAFFIC_COUNT; delta->elapsed_us > 0 && i < COUNTER_COUNT; i++) {
 		if (!(delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(i)))
 			continue;
@@ -195,10 +198,10 @@ static void sum_port(struct job_work *work, struct job_port *port)
 		set_traffic(&mirror, (double)work->report->duration_us, sum);
 		port->mirrored = sum->known;
 	}
-	sum->at_least |= is_cut(work->report, port->mirrored ? peer : own);
-	add_errors(work->report, own, &sum->errors, &sum->errors_at_least);
+	sum->at_least |= is_cut(work, port->mirrored ? peer : own);
+	add_errors(work, own, &sum->errors, &sum->errors_at_least);
 	if (peer)
-		add_errors(work->report, peer, &port->peer_errors, &sum->errors_at_least);
+		add_errors(work, peer, &port->peer_errors, &sum->errors_at_least);
 	if (__builtin_add_overflow(sum->errors, port->peer_errors, &sum->errors))
 		sum->errors = UINT64_MAX;
 	port->own_stall = stall_of(work, port->port);

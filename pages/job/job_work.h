@@ -38,6 +38,7 @@ struct job_work {
 	struct history_range range;    /* the sweeps of the job */
 	struct history_damage damage;
 	struct delta *deltas;          /* by port: over the job; elapsed_us 0: unknown */
+	int64_t longest_us;            /* of them, from the history */
 	uint32_t *port_of;             /* by port: index into the report's ports, or FABRIC_NONE */
 	bool *on_job;                  /* by port: an end of a link that the job uses */
 	bool *leaf;                    /* by node: a leaf with hosts of the job */
