@@ -42,7 +42,7 @@ static struct {
 	int64_t end_us;  /* wall clock */
 	unsigned snapshots; /* stored */
 	int64_t job_us;  /* the job begins with the sweep of this time; 0: it began, or there is none */
-	int64_t boot_us; /* of the newest sweep */
+	int64_t wall_us, boot_us; /* of the newest sweep */
 } recorder;
 
 /* The errors of all ports since the beginning, whatever their counters were able to count. */
@@ -93,6 +93,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 
 	if (code == 0)
 		code = recorder.to->store(ctx, sweep, err);
+	recorder.wall_us = sweep->wall_us;
 	recorder.boot_us = sweep->start_us;
 	if (recorder.errors)
 		print_errors(recorder.world, recorder.errors);
@@ -134,7 +135,7 @@ int record_scenario(const char *file, const char *path, int64_t length_us, int64
 	}
 	writer_close(writer);
 	if (code == 0 && job_us)
-		code = record_job(path, "17", end_us, recorder.boot_us, true, err);
+		code = record_job(path, "17", recorder.wall_us, recorder.boot_us, true, err);
 	virtual_destroy(world);
 	scenario_done(&scenario);
 	return code;

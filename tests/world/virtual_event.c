@@ -453,6 +453,7 @@ static const struct verb {
 	{ "lock", "N", "for", false, CHANGE_LOCK, CHANGE_UNLOCK, NULL },
 	{ "adaptive", "N", "for", false, CHANGE_ADAPTIVE, CHANGE_STATIC, NULL },
 	{ "off", "?", "hosts for", false, CHANGE_NODE_OFF, CHANGE_NODE_ON, put_off },
+	{ "rename", "N", "", false, CHANGE_NAME, CHANGE_NAME, NULL },
 	{ "skew", "?", "to part for", false, CHANGE_SKEW, CHANGE_SKEW_END, put_skew },
 	{ "reroute", "", "order", false, CHANGE_ORDER, CHANGE_ORDER, put_reroute },
 	{ "hole", "NF", "", false, CHANGE_BLACK_HOLE, CHANGE_BLACK_HOLE, NULL },

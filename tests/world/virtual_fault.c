@@ -105,6 +105,17 @@ static void switch_node(struct virtual *world, uint32_t node, bool on)
 	}
 }
 
+/* The host has another name: "node0003b mlx5_0". */
+static void rename_node(struct node *node)
+{
+	size_t end = strcspn(node->desc, " ");
+
+	if (strlen(node->desc) + 1 >= sizeof(node->desc))
+		return;
+	memmove(node->desc + end + 1, node->desc + end, strlen(node->desc + end) + 1);
+	node->desc[end] = 'b';
+}
+
 static void retrain(struct virtual *world, uint32_t port)
 {
 	uint32_t peer = world->built->ports[port].peer;
@@ -400,6 +411,9 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 	case CHANGE_NODE_OFF:
 	case CHANGE_NODE_ON:
 		switch_node(world, event->a, event->what == CHANGE_NODE_ON);
+		break;
+	case CHANGE_NAME:
+		rename_node(&world->built->nodes[event->a]);
 		break;
 	case CHANGE_SILENT:
 	case CHANGE_ANSWERS:
