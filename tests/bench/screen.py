@@ -176,6 +176,13 @@ def measure_keys(database, label, mark):
         if tab != "snapshots":
             times(f"{label}: {tab}, arrows and pages",
                   [screen.key(key) for key in [DOWN, DOWN, DOWN, UP, UP, DOWN, PAGE_DOWN, DOWN, UP, PAGE_DOWN]], mark)
+        # A word is typed, some of it is deleted, and all rows are shown again.
+        if tab in ("links", "ports", "events"):
+            screen.key(b"/")
+            times(f"{label}: {tab}, typing a filter",
+                  [screen.key(key, 3) for key in (b"l", b"e", b"a", b"f", b"\x7f", b"\x7f", b"a", b"f")], mark)
+            screen.key(b"\033")
+            screen.key(b"\033")
     screen.key(b"1")
     opened = []
     for _ in range(4):
